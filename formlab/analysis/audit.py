@@ -84,7 +84,7 @@ def _usable(raw: Answers) -> tuple[dict[str, Mapping[str, Any]], Counter[str]]:
 
 
 def answers(path: Path) -> dict[str, dict[str, Any]]:
-    """A judge's answers by page number, in the released form, from an object or an array.
+    """A judge's answers by page number, from an object or an array.
 
     `DataBroken` if the file is no JSON, or lists a page twice or without its number.
     """
@@ -99,7 +99,7 @@ def answers(path: Path) -> dict[str, dict[str, Any]]:
         answers = dict(zip(map(str, numbers), answers, strict=True))
     if not isinstance(answers, dict) or not all(isinstance(a, dict) for a in answers.values()):
         raise DataBroken("judge answers are an object by page or an array", where=path)
-    return {page: judging.released_form(answer) or answer for page, answer in answers.items()}
+    return answers
 
 
 def check(raw: str | Path, *, root: str | Path, predictions: str | Path | None = None) -> Checked:

@@ -1,15 +1,15 @@
 """Filling in a form by clicks and typing: is each click right, and does each value arrive?
 
-The rules are those of FormFactory (Li et al., arXiv:2506.01520, section 5.1.2). What they leave
-open is settled here: a line of output is meant for the value it types, else for the place it
-clicks; a box to leave alone is right where nothing clicks it. A click on it is counted in
-`unwanted_clicks`, so that what `click_accuracy` divides by follows from the gold alone.
+The rules are those of FormFactory (Li et al., arXiv:2506.01520, section 5.1.2). Settled beyond
+them: a line of output is meant for the value it types, else for the place it clicks; a box to leave
+alone is right where nothing clicks it. A click on it is counted in `unwanted_clicks`, so that the
+denominator of `click_accuracy` follows from the gold alone.
 
 The paper's report has "an overall task score" (section 4.1) and no formula for it. `task_score` is
 0 for a form that was not sent; else the mean of two shares: of its fields whose value was submitted
-right, and of its fields to click that were clicked right. Others would be the product of the
-shares, which no partial success survives; `form_completed`, which counts whole forms only;
-`episodic_value`, which asks for no submission; and `action_match_rate`, which counts detours.
+right, and of its fields to click that were clicked right.
+
+Tested in `tests/metrics/test_actions.py`.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ from formlab.metrics.text import BLEU, FOUR_WORDS, bleu_statistics, sentence_ble
 # Clicking one of these enters its value; the rest must be typed or chosen.
 TICKED = ("checkbox", "radio", "choice")
 DESCRIPTION = "description"
-# Forms whose values are compared at once: bounds the memory.
-_FORMS = 32
 _NUMBER = r"[-+]?\d{1,9}(?:\.\d{1,9})?"
 _LINE = re.compile(
     rf"[ \t]*(?:(?:[-*]|\d{{1,3}}[.)])[ \t]+)?(?:\[[A-H]1\d(?:_(?P<page>\d{{1,3}}))?\][ \t]*)?"
@@ -41,10 +39,10 @@ _FENCE = re.compile(r"[ \t]*```\w*[ \t]*")
 
 
 class ActionLine(NamedTuple):
-    """One action of a system: a click at (x, y) in pixels and what is typed there.
+    """One action of a system: a click at (x, y) in pixels and the text typed there.
 
-    `page` counts from 1; NaN where it is not said. `x` and `y` of NaN are no click. `field` is the
-    path of the field that it is said to be for, where that is said; a click tells more.
+    `page` counts from 1; NaN where it is not given. `x` and `y` of NaN are no click. `field` is the
+    path of the field that it is said to be for, where that is given; a click tells more.
     """
 
     x: float
@@ -62,6 +60,11 @@ class ActionLine(NamedTuple):
     def named(self) -> bool:
         """Whether its place is a field's name and no point."""
         return self.field is not None and not self.clicks
+
+    @property
+    def count(self) -> int:
+        """How many actions it is: a click, a value, or both."""
+        return self.clicks + bool(self.value.strip())
 
 
 class TargetValue(NamedTuple):
@@ -88,23 +91,13 @@ class GoldField:
     order: str | None = None
 
     @property
-    def single(self) -> bool:
-        """Whether there is one value to enter."""
-        return len(self.items) == 1
-
-    @property
-    def typed(self) -> str:
-        """The value as one types it."""
-        return ", ".join(item.value for item in self.items) or self.value
-
-    @property
     def leave_empty(self) -> bool:
         """Whether the right thing to do is nothing."""
         return not self.items
 
 
 class Filled(NamedTuple):
-    """One form: what is asked for, what was done, and all that the system wrote.
+    """One form: its fields, the actions on it, and all that the system wrote.
 
     `elements` are rows of page, x0, y0, x1, y1 and the path of the field an element belongs to.
     """
@@ -117,14 +110,14 @@ class Filled(NamedTuple):
 
 @dataclass(slots=True)
 class FieldVerdict:
-    """What became of one field.
+    """The verdict on one field.
 
     `clicked` is None where no place is known or nothing is to be clicked, and `unwanted`, whether
-    something did that, where something is; `found` is the value anywhere in the output,
-    `right` the value of the line that is meant, `placed` the same in the right place and
-    `submitted` what the form was sent with (None where nothing was). `near` is the path of the
-    element that a miss hits or is next to and `distance` how far it is off, in pixels: infinite
-    on another page and without a click. `made`, `expected` and `matched` count actions.
+    a click did that, where one is; `found` is the value anywhere in the output, `right` the value
+    of the line that is meant, `placed` the same in the right place and `submitted` the value that
+    the form was sent with (None where nothing was). `near` is the path of the element that a miss
+    hits or is next to and `distance` how far it is off, in pixels: infinite on another page and
+    without a click. `made`, `expected` and `matched` count actions.
     """
 
     clicked: bool | None = None
@@ -187,13 +180,6 @@ def nearest(points: np.ndarray, boxes: np.ndarray) -> tuple[np.ndarray, np.ndarr
     Points are rows of page, x and y, boxes of page, x0, y0, x1 and y1. A page of NaN may be any.
     Both results have the shape (n,): the box and its distance in pixels, 0 inside and on the edge,
     infinite on another page and for an x or y of NaN, which is no point.
-
-    Examples
-    --------
-    >>> boxes = np.array([[1, 0, 0, 100, 100], [1, 10, 10, 20, 20]])
-    >>> near, gaps = nearest(np.array([[1, 15, 15], [1, 120, 50], [2, 0, 0]]), boxes)
-    >>> near.tolist(), gaps.tolist()
-    ([1, 0, -1], [0.0, 20.0, inf])
     """
     points = np.asarray(points, dtype=float).reshape(-1, 3)
     boxes = np.asarray(boxes, dtype=float).reshape(-1, 5)
@@ -204,17 +190,6 @@ def nearest(points: np.ndarray, boxes: np.ndarray) -> tuple[np.ndarray, np.ndarr
     sizes = (boxes[:, 3] - boxes[:, 1]) * (boxes[:, 4] - boxes[:, 2])
     near = np.where(gaps == least[:, None], sizes, np.inf).argmin(axis=1)
     return np.where(np.isfinite(least), near, -1), least
-
-
-def _pair(hits: np.ndarray, same: np.ndarray, similarity: np.ndarray) -> list[int]:
-    """The line that is meant for each value, one to one; -1 for none."""
-    # A right value outweighs a right place and any likeness together: what a line types tells more
-    # than where.
-    weights = 4.0 * same + 2.0 * hits + similarity
-    chosen = [-1] * weights.shape[1]
-    for line, value in assign(weights):
-        chosen[value] = line
-    return chosen
 
 
 def match_forms(
@@ -235,69 +210,27 @@ def match_forms(
     >>> verdicts[0].clicked, verdicts[0].placed, unmatched
     (True, True, [1])
     """
-    found = []
-    for start in range(0, len(forms), _FORMS):
-        batch = forms[start : start + _FORMS]
-        compared = _compared(batch, exact=exact, threshold=threshold)
-        found += [_Form(form, compared, exact=exact).judged() for form in batch]
-    return found
+    return [_Form(form, exact=exact, threshold=threshold).verdicts() for form in forms]
 
 
-def _compared(
-    forms: Sequence[Filled], *, exact: bool, threshold: float
-) -> dict[tuple, tuple[bool, bool, float]]:
-    """Of each line's text and each spelling: are they the same, alike, and how much."""
-    # Forms repeat options, names of files and the like: what is the same is compared once.
-    keys = {
-        (line.value, *spelling): None
-        for form in forms
-        for want in form.fields
-        for item in want.items
-        for spelling in _spellings(want, item, exact)
-        for line in form.lines
-    }
-    preds, golds, kinds, orders = map(list, zip(*keys, strict=True)) if keys else [[]] * 4
-    rungs = text.ladders(golds, preds, kinds, threshold=threshold, orders=orders)
-    columns = (rungs[name] for name in ("exact" if exact else "typed", "fuzzy", "similarity"))
-    return {
-        # Of a description the paper asks for likeness, not for the same words.
-        key: (same or (close and key[2] == DESCRIPTION), close, similarity)
-        for key, same, close, similarity in zip(keys, *columns, strict=True)
-    }
-
-
-def _spellings(want: GoldField, item: TargetValue, exact: bool) -> list[tuple]:
-    """The texts that are right for a value, with its kind and its order of day and month."""
-    texts = dict.fromkeys((item.value, *((want.value, *want.accepted) if want.single else ())))
-    # A single option of a multiple choice is no list. As published, a value must be written as it
-    # is; which dates are alike pairs lines only.
-    kind = "dropdown" if want.kind == "choice" else want.kind
-    return [(spelling, kind, "either" if exact else want.order) for spelling in texts]
+def _typed(want: GoldField) -> str:
+    return ", ".join(item.value for item in want.items) or want.value
 
 
 class _Form:
     """One form: how far each line is from each value, and which field it hits or is next to."""
 
-    def __init__(self, form: Filled, compared: Mapping[tuple, tuple], *, exact: bool) -> None:
+    def __init__(self, form: Filled, *, exact: bool, threshold: float) -> None:
         self.form, self.exact = form, exact
         self.values = [(want, item) for want in form.fields for item in want.items]
-        shape = (len(form.lines), len(self.values))
-        self.same, self.alike = np.zeros(shape, dtype=bool), np.zeros(shape)
-        self.gaps = np.full(shape, np.inf)
+        self.same, self.alike = self._likeness(threshold)
+        self.gaps = np.full(self.same.shape, np.inf)
         points = np.array([(line.page, line.x, line.y) for line in form.lines], dtype=float)
         points = points.reshape(-1, 3)
-        for number, (want, item) in enumerate(self.values):
-            spellings = _spellings(want, item, exact)
-            for row, line in enumerate(form.lines):
-                found = [compared[line.value, *spelling] for spelling in spellings]
-                self.same[row, number] = any(same for same, _, _ in found)
-                if any(close for _, close, _ in found):
-                    self.alike[row, number] = max(similarity for _, _, similarity in found)
-        boxes = [(n, box) for n, (_, item) in enumerate(self.values) for box in item.boxes]
-        if boxes:
-            owners, corners = zip(*boxes, strict=True)
-            distances = _separation(points[:, None], np.array(corners, dtype=float))
-            np.minimum.at(self.gaps.T, list(owners), distances.T)
+        for number, (_, item) in enumerate(self.values):
+            for box in item.boxes:
+                gaps = _separation(points, np.array(box, dtype=float))
+                self.gaps[:, number] = np.minimum(self.gaps[:, number], gaps)
         near, distances = nearest(points, [element[:5] for element in form.elements])
         self.owners = [form.elements[n][5] if n >= 0 else None for n in near.tolist()]
         self.hits = [
@@ -307,63 +240,86 @@ class _Form:
             # A line that names its field is in its place there, and nowhere else.
             if line.named:
                 self.owners[number] = self.hits[number] = line.field
-                is_there = [want.path == line.field for want, _ in self.values]
-                self.gaps[number] = np.where(is_there, 0.0, np.inf)
+                is_its = [want.path == line.field for want, _ in self.values]
+                self.gaps[number] = np.where(is_its, 0.0, np.inf)
         ticked = np.array([want.kind in TICKED for want, _ in self.values], dtype=bool)
         bare = np.array([not line.value.strip() for line in form.lines], dtype=bool)
         self.same |= (self.gaps == 0) & ticked & bare[:, None]
 
-    def judged(self) -> tuple[list[FieldVerdict], list[int]]:
-        """The verdicts, and the lines that are meant for no field."""
-        form, chosen = self.form, _pair(self.gaps == 0, self.same, self.alike)
+    def _likeness(self, threshold: float) -> tuple[np.ndarray, np.ndarray]:
+        """Of each line and value: are they the same, and how alike, 0 if below the threshold."""
+        shape = (len(self.form.lines), len(self.values))
+        rows = [(want, item, line) for line in self.form.lines for want, item in self.values]
+        rungs = text.ladders(
+            [item.value for _, item, _ in rows],
+            [line.value for *_, line in rows],
+            # A single option of a multiple choice is no list.
+            ["dropdown" if want.kind == "choice" else want.kind for want, *_ in rows],
+            [(w.value, *w.accepted) if len(w.items) == 1 else () for w, *_ in rows],
+            threshold=threshold,
+            # As published, a value is written as it is; dates that are alike pair lines only.
+            orders=["either" if self.exact else want.order for want, *_ in rows],
+        )
+        columns = ("exact" if self.exact else "typed", "fuzzy", "similarity")
+        same, close, alike = (rungs[name].to_numpy().reshape(shape) for name in columns)
+        # Of a description the paper asks for likeness, not for the same words.
+        is_long = np.array([want.kind == DESCRIPTION for want, _ in self.values], dtype=bool)
+        return same | (close & is_long), np.where(close, alike, 0.0)
+
+    def verdicts(self) -> tuple[list[FieldVerdict], list[int]]:
+        """The verdict on each field, and the lines that are meant for none."""
+        # A right value outweighs a right place and any likeness together: the text that a line
+        # types tells more than where.
+        form, chosen = self.form, self._pair(4.0 * self.same + 2.0 * (self.gaps == 0) + self.alike)
         texts = self._most_alike(chosen) if self.exact else {}
         for value, line in texts.items():
             if chosen[value] < 0 and line not in chosen:
                 chosen[value] = line
         unmatched = sorted(set(range(len(form.lines))) - set(chosen))
         readable = form.output if self.exact else text.normalise(form.output)
-        placed = {element[5] for element in form.elements}
         verdicts, start = [], 0
         for want in form.fields:
+            end = start + len(want.items)
             if want.leave_empty:
-                verdict = self._untouched(want)
-                touched = any(form.lines[number].clicks for number in verdict.lines)
-                verdict.unwanted = touched if want.path in placed else None
-                lines = [form.lines[number] for number in verdict.lines if number in unmatched]
-                verdict.made = sum(line.clicks + bool(line.value.strip()) for line in lines)
+                verdict = self._untouched(want, unmatched)
             else:
-                end = start + len(want.items)
                 verdict = self._verdict(want, start, chosen[start:end])
                 if (line := texts.get(start)) is not None:
                     verdict.text = form.lines[line].value if line >= 0 else None
-                start = end
             several = len(want.items) > 1
             ways = [(i.value,) for i in want.items] if several else [(want.value, *want.accepted)]
             verdict.found = verdict.right or all(
                 _stands(values, readable, inside=self.exact) for values in ways
             )
             verdicts.append(verdict)
+            start = end
         return verdicts, unmatched
+
+    def _pair(self, weights: np.ndarray) -> list[int]:
+        """The line that is meant for each value, one to one; -1 for none."""
+        chosen = [-1] * weights.shape[1]
+        for line, value in assign(weights):
+            chosen[value] = line
+        return chosen
 
     def _most_alike(self, chosen: list[int]) -> dict[int, int]:
         """The line with the text of each description, -1 for none, by the best sum of BLEU.
 
         As published, a value counts wherever it was entered, so clicks play no part, and as BLEU
-        has no threshold, neither do lines have one here. What types another field is left out. A
-        description without any line like it has the one in its place, whose BLEU is 0.
+        has no threshold, neither do lines have one here. A line that types another field is left
+        out. A description without any line like it has the one in its place, whose BLEU is 0.
         """
         wants, lines = [want for want, _ in self.values], self.form.lines
         long = [number for number, want in enumerate(wants) if want.kind == DESCRIPTION]
-        typed = _pair(np.zeros_like(self.same), self.same, self.alike)
+        typed = self._pair(4.0 * self.same + self.alike)
         taken = {line for number, line in enumerate(typed) if number not in long}
         free = [line for line in range(len(lines)) if line not in taken]
         if not (long and free):
             return dict.fromkeys(long, -1)
-        golds = [wants[number].typed for _ in free for number in long]
+        golds = [_typed(wants[number]) for _ in free for number in long]
         preds = [lines[line].value for line in free for _ in long]
         scores = np.nan_to_num(sentence_bleu(bleu_statistics(golds, preds)))
-        scores = scores.reshape(len(free), len(long))
-        best = _pair(np.zeros_like(scores), np.zeros_like(scores), scores)
+        best = self._pair(scores.reshape(len(free), len(long)))
         found = [free[line] if line >= 0 else -1 for line in best]
         idle = set(free) - set(found)
         return {
@@ -373,8 +329,8 @@ class _Form:
 
     def _verdict(self, want: GoldField, start: int, chosen: list[int]) -> FieldVerdict:
         """The verdict on a field from the line of each of its values, -1 for none."""
-        known = all(item.boxes for item in want.items)
-        verdict = FieldVerdict(expected=(2 if known else 1) * len(chosen))
+        has_boxes = all(item.boxes for item in want.items)
+        verdict = FieldVerdict(expected=(2 if has_boxes else 1) * len(chosen))
         hits, clicks, rights = [], [], []
         for number, index in enumerate(chosen, start):
             line = self.form.lines[index] if index >= 0 else None
@@ -384,22 +340,22 @@ class _Form:
             if line is None:
                 continue
             verdict.lines.append(index)
-            verdict.made += 1 + (known and line.clicks)
-            verdict.matched += rights[-1] + (known and clicks[-1])
-            if known and not hits[-1] and np.isnan(verdict.distance):
+            verdict.made += 1 + (has_boxes and line.clicks)
+            verdict.matched += rights[-1] + (has_boxes and clicks[-1])
+            if has_boxes and not hits[-1] and np.isnan(verdict.distance):
                 verdict.distance = float(self.gaps[index, number])
                 verdict.near = self.owners[index]
         if verdict.lines:
             values = [self.form.lines[index].value for index in verdict.lines]
-            alone = want.single and want.kind not in TICKED
+            alone = len(want.items) == 1 and want.kind not in TICKED
             texts = (value.strip() or want.items[n].value for n, value in enumerate(values))
             verdict.text = values[0] if alone else ", ".join(texts)
-        verdict.clicked = all(clicks) if known else None
+        verdict.clicked = all(clicks) if has_boxes else None
         verdict.right = all(rights)
-        verdict.placed = verdict.right and (all(hits) or not known)
+        verdict.placed = verdict.right and (all(hits) or not has_boxes)
         return verdict
 
-    def _untouched(self, want: GoldField) -> FieldVerdict:
+    def _untouched(self, want: GoldField, unmatched: list[int]) -> FieldVerdict:
         """The verdict on a field that must stay empty; to leave it empty by a line is right."""
         # To click a mark without a word sets it.
         plain = {want.value, *want.accepted} - ({""} if want.kind in TICKED else set())
@@ -410,7 +366,11 @@ class _Form:
             if self.hits[number] == want.path and line.value.strip() not in plain
         ]
         entered = lines[touched[0]].value if touched else want.value
-        return FieldVerdict(right=not touched, placed=not touched, text=entered, lines=touched)
+        verdict = FieldVerdict(right=not touched, placed=not touched, text=entered, lines=touched)
+        if want.path in {element[5] for element in self.form.elements}:
+            verdict.unwanted = any(lines[number].clicks for number in touched)
+        verdict.made = sum(lines[number].count for number in touched if number in unmatched)
+        return verdict
 
 
 def _stands(values: Sequence[str], readable: str, *, inside: bool) -> bool:
@@ -425,40 +385,33 @@ def _stands(values: Sequence[str], readable: str, *, inside: bool) -> bool:
 
 
 def counts(fields: Sequence[GoldField], verdicts: Sequence[FieldVerdict]) -> dict[str, np.ndarray]:
-    """Tallies of the metrics of single fields: shape (n, 2), for `description_bleu` (n, 10).
-
-    Examples
-    --------
-    >>> name = GoldField("/Name", "string", "Ada", (TargetValue("Ada"),))
-    >>> parts = counts([name], [FieldVerdict(right=True, placed=True)])
-    >>> parts["value_placed_accuracy"].tolist(), parts["click_accuracy"].tolist()
-    ([[1.0, 1.0]], [[0.0, 0.0]])
-    """
+    """Tallies of the metrics of single fields: shape (n, 2), for `description_bleu` (n, 10)."""
     entered = np.array([want.kind != DESCRIPTION for want in fields], dtype=bool)
     columns = ("clicked", "unwanted", "found", "placed", "submitted", "matched", "expected", "made")
     # None, where nothing can be said, is NaN as a number.
-    known = {
+    values = {
         name: np.array([getattr(verdict, name) for verdict in verdicts], dtype=float)
         for name in (*columns, "distance")
     }
-    known["missed"] = np.where(np.isinf(known["distance"]), np.nan, known["distance"])
+    values["missed"] = np.where(np.isinf(values["distance"]), np.nan, values["distance"])
     tallies = {
-        "click_accuracy": _share(known["clicked"]),
-        "unwanted_clicks": _share(known["unwanted"]),
-        "value_found_accuracy": _share(known["found"], entered),
-        "value_placed_accuracy": _share(known["placed"], entered),
-        "value_submitted_accuracy": _share(known["submitted"], entered),
-        "action_match_rate": np.stack([2 * known["matched"], known["expected"] + known["made"]], 1),
-        "click_distance": _share(known["missed"]),
+        "click_accuracy": _share(values["clicked"]),
+        "unwanted_clicks": _share(values["unwanted"]),
+        "value_found_accuracy": _share(values["found"], entered),
+        "value_placed_accuracy": _share(values["placed"], entered),
+        "value_submitted_accuracy": _share(values["submitted"], entered),
+        "action_match_rate": np.stack(
+            [2 * values["matched"], values["expected"] + values["made"]], 1
+        ),
+        "click_distance": _share(values["missed"]),
     }
-    golds, preds = (
-        [value for value, short in zip(side, entered, strict=True) if not short]
-        for side in ([want.typed for want in fields], [verdict.text or "" for verdict in verdicts])
-    )
-    some = bleu_statistics(golds, preds)
-    bleu = np.zeros((len(fields), some.shape[1]))
-    bleu[~entered] = some
-    return tallies | {"description_bleu": bleu}
+    # Texts of other fields are empty, and so are their counts.
+    texts = [
+        (_typed(want), verdict.text or "") if want.kind == DESCRIPTION else ("", "")
+        for want, verdict in zip(fields, verdicts, strict=True)
+    ]
+    golds, preds = zip(*texts, strict=True) if texts else ((), ())
+    return tallies | {"description_bleu": bleu_statistics(golds, preds)}
 
 
 def _share(values: np.ndarray, counted: np.ndarray | bool = True) -> np.ndarray:
@@ -482,14 +435,6 @@ def episodes(
     the share of fields submitted right and of `episodic_click`, where that is defined. `parts` are
     the `counts` of all fields, `sent` says of each form whether it was sent; if it is left out,
     `task_score` is undefined.
-
-    Examples
-    --------
-    >>> name = GoldField("/Name", "string", "Ada", (TargetValue("Ada"),))
-    >>> verdicts = [FieldVerdict(found=True, placed=True), FieldVerdict(found=True), FieldVerdict()]
-    >>> whole = episodes([name] * 3, verdicts, [1, 2], counts([name] * 3, verdicts))
-    >>> whole["episodic_value"].tolist(), whole["form_completed"].tolist()
-    ([[1.0, 1.0], [0.5, 1.0]], [[1.0, 1.0], [0.0, 1.0]])
     """
     bleu = np.nan_to_num(sentence_bleu(parts["description_bleu"])).tolist()
     values = [
@@ -500,17 +445,17 @@ def episodes(
     tallies = {name: np.zeros((len(sizes), 2)) for name in EPISODE}
     start = 0
     for number, size in enumerate(sizes):
-        own = slice(start, start + size)
+        rows = slice(start, start + size)
         start += size
         if not size:
             continue
-        hits, total = parts["click_accuracy"][own].sum(axis=0)
+        hits, total = parts["click_accuracy"][rows].sum(axis=0)
         if total:
             tallies["episodic_click"][number] = hits / total, 1
-        tallies["episodic_value"][number] = np.mean(values[own], dtype=float), 1
-        tallies["form_completed"][number] = all(done[own]), 1
+        tallies["episodic_value"][number] = np.mean(values[rows], dtype=float), 1
+        tallies["form_completed"][number] = all(done[rows]), 1
         if sent is not None:
-            shares = [np.mean(done[own], dtype=float), *([hits / total] if total else [])]
+            shares = [np.mean(done[rows], dtype=float), *([hits / total] if total else [])]
             tallies["task_score"][number] = np.mean(shares) if sent[number] else 0.0, 1
     return tallies
 

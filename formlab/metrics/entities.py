@@ -1,21 +1,19 @@
 """Extracted entities matched with the gold's; precision, recall and F1, micro and macro.
 
-Values are compared by their type, as published for VRDU or corrected: a comparator reads each text
-as a key, and says of two keys whether they are the same. The parts of a score are counts, added
-over documents: entities found, in the gold and predicted (tp, gold, pred). By published rules
-undefined scores become what the released evaluator of VRDU makes of them: 0, or a recall of 1
-where there was nothing to find.
+Values are compared by their type, by functions of two texts: `PUBLISHED` as VRDU's released
+evaluator does, `FIXED` with dates of all notations and signed amounts. The parts of a score are
+counts, added over documents: entities found, in the gold and predicted (tp, gold, pred). By
+published rules undefined scores become what the released evaluator makes of them: 0, or a recall of
+1 where there was nothing to find. Tested in `tests/metrics/test_entities.py`.
 """
 
 from __future__ import annotations
 
 import datetime
-import operator
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import cache, lru_cache, partial
-from itertools import repeat
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -56,53 +54,17 @@ _DATES = [
         f"(?P<m>{'|'.join(_LONG)}){_D},{_Y}",
     )
 ]
+# The plainest dates and amounts, which need no full parser.
 _PLAIN_DATE = re.compile(r"([0-9]{1,2})([/-])([0-9]{1,2})\2([0-9]{4}|[0-9]{2})")
-# The plainest amounts, which need no parser.
 _PLAIN = re.compile(r"\$? ?(?:[0-9]+|[1-9][0-9]{0,2}(?:,[0-9]{3})+)(?:\.[0-9]{1,2})?")
-# What the strictest parser reads; a longer text is no date and no amount.
-_LONGEST = 64
-# Items of gold and prediction that agree, and what that earns.
+Day = datetime.date | None
+# Whether two values are the same; the third argument is which of day and month comes first.
+Compare = Callable[[str, str, str | None], bool]
+# Items of gold and prediction that agree, and the credit for it.
 _Pairs = list[tuple[int, int, float]]
-Score = Callable[..., np.ndarray]
 
 
-class Comparator(NamedTuple):
-    """How values of one type are read, and when two of them are the same.
-
-    `key` reads a value and which of day and month comes first, where that is known.
-    """
-
-    key: Callable[[str, str | None], Any]
-    same: Callable[[Any, Any], bool] = operator.eq
-
-
-def squeeze(value: str) -> str:
-    """`value` with each run of white space as one space, none at the ends."""
-    return " ".join(value.split())
-
-
-def _near(gold: str, pred: str) -> bool:
-    return Levenshtein.distance(gold, pred, score_cutoff=EDITS) <= EDITS
-
-
-def _price(value: str, _order: str | None) -> float:
-    try:
-        return float(_NOT_PRICE.sub("", value))
-    except ValueError:
-        return float("nan")
-
-
-def _signed_price(value: str, order: str | None) -> float:
-    amount = None if _PLAIN.fullmatch(value) else text.money(value)
-    return _price(value, order) if amount is None else float(amount.amount)
-
-
-def _close(gold: float, pred: float) -> bool:
-    # Two amounts too large for a float have no difference; they are not the same.
-    return abs(gold - pred) <= CENT
-
-
-def published_date(value: str) -> datetime.date | None:
+def published_date(value: str) -> Day:
     """The date that the published evaluator reads in `value`; a missing year is 1900.
 
     Examples
@@ -110,74 +72,109 @@ def published_date(value: str) -> datetime.date | None:
     >>> [str(published_date(v)) for v in ("07/01/22", "Jul 1/22", "July 01, 2022", "2022-07-01")]
     ['2022-07-01', '2022-07-01', '2022-07-01', 'None']
     """
-    if len(value) > 10 * _LONGEST:
-        # White space and signs do not count, so a long text may still hold a date and no more.
-        value = squeeze(value)
-    kept = _NOT_DATE.sub("", value)
-    match = next(filter(None, (pattern.fullmatch(kept) for pattern in _DATES)), None)
+    bare = _NOT_DATE.sub("", value)
+    match = next(filter(None, (pattern.fullmatch(bare) for pattern in _DATES)), None)
     if match is None:
         return None
     return day_of(match["y"] or "1900", _MONTHS.get(match["m"].lower(), match["m"]), match["d"])
 
 
-def _published_days(value: str, _order: str | None) -> tuple[Hashable, str]:
-    day = published_date(value)
+@lru_cache(2**14)
+def _swapped_date(value: str) -> tuple[int, frozenset[int]] | None:
     # Day and month may be swapped, so only which two numbers they are counts.
-    days = day and (day.year, frozenset((day.month, day.day)))
-    return days, _NOT_WORD.sub("", value)
+    day = published_date(value)
+    return day and (day.year, frozenset((day.month, day.day)))
 
 
-@lru_cache(2**17)
-def _both_orders(value: str) -> tuple[datetime.date | None, datetime.date | None]:
+@lru_cache(2**14)
+def _both_orders(value: str) -> tuple[Day, Day]:
     """The date that `value` is when read month first, and when read day first."""
-    # Most dates look like this, and the full parser is slow.
     if match := _PLAIN_DATE.fullmatch(value):
         first, _, second, year = match.groups()
         return day_of(year, first, second), day_of(year, second, first)
     dates = date_readings(value)
     if dates != (None, None):
         return dates
-    # What the published evaluator overlooks around a date does not make its order known.
-    bare = _NOT_DATE.sub("", squeeze(value))
+    # A sign that the published evaluator overlooks around a date does not make its order known.
+    bare = _NOT_DATE.sub("", _spaced(value))
     return _both_orders(bare) if bare != value else (published_date(value),) * 2
 
 
-def _days(value: str, order: str | None) -> tuple[Hashable, str]:
-    # Values repeat; a text of any length is not kept.
-    reading = _both_orders if len(value) < _LONGEST else _both_orders.__wrapped__
-    month_first, day_first = reading(value)
+def _days(value: str, order: str | None) -> tuple[Day, Day] | None:
+    """Both dates that a value may be; two values are the same only if both are."""
+    month_first, day_first = _both_orders(value)
     days = (month_first or day_first, day_first or month_first)
     if order is not None:
         days = (days[order != "month"],) * 2
-    # What may be two dates is the same only as what may be the same two.
-    return (days if days[0] else None), _NOT_WORD.sub("", value)
+    return days if days[0] else None
 
 
-def _same_day(gold: tuple[Hashable, str], pred: tuple[Hashable, str]) -> bool:
-    are_dates = gold[0] is not None and pred[0] is not None
-    return gold[0] == pred[0] if are_dates else gold[1] == pred[1]
+@lru_cache(2**14)
+def _price(value: str) -> float:
+    try:
+        return float(_NOT_PRICE.sub("", value))
+    except ValueError:
+        return float("nan")
+
+
+@lru_cache(2**14)
+def _signed_price(value: str) -> float:
+    amount = None if _PLAIN.fullmatch(value) else text.money(value)
+    return _price(value) if amount is None else float(amount.amount)
+
+
+def _spaced(value: str) -> str:
+    """`value` with each run of white space as one space, none at the ends."""
+    return " ".join(value.split())
+
+
+def _same_without(pattern: str | re.Pattern[str]) -> Compare:
+    """Equality of texts without the characters of a pattern."""
+    remove = lru_cache(2**14)(partial(re.compile(pattern).sub, ""))
+    return lambda gold, pred, _: remove(gold) == remove(pred)
+
+
+_same_words = _same_without(_NOT_WORD)
+
+
+def _same_day(read: Callable[[str, str | None], object]) -> Compare:
+    """Equality of dates; of values of which one is none, that of letters and digits."""
+
+    def same(gold: str, pred: str, order: str | None) -> bool:
+        day, other = read(gold, order), read(pred, order)
+        both = day is not None and other is not None
+        return day == other if both else _same_words(gold, pred, order)
+
+    return same
+
+
+def _same_price(read: Callable[[str], float]) -> Compare:
+    # Two amounts too large for a float have no difference; they are not the same.
+    return lambda gold, pred, _: abs(read(gold) - read(pred)) <= CENT
+
+
+def _same_address(gold: str, pred: str, _order: str | None) -> bool:
+    texts = _spaced(gold), _spaced(pred)
+    return Levenshtein.distance(*texts, score_cutoff=EDITS) <= EDITS
 
 
 DEFAULT = "DefaultMatch"
-PUBLISHED = {
-    "DateMatch": Comparator(_published_days, _same_day),
-    "PriceMatch": Comparator(_price, _close),
-    "AddressMatch": Comparator(lambda value, _: squeeze(value), _near),
-    "NumericalStringMatch": Comparator(lambda value, _: _NOT_DIGIT.sub("", value)),
-    "NameMatch": Comparator(lambda value, _: "".join(value.split())),
-    "GeneralStringMatch": Comparator(lambda value, _: _NOT_WORD.sub("", value)),
-    DEFAULT: Comparator(lambda value, _: squeeze(value)),
+PUBLISHED: dict[str, Compare] = {
+    "DateMatch": _same_day(lambda value, _: _swapped_date(value)),
+    "PriceMatch": _same_price(_price),
+    "AddressMatch": _same_address,
+    "NumericalStringMatch": _same_without(_NOT_DIGIT),
+    "NameMatch": _same_without(r"\s"),
+    "GeneralStringMatch": _same_words,
+    DEFAULT: lambda gold, pred, _: gold == pred or _spaced(gold) == _spaced(pred),
 }
-FIXED = PUBLISHED | {
-    "DateMatch": Comparator(_days, _same_day),
-    "PriceMatch": Comparator(_signed_price, _close),
-}
+FIXED = PUBLISHED | {"DateMatch": _same_day(_days), "PriceMatch": _same_price(_signed_price)}
 
 
-def _comparators(matches: Mapping[str, str], mode: str) -> Callable[[str], Comparator]:
-    """The comparator of a name; where none is known, texts are compared, white space aside."""
-    known = FIXED if mode == "fixed" else PUBLISHED
-    return cache(lambda name: known.get(matches.get(name, DEFAULT), known[DEFAULT]))
+def comparator(function: str | None, mode: str) -> Compare:
+    """The function of a name in VRDU's `meta.json`; of an unknown one, that of texts."""
+    comparators = FIXED if mode == "fixed" else PUBLISHED
+    return comparators.get(function or DEFAULT, comparators[DEFAULT])
 
 
 def same_values(
@@ -190,24 +187,21 @@ def same_values(
 ) -> np.ndarray:
     """Which of n pairs of values are the same, shape (n,).
 
-    `function` is a name as in VRDU's `meta.json`; an unknown one compares texts, white space
-    aside. Mode ``fixed`` reads dates of all notations and keeps signs; `order` is then which of
-    day and month comes first: if left out, 07/01/22 is the same only as what leaves that choice.
+    `function` is that of `comparator`. Mode ``fixed`` reads dates of all notations and keeps signs;
+    `order` is then which of day and month comes first: if left out, 07/01/22 is the same only as
+    a date that leaves that choice.
 
     Examples
     --------
-    >>> golds, preds = ["$ 1,200.50", "(5.00)"], ["1200.50", "5.00"]
-    >>> same_values("PriceMatch", golds, preds).tolist()
-    [True, True]
-    >>> same_values("PriceMatch", golds, preds, mode="fixed").tolist()
+    >>> prices = (["(5.00)"], ["5.00"])
+    >>> [same_values("PriceMatch", *prices, mode=m).item() for m in ("official", "fixed")]
     [True, False]
     >>> days = (["07/01/22"], ["1 July 2022"])
     >>> [same_values("DateMatch", *days, mode="fixed", order=o).item() for o in (None, "month")]
     [False, True]
     """
-    values = _comparators({"": function}, mode)("")
-    keys = ([values.key(value, order) for value in side] for side in (golds, preds))
-    return np.array([values.same(*pair) for pair in zip(*keys, strict=True)], dtype=bool)
+    same = comparator(function, mode)
+    return np.array([same(*pair, order) for pair in zip(golds, preds, strict=True)], dtype=bool)
 
 
 class Matching(NamedTuple):
@@ -223,11 +217,12 @@ class Matching(NamedTuple):
 
 
 class _Item(NamedTuple):
-    """An entity, or one of the accepted forms of it: its parts, and what each reads as."""
+    """An entity, or one of the accepted forms of it: its parts, and the value of each."""
 
     number: int
+    order: str | None
     parts: list[str]
-    keys: dict[str, Hashable]
+    values: dict[str, str]
 
 
 def match_entities(
@@ -256,82 +251,66 @@ def match_entities(
     >>> match_entities(gold, pred, {"sum": "PriceMatch"}, mode="official").pairs.rows()
     [(0, 0, 1.0)]
     """
-    compared, official = _comparators(matches, mode), mode == "official"
+    official = mode == "official"
     # Only of the gold may several values be right.
-    claims = _by_document(pred.drop_nulls("value").drop("accepted", strict=False))
+    claims = _grouped(pred.drop_nulls("value").drop("accepted", strict=False))
     pairs: _Pairs = []
     late: list[tuple[int, int]] = []
-    for doc, values in _by_document(gold).items():
-        preds = _grouped(claims.get(doc, []), compared)
-        for name, items in _grouped(values, compared).items():
-            agreeing = _agreeing(items, preds.get(name, []), compared, official=official)
-            found = _first(agreeing) if official else _best(agreeing)
-            pairs += found
-            first, taken = {g: p for g, p, _ in found}, {p for _, p, _ in found}
-            late += [(p, first[g]) for g, p, _ in agreeing if official and p not in taken]
+    for group, items in _grouped(gold).items():
+        names = dict.fromkeys(name for item in items for name in item.values)
+        same = {name: comparator(matches.get(name), mode) for name in names}
+        agreeing = _agreeing(items, claims.get(group, []), same, official=official)
+        found = _first(agreeing) if official else _best(agreeing)
+        pairs += found
+        first, taken = {g: p for g, p, _ in found}, {p for _, p, _ in found}
+        late += [(p, first[g]) for g, p, _ in agreeing if official and p not in taken]
     schema = {"gold": pl.Int64, "pred": pl.Int64, "credit": pl.Float64}
     return Matching(pl.DataFrame(sorted(pairs), schema, orient="row"), _equal(pred, late))
 
 
-def _by_document(leaves: pl.DataFrame) -> dict[str, list[tuple]]:
-    """The values of each document: item, name, component, value, order, further right values."""
-    columns = (
-        leaves[name].to_list() if name in leaves.columns else repeat(None)
-        for name in ("item", "name", "component", "value", "order", "accepted")
+def _grouped(leaves: pl.DataFrame) -> dict[tuple[str, str, bool], list[_Item]]:
+    """The items of each document and name, flat ones apart; of a flat one each of its forms."""
+    columns = {"order": pl.String, "accepted": pl.List(pl.String)}
+    absent = [pl.lit(None, kind).alias(n) for n, kind in columns.items() if n not in leaves.columns]
+    rows = leaves.with_columns(absent).select(
+        "doc", "name", "item", "component", "value", "order", "accepted"
     )
-    found: dict[str, list[tuple]] = {}
-    for doc, *row in zip(leaves["doc"].to_list(), *columns, strict=False):
-        found.setdefault(doc, []).append(row)
-    return found
-
-
-def _grouped(
-    rows: list[tuple], compared: Callable[[str], Comparator]
-) -> dict[tuple[str, bool], list[_Item]]:
-    """The items of each name in a document, flat ones apart; of a flat one each of its forms."""
-    groups: dict[tuple[str, bool], list[_Item]] = {}
+    groups: dict[tuple[str, str, bool], list[_Item]] = {}
     items: dict[int, _Item] = {}
-    for number, name, part, value, order, accepted in rows:
-        group = groups.setdefault((name, part is None), [])
-        key = compared(name if part is None else part).key
+    for doc, name, number, part, value, order, accepted in rows.iter_rows():
+        group = groups.setdefault((doc, name, part is None), [])
         if part is None:
             forms = [form for form in (value, *(accepted or ())) if form is not None]
-            group += [_Item(number, [name], {name: key(form, order)}) for form in forms]
+            group += [_Item(number, order, [name], {name: form}) for form in forms]
             continue
         if number not in items:
-            group.append(items.setdefault(number, _Item(number, [], {})))
+            group.append(items.setdefault(number, _Item(number, order, [], {})))
         items[number].parts.append(part)
         # A part without a value is there, and is not compared.
         if value is not None:
-            items[number].keys[part] = key(value, order)
+            items[number].values[part] = value
     return groups
 
 
 def _agreeing(
-    golds: list[_Item],
-    preds: list[_Item],
-    compared: Callable[[str], Comparator],
-    *,
-    official: bool,
+    golds: list[_Item], preds: list[_Item], same: Mapping[str, Compare], *, official: bool
 ) -> _Pairs:
     """The pairs of items of which so many parts agree that they earn something."""
-    counts: dict[tuple[int, int], int] = {}
-    for name in dict.fromkeys(name for item in golds for name in item.keys):
-        same = compared(name).same
-        others = [(n, item.keys[name]) for n, item in enumerate(preds) if name in item.keys]
-        for number, item in enumerate(golds):
-            if name in item.keys:
-                key = item.keys[name]
-                for other, pred_key in others:
-                    if same(key, pred_key):
-                        counts[number, other] = counts.get((number, other), 0) + 1
     pairs: dict[tuple[int, int], float] = {}
-    for (number, other), agreed in counts.items():
-        gold, pred = golds[number], preds[other]
-        if not official:
-            pairs[gold.number, pred.number] = 2 * agreed / (len(gold.parts) + len(pred.parts))
-        elif agreed == len(gold.keys) and gold.parts == pred.parts:
-            pairs[gold.number, pred.number] = 1.0
+    for gold in golds:
+        for pred in preds:
+            agreed = sum(
+                same[name](value, pred.values[name], gold.order)
+                for name, value in gold.values.items()
+                if name in pred.values
+            )
+            if not agreed:
+                continue
+            if not official:
+                earned = 2 * agreed / (len(gold.parts) + len(pred.parts))
+                pairs[gold.number, pred.number] = earned
+            elif agreed == len(gold.values) and gold.parts == pred.parts:
+                pairs[gold.number, pred.number] = 1.0
     return [(*pair, credit) for pair, credit in pairs.items()]
 
 
@@ -354,105 +333,79 @@ def _best(agreeing: _Pairs) -> _Pairs:
 
 def _equal(pred: pl.DataFrame, late: list[tuple[int, int]]) -> np.ndarray:
     """Items that came too late for a gold item and equal the one that it took in all they hold."""
-    if not late:
-        return np.empty(0, dtype=np.int64)
-    items = {item for pair in late for item in pair}
-    held: dict[int, list] = {item: [] for item in items}
-    some = pred.filter(pl.col("item").is_in(items))
+    contents: dict[int, list] = {item: [] for pair in late for item in pair}
+    some = pred.filter(pl.col("item").is_in(list(contents)))
     for item, *rest in some.select("item", "component", "value", "identity").iter_rows():
-        held[item].append(rest)
-    equal = {item for item, taken in late if held[item] == held[taken]}
+        contents[item].append(rest)
+    equal = {item for item, taken in late if contents[item] == contents[taken]}
     return np.array(sorted(equal), dtype=np.int64)
 
 
-def _over(hits: np.ndarray, total: np.ndarray, otherwise: np.ndarray | float) -> np.ndarray:
-    out = np.broadcast_to(np.asarray(otherwise, dtype=float), np.shape(total)).copy()
-    return np.divide(hits, total, out=out, where=total != 0)
+def entity_score(name: str, parts: np.ndarray, *, published: bool = False) -> np.ndarray:
+    """The score `name` of counts tp, gold and pred, shape (…, 3): an array of shape (…).
 
-
-def precision_of(parts: np.ndarray, *, published: bool = False) -> np.ndarray:
-    """tp / pred, from tp, gold and pred; nothing predicted: NaN, by published rules 0.
-
-    Examples
-    --------
-    >>> precision_of(np.array([[3.0, 6, 4], [0, 2, 0]])).tolist()
-    [0.75, nan]
-    """
-    right, _, pred = np.moveaxis(parts, -1, 0)
-    return _over(right, pred, 0.0 if published else np.nan)
-
-
-def recall_of(parts: np.ndarray, *, published: bool = False) -> np.ndarray:
-    """tp / gold, as `precision_of`; nothing in the gold: by published rules 1 if any predicted.
+    Precision is tp / pred, recall tp / gold, F1 2 tp / (gold + pred), which is their harmonic
+    mean. Undefined ones are NaN; by published rules 0, but for a recall of 1 where the gold has
+    nothing and something was predicted.
 
     Examples
     --------
-    >>> recall_of(np.array([[3.0, 6, 4], [0, 0, 2]])).tolist()
-    [0.5, nan]
-    >>> float(recall_of(np.array([0.0, 0, 2]), published=True))
-    1.0
+    >>> [entity_score(name, np.array([3.0, 6, 4])).item() for name in ("precision", "recall", "f1")]
+    [0.75, 0.5, 0.6]
+    >>> entity_score("recall", np.array([[0.0, 0, 2], [0, 0, 0]]), published=True).tolist()
+    [1.0, 0.0]
     """
     right, gold, pred = np.moveaxis(parts, -1, 0)
-    return _over(right, gold, pred > 0 if published else np.nan)
+    fractions = {
+        "precision": (right, pred),
+        "recall": (right, gold),
+        "f1": (2 * right, gold + pred),
+    }
+    hits, total = fractions[name]
+    undefined = ((pred > 0) & (name == "recall")).astype(float) if published else np.nan
+    return _over(hits, total, undefined)
 
 
-def f1_of(parts: np.ndarray, *, published: bool = False) -> np.ndarray:
-    """2 tp / (gold + pred), the harmonic mean of both; NaN (published: 0) where all are 0.
+def mean_score(name: str, parts: np.ndarray, *, published: bool = False) -> np.ndarray:
+    """The mean of `entity_score` over E entities, from their counts side by side, shape (…, 3 E).
 
-    Examples
-    --------
-    >>> f1_of(np.array([[3.0, 6, 4], [0, 0, 0]])).tolist()
-    [0.6, nan]
-    """
-    right, gold, pred = np.moveaxis(parts, -1, 0)
-    return _over(2 * right, gold + pred, 0.0 if published else np.nan)
-
-
-def mean_of(
-    score: Callable[..., np.ndarray], *, published: bool = False
-) -> Callable[..., np.ndarray]:
-    """The mean of `score` over entities, from parts of shape (…, 3 E).
-
-    The parts are tp, gold and pred of each of E entities. By published rules every entity counts;
-    else one that no gold has, and an undefined score, is left out of the mean.
+    By published rules every entity counts; else one that no gold has, and an undefined score, is
+    left out of the mean.
 
     Examples
     --------
     >>> parts = np.array([1.0, 2, 2, 0, 0, 0])
-    >>> [float(mean_of(f1_of, published=rules)(parts)) for rules in (False, True)]
+    >>> [mean_score("f1", parts, published=rules).item() for rules in (False, True)]
     [0.5, 0.25]
     """
-
-    def mean(parts: np.ndarray) -> np.ndarray:
-        counts = parts.reshape(*parts.shape[:-1], -1, 3)
-        values = score(counts, published=published)
-        used = ~np.isnan(values) & ((counts[..., 1] > 0) | published)
-        total = np.where(used, values, 0.0).sum(axis=-1)
-        return _over(total, used.sum(axis=-1), np.nan)
-
-    return mean
+    counts = parts.reshape(*parts.shape[:-1], -1, 3)
+    values = entity_score(name, counts, published=published)
+    used = ~np.isnan(values) & ((counts[..., 1] > 0) | published)
+    return _over(np.where(used, values, 0.0).sum(axis=-1), used.sum(axis=-1), np.nan)
 
 
-_SCORES = {"precision": precision_of, "recall": recall_of, "f1": f1_of}
+def _over(hits: np.ndarray, total: np.ndarray, undefined: np.ndarray | float) -> np.ndarray:
+    return np.where(total != 0, hits / np.where(total != 0, total, 1), undefined)
+
+
 SOURCE = "VRDU, Wang et al., KDD 2023, section 4.3"
 
 
 def _metric(prefix: str, name: str) -> Metric:
-    score, macro = _SCORES[name], prefix == "macro_"
-    published = mean_of(score, published=True) if macro else partial(score, published=True)
+    macro = prefix == "macro_"
+    score = mean_score if macro else entity_score
     return Metric(
         name=prefix + name,
         title=(prefix + name).replace("_", " ").replace("f1", "F1"),
         source=SOURCE,
         unit="mean over entity names" if macro else "entities",
         view="counts",
-        score=mean_of(score) if macro else score,
-        published_score=published,
+        score=partial(score, name),
+        published_score=partial(score, name, published=True),
         units=("document",),
         average=OVER_ENTITIES if macro else "pooled",
     )
 
 
-METRICS = {
-    prefix + name: _metric(prefix, name) for prefix in ("", "micro_", "macro_") for name in _SCORES
-}
+_NAMES = ("precision", "recall", "f1")
+METRICS = {p + name: _metric(p, name) for p in ("", "micro_", "macro_") for name in _NAMES}

@@ -1,7 +1,9 @@
-"""An LLM judge's answers: read in any schema, verified against the facts, and summed to scores.
+"""An LLM judge's answers: read, checked as the released code does, verified, summed to scores.
 
-Answers are brought into the form of the released code, whatever schema they were asked for in. Its
-verdicts on facts are verified and its counts made anew from them.
+An answer has the released form: verdicts in a list `ENTRIES`, each with `number` or `type`,
+`value` and `context_hint`, with the flags `found_in_prediction` and `correct`, and `matched_text`;
+beside it `structure_score`, `overall_score` and, where there are no verdicts, counts. Tested in
+`tests/metrics/test_judge.py`, and against the released code in `tests/analysis/test_audit.py`.
 """
 
 from __future__ import annotations
@@ -9,8 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,39 +26,12 @@ from formlab.text.markup import SILENT, Event, events, is_html, written_events
 ENTRIES = "entity_diagnostics"
 # Published name of each type, and its part of the keys of counts; in those of rates in lower case.
 TYPES = {name: name.replace(" ", "_") for name, _ in FACTS.values()}
-# The released key of a column, and what else judges call it; the first that is there counts.
-_COLUMNS = {
-    "number": "number fact_number",
-    "type": "type entity_type kind category",
-    "value": "value entity fact gold_value gold expected text",
-    "context_hint": "context_hint hint context",
-    "matched_text": "matched_text matched predicted_value prediction predicted generated actual",
-    "correct": "correct is_correct match is_match matched verdict status result outcome",
-    "found_in_prediction": "found_in_prediction found is_found present",
-}
-_FIGURES = {
-    "structure_score": "structure_score structure",
-    "total_entities": "total_entities total_facts total",
-    "correct_entities": "correct_entities correct_facts correct",
-    "entity_accuracy": "entity_accuracy fact_accuracy accuracy",
-    "entity_score": "entity_score",
-    "overall_score": "overall_score overall score",
-}
-_KNOWN = {name for names in (*_COLUMNS.values(), *_FIGURES.values()) for name in names.split()}
-_FLAGS = ("correct", "found_in_prediction")
-_RIGHT = ("correct", "true", "yes", "match", "matched", "exact", "right", "1")
-# What a verdict says, by its word: whether the fact is correct, and found, where that is said.
-_WORDS = {
-    **dict.fromkeys(_RIGHT, (True, True)),
-    **dict.fromkeys(["incorrect", "wrong", "partial", "mismatch", "altered"], (False, True)),
-    **dict.fromkeys(["missing", "absent", "omitted", "not_found"], (False, False)),
-    **dict.fromkeys(["false", "no", "fail", "0"], (False,)),
-}
-_DEEPEST = 3
+# The figures of an answer, of which one will do where there are no verdicts.
+_FIGURES = ("structure_score", "overall_score", "entity_accuracy", "correct_entities")
+_STATED = re.compile(r"(correct|total)_entities(?:_with_(.+)_type)?", re.IGNORECASE)
 # Beyond this length Python's parser, which the released code uses, may take minutes.
 _LONGEST = 300_000
 _SPACE = re.compile(r"\s+")
-_FIGURE = re.compile(r"[+-]?\d{1,15}(\.\d{0,15})?%?", re.ASCII)
 _STEPS = (
     (re.compile(r"\\[()\[\]]"), " "),
     (re.compile(r"\\([%$])"), r"\1"),
@@ -70,10 +44,9 @@ Tallies = dict[str, tuple[float, float]]
 
 
 def parse(text: str) -> tuple[Answer | None, str]:
-    """A judge's answer from its text, in the released form, and its status.
+    """A judge's answer from its text and its status: ok, repaired or bad_json.
 
-    The status is ok, repaired or bad_json. Any schema that names facts or figures is read; of an
-    answer that breaks off, what can be read is kept.
+    It has verdicts or figures; of one that breaks off, the beginning is kept.
 
     Examples
     --------
@@ -88,133 +61,28 @@ def parse(text: str) -> tuple[Answer | None, str]:
         try:
             answer, status = repair(text[:LONGEST])[0], "repaired"
         except ValueError:
-            answer, status = None, "bad_json"
-    answer = released_form(answer)
-    return (answer, status) if answer else (None, "bad_json")
-
-
-def released_form(answer: Any) -> Answer:
-    """The answer with its verdicts in `ENTRIES` and its figures under the released names.
-
-    Verdicts may be a list of objects, an object by fact, or lists of facts by verdict. An answer
-    in the released form comes back as it is; one that names neither facts nor figures is empty.
-
-    Examples
-    --------
-    >>> released_form({"facts": [{"fact": "5", "verdict": "missing"}]})[ENTRIES]
-    [{'value': '5', 'correct': False, 'found_in_prediction': False}]
-    >>> released_form({"correct": ["5"]})[ENTRIES]
-    [{'value': '5', 'correct': True, 'found_in_prediction': True}]
-    >>> released_form({"weather": "fine"})
-    {}
-    """
-    answer = {"": answer} if isinstance(answer, list) else answer
-    if not isinstance(answer, dict):
-        return {}
-    if isinstance(listed := answer.get(ENTRIES), list):
-        objects = [item for item in listed if isinstance(item, dict)]
-        if any(item.keys() & set(_FLAGS) for item in objects) or not any(map(_entry, objects)):
-            return answer
-    entries = next((found for part in _objects(answer) if (found := _entries(part))), [])
-    figures = {
-        name: next(answer[alias] for alias in aliases.split() if _is_figure(answer.get(alias)))
-        for name, aliases in _FIGURES.items()
-        if any(_is_figure(answer.get(alias)) for alias in aliases.split())
-    }
-    return {**answer, **figures, ENTRIES: entries} if entries or figures else {}
-
-
-def _figure(value: Any) -> float | None:
-    """A number in an answer, also one written as text or in percent; None for what is none."""
-    if not _is_figure(value):
-        return None
-    text = str(value).strip()
-    return float(text.rstrip("%")) / (100 if text.endswith("%") else 1)
-
-
-def _is_figure(value: Any) -> bool:
-    is_plain = isinstance(value, int | float | str) and not isinstance(value, bool)
-    return is_plain and _FIGURE.fullmatch(str(value).strip()) is not None
-
-
-def _objects(answer: Answer, depth: int = 0) -> Iterator[Answer]:
-    """The answer, and the objects in it."""
-    yield answer
-    for value in answer.values() if depth < _DEEPEST else ():
-        if isinstance(value, dict):
-            yield from _objects(value, depth + 1)
-
-
-def _entries(answer: Answer) -> list[Answer]:
-    for value in answer.values():
-        listed = [_entry(item) for item in value] if isinstance(value, list) else []
-        if any(listed):
-            return list(filter(None, listed))
-    lists = [(key, items) for key, items in answer.items() if isinstance(items, list)]
-    entries = [
-        {"value": item} | verdict
-        for key, items in lists
-        if (verdict := _verdict(key) or _verdict(key.split("_")[0]))
-        for item in items
-        if isinstance(item, str)
-    ]
-    return entries or _by_fact(answer)
-
-
-def _by_fact(answer: Answer) -> list[Answer]:
-    """Entries of an object from a fact, its value or its number, to a verdict."""
-    numbered = [*answer] == [str(n) for n in range(1, len(answer) + 1)]
-    entries = []
-    for key, value in answer.items():
-        entry = _entry(value) if isinstance(value, dict) else _verdict(value)
-        if not entry or key in _KNOWN or (isinstance(value, int) and not isinstance(value, bool)):
-            return []
-        entries.append(({"number": int(key)} if numbered else {"value": key}) | entry)
-    return entries
-
-
-def _entry(item: Any) -> Answer:
-    """One verdict with the released keys; empty for what is none."""
-    entry: Answer = {}
-    for column, aliases in _COLUMNS.items() if isinstance(item, dict) else ():
-        for value in map(item.get, aliases.split()):
-            if column == "correct":
-                entry = entry | _verdict(value) | entry
-            elif column == "found_in_prediction":
-                entry |= {column: said["correct"]} if (said := _verdict(value)) else {}
-            elif type(value) is (int if column == "number" else str):
-                entry.setdefault(column, value)
-    return entry if entry.keys() & set(_FLAGS) else {}
-
-
-def _verdict(value: Any) -> Answer:
-    """What a word or flag says of a fact; empty for what is no verdict."""
-    if not isinstance(value, bool | int | str) or (isinstance(value, str) and value.isdigit()):
-        return {}
-    word = re.sub(r"[\s_-]+", "_", str(value).strip().lower())
-    return dict(zip(_FLAGS, _WORDS.get(word, ()), strict=False))
+            return None, "bad_json"
+    if isinstance(answer, dict) and any(
+        answer.get(key) is not None for key in (ENTRIES, *_FIGURES)
+    ):
+        return answer, status
+    return None, "bad_json"
 
 
 def plain_text(prediction: str) -> str:
-    r"""A prediction as the released code gives it to the judge and searches it.
-
-    Examples
-    --------
-    >>> plain_text("<td>10\\%</td><td>5</td>")
-    '10% 5'
-    """
+    """A prediction as the released code gives it to the judge and searches it."""
     stream: Iterable[Event] = [Event("text", prediction)]
     if len(prediction) <= _LONGEST:
         stream = written_events(prediction)
     elif is_html(prediction):
         stream = events(prediction)
     pieces, silent = [], 0
-    for what, data, _ in stream:
-        if what == "text" and not silent:
+    for event, data, _ in stream:
+        if event == "text" and not silent:
             blank = not data.strip(" \n\t\r\f")
             pieces.append(("\n" if "\n" in data else " ") if blank else data)
         elif data in SILENT:
-            silent = max(0, silent + (1 if what == "start" else -1))
+            silent = max(0, silent + (1 if event == "start" else -1))
     text = " ".join(pieces)
     for pattern, new in _STEPS:
         text = pattern.sub(new, text)
@@ -229,7 +97,7 @@ def official(raw: Mapping[str, Any], facts: Sequence[Fact], text: str) -> Answer
     of the text, also "5" in "2015".
     """
     answer = json.loads(json.dumps(raw))
-    entries = [entry for entry in _listed(answer) if isinstance(entry, dict)]
+    entries = _entries(answer)
     _overrule(entries, text)
     # A type that is a list or an object is none of those that are counted.
     kinds = {"total": Counter(str(fact["type"]) for fact in facts)}
@@ -245,19 +113,17 @@ def official(raw: Mapping[str, Any], facts: Sequence[Fact], text: str) -> Answer
 
 
 def by_substring(values: Sequence[str], prediction: str) -> list[FactVerdict]:
-    """Verdicts of the released code's checks alone, where a judge placed nothing (mode `official`).
-
-    Examples
-    --------
-    >>> [verdict.correct for verdict in by_substring(["5", "6"], "in 2015")]
-    [True, False]
-    """
-    entries = [{"value": value} for value in values]
+    """Verdicts of the released code's checks alone, where a judge placed nothing (`official`)."""
+    entries: list[Answer] = [{"value": value} for value in values]
     _overrule(entries, plain_text(prediction))
-    flags = [[entry.get(key, False) for key in reversed(_FLAGS)] for entry in entries]
     return [
-        FactVerdict(*pair, False, entry.get("matched_text", ""))
-        for pair, entry in zip(flags, entries, strict=True)
+        FactVerdict(
+            entry.get("found_in_prediction", False),
+            entry.get("correct", False),
+            misplaced=False,
+            text=entry.get("matched_text", ""),
+        )
+        for entry in entries
     ]
 
 
@@ -285,8 +151,8 @@ def performance(answers: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     """The released code's figures over checked answers, in percent, bit for bit.
 
     ``*_acc`` is correct over found, ``*_missing_rate`` not found over gold; ``*_error``, in
-    spite of its name, is about correct over gold, from the two rounded figures. 0 where nothing
-    is there to divide by.
+    spite of its name, is about correct over gold, from the two rounded figures. 0 where there is
+    nothing to divide by.
 
     Examples
     --------
@@ -310,57 +176,49 @@ def performance(answers: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def settled(
-    raw: Mapping[str, Any] | None,
+    raw: Mapping[str, Any],
     facts: Sequence[Fact],
     pred: Places,
     notes: Counter[str] | None = None,
 ) -> list[FactVerdict]:
     """One verdict per fact from a judge's answer (mode `fixed`).
 
-    Entries are matched to facts by `number` (from 1), else by value, type and hint, each once. A
-    fact that the judge skipped is missing; entries for facts that are not there, and second
-    entries for one fact, are counted in `notes` and left out. What the judge calls correct must
-    be found; the value must stand in the prediction in whole tokens.
-
-    Examples
-    --------
-    >>> from formlab.text.flow import read
-    >>> fact = {"type": "Number", "value": "5", "hint": "page 5"}
-    >>> entry = fact | {"found_in_prediction": True, "correct": True, "matched_text": "5"}
-    >>> settled({"entity_diagnostics": [entry]}, [fact], Places(read("in 2015")))[0].correct
-    False
+    A fact that the judge skipped is missing. A value that the judge calls correct counts as such
+    only where it stands in the prediction in whole tokens. `notes` count what is odd.
     """
     notes = Counter() if notes is None else notes
-    entries, verdicts = _matched(raw or {}, facts, notes), []
+    entries, verdicts = _matched(raw, facts, notes), []
     for number, fact in enumerate(facts):
         if (entry := entries.get(number)) is None:
             verdicts.append(MISSING)
             continue
         words = tokens(fact["value"])
-        there = bool(pred.find(words) or pred.run_together(words))
+        stands = bool(pred.find(words) or pred.run_together(words))
         matched = entry.get("matched_text")
         matched = matched if isinstance(matched, str) else ""
         claimed = entry.get("correct") is True
-        correct = there and (claimed or _same(matched, fact["value"]))
-        notes["judge: called correct, not in the prediction"] += claimed and not there
-        found = correct or there or entry.get("found_in_prediction") is True
-        text = matched or (fact["value"] if there else "")
-        verdicts.append(FactVerdict(found, correct, False, text))
+        correct = stands and (claimed or _same(matched, fact["value"]))
+        notes["judge: called correct, not in the prediction"] += claimed and not stands
+        found = stands or entry.get("found_in_prediction") is True
+        text = matched or (fact["value"] if stands else "")
+        verdicts.append(FactVerdict(found, correct, misplaced=False, text=text))
     return verdicts
 
 
-def _listed(raw: Mapping[str, Any]) -> list:
-    listed = raw.get(ENTRIES)
-    return listed if isinstance(listed, list) else []
+def _entries(raw: Mapping[str, Any]) -> list[Answer]:
+    entries = raw.get(ENTRIES)
+    return (
+        [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    )
 
 
 def _matched(
     raw: Mapping[str, Any], facts: Sequence[Fact], notes: Counter[str]
 ) -> dict[int, Mapping[str, Any]]:
-    """The entry of each fact that has one, by its place."""
+    """The entry of each fact that has one, by its place: by `number`, else value, type and hint."""
     entries: dict[int, Mapping[str, Any]] = {}
-    for entry in _listed(raw):
-        index = _fact_of(entry, facts, entries) if isinstance(entry, dict) else None
+    for entry in _entries(raw):
+        index = _fact_of(entry, facts, entries)
         if index is None:
             notes["judge: entries for no fact"] += 1
         elif index in entries:
@@ -375,13 +233,12 @@ def _fact_of(
     entry: Mapping[str, Any], facts: Sequence[Fact], taken: Mapping[int, Any]
 ) -> int | None:
     number = entry.get("number")
-    if isinstance(number, int) and not isinstance(number, bool):
+    if type(number) is int:
         return number - 1 if 0 < number <= len(facts) else None
     same = [n for n, fact in enumerate(facts) if _same(str(entry.get("value")), fact["value"])]
-    kind, hint = _kind_of(entry.get("type")), entry.get("context_hint")
-    same = [n for n in same if _kind_of(facts[n]["type"]) == kind] or same
-    close = [n for n in same if facts[n].get("hint") == hint] or same
-    return next((n for n in close if n not in taken), close[0] if close else None)
+    for key, fact_key in (("type", "type"), ("context_hint", "hint")):
+        same = [n for n in same if facts[n].get(fact_key) == entry.get(key)] or same
+    return next((n for n in same if n not in taken), same[0] if same else None)
 
 
 def _kind_of(name: Any) -> str | None:
@@ -392,17 +249,26 @@ def _kind_of(name: Any) -> str | None:
 
 
 def _stated_counts(answer: Mapping[str, Any]) -> Tallies:
-    """What a judge counted, correct and total, by kind; of all facts under the empty name."""
-    suffixes = {"": ""}
-    for tag, (name, kind) in FACTS.items():
-        for word in (name.replace(" ", "_"), tag.capitalize()):
-            suffixes |= {f"_with_{spelling}_type": kind for spelling in (word, word.lower())}
-    counts: Tallies = {}
-    for suffix, kind in suffixes.items():
-        pair = [_figure(answer.get(f"{word}_entities{suffix}")) for word in ("correct", "total")]
-        if None not in pair and 0 <= pair[0] <= pair[1]:
-            counts.setdefault(kind, (pair[0], pair[1]))
-    return counts
+    """A judge's counts, correct and total, by kind; of all facts under the empty name."""
+    counts: dict[str, dict[str, float]] = {}
+    for key, value in answer.items():
+        match, figure = _STATED.fullmatch(key), _figure(value)
+        kind = match and (_kind_of(match[2]) if match[2] else "")
+        if kind is not None and figure is not None:
+            counts.setdefault(kind, {}).setdefault(match[1].lower(), figure)
+    pairs = {
+        kind: (count.get("correct", -1), count.get("total", -1)) for kind, count in counts.items()
+    }
+    return {kind: pair for kind, pair in pairs.items() if 0 <= pair[0] <= pair[1]}
+
+
+def _figure(value: Any) -> float | None:
+    """A number in an answer, also one written as text; None for anything else."""
+    try:
+        number = np.nan if isinstance(value, bool | None) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if np.isfinite(number) else None
 
 
 def page_scores(
@@ -419,18 +285,9 @@ def page_scores(
     verified ones (`settled`); a judge's counts without verdicts count in both, in `fixed` over the
     gold facts. The entity score is five times the accuracy, which mode `official` rounds to two
     decimals first, as the paper asks. The overall score is twice the structure score plus the
-    entity score, within 0 to 10; what the judge states stands beside it. What the answer leaves
-    undefined is NaN. Mode `official` counts in `notes` where the judge's figures do not follow from
-    its own parts, and scores that are out of range.
-
-    Examples
-    --------
-    >>> from formlab.text.flow import read
-    >>> answer = {"correct_entities": 17, "total_entities": 28, "structure_score": 1}
-    >>> fact, notes = {"type": "Number", "value": "5"}, Counter()
-    >>> page, kinds = page_scores(answer, [fact], Places(read("5")), mode="official", notes=notes)
-    >>> page["judge_entity_score"], page["judge_overall"], kinds
-    ((3.05, 1.0), (5.05, 1.0), {})
+    entity score, within 0 to 10; the judge's own stands beside it. Scores that the answer leaves
+    undefined are NaN. Mode `official` counts in `notes` where the judge's figures do not follow
+    from its own parts, and scores that are out of range.
     """
     notes = notes if mode == "official" else Counter()
     kinds = _by_kind(raw, facts, pred, mode, notes)
@@ -439,11 +296,12 @@ def page_scores(
     stated = _within(raw, "overall_score", 10, notes)
     share = counts[0] / counts[1] if counts[1] else np.nan
     score = 5 * (round(share, 2) if mode == "official" else share)
-    own, accuracy = _figure(raw.get("entity_score")), _figure(raw.get("entity_accuracy"))
-    if own is None:
-        own = score if accuracy is None else 5 * accuracy
+    stated_score = _figure(raw.get("entity_score"))
+    overall, parts = (
+        np.clip(2 * structure + entities, 0, 10)
+        for entities in (score, score if stated_score is None else stated_score)
+    )
     # Parts are stated with two decimals.
-    overall, parts = (np.clip(2 * structure + entities, 0, 10) for entities in (score, own))
     notes["judge: overall score that its own parts do not make"] += abs(stated - parts) > 0.06
     values = (structure, np.nan, score, overall, stated)
     tallies = {name: (float(value), 1.0) for name, value in zip(METRICS, values, strict=True)}
@@ -479,17 +337,25 @@ def _within(raw: Mapping[str, Any], name: str, high: float, notes: Counter[str])
     return np.nan if odd or value is None else value
 
 
+_POINTS = "points of 10, mean over pages"
 _OVERALL = "2 × structure + entity score, mean over pages"
-_STATED, _POINTS = "overall score as the judge states it", "points of 10, mean over pages"
 METRICS = family(
-    ("judge_structure", "structure score of the judge", "points of 2, mean over pages"),
+    (
+        "judge_structure",
+        "structure score of the judge",
+        "points of 2, mean over pages",
+        {"high": 2.0},
+    ),
     ("judge_entity_accuracy", "facts right by the judge", "correct per fact"),
-    ("judge_entity_score", "entity score of the judge", "5 × facts right, mean over pages"),
+    (
+        "judge_entity_score",
+        "entity score of the judge",
+        "5 × facts right, mean over pages",
+        {"high": 5.0},
+    ),
     ("judge_overall", "overall score of the judge", _OVERALL, {"high": 10.0}),
-    ("judge_overall_stated", _STATED, _POINTS, {"high": 10.0}),
+    ("judge_overall_stated", "overall score as the judge states it", _POINTS, {"high": 10.0}),
     source="He et al., arXiv:2511.14998v1, appendix C",
     units=("page",),
     tasks=("fact",),
 )
-for _name, _high in (("judge_structure", 2.0), ("judge_entity_score", 5.0)):
-    METRICS[_name] = replace(METRICS[_name], high=_high)

@@ -1,8 +1,9 @@
 """Marks on a form: precision, recall and F1 of ticks, rings and table cells; whole cross fields.
 
-A mark is something a pen or a cursor did that may be right or wrong on its own. A box that is
+A mark is the trace of a pen or a cursor that may be right or wrong on its own. A box that is
 rightly left empty is no mark: it adds nothing to any of the counts. Whether a word is the state of
 a single box or one of several options, the gold alone tells: a prediction is read as the gold is.
+Tested in `tests/metrics/test_marking.py`.
 """
 
 from __future__ import annotations
@@ -79,13 +80,6 @@ def predicted_marks(
     option, that the option ``no`` is marked. A comma separates options where one of the pieces is
     an option of the gold, and joins them where the gold has them as one. Without gold, yes and no
     are the state of a box unless the field is a choice between options.
-
-    Examples
-    --------
-    >>> [sorted(predicted_marks("false", gold)) for gold in ("No", "unchecked")]
-    [['no'], []]
-    >>> [sorted(predicted_marks("tea, milk", gold)) for gold in ("Milk; Jam", "Tea, milk")]
-    [['milk', 'tea'], ['tea, milk']]
     """
     if subtype in ("table-grid", "annotation"):
         return marks(pred, subtype=subtype)
@@ -131,31 +125,23 @@ def _aligned(options: frozenset[str], gold_options: set[str]) -> set[str]:
 
 
 def _cells(value: str) -> Counter[str]:
-    if isinstance(table := loaded(value), list):
-        rows = [row if isinstance(row, list) else [row] for row in table]
-        if table and all(isinstance(row, dict) for row in table):
-            rows = [list(row.values()) for row in table]
-    else:
-        rows = [_CELL.split(line) for line in value.split("\n")]
+    table = loaded(value)
+    if not isinstance(table, list):
+        table = [_CELL.split(line) for line in value.split("\n")]
+    rows = [row if isinstance(row, list) else [row] for row in table[:_MOST]]
     # A rule between head and body, as Markdown has it, is no row of cells.
     rows = [row for row in rows if any(str(cell).strip(" -:|") for cell in row)]
     cells = (
-        f"{number}:{plain}"
+        (number, text.normalise(str(cell), LADDER_STEPS))
         for number, row in enumerate(rows)
-        for cell in row
-        if cell is not None and (plain := text.normalise(str(cell), LADDER_STEPS))
+        for cell in row[:_MOST]
+        if cell is not None
     )
-    return Counter(cell for cell, _ in zip(cells, range(_MOST), strict=False))
+    return Counter(f"{number}:{cell}" for number, cell in cells if cell)
 
 
 def mark_counts(gold: Counter[str], pred: Counter[str]) -> tuple[int, int, int]:
-    """True positives, predicted marks, gold marks.
-
-    Examples
-    --------
-    >>> mark_counts(marks("Tea; Milk"), marks("milk; Jam; Rusk"))
-    (1, 3, 2)
-    """
+    """True positives, predicted marks, gold marks."""
     return (gold & pred).total(), pred.total(), gold.total()
 
 
@@ -168,11 +154,6 @@ def mark_tallies(
     """Tallies of shape (n, 2) of `mark_precision`, `mark_recall` and `mark_f1` for n fields.
 
     Subtypes and kinds are the gold's; see `marks`.
-
-    Examples
-    --------
-    >>> mark_tallies(["Tea; Milk"], ["Milk; Jam; Rusk"])["mark_f1"].tolist()
-    [[2.0, 5.0]]
     """
     nothing = [None] * len(golds)
     rows = zip(golds, preds, subtypes or nothing, kinds or nothing, strict=True)
@@ -186,25 +167,16 @@ def mark_tallies(
 
 def _constituents(value: str) -> list[str]:
     """The parts of a cross-modal value between semicolons, bars or line ends, or JSON members."""
+    raw = _PART.split(value, _MOST_PARTS)
     if isinstance(parsed := loaded(value), list | dict):
         members = list(parsed.values()) if isinstance(parsed, dict) else parsed
-        raw = [_member_text(member) for member in members[:_MOST_PARTS]]
-    else:
-        raw = _PART.split(value, _MOST_PARTS)
+        raw = [m if isinstance(m, str) else json.dumps(m) for m in members if m is not None]
     parts = []
-    for piece in map(str.strip, raw):
+    for piece in map(str.strip, raw[:_MOST_PARTS]):
         if box := _BOX.match(piece):
             parts.append("checked" if re.search("[x✓✔•☑☒]", box[1].lower()) else "unchecked")
         parts.append(piece[box.end() :].strip() if box else piece)
     return list(filter(None, parts))
-
-
-def _member_text(member: object) -> str:
-    if isinstance(member, str):
-        return member
-    words = {None: "", True: "checked", False: "unchecked"}
-    is_word = member is None or isinstance(member, bool)
-    return words[member] if is_word else json.dumps(member, ensure_ascii=False)
 
 
 def all_constituents(gold: str, pred: str) -> bool:
@@ -243,8 +215,8 @@ def _same_part(gold: str, pred: str) -> bool:
 
 def cross_tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     """Tallies of shape (n, 2): 1 where all parts of the field are right, of 1."""
-    hits = [all_constituents(gold, pred) for gold, pred in zip(golds, preds, strict=True)]
-    return np.stack([hits, np.ones(len(hits))], axis=1).astype(float)
+    pairs = zip(golds, preds, strict=True)
+    return np.array([(all_constituents(*pair), 1) for pair in pairs], dtype=float).reshape(-1, 2)
 
 
 METRICS = family(

@@ -1,6 +1,7 @@
 """Word errors of a page by kind: omitted, inserted, substituted, or out of order.
 
-The four shares sum to the word error rate of the page. None of them normalises.
+The four shares sum to the word error rate of the page. None of them normalises. Tested in
+`tests/metrics/test_page.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Structure score of a page: 0, 1 or 2, computed by rules, with the reasons."""
+"""Structure score of a page: 0, 1 or 2, computed by rules. Tested in `tests/metrics/`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import chain, islice, zip_longest
-from typing import NamedTuple
 
 import numpy as np
 from rapidfuzz.distance import LCSseq
@@ -24,58 +23,45 @@ _OPTIONAL = {"p", "li", "dt", "dd", "option", "tr", "td", "th", "thead", "tbody"
 _OPTIONAL |= {"head", "body", "colgroup"}
 _FACTS = {"number", "date", "temporal", "monetaryunit", "reportingentity", "financialconcepts"}
 _FACTS |= {"financialconcept"}
-_ASPECTS = ("closed", "order", "tables", "rows", "columns")
 _Table = list[list[str]]
 
 
-class Structure(NamedTuple):
-    """The score, what is not kept, and the share of each aspect that is, in [0, 1]."""
-
-    score: int
-    reasons: tuple[str, ...]
-    shares: dict[str, float]
-
-
-def structure(gold: str, pred: str) -> Structure:
+def structure(gold: str, pred: str) -> int:
     """The paper's structure question, answered by rules.
 
-    Shares: `closed`, of the prediction's tags that are closed in order; `order`, of the gold's
-    blocks that follow each other as they should; `tables`, fewer over more tables; `rows` and
-    `columns`, of the gold tables' rows that are there with their cells side by side, and of their
-    widths. The score is 2 where every share is at least 0.9, 0 where one is below 0.5 and 1
-    between; 0 for a prediction without a table or tag where the gold has tables.
+    2 where every one of `structure_shares` is at least 0.9, 0 where one is below 0.5 and 1
+    between; so 0 for a prediction without a table or tag where the gold has tables.
 
     Examples
     --------
     >>> page = "<table><tr><td>Cash<td>5<tr><td>Debt<td>7</table>"
-    >>> structure(page, page).score
-    2
-    >>> structure(page, "<p>Cash 5</p><p>Debt 7</p>").reasons
-    ('0 tables of 1', '0 of 2 table rows kept', 'columns kept: 0.00')
+    >>> structure(page, page), structure(page, "<p>Cash 5</p><p>Debt 7</p>")
+    (2, 0)
     """
-    ours, theirs = read(gold), read(pred)
-    if not theirs.units:
-        return Structure(0, ("nothing predicted",), dict.fromkeys(_ASPECTS, 0.0))
-    tables, others = _tables(ours), _tables(theirs)
-    kept, rows = _kept_rows(tables, others), sum(map(len, tables))
+    worst = min(structure_shares(gold, pred).values())
+    return 2 if worst >= KEPT else int(worst >= LOST)
+
+
+def structure_shares(gold: str, pred: str) -> dict[str, float]:
+    """The share of each aspect of a page that is kept, in [0, 1]; 0 if nothing is predicted.
+
+    `closed`, of the prediction's tags that are closed in order; `order`, of the gold's blocks that
+    follow each other as they should; `tables`, fewer over more tables; `rows` and `columns`, of the
+    gold tables' rows that are there with their cells side by side, and of their widths.
+    """
+    gold_page, pred_page = read(gold), read(pred)
+    if not pred_page.units:
+        return dict.fromkeys(("closed", "order", "tables", "rows", "columns"), 0.0)
+    tables, others = _tables(gold_page), _tables(pred_page)
+    rows = sum(map(len, tables))
     few, many = sorted((len(tables), len(others)))
-    shares = {
+    return {
         "closed": _closed(pred),
-        "order": _order(ours.units, theirs.units),
+        "order": _order(gold_page.units, pred_page.units),
         "tables": few / many if many else 1.0,
-        "rows": kept / rows if rows else 1.0,
+        "rows": _kept_rows(tables, others) / rows if rows else 1.0,
         "columns": _columns(tables, others),
     }
-    reasons = {
-        "closed": f"tags closed in order: {shares['closed']:.2f}",
-        "order": f"blocks in their order: {shares['order']:.2f}",
-        "tables": f"{len(others)} tables of {len(tables)}",
-        "rows": f"{kept} of {rows} table rows kept",
-        "columns": f"columns kept: {shares['columns']:.2f}",
-    }
-    lost = tuple(reasons[name] for name, share in shares.items() if share < KEPT)
-    worst = min(shares.values())
-    return Structure(2 if worst >= KEPT else int(worst >= LOST), lost, shares)
 
 
 def _closed(pred: str) -> float:
@@ -103,12 +89,12 @@ def _closed(pred: str) -> float:
     return 1 - min(wrong, total) / total if total else 1.0
 
 
-def _order(ours: Sequence[Unit], theirs: Sequence[Unit]) -> float:
+def _order(golds: Sequence[Unit], preds: Sequence[Unit]) -> float:
     # By words, not by blocks alone: a block that is cut in two has kept its place.
-    words = [[tokens(unit.text) for unit in units] for units in (ours, theirs)]
-    blocks = [["".join(block) for block in side[:20_000]] for side in words]
-    words = [list(islice(chain.from_iterable(side), 50_000)) for side in words]
-    shares = (LCSseq.similarity(*side) / max(len(side[0]), 1) for side in (blocks, words))
+    words = [[tokens(unit.text) for unit in units] for units in (golds, preds)]
+    blocks = [["".join(block) for block in page[:20_000]] for page in words]
+    words = [list(islice(chain.from_iterable(page), 50_000)) for page in words]
+    shares = (LCSseq.similarity(*pages) / max(len(pages[0]), 1) for pages in (blocks, words))
     return max(shares)
 
 
@@ -137,16 +123,14 @@ def _kept_rows(tables: list[_Table], others: list[_Table]) -> int:
 
 
 def _columns(tables: list[_Table], others: list[_Table]) -> float:
-    if not tables:
-        return 1.0
-    widths, other_widths = ([max(map(len, table)) for table in side] for side in (tables, others))
+    widths, other_widths = ([max(map(len, t)) for t in page] for page in (tables, others))
     pairs = zip_longest(widths, other_widths[: len(widths)], fillvalue=0)
-    return sum(min(pair) / max(pair) for pair in pairs) / len(tables)
+    return sum(min(pair) / max(pair) for pair in pairs) / len(tables) if tables else 1.0
 
 
 def _scores(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     pairs = zip(golds, preds, strict=True)
-    return np.array([(structure(gold, pred).score, 1) for gold, pred in pairs], dtype=float)
+    return np.array([(structure(gold, pred), 1) for gold, pred in pairs], dtype=float)
 
 
 METRICS = family(

@@ -1,4 +1,9 @@
-"""Tree edit distance between forms, the similarity that follows from it, and the edits."""
+"""Tree edit distance between forms, the similarity that follows from it, and the edits.
+
+Trees come from `formlab.trees.from_records`; `formlab.metrics._ted` has the loops. Summed are the
+distance of each form out of 1, and the cost of the nodes left alone out of that of all nodes.
+Tested in `tests/metrics/test_tree.py`, with zss as the oracle.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +18,9 @@ from formlab.errors import DataBroken, UnknownName
 from formlab.metrics.metric import Tally, family
 from formlab.trees import Flat, Node, flatten
 
-Tree = Node | Flat | None
+Tree = Node | None
 OPS = ("kept", "renamed", "deleted", "inserted", "moved", "reordered")
-# What it costs to delete or insert a node, by its depth, and to rename one, by the mean of the
+# The cost of deleting or inserting a node, by its depth, and of renaming one, by the mean of the
 # two depths. A cost that is positive and convex keeps `tree_similarity` in its range.
 # `depth` is FORMCRAFT's, the root being at depth 0; by `unit` every edit costs 1.
 COSTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -28,35 +33,21 @@ MAX_CELLS = 1 << 25
 MAX_STEPS = 20_000_000_000
 
 
-def tree_edit_distance(
-    gold: Tree, pred: Tree, *, costs: str = "depth", values: bool = False
-) -> float:
+def tree_edit_distance(gold: Tree, pred: Tree, *, costs: str = "depth") -> float:
     """The cost of the cheapest edit of the gold tree into the predicted one [1]_.
 
     An edit deletes nodes (their children move up), inserts nodes, and renames nodes; it keeps
-    the order of siblings and who is whose ancestor. With ``costs="depth"``, the default, it is
+    the order of siblings and the ancestors of each node. With ``costs="depth"``, the default, it is
     FORMCRAFT's [2]_: a node at depth d, 0 at the root, costs 1 / (1 + d) to delete or insert, and
-    1 / (1 + (d1 + d2) / 2) to rename. With ``costs="unit"`` every edit costs 1.
+    1 / (1 + (d1 + d2) / 2) to rename. With ``costs="unit"`` every edit costs 1. Nodes are the same
+    if their labels are; None is the tree without nodes.
 
     The distance, from 0 to the cost of all nodes of both trees, is 0 exactly for equal trees, and
     symmetric. With unit costs it is a metric; with depth costs the triangle inequality does not
     hold, since a detour through a tree with the nodes further down makes their renaming cheaper.
 
-    Parameters
-    ----------
-    gold, pred
-        Trees; None is the tree without nodes.
-    costs
-        One of `COSTS`.
-    values
-        Whether nodes must also have the same value to count as the same.
-
-    Raises
-    ------
-    DataBroken
-        If an input is no tree, or the two are too large to compare (`MAX_CELLS`, `MAX_STEPS`).
-    UnknownName
-        If `costs` is not registered.
+    `DataBroken` if an input is no tree, or the two are too large to compare (`MAX_CELLS`,
+    `MAX_STEPS`); `UnknownName` if `costs` is not one of `COSTS`.
 
     References
     ----------
@@ -71,19 +62,18 @@ def tree_edit_distance(
     >>> tree_edit_distance(gold, pred)
     0.5
     """
-    return _Pair(gold, pred, costs, values).distance
+    return _Pair(gold, pred, costs).distance
 
 
-def tree_similarity(gold: Tree, pred: Tree, *, costs: str = "depth", values: bool = False) -> Tally:
+def tree_similarity(gold: Tree, pred: Tree, *, costs: str = "depth") -> Tally:
     """How much of two trees is the same, in [0, 1].
 
     With D the `tree_edit_distance` and W the cost of deleting and inserting all nodes, a pair
     earns W - D out of W. Two roots that are the same are certain to be kept and say nothing: they
     are left out of W, so that a form against an empty form has 0.
 
-    D is a cost, so the value is at most 1; deleting all but such roots and inserting all else is an
-    edit, so D <= W, and it is at least 0. It is 1 for equal trees, 0 if nothing is kept, and NaN
-    where there is nothing to compare: both are empty, or both the same bare root.
+    It is 1 for equal trees, 0 if nothing is kept, and NaN where there is nothing to compare: both
+    are empty, or both the same bare root.
 
     Examples
     --------
@@ -91,30 +81,24 @@ def tree_similarity(gold: Tree, pred: Tree, *, costs: str = "depth", values: boo
     >>> tree_similarity(gold, Node("form", children=[Node("Name")])).parts
     (1.0, 1.5)
     """
-    return Tally(_Pair(gold, pred, costs, values).similarity())
+    return Tally(_Pair(gold, pred, costs).similarity())
 
 
 def tree_edit_tallies(
-    golds: Sequence[Tree], preds: Sequence[Tree], *, costs: str = "depth", values: bool = False
+    golds: Sequence[Tree], preds: Sequence[Tree], *, costs: str = "depth"
 ) -> np.ndarray:
     """Both metrics of n pairs: `tree_edit_distance`, `hits` and `total` of `tree_similarity`.
 
     The shape is (n, 3), and each pair is compared once.
-
-    Examples
-    --------
-    >>> gold = Node("form", children=[Node("a"), Node("b")])
-    >>> tree_edit_tallies([gold, gold], [Node("form"), gold]).tolist()
-    [[1.0, 0.0, 1.0], [0.0, 2.0, 2.0]]
     """
-    pairs = (_Pair(gold, pred, costs, values) for gold, pred in zip(golds, preds, strict=True))
+    pairs = (_Pair(gold, pred, costs) for gold, pred in zip(golds, preds, strict=True))
     rows = [(pair.distance, *pair.similarity()) for pair in pairs]
     return np.array(rows, dtype=float).reshape(-1, 3)
 
 
 @dataclass(frozen=True)
 class Edit:
-    """What became of a node; the side it is not on has null.
+    """The fate of a node, whose path is null on the side it is not on.
 
     `op` is one of `OPS`; `depth` is that of the gold node, or else of the predicted one.
     """
@@ -128,18 +112,14 @@ class Edit:
     cost: float
 
 
-def edit_script(
-    gold: Tree, pred: Tree, *, costs: str = "depth", values: bool = False
-) -> list[Edit]:
+def edit_script(gold: Tree, pred: Tree, *, costs: str = "depth") -> list[Edit]:
     """A cheapest edit of the gold tree into the predicted one, node by node, in reading order.
 
     The costs add up to `tree_edit_distance`. Of several cheapest edits one that renames least is
     given, the same one every time. A deleted and an inserted node of the same label and value
     are then one edit: ``moved`` to another parent, or ``reordered`` below the same one (its
-    parents are kept or renamed into each other); it costs what the two did. Where several could
-    be paired, the first deleted one goes with the first inserted one.
-
-    See `tree_edit_distance` for the parameters and errors.
+    parents are kept or renamed into each other); it costs as much as the two did. Where several
+    could be paired, the first deleted one goes with the first inserted one.
 
     Examples
     --------
@@ -148,13 +128,13 @@ def edit_script(
     >>> [(edit.op, edit.label, round(edit.cost, 3)) for edit in edit_script(gold, pred)]
     [('kept', 'form', 0.0), ('kept', 'A', 0.0), ('moved', 'Name', 0.667), ('kept', 'B', 0.0)]
     """
-    pair = _Pair(gold, pred, costs, values)
+    pair = _Pair(gold, pred, costs)
     partners = pair.partners()
     moves = pair.moves(partners)
     added = deque(sorted(set(range(len(pair.pred))) - {*partners, *moves.values()}))
     edits = []
     for index, partner in enumerate(partners):
-        # Partners keep the order of documents, so what stands before one is inserted before it.
+        # Partners keep the order of documents, so a node before one is inserted before it.
         while partner >= 0 and added and added[0] < partner:
             edits.append(pair.edit("inserted", None, added.popleft()))
         if partner >= 0:
@@ -170,53 +150,47 @@ def edit_script(
 
 
 class _Pair:
-    """Two trees, what it costs to edit their nodes, and the cheapest edit between them."""
+    """Two trees, the costs of editing their nodes, and the cheapest edit between them."""
 
-    def __init__(self, gold: Tree, pred: Tree, costs: str, values: bool) -> None:
+    def __init__(self, gold: Tree, pred: Tree, costs: str) -> None:
         if costs not in COSTS:
             raise UnknownName.of("tree edit costs", costs, COSTS)
         cost = COSTS[costs]
         self.gold, self.pred = flatten(gold), flatten(pred)
         self.gold_cost, self.pred_cost = cost(self.gold.depth), cost(self.pred.depth)
         deepest = sum(int(flat.depth.max(initial=0)) for flat in (self.gold, self.pred))
-        # What a renaming costs, by the sum of the two depths.
+        # The cost of a renaming, by the sum of the two depths.
         self.swap = cost(np.arange(deepest + 1) / 2)
-        numbers: dict[object, int] = {}
+        numbers: dict[str, int] = {}
         self.gold_label, self.pred_label = (
             np.array(
-                [
-                    numbers.setdefault(
-                        (node.label, node.value) if values else node.label, len(numbers)
-                    )
-                    for node in flat.nodes
-                ],
-                dtype=np.int32,
+                [numbers.setdefault(n.label, len(numbers)) for n in flat.nodes], dtype=np.int32
             )
             for flat in (self.gold, self.pred)
         )
+        self._two = bool(len(self.gold) and len(self.pred))
 
     @cached_property
     def distance(self) -> float:
         """The cost of the cheapest edit."""
-        if not len(self.gold) or not len(self.pred):
+        if not self._two:
             return float(self.gold_cost.sum() + self.pred_cost.sum())
-        from formlab.metrics import _ted
+        from formlab.metrics import _ted  # With it comes numba.
 
         return float(_ted.subtrees(*self._arrays[0], self.swap)[0][-1, -1])
 
     def similarity(self) -> tuple[float, float]:
-        """What is not edited, and what there is to edit: all nodes but two roots of one label."""
-        both = bool(len(self.gold) and len(self.pred))
-        start = int(both and self.gold_label[0] == self.pred_label[0])
+        """The cost of the nodes left alone, and of all but two roots of one label."""
+        start = int(self._two and self.gold_label[0] == self.pred_label[0])
         weight = float(self.gold_cost[start:].sum() + self.pred_cost[start:].sum())
         left_alone = weight - self.distance
-        # No node costs less than 1 / (1 + MAX_LEVELS): what is far below that is rounding.
+        # No node costs less than 1 / (1 + MAX_LEVELS): a cost far below that is rounding.
         return (left_alone if left_alone > 1e-6 else 0.0, weight)
 
     def partners(self) -> list[int]:
         """For each gold node, in document order, the place of the node it becomes, or -1."""
         partners = np.full(len(self.gold), -1, dtype=np.int32)
-        if len(self.gold) and len(self.pred):
+        if self._two:
             from formlab.metrics import _ted
 
             arrays, (gold_order, pred_order) = self._arrays
@@ -242,7 +216,7 @@ class _Pair:
         }
 
     def edit(self, op: str, index: int | None, other: int | None) -> Edit:
-        """The edit of a gold and a predicted node; what is renamed costs by both depths."""
+        """The edit of a gold and a predicted node; a renaming costs by both depths."""
         gold = None if index is None else self.gold.nodes[index]
         pred = None if other is None else self.pred.nodes[other]
         depth = int(self.gold.depth[index] if gold else self.pred.depth[other])
@@ -274,12 +248,9 @@ class _Pair:
 
     def _check(self, size: int, limit: int) -> None:
         if size > limit:
-            what = (
-                f"trees of {len(self.gold):,} and {len(self.pred):,} nodes are too large to compare"
-            )
-            raise DataBroken(
-                what, remedy="leave the document unscored; a form has some hundred nodes"
-            )
+            sizes = f"{len(self.gold):,} and {len(self.pred):,}"
+            remedy = "leave the document unscored; a form has some hundred nodes"
+            raise DataBroken(f"trees of {sizes} nodes are too large to compare", remedy=remedy)
 
 
 def _postorder(flat: Flat, mirrored: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
@@ -297,7 +268,7 @@ def _distances(golds: Sequence[Tree], preds: Sequence[Tree]) -> np.ndarray:
     return np.stack([tallies[:, 0], np.ones(len(tallies))], axis=1)
 
 
-# Their tallies come from trees, not texts: both have the view of scores counted elsewhere.
+_SHARE = "depth-weighted nodes left alone per node of both trees"
 METRICS = family(
     ("tree_edit_distance", "tree edit distance", "depth-weighted edits per form"),
     source="FORMCRAFT, equations (1) and (2); Zhang and Shasha 1989",
@@ -307,11 +278,7 @@ METRICS = family(
     units=("document",),
     average="mean over forms",
 ) | family(
-    (
-        "tree_similarity",
-        "tree similarity",
-        "depth-weighted nodes left alone per node of both trees",
-    ),
+    ("tree_similarity", "tree similarity", _SHARE),
     source="1 - tree edit distance / weight of both trees",
     tallies=lambda golds, preds: tree_edit_tallies(golds, preds)[:, 1:],
     units=("document",),

@@ -25,8 +25,8 @@ from formlab.scoring.align import unscored
 from formlab.scoring.batches import Batch, Cut, batches, own_gold
 from formlab.scoring.fields import READER, others
 from formlab.scoring.own_metrics import own_scores
-from formlab.scoring.tasks import MARKS, READING, families
-from formlab.scoring.tasks._kit import made_by, score_table
+from formlab.scoring.tasks import MARKS, families
+from formlab.scoring.tasks._kit import Scoring, made_by, score_table
 from formlab.scoring.whole import Whole
 from formlab.show import progress
 
@@ -312,10 +312,9 @@ def _scored(
     cases, scores = [tables.table("cases", [])], [tables.table("scores", [])]
     # A batch of what is predicted for other documents has none.
     tasks = benchmark.tasks if corpus.documents.height else ()
-    for name, family in families(tasks).items():
-        options: dict[str, Any] = {"mode": how.mode, "threshold": how.threshold, "kinds": whole}
-        options |= {"reader": how.reader} if name in READING else {}
-        result = family.score(plain, answers, **options)
+    scoring = Scoring(plain, answers, how.mode, how.threshold, whole, how.reader)
+    for family in families(tasks).values():
+        result = family.score(scoring)
         cases.append(result.cases)
         scores.append(result.scores)
         notes.update(result.notes)

@@ -158,7 +158,7 @@ def ask(
 
     `page` is the page's `doc_id`, `facts` have `type`, `value` and `hint`, `gold` is the tagged
     page, `pred` what was predicted for it, `call` as from `judge_call`, and `prompt` a name
-    or file as for `prompts.read`, such as the paper's; its answer may have any schema.
+    or file as for `prompts.read`, such as the paper's; its answer has the released form.
     `view` is one of `VIEWS`.
 
     The answer is in the released form, its entries with type, value and hint filled in from the

@@ -1,6 +1,7 @@
 """Form trees: groups, nested groups and fields, from records.
 
-Nothing here recurses: what a model wrote may be nested as deeply as it likes.
+Nothing here recurses: the answer of a model may be nested as deeply as it likes. Tested in
+`tests/test_trees.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ __all__ = ["MAX_LEVELS", "Flat", "Node", "escape", "flatten", "from_records"]
 
 # Deeper than any form; a circle reaches it at once.
 MAX_LEVELS = 2_000
-# Of all paths of a tree: a path repeats those above it, so a few megabytes can make many.
+# Of the paths down to one field: each repeats those above it, so one megabyte can make many.
 MAX_CHARACTERS = 50_000_000
 # Records of these tasks ask about a form and are no part of it.
 ASIDE = ("vqa", "consistency", "click")
@@ -74,14 +75,11 @@ class Flat:
         return len(self.nodes)
 
 
-def flatten(tree: Node | Flat | None) -> Flat:
+def flatten(tree: Node | None) -> Flat:
     """The tree as arrays; None is the tree without nodes.
 
-    Raises
-    ------
-    DataBroken
-        If a node is reached twice (a circle, or a node with two parents), or the tree has more
-        than `MAX_LEVELS` levels.
+    `DataBroken` if a node is reached twice (a circle, or a node with two parents), or the tree has
+    more than `MAX_LEVELS` levels.
 
     Examples
     --------
@@ -89,8 +87,6 @@ def flatten(tree: Node | Flat | None) -> Flat:
     >>> [node.label for node in flat.nodes], flat.depth.tolist(), flat.size.tolist()
     (['form', 'a', 'b', 'c'], [0, 1, 2, 1], [4, 2, 1, 1])
     """
-    if isinstance(tree, Flat):
-        return tree
     nodes: dict[int, Node] = {}
     depths: list[int] = []
     parents: list[int] = []
@@ -98,9 +94,9 @@ def flatten(tree: Node | Flat | None) -> Flat:
     while waiting:
         node, parent = waiting.pop()
         if id(node) in nodes:
-            what = "this is no tree: a node is its own ancestor or has two parents"
+            problem = "this is no tree: a node is its own ancestor or has two parents"
             remedy = "give every place in the form its own Node"
-            raise DataBroken(what, where=node.path or repr(node.label[:80]), remedy=remedy)
+            raise DataBroken(problem, where=node.path or repr(node.label[:80]), remedy=remedy)
         depth = depths[parent] + 1 if parent >= 0 else 0
         _check_level(depth, node.path)
         index = len(nodes)
@@ -117,9 +113,9 @@ def flatten(tree: Node | Flat | None) -> Flat:
 
 def _check_level(depth: int, path: str) -> None:
     if depth >= MAX_LEVELS:
-        what = f"nested deeper than {MAX_LEVELS:,} levels, or in a circle"
+        problem = f"nested deeper than {MAX_LEVELS:,} levels, or in a circle"
         remedy = "flatten the form; no real one is nested so deeply"
-        raise DataBroken(what, where=path if len(path) <= 80 else f"{path[:80]}…", remedy=remedy)
+        raise DataBroken(problem, where=path if len(path) <= 80 else f"{path[:80]}…", remedy=remedy)
 
 
 def escape(label: str) -> str:
@@ -153,18 +149,9 @@ def from_records(
     Left out: document-level rows, rows about a form (`ASIDE`), and rows whose status is not
     usable. Siblings keep the order of the records, entities that of their ids.
 
-    Parameters
-    ----------
-    records
-        Rows with `path`, and `value`, `kind`, `task` and `status` where known.
-    flaws
-        Counts what a tree cannot hold: links to nothing, second parents, links in a circle,
-        rows that are neither entity, word nor link.
-
-    Raises
-    ------
-    DataBroken
-        If a path has more than `MAX_LEVELS` steps.
+    `records` are rows with `path`, and `value`, `kind`, `task` and `status` where known; `flaws`
+    counts what a tree cannot hold: links to nothing, second parents, links in a circle, rows that
+    are neither entity, word nor link. `DataBroken` if a path has more than `MAX_LEVELS` steps.
 
     Examples
     --------
@@ -190,31 +177,30 @@ def from_records(
 
 
 def _nested(rows: list[_Row], root: Node) -> Node:
-    known, characters = {"": root}, 0
+    nodes = {"": root}
     for row in rows:
-        node = root
-        steps = row["path"].removeprefix("/").split("/")
-        _check_level(len(steps), row["path"])
+        node, full = root, row["path"]
+        steps = full.removeprefix("/").split("/")
+        _check_level(len(steps), full)
+        if len(steps) * len(full) > MAX_CHARACTERS:
+            problem = f"the paths of this form have more than {MAX_CHARACTERS:,} characters"
+            raise DataBroken(problem, remedy="flatten the form, or shorten its labels")
         for step in steps:
             path = f"{node.path}/{step}"
-            if path not in known:
+            if path not in nodes:
                 # "Name#2" is another field "Name", if there is one.
                 first, _, number = step.rpartition("#")
-                repeated = _INDEX.fullmatch(number) and f"{node.path}/{first}" in known
+                repeated = _INDEX.fullmatch(number) and f"{node.path}/{first}" in nodes
                 name = (first if repeated else step).replace("~1", "/").replace("~0", "~")
-                known[path] = Node(name, path=path)
-                node.children.append(known[path])
-                characters += len(path)
-            if characters > MAX_CHARACTERS:
-                what = f"the paths of this form have more than {MAX_CHARACTERS:,} characters"
-                raise DataBroken(what, remedy="flatten the form, or shorten its labels")
-            node = known[path]
+                nodes[path] = Node(name, path=path)
+                node.children.append(nodes[path])
+            node = nodes[path]
         if row.get("kind") == "group":
-            # What a path cannot show of a label (white space, great length) its row still has.
+            # A path cannot show all of a label (white space, great length); its row can.
             node.label = row.get("value") or ""
         else:
             node.value = row.get("value")
-    for node in known.values():
+    for node in nodes.values():
         steps = [child.path.rpartition("/")[2] for child in node.children]
         # A list starts at 0; the teeth of a dental chart are fields whose labels are numbers.
         if "0" in steps and all(map(_INDEX.fullmatch, steps)):
@@ -254,19 +240,18 @@ def _parents(
     """For each linked entity the one it stands below: of several, the first by id."""
     parents: dict[int, int] = {}
     for start, end in sorted((int(link[1]), int(link[2])) for link in links):
+        above, steps = start, 0
+        while above is not None and above != end and end not in parents:
+            above, steps = parents.get(above), steps + 1
+            _check_level(steps, f"/entities/{start}")
         if start not in entities or end not in entities:
             flaws["links to nothing"] += 1
         elif end in parents:
             flaws["links to a second parent"] += 1
+        elif above == end:
+            flaws["links in a circle"] += 1
         else:
-            above, steps = start, 0
-            while above is not None and above != end:
-                above, steps = parents.get(above), steps + 1
-                _check_level(steps, f"/entities/{start}")
-            if above == end:
-                flaws["links in a circle"] += 1
-            else:
-                parents[end] = start
+            parents[end] = start
     return parents
 
 

@@ -8,6 +8,7 @@ from formlab.benchmarks import omniai
 from formlab.folders import Predictions
 from formlab.scoring.tasks import jsonvalue
 from formlab.tables import table
+from tests.scoring.tasks.conftest import scored_by
 
 TRUTH = {"total": 9.5, "paid": None, "items": [{"name": "tea/jam", "price": 4}]}
 ITEM = {
@@ -79,7 +80,7 @@ def test_json_accuracy_of_documents_right_wrong_broken_and_missing(root):
     given = {"one": json.dumps(TRUTH), "two": json.dumps(wrong), "three": "not JSON"}
     hits = {}
     for mode in ("official", "fixed"):
-        scored = jsonvalue.score(corpus, predicted(corpus, given), mode=mode, threshold=0.8)
+        scored = scored_by(jsonvalue, corpus, predicted(corpus, given), mode)
         rows = scored.scores.select("doc_id", "hits", "total", "status")
         hits[mode] = {doc: (h, t, s) for doc, h, t, s in rows.rows()}
     assert hits["fixed"] == {

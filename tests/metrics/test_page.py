@@ -1,7 +1,5 @@
 import random
 
-import jiwer
-import pytest
 from rapidfuzz.distance import Levenshtein
 
 from formlab.metrics import METRICS
@@ -56,27 +54,11 @@ def test_the_four_sum_to_the_word_errors():
         assert {tally.total for tally in tallies} == {whole.total}
 
 
-def test_the_sum_is_the_count_of_another_library():
-    for rng in draws():
-        pred = [word for word in PAGE if rng.random() > 0.2]
-        rng.shuffle(pred)
-        found = jiwer.process_words(" ".join(PAGE), " ".join(pred))
-        edits = found.substitutions + found.deletions + found.insertions
-        assert sum(page(pred).values()) == edits
-
-
 def test_shuffled_blocks_are_only_out_of_order():
     for rng in draws():
         blocks = [PAGE[10 * i : 10 * i + 10] for i in rng.sample(range(6), 6)]
         edits = page([word for block in blocks for word in block])
         assert edits == only(order=edits["order"])
-
-
-def test_dropped_block_is_only_omitted():
-    for rng in draws():
-        start, size = rng.randrange(60), rng.randrange(20)
-        dropped = len(PAGE[start : start + size])
-        assert page(PAGE[:start] + PAGE[start + size :]) == only(omitted=dropped)
 
 
 def test_appended_text_is_only_inserted():
@@ -85,22 +67,5 @@ def test_appended_text_is_only_inserted():
         assert page(PAGE + added) == only(inserted=len(added))
 
 
-def test_noise_within_words_is_only_substituted():
-    for rng in draws():
-        noisy = rng.sample(range(60), rng.randrange(60))
-        read = [f"{word[:-1]}#" if i in noisy else word for i, word in enumerate(PAGE)]
-        assert page(read) == only(substituted=len(noisy))
-
-
-def test_misread_word_that_moved_is_substituted_and_not_lost():
-    gold, read = "alpha beta gamma delta invoice", "lnvoice alpha beta gamma delta"
-    assert counts(gold, read) == only(substituted=2)
-
-
 def test_places_of_inserted_words_are_those_of_the_prediction():
     assert word_edits("a b", "a free lunch b").inserted == (1, 2)
-
-
-def test_sides_of_different_length_are_refused():
-    with pytest.raises(ValueError, match="2 gold and 1 predicted"):
-        METRICS["words_order"].tallies(["a", "b"], ["a"])

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from formlab.metrics.judge import official, performance, released_form, settled
+from formlab.metrics.judge import official, performance, settled
 from formlab.metrics.places import Places
 from formlab.systems.chat import Answer
 from formlab.systems.judge import ask, judge_call, messages
@@ -88,7 +88,7 @@ def test_a_verdict_of_any_shape_is_checked_without_an_error(odd):
     verdict = {"type": "Number", "value": "5", "correct": True, "found_in_prediction": True}
     for name in (*verdict, "matched_text", "number", "context_hint"):
         answer = {"entity_diagnostics": [verdict | {name: odd}]}
-        checked = official(released_form(answer) or answer, facts, "5")
+        checked = official(answer, facts, "5")
         assert checked["total_entities"] == 1
         performance([checked])
         assert len(settled(answer, facts, Places(read("5")))) == 1

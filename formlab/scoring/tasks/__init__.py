@@ -22,8 +22,6 @@ TASKS = {
 }
 # Tasks whose modules note something of all predictions: their function `marks`.
 MARKS = ("layout", "consistency", "click")
-# Modules that read fields under boxes; they take the name of the reading rule as well.
-READING = ("text", "content")
 
 
 def families(tasks: Iterable[str]) -> dict[str, Any]:

@@ -1,10 +1,13 @@
-"""What all scorers share: what they are given, their result, settings, and rows of scores."""
+"""The common parts of all scorers: their input, their result, settings, and rows of scores.
+
+A scorer is a function `score` of a `Scoring` to `TaskScores`, in a module of `scoring.tasks`.
+"""
 
 from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -49,7 +52,7 @@ class TaskScores:
 
 @dataclass(frozen=True)
 class Scoring:
-    """Documents to score with what is predicted, what is known of the `whole`, and the options."""
+    """Documents to score with their predictions, facts of the `whole` corpus, and the options."""
 
     corpus: Corpus
     predictions: Predictions
@@ -72,31 +75,17 @@ class Scoring:
         return judged(joined, system=system, threshold=self.threshold, **options)
 
     def rows(
-        self, cases: pl.DataFrame, metric: Metric, tallies: np.ndarray, *rules: str | None,
-        level: str = "field", read: str | None = None, **slices: Any,
-    ) -> pl.DataFrame:  # fmt: skip
-        """Rows of *scores*, see `score_rows`, by `rules`."""
-        settings = made_by(*rules, read=read)
-        return score_rows(cases, metric, tallies, settings, level=level, mode=self.mode, **slices)
-
-
-def scorer(
-    *marks: Callable[[Corpus, Predictions], set[str]],
-) -> Callable[[Callable[[Scoring], TaskScores]], Callable[..., TaskScores]]:
-    """Give a function of `Scoring` the parameters that `score_batch` calls it with."""
-
-    def decorate(function: Callable[[Scoring], TaskScores]) -> Callable[..., TaskScores]:
-        @functools.wraps(function)
-        def score(
-            corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float,
-            kinds: Whole | None = None, **options: str,
-        ) -> TaskScores:  # fmt: skip
-            whole = kinds or Whole.of(corpus, predictions, marks)
-            return function(Scoring(corpus, predictions, mode, threshold, whole, **options))
-
-        return score
-
-    return decorate
+        self,
+        cases: pl.DataFrame,
+        metric: Metric,
+        tallies: np.ndarray,
+        *rules: str | None,
+        read: str | None = None,
+        **options: Any,
+    ) -> pl.DataFrame:
+        """Rows of *scores* of cases at the level ``field``, see `score_rows`, by `rules`."""
+        options = {"level": "field", "mode": self.mode} | options
+        return score_rows(cases, metric, tallies, made_by(*rules, read=read), **options)
 
 
 def any_for(records: pl.DataFrame, answers: pl.DataFrame) -> bool:

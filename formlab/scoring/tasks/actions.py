@@ -18,13 +18,14 @@ from formlab.folders import Corpus, Predictions
 from formlab.metrics import actions as family
 from formlab.metrics.actions import ActionLine, FieldVerdict, Filled, GoldField, TargetValue
 from formlab.metrics.jsonacc import loaded
-from formlab.scoring.tasks._kit import Scoring, TaskScores, scorer
+from formlab.scoring.tasks._kit import Scoring, TaskScores
 from formlab.tables import BOX, USABLE
 
-# Metrics of clicks, as against values.
-POINTED = ("click_accuracy", "unwanted_clicks", "click_distance", "episodic_click")
-POINTED += ("action_match_rate", "task_score")
-# What is noted of all predictions.
+# Metrics of clicks, as against values, and metrics of what a form was sent with.
+POINTED = {"click_accuracy", "unwanted_clicks", "click_distance", "episodic_click"}
+POINTED |= {"action_match_rate", "task_score"}
+SENT = {"value_submitted_accuracy", "task_score"}
+# Facts that are noted of all predictions.
 CLICKS, NAMES = "clicks", "names of fields"
 # How a field was judged, for the settings of the metric.
 _RULES = {
@@ -40,20 +41,18 @@ _NOT_WORD = re.compile(r"[\W_]+")
 _SIDES = ("document", "gold", "action")
 _CASE = dict.fromkeys(_SIDES, pl.UInt32)
 _CASE |= dict.fromkeys(("status", "outcome", "pred", "missed"), pl.String)
-_HAS_GOLD = pl.col("gold").is_not_null()
 # A row of the predictions, and its number there.
 _Action = namedtuple("_Action", "status path value task page x0 y0 x1 y1 number")
 
 
 def marks(corpus: Corpus, predictions: Predictions) -> set[str]:
     """Whether anything was clicked, and whether fields were named."""
-    lines = [line for form in _forms(corpus, predictions, Counter()) for line in form.lines]
+    lines = [line for form in _forms(corpus, predictions, Counter(), {}) for line in form.lines]
     found = {CLICKS: any(x.clicks for x in lines), NAMES: any(x.named for x in lines)}
     return {name for name, is_found in found.items() if is_found}
 
 
 @tables.uncollected()
-@scorer(marks)
 def score(scoring: Scoring) -> TaskScores:
     """Every field and every form.
 
@@ -63,44 +62,40 @@ def score(scoring: Scoring) -> TaskScores:
     said. Lines that are meant for no field are cases with the outcome `spurious`.
     """
     notes: Counter[str] = Counter()
-    known, tasks = scoring.whole.marks, set(scoring.whole.answers["task"])
-    sent, acted = "value" in tasks, "click" in tasks or "value" not in tasks
-    orders = scoring.orders
-    forms = _forms(scoring.corpus, scoring.predictions, notes, sent=sent, orders=orders)
+    noted, tasks = scoring.whole.marks, set(scoring.whole.answers["task"])
+    forms = _forms(scoring.corpus, scoring.predictions, notes, scoring.orders)
     if not forms:
         return TaskScores()
-    official = scoring.mode == "official"
-    _judge(forms, exact=official, threshold=scoring.threshold, sent=sent)
+    sent, acted = "value" in tasks, "click" in tasks or "value" not in tasks
+    _judge(forms, scoring, sent=sent)
     rows = _rows(scoring.corpus, scoring.predictions, forms, sent=sent)
-    asked = {form.doc_id: orders[form.doc_id] for form in forms if form.doc_id in orders}
-    cases = scoring.judged(rows.drop("missed"), orders=asked)
+    orders = {form.doc_id: scoring.orders.get(form.doc_id) for form in forms}
+    cases = scoring.judged(rows.drop("missed"), orders=orders)
     misclicked = (cases["outcome"] == "mismatch") & rows["missed"].is_not_null()
     cases = cases.with_columns(cause=pl.when(misclicked).then(rows["missed"]).otherwise("cause"))
     # Where values are given by the names of their fields and nothing is clicked, no click is wrong.
-    pointed = CLICKS in known or NAMES not in known
+    pointed = CLICKS in noted or NAMES not in noted
     notes["values given by the names of their fields: clicks not scored"] += not pointed
-    left_out = set() if pointed else {*POINTED}
-    left_out |= set() if sent else {"value_submitted_accuracy", "task_score"}
-    if not acted:
-        left_out |= family.METRICS.keys() - {"value_submitted_accuracy", "form_completed"}
-    return TaskScores.of([cases], _scores(scoring, forms, cases, left_out, sent=sent), notes)
+    chosen = set(family.METRICS) if acted else {"value_submitted_accuracy", "form_completed"}
+    chosen -= (set() if pointed else POINTED) | (set() if sent else SENT)
+    return TaskScores.of([cases], _scores(scoring, forms, cases, chosen, sent=sent), notes)
 
 
 @dataclass
 class _Form:
-    """One instance: what is asked for, what was done, and the verdicts.
+    """One instance: its fields, the actions on it, and the verdicts.
 
     `rows` and `actions` are the gold and predicted rows of its `fields` and `lines`, `submitted`
-    what each field was sent with, and `extra` the lines that have a case of their own. It `ended`
-    with a status of its own where that is stated: it may be left half done.
+    has the value that each field was sent with, and `extra` the lines that have a case of their
+    own. It `ended` with a status of its own where that is stated: it may be left half done.
     """
 
     number: int
     doc_id: str
     place: str
     elements: list
-    rows: list[int]
-    fields: list[GoldField]
+    rows: list[int] = field(default_factory=list)
+    fields: list[GoldField] = field(default_factory=list)
     status: str = "missing"
     ended: str = "missing"
     actions: list[_Action] = field(default_factory=list)
@@ -111,8 +106,8 @@ class _Form:
     verdicts: list[FieldVerdict] = field(default_factory=list)
     extra: list[int] = field(default_factory=list)
 
-    def fill_in(self, given: Sequence[_Action], notes: Counter[str], *, sent: bool) -> None:
-        """Add what was done."""
+    def fill_in(self, given: Sequence[_Action], notes: Counter[str]) -> None:
+        """Add the actions and the submission; a row of a value without a path is an empty one."""
         valid = [row for row in given if row.status in USABLE]
         self.status = next((row.status for row in (*valid, *given)), "missing")
         self.ended = next((row.status for row in given if row.path is None), self.status)
@@ -121,45 +116,35 @@ class _Form:
             for line in _lines(row, by_path) if row.path and row.task == "click" else ():
                 self.actions.append(row)
                 self.lines.append(line)
-        whole = [row.value for row in valid if row.path is None and row.value]
-        self.output = "\n".join(whole or [line.value for line in self.lines])
+        texts = [row.value for row in valid if row.path is None and row.value]
+        self.output = "\n".join(texts or [line.value for line in self.lines])
         sent_rows = [row for row in valid if row.task == "value"]
-        values = _submission(self.fields, sent_rows, notes) if sent else {}
+        values = _submission(self.fields, sent_rows, notes)
         self.submitted = [values.get(want.path) for want in self.fields]
         self.received = bool(sent_rows)
 
 
 def _forms(
-    corpus: Corpus,
-    predictions: Predictions,
-    notes: Counter[str],
-    *,
-    sent: bool = False,
-    orders: Mapping[str, str] | None = None,
+    corpus: Corpus, predictions: Predictions, notes: Counter[str], orders: Mapping[str, str]
 ) -> list[_Form]:
-    """The documents that have something to fill in, in their order.
-
-    `sent` says whether forms were to be sent: a row without a path says so of its form, whether it
-    was or not. `orders` are those of day and month in each document.
-    """
+    """The documents that have something to fill in, in their order, with the actions on each."""
     meta = pl.col("meta").str
-    documents = corpus.documents.select(
-        "doc_id",
-        place=meta.json_path_match("$.place").fill_null("released boxes"),
-        elements=meta.json_path_match("$.elements").fill_null("[]"),
-    )
+    place = meta.json_path_match("$.place").fill_null("released boxes")
+    elements = meta.json_path_match("$.elements").fill_null("[]")
+    documents = corpus.documents.select("doc_id", place.alias("place"), elements.alias("elements"))
     # Instances of one form have the same elements, which are read once.
     known = {elements: json.loads(elements) for elements in documents["elements"].unique()}
     forms = {
-        doc: _Form(number, doc, place, known[elements], [], [])
+        doc: _Form(number, doc, place, known[elements])
         for number, (doc, place, elements) in enumerate(documents.iter_rows())
     }
-    asked = corpus.records.with_row_index("row").filter(pl.col("task") == "click")
-    columns = asked.select("row", "doc_id", "path", "kind", "value", "accepted").iter_rows()
-    metas = items_of(asked["meta"])
-    for (row, doc, path, kind, value, accepted), items in zip(columns, metas, strict=True):
+    gold = corpus.records.with_row_index("row").filter(pl.col("task") == "click")
+    columns = gold.select("row", "doc_id", "path", "kind", "value", "accepted").iter_rows()
+    for (row, doc, path, kind, value, accepted), items in zip(
+        columns, items_of(gold["meta"]), strict=True
+    ):
         targets = tuple(TargetValue(item["value"], item["targets"]) for item in items)
-        more = targets, tuple(accepted or ()), (orders or {}).get(doc)
+        more = targets, tuple(accepted or ()), orders.get(doc)
         forms[doc].rows.append(row)
         forms[doc].fields.append(GoldField(path, kind or "string", value, *more))
     actions: dict[str, list[_Action]] = defaultdict(list)
@@ -168,14 +153,14 @@ def _forms(
         actions[doc].append(_Action(*row))
     filled = [form for form in forms.values() if form.fields]
     for form in filled:
-        form.fill_in(actions[form.doc_id], notes, sent=sent)
+        form.fill_in(actions[form.doc_id], notes)
     return filled
 
 
 def _submission(
     fields: Sequence[GoldField], rows: Sequence[_Action], notes: Counter[str]
 ) -> dict[str, str | None]:
-    """What was submitted, by the path of the field; a name may be spelled as in a page."""
+    """The submitted values by the path of the field; a name may be spelled as in a page."""
     rows = [row for row in rows if row.path]
     exact, sent = {want.path for want in fields}, {row.path for row in rows}
     # A form may have two labels that differ in spelling alone: an exact name comes first.
@@ -208,7 +193,7 @@ def _lines(row: _Action, fields: Mapping[str, GoldField]) -> list[ActionLine]:
     if want.leave_empty and value.strip() in {"", want.value, *want.accepted}:
         return []
     if len(want.items) < 2:
-        return [first] if first.clicks or value.strip() else []
+        return [first] if first.count else []
     if not isinstance(items := loaded(value), list):
         items = _SEPARATOR.split(value)
     texts = [item if isinstance(item, str) else json.dumps(item) for item in items]
@@ -217,8 +202,9 @@ def _lines(row: _Action, fields: Mapping[str, GoldField]) -> list[ActionLine]:
     return [(later if n else first)._replace(value=item) for n, item in enumerate(texts)]
 
 
-def _judge(forms: Sequence[_Form], *, exact: bool, threshold: float, sent: bool) -> None:
+def _judge(forms: Sequence[_Form], scoring: Scoring, *, sent: bool) -> None:
     """Fill in the verdicts of all forms. Of an output that is not usable nothing is right."""
+    exact, threshold = scoring.mode == "official", scoring.threshold
     filled = [Filled(form.fields, form.lines, form.elements, form.output) for form in forms]
     found = family.match_forms(filled, exact=exact, threshold=threshold)
     fields = [want for form in forms for want in form.fields]
@@ -235,24 +221,22 @@ def _judge(forms: Sequence[_Form], *, exact: bool, threshold: float, sent: bool)
     for form, (verdicts, unmatched) in zip(forms, found, strict=True):
         form.verdicts, acted = verdicts, form.status in USABLE
         # Of `right` only as many are taken as the form has fields.
-        each = zip(form.fields, verdicts, form.submitted, right, strict=False)
-        for want, verdict, value, is_same in each:
+        rows = zip(form.fields, verdicts, form.submitted, right, strict=False)
+        for want, verdict, value, is_same in rows:
             if sent:
                 # A browser does not send a box that is not ticked.
                 is_right = want.leave_empty if value is None else is_same
                 verdict.submitted = form.received and is_right
-            # Nothing was clicked there, and yet it was sent with something.
+            # Nothing was clicked there, and yet it was sent with a value.
             strange = sent and form.received and not verdict.submitted
             if want.leave_empty and (strange or not acted):
                 verdict.right = verdict.placed = verdict.found = False
                 verdict.text = value if strange else None
-            if not sent:
-                continue
-            # Of a run that only gives what it sent, that is what the form contains.
-            if not form.lines and value is not None:
+            # Of a run that only gives its submission, that is the content of the form.
+            if sent and not form.lines and value is not None:
                 verdict.text, verdict.right = value, verdict.submitted
-        shown = {number for verdict in verdicts for number in verdict.lines}
-        form.extra = [number for number in unmatched if number not in shown]
+        lines = {number for verdict in verdicts for number in verdict.lines}
+        form.extra = [number for number in unmatched if number not in lines]
 
 
 def _rows(
@@ -262,16 +246,15 @@ def _rows(
     rows = [case for form in forms for case in _cases_of(form, sent=sent)]
     cases = pl.DataFrame(rows, schema=_CASE, orient="row")
     gold = {"gold": "value", "gold_origin": "origin"}
-    pred = {"pred_path": "path", "pred_origin": "origin", "pred_page": "page"}
-    pred |= {f"pred_{side}": side for side in BOX}
+    pred = {f"pred_{name}": name for name in ("path", "origin", "page", *BOX)}
     sides = [
         corpus.documents.select("benchmark", "split", "doc_id"),
         corpus.records.select("path", "kind", "accepted", "page", *BOX, **gold),
         predictions.records.select(**pred),
     ]
     sides = [s.select(pl.all().gather(cases[n])) for n, s in zip(_SIDES, sides, strict=True)]
-    whole = pl.concat([*sides, cases.drop(_SIDES)], how="horizontal")
-    return whole.with_columns(pl.coalesce("path", "pred_path").alias("path"), task=pl.lit("click"))
+    joined = pl.concat([*sides, cases.drop(_SIDES)], how="horizontal")
+    return joined.with_columns(path=pl.coalesce("path", "pred_path"), task=pl.lit("click"))
 
 
 def _cases_of(form: _Form, *, sent: bool) -> Iterator[tuple]:
@@ -282,7 +265,7 @@ def _cases_of(form: _Form, *, sent: bool) -> Iterator[tuple]:
         pred = files.storable(verdict.text or value)
         right = verdict.submitted if sent and not form.lines else verdict.placed
         outcome = "match" if right else "mismatch" if (pred or "").strip() else "missing"
-        # What was not come to before the form was left has the status of the form.
+        # A field that was not come to before the form was left has the status of the form.
         status = form.status if action is not None or right else form.ended
         yield form.number, row, action, status, outcome, pred, _missed(want, verdict, form.lines)
     for row in (form.actions[line] for line in form.extra):
@@ -291,7 +274,7 @@ def _cases_of(form: _Form, *, sent: bool) -> Iterator[tuple]:
 
 
 def _missed(want: GoldField, verdict: FieldVerdict, lines: list[ActionLine]) -> str | None:
-    """How a click went wrong that typed the right value; `missed` where there is none."""
+    """The cause of a wrong click that typed the right value; `missed` where there is none."""
     if not verdict.right or verdict.clicked is not False:
         return None
     if all(math.isnan(lines[number].x) for number in verdict.lines):
@@ -301,39 +284,35 @@ def _missed(want: GoldField, verdict: FieldVerdict, lines: list[ActionLine]) -> 
 
 
 def _scores(
-    scoring: Scoring, forms: Sequence[_Form], cases: pl.DataFrame, left_out: set[str], *, sent: bool
+    scoring: Scoring, forms: Sequence[_Form], cases: pl.DataFrame, chosen: set[str], *, sent: bool
 ) -> Iterator[pl.DataFrame]:
     """Rows of *scores* of single fields, then of whole forms."""
-    official = scoring.mode == "official"
-    date_rule = None if official else text.DATE_RULE
-    asked, extra = (cases.filter(side) for side in (_HAS_GOLD, ~_HAS_GOLD))
+    date_rule = None if scoring.mode == "official" else text.DATE_RULE
+    has_gold = pl.col("gold").is_not_null()
+    asked, extra = cases.filter(has_gold), cases.filter(~has_gold)
     fields = [want for form in forms for want in form.fields]
     verdicts = [verdict for form in forms for verdict in form.verdicts]
     is_long = np.array([want.kind == family.DESCRIPTION for want in fields], dtype=bool)
     parts = family.counts(fields, verdicts)
     for name, tallies in parts.items():
-        if name in left_out:
+        if name not in chosen:
             continue
-        rows, metric = asked, family.METRICS[name]
-        if name == "description_bleu":
-            rows, tallies = asked.filter(is_long), tallies[is_long]
+        metric, of_long = family.METRICS[name], is_long | (name != "description_bleu")
         rules = _RULES.get(name, "").format(place=forms[0].place), date_rule
-        yield scoring.rows(rows, metric, tallies, *rules)
+        yield scoring.rows(asked.filter(of_long), metric, tallies[of_long], *rules)
         if name == "action_match_rate":
             # Actions that nothing asked for: made, and matching nothing.
-            lines = [form.lines[number] for form in forms for number in form.extra]
-            made = [(not math.isnan(line.x)) + bool(line.value.strip()) for line in lines]
-            tallies = np.stack([np.zeros(len(made)), np.array(made, dtype=float)], axis=1)
-            yield scoring.rows(extra, metric, tallies, *rules)
+            made = [form.lines[number].count for form in forms for number in form.extra]
+            yield scoring.rows(
+                extra, metric, np.array([(0, n) for n in made]).reshape(-1, 2), *rules
+            )
     received = [form.received for form in forms] if sent else None
-    order = {form.doc_id: index for index, form in enumerate(forms)}
-    rows = asked.unique("doc_id", keep="first")
-    rows = rows.sort(pl.col("doc_id").replace_strict(order, return_dtype=pl.Int64))
+    rows = asked.unique("doc_id", keep="first", maintain_order=True)
     ended = pl.Series("status", [form.ended for form in forms], dtype=pl.String)
     rows = rows.with_columns(ended, path=pl.lit(None, pl.String))
     sizes = [len(form.fields) for form in forms]
     for name, tallies in family.episodes(fields, verdicts, sizes, parts, received).items():
-        if name not in left_out:
+        if name in chosen:
             by = "by=submission" if sent else "by=fields placed"
             rules = by if name in ("form_completed", "task_score") else "avg=fields", date_rule
             yield scoring.rows(rows, family.METRICS[name], tallies, *rules, level="document")

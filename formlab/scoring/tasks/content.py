@@ -21,7 +21,7 @@ from formlab.scoring import page_text
 from formlab.scoring.align import side_by_side, with_status
 from formlab.scoring.fields import described, filled, words_of_pages
 from formlab.scoring.pairing import PAIRINGS, match
-from formlab.scoring.tasks._kit import NORM, Scoring, TaskScores, any_for, scorer, text_rows, used
+from formlab.scoring.tasks._kit import NORM, Scoring, TaskScores, any_for, text_rows, used
 from formlab.scoring.whole import Whole
 
 TASKS = ("text", "marking", "visual", "cross")
@@ -29,7 +29,6 @@ TASKS = ("text", "marking", "visual", "cross")
 READABLE = ("text", "visual")
 
 
-@scorer()
 def score(scoring: Scoring) -> TaskScores:
     """Every field by the measures of its modality and by the ladder.
 

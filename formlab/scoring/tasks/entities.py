@@ -12,8 +12,8 @@ from formlab import tables, text
 from formlab.benchmarks.vrdu import UNREPEATED, Schema
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import entities as family
-from formlab.metrics.entities import Matching, match_entities
-from formlab.scoring.tasks._kit import Scoring, TaskScores, scorer, text_rows
+from formlab.metrics.entities import Matching, comparator, match_entities
+from formlab.scoring.tasks._kit import Scoring, TaskScores, text_rows
 from formlab.tables import BOX, USABLE
 
 RULES = "unrepeated=most-confident,else-first"
@@ -24,7 +24,6 @@ Counts = dict[tuple[str | None, str | None], np.ndarray]
 _ROWS = {"gold_row": pl.UInt32, "pred_row": pl.UInt32, "outcome": pl.String}
 
 
-@scorer()
 def score(scoring: Scoring) -> TaskScores:
     """Every document by every entity, all together and as means over entities.
 
@@ -36,13 +35,13 @@ def score(scoring: Scoring) -> TaskScores:
     records = leaves(corpus, predictions, schema, scoring.whole.dates)
     matching = match_entities(records.gold, records.pred, schema.matches, mode=mode)
     documents = _documents(corpus, predictions)
-    rows = _with_outcome(_aligned(records, matching, schema), records, schema, mode)
-    joined = _filled(rows, corpus, records, documents)
+    orders = dict(records.gold.select("doc", "order").drop_nulls().iter_rows())
+    joined = _filled(_aligned(records, matching, schema), corpus, records, documents)
+    joined = joined.with_columns(_outcomes(joined, schema, orders, mode)).drop("is_pair")
     names = joined["kind"]
     types = {name: schema.type_of(name) for name in names.drop_nulls().unique()}
     typed = names.replace_strict(types, return_dtype=pl.String) if types else names
     joined = joined.with_columns(typed.alias("kind"), subtype=pl.coalesce("subtype", typed))
-    orders = dict(records.gold.select("doc", "order").drop_nulls().iter_rows())
     cases = scoring.judged(joined, orders=orders).with_columns(names.alias("kind"))
     counts = _counts(documents, records, matching, schema)
     system, path = pl.lit(predictions.system), pl.lit(None, pl.String)
@@ -109,25 +108,23 @@ def _leftover(gold: pl.DataFrame, pred: pl.DataFrame, schema: Schema) -> pl.Data
     return pl.concat([pairs, items.select("gold", "pred")])
 
 
-def _with_outcome(rows: pl.DataFrame, records: Leaves, schema: Schema, mode: str) -> pl.DataFrame:
-    """The rows with their outcome: a `match` where the entity's match function says so.
+def _outcomes(
+    joined: pl.DataFrame, schema: Schema, orders: Mapping[str, str], mode: str
+) -> pl.Series:
+    """The outcome of each row: a `match` where the entity's match function says so.
 
     A line item as a whole may still be missed.
     """
-    rows, case = rows.with_row_index("case"), pl.col("case")
-    is_pair = pl.col("gold_row").is_not_null() & pl.col("pred_row").is_not_null()
-    sides = []
-    for side, key in ((records.gold, "gold_row"), (records.pred, "pred_row")):
-        named = side.rename({"row": key})
-        leaf = rows.filter(is_pair).join(named, on=key, how="left", maintain_order="left")
-        # Each case is a document of its own, so that only its two values are compared.
-        own = {"doc": case.cast(pl.String), "item": case.cast(pl.Int64)}
-        own |= {"name": pl.coalesce("component", "name"), "component": pl.lit(None, pl.String)}
-        sides.append(leaf.select("value", "accepted", "identity", "order", **own))
-    same = match_entities(*sides, schema.matches, mode=mode).pairs["gold"]
-    agreed = pl.when(case.cast(pl.Int64).is_in(same.implode())).then(pl.lit("match"))
-    paired = pl.when(is_pair).then(agreed.otherwise(pl.lit("mismatch")))
-    return rows.with_columns(outcome=pl.coalesce("outcome", paired, pl.lit("missing")))
+    outcomes = []
+    columns = joined.select("outcome", "gold", "pred", "accepted", "kind", "doc_id", "is_pair")
+    for outcome, gold, pred, accepted, name, doc_id, is_pair in columns.iter_rows():
+        if outcome is None and is_pair:
+            same = comparator(schema.matches.get(name), mode)
+            golds = (value for value in (gold, *(accepted or ())) if value is not None)
+            right = any(same(value, pred, orders.get(doc_id)) for value in golds)
+            outcome = "match" if right else "mismatch"
+        outcomes.append(outcome or "missing")
+    return pl.Series("outcome", outcomes, dtype=pl.String)
 
 
 def _filled(
@@ -139,10 +136,11 @@ def _filled(
     sides = pl.col("path", "kind", "origin", "status", "page", *BOX).name.prefix("pred_")
     renamed = {"pred_row": "row", "pred_doc": "doc_id", "pred": "value"}
     pred = records.pred_records.select("confidence", sides, **renamed)
-    joined = rows.join(gold, on="gold_row", how="left").join(pred, on="pred_row", how="left")
+    left = {"how": "left", "maintain_order": "left"}
+    joined = rows.join(gold, on="gold_row", **left).join(pred, on="pred_row", **left)
     joined = joined.with_columns(pl.coalesce("gold_doc", "pred_doc").alias("doc_id"))
     became = documents.select("doc_id", doc_status="status")
-    joined = joined.join(became, on="doc_id", how="left").sort("case")
+    joined = joined.join(became, on="doc_id", **left)
     is_answered = pl.col("doc_status") == "ok"
     last = pl.col("pred_path").str.split("/").list.last()
     failed = pl.when(~is_answered).then("doc_status")
@@ -154,8 +152,11 @@ def _filled(
         kind=pl.coalesce("gold_kind", "pred_kind", last),
         status=pl.coalesce("pred_status", failed, pl.lit("missing")),
         has_answer=is_answered,
+        is_pair=pl.col("gold_row").is_not_null() & pl.col("pred_row").is_not_null(),
     )
-    return joined.select("has_answer", *(name for name in tables.CASES if name in joined.columns))
+    return joined.select(
+        "has_answer", "is_pair", *(name for name in tables.CASES if name in joined.columns)
+    )
 
 
 def _counts(documents: pl.DataFrame, records: Leaves, matching: Matching, schema: Schema) -> Counts:

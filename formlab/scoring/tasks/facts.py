@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,27 +18,34 @@ from formlab.metrics.judge import by_substring
 from formlab.metrics.places import Places
 from formlab.metrics.structure import structure
 from formlab.scoring.causes import STAGES, cause
-from formlab.scoring.tasks._kit import Scoring, TaskScores, scorer, text_rows
+from formlab.scoring.tasks._kit import Scoring, TaskScores, text_rows
 from formlab.tables import BOX, USABLE
 from formlab.text.flow import Flow, read
 from formlab.text.markup import is_html, visible_text, written_events
 
 _TYPED = {"monetary_unit": "money", "temporal": "date", "number": "number"}
-_PAGES = 64
 # Equation 4: facts are numbers and dates.
 _OF_PAPER = ("number", "temporal")
+_NO_PAGE = {"value": "", "status": "missing", "origin": None}
 Row = dict[str, Any]
+# Text and box of a word, by line.
+Lines = dict[str, list[tuple[str, tuple[float, ...]]]]
 
 
-class PageMarkup(NamedTuple):
-    """A page's HTML without tags of facts, what was read of it, and the score of its structure."""
+class Page(NamedTuple):
+    """The cases of a page's facts and of its text, the verdicts, and what of its HTML is scored.
 
+    `gold` is its HTML without tags of facts, `structure` the score of its structure.
+    """
+
+    facts: list[Row]
+    whole: Row
+    verdicts: list[FactVerdict]
     gold: str
     pred: str
     structure: int
 
 
-@scorer()
 def score(scoring: Scoring) -> TaskScores:
     """Every fact and every page.
 
@@ -52,28 +59,19 @@ def score(scoring: Scoring) -> TaskScores:
     """
     corpus, records = scoring.corpus, scoring.predictions.records
     notes: Counter[str] = Counter()
-    pages, words = _predicted_pages(records, notes), words_of(records)
-    cases: list[pl.DataFrame] = []
-    verdicts: list[FactVerdict] = []
-    sources: list[PageMarkup] = []
+    predicted, words = _predicted_pages(records, notes), words_of(records)
     golds = corpus.records.partition_by("doc_id", as_dict=True, maintain_order=True)
-    batch: list[Row] = []
-    for number, document in enumerate(corpus.documents.iter_rows(named=True), start=1):
+    pages = []
+    for document in corpus.documents.iter_rows(named=True):
         doc_id = document["doc_id"]
-        pred = pages.get(doc_id, {"value": "", "status": "missing", "origin": None})
         if (gold := golds.get((doc_id,))) is None:
             notes["documents without gold"] += 1
-        else:
-            rows, page_verdicts, source = _page(document, gold, pred, scoring.mode, notes)
-            boxes = read_boxes(rows, words.get(doc_id, ()))
-            batch += [row | box for row, box in zip(rows, boxes, strict=True)]
-            verdicts += page_verdicts
-            sources.append(source)
-        if batch and (number % _PAGES == 0 or number == corpus.documents.height):
-            cases.append(_cases(batch, scoring))
-            batch = []
-    table = pl.concat([tables.table("cases", []), *cases])
-    return TaskScores.of([table], _scores(scoring, table, verdicts, sources), notes)
+            continue
+        page = _page(document, gold, predicted.get(doc_id, _NO_PAGE), scoring.mode, notes)
+        read_boxes([*page.facts, page.whole], words.get(doc_id, {}))
+        pages.append(page)
+    cases = _cases([row for page in pages for row in (*page.facts, page.whole)], scoring)
+    return TaskScores.of([cases], _scores(scoring, cases, pages), notes)
 
 
 def _predicted_pages(records: pl.DataFrame, notes: Counter[str]) -> dict[str, Row]:
@@ -89,36 +87,31 @@ def _predicted_pages(records: pl.DataFrame, notes: Counter[str]) -> dict[str, Ro
     return pages
 
 
-def _page(
-    document: Row, gold: pl.DataFrame, pred: Row, mode: str, notes: Counter[str]
-) -> tuple[list[Row], list[FactVerdict], PageMarkup]:
-    """The cases of a page, the verdicts on its facts, and what of its markup is scored."""
+def _page(document: Row, gold: pl.DataFrame, pred: Row, mode: str, notes: Counter[str]) -> Page:
     base = {key: document[key] for key in ("benchmark", "split", "doc_id")}
     base |= {"task": "fact", "page": 1, "status": pred["status"], "pred_origin": pred["origin"]}
-    whole = gold.filter(pl.col("path").is_null())
-    markup = whole["value"].first() or ""
+    of_page = gold.filter(pl.col("path").is_null())
+    markup = of_page["value"].first() or ""
     facts = gold.filter(pl.col("path").is_not_null()).to_dicts()
     verdicts, signed = _verdicts(markup, facts, pred["value"], mode, notes)
+    same = ("path", "kind", *BOX)
     rows = [
-        base | {side: fact[side] for side in BOX} | {
-            "level": "fact", "path": fact["path"], "kind": fact["kind"], "gold": fact["value"],
-            "pred": verdict.text or None, "gold_origin": fact["origin"],
-            "gold_status": fact["status"],
-            "outcome": _outcome(verdict.correct, verdict.found), "misplaced": verdict.misplaced,
-            "why": _why(fact["value"], written, verdict),
-        }
+        base
+        | {name: fact[name] for name in same}
+        | {f"gold_{name}": fact[name] for name in ("origin", "status")}
+        | {"level": "fact", "gold": fact["value"], "pred": verdict.text or None}
+        | {"outcome": _outcome(verdict.correct, verdict.found), "misplaced": verdict.misplaced}
+        | {"why": _why(fact["value"], written, verdict)}
         for fact, verdict, written in zip(facts, verdicts, signed, strict=True)
-    ]  # fmt: skip
+    ]
     texts = visible_text(markup), visible_text(pred["value"])
-    source = PageMarkup(untagged(markup), pred["value"], structure(markup, pred["value"]).score)
-    plain = bool(source.pred.strip()) and not is_html(source.pred)
+    whole = base | {"level": "page", "kind": "page", "gold": texts[0], "pred": texts[1]}
+    whole |= {"gold_origin": of_page["origin"].first(), "misplaced": False}
+    whole["outcome"] = _outcome(texts[0] == texts[1], bool(texts[1]))
+    plain = bool(pred["value"].strip()) and not is_html(pred["value"])
     notes["predictions without markup, compared with HTML as they are"] += plain
-    same = _outcome(texts[0] == texts[1], bool(texts[1]))
-    rows.append(base | {
-        "level": "page", "path": None, "kind": "page", "gold": texts[0], "pred": texts[1],
-        "outcome": same, "gold_origin": whole["origin"].first(), "misplaced": False, "why": None,
-    })  # fmt: skip
-    return rows, verdicts, source
+    points = structure(markup, pred["value"])
+    return Page(rows, whole, verdicts, untagged(markup), pred["value"], points)
 
 
 def _verdicts(
@@ -135,7 +128,7 @@ def _verdicts(
         return [MISSING] * len(facts), unsigned
     page = Places(Flow(written_events(markup), tags=FACTS))
     targets = [locate(page, fact["kind"], fact["value"], fact_meta(fact).mark) for fact in facts]
-    notes["facts that the page does not show"] += sum(fact is None for fact in targets)
+    notes["facts that the page does not show"] += targets.count(None)
     signed = [page.figure(fact.first, fact.last) if fact else None for fact in targets]
     return match_facts(page, targets, Places(read(pred))), signed
 
@@ -158,9 +151,10 @@ def _outcome(right: bool, found: bool) -> str:
 
 
 def _cases(rows: list[Row], scoring: Scoring) -> pl.DataFrame:
-    frame = pl.DataFrame(rows, infer_schema_length=None).with_columns(
-        pl.selectors.by_dtype(pl.Null).cast(pl.String)
-    )
+    if not rows:
+        return tables.table("cases", [])
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    frame = frame.with_columns(pl.selectors.by_dtype(pl.Null).cast(pl.String))
     kinds = pl.col("kind").replace_strict(_TYPED, default="string")
     done = scoring.judged(frame.with_columns(kinds))
     # A value that stands in its place may be written otherwise; it is not wrong.
@@ -169,16 +163,14 @@ def _cases(rows: list[Row], scoring: Scoring) -> pl.DataFrame:
     return done.with_columns(frame["kind"], cause.alias("cause"))
 
 
-def _scores(
-    scoring: Scoring, cases: pl.DataFrame, verdicts: list[FactVerdict], sources: list[PageMarkup]
-) -> Iterator[pl.DataFrame]:
+def _scores(scoring: Scoring, cases: pl.DataFrame, pages: list[Page]) -> Iterator[pl.DataFrame]:
     facts, whole = cases.filter(level="fact"), cases.filter(level="page")
-    scored = facts["outcome"] != "unscored"
-    facts = facts.filter(scored)
-    verdicts = [verdict for verdict, counts in zip(verdicts, scored, strict=True) if counts]
+    scored = (facts["outcome"] != "unscored").to_list()
+    facts, verdicts = facts.filter(scored), [v for page in pages for v in page.verdicts]
     if facts.height:
         rule = "match=context" if scoring.mode == "fixed" else "match=substring"
-        for name, tallies in family.counts(verdicts).items():
+        counts = family.counts([v for v, counts in zip(verdicts, scored, strict=True) if counts])
+        for name, tallies in counts.items():
             per = "per=found" if name == "fact_accuracy_of_found" else "per=gold"
             yield scoring.rows(facts, metrics.get(name), tallies, per, rule, level="fact")
             if name == "fact_accuracy" and (of_paper := facts["kind"].is_in(_OF_PAPER)).any():
@@ -187,82 +179,59 @@ def _scores(
                 yield scoring.rows(rows, metric, tallies[of_paper], *rules, level="fact")
     if not whole.height:
         return
-    how: dict[str, Any] = {"task": "fact", "level": "page", "norm": None}
-    yield from text_rows(scoring, whole, **how)
-    gold, pred, points = (pl.Series(side) for side in zip(*sources, strict=True))
-    yield from text_rows(scoring, whole.with_columns(gold=gold, pred=pred), view="markup", **how)
-    tallies = np.stack([points.to_numpy().astype(float), np.ones(len(points))], axis=1)
+    options: dict[str, Any] = {"task": "fact", "level": "page", "norm": None}
+    yield from text_rows(scoring, whole, **options)
+    sides = {side: pl.Series([getattr(page, side) for page in pages]) for side in ("gold", "pred")}
+    yield from text_rows(scoring, whole.with_columns(**sides), view="markup", **options)
+    tallies = np.array([(page.structure, 1) for page in pages], dtype=float)
     yield scoring.rows(whole, metrics.get("structure_score"), tallies, level="page")
 
 
-# Path, text and box of a word.
-Word = tuple[str, str, tuple[float, float, float, float]]
-# No figure goes on at either side of a place.
-_WHOLE = r"(?:(?<![\d.,])|(?![\d.,]))%s(?:(?<![\d.,])|(?![\d.,]))"
-
-
-class PageLines:
-    """The words of one page by line, as one string a line in which every letter has its box."""
-
-    def __init__(self, words: Iterable[Word]) -> None:
-        self.lines: dict[str, str] = defaultdict(str)
-        self.boxes: dict[str, list] = defaultdict(list)
-        for path, word, box in words:
-            line, packed = path.partition("/words/")[0], _packed(word)
-            self.lines[line] += packed
-            self.boxes[line] += [box] * len(packed)
-
-    def places(self, text: str) -> list[tuple[float, ...]]:
-        """The boxes of every place where `text` stands on one line, figures whole.
-
-        Examples
-        --------
-        >>> page = PageLines([("/ocr/lines/0/words/0", "Sales", (0, 0, 5, 1)),
-        ...                   ("/ocr/lines/0/words/1", "15", (6, 0, 8, 1))])
-        >>> page.places("sales 15"), page.places("5")
-        ([(0, 0, 8, 1)], [])
-        """
-        if not (target := _packed(text)):
-            return []
-        # Looked for ahead, so that places may overlap.
-        whole, places = re.compile(f"(?={_WHOLE % re.escape(target)})"), []
-        for path, line in self.lines.items():
-            for start in (match.start() for match in whole.finditer(line)):
-                x0, y0, x1, y1 = zip(*self.boxes[path][start : start + len(target)], strict=True)
-                places.append((min(x0), min(y0), max(x1), max(y1)))
-        return places
+def words_of(records: pl.DataFrame) -> dict[str, Lines]:
+    """The words on each page by line, as texts without white space with their boxes."""
+    words = records.filter(pl.col("task") == "layout", pl.col("kind") == "word").drop_nulls(BOX)
+    pages: dict[str, Lines] = defaultdict(lambda: defaultdict(list))
+    for doc_id, path, word, *box in words.select("doc_id", "path", "value", *BOX).iter_rows():
+        pages[doc_id][path.partition("/words/")[0]].append((_packed(word or ""), tuple(box)))
+    return pages
 
 
 def _packed(text: str) -> str:
     return "".join(text.split()).lower()
 
 
-def read_boxes(rows: Sequence[Mapping[str, Any]], words: Sequence[Word]) -> list[dict[str, float]]:
-    """The predicted box of each case of one page, as columns of *cases*; empty if not known.
+def places_of(text: str, lines: Lines) -> list[tuple[float, ...]]:
+    """The boxes of every place where `text` stands on one line, figures whole.
+
+    Examples
+    --------
+    >>> lines = {"/lines/0": [("sales", (0, 0, 5, 1)), ("15", (6, 0, 8, 1))]}
+    >>> places_of("Sales 15", lines), places_of("5", lines)
+    ([(0, 0, 8, 1)], [])
+    """
+    if not (target := _packed(text)):
+        return []
+    # Looked for ahead, so that places may overlap; no figure goes on at either side.
+    edge = r"(?:(?<![\d.,])|(?![\d.,]))"
+    pattern, places = re.compile(f"(?={edge}{re.escape(target)}{edge})"), []
+    for words in lines.values():
+        boxes = [box for word, box in words for _ in word]
+        for match in pattern.finditer("".join(word for word, _ in words)):
+            x0, y0, x1, y1 = zip(*boxes[match.start() : match.start() + len(target)], strict=True)
+            places.append((min(x0), min(y0), max(x1), max(y1)))
+    return places
+
+
+def read_boxes(rows: Iterable[Row], lines: Lines) -> None:
+    """Add to each case of one page the predicted box, where it is known.
 
     Of several places of a text, the one closest to the gold box is taken; without a gold box, and
     for a value in a wrong row, a text is placed only where it stands once.
-
-    `rows` have `pred`, `misplaced` and the gold box; `words` are path, text and box of the words
-    that the system read, in reading order.
     """
-    page, boxes = PageLines(words), []
-    for row in rows:
-        places = page.places(row["pred"] or "")
+    for row in rows if lines else ():
+        places = places_of(row["pred"] or "", lines)
         if len(places) > 1 and row.get("x0") is not None and not row["misplaced"]:
-            x, y = (row[f"{axis}0"] + row[f"{axis}1"] for axis in "xy")
-            distances = [(b[0] + b[2] - x) ** 2 + (b[1] + b[3] - y) ** 2 for b in places]
-            places = [places[distances.index(min(distances))]]
-        names = (f"pred_{side}" for side in BOX)
-        boxes.append(dict(zip(names, places[0], strict=True)) if len(places) == 1 else {})
-    return boxes
-
-
-def words_of(records: pl.DataFrame) -> dict[str, list[Word]]:
-    """Path, text and box of the words on each page, from rows of *records*."""
-    words = records.filter(pl.col("task") == "layout", pl.col("kind") == "word").drop_nulls(BOX)
-    words = words.select("doc_id", "path", pl.col("value").fill_null(""), *BOX)
-    by_document: dict[str, list[Word]] = defaultdict(list)
-    for doc_id, path, word, *box in words.iter_rows():
-        by_document[doc_id].append((path, word, tuple(box)))
-    return dict(by_document)
+            x, y = row["x0"] + row["x1"], row["y0"] + row["y1"]
+            places = [min(places, key=lambda b: (b[0] + b[2] - x) ** 2 + (b[1] + b[3] - y) ** 2)]
+        if len(places) == 1:
+            row |= zip((f"pred_{side}" for side in BOX), places[0], strict=True)

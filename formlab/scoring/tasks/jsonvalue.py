@@ -14,11 +14,10 @@ from formlab import metrics
 from formlab.benchmarks.omniai import WHOLE
 from formlab.metrics.jsonacc import accuracy_parts, loaded
 from formlab.scoring.align import with_status
-from formlab.scoring.tasks._kit import Scoring, TaskScores, scorer
+from formlab.scoring.tasks._kit import Scoring, TaskScores
 from formlab.tables import USABLE
 
 
-@scorer()
 def score(scoring: Scoring) -> TaskScores:
     """JSON accuracy of every document.
 

@@ -10,7 +10,7 @@ import polars as pl
 from formlab import metrics, tables
 from formlab.folders import Corpus, Predictions
 from formlab.metrics.tree import Edit, tree_edit_tallies
-from formlab.scoring.tasks._kit import Scoring, TaskScores, scorer
+from formlab.scoring.tasks._kit import Scoring, TaskScores
 from formlab.tables import USABLE
 from formlab.trees import Node, from_records
 
@@ -32,7 +32,6 @@ def marks(corpus: Corpus, predictions: Predictions) -> set[str]:  # noqa: ARG001
     return {BUILT} if claims.height else set()
 
 
-@scorer(marks)
 def score(scoring: Scoring) -> TaskScores:
     """The trees of every document gold beside predicted.
 

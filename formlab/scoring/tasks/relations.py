@@ -26,7 +26,7 @@ from formlab.scoring.align import side_by_side, with_read, with_status
 from formlab.scoring.item_alignment import same_paths
 from formlab.scoring.rules import orders_of
 from formlab.scoring.tasks import content
-from formlab.scoring.tasks._kit import Scoring, TaskScores, any_for, scorer
+from formlab.scoring.tasks._kit import Scoring, TaskScores, any_for
 from formlab.tables import BOX, LADDER, USABLE
 from formlab.text.normalise import LADDER_STEPS
 
@@ -51,7 +51,6 @@ def marks(corpus: Corpus, predictions: Predictions) -> set[str]:
     return {VALUES} if fields["answer"].count() else set()
 
 
-@scorer(marks)
 def score(scoring: Scoring) -> TaskScores:
     """Every question and check: for itself, and in each slice it belongs to.
 

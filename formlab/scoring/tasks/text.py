@@ -16,7 +16,6 @@ from formlab.scoring.tasks._kit import (
     TaskScores,
     made_by,
     score_table,
-    scorer,
     text_rows,
     used,
 )
@@ -25,7 +24,6 @@ from formlab.tables import BOX, USABLE
 _UNSCORED = pl.lit("unscored")
 
 
-@scorer()
 def score(scoring: Scoring) -> TaskScores:
     """Pages and fields by every text metric.
 

@@ -7,6 +7,8 @@ import pytest
 from formlab import readers, tables
 from formlab.benchmarks import formcraft as benchmark
 from formlab.folders import Predictions
+from formlab.scoring.evaluate import whole_of
+from formlab.scoring.tasks._kit import Scoring
 
 
 def predictions(*rows):
@@ -14,6 +16,12 @@ def predictions(*rows):
     base = {"role": "prediction", "system": "m", "status": "ok"}
     records = tables.table("records", [base | row for row in rows])
     return Predictions(records, tables.table("responses", []), system="m")
+
+
+def scored_by(module, corpus, predictions, mode="fixed", **options):
+    """The cases and scores that a module of `formlab.scoring.tasks` makes."""
+    whole = whole_of(corpus, predictions)
+    return module.score(Scoring(corpus, predictions, mode, 0.8, whole, **options))
 
 
 def field(label, modality, subtype, value, **more):
@@ -70,6 +78,6 @@ def score_formcraft(tmp_path):
             (given / name).write_text(answer if isinstance(answer, str) else json.dumps(answer))
         corpus = benchmark.read("test", tmp_path)
         predictions = readers.read_predictions(given, corpus)
-        return scorer.score(corpus, predictions, mode="fixed", threshold=0.8)
+        return scored_by(scorer, corpus, predictions)
 
     return run

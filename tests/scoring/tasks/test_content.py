@@ -4,15 +4,12 @@ import math
 import polars as pl
 import pytest
 
-from formlab import analysis, benchmarks, tables
+from formlab import tables
 from formlab.benchmarks import formcraft as benchmark
-from formlab.folders import Evaluation
 from formlab.readers import read_predictions
 from formlab.scoring.tasks import content
-from formlab.tables import only
-from tests.made_pages import page_texts
 
-from .conftest import ANSWER, GOLD
+from .conftest import ANSWER, GOLD, scored_by
 
 
 @pytest.fixture
@@ -46,17 +43,6 @@ def test_each_modality_is_scored_by_its_measure(score):
     assert rules.str.contains("match=path,label+box>=0.5", literal=True).all()
 
 
-def test_unmatched_fields_are_missing_or_spurious(score):
-    cases = score({"a.json": ANSWER}).cases.filter(pl.col("doc_id") == "a")
-    assert cases.select("path", "pred_path", "outcome").rows() == [
-        ("/Name", "/Full name", "mismatch"),
-        ("/Order/Drinks", "/Order/Drinks", "mismatch"),
-        ("/Order/Paid", "/Order/paid", "mismatch"),
-        ("/Order/Stamp", None, "missing"),
-        ("/Order/Other", "/Order/Other", "spurious"),
-    ]
-
-
 def test_no_document_is_lost_whatever_became_of_it(score):
     scored = score({"a.json": ANSWER, "b.txt": "I refuse."})
     for doc, status in (("b", "bad_json"), ("c", "missing")):
@@ -84,30 +70,6 @@ def test_gold_against_itself_is_best(score):
     assert set(scored.cases["outcome"]) == {"match"}
 
 
-def test_answers_alone_leave_the_fields_unscored(score):
-    scored = score({"a.json": {"vqa": {"q1": "9"}}})
-    assert (scored.cases.height, scored.scores.height) == (0, 0)
-    assert scored.notes == {"gold fields not scored: the predictions give none": 12}
-
-
-def test_the_mean_over_forms_of_a_mark_metric_stands_beside_the_pooled_one(score):
-    scored = score({"a.json": ANSWER, "b.json": GOLD})
-    base = {"benchmark": "formcraft", "split": "test"}
-    documents = tables.table("documents", [base | {"doc_id": name} for name in "abc"])
-    summary = analysis.summarise(
-        Evaluation(documents, scored.cases, scored.scores, **base, system="m")
-    )
-    f1, mean = (
-        only(summary, metric="mark_f1", average=average, slice_by=None).row(0, named=True)
-        for average in ("pooled", "macro")
-    )
-    # Twice the hits over marks of both sides. Form a: 2/5 and the spurious 0/1; form b: 4/4; form
-    # c, unanswered: 0/2. Pooled 6/12, by form 1/3, 1 and 0.
-    assert f1["value"] == pytest.approx(6 / 12)
-    assert mean["value"] == pytest.approx((1 / 3 + 1 + 0) / 3)
-    assert mean["settings"]["average"] == "macro"
-
-
 def test_each_word_of_a_page_goes_to_one_field_of_that_page_whatever_its_kind(tmp_path):
     low, box = [0, 0, 100, 10], [40, 0, 60, 10]
     form = {"fields": [
@@ -130,7 +92,7 @@ def test_each_word_of_a_page_goes_to_one_field_of_that_page_whatever_its_kind(tm
     file = tmp_path / "words.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     seen = read_predictions(file, corpus)
-    scored = content.score(corpus, seen, mode="fixed", threshold=0.8)
+    scored = scored_by(content, corpus, seen)
     # The word of the box stands in the text's box as well, but the smaller box has it.
     assert scored.cases.select("path", "pred", "pred_page", "outcome").rows() == [
         ("/Name", "Ada Berg", 1, "match"),
@@ -142,26 +104,5 @@ def test_each_word_of_a_page_goes_to_one_field_of_that_page_whatever_its_kind(tm
     )
     # Under ``cut`` each box has what stands in it, so that field depends on the rule.
     assert scored.cases["cause"].to_list() == ["reader", "missed", None]
-    again = content.score(corpus, seen, mode="fixed", threshold=0.8, reader="cut")
+    again = scored_by(content, corpus, seen, reader="cut")
     assert again.cases["pred"].to_list() == ["Ada Paid Berg", None, "Rye"]
-
-
-def test_page_text_alone_is_searched_for_what_is_written():
-    corpus = benchmarks.load("formcraft")
-    written = corpus.records.filter(
-        pl.col("task").is_in(["text", "visual"]), pl.col("path").is_not_null()
-    )
-    texts = {
-        doc_id: "\n".join(group["value"].drop_nulls())
-        for (doc_id,), group in written.group_by("doc_id", maintain_order=True)
-    }
-    result = analysis.evaluate(corpus, page_texts(corpus, texts))
-    found = result.cases.filter(pl.col("gold").is_not_null())
-    assert found.height == written.height
-    assert (found["outcome"] == "match").mean() > 0.97
-    marks = corpus.records.filter(
-        pl.col("task").is_in(["marking", "cross"]), pl.col("path").is_not_null()
-    )
-    assert result.notes["gold fields not scored: a text shows no marks"] == marks.height
-    assert set(result.scores["metric"]) >= {"cer", "wer", "exact_accuracy"}
-    assert "page-text" in result.scores["settings"][0]["read"]

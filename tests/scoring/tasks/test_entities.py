@@ -15,6 +15,7 @@ from formlab.scoring.tasks import entities
 from formlab.tables import only, slice_name
 
 from ...made_vrdu import SPLIT, make, one, put
+from .conftest import scored_by
 
 GOLD = [
     ["who", [one("Ann Lee"), one("A. Lee")]], ["day", [one("1/22/20")]],
@@ -38,7 +39,7 @@ def results(folder, corpus, entities_, doc="a.pdf"):
 
 
 def scored(corpus, predictions, mode="official"):
-    found = entities.score(corpus, predictions, mode=mode, threshold=0.8)
+    found = scored_by(entities, corpus, predictions, mode)
     for name in ("cases", "scores"):
         tables.check(name, getattr(found, name))
     return found
@@ -132,24 +133,6 @@ def test_fixed_mode_mends_each_and_the_changes_are_listed_with_their_reasons(roo
     ]
 
 
-def test_shared_and_equal_predictions_are_listed(root, tmp_path):
-    put(root, [["tag", [one("x")]], ["tag", [one("x.")]], ["tag", [one("y")]]])
-    corpus = vrdu.read(SPLIT, root)
-    predictions = results(
-        tmp_path, corpus, [["tag", one("x")], ["tag", one("y")], ["tag", one("y")]]
-    )
-    assert summed(scored(corpus, predictions).scores)["entity=tag", "f1"] == 1
-    # Fixed: one x and one y of three golds and three predictions.
-    assert summed(scored(corpus, predictions, "fixed").scores)["entity=tag", "f1"] == pytest.approx(
-        2 / 3
-    )
-    changes = [row for row in mode_changes(corpus, predictions).to_dicts() if row["name"] == "tag"]
-    assert [row["reason"] for row in changes] == [
-        "one prediction, several golds",
-        "equal predictions counted as one",
-    ]
-
-
 def test_cases_set_values_side_by_side_and_lose_none(root, tmp_path):
     put(root, GOLD)
     corpus = vrdu.read(SPLIT, root)
@@ -173,19 +156,6 @@ def test_cases_set_values_side_by_side_and_lose_none(root, tmp_path):
     assert dict(cases.select("path", "kind").rows())["/line_item/0/sum"] == "sum"
 
 
-def test_document_without_prediction_stays_and_finds_nothing(root, tmp_path):
-    put(root, GOLD)
-    corpus = vrdu.read(SPLIT, root)
-    found = scored(corpus, results(tmp_path, corpus, [], doc="b.pdf"))
-    whole = found.scores.filter(pl.col("slice_by").is_null(), pl.col("metric") == "micro_recall")
-    assert whole.sort("doc_id").select("doc_id", "status", "stats").rows() == [
-        ("a.pdf", "missing", [0, 4, 0]), ("b.pdf", "ok", [0, 0, 0]),
-    ]  # fmt: skip
-    assert found.cases["outcome"].unique().to_list() == ["missing"]
-    fixed = scored(corpus, results(tmp_path, corpus, [], doc="b.pdf"), "fixed")
-    assert np.isnan(summed(fixed.scores)["all", "micro_precision"])
-
-
 def test_values_that_the_gold_says_nothing_about_are_not_scored(root, tmp_path):
     (root / "main" / "dataset.jsonl").unlink()
     (root / "deepform-2020-labels.csv").write_text("file_id,who,day\na,Ann,\n")
@@ -198,17 +168,6 @@ def test_values_that_the_gold_says_nothing_about_are_not_scored(root, tmp_path):
         ("match", 1),
         ("unscored", 3),
     ]
-
-
-@pytest.mark.parametrize("mode", ["official", "fixed"])
-def test_gold_as_prediction_is_best(root, tmp_path, mode):
-    put(root, GOLD)
-    corpus = vrdu.read(SPLIT, root)
-    flat = [["who", one("Ann Lee")], ["day", one("1/22/20")]]
-    flat += [["what", one("tea")], ["sum", one("(5)")], ["what", one("jam")], ["sum", one("6")]]
-    values = summed(scored(corpus, results(tmp_path, corpus, flat), mode).scores)
-    assert values["all", "micro_f1"] == 1
-    assert values["entity=line_item", "recall"] == 1
 
 
 def test_published_evaluator_is_reproduced_figure_by_figure(shared):

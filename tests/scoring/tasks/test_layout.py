@@ -1,7 +1,6 @@
 import polars as pl
 import pytest
 
-from formlab import analysis
 from formlab.tables import only
 
 # Form `a` of the fixture: the question "Name:" (entity 0) linked to its answer (entity 1), and an
@@ -26,13 +25,6 @@ def test_the_same_tree_has_distance_zero_and_a_missing_form_the_whole_tree(evalu
     # The one entity of `b` stands at depth 1 below the form: to insert it costs 1 / (1 + 1).
     assert (distance["b"]["value"], distance["b"]["status"]) == (0.5, "missing")
     assert similarity["b"]["value"] == 0
-
-
-def test_pooled_distance_is_the_mean_over_documents(evaluate):
-    summary = analysis.summarise(evaluate(LINK, *ENTITIES), average="pooled")
-    row = only(summary, metric="tree_edit_distance", slice_by=None).row(0, named=True)
-    assert row["value"] == pytest.approx(0.25)
-    assert (row["n_docs"], row["n_missing"]) == (2, 1)
 
 
 def test_predictions_without_groups_or_links_are_not_scored_and_counted(evaluate):

@@ -2,7 +2,6 @@ import polars as pl
 import pytest
 
 from formlab import tables
-from formlab.benchmarks.formcraft import RELATIONS
 from formlab.scoring.tasks import relations
 
 from .conftest import ANSWER, GOLD, field, item
@@ -108,29 +107,11 @@ def test_a_value_copied_from_the_page_fails_where_another_follows(score_formcraf
     assert sums(scored, "consistency_accuracy") == (0, 0)
 
 
-def test_contradictions_are_not_scored_of_a_system_that_was_asked_no_check(
-    score_formcraft, monkeypatch
-):
-    checks = [item("c1", source="/Name", dependent=STAMP, expected="OPEN", fields=[DRINKS])]
-    monkeypatch.setitem(GOLD, "consistency", checks)
-    scored = score_formcraft({"a.json": form("Ada Berg", "Tea; Milk", "PAID")}, relations)
-    checks = scored.cases.filter(pl.col("task") == "consistency")
-    assert checks["outcome"].unique().to_list() == ["unscored"]
-    assert 3 in scored.notes.values()
-
-
 def test_answers_without_any_field_are_judged_by_the_dependent_field_alone(score):
     scored = score({"a.json": {"consistency": {"c1": "Ada Berg", "c2": "OPEN"}}})
     assert sums(scored, "consistency_accuracy") == (0, 0)
     assert sums(scored, "consistency_dependent_accuracy") == (1, 6)
     assert scored.cases.filter(pl.col("task") == "consistency")["failed"].null_count() == 6
-
-
-def test_questions_and_checks_are_of_their_relations(score):
-    cases = score({"a.json": ANSWER}).cases.filter(pl.col("gold").is_not_null())
-    # The two questions; of the checks one has a right value and a wrong source.
-    assert (cases.height, cases["typed"].sum()) == (12, 2)
-    assert cases.select("task", *RELATIONS).unique().height == 4
 
 
 def test_a_system_that_answered_no_questions_is_not_scored_on_them(score):

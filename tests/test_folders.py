@@ -9,7 +9,7 @@ import time
 import polars as pl
 import pytest
 
-from formlab import analysis, files, folders, show
+from formlab import analysis, files, replacing, show
 from formlab.errors import DataBroken, FormlabError, NotAvailable
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.readers import gold
@@ -107,7 +107,7 @@ def test_predictions_and_corpora_of_format_1_are_read(tmp_path):
 
 LOOP = """
 import sys
-from formlab.folders import replacing
+from formlab.replacing import replacing
 for number in range(int(sys.argv[2])):
     with replacing(sys.argv[1]) as new:
         for name in ("manifest.json", "cases/00000.parquet"):
@@ -122,7 +122,7 @@ def looping(folder, count=10**9):
 
 
 def numbers_in(folder):
-    folders.settled(folder)
+    replacing.settled(folder)
     return {(folder / name).read_text() for name in ("manifest.json", "cases/00000.parquet")}
 
 

@@ -16,10 +16,11 @@ from formlab import benchmarks, files, tables
 from formlab import workers as processes
 from formlab.benchmarks._build import cut
 from formlab.errors import DataBroken, FormlabError, TableBroken, UnknownName
-from formlab.folders import Corpus, Evaluation, Predictions, made_now, replacing
+from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics.counts import VALIDITY_METRICS, answer_tallies
 from formlab.readers.answers import OWN
 from formlab.readers.gold import located, sides
+from formlab.replacing import replacing
 from formlab.scoring import across, choice
 from formlab.scoring.align import unscored
 from formlab.scoring.batches import Batch, Cut, batches, own_gold
@@ -207,7 +208,7 @@ def _of_batches(
     if how.out is None:
         (_, evaluation), *_ = scored
         return dataclasses.replace(evaluation, cases=across.told_in(evaluation.cases), **values)
-    values |= {"corpus": corpus, "predictions": predictions, "made": made_now()}
+    values |= {"corpus": corpus, "predictions": predictions, "made": {}}
     values |= {name: getattr(corpus, name) for name in ("benchmark", "split", "root")}
     values |= {"system": predictions.system, "mode": how.mode}
     values |= {"settings": settings_of(predictions, how)}
@@ -433,11 +434,9 @@ def score_again(
     how = How(evaluation.mode, settings["threshold"], reader, description, labels)
     facts = (whole_of(gold(part.corpus), part.predictions) for part in evaluation.parts())
     known = {"whole": Whole.together(facts), "how": how, "system": evaluation.system}
-    again = partial(_again, gold=gold, **known)
-    # All that is known already, so that no part is scored to learn it.
-    names = ("benchmark", "split", "system", "mode", "root", "notes", "sources", "made")
-    known = {name: getattr(evaluation, name) for name in (*names, "unreadable")}
-    return evaluation.mapped(again, settings=settings, **known)
+    again, notes = partial(_again, gold=gold, **known), evaluation.notes
+    corpus = evaluation.corpus.mapped(gold)
+    return evaluation.mapped(again, settings=settings, corpus=corpus, notes=notes)
 
 
 def _again(part: Evaluation, *, gold: Any, whole: Whole, how: How, system: str) -> Evaluation:

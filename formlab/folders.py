@@ -140,9 +140,10 @@ class Folder:
         return self._with(scans, **values)
 
     def mapped(self, function: Callable[[Self], Self], **values: Any) -> Self:
-        """The same with the tables that `function` makes of every part; `values` are new fields."""
+        """The same with the tables that `function` gives every part; `values` are new fields."""
         if self._count == 1:
-            return function(self).changed(**values)
+            made = function(self)
+            return self._with({}, **{n: getattr(made, n) for n in self.TABLES} | values)
         parts = list(self.parts())
         scans = {n: [partial(_mapped, function, part, n) for part in parts] for n in self.TABLES}
         return self._with(scans, **values)

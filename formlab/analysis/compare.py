@@ -22,7 +22,7 @@ from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.scoring.align import rights
 from formlab.scoring.bands import BANDS, order, roots, sliced
-from formlab.scoring.evaluate import THRESHOLD, read_again
+from formlab.scoring.evaluate import THRESHOLD, score_again
 from formlab.scoring.fields import READER as DEFAULT_RULE
 from formlab.scoring.fields import others
 from formlab.stats.draws import by_document
@@ -197,7 +197,7 @@ def under_other_rules(evaluations: Sequence[Evaluation]) -> list[list[Evaluation
         each.changed(system=other.system) for each, other in zip(evaluations, named, strict=True)
     ]
     rules = others(named[0].settings.get("reader", DEFAULT_RULE))
-    again = [[read_again(each, rule) for each in whole] for rule in rules]
+    again = [[score_again(each, reader=rule) for each in whole] for rule in rules]
     return [] if any(None in row for row in again) else again
 
 

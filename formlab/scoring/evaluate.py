@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -31,7 +31,6 @@ from formlab.scoring.tasks._kit import made_by, score_table
 from formlab.scoring.whole import Whole
 from formlab.show import progress
 
-R = TypeVar("R")
 # Similarity from which on the rung `fuzzy` of the ladder holds.
 THRESHOLD = 0.8
 # The note that counts documents which are predicted and not there.
@@ -56,9 +55,14 @@ class How:
     chosen: frozenset[str] | None = None
     out: Path | None = None
 
+    def settings(self, predictions: Predictions) -> dict[str, Any]:
+        """The settings of an evaluation of these predictions."""
+        settings = {"system": predictions.settings, "threshold": self.threshold}
+        settings |= {"reader": self.reader, "readings": list(others(self.reader))}
+        return settings | {"documents": self.description}
 
-@dataclasses.dataclass(frozen=True)
-class Facts:
+
+class Facts(NamedTuple):
     """What is known of a batch before any is scored; `strange` are its documents of no gold."""
 
     documents: list[str]
@@ -110,8 +114,7 @@ def evaluate(
         The rule by which fields are read from a page's words, one of `fields.READERS`; what the
         other rules read stands in `cases.readings`.
     out
-        A folder to save the evaluation in. What is large is written there batch by batch, and
-        tables are read when they are asked for.
+        A folder to save the evaluation in, batch by batch.
     workers
         How many processes score batches, or the address of a Dask scheduler, whose workers must
         see `out`.
@@ -122,10 +125,9 @@ def evaluate(
     -------
     Evaluation
         `cases`, one row per value of either side, and `scores`, one row per case and metric.
-        A document without a usable prediction is there and counts as nothing found. Predictions
-        for documents that the corpus does not have are cases with the outcome `unscored`. Of a
-        model that was asked there are also the shares of its answers that follow instructions.
-        `settings` and scores say which documents were chosen, `notes` how many have no answer.
+        A document without a usable prediction counts as nothing found. Predictions for documents
+        that the corpus does not have are cases with the outcome `unscored`. Of a model that was
+        asked there are also the shares of its answers that follow instructions.
 
     Raises
     ------
@@ -181,13 +183,12 @@ def _of_batches(
     made: Cut, how: How, choose: Callable[..., choice.Choice], workers: int | str
 ) -> Evaluation | None:
     """The evaluation of all batches; nothing where it is written into the folder `how.out`."""
-    corpus, predictions = made.corpus, made.predictions
-    facts = _each("reading", partial(know_batch, how=how), made.batches, workers)
+    corpus, predictions, remaining = made.corpus, made.predictions, made.batches
+    known = facts = _each("reading", partial(know_batch, how=how), remaining, workers)
     answered = {name for fact in facts for name in fact.answered}
     chosen = choose(made.names, answered, where=f"{corpus.benchmark}:{corpus.split}")
     if not made.names and corpus.unreadable:
         raise benchmarks.none_read(corpus.unreadable, corpus.root)
-    remaining, known = made.batches, facts
     if chosen.description != choice.ALL:
         names = frozenset(chosen.documents)
         how = dataclasses.replace(how, description=chosen.description, chosen=names)
@@ -200,31 +201,31 @@ def _of_batches(
     scored = _each("scoring", partial(score_batch, whole=whole, how=how), remaining, workers)
     notes = Counter(predictions.notes) + Counter(chosen.notes)
     notes += Counter({f"gold: {name}": count for name, count in corpus.flaws.items()})
-    notes += sum((fact.notes for fact in facts), Counter())
     notes += Counter({STRANGE: sum(len(fact.strange) for fact in facts)})
-    notes += sum((noted for noted, _ in scored), Counter())
+    notes += sum((noted for noted, *_ in [*scored, *((f.notes,) for f in facts)]), Counter())
     values = {"notes": dict(notes), "unreadable": corpus.unreadable}
     values["sources"] = corpus.sources | predictions.sources
     if how.out is None:
         (_, evaluation), *_ = scored
         return dataclasses.replace(evaluation, cases=across.told_in(evaluation.cases), **values)
-    values |= {"corpus": corpus, "predictions": predictions, "made": {}}
     values |= {name: getattr(corpus, name) for name in ("benchmark", "split", "root")}
-    values |= {"system": predictions.system, "mode": how.mode}
-    values |= {"settings": settings_of(predictions, how)}
+    values |= {"corpus": corpus, "predictions": predictions, "made": {}, "mode": how.mode}
+    values |= {"system": predictions.system, "settings": how.settings(predictions)}
     parts = across.told_on_disk(how.out, [file for _, part in scored for file in part])
-    files_ = [how.out / part.table / part.name for part in parts if part.table == "scores"]
-    metrics = pl.scan_parquet(files_, glob=False).select(pl.col("metric").unique().sort())
+    scores = [how.out / part.table / part.name for part in parts if part.table == "scores"]
+    metrics = pl.scan_parquet(scores, glob=False).select(pl.col("metric").unique().sort())
     uses = {"benchmarks": [corpus.benchmark], "metrics": metrics.collect()["metric"]}
     Evaluation.finish(how.out, parts, values, uses)
     return None
 
 
-def _each(text: str, function: Callable[[Batch], R], jobs: list[Batch], workers: Any) -> list[R]:
+def _each(
+    text: str, function: Callable[[Batch], Any], jobs: list[Batch], workers: Any
+) -> list[Any]:
     """The results for batches, in their order; how many are done is shown."""
     if jobs and jobs[0].folder is None:
         return [function(job) for job in jobs]
-    results: dict[int, R] = {}
+    results: dict[int, Any] = {}
     with progress("batches") as bar:
         task = bar.add_task(text, total=len(jobs))
         for batch, result in processes.each(function, jobs, workers=workers):
@@ -285,7 +286,7 @@ def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how:
         scores = tables.with_settings(scores, **special)
     same = {name: getattr(corpus, name) for name in ("documents", "benchmark", "split", "root")}
     same |= {"system": predictions.system, "mode": how.mode, "corpus": corpus}
-    same |= {"settings": settings_of(predictions, how), "predictions": matched}
+    same |= {"settings": how.settings(predictions), "predictions": matched}
     notes = {name: count for name, count in notes.items() if count}
     # Most rows are scores, which only `score_table` makes: one is checked.
     checked = Evaluation(cases=_numbered(cases), scores=scores.head(1), notes=notes, **same).check()
@@ -331,12 +332,6 @@ def _scored(
     theirs = own_scores(plain, answers, all_cases, all_scores, how.mode)
     named = _with_own(all_cases, corpus.records, predictions.records)
     return named, pl.concat([all_scores, *theirs]), notes
-
-
-def settings_of(predictions: Predictions, how: How) -> dict[str, Any]:
-    """The settings of an evaluation."""
-    settings = {"system": predictions.settings, "threshold": how.threshold, "reader": how.reader}
-    return settings | {"readings": list(others(how.reader)), "documents": how.description}
 
 
 def _with_own(cases: pl.DataFrame, gold: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
@@ -400,45 +395,33 @@ def _unmatched(made: Cut, facts: Sequence[Facts], names: Sequence[str]) -> DataB
     return DataBroken(what, where=", ".join(made.predictions.sources) or None, remedy=remedy)
 
 
-def read_again(evaluation: Evaluation, reader: str) -> Evaluation | None:
-    """The evaluation as another reading rule, one of `fields.READERS`, makes it.
-
-    Where nothing was read under boxes only its settings change. None where gold or predictions
-    were not kept; `UnknownName` if there is no such rule.
-    """
-    settings = evaluation.settings | {"reader": reader, "readings": list(others(reader))}
-    if reader == evaluation.settings.get("reader", READER):
-        return evaluation
-    if not evaluation.scan("cases").select(pl.col("readings").count()).collect().item():
-        return evaluation.changed(settings=settings)
-    return score_again(evaluation, settings=settings)
-
-
 def score_again(
     evaluation: Evaluation,
     *,
-    gold: Callable[[Corpus], Corpus] | None = None,
+    gold: Callable[[Corpus], Corpus] = dataclasses.replace,
     labels: str | None = None,
-    settings: Mapping[str, Any] | None = None,
+    reader: str | None = None,
 ) -> Evaluation | None:
     """The evaluation scored again, part by part, when its parts are asked for.
 
-    `gold` makes the gold of a part of the gold that it has, `labels` is the version of the gold
-    for the settings of scores, `settings` are in place of those of the evaluation. None where the
-    gold or the predictions were not kept.
+    `gold` makes the gold of a part of the gold that it has, `labels` is the version of the gold for
+    the settings of scores, and `reader` another reading rule, one of `fields.READERS`. None where
+    the gold or the predictions were not kept.
     """
-    if any(None in (part.corpus, part.predictions) for part in evaluation.parts()):
+    corpus, predictions = evaluation.corpus, evaluation.predictions
+    if corpus is None or predictions is None:
         return None
-    gold, settings = gold or dataclasses.replace, dict(settings or evaluation.settings)
-    reader, description = settings.get("reader", READER), settings.get("documents", choice.ALL)
-    how = How(evaluation.mode, settings["threshold"], reader, description, labels)
-    facts = (whole_of(gold(part.corpus), part.predictions) for part in evaluation.parts())
-    known = {"whole": Whole.together(facts), "how": how, "system": evaluation.system}
-    again, notes = partial(_again, gold=gold, **known), evaluation.notes
-    corpus = evaluation.corpus.mapped(gold)
-    return evaluation.mapped(again, settings=settings, corpus=corpus, notes=notes)
+    settings = {"reader": READER, "documents": choice.ALL} | evaluation.settings
+    settings |= {"reader": reader or settings["reader"]}
+    settings["readings"] = list(others(settings["reader"]))
+    chosen = (settings[name] for name in ("threshold", "reader", "documents"))
+    how, corpus = How(evaluation.mode, *chosen, labels), corpus.mapped(gold)
+    both = zip(corpus.parts(), predictions.parts(), strict=True)
+    whole = Whole.together(whole_of(*part) for part in both)
+    again = partial(_again, gold=gold, whole=whole, how=how)
+    return evaluation.mapped(again, settings=settings, corpus=corpus)
 
 
-def _again(part: Evaluation, *, gold: Any, whole: Whole, how: How, system: str) -> Evaluation:
-    predictions = dataclasses.replace(part.predictions, system=system)
+def _again(part: Evaluation, *, gold: Any, whole: Whole, how: How) -> Evaluation:
+    predictions = dataclasses.replace(part.predictions, system=part.system)
     return score_documents(gold(part.corpus), predictions, whole, how)

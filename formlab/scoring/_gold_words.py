@@ -55,22 +55,14 @@ class Words:
         written = words.group_by(core).agg(pl.col("count").sum(), documents=documents)
         plain = words.group_by(word="folded").agg(count=pl.lit(0), documents=documents)
         counts = pl.col("count", "documents").cast(pl.UInt32)
-        table = pl.concat(
-            side.select("word", counts, is_folded=pl.lit(value))
-            for side, value in ((written, False), (plain, True))
-        )
+        table = _both(written.select("word", counts), plain.select("word", counts))
         if wrong is None:
             return cls(table)
         gold, pred = (
-            wrong.select(word=pl.col(side).unique().str.extract_all(_WORD).explode())
-            for side in ("gold", "pred")
+            wrong[name].unique().str.extract_all(_WORD).explode() for name in wrong.columns
         )
-        written = gold.select(pl.col("word").str.strip_chars(_AROUND))
-        asked = pl.concat(
-            side.drop_nulls().unique().select("word", is_folded=pl.lit(value))
-            for side, value in ((written, False), (pred.select(folded(pred["word"])), True))
-        )
-        return cls(table, asked)
+        asked = gold.str.strip_chars(_AROUND), folded(pred)
+        return cls(table, _both(*(words.drop_nulls().unique().to_frame("word") for words in asked)))
 
     @classmethod
     def together(cls, several: Iterable[Words]) -> Words:
@@ -117,14 +109,19 @@ class Words:
     def _known(self, word: str, here: int, other: str) -> bool:
         """Whether the gold has `word` more often than the `here` times of the field itself."""
         # A slip that one document repeats is none the less a slip beside a common word.
-        counts, written, folded = self._counts
+        counts, written, plain = self._counts
         core = word.strip(_AROUND)
-        repeated = counts.get(core, 0) > here and folded.get(letters(other), 0) < _COMMON
+        repeated = counts.get(core, 0) > here and plain.get(letters(other), 0) < _COMMON
         return written.get(core, 0) > 1 or repeated
 
     @cached_property
     def _counts(self) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-        folded = self.table.filter("is_folded").select("word", "documents")
-        written = self.table.filter(~pl.col("is_folded"))
-        tables = written.select("word", "count"), written.select("word", "documents"), folded
-        return tuple(dict(zip(*table.get_columns(), strict=True)) for table in tables)
+        plain, written = (self.table.filter(is_folded=value) for value in (True, False))
+        columns = (written, "count"), (written, "documents"), (plain, "documents")
+        return tuple(dict(table.select("word", name).iter_rows()) for table, name in columns)
+
+
+def _both(written: pl.DataFrame, plain: pl.DataFrame) -> pl.DataFrame:
+    return pl.concat(
+        [written.with_columns(is_folded=pl.lit(False)), plain.with_columns(is_folded=pl.lit(True))]
+    )

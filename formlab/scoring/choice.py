@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from formlab import files
-from formlab.errors import DataBroken, DataMissing, UnknownName
+from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions
 
 ALL, ANSWERED, LISTED = "all", "answered", "listed"
@@ -63,9 +63,9 @@ def decide(
         raise UnknownName.of("choice of documents", documents, (ALL, ANSWERED))
     else:
         is_file = isinstance(documents, Path)
-        requested = listed(documents) if is_file else dict.fromkeys(documents, 0)
+        requested = listed(documents) if is_file else dict.fromkeys(documents)
         if not requested:
-            raise DataBroken("an empty list of documents", remedy="name one document at least")
+            raise DataBroken("no document is listed", where=where, remedy="one doc_id a line")
         known = set(names)
         if strange := [name for name in requested if name not in known]:
             near = get_close_matches(strange[0], names, n=1) or names[:3]
@@ -92,21 +92,13 @@ def kept(
     if not left:
         return corpus, predictions
     gone = pl.col("doc_id").is_in(left)
-    stays = ~(gone & (pl.col("split") == corpus.split))
-    return corpus.filtered(~gone), predictions.filtered(stays)
+    return corpus.filtered(~gone), predictions.filtered(~gone | (pl.col("split") != corpus.split))
 
 
 def listed(file: str | Path) -> dict[str, int]:
     """The documents that a file names, one a line, each with its line; blank lines are skipped."""
-    if not files.is_file(file):
-        remedy = "--documents all, answered, or a file with one doc_id a line"
-        raise DataMissing("no such list of documents", where=file, remedy=remedy)
     lines = enumerate(files.read_text(file).splitlines(), start=1)
-    lines_of = {line.strip(): number for number, line in lines if line.strip()}
-    if not lines_of:
-        remedy = "one doc_id a line, as the benchmark spells it"
-        raise DataBroken("the list of documents is empty", where=file, remedy=remedy)
-    return lines_of
+    return {line.strip(): number for number, line in lines if line.strip()}
 
 
 def part_run(evaluation: Evaluation) -> str:

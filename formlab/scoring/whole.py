@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -23,6 +24,7 @@ from formlab.tables import BOX, RECORDS
 
 # The kinds of records that scoring tells apart; all others are as one.
 _READ = ("word", "line")
+_RULES = dict.fromkeys(("path", "kind", rules.RULE), pl.String)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,17 +33,15 @@ class Whole:
 
     `gold` and `answers` are a record for each combination of what scoring tells apart: task,
     status, whether there are a path, a value and a box, and the kind of those that were read. Where
-    values are judged by rules of their fields (`by_rules`), `fields` has the kind of each, by the
-    pattern of its path, and `declared` each field, kind and rule that was declared. `prompted` says
-    whether a model was asked, `dates` counts documents by their order of day and month; `words` are
-    those of the gold, `marks` what families of tasks note (`formlab.scoring.tasks.MARKS`).
+    values are judged by rules of their fields, `by_rules`, a table, has each pattern of a path with
+    its kinds and declared rules, else it is null. `prompted` says whether a model was asked,
+    `dates` counts documents by their order of day and month; `words` are those of the gold, `marks`
+    what families of tasks note (`formlab.scoring.tasks.MARKS`).
     """
 
     gold: pl.DataFrame
     answers: pl.DataFrame
-    fields: dict[str, str | None] = dataclasses.field(default_factory=dict)
-    declared: frozenset[rules.Declared] = frozenset()
-    by_rules: bool = False
+    rules: pl.DataFrame | None = None
     prompted: bool = False
     marks: frozenset[str] = frozenset()
     words: Words | None = None
@@ -50,23 +50,18 @@ class Whole:
     @classmethod
     def of(cls, corpus: Corpus, predictions: Predictions, marks: Iterable[Any] = ()) -> Whole:
         """Those of a corpus and its predictions, with what the functions `marks` note of them."""
-        fields, declared = {}, frozenset()
         ruled = rules.with_rules(corpus.records.filter(pl.col("task") == "text"))
+        known = None
         if rules.RULE in ruled.columns:
-            rows = ruled.select("path", "kind", rules.RULE).unique().drop_nulls("path")
-            known = [(pattern(path), kind, meta) for path, kind, meta in rows.iter_rows()]
-            # Of several kinds at one place the first by name: no order of documents decides.
-            for place, kind, _ in sorted(known, key=lambda row: [text or "" for text in row]):
-                fields.setdefault(place, kind)
-            declared = frozenset(row for row in known if row[2] is not None)
+            rows = ruled.select(list(_RULES)).unique().drop_nulls("path").rows()
+            rows = {(pattern(path), *said) for path, *said in rows}
+            known = pl.DataFrame(sorted(rows, key=str), _RULES, orient="row")
         gold, answers = corpus.records, predictions.records
         valued = gold.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
         return cls(
             gold=representatives(gold),
             answers=representatives(answers),
-            fields=fields,
-            declared=declared,
-            by_rules=rules.RULE in ruled.columns,
+            rules=known,
             prompted=was_prompted(predictions.responses),
             marks=frozenset(mark for note in marks for mark in note(corpus, predictions)),
             words=Words.of(valued.select("doc_id", gold="value"), _wrong(gold, answers)),
@@ -76,19 +71,36 @@ class Whole:
     @classmethod
     def together(cls, several: Iterable[Whole]) -> Whole:
         """Those of all batches, in any order."""
-        several, fields = list(several), {}
-        for place, kind in (pair for whole in several for pair in whole.fields.items()):
-            fields[place] = min((kind, fields.get(place, kind)), key=lambda name: name or "")
+        several = list(several)
+        known = [whole.rules for whole in several if whole.rules is not None]
         return cls(
             gold=representatives(pl.concat(whole.gold for whole in several)),
             answers=representatives(pl.concat(whole.answers for whole in several)),
-            fields=fields,
-            declared=frozenset().union(*(whole.declared for whole in several)),
-            by_rules=any(whole.by_rules for whole in several),
+            rules=pl.concat(known).unique() if known else None,
             prompted=any(whole.prompted for whole in several),
             marks=frozenset().union(*(whole.marks for whole in several)),
             words=Words.together(whole.words for whole in several),
             dates=sum((Counter(whole.dates) for whole in several), Counter()),
+        )
+
+    @property
+    def by_rules(self) -> bool:
+        """Whether values are judged by rules of their fields."""
+        return self.rules is not None
+
+    @cached_property
+    def fields(self) -> dict[str, str | None]:
+        """The kind of each field by the pattern of its path; of several the first by name."""
+        rows = [] if self.rules is None else self.rules.select("path", "kind").rows()
+        return dict(sorted(rows, key=lambda row: row[1] or "", reverse=True))
+
+    @cached_property
+    def declared(self) -> frozenset[rules.Declared]:
+        """Each field, kind and rule that was declared."""
+        return (
+            frozenset()
+            if self.rules is None
+            else frozenset(self.rules.drop_nulls(rules.RULE).rows())
         )
 
 

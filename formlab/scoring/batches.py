@@ -26,8 +26,6 @@ from formlab.readers.values import first_items, listed, pieces
 
 # The kinds of records that are read where they stand on a page.
 _READ = ["word", "line"]
-# A file of rows of no batch, which has the columns of all.
-_EMPTY = "columns.parquet"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +50,7 @@ class Batch:
         corpus = _filled(self.corpus, self.folder / "gold", self.number)
         if self.values is None:
             return corpus, _filled(self.predictions, home, self.number)
-        given = _read(home / "values", self.number)
+        given = _read(home / "values", self.number, none=self.values["none"])
         valued = given.filter(pl.col("value").is_not_null())
         if corpus.benchmark == answers.OWN:
             # Several values of a user's own field are a list.
@@ -123,9 +121,9 @@ def batches(
         return Cut([Batch(0, corpus, found)], corpus, found, corpus.documents["doc_id"].to_list())
     bare = {table: found.scan(table).head(0).collect() for table in Predictions.TABLES}
     if values is None and not callable(predictions):
-        for table, none in bare.items():
+        for table in bare:
             rows = found.scan(table).collect_batches(chunk_size=benchmarks.BATCH)
-            _partition(chain([none], rows), known.documents, folder / "answers" / table)
+            _partition(rows, known.documents, folder / "answers" / table)
     found = dataclasses.replace(found, **bare, system=system)
     count = known.count + any((folder / "answers").glob(f"*/{known.count:05}"))
     # What is odd in the whole is noted once.
@@ -184,7 +182,8 @@ def _of_table(source: Any, gold: _Gold, folder: Path, columns: Any) -> tuple[Pre
     none = {table: tables.table(table, []) for table in Predictions.TABLES}
     said = {"sources": answers.sources_of(path), "notes": answers.counted(notes)}
     found = Predictions(**none, system=answers.system_of(given.systems, path), **said)
-    return found, {"lists": lists, "moved": moved, "usual": usual, "source": path}
+    how = {"lists": lists, "moved": moved, "usual": usual, "source": path}
+    return found, how | {"none": given.none}
 
 
 def _of_function(make: Callable[..., Predictions], gold: _Gold, folder: Path) -> Predictions:
@@ -214,32 +213,32 @@ def own_gold(source: Any, folder: Path, *, columns: Any = None, **how: Any) -> I
     lists, _ = values.cut(documents, folder / "values")
     inferred = FieldTypes.inferred(values.samples, lists)
     known, declared = typed(inferred, how.get("types"), notes)
-    has_column = "image" in values.columns
+    has_column = "image" in values.none.columns
     places = pages_of(documents, path, how.get("images"), has_column, notes)
     same = dict(zip(("root", "pages", "texts"), places, strict=True))
     same["name"] = how.get("name") or (stem(path.resolve()) if path else FRAME)
     # What is odd in the whole is counted once.
     once = {"flaws": notes, "sources": answers.sources_of(path)}
     for number in range(documents["batch"].max() + 1):
-        rows = listed(_read(folder / "values", number), lists)
+        rows = listed(_read(folder / "values", number, none=values.none), lists)
         yield corpus_of_values(rows, known, declared, **same, **once)
         once = {"flaws": Counter(), "sources": {}}
     shutil.rmtree(folder)
 
 
 class _Values:
-    """Values of any number in files of `folder`; their columns, systems and some samples.
+    """Values of any number in files of `folder`; their columns in `none`, systems and samples.
 
     `documents` are those in the order of their first appearance, with how many values each has.
     """
 
     def __init__(self, read: Iterable[pl.DataFrame], folder: Path) -> None:
-        self.folder, self.columns, self.samples = folder, set[str](), None
+        self.folder, self.none, self.samples = folder, pl.DataFrame(), None
         self.systems, documents = set[str](), []
         folder.mkdir(parents=True)
         for number, values in enumerate(read):
             values.write_parquet(folder / f"{number:06}.parquet", compression="lz4")
-            self.columns |= {*values.columns}
+            self.none = pl.concat([self.none, values.clear()], how="diagonal")
             self.samples = samples(values, self.samples)
             if "system" in values.columns:
                 self.systems |= {*values["system"].drop_nulls()}
@@ -261,7 +260,7 @@ class _Values:
         shutil.rmtree(self.folder)
         most = pl.DataFrame(schema={"path": pl.String, "len": pl.UInt32})
         for number in documents["batch"].unique().sort():
-            rows = _read(out, number)
+            rows = _read(out, number, none=self.none)
             # What is read where it stands on the page has paths of its own.
             rows = rows.filter(~pl.col("kind").is_in(_READ)) if "kind" in rows.columns else rows
             counts = rows.drop_nulls("path").group_by("doc_id", "path").len().drop("doc_id")
@@ -280,29 +279,25 @@ def _partition(rows: Iterable[pl.DataFrame], documents: pl.DataFrame, out: Path)
         placed = frame.join(places, on="doc_id", how="left", maintain_order="left")
         batch = pl.col("batch").fill_null(last)
         placed = placed.with_columns(batch, doc_id=pl.coalesce("name", "doc_id")).drop("name")
-        _write(frame.clear(), out)
-        for (number,), part in placed.partition_by(
-            "batch", as_dict=True, include_key=False
-        ).items():
+        parts = placed.partition_by("batch", as_dict=True, include_key=False)
+        for (number,), part in parts.items():
             _write(part, out, number, turn)
 
 
-def _write(frame: pl.DataFrame, home: Path, number: int | None = None, turn: int = 0) -> None:
-    file = home / _EMPTY if number is None else home / f"{number:05}" / f"{turn:06}.parquet"
+def _write(frame: pl.DataFrame, home: Path, number: int, turn: int = 0) -> None:
+    file = home / f"{number:05}" / f"{turn:06}.parquet"
     file.parent.mkdir(parents=True, exist_ok=True)
     frame.write_parquet(file, compression="lz4")
-    if number is not None and not (home / _EMPTY).exists():
-        _write(frame.clear(), home)
 
 
 def _filled(bare: Corpus | Predictions, home: Path, *numbers: int) -> Any:
     """Gold or predictions with their rows in some batches."""
-    read = {table: _read(home / table, *numbers) for table in bare.TABLES}
+    read = {name: _read(home / name, *numbers, none=getattr(bare, name)) for name in bare.TABLES}
     return dataclasses.replace(bare, **read)
 
 
-def _read(home: Path, *numbers: int) -> pl.DataFrame:
-    """The rows of some batches, none where they have none."""
-    parts = [part for n in numbers for part in sorted((home / f"{n:05}").glob("*.parquet"))]
-    parts = [*home.glob(_EMPTY), *parts]
-    return pl.concat([pl.read_parquet(part, glob=False) for part in parts], how="diagonal")
+def _read(home: Path, *numbers: int, none: pl.DataFrame) -> pl.DataFrame:
+    """The rows of some batches, in the columns of `none` and their own."""
+    parts = [part for n in numbers for part in sorted((home / f"{n:05}").glob("*"))]
+    read = (pl.read_parquet(part, glob=False) for part in parts)
+    return pl.concat([none, *read], how="diagonal")

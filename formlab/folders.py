@@ -141,12 +141,11 @@ class Folder:
 
     def mapped(self, function: Callable[[Self], Self], **values: Any) -> Self:
         """The same with the tables that `function` gives every part; `values` are new fields."""
-        if self._count == 1:
-            made = function(self)
-            return self._with({}, **{n: getattr(made, n) for n in self.TABLES} | values)
-        parts = list(self.parts())
-        scans = {n: [partial(_mapped, function, part, n) for part in parts] for n in self.TABLES}
-        return self._with(scans, **values)
+        if self._count > 1:
+            made = {name: partial(_table, function, name) for name in self.TABLES}
+            return self.changed(made, **values)
+        result = function(self)
+        return self._with({}, **{name: getattr(result, name) for name in self.TABLES} | values)
 
     def save(self, folder: str | Path, *, workers: int | str = 1) -> Path:
         """Write every table and `manifest.json` into `folder`; all of them or none.
@@ -300,17 +299,17 @@ def _check_unchanged(file: Path, sha256: str) -> None:
         raise DataBroken("this file has changed since it was saved", where=file, remedy=ANEW)
 
 
-def _made(make: Callable[[Any], pl.DataFrame], part: Folder) -> pl.LazyFrame:
+def _made(make: Callable[[Any], Any], part: Folder) -> pl.LazyFrame:
     return make(part).lazy()
 
 
-def _mapped(function: Callable[[Any], Any], part: Folder, table: str) -> pl.LazyFrame:
-    return _of_part(function, part).scan(table)
+def _table(function: Callable[[Any], Any], name: str, part: Folder) -> pl.LazyFrame:
+    return _of_part(function, part).scan(name)
 
 
 @lru_cache(maxsize=1)
 def _of_part(function: Callable[[Any], Any], part: Folder) -> Any:
-    """A part whose tables are asked for one after another."""
+    # The tables of a part are asked for one after another.
     return function(part)
 
 

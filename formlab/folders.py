@@ -193,11 +193,8 @@ class Folder:
         for table in cls.TABLES:
             manifest["tables"][table] = [part[1:] for part in sorted(parts) if part.table == table]
         for name, kind in cls.MEMBERS.items():
-            prefix = f"{name}/"
-            of_member = [
-                p._replace(table=p.table[len(prefix) :]) for p in parts if prefix in p.table
-            ]
-            if of_member:
+            found = [(p, p.table.removeprefix(f"{name}/")) for p in parts]
+            if of_member := [p._replace(table=table) for p, table in found if table != p.table]:
                 kind.finish(folder / name, of_member, vars(values[name]), {})
                 manifest["members"][name] = files.sha256(folder / name / MANIFEST)
         files.write_json(folder / MANIFEST, manifest)
@@ -221,12 +218,7 @@ class Folder:
         new = cls.opened(folder)
         for table in cls.TABLES:
             new.scan(table)
-        if new._count > 1:
-            return new
-        try:
-            return new._collected()
-        except TableBroken as error:
-            raise TableBroken(error.what, where=folder, remedy=ANEW) from error
+        return new if new._count > 1 else new._collected()
 
     def _collected(self) -> Self:
         """The same with all tables and members in memory, checked."""
@@ -242,16 +234,12 @@ class Folder:
         for member, sha256 in manifest["members"].items():
             _check_unchanged(folder / member / MANIFEST, sha256)
             values[member] = cls.MEMBERS[member].opened(folder / member)
-        # Format 1 has one file beside the manifest.
-        scans = {
-            table: [
-                partial(
-                    _scanned, table, folder / (table if name[0].isdigit() else "") / name, sha256
-                )
-                for name, _, sha256 in manifest["tables"][table]
-            ]
-            for table in cls.TABLES
-        }
+        scans: dict[str, list[Any]] = {table: [] for table in cls.TABLES}
+        for table in cls.TABLES:
+            for name, _, sha256 in manifest["tables"][table]:
+                # Format 1 has one file beside the manifest.
+                file = folder / (table if name[0].isdigit() else "") / name
+                scans[table].append(partial(_scanned, table, file, sha256))
         return cls(**dict.fromkeys(cls.TABLES), **values)._with(scans)
 
     @classmethod

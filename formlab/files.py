@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeVar
 
 import msgspec
 import yaml
@@ -155,10 +155,6 @@ def convert(value: Any, kind: type[T], *, where: object, remedy: str | None = No
             return msgspec.convert(storable(value), kind)
     # Python's own errors are those of integers of thousands of digits.
     except (ValueError, OverflowError, RecursionError) as error:
-        if get_origin(kind) is dict and isinstance(value, dict):
-            # msgspec does not say under which name of a dict something stands.
-            for name, member in value.items():
-                convert(member, get_args(kind)[1], where=f"{where}#{name}", remedy=remedy)
         raise DataBroken(str(error), where=where, remedy=remedy) from error
 
 

@@ -84,12 +84,11 @@ def batches(
     """Gold and predictions in batches: written into files of `folder`, or kept in memory.
 
     `gold` are corpora of documents that follow one another, each a batch. `predictions` are
-    `Predictions`, or what `read_predictions` takes (as it takes `columns`), of which no more than a
-    piece of a run or of a table is in memory; or a function that makes them for a corpus and the
-    documents that a predicate on `doc_id` holds for. With `kept` a single batch stays in memory
-    with all that is predicted. The system is called `name`, or `fallback` where nothing but the
-    name of a file says what. `DataMissing`, `DataBroken` or `UnknownName` if something is absent or
-    cannot be read, or two batches have the same document.
+    `Predictions`; what `read_predictions` takes (as it takes `columns`), of which no more than a
+    piece is in memory; or a function that makes them for a corpus and the documents that a
+    predicate on `doc_id` holds for. With `kept` a single batch stays in memory. The system is
+    called `name`, or `fallback` where only the name of a file says what. `DataBroken` if two
+    batches have the same document; errors as of `read_predictions`.
     """
     gold, values = iter(gold), None
     first = list(islice(gold, 2))

@@ -8,32 +8,22 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NamedTuple, Self, get_type_hints
+from typing import Any, ClassVar, NamedTuple, Self
 
-import msgspec
 import polars as pl
 
-from formlab import files, frames, registry, show, tables
+from formlab import files, frames, manifest, registry, show, tables
 from formlab.errors import (
-    DataBroken,
-    DataMissing,
-    FormlabError,
     NotAvailable,
     TableBroken,
     UnknownName,
 )
-from formlab.replacing import MANIFEST, replacing, settled
+from formlab.replacing import MANIFEST, replacing
 from formlab.workers import Lost, each
-
-FORMAT = 3
-ANEW = "the formlab command that wrote this folder again, or a fresh copy of the whole folder"
-_PART = r"^([0-9]{5,}|documents|records|responses)\.parquet$"
 
 
 class PartFile(NamedTuple):
@@ -184,28 +174,29 @@ class Folder:
         cls, folder: Path, parts: Sequence[PartFile], values: Mapping[str, Any], uses: Any
     ) -> None:
         """Write the manifest of `parts`; `values` has the other fields, and the members."""
-        manifest = {"kind": cls.__name__, "format": FORMAT, "formlab": files.version()}
-        manifest |= {name: values[name] for name in cls.scalars()}
-        if manifest.get("made") == {}:
+        content = {"kind": cls.__name__, "format": manifest.FORMAT, "formlab": files.version()}
+        content |= {name: values[name] for name in cls.scalars()}
+        if content.get("made") == {}:
             now = datetime.now(UTC).isoformat(timespec="milliseconds")
-            manifest["made"] = {"at": now, "formlab": files.version()}
-        manifest |= {"plugins": registry.needed(uses), "tables": {}, "members": {}}
+            content["made"] = {"at": now, "formlab": files.version()}
+        content |= {"plugins": registry.needed(uses), "tables": {}, "members": {}}
         for table in cls.TABLES:
-            manifest["tables"][table] = [part[1:] for part in sorted(parts) if part.table == table]
+            content["tables"][table] = [part[1:] for part in sorted(parts) if part.table == table]
         for name, kind in cls.MEMBERS.items():
             found = [(p, p.table.removeprefix(f"{name}/")) for p in parts]
             if of_member := [p._replace(table=table) for p, table in found if table != p.table]:
                 kind.finish(folder / name, of_member, vars(values[name]), {})
-                manifest["members"][name] = files.sha256(folder / name / MANIFEST)
-        files.write_json(folder / MANIFEST, manifest)
+                content["members"][name] = files.sha256(folder / name / MANIFEST)
+        files.write_json(folder / MANIFEST, content)
 
     @classmethod
     def opened(cls, folder: str | Path) -> Self:
         """What `save` wrote, each table read (or scanned) when it is asked for."""
-        home, manifest = cls.home(Path(folder)), cls.manifest_of(Path(folder))
+        folder = Path(folder)
+        home, content = cls.home(folder), cls.manifest_of(folder)
         if cls.NEEDS_PLUGINS:
-            registry.restore(manifest["plugins"], where=home)
-        return cls._stored(home, manifest)
+            registry.restore(content["plugins"], where=home)
+        return cls._stored(home, content)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -227,17 +218,17 @@ class Folder:
         return dataclasses.replace(self, **read).check()
 
     @classmethod
-    def _stored(cls, folder: Path, manifest: Mapping[str, Any]) -> Self:
-        values = {field: manifest[field] for field in cls.scalars() if field in manifest}
+    def _stored(cls, folder: Path, content: Mapping[str, Any]) -> Self:
+        values = {field: content[field] for field in cls.scalars() if field in content}
         if values.get("root") is not None:
             values["root"] = Path(values["root"])
-        for member, sha256 in manifest["members"].items():
-            _check_unchanged(folder / member / MANIFEST, sha256)
+        for member, sha256 in content["members"].items():
+            manifest.check_unchanged(folder / member / MANIFEST, sha256)
             values[member] = cls.MEMBERS[member].opened(folder / member)
         scans: dict[str, list[Any]] = {table: [] for table in cls.TABLES}
         for table in cls.TABLES:
-            for name, _, sha256 in manifest["tables"][table]:
-                # Format 1 has one file beside the manifest.
+            for name, _, sha256 in content["tables"][table]:
+                # Format 1 has one file beside the content.
                 file = folder / (table if name[0].isdigit() else "") / name
                 scans[table].append(partial(_scanned, table, file, sha256))
         return cls(**dict.fromkeys(cls.TABLES), **values)._with(scans)
@@ -250,41 +241,13 @@ class Folder:
     @classmethod
     def manifest_of(cls, folder: Path) -> dict[str, Any]:
         """The manifest in `folder`; an error if there is none of this kind and format."""
-        file = settled(cls.home(folder)) / MANIFEST
-        if not files.is_file(file):
-            what = f"this folder holds no {cls.__name__.lower()}"
-            what = what if folder.is_dir() else "no such folder"
-            remedy = "formlab score GOLD --predictions FILE --out FOLDER, or formlab run"
-            raise DataMissing(what, where=folder, remedy=remedy)
-        manifest = files.read_json(file, dict[str, Any], remedy=ANEW)
-        if (kind := manifest.get("kind")) != cls.__name__:
-            what = f"this folder holds {kind or 'something else'}, not {cls.__name__}"
-            remedy = "the folder that the matching formlab command wrote with --out"
-            raise DataBroken(what, where=file, remedy=remedy)
-        stated = manifest.get("format", 1)
-        if stated == 1 and not cls.MEMBERS:
-            manifest = _of_format_1(manifest)
-        elif stated != FORMAT:
-            what = f"this {kind} is of format {stated}, by formlab {manifest.get('formlab')}; this "
-            remedy = _score_command(manifest, folder) if cls.MEMBERS else ANEW
-            raise DataBroken(f"{what}version reads format {FORMAT}", where=file, remedy=remedy)
-        manifest = {"plugins": [], "members": {}} | manifest
-        files.convert(manifest, _structure(cls), where=file, remedy=ANEW)
-        parts = {tuple(n for n, *_ in manifest["tables"].get(table, [])) for table in cls.TABLES}
-        if () in parts or (stated == FORMAT and len(parts) > 1):
-            raise DataBroken("its tables have different parts", where=file, remedy=ANEW)
-        return manifest
+        return manifest.read(cls, folder)
 
 
 def _scanned(table: str, file: Path, sha256: str) -> pl.LazyFrame:
     """A table in a file that stands as it was saved."""
-    _check_unchanged(file, sha256)
+    manifest.check_unchanged(file, sha256)
     return _with_field(table, pl.scan_parquet(file, glob=False))
-
-
-def _check_unchanged(file: Path, sha256: str) -> None:
-    if files.sha256_once(file) != sha256:
-        raise DataBroken("this file has changed since it was saved", where=file, remedy=ANEW)
 
 
 def _made(make: Callable[[Any], Any], part: Folder) -> pl.LazyFrame:
@@ -314,52 +277,6 @@ def _with_field(table: str, frame: pl.LazyFrame) -> pl.LazyFrame:
     field, subtype = (pl.when(side).then("subtype") for side in (is_own, ~is_own))
     names.insert(names.index("subtype") + 1, "field")
     return frame.with_columns(field=field, subtype=subtype).select(names)
-
-
-def _of_format_1(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest of format 1 as one of today: each table was a file. Read until 0.4."""
-    parts = None
-    with suppress(AttributeError, KeyError, TypeError):
-        parts = {
-            name: [[f"{name}.parquet", saved["rows"], saved["sha256"]]]
-            for name, saved in manifest["tables"].items()
-        }
-    return {**manifest, "format": FORMAT, "tables": parts, "members": {}}
-
-
-def _score_command(manifest: Mapping[str, Any], folder: Path) -> str:
-    """The command that makes an evaluation of an older format with this version."""
-    settings, gold = manifest.get("settings") or {}, manifest.get("benchmark")
-    if is_own := gold == "own":
-        # The file or folder of a user's gold, as far as the kept corpus names it.
-        sources, gold = [], manifest.get("split") or "GOLD"
-        with suppress(FormlabError, LookupError, TypeError):
-            sources = list(files.read_json(folder / "corpus" / MANIFEST)["sources"])
-        gold = sources[0] if len(sources) == 1 else gold
-    answers, chosen = folder / "predictions", str(settings.get("documents")).partition(":")[0]
-    options = {
-        "images" if is_own else "root": manifest.get("root"),
-        "predictions": answers if (answers / MANIFEST).is_file() else "PREDICTIONS",
-        "split": None if is_own else manifest.get("split"),
-        "mode": manifest.get("mode"),
-        "documents": {"answered": "answered", "listed": "FILE"}.get(chosen),
-        "reader": settings.get("reader"),
-        "out": "FOLDER",
-    }
-    words = [f"--{name} {shlex.quote(str(word))}" for name, word in options.items() if word]
-    return " ".join(["formlab score", shlex.quote(str(gold)), *words])
-
-
-@cache
-def _structure(kind: type[Folder]) -> type[msgspec.Struct]:
-    """The structure of the manifest of a kind of folder."""
-    hints = get_type_hints(kind) | {"root": str | None}
-    needed = [f.name for f in dataclasses.fields(kind) if f.default is f.default_factory]
-    fields = [(n, hints[n]) if n in needed else (n, hints[n], None) for n in kind.scalars()]
-    name = Annotated[str, msgspec.Meta(pattern=_PART)]
-    parts = dict[str, list[tuple[name, int, str]]]
-    fields += [("tables", parts), ("plugins", list[dict[str, str]]), ("members", dict[str, str])]
-    return msgspec.defstruct(kind.__name__, fields, kw_only=True)
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)

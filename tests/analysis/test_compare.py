@@ -136,7 +136,6 @@ def test_what_is_not_kept_cannot_be_read_again_and_claims_have_no_rule(readers_o
     assert under_other_rules([bare, exact]) == []
     assert compare([bare, exact])["rules"].drop_nulls().to_list() == []
     claims = made("m", M)
-    assert score_again(claims, reader="cut").cases.equals(claims.cases)
     assert compare([claims, made("n", N)])["rules"].null_count() == 2
     with pytest.raises(UnknownName, match="reading rule 'line'"):
         score_again(wide, reader="line")

@@ -62,7 +62,7 @@ def settled(folder: Path) -> Path:
             break
         if time.monotonic() > deadline:
             with suppress(OSError):
-                old[-1].rename(folder)
+                max(old, key=lambda path: path.stat().st_mtime_ns).rename(folder)
             break
         time.sleep(_PATIENCE / 10)
     return folder

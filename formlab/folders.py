@@ -16,13 +16,13 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import polars as pl
 
-from formlab import files, frames, manifest, registry, show, tables
+from formlab import files, frames, registry, saving, show, tables
 from formlab.errors import (
     NotAvailable,
     TableBroken,
     UnknownName,
 )
-from formlab.replacing import MANIFEST, replacing
+from formlab.saving import MANIFEST, is_hidden, replacing  # noqa: F401
 from formlab.workers import Lost, each
 
 
@@ -174,7 +174,7 @@ class Folder:
         cls, folder: Path, parts: Sequence[PartFile], values: Mapping[str, Any], uses: Any
     ) -> None:
         """Write the manifest of `parts`; `values` has the other fields, and the members."""
-        content = {"kind": cls.__name__, "format": manifest.FORMAT, "formlab": files.version()}
+        content = {"kind": cls.__name__, "format": saving.FORMAT, "formlab": files.version()}
         content |= {name: values[name] for name in cls.scalars()}
         if content.get("made") == {}:
             now = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -223,7 +223,7 @@ class Folder:
         if values.get("root") is not None:
             values["root"] = Path(values["root"])
         for member, sha256 in content["members"].items():
-            manifest.check_unchanged(folder / member / MANIFEST, sha256)
+            saving.check_unchanged(folder / member / MANIFEST, sha256)
             values[member] = cls.MEMBERS[member].opened(folder / member)
         scans: dict[str, list[Any]] = {table: [] for table in cls.TABLES}
         for table in cls.TABLES:
@@ -241,12 +241,12 @@ class Folder:
     @classmethod
     def manifest_of(cls, folder: Path) -> dict[str, Any]:
         """The manifest in `folder`; an error if there is none of this kind and format."""
-        return manifest.read(cls, folder)
+        return saving.read_manifest(cls, folder)
 
 
 def _scanned(table: str, file: Path, sha256: str) -> pl.LazyFrame:
     """A table in a file that stands as it was saved."""
-    manifest.check_unchanged(file, sha256)
+    saving.check_unchanged(file, sha256)
     return _with_field(table, pl.scan_parquet(file, glob=False))
 
 

@@ -12,8 +12,7 @@ import formlab_experiments
 from formlab import benchmarks, cache, systems
 from formlab.analysis.samples import open_evaluation, state_of
 from formlab.errors import DataMissing
-from formlab.folders import Corpus, Evaluation, Predictions
-from formlab.replacing import MANIFEST
+from formlab.folders import MANIFEST, Corpus, Evaluation, Predictions
 from formlab.scoring.evaluate import evaluate
 from formlab_experiments.counterfactual import CHANGES, counterfactual_corpus
 from formlab_experiments.design_analysis import designed_fields

@@ -17,8 +17,7 @@ import polars as pl
 from formlab import files
 from formlab.benchmarks import meta
 from formlab.errors import DataBroken
-from formlab.folders import Corpus
-from formlab.replacing import MANIFEST
+from formlab.folders import MANIFEST, Corpus
 from formlab.show import progress
 from formlab.systems._runs import first, page_pictures
 from formlab.tables import BOX

@@ -9,7 +9,7 @@ import time
 import polars as pl
 import pytest
 
-from formlab import analysis, files, replacing, show
+from formlab import analysis, files, saving, show
 from formlab.errors import DataBroken, DataMissing, FormlabError, NotAvailable, TableBroken
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.readers import gold
@@ -97,7 +97,7 @@ def test_predictions_and_corpora_of_format_1_are_read_and_replaced(tmp_path):
 
 LOOP = """
 import sys
-from formlab.replacing import replacing
+from formlab.saving import replacing
 for number in range(int(sys.argv[2])):
     with replacing(sys.argv[1]) as new:
         for name in ("manifest.json", "cases/00000.parquet"):
@@ -112,7 +112,7 @@ def looping(folder, count=10**9):
 
 
 def numbers_in(folder):
-    replacing.settled(folder)
+    saving.settled(folder)
     return {(folder / name).read_text() for name in ("manifest.json", "cases/00000.parquet")}
 
 

@@ -17,8 +17,7 @@ from formlab.analysis.overview import MEASURES
 from formlab.analysis.summarise import summarise
 from formlab.analysis.verdicts import identical, shown_kinds, values_right
 from formlab.errors import DataBroken, DataMissing, UnknownName
-from formlab.folders import Evaluation
-from formlab.replacing import is_hidden
+from formlab.folders import Evaluation, is_hidden
 from formlab.stats.tests import ALPHA, adjusted_p, documents_needed, holds
 
 BETTER, WORSE, NOT_SHOWN = "better", "worse", "not shown"

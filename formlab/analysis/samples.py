@@ -13,9 +13,8 @@ from typing import Any
 from formlab import benchmarks, cache, resources, systems
 from formlab.analysis.comparability import named
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
-from formlab.folders import Evaluation, Predictions
+from formlab.folders import Evaluation, Predictions, is_hidden
 from formlab.registry import Registry
-from formlab.replacing import is_hidden
 from formlab.scoring.choice import part_run
 from formlab.scoring.evaluate import evaluate
 from formlab.show import plain

@@ -17,7 +17,7 @@ from typing import Any
 
 from formlab import benchmarks, files, registry, resources
 from formlab.errors import FormlabError
-from formlab.replacing import is_hidden
+from formlab.folders import is_hidden
 from formlab.scoring import choice
 
 MANIFEST = "manifest.json"

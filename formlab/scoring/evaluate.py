@@ -19,7 +19,7 @@ from formlab.errors import DataBroken, FormlabError, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.readers.answers import OWN
 from formlab.readers.gold import located, sides
-from formlab.replacing import replacing
+from formlab.saving import replacing
 from formlab.scoring import across, choice
 from formlab.scoring.batches import Batch, Cut, batches, own_gold
 from formlab.scoring.fields import READER, others

@@ -118,3 +118,16 @@ def partial_note(height: int, settings: dict, notes: dict[str, int]) -> str:
         rest = rest if count else "all of them count as missing"
         sentences.append(f"{count} of {height} documents were answered; {rest}")
     return ". ".join(sentences)
+
+
+def unmatched(
+    corpus: Corpus, predictions: Predictions, strange: list[tuple[str, str]], names: list[str]
+) -> DataBroken:
+    """The error for predictions for none of the documents `names`, but for `strange` ones."""
+    splits, predicted = (sorted({row[n] for row in strange}) for n in range(2))
+    remedy = "the --split that was predicted, and doc_id as the benchmark spells it"
+    if corpus.benchmark == "own":
+        remedy = "doc_id as the gold spells it, or as the files of the forms are called"
+    what = f"none of the predictions is for a document of {corpus.benchmark}:{corpus.split}: they "
+    what += f"are for {predicted[:3]} of {splits}, the corpus has {names[:3]} and so on"
+    return DataBroken(what, where=", ".join(predictions.sources) or None, remedy=remedy)

@@ -15,12 +15,13 @@ from typing import Any
 import polars as pl
 from rapidfuzz.distance import Levenshtein
 
-from formlab import text
+from formlab import benchmarks, text
 from formlab.folders import Corpus, Predictions
 from formlab.metrics.counts import was_prompted
 from formlab.readers.values import pattern
 from formlab.scoring import rules
 from formlab.scoring._pairs import letters
+from formlab.scoring.tasks import MARKS, families
 from formlab.tables import BOX, RECORDS
 
 # The kinds of records that scoring tells apart; all others are as one.
@@ -250,3 +251,22 @@ def _both(written: pl.DataFrame, plain: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(
         [written.with_columns(is_folded=pl.lit(False)), plain.with_columns(is_folded=pl.lit(True))]
     )
+
+
+def whole_of(corpus: Corpus, predictions: Predictions) -> Whole:
+    """What scorers must know of all documents, of these."""
+    matched = dataclasses.replace(predictions, records=by_corpus(corpus, predictions)[0])
+    tasks = benchmarks.get(corpus.benchmark).tasks
+    # What families of tasks note of all predictions.
+    marking = families(task for task in tasks if task in MARKS).values()
+    return Whole.of(corpus, matched, [family.marks for family in marking])
+
+
+def by_corpus(corpus: Corpus, predictions: Predictions) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The predicted records for documents of the corpus, and those for others."""
+    known = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
+    known &= pl.col("split") == corpus.split
+    records = predictions.records
+    is_known = records.select(known).to_series()
+    # Where all are known, no copy is made.
+    return (records if is_known.all() else records.filter(is_known)), records.filter(~is_known)

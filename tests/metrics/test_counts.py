@@ -10,7 +10,7 @@ import pytest
 from formlab import metrics, tables, text
 from formlab.metrics import METRICS
 from formlab.metrics.counts import VALIDITY_METRICS, field_tallies, match_tallies
-from formlab.scoring.score_batch import answer_scores
+from formlab.scoring.evaluate import answer_scores
 from formlab.tables import STATUSES, readable
 from tests.seeds import seeds
 

@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeVar
 
 import msgspec
 import yaml
@@ -43,8 +43,7 @@ UNPACKABLE = (LookupError, OSError, EOFError, ValueError, RuntimeError, NotImple
 UNPACKABLE += (zipfile.BadZipFile, zlib.error, lzma.LZMAError)
 # The most bytes of a file that are read at once, and how deep JSON and YAML may be nested.
 LARGEST, DEEPEST = 2**31, 200
-_NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
-_STEPS = bytes.maketrans(b"[{]}", b"\1\1\xff\xff")
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 # Tags such as !!bool before other words are followed without a look: all kinds of errors.
 _NOT_YAML = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError)
 
@@ -76,23 +75,22 @@ def is_file(path: str | Path) -> bool:
         return False
 
 
-@contextmanager
-def _regular(path: str | Path) -> Iterator[BinaryIO]:
+def _open(path: str | Path) -> BinaryIO:
     """A regular file, open for reading; `DataMissing` for a pipe, a device, a folder or nothing."""
-    remedy = "check the path"
     try:
         # Not to wait for whoever writes into a pipe.
         flag = getattr(os, "O_NONBLOCK", 0)
-        with open(path, "rb", 0, opener=lambda name, flags: os.open(name, flags | flag)) as stream:
-            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                raise DataMissing("not a regular file", where=path, remedy=remedy)
-            yield stream
-    except FileNotFoundError as error:
-        raise DataMissing("no such file", where=path, remedy=remedy) from error
+        stream = open(path, "rb", 0, opener=lambda name, flags: os.open(name, flags | flag))  # noqa: SIM115
     except OSError as error:
-        raise DataMissing(f"cannot be read: {error.strerror}", where=path) from error
+        what = f"cannot be read: {error.strerror}"
+        what = "no such file" if isinstance(error, FileNotFoundError) else what
+        raise DataMissing(what, where=path, remedy="check the path") from error
     except ValueError as error:  # A name with a zero character, or with half a character.
         raise DataMissing(f"no name of a file: {error}", where=repr(str(path))[:200]) from error
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        stream.close()
+        raise DataMissing("not a regular file", where=path, remedy="check the path")
+    return stream
 
 
 def read_bytes(path: str | Path, count: int = -1) -> bytes:
@@ -101,7 +99,7 @@ def read_bytes(path: str | Path, count: int = -1) -> bytes:
     `DataMissing` if there is no such file or it is no regular one, `DataBroken` if it has more
     bytes than `LARGEST`.
     """
-    with _regular(path) as stream:
+    with _open(path) as stream:
         if count < 0 and (size := os.fstat(stream.fileno()).st_size) > LARGEST:
             what = f"{size} bytes, at most {LARGEST} are read at once"
             raise DataBroken(what, where=path, remedy="cut it into smaller files")
@@ -110,13 +108,13 @@ def read_bytes(path: str | Path, count: int = -1) -> bytes:
 
 def sha256(path: str | Path) -> str:
     """The SHA-256 of a file's bytes, in hexadecimal."""
-    with _regular(path) as stream:
+    with _open(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def sha256_once(path: str | Path) -> str:
     """The same; a file that stands as it did is not read again by this process."""
-    with _regular(path) as stream:
+    with _open(path) as stream:
         state = os.fstat(stream.fileno())
     return _sha256_at(path, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
 
@@ -157,10 +155,6 @@ def convert(value: Any, kind: type[T], *, where: object, remedy: str | None = No
             return msgspec.convert(storable(value), kind)
     # Python's own errors are those of integers of thousands of digits.
     except (ValueError, OverflowError, RecursionError) as error:
-        if get_origin(kind) is dict and isinstance(value, dict):
-            # msgspec does not say under which name of a dict something stands.
-            for name, member in value.items():
-                convert(member, get_args(kind)[1], where=f"{where}#{name}", remedy=remedy)
         raise DataBroken(str(error), where=where, remedy=remedy) from error
 
 
@@ -211,10 +205,10 @@ def _check_depth(text: str, where: str) -> None:
         return
     import numpy as np  # A third of a second, which few texts need.
 
-    # Every other piece between quotation marks is a text, in which brackets mean nothing.
-    plain = text.encode("utf-8", "replace").replace(rb"\\", b"").replace(rb"\"", b"")
-    steps = b"".join(plain.split(b'"')[::2]).translate(_STEPS, _NO_BRACKETS)
-    if np.cumsum(np.frombuffer(steps, np.int8), dtype=np.int32).max(initial=0) > DEEPEST:
+    codes = np.frombuffer(_TEXT.sub(b"", text.encode("utf-8", "replace")), np.uint8)
+    # Opening brackets have the second bit.
+    brackets = codes[np.isin(codes, list(b"[{]}"))]
+    if np.cumsum(np.where(brackets & 2, 1, -1), dtype=np.int32).max(initial=0) > DEEPEST:
         what = f"nested more than {DEEPEST} deep"
         raise DataBroken(what, where=where, remedy="mend that line")
 
@@ -325,11 +319,11 @@ def check_unpacked(size: int, packed: int, *, where: object) -> None:
 
 
 def local(address: str | Path) -> Path:
-    """A path, or what is at an address as fsspec takes it, such as ``s3://bucket/a.csv``.
+    """A path, or the file at an address as fsspec takes it, such as ``s3://bucket/a.csv``.
 
-    A file or folder behind an address is fetched into the cache folder, again once it has changed;
-    ``http`` has files only. `DataMissing` if nothing can be fetched, `NotAvailable` if the extra
-    ``scale``, or the library for this kind of address, is not installed.
+    It is fetched into the cache folder, again once it has changed. `DataMissing` if it cannot be
+    fetched, `NotAvailable` if the extra ``scale``, or the library for this kind of address, is not
+    installed.
 
     >>> local("gold.csv").name, local("file:///data/gold.csv").name
     ('gold.csv', 'gold.csv')
@@ -344,28 +338,16 @@ def local(address: str | Path) -> Path:
     resources.need("scale")
     import fsspec
 
-    url = f"{protocol}://{rest}".rstrip("/")
+    url = f"{protocol}://{rest}"
+    home = cache_folder() / "fetched" / hashlib.sha256(url.encode()).hexdigest()[:16]
+    cached = {"cache_storage": str(home), "check_files": True, "same_names": True}
     try:
-        system, path = fsspec.url_to_fs(url)
-        # A page of the web with links would count as a folder.
-        is_folder = not protocol.startswith("http") and system.isdir(path)
-        names = sorted(system.find(path)) if is_folder else [path]
-        state = repr([url, *((name, system.ukey(name)) for name in names)])
-        home = cache_folder() / "fetched" / hashlib.sha256(state.encode()).hexdigest()[:16]
-        target = home / path.rpartition("/")[2]
-        for name in names:
-            file = Path(os.path.normpath(f"{target}/{name.removeprefix(path)}"))
-            if not file.is_relative_to(target):
-                raise ValueError(f"a name that leads out of the folder: {name!r}")
-            if not file.is_file():
-                with atomic(file) as part:
-                    system.get_file(name, str(part))
+        return Path(fsspec.open_local(f"filecache::{url}", filecache=cached))
     except ImportError as error:
         raise NotAvailable(f"{protocol}:// needs a library: {error}", where=url) from error
     except Exception as error:  # Each kind of address has errors of its own.
         what = f"cannot be fetched: {type(error).__name__}: {error}"
         raise DataMissing(what, where=url, remedy="check the address and your access") from error
-    return target
 
 
 @contextmanager
@@ -427,9 +409,8 @@ def parts_beside(path: Path) -> list[Path]:
 
 
 def _stem(name: str) -> str:
-    """A name, cut so that more can stand beside it, and still another than all others."""
     digest = hashlib.sha256(os.fsencode(name)).hexdigest()[:12]
-    return name if len(os.fsencode(name)) <= 120 else f"{name[:25]}-{digest}"
+    return name if len(os.fsencode(name)) <= 120 else digest
 
 
 @cache

@@ -1,132 +1,29 @@
 """Corpus, Predictions and Evaluation: folders of tables, each table a folder of part files.
 
 Part files of one name hold the same documents in every table, and documents are whole within a
-part, so tables are joined part by part. A table is read when it is asked for. A folder is written
-beside the old one and takes its place by two renames: what is read is the old one or the new one,
-also after a kill.
+part, so tables are joined part by part. A table is read when it is asked for.
 """
 
 from __future__ import annotations
 
+import copy
 import dataclasses
-import os
-import re
-import shlex
-import shutil
-import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from functools import cache, partial
-from operator import methodcaller
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NamedTuple, Self, get_type_hints
+from typing import Any, ClassVar, NamedTuple, Self
 
-import msgspec
 import polars as pl
 
-from formlab import errors, files, frames, registry, show, tables
-from formlab.errors import DataBroken, FormlabError, NotAvailable, TableBroken, UnknownName
-from formlab.workers import Lost, each
-
-FORMAT, MANIFEST = 3, "manifest.json"
-ANEW = "the formlab command that wrote this folder again, or a fresh copy of the whole folder"
-_PART = r"^([0-9]{5,}|documents|records|responses)\.parquet$"
-# What formlab writes into such a folder, in this format and in older ones.
-_TABLE = r"(documents|cases|scores|records|responses|tallies|columns)"
-_OURS = re.compile(
-    rf"(\w+/\d+/)?((corpus|predictions)/)?(manifest\.json|source\.json|{_TABLE}\.parquet"
-    rf"|{_TABLE}/\d{{5,}}\.parquet)|\.(unfinished|saved|[0-9a-f]+\.part)/.*"
+from formlab import files, frames, registry, saving, show, tables
+from formlab.errors import (
+    NotAvailable,
+    TableBroken,
+    UnknownName,
 )
-# How long a reader waits for a folder that is between its two renames, in seconds.
-_PATIENCE = 0.2
-
-
-@contextmanager
-def replacing(folder: str | Path) -> Iterator[Path]:
-    """A new folder beside `folder`, which takes its place when the block ends well.
-
-    Where others write to the same place meanwhile, the last one stands, and a note says so.
-    `DataBroken` if `folder` holds files that formlab has not written, `NotAvailable` if something
-    cannot be written there.
-    """
-    folder = Path(os.path.realpath(folder))
-    files.make_folder(folder.parent)
-    with files.writing(folder):
-        if settled(folder).is_file():
-            folder.mkdir()  # The error of the system.
-        _check_own(folder)
-        files.sweep(files.parts_beside(folder))
-        before = _state(folder)
-        part = folder.with_name(files.part_name(folder.name))
-        part.mkdir()
-        try:
-            yield part
-            if _state(folder) != before:
-                print(f"note: {folder}: was saved by others meanwhile, replaced", file=sys.stderr)
-            _check_own(folder)
-            _swap(part, folder)
-        finally:
-            shutil.rmtree(part, ignore_errors=True)
-
-
-def settled(folder: Path) -> Path:
-    """`folder`; what a save that was killed between its two renames moved away is put back."""
-    deadline = time.monotonic() + _PATIENCE
-    while not folder.exists():
-        old = [path for path in files.parts_beside(folder) if path.suffix == ".old"]
-        if old and time.monotonic() <= deadline:
-            time.sleep(_PATIENCE / 10)
-            continue
-        with suppress(OSError, ValueError):
-            max(old, key=lambda path: path.stat().st_mtime_ns).rename(folder)
-        break
-    return folder
-
-
-def is_hidden(path: Path, folder: Path) -> bool:
-    """Whether a file below `folder` belongs to what is being saved, or was replaced."""
-    hidden = (".part", ".old", ".saved", ".unfinished")
-    return any(n[0] == "." and n.endswith(hidden) for n in path.relative_to(folder).parts)
-
-
-def _swap(part: Path, folder: Path) -> None:
-    is_done = False
-    while not is_done:
-        old = folder.with_name(files.part_name(folder.name, suffix=".old"))
-        with suppress(FileNotFoundError):
-            folder.rename(old)
-        try:
-            part.rename(folder)
-            is_done = True
-        except OSError:
-            # Another writer, or a reader that put the old one back, was quicker.
-            if not folder.is_dir():
-                raise
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def _state(folder: Path) -> tuple[int, int] | None:
-    with suppress(OSError):
-        state = (folder / MANIFEST).stat()
-        return state.st_ino, state.st_mtime_ns
-    return None
-
-
-def _check_own(folder: Path) -> None:
-    """`DataBroken` with the names of the files in `folder` that are not formlab's."""
-    names = [
-        Path(place, name).relative_to(folder).as_posix()
-        for place, folders, files_ in os.walk(folder)
-        for name in [*files_, *(name for name in folders if Path(place, name).is_symlink())]
-    ]
-    is_saved = (folder / MANIFEST).is_file() or any(name[0] == "." for name in names)
-    strangers = sorted(name for name in names if not (is_saved and _OURS.fullmatch(name)))
-    if strangers:
-        more = f" and {len(strangers) - 3} more" if len(strangers) > 3 else ""
-        what = f"this folder has files that formlab has not written: {', '.join(strangers[:3])}"
-        raise DataBroken(what + more, where=folder, remedy="another --out, or move them away")
+from formlab.saving import MANIFEST, is_hidden, replacing  # noqa: F401
+from formlab.workers import Lost, each
 
 
 class PartFile(NamedTuple):
@@ -138,91 +35,37 @@ class PartFile(NamedTuple):
     sha256: str
 
 
-def _opened(part: Any) -> Any:
-    """A part of a folder that is one, or is opened by a call."""
-    return part() if callable(part) else part
-
-
-class _Stored(NamedTuple):
-    """A table in files, each with its SHA-256: scanned, or read by a call."""
-
-    table: str
-    files: list[tuple[Path, str]]
-
-    def scan(self) -> pl.LazyFrame:
-        for file, sha256 in self.files:
-            _check_unchanged(file, sha256)
-        scanned = (pl.scan_parquet(file, glob=False) for file, _ in self.files)
-        return pl.concat([_with_field(self.table, f) for f in scanned], how="diagonal")
-
-    def __call__(self) -> pl.DataFrame:
-        self.scan()
-        read = [_with_field(self.table, files.read_parquet(file)) for file, _ in self.files]
-        self.scan()  # It may have been replaced while it was read.
-        for (file, _), frame in zip(self.files, read, strict=True):
-            if wrong := tables.mismatches(self.table, frame.clear()):
-                raise TableBroken(wrong, where=file)
-        return pl.concat(read, how="diagonal")
-
-
-def _with_field(table: str, frame: Any) -> Any:
-    """A table that may be saved without `field`, in `subtype` of own forms then; until 0.4."""
-    names = frame.lazy().collect_schema().names()
-    if "field" not in tables.SCHEMAS[table] or "field" in names or "subtype" not in names:
-        return frame
-    is_own = pl.col("benchmark") == "own"
-    field, subtype = (pl.when(side).then("subtype") for side in (is_own, ~is_own))
-    names.insert(names.index("subtype") + 1, "field")
-    return frame.with_columns(field=field, subtype=subtype).select(names)
-
-
-class _Joined(NamedTuple):
-    """A table of all parts of an evaluation: scanned, or made by a call."""
-
-    table: str
-    parts: Sequence[Any]
-
-    def scan(self) -> pl.LazyFrame:
-        return pl.concat([_opened(p).scan(self.table) for p in self.parts], how="diagonal")
-
-    def __call__(self) -> pl.DataFrame:
-        return pl.concat([getattr(_opened(p), self.table) for p in self.parts], how="diagonal")
-
-
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Folder:
     """Tables that belong together, saved as Parquet files beside a manifest.
 
     A member, a field that is such a folder itself or null, is saved in a folder of its name.
-    `lazy_parts` are what it consists of if it has several parts: of each what opens it.
     """
 
     TABLES: ClassVar[tuple[str, ...]] = ()
     MEMBERS: ClassVar[dict[str, type[Folder]]] = {}
     NEEDS_PLUGINS: ClassVar[bool] = False
-    # Of those that are not in memory as a whole.
-    lazy_parts: ClassVar[tuple[Any, ...]] = ()
-    _makers: ClassVar[Mapping[str, Callable[[], Any]]] = {}
+    # By the name of a table that is not in memory what scans each of its parts.
+    _scans: ClassVar[Mapping[str, Sequence[Callable[[], pl.LazyFrame]]]] = {}
 
     def __post_init__(self) -> None:
         for name in self.TABLES:
             object.__setattr__(self, name, frames.to_polars(getattr(self, name)))
 
     def __getattr__(self, name: str) -> Any:
-        """A table or member that is made when it is first asked for."""
-        if name not in self._makers:
+        if name not in self._scans:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        object.__setattr__(self, name, value := self._makers[name]())
-        return value
+        frame = self.scan(name).collect()
+        self.scan(name)  # Files may have been replaced while they were read.
+        object.__setattr__(self, name, frame)
+        return frame
 
-    @classmethod
-    def _lazy(cls, makers: Mapping[str, Any], values: Mapping[str, Any], parts: Any = ()) -> Self:
-        """A folder with `values`; all else is made when it is first asked for."""
-        makers = {name: make for name, make in makers.items() if name not in values}
-        new = cls(**dict.fromkeys(makers), **values)
-        for name in makers:
-            del new.__dict__[name]
-        new.__dict__.update(_makers=makers, lazy_parts=tuple(parts))
+    def _with(self, scans: Mapping[str, Any], **values: Any) -> Self:
+        """The same with other fields, and with tables that are scanned when they are asked for."""
+        new = copy.copy(self)
+        new.__dict__.update(values, _scans={**self._scans, **scans})
+        for name in scans.keys() - values.keys():
+            new.__dict__.pop(name, None)
         return new
 
     def __repr__(self) -> str:
@@ -252,6 +95,48 @@ class Folder:
             raise TableBroken(wrong)
         return self
 
+    @property
+    def _count(self) -> int:
+        return max(map(len, self._scans.values()), default=1)
+
+    def _part(self, number: int) -> Self:
+        scans = {table: [scans[number]] for table, scans in self._scans.items()}
+        members = {name: getattr(self, name) for name in self.MEMBERS}
+        members = {name: member and member._part(number) for name, member in members.items()}
+        return self._with(scans, **members)
+
+    def parts(self) -> Iterator[Self]:
+        """The folders that this one consists of, each of other documents; or itself alone."""
+        yield from map(self._part, range(self._count)) if self._count > 1 else [self]
+
+    def scan(self, table: str) -> pl.LazyFrame:
+        """A table as a lazy frame: what is on disk stays there until it is asked for."""
+        if table not in self.TABLES:
+            raise UnknownName.of(f"table of {type(self).__name__}", table, self.TABLES)
+        if table in self.__dict__:
+            return getattr(self, table).lazy()
+        return pl.concat([scan() for scan in self._scans[table]], how="diagonal")
+
+    def changed(self, made: Mapping[str, Any] | None = None, /, **values: Any) -> Self:
+        """The same with other fields and tables, part by part; the rest stays unread.
+
+        `made` has by name functions that make a table of (a part of) the folder when it is asked
+        for, `values` are fields of the parts and of the whole.
+        """
+        parts = list(self.parts())
+        scans = {
+            n: [partial(_made, make, part) for part in parts] for n, make in (made or {}).items()
+        }
+        return self._with(scans, **values)
+
+    def mapped(self, function: Callable[[Self], Self], **values: Any) -> Self:
+        """The same with the tables that `function` gives every part; `values` are new fields."""
+        if self._count > 1:
+            made = {name: partial(_table, function, name) for name in self.TABLES}
+            return self.changed(made, **values)
+        result = function(self)
+        return self._with({}, **{name: getattr(result, name) for name in self.TABLES} | values)
+
     def save(self, folder: str | Path, *, workers: int | str = 1) -> Path:
         """Write every table and `manifest.json` into `folder`; all of them or none.
 
@@ -261,14 +146,12 @@ class Folder:
         nothing can be written there, `DataBroken` if files that are not formlab's are in the way.
         """
         with replacing(folder) as new:
-            written, parts = [], enumerate(self.lazy_parts or [self])
+            written, parts = [], enumerate(self.parts())
             for (number, _), saved in each(partial(_written, new), parts, workers=workers):
                 if isinstance(saved, Lost):
                     raise NotAvailable(f"part {number} cannot be made: {saved.reason}")
                 written += saved
             values = {name: getattr(self, name) for name in (*self.scalars(), *self.MEMBERS)}
-            if values.get("made") == {}:
-                values["made"] = made_now()
             self.finish(new, written, values, self.uses())
         return Path(folder)
 
@@ -291,27 +174,29 @@ class Folder:
         cls, folder: Path, parts: Sequence[PartFile], values: Mapping[str, Any], uses: Any
     ) -> None:
         """Write the manifest of `parts`; `values` has the other fields, and the members."""
-        members = {}
+        content = {"kind": cls.__name__, "format": saving.FORMAT, "formlab": files.version()}
+        content |= {name: values[name] for name in cls.scalars()}
+        if content.get("made") == {}:
+            now = datetime.now(UTC).isoformat(timespec="milliseconds")
+            content["made"] = {"at": now, "formlab": files.version()}
+        content |= {"plugins": registry.needed(uses), "tables": {}, "members": {}}
+        for table in cls.TABLES:
+            content["tables"][table] = [part[1:] for part in sorted(parts) if part.table == table]
         for name, kind in cls.MEMBERS.items():
-            prefix = f"{name}/"
-            own = [p._replace(table=p.table[len(prefix) :]) for p in parts if prefix in p.table]
-            if own:
-                fields = {field: getattr(values[name], field) for field in kind.scalars()}
-                kind.finish(folder / name, own, fields, {})
-                members[name] = files.sha256(folder / name / MANIFEST)
-        manifest = {"kind": cls.__name__, "format": FORMAT, "formlab": files.version()}
-        manifest |= {name: values[name] for name in cls.scalars()}
-        manifest["plugins"] = registry.needed(uses)
-        manifest["tables"] = {
-            table: [list(part[1:]) for part in sorted(parts) if part.table == table]
-            for table in cls.TABLES
-        }
-        files.write_json(folder / MANIFEST, manifest | {"members": members})
+            found = [(p, p.table.removeprefix(f"{name}/")) for p in parts]
+            if of_member := [p._replace(table=table) for p, table in found if table != p.table]:
+                kind.finish(folder / name, of_member, vars(values[name]), {})
+                content["members"][name] = files.sha256(folder / name / MANIFEST)
+        files.write_json(folder / MANIFEST, content)
 
     @classmethod
     def opened(cls, folder: str | Path) -> Self:
         """What `save` wrote, each table read (or scanned) when it is asked for."""
-        return cls._of_files(cls.home(Path(folder)), cls.manifest_of(Path(folder)))
+        folder = Path(folder)
+        home, content = cls.home(folder), cls.manifest_of(folder)
+        if cls.NEEDS_PLUGINS:
+            registry.restore(content["plugins"], where=home)
+        return cls._stored(home, content)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -321,23 +206,10 @@ class Folder:
         not as it was saved, or of another kind; `NotAvailable` if a plug-in is absent, see
         `registry.restore`.
         """
-        folder = Path(folder)
-        while True:
-            home, manifest = cls.home(folder), cls.manifest_of(folder)
-            try:
-                if cls.NEEDS_PLUGINS:
-                    registry.restore(manifest["plugins"], where=home)
-                new = cls._of_files(home, manifest)
-                for table in cls.TABLES:
-                    new.scan(table)
-                return new if new.lazy_parts else new._collected()
-            except FormlabError as error:
-                # Another process may have saved another there meanwhile.
-                if cls.manifest_of(folder) != manifest:
-                    continue
-                if isinstance(error, TableBroken):
-                    raise TableBroken(error.what, where=home, remedy=ANEW) from error
-                raise
+        new = cls.opened(folder)
+        for table in cls.TABLES:
+            new.scan(table)
+        return new if new._count > 1 else new._collected()
 
     def _collected(self) -> Self:
         """The same with all tables and members in memory, checked."""
@@ -346,34 +218,20 @@ class Folder:
         return dataclasses.replace(self, **read).check()
 
     @classmethod
-    def _of_files(cls, folder: Path, manifest: Mapping[str, Any], name: str = "") -> Self:
-        """What is in a folder, or in its part of that `name`, read when it is asked for."""
-        makers: dict[str, Callable[[], Any]] = {}
-        for table in cls.TABLES:
-            parts = manifest["tables"][table]
-            # Format 1 has one file beside the manifest.
-            saved = [(folder / (table if n[0].isdigit() else "") / n, sha) for n, _, sha in parts]
-            makers[table] = _Stored(table, [f for f in saved if name in ("", f[0].name)])
-        for member, kind in cls.MEMBERS.items():
-            if member in manifest["members"]:
-                home = folder / member
-                _check_unchanged(home / MANIFEST, manifest["members"][member])
-                makers[member] = partial(kind._of_files, home, kind.manifest_of(home), name)
-        values = {field: manifest[field] for field in cls.scalars() if field in manifest}
+    def _stored(cls, folder: Path, content: Mapping[str, Any]) -> Self:
+        values = {field: content[field] for field in cls.scalars() if field in content}
         if values.get("root") is not None:
             values["root"] = Path(values["root"])
-        names = [] if name else [part[0] for part in manifest["tables"][cls.TABLES[0]]]
-        several = [partial(cls._of_files, folder, manifest, n) for n in names[1:] and names]
-        return cls._lazy(makers, values, several)
-
-    def scan(self, table: str) -> pl.LazyFrame:
-        """A table as a lazy frame: what is on disk stays there until it is asked for."""
-        if table not in self.TABLES:
-            raise UnknownName.of(f"table of {type(self).__name__}", table, self.TABLES)
-        make = self._makers.get(table)
-        if table not in self.__dict__ and isinstance(make, _Stored | _Joined):
-            return make.scan()
-        return getattr(self, table).lazy()
+        for member, sha256 in content["members"].items():
+            saving.check_unchanged(folder / member / MANIFEST, sha256)
+            values[member] = cls.MEMBERS[member].opened(folder / member)
+        scans: dict[str, list[Any]] = {table: [] for table in cls.TABLES}
+        for table in cls.TABLES:
+            for name, _, sha256 in content["tables"][table]:
+                # Format 1 has one file beside the content.
+                file = folder / (table if name[0].isdigit() else "") / name
+                scans[table].append(partial(_scanned, table, file, sha256))
+        return cls(**dict.fromkeys(cls.TABLES), **values)._with(scans)
 
     @classmethod
     def home(cls, folder: Path) -> Path:
@@ -381,81 +239,47 @@ class Folder:
         return folder
 
     @classmethod
-    def made_anew(cls, manifest: Mapping[str, Any], folder: Path) -> str:  # noqa: ARG003
-        """How a folder of an older format is made with this version."""
-        return "make it anew with this version of formlab"
-
-    @classmethod
     def manifest_of(cls, folder: Path) -> dict[str, Any]:
         """The manifest in `folder`; an error if there is none of this kind and format."""
-        file = settled(cls.home(folder)) / MANIFEST
-        if not files.is_file(file):
-            kind = cls.__name__.lower()
-            what = f"this folder holds no {kind}" if folder.is_dir() else "no such folder"
-            what = f"a file, not the folder of an {kind}" if files.is_file(folder) else what
-            remedy = "formlab score GOLD --predictions FILE --out FOLDER, or formlab run"
-            raise errors.DataMissing(what, where=folder, remedy=remedy)
-        manifest = files.read_json(file, dict[str, Any], remedy=ANEW)
-        if (kind := manifest.get("kind")) != cls.__name__:
-            what = f"this folder holds {kind or 'something else'}, not {cls.__name__}"
-            remedy = "the folder that the matching formlab command wrote with --out"
-            raise DataBroken(what, where=file, remedy=remedy)
-        stated, wrote = manifest.get("format", 1), manifest.get("formlab")
-        if stated == 1 and not cls.MEMBERS:
-            manifest = _of_format_1(manifest)
-        elif stated != FORMAT:
-            what = f"this {cls.__name__} was written by formlab {wrote} in format {stated}; this "
-            what, remedy = f"{what}version reads format {FORMAT}", cls.made_anew(manifest, folder)
-            raise DataBroken(what, where=file, remedy=remedy)
-        manifest = {"plugins": [], "members": {}} | manifest
-        files.convert(manifest, _stated(cls), where=file, remedy=ANEW)
-        saved = [manifest["tables"].get(table, []) for table in cls.TABLES]
-        parts = {tuple(name for name, *_ in rows) for rows in saved}
-        if () in parts or (stated == FORMAT and len(parts) > 1):
-            raise DataBroken("its tables have different parts", where=file, remedy=ANEW)
-        return manifest
+        return saving.read_manifest(cls, folder)
 
 
-def _check_unchanged(file: Path, sha256: str) -> None:
-    """`DataBroken` if a file is not as it was saved."""
-    if files.sha256_once(file) != sha256:
-        raise DataBroken("this file has changed since it was saved", where=file, remedy=ANEW)
+def _scanned(table: str, file: Path, sha256: str) -> pl.LazyFrame:
+    """A table in a file that stands as it was saved."""
+    saving.check_unchanged(file, sha256)
+    return _with_field(table, pl.scan_parquet(file, glob=False))
 
 
-def _of_format_1(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest of format 1 as one of today: each table was a file. Read until 0.4."""
-    parts = None
-    with suppress(AttributeError, KeyError, TypeError):
-        parts = {
-            name: [[f"{name}.parquet", saved["rows"], saved["sha256"]]]
-            for name, saved in manifest["tables"].items()
-        }
-    return {**manifest, "format": FORMAT, "tables": parts, "members": {}}
+def _made(make: Callable[[Any], Any], part: Folder) -> pl.LazyFrame:
+    return make(part).lazy()
 
 
-@cache
-def _stated(kind: type[Folder]) -> type[msgspec.Struct]:
-    """The structure of the manifest of a kind of folder."""
-    hints = get_type_hints(kind) | {"root": str | None}
-    needed = [f.name for f in dataclasses.fields(kind) if f.default is f.default_factory]
-    fields = [(n, hints[n]) if n in needed else (n, hints[n], None) for n in kind.scalars()]
-    name = Annotated[str, msgspec.Meta(pattern=_PART)]
-    parts = dict[str, list[tuple[name, int, str]]]
-    own = [("tables", parts), ("plugins", list[dict[str, str]]), ("members", dict[str, str])]
-    return msgspec.defstruct(kind.__name__, [*fields, *own], kw_only=True)
+def _table(function: Callable[[Any], Any], name: str, part: Folder) -> pl.LazyFrame:
+    return _of_part(function, part).scan(name)
 
 
-def _written(folder: Path, part: tuple[int, Any]) -> list[PartFile]:
-    return _opened(part[1]).check().write_part(folder, part[0])
+@lru_cache(maxsize=1)
+def _of_part(function: Callable[[Any], Any], part: Folder) -> Any:
+    # The tables of a part are asked for one after another.
+    return function(part)
 
 
-def made_now() -> dict[str, str]:
-    """When, and by which version, an evaluation is saved first."""
-    now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    return {"at": now, "formlab": files.version()}
+def _written(folder: Path, part: tuple[int, Folder]) -> list[PartFile]:
+    return part[1].check().write_part(folder, part[0])
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
+def _with_field(table: str, frame: pl.LazyFrame) -> pl.LazyFrame:
+    """A table that may be saved without `field`, in `subtype` of own forms then; until 0.4."""
+    names = frame.collect_schema().names()
+    if "field" not in tables.SCHEMAS[table] or "field" in names or "subtype" not in names:
+        return frame
+    is_own = pl.col("benchmark") == "own"
+    field, subtype = (pl.when(side).then("subtype") for side in (is_own, ~is_own))
+    names.insert(names.index("subtype") + 1, "field")
+    return frame.with_columns(field=field, subtype=subtype).select(names)
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Corpus(Folder):
     """What a benchmark holds: its documents and their gold records.
 
@@ -475,7 +299,7 @@ class Corpus(Folder):
     unreadable: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Predictions(Folder):
     """What a system gave: one record per value, and one response per call or page."""
 
@@ -493,14 +317,8 @@ class Predictions(Folder):
         is_run = (folder / "run.json").is_file() and not (folder / MANIFEST).is_file()
         return folder / "predictions" if is_run else folder
 
-    def uses(self) -> dict[str, Iterable[str]]:
-        """The system, and the benchmark that it read."""
-        # The settings that are not at their default stand behind a system's name.
-        system = self.system.partition("(")[0]
-        return {"systems": [system], "benchmarks": self.records["benchmark"].unique().sort()}
 
-
-@dataclasses.dataclass(frozen=True, repr=False)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Evaluation(Folder):
     """Gold beside prediction, case by case, with every score that follows from it.
 
@@ -525,28 +343,8 @@ class Evaluation(Folder):
     notes: dict[str, int] = dataclasses.field(default_factory=dict)
     made: dict[str, str] = dataclasses.field(default_factory=dict)
     unreadable: dict[str, str] = dataclasses.field(default_factory=dict)
-    # By a factory, so that the class has no such attribute: both may be read later.
-    corpus: Corpus | None = dataclasses.field(default_factory=lambda: None)
-    predictions: Predictions | None = dataclasses.field(default_factory=lambda: None)
-
-    @classmethod
-    def of(cls, parts: Sequence[Any], **values: Any) -> Evaluation:
-        """The evaluation of the documents of several parts, put together when asked for.
-
-        `parts` are evaluations of different documents, or functions without arguments that make
-        one, `values` its fields: tables and members that are not among them come from the parts,
-        all else from the first part.
-        """
-        if missing := [name for name in cls.scalars() if name not in values]:
-            first = _opened(parts[0])
-            values |= {name: getattr(first, name) for name in missing}
-        makers = {name: _Joined(name, parts) for name in cls.TABLES}
-        makers |= {name: partial(_member, parts, name) for name in cls.MEMBERS}
-        return cls._lazy(makers, values, parts)
-
-    def parts(self) -> Iterator[Evaluation]:
-        """The evaluations that this one consists of, each of other documents; or itself alone."""
-        yield from map(_opened, self.lazy_parts) if self.lazy_parts else [self]
+    corpus: Corpus | None = None
+    predictions: Predictions | None = None
 
     def by_part(self, query: Callable[..., Any], *names: str) -> Iterator[pl.DataFrame]:
         """What `query` makes of the lazy tables `names` (or, without, of the evaluation) by part.
@@ -565,25 +363,6 @@ class Evaluation(Folder):
     def gathered(self, query: Callable[..., Any], *names: str) -> pl.DataFrame:
         """The frames of `by_part` below each other."""
         return pl.concat(self.by_part(query, *names), how="diagonal_relaxed")
-
-    def changed(self, made: Mapping[str, Any] | None = None, /, **values: Any) -> Evaluation:
-        """The evaluation with other fields and tables, part by part; the rest stays unread.
-
-        `made` has by name functions that make a table of (a part of) an evaluation when it is
-        asked for, `values` are fields of the parts and of the whole.
-        """
-        made, change = dict(made or {}), methodcaller("changed", made, **values)
-        parts = [partial(_through, change, part) for part in self.lazy_parts]
-        new = {n: _Joined(n, parts) if parts else partial(make, self) for n, make in made.items()}
-        fields = {field.name for field in dataclasses.fields(self)} - made.keys()
-        known = {name: value for name, value in self.__dict__.items() if name in fields}
-        return self._lazy(self._makers | new, known | values, parts)
-
-    def mapped(self, function: Callable[[Evaluation], Evaluation], **values: Any) -> Evaluation:
-        """The evaluation whose every part went through `function`; `values` are its new fields."""
-        if not self.lazy_parts:
-            return function(self).changed(**values)
-        return self.of([partial(_through, function, part) for part in self.lazy_parts], **values)
 
     @property
     def document_names(self) -> pl.Series:
@@ -608,44 +387,7 @@ class Evaluation(Folder):
             raise TableBroken(f"own columns of documents and of cases: {', '.join(twice)}")
         return self
 
-    @classmethod
-    def made_anew(cls, manifest: Mapping[str, Any], folder: Path) -> str:
-        """The command that makes an evaluation of an older format with this version."""
-        kept = "predictions" in (manifest.get("parts") or manifest.get("members") or ())
-        how, is_own = manifest.get("settings") or {}, manifest.get("benchmark") == "own"
-        gold = manifest.get("benchmark")
-        if is_own:
-            # The file or folder of a user's gold, as far as the kept corpus names it.
-            sources, gold = [], manifest.get("split") or "GOLD"
-            with suppress(FormlabError, LookupError, TypeError):
-                sources = list(files.read_json(folder / "corpus" / MANIFEST)["sources"])
-            gold = sources[0] if len(sources) == 1 else gold
-        documents = str(how.get("documents", "")).partition(":")[0]
-        options = {"images" if is_own else "root": manifest.get("root")}
-        options["predictions"] = folder / "predictions" if kept else "PREDICTIONS"
-        options["split"] = None if is_own else manifest.get("split")
-        options["mode"] = manifest.get("mode")
-        options["documents"] = {"answered": "answered", "listed": "FILE"}.get(documents)
-        options["reader"] = how.get("reader") if how.get("reader") != "centre" else None
-        options["out"] = "FOLDER"
-        words = [f"--{name} {shlex.quote(str(word))}" for name, word in options.items() if word]
-        return " ".join(["formlab score", shlex.quote(str(gold)), *words])
-
     def uses(self) -> dict[str, Iterable[str]]:
         """The benchmark, and the metrics of its scores."""
         metrics = self.scan("scores").select(pl.col("metric").unique().sort()).collect()
         return {"benchmarks": [self.benchmark], "metrics": metrics["metric"]}
-
-
-def _through(function: Callable[[Evaluation], Evaluation], part: Any) -> Evaluation:
-    return function(_opened(part))
-
-
-def _member(parts: Sequence[Any], name: str) -> Folder | None:
-    """The corpora or the predictions of all parts as one; null where one has none."""
-    members = [getattr(_opened(part), name) for part in parts]
-    if None in members:
-        return None
-    values = {field: getattr(members[0], field) for field in members[0].scalars()}
-    makers = {table: _Joined(table, members) for table in members[0].TABLES}
-    return members[0]._lazy(makers, values)

@@ -19,7 +19,6 @@ from formlab import files, frames
 from formlab.errors import TableBroken
 
 _S = pl.String
-_TYPES = {"int": pl.Int64, "number": pl.Float64, "flag": pl.Boolean, "texts": pl.List(_S)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,8 +49,7 @@ class Settings:
 
 # Few distinct values stand in many rows, so they are kept as categories.
 SETTINGS = pl.Struct({field.name: pl.Categorical for field in dataclasses.fields(Settings)})
-
-
+_TYPES = {"int": pl.Int64, "number": pl.Float64, "flag": pl.Boolean, "texts": pl.List(_S)}
 _TYPES |= {"numbers": pl.List(pl.Float64), "settings": SETTINGS}
 
 
@@ -112,9 +110,9 @@ FIELD_LEVELS = ("field", "fact")
 WHOLE_LEVELS = ("document", "page", "node")
 OUTCOMES = ("match", "mismatch", "missing", "spurious", "unscored")
 # Decisions for the review of drafts, for the audit of labels, and on what two reviewers differ in.
-DECIDED = _words("accept edit reject label_error ambiguous wrong first second")
+DECIDED = ("accept", "edit", "reject", "label_error", "ambiguous", "wrong", "first", "second")
 
-KEYS = {"documents": _words("benchmark split doc_id")}
+KEYS = {"documents": ("benchmark", "split", "doc_id")}
 KEYS["records"] = (*KEYS["documents"], "role", "system", "path")
 KEYS["cases"] = (*KEYS["documents"], "system", "task", "level", "path", "pred_path")
 KEYS["decisions"] = (*KEYS["documents"], "task", "path", "reviewer")
@@ -191,18 +189,10 @@ def only(frame: pl.DataFrame, **equal: object) -> pl.DataFrame:
     return frame.filter(*(pl.col(key).eq_missing(pl.lit(value)) for key, value in equal.items()))
 
 
-def settings_of(**values: str | None) -> pl.Expr:
-    """The column `settings` with the same values in every row; see `Settings`."""
-    return pl.struct(**_categories(dataclasses.asdict(Settings(**values)))).alias("settings")
-
-
 def with_settings(frame: pl.DataFrame, **changes: str | None) -> pl.DataFrame:
     """`frame` with some of its settings changed, in all rows."""
-    return frame.with_columns(pl.col("settings").struct.with_fields(**_categories(changes)))
-
-
-def _categories(values: Mapping[str, str | None]) -> dict[str, pl.Expr]:
-    return {name: pl.lit(value, _S).cast(pl.Categorical) for name, value in values.items()}
+    values = {name: pl.lit(text, _S).cast(pl.Categorical) for name, text in changes.items()}
+    return frame.with_columns(pl.col("settings").struct.with_fields(**values))
 
 
 def settings_text(row: Mapping[str, Any]) -> str:

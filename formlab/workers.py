@@ -171,10 +171,22 @@ def _do(function: Callable[[J], R], job: J) -> R:
 
 
 def _on_cluster(function: Callable[[J], R], jobs: Iterator[J], address: str) -> Iterator[Any]:
-    from distributed import Client, KilledWorker
+    from distributed import Client, KilledWorker, WorkerPlugin
 
     # A worker that dies is no news: its jobs are done again.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+    versions, files = _versions(), registry.named()
+
+    class PlugIns(WorkerPlugin):
+        """Has each worker, also one that comes later, load the plug-in files of this process."""
+
+        def setup(self, worker: Any) -> None:
+            if _versions() != versions:
+                what = f"worker {worker.address} has {_versions()} instead of {versions}"
+                raise NotAvailable(what, remedy="the same versions here and on all workers")
+            for file in files:
+                registry.load(file)
+
     where = {"scheduler_file" if address.endswith(".json") else "address": address}
     with ExitStack() as stack:
         try:
@@ -186,13 +198,13 @@ def _on_cluster(function: Callable[[J], R], jobs: Iterator[J], address: str) -> 
             what = f"no Dask scheduler with workers answers at {address}"
             remedy = "dask scheduler, and on each machine dask worker ADDRESS --nthreads 1"
             raise NotAvailable(what, remedy=f"start one: {remedy}") from error
-        client.register_plugin(_plug_ins(), name="formlab")
+        client.register_plugin(PlugIns(), name="formlab")
         submit = partial(client.get_executor(pure=False).submit, _do, function)
         try:
             yield from _restarted(lambda _: nullcontext(submit), jobs, 0, _AHEAD, KilledWorker)
         except (DataMissing, FileNotFoundError) as error:
             what = f"a worker does not find what is here: {error}"
-            raise DataMissing(what, remedy="a path that every worker sees, or s3://…") from error
+            raise DataMissing(what, remedy="a path that every worker sees") from error
         except (futures.CancelledError, ModuleNotFoundError) as error:
             what = f"the scheduler at {address} is gone, or its workers lack a package: {error!r}"
             raise NotAvailable(what, remedy="the same environment on every worker") from error
@@ -200,20 +212,3 @@ def _on_cluster(function: Callable[[J], R], jobs: Iterator[J], address: str) -> 
 
 def _versions() -> str:
     return f"formlab {metadata.version('formlab')} and Python {platform.python_version()}"
-
-
-def _plug_ins() -> Any:
-    """Has each worker, also one that comes later, load the plug-in files of this process."""
-    from distributed import WorkerPlugin
-
-    versions, files = _versions(), registry.named()
-
-    class PlugIns(WorkerPlugin):
-        def setup(self, worker: Any) -> None:
-            if _versions() != versions:
-                what = f"worker {worker.address} has {_versions()} instead of {versions}"
-                raise NotAvailable(what, remedy="the same versions here and on all workers")
-            for file in files:
-                registry.load(file)
-
-    return PlugIns()

@@ -15,7 +15,7 @@ PACKAGES = [
     "formlab_review",
     "formlab_baselines",
 ]
-SPINE = ("batches", "choice", "evaluate", "score_batch", "_gold_words", "whole")
+SPINE = ("batches", "choice", "evaluate", "whole")
 ANALYSIS = ["formlab/stats/", "formlab/analysis/", "formlab/testing.py", "formlab/scorers.py"]
 SYSTEMS = ["formlab/systems/", "formlab/browser.py", "formlab/pictures.py"]
 PAGES = ["charts/", "gallery/", "explore/", "reports/"]

@@ -20,6 +20,7 @@ ROOMS = (
     "charts", "gallery", "explore", "reports", "cli",
 )  # fmt: skip
 LOGS, SAME = ("beside", "join", "logs"), {"own": "readers", "stats": "analysis"}
+SAME |= {"saving": "folders"}
 
 
 def imported_rooms(file):

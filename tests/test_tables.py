@@ -1,24 +1,12 @@
 import polars as pl
 import pytest
 
-from formlab import files, tables
-from formlab.errors import DataBroken, DataMissing, TableBroken
-from formlab.folders import Corpus, Evaluation, Predictions
+from formlab import tables
+from formlab.errors import TableBroken
+from formlab.folders import Evaluation
 
 BASE = {"benchmark": "b", "split": "s", "doc_id": "1"}
 GOLD = BASE | {"role": "gold", "task": "text", "status": "ok"}
-
-
-def corpus(**changes):
-    rows = [GOLD | {"path": "/a", "value": "x"}]
-    given = {
-        "documents": tables.table("documents", [BASE]),
-        "records": tables.table("records", rows),
-        "benchmark": "b",
-        "split": "s",
-        "flaws": {"odd": 1},
-    }
-    return Corpus(**(given | changes))
 
 
 def test_every_schema_makes_an_empty_table_that_passes_its_check():
@@ -43,38 +31,6 @@ def test_one_error_lists_every_mismatch():
         "2 rows share a key", "null exactly where role is gold: 2 rows",
     ):  # fmt: skip
         assert part in message
-
-
-def test_saved_folder_comes_back_with_its_manifest(tmp_path):
-    saved = corpus(root=tmp_path / "files")
-    loaded = Corpus.load(saved.save(tmp_path / "c"))
-    assert loaded.records.equals(saved.records)
-    assert loaded.flaws == {"odd": 1}
-    assert loaded.root == tmp_path / "files"
-
-
-def test_folder_of_another_kind_is_refused(tmp_path):
-    corpus().save(tmp_path / "c")
-    with pytest.raises(DataBroken, match="holds Corpus, not Predictions"):
-        Predictions.load(tmp_path / "c")
-
-
-def test_folder_without_manifest_is_missing_not_a_traceback(tmp_path):
-    with pytest.raises(DataMissing, match="this folder holds no corpus"):
-        Corpus.load(tmp_path)
-
-
-def test_folder_with_a_table_of_another_shape_is_refused(tmp_path):
-    corpus().save(tmp_path / "c")
-    file = tmp_path / "c" / "records" / "00000.parquet"
-    before = files.sha256(file)
-    pl.DataFrame({"a": [1]}).write_parquet(file)
-    with pytest.raises(DataBroken, match=r"changed since .*records/00000\.parquet\)"):
-        Corpus.load(tmp_path / "c")
-    manifest = tmp_path / "c" / "manifest.json"
-    manifest.write_text(manifest.read_text().replace(before, files.sha256(file)))
-    with pytest.raises(TableBroken, match="missing columns"):
-        Corpus.load(tmp_path / "c")
 
 
 def test_unknown_column_or_type_is_refused_when_a_table_is_made():

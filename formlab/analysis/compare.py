@@ -19,7 +19,7 @@ from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.scoring.align import rights
 from formlab.scoring.bands import BANDS, roots, sliced
-from formlab.scoring.evaluate import THRESHOLD, read_again
+from formlab.scoring.evaluate import THRESHOLD, score_again
 from formlab.scoring.fields import READER as DEFAULT_RULE
 from formlab.scoring.fields import others
 from formlab.stats.draws import by_document
@@ -147,15 +147,12 @@ def under_other_rules(evaluations: Sequence[Evaluation]) -> list[list[Evaluation
     systems = common(evaluations).evaluations
     if not any(part.cases["readings"].count() for system in systems for part in system.parts()):
         return []
-    found = []
-    for rule in others(systems[0].settings.get("reader", DEFAULT_RULE)):
-        # Scored is all that an evaluation holds, not only what it has in common with the others.
-        pairs = zip(evaluations, systems, strict=True)
-        scored = [read_again(e.changed(system=other.system), rule) for e, other in pairs]
-        if None in scored:
-            return []
-        found.append([Evaluation.of([*each.parts()]) for each in scored])
-    return found
+    # Scored is all that an evaluation holds, not only what it has in common with the others.
+    pairs = zip(evaluations, systems, strict=True)
+    named = [evaluation.changed(system=other.system) for evaluation, other in pairs]
+    rules = others(systems[0].settings.get("reader", DEFAULT_RULE))
+    rescored = [[score_again(evaluation, reader=rule) for evaluation in named] for rule in rules]
+    return [] if any(None in row for row in rescored) else rescored
 
 
 def evaluation_pairs(

@@ -183,17 +183,16 @@ def called(evaluation: Evaluation, system: str) -> Evaluation:
     """
     if evaluation.system == system:
         return evaluation
-    known = {name: getattr(evaluation, name) for name in evaluation.scalars()}
-    return evaluation.mapped(partial(_renamed, system=system), **known | {"system": system})
+    answers = evaluation.predictions
+    answers = answers and answers.mapped(partial(_renamed, system=system), system=system)
+    renamed = partial(_renamed, system=system)
+    return evaluation.mapped(renamed, system=system, predictions=answers)
 
 
-def _renamed(part: Evaluation, system: str) -> Evaluation:
-    def named(whole: Any, *tables: str) -> Any:
-        changed = {n: getattr(whole, n).with_columns(system=pl.lit(system)) for n in tables}
-        return dataclasses.replace(whole, system=system, **changed)
-
-    answers = part.predictions and named(part.predictions, "records", "responses")
-    return dataclasses.replace(named(part, "cases", "scores"), predictions=answers)
+def _renamed(part: Any, system: str) -> Any:
+    named = {n: getattr(part, n) for n in part.TABLES if n != "documents"}
+    named = {n: table.with_columns(system=pl.lit(system)) for n, table in named.items()}
+    return dataclasses.replace(part, system=system, **named)
 
 
 def _corpora(

@@ -8,8 +8,8 @@ import polars as pl
 
 from formlab import tables, text
 from formlab.scoring import rules
-from formlab.scoring._gold_words import Words
 from formlab.scoring.causes import causes
+from formlab.scoring.whole import Words
 from formlab.tables import BOX, USABLE
 
 # Columns of *records* under the names that *cases* has for the side they come from.

@@ -19,8 +19,8 @@ from typing import Any
 import polars as pl
 from rapidfuzz.distance import Levenshtein
 
-from formlab.scoring._gold_words import TELLING, Words, folded
 from formlab.scoring._pairs import LONGEST, cause_of, letters, tokens
+from formlab.scoring.whole import TELLING, Words, folded
 from formlab.tables import BOX, USABLE
 
 _TABLE = tomllib.loads(Path(__file__).with_name("causes.toml").read_text("utf-8"))

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from formlab import files
-from formlab.errors import DataBroken, DataMissing, UnknownName
+from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions
 
 ALL, ANSWERED, LISTED = "all", "answered", "listed"
@@ -63,9 +63,9 @@ def decide(
         raise UnknownName.of("choice of documents", documents, (ALL, ANSWERED))
     else:
         is_file = isinstance(documents, Path)
-        requested = listed(documents) if is_file else dict.fromkeys(documents, 0)
+        requested = listed(documents) if is_file else dict.fromkeys(documents)
         if not requested:
-            raise DataBroken("an empty list of documents", remedy="name one document at least")
+            raise DataBroken("no document is listed", where=where, remedy="one doc_id a line")
         known = set(names)
         if strange := [name for name in requested if name not in known]:
             near = get_close_matches(strange[0], names, n=1) or names[:3]
@@ -92,21 +92,13 @@ def kept(
     if not left:
         return corpus, predictions
     gone = pl.col("doc_id").is_in(left)
-    stays = ~(gone & (pl.col("split") == corpus.split))
-    return corpus.filtered(~gone), predictions.filtered(stays)
+    return corpus.filtered(~gone), predictions.filtered(~gone | (pl.col("split") != corpus.split))
 
 
 def listed(file: str | Path) -> dict[str, int]:
     """The documents that a file names, one a line, each with its line; blank lines are skipped."""
-    if not files.is_file(file):
-        remedy = "--documents all, answered, or a file with one doc_id a line"
-        raise DataMissing("no such list of documents", where=file, remedy=remedy)
     lines = enumerate(files.read_text(file).splitlines(), start=1)
-    lines_of = {line.strip(): number for number, line in lines if line.strip()}
-    if not lines_of:
-        remedy = "one doc_id a line, as the benchmark spells it"
-        raise DataBroken("the list of documents is empty", where=file, remedy=remedy)
-    return lines_of
+    return {line.strip(): number for number, line in lines if line.strip()}
 
 
 def part_run(evaluation: Evaluation) -> str:
@@ -126,3 +118,16 @@ def partial_note(height: int, settings: dict, notes: dict[str, int]) -> str:
         rest = rest if count else "all of them count as missing"
         sentences.append(f"{count} of {height} documents were answered; {rest}")
     return ". ".join(sentences)
+
+
+def unmatched(
+    corpus: Corpus, predictions: Predictions, strange: list[tuple[str, str]], names: list[str]
+) -> DataBroken:
+    """The error for predictions for none of the documents `names`, but for `strange` ones."""
+    splits, predicted = (sorted({row[n] for row in strange}) for n in range(2))
+    remedy = "the --split that was predicted, and doc_id as the benchmark spells it"
+    if corpus.benchmark == "own":
+        remedy = "doc_id as the gold spells it, or as the files of the forms are called"
+    what = f"none of the predictions is for a document of {corpus.benchmark}:{corpus.split}: they "
+    what += f"are for {predicted[:3]} of {splits}, the corpus has {names[:3]} and so on"
+    return DataBroken(what, where=", ".join(predictions.sources) or None, remedy=remedy)

@@ -8,29 +8,28 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from formlab import benchmarks, files, tables
 from formlab import workers as processes
 from formlab.benchmarks._build import cut
-from formlab.errors import DataBroken, FormlabError, TableBroken, UnknownName
-from formlab.folders import Corpus, Evaluation, Predictions, made_now, replacing
+from formlab.errors import FormlabError, TableBroken, UnknownName
+from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics.counts import VALIDITY_METRICS, answer_tallies
-from formlab.readers.answers import OWN
 from formlab.readers.gold import located, sides
+from formlab.saving import replacing
 from formlab.scoring import across, choice
 from formlab.scoring.align import unscored
 from formlab.scoring.batches import Batch, Cut, batches, own_gold
 from formlab.scoring.fields import READER, others
 from formlab.scoring.own_metrics import own_scores
-from formlab.scoring.tasks import MARKS, families
+from formlab.scoring.tasks import families
 from formlab.scoring.tasks._kit import Scoring, made_by, score_table
-from formlab.scoring.whole import Whole
+from formlab.scoring.whole import Whole, by_corpus, whole_of
 from formlab.show import progress
 
-R = TypeVar("R")
 # Similarity from which on the rung `fuzzy` of the ladder holds.
 THRESHOLD = 0.8
 # The note that counts documents which are predicted and not there.
@@ -55,9 +54,14 @@ class How:
     chosen: frozenset[str] | None = None
     out: Path | None = None
 
+    def settings(self, predictions: Predictions) -> dict[str, Any]:
+        """The settings of an evaluation of these predictions."""
+        settings = {"system": predictions.settings, "threshold": self.threshold}
+        settings |= {"reader": self.reader, "readings": list(others(self.reader))}
+        return settings | {"documents": self.description}
 
-@dataclasses.dataclass(frozen=True)
-class Facts:
+
+class Facts(NamedTuple):
     """What is known of a batch before any is scored; `strange` are its documents of no gold."""
 
     documents: list[str]
@@ -109,8 +113,7 @@ def evaluate(
         The rule by which fields are read from a page's words, one of `fields.READERS`; what the
         other rules read stands in `cases.readings`.
     out
-        A folder to save the evaluation in. What is large is written there batch by batch, and
-        tables are read when they are asked for.
+        A folder to save the evaluation in, batch by batch.
     workers
         How many processes score batches, or the address of a Dask scheduler, whose workers must
         see `out`.
@@ -121,10 +124,9 @@ def evaluate(
     -------
     Evaluation
         `cases`, one row per value of either side, and `scores`, one row per case and metric.
-        A document without a usable prediction is there and counts as nothing found. Predictions
-        for documents that the corpus does not have are cases with the outcome `unscored`. Of a
-        model that was asked there are also the shares of its answers that follow instructions.
-        `settings` and scores say which documents were chosen, `notes` how many have no answer.
+        A document without a usable prediction counts as nothing found. Predictions for documents
+        that the corpus does not have are cases with the outcome `unscored`. Of a model that was
+        asked there are also the shares of its answers that follow instructions.
 
     Raises
     ------
@@ -180,13 +182,12 @@ def _of_batches(
     made: Cut, how: How, choose: Callable[..., choice.Choice], workers: int | str
 ) -> Evaluation | None:
     """The evaluation of all batches; nothing where it is written into the folder `how.out`."""
-    corpus, predictions = made.corpus, made.predictions
-    facts = _each("reading", partial(know_batch, how=how), made.batches, workers)
+    corpus, predictions, remaining = made.corpus, made.predictions, made.batches
+    known = facts = _each("reading", partial(know_batch, how=how), remaining, workers)
     answered = {name for fact in facts for name in fact.answered}
     chosen = choose(made.names, answered, where=f"{corpus.benchmark}:{corpus.split}")
     if not made.names and corpus.unreadable:
         raise benchmarks.none_read(corpus.unreadable, corpus.root)
-    remaining, known = made.batches, facts
     if chosen.description != choice.ALL:
         names = frozenset(chosen.documents)
         how = dataclasses.replace(how, description=chosen.description, chosen=names)
@@ -194,36 +195,37 @@ def _of_batches(
         remaining = [b for b, fact in both if names & {*fact.documents} or fact.strange]
         known = _each("knowing", partial(know_batch, how=how), remaining, workers)
     if not any(fact.is_matched for fact in known):
-        raise _unmatched(made, facts, chosen.documents)
+        strange = [row for fact in facts for row in fact.strange]
+        raise choice.unmatched(corpus, predictions, strange, chosen.documents)
     whole = Whole.together(fact.whole for fact in known)
     scored = _each("scoring", partial(score_batch, whole=whole, how=how), remaining, workers)
     notes = Counter(predictions.notes) + Counter(chosen.notes)
     notes += Counter({f"gold: {name}": count for name, count in corpus.flaws.items()})
-    notes += sum((fact.notes for fact in facts), Counter())
     notes += Counter({STRANGE: sum(len(fact.strange) for fact in facts)})
-    notes += sum((noted for noted, _ in scored), Counter())
+    notes += sum((noted for noted, *_ in [*scored, *((f.notes,) for f in facts)]), Counter())
     values = {"notes": dict(notes), "unreadable": corpus.unreadable}
     values["sources"] = corpus.sources | predictions.sources
     if how.out is None:
         (_, evaluation), *_ = scored
         return dataclasses.replace(evaluation, cases=across.told_in(evaluation.cases), **values)
-    values |= {"corpus": corpus, "predictions": predictions, "made": made_now()}
     values |= {name: getattr(corpus, name) for name in ("benchmark", "split", "root")}
-    values |= {"system": predictions.system, "mode": how.mode}
-    values |= {"settings": settings_of(predictions, how)}
+    values |= {"corpus": corpus, "predictions": predictions, "made": {}, "mode": how.mode}
+    values |= {"system": predictions.system, "settings": how.settings(predictions)}
     parts = across.told_on_disk(how.out, [file for _, part in scored for file in part])
-    files_ = [how.out / part.table / part.name for part in parts if part.table == "scores"]
-    metrics = pl.scan_parquet(files_, glob=False).select(pl.col("metric").unique().sort())
+    scores = [how.out / part.table / part.name for part in parts if part.table == "scores"]
+    metrics = pl.scan_parquet(scores, glob=False).select(pl.col("metric").unique().sort())
     uses = {"benchmarks": [corpus.benchmark], "metrics": metrics.collect()["metric"]}
     Evaluation.finish(how.out, parts, values, uses)
     return None
 
 
-def _each(text: str, function: Callable[[Batch], R], jobs: list[Batch], workers: Any) -> list[R]:
+def _each(
+    text: str, function: Callable[[Batch], Any], jobs: list[Batch], workers: Any
+) -> list[Any]:
     """The results for batches, in their order; how many are done is shown."""
     if jobs and jobs[0].folder is None:
         return [function(job) for job in jobs]
-    results: dict[int, R] = {}
+    results: dict[int, Any] = {}
     with progress("batches") as bar:
         task = bar.add_task(text, total=len(jobs))
         for batch, result in processes.each(function, jobs, workers=workers):
@@ -250,15 +252,6 @@ def know_batch(batch: Batch, how: How) -> Facts:
     )
 
 
-def whole_of(corpus: Corpus, predictions: Predictions) -> Whole:
-    """What scorers must know of all documents, of these."""
-    matched = dataclasses.replace(predictions, records=by_corpus(corpus, predictions)[0])
-    tasks = benchmarks.get(corpus.benchmark).tasks
-    # What families of tasks note of all predictions.
-    marking = families(task for task in tasks if task in MARKS).values()
-    return Whole.of(corpus, matched, [family.marks for family in marking])
-
-
 def score_batch(batch: Batch, whole: Whole, how: How) -> tuple[Counter[str], Any]:
     """Notes of a batch, and its evaluation, or its files in `how.out` if there is a folder."""
     evaluation = score_documents(*choice.kept(*batch.opened(), how.chosen), whole, how)
@@ -271,34 +264,24 @@ def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how:
 
     Predictions for documents that the corpus does not have are cases without any score.
     """
-    here, strange = by_corpus(corpus, predictions)
-    matched = dataclasses.replace(predictions, records=here)
+    known, strange = by_corpus(corpus, predictions)
+    matched = dataclasses.replace(predictions, records=known)
     cases, scores, notes = _scored(corpus, matched, whole, how)
     if strange.height:
         # Of a user's own columns there is nothing in a case without gold.
         left = unscored(strange.select(list(tables.RECORDS)), system=predictions.system)
         cases = pl.concat([cases, left], how="diagonal")
-        matched = dataclasses.replace(predictions, records=pl.concat([here, strange]))
+        matched = dataclasses.replace(predictions, records=pl.concat([known, strange]))
     special = {"documents": how.description, "labels": how.labels}
     if special := {n: value for n, value in special.items() if value not in (None, choice.ALL)}:
         scores = tables.with_settings(scores, **special)
     same = {name: getattr(corpus, name) for name in ("documents", "benchmark", "split", "root")}
     same |= {"system": predictions.system, "mode": how.mode, "corpus": corpus}
-    same |= {"settings": settings_of(predictions, how), "predictions": matched}
+    same |= {"settings": how.settings(predictions), "predictions": matched}
     notes = {name: count for name, count in notes.items() if count}
     # Most rows are scores, which only `score_table` makes: one is checked.
     checked = Evaluation(cases=_numbered(cases), scores=scores.head(1), notes=notes, **same).check()
     return dataclasses.replace(checked, scores=scores)
-
-
-def by_corpus(corpus: Corpus, predictions: Predictions) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The predicted records for documents of the corpus, and those for others."""
-    known = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
-    known &= pl.col("split") == corpus.split
-    records = predictions.records
-    is_known = records.select(known).to_series()
-    # Where all are known, no copy is made.
-    return (records if is_known.all() else records.filter(is_known)), records.filter(~is_known)
 
 
 def _scored(
@@ -306,8 +289,10 @@ def _scored(
 ) -> tuple[pl.DataFrame, pl.DataFrame, Counter[str]]:
     """The cases and scores of all tasks, and what there is to note of them."""
     benchmark = benchmarks.get(corpus.benchmark)
-    sides = ((side, side.records.select(list(tables.RECORDS))) for side in (corpus, predictions))
-    plain, answers = (dataclasses.replace(side, records=records) for side, records in sides)
+    plain, answers = (
+        dataclasses.replace(folder, records=folder.records.select(list(tables.RECORDS)))
+        for folder in (corpus, predictions)
+    )
     notes: Counter[str] = Counter()
     cases, scores = [tables.table("cases", [])], [tables.table("scores", [])]
     # A batch of what is predicted for other documents has none.
@@ -320,8 +305,8 @@ def _scored(
         notes.update(result.notes)
     # An engine that reads pages got no instruction that it could follow or refuse.
     if whole.prompted:
-        here = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
-        responses = predictions.responses.filter(here, pl.col("split") == corpus.split)
+        is_known = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
+        responses = predictions.responses.filter(is_known, pl.col("split") == corpus.split)
         # As everywhere, a run may be called otherwise than its rows say.
         responses = responses.with_columns(system=pl.lit(predictions.system))
         scores.append(answer_scores(responses, mode=how.mode))
@@ -331,27 +316,18 @@ def _scored(
     return named, pl.concat([all_scores, *theirs]), notes
 
 
-def settings_of(predictions: Predictions, how: How) -> dict[str, Any]:
-    """The settings of an evaluation."""
-    settings = {"system": predictions.settings, "threshold": how.threshold, "reader": how.reader}
-    return settings | {"readings": list(others(how.reader)), "documents": how.description}
-
-
 def _with_own(cases: pl.DataFrame, gold: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
     """The cases with a user's own columns of either side's records."""
-    sides = {"path": gold, "pred_path": answers}
-    own = {key: tables.own_columns("records", records) for key, records in sides.items()}
-    if twice := {*own["path"]} & {*own["pred_path"]}:
-        raise TableBroken(f"own columns of gold and of predictions: {', '.join(sorted(twice))}")
-    if taken := sorted({*own["path"], *own["pred_path"]} & tables.RESERVED):
-        raise TableBroken(f"own columns with names of other tables' columns: {', '.join(taken)}")
-    for key, records in sides.items():
-        if own[key]:
+    for key, records in {"path": gold, "pred_path": answers}.items():
+        own = tables.own_columns("records", records)
+        if twice := sorted({*own} & {*cases.columns}):
+            raise TableBroken(f"own columns of gold and of predictions: {', '.join(twice)}")
+        if own:
             # A model may give a path twice.
-            theirs = records.drop_nulls("path").unique(["doc_id", "path"], keep="first")
-            theirs = theirs.select("doc_id", pl.col("path").alias(key), *own[key])
-            cases = cases.join(theirs, on=["doc_id", key], how="left", maintain_order="left")
-    if names := own["path"]:
+            first = records.drop_nulls("path").unique(["doc_id", "path"], keep="first")
+            first = first.select("doc_id", pl.col("path").alias(key), *own)
+            cases = cases.join(first, on=["doc_id", key], how="left", maintain_order="left")
+    if names := tables.own_columns("records", gold):
         # What all values of a document have is the document's: what only an answer has gets it too.
         one = (pl.when(pl.col(n).n_unique() == 1).then(pl.col(n).first()).alias(n) for n in names)
         of_document = gold.drop_nulls("path").group_by("doc_id").agg(one)
@@ -386,59 +362,33 @@ def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.Dat
     return pl.concat(scores)
 
 
-def _unmatched(made: Cut, facts: Sequence[Facts], names: Sequence[str]) -> DataBroken:
-    """The error for predictions of which none is for any of the documents `names`."""
-    corpus, strange = made.corpus, {row for fact in facts for row in fact.strange}
-    splits, predicted = (sorted({row[n] for row in strange}) for n in range(2))
-    remedy = "the --split that was predicted, and doc_id as the benchmark spells it"
-    if corpus.benchmark == OWN:
-        remedy = "doc_id as the gold spells it, or as the files of the forms are called"
-    what = f"none of the predictions is for a document of {corpus.benchmark}:{corpus.split}: they "
-    what += f"are for {predicted[:3]} of {splits}, the corpus has {names[:3]} and so on"
-    return DataBroken(what, where=", ".join(made.predictions.sources) or None, remedy=remedy)
-
-
-def read_again(evaluation: Evaluation, reader: str) -> Evaluation | None:
-    """The evaluation as another reading rule, one of `fields.READERS`, makes it.
-
-    Where nothing was read under boxes only its settings change. None where gold or predictions
-    were not kept; `UnknownName` if there is no such rule.
-    """
-    settings = evaluation.settings | {"reader": reader, "readings": list(others(reader))}
-    if reader == evaluation.settings.get("reader", READER):
-        return evaluation
-    if not evaluation.scan("cases").select(pl.col("readings").count()).collect().item():
-        return evaluation.changed(settings=settings)
-    return score_again(evaluation, settings=settings)
-
-
 def score_again(
     evaluation: Evaluation,
     *,
-    gold: Callable[[Corpus], Corpus] | None = None,
+    gold: Callable[[Corpus], Corpus] = dataclasses.replace,
     labels: str | None = None,
-    settings: Mapping[str, Any] | None = None,
+    reader: str | None = None,
 ) -> Evaluation | None:
     """The evaluation scored again, part by part, when its parts are asked for.
 
-    `gold` makes the gold of a part of the gold that it has, `labels` is the version of the gold
-    for the settings of scores, `settings` are in place of those of the evaluation. None where the
-    gold or the predictions were not kept.
+    `gold` makes the gold of a part of the gold that it has, `labels` is the version of the gold for
+    the settings of scores, and `reader` another reading rule, one of `fields.READERS`. None where
+    the gold or the predictions were not kept.
     """
-    if any(None in (part.corpus, part.predictions) for part in evaluation.parts()):
+    corpus, predictions = evaluation.corpus, evaluation.predictions
+    if corpus is None or predictions is None:
         return None
-    gold, settings = gold or dataclasses.replace, dict(settings or evaluation.settings)
-    reader, description = settings.get("reader", READER), settings.get("documents", choice.ALL)
-    how = How(evaluation.mode, settings["threshold"], reader, description, labels)
-    facts = (whole_of(gold(part.corpus), part.predictions) for part in evaluation.parts())
-    known = {"whole": Whole.together(facts), "how": how, "system": evaluation.system}
-    again = partial(_again, gold=gold, **known)
-    # All that is known already, so that no part is scored to learn it.
-    names = ("benchmark", "split", "system", "mode", "root", "notes", "sources", "made")
-    known = {name: getattr(evaluation, name) for name in (*names, "unreadable")}
-    return evaluation.mapped(again, settings=settings, **known)
+    settings = {"reader": READER, "documents": choice.ALL} | evaluation.settings
+    settings |= {"reader": reader or settings["reader"]}
+    settings["readings"] = list(others(settings["reader"]))
+    chosen = (settings[name] for name in ("threshold", "reader", "documents"))
+    how, corpus = How(evaluation.mode, *chosen, labels), corpus.mapped(gold)
+    both = zip(corpus.parts(), predictions.parts(), strict=True)
+    whole = Whole.together(whole_of(*part) for part in both)
+    again = partial(_again, gold=gold, whole=whole, how=how)
+    return evaluation.mapped(again, settings=settings, corpus=corpus)
 
 
-def _again(part: Evaluation, *, gold: Any, whole: Whole, how: How, system: str) -> Evaluation:
-    predictions = dataclasses.replace(part.predictions, system=system)
+def _again(part: Evaluation, *, gold: Any, whole: Whole, how: How) -> Evaluation:
+    predictions = dataclasses.replace(part.predictions, system=part.system)
     return score_documents(gold(part.corpus), predictions, whole, how)

@@ -9,20 +9,33 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any
 
 import polars as pl
+from rapidfuzz.distance import Levenshtein
 
-from formlab import text
+from formlab import benchmarks, text
 from formlab.folders import Corpus, Predictions
 from formlab.metrics.counts import was_prompted
 from formlab.readers.values import pattern
 from formlab.scoring import rules
-from formlab.scoring._gold_words import Words
+from formlab.scoring._pairs import letters
+from formlab.scoring.tasks import MARKS, families
 from formlab.tables import BOX, RECORDS
 
 # The kinds of records that scoring tells apart; all others are as one.
 _READ = ("word", "line")
+_RULES = dict.fromkeys(("path", "kind", rules.RULE), pl.String)
+# A value this short stands in other places by chance.
+TELLING = 3
+# From this likeness on, in [0, 1], a word may be the slip of another.
+_SLIP = 0.5
+# A word of so many documents is a common one.
+_COMMON = 5
+# White space as `str.split` has it; what may stand around a word.
+_WORD = r"[^\s\x1c-\x1f]+"
+_AROUND = ".,:;()[]*'\""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,17 +44,15 @@ class Whole:
 
     `gold` and `answers` are a record for each combination of what scoring tells apart: task,
     status, whether there are a path, a value and a box, and the kind of those that were read. Where
-    values are judged by rules of their fields (`by_rules`), `fields` has the kind of each, by the
-    pattern of its path, and `declared` each field, kind and rule that was declared. `prompted` says
-    whether a model was asked, `dates` counts documents by their order of day and month; `words` are
-    those of the gold, `marks` what families of tasks note (`formlab.scoring.tasks.MARKS`).
+    values are judged by rules of their fields, `by_rules`, a table, has each pattern of a path with
+    its kinds and declared rules, else it is null. `prompted` says whether a model was asked,
+    `dates` counts documents by their order of day and month; `words` are those of the gold, `marks`
+    what families of tasks note (`formlab.scoring.tasks.MARKS`).
     """
 
     gold: pl.DataFrame
     answers: pl.DataFrame
-    fields: dict[str, str | None] = dataclasses.field(default_factory=dict)
-    declared: frozenset[rules.Declared] = frozenset()
-    by_rules: bool = False
+    rules: pl.DataFrame | None = None
     prompted: bool = False
     marks: frozenset[str] = frozenset()
     words: Words | None = None
@@ -50,23 +61,18 @@ class Whole:
     @classmethod
     def of(cls, corpus: Corpus, predictions: Predictions, marks: Iterable[Any] = ()) -> Whole:
         """Those of a corpus and its predictions, with what the functions `marks` note of them."""
-        fields, declared = {}, frozenset()
         ruled = rules.with_rules(corpus.records.filter(pl.col("task") == "text"))
+        known = None
         if rules.RULE in ruled.columns:
-            rows = ruled.select("path", "kind", rules.RULE).unique().drop_nulls("path")
-            known = [(pattern(path), kind, meta) for path, kind, meta in rows.iter_rows()]
-            # Of several kinds at one place the first by name: no order of documents decides.
-            for place, kind, _ in sorted(known, key=lambda row: [text or "" for text in row]):
-                fields.setdefault(place, kind)
-            declared = frozenset(row for row in known if row[2] is not None)
+            rows = ruled.select(list(_RULES)).unique().drop_nulls("path").rows()
+            rows = {(pattern(path), *said) for path, *said in rows}
+            known = pl.DataFrame(sorted(rows, key=str), _RULES, orient="row")
         gold, answers = corpus.records, predictions.records
         valued = gold.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
         return cls(
             gold=representatives(gold),
             answers=representatives(answers),
-            fields=fields,
-            declared=declared,
-            by_rules=rules.RULE in ruled.columns,
+            rules=known,
             prompted=was_prompted(predictions.responses),
             marks=frozenset(mark for note in marks for mark in note(corpus, predictions)),
             words=Words.of(valued.select("doc_id", gold="value"), _wrong(gold, answers)),
@@ -76,19 +82,36 @@ class Whole:
     @classmethod
     def together(cls, several: Iterable[Whole]) -> Whole:
         """Those of all batches, in any order."""
-        several, fields = list(several), {}
-        for place, kind in (pair for whole in several for pair in whole.fields.items()):
-            fields[place] = min((kind, fields.get(place, kind)), key=lambda name: name or "")
+        several = list(several)
+        known = [whole.rules for whole in several if whole.rules is not None]
         return cls(
             gold=representatives(pl.concat(whole.gold for whole in several)),
             answers=representatives(pl.concat(whole.answers for whole in several)),
-            fields=fields,
-            declared=frozenset().union(*(whole.declared for whole in several)),
-            by_rules=any(whole.by_rules for whole in several),
+            rules=pl.concat(known).unique() if known else None,
             prompted=any(whole.prompted for whole in several),
             marks=frozenset().union(*(whole.marks for whole in several)),
             words=Words.together(whole.words for whole in several),
             dates=sum((Counter(whole.dates) for whole in several), Counter()),
+        )
+
+    @property
+    def by_rules(self) -> bool:
+        """Whether values are judged by rules of their fields."""
+        return self.rules is not None
+
+    @cached_property
+    def fields(self) -> dict[str, str | None]:
+        """The kind of each field by the pattern of its path; of several the first by name."""
+        rows = [] if self.rules is None else self.rules.select("path", "kind").rows()
+        return dict(sorted(rows, key=lambda row: row[1] or "", reverse=True))
+
+    @cached_property
+    def declared(self) -> frozenset[rules.Declared]:
+        """Each field, kind and rule that was declared."""
+        return (
+            frozenset()
+            if self.rules is None
+            else frozenset(self.rules.drop_nulls(rules.RULE).rows())
         )
 
 
@@ -122,3 +145,128 @@ def representatives(records: pl.DataFrame) -> pl.DataFrame:
     absent = [name for name in RECORDS if name not in rows.columns]
     rows = rows.with_columns(pl.lit(None, RECORDS[name]).alias(name) for name in absent)
     return rows.select(list(RECORDS)).sort("task", "status", "kind", "path", "value", "x0")
+
+
+def folded(values: pl.Series) -> pl.Series:
+    """`letters` of each value."""
+    plain = values.str.to_lowercase().str.replace_all("[^0-9a-z]+", "")
+    others = (values.str.len_bytes() != values.str.len_chars()).fill_null(False).arg_true()
+    if not others.len():
+        return plain
+    return plain.scatter(others, list(map(letters, values.gather(others))))
+
+
+class Words:
+    """The words of a corpus's gold.
+
+    `table` has how often each `word` stands there as written and in how many documents, and, where
+    `is_folded`, without case and marks. Causes of wrong fields ask for the words `asked` alone.
+    """
+
+    def __init__(self, table: pl.DataFrame, asked: pl.DataFrame | None = None) -> None:
+        self.table, self.asked = table, asked
+
+    @classmethod
+    def of(cls, values: pl.DataFrame, wrong: pl.DataFrame | None = None) -> Words:
+        """The words of the gold `values`: doc_id, gold.
+
+        `wrong` are gold and answer (null or not) of all fields that may be wrong: gold, pred.
+        """
+        document = pl.col("doc_id").cast(pl.Categorical).to_physical()
+        words = values.select(document, word=pl.col("gold").str.extract_all(_WORD))
+        words = words.explode("word").drop_nulls().group_by("word", "doc_id").agg(count=pl.len())
+        known = words.select(pl.col("word").unique())
+        words = words.join(known.with_columns(folded=folded(known["word"])), on="word")
+        core, documents = pl.col("word").str.strip_chars(_AROUND), pl.col("doc_id").n_unique()
+        written = words.group_by(core).agg(pl.col("count").sum(), documents=documents)
+        plain = words.group_by(word="folded").agg(count=pl.lit(0), documents=documents)
+        counts = pl.col("count", "documents").cast(pl.UInt32)
+        table = _both(written.select("word", counts), plain.select("word", counts))
+        if wrong is None:
+            return cls(table)
+        gold, pred = (
+            wrong[name].unique().str.extract_all(_WORD).explode() for name in wrong.columns
+        )
+        asked = gold.str.strip_chars(_AROUND), folded(pred)
+        return cls(table, _both(*(words.drop_nulls().unique().to_frame("word") for words in asked)))
+
+    @classmethod
+    def together(cls, several: Iterable[Words]) -> Words:
+        """The words of batches of other documents: those alone that any of them asks for."""
+        tables, asked = zip(*((words.table, words.asked) for words in several), strict=True)
+        key = ["is_folded", "word"]
+        # Most identifiers, which grow with the documents, are in no wrong field.
+        if all(words is not None for words in asked):
+            every = pl.concat(asked).unique()
+            tables = [table.join(every, on=key, how="semi") for table in tables]
+        rows = pl.concat(tables).group_by(key).agg(pl.all().sum())
+        # Of figures only the common ones tell anything; a word of the gold itself is there once.
+        figure = pl.col("word").str.contains(r"^[0-9]+$") & (pl.col("documents") < _COMMON)
+        rare = pl.when("is_folded").then(figure).otherwise(pl.col("count") < 2)
+        return cls(rows.filter(~rare).sort(key))
+
+    def contradict_gold(self, gold: str, pred: str) -> bool:
+        """Whether words of the gold stand nowhere else, and the answer's words for them do.
+
+        Only words of three or more characters that are not all figures tell; the corpus's own
+        spelling counts for the gold, any case for the answer.
+        """
+        golds, preds, against = gold.split(), pred.split(), False
+        pairs = zip(golds, preds, strict=False)
+        changed = [(own, read) for own, read in pairs if letters(own) != letters(read)]
+        if len(golds) != len(preds) or len(changed) * 2 > len(golds) + 1:
+            return False
+        for own, read in changed:
+            if len(letters(own)) < TELLING or letters(own).isdigit():
+                continue
+            if Levenshtein.normalized_similarity(letters(own), letters(read)) < _SLIP:
+                # Another value is no sign that the gold is misspelt.
+                return False
+            known, heard = self._known(own, golds.count(own), read), self.has(letters(read))
+            if known and not heard:
+                return False
+            against |= heard and not known
+        return against
+
+    def has(self, word: str) -> bool:
+        """Whether the corpus's gold has `word`, as `tokens` gives it; figures are known."""
+        return word.isdigit() or self._counts[2].get(word, 0) > 0
+
+    def _known(self, word: str, here: int, other: str) -> bool:
+        """Whether the gold has `word` more often than the `here` times of the field itself."""
+        # A slip that one document repeats is none the less a slip beside a common word.
+        counts, written, plain = self._counts
+        core = word.strip(_AROUND)
+        repeated = counts.get(core, 0) > here and plain.get(letters(other), 0) < _COMMON
+        return written.get(core, 0) > 1 or repeated
+
+    @cached_property
+    def _counts(self) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+        plain, written = (self.table.filter(is_folded=value) for value in (True, False))
+        columns = (written, "count"), (written, "documents"), (plain, "documents")
+        return tuple(dict(table.select("word", name).iter_rows()) for table, name in columns)
+
+
+def _both(written: pl.DataFrame, plain: pl.DataFrame) -> pl.DataFrame:
+    return pl.concat(
+        [written.with_columns(is_folded=pl.lit(False)), plain.with_columns(is_folded=pl.lit(True))]
+    )
+
+
+def whole_of(corpus: Corpus, predictions: Predictions) -> Whole:
+    """What scorers must know of all documents, of these."""
+    matched = dataclasses.replace(predictions, records=by_corpus(corpus, predictions)[0])
+    tasks = benchmarks.get(corpus.benchmark).tasks
+    # What families of tasks note of all predictions.
+    marking = families(task for task in tasks if task in MARKS).values()
+    return Whole.of(corpus, matched, [family.marks for family in marking])
+
+
+def by_corpus(corpus: Corpus, predictions: Predictions) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The predicted records for documents of the corpus, and those for others."""
+    known = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
+    known &= pl.col("split") == corpus.split
+    records = predictions.records
+    is_known = records.select(known).to_series()
+    # Where all are known, no copy is made.
+    return (records if is_known.all() else records.filter(is_known)), records.filter(~is_known)

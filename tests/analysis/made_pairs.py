@@ -7,6 +7,7 @@ import polars as pl
 
 from formlab import tables
 from formlab.folders import Evaluation
+from tests.made_parts import of_parts
 
 KEY = {"benchmark": "b", "split": "s", "system": "m"}
 
@@ -71,7 +72,7 @@ def in_parts(evaluation, count, seed=0):
             for table in ("cases", "scores")
         }  # fmt: skip
         parts.append(dataclasses.replace(evaluation, documents=documents, **cut))
-    return Evaluation.of(parts) if count > 1 else parts[0]
+    return of_parts(parts)
 
 
 def noise(seed, rate, docs=20, fields=8, spread=0.2):

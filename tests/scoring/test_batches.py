@@ -1,6 +1,5 @@
 """Batches: however documents are cut, and whoever scores them, an evaluation is the same."""
 
-import dataclasses
 import json
 
 import polars as pl
@@ -10,7 +9,7 @@ from polars.testing import assert_frame_equal
 import formlab
 from formlab import analysis, benchmarks, charts
 from formlab.errors import DataBroken, UnknownName
-from formlab.folders import Corpus, Evaluation
+from formlab.folders import Evaluation
 from formlab.readers import gold as gold_of
 from formlab.scoring.evaluate import STRANGE
 from formlab.scoring.whole import Whole
@@ -56,21 +55,13 @@ def check_equal(parts, whole, *, golden=False):
         assert_frame_equal(made(parts), made(whole), abs_tol=1e-9)
 
 
-def first_documents(side, count):
-    """A corpus, or predictions for it, of its first documents."""
-    names = side.records["doc_id"].unique(maintain_order=True).sort().head(count).to_list()
-    name = "documents" if isinstance(side, Corpus) else "responses"
-    tables = {table: getattr(side, table) for table in ("records", name)}
-    chosen = pl.col("doc_id").is_in(names)
-    return dataclasses.replace(side, **{key: table.filter(chosen) for key, table in tables.items()})
-
-
 @pytest.mark.parametrize("name", READ)
 def test_a_golden_evaluation_in_one_part_or_seven_by_one_or_two_workers_is_the_same(name, in_parts):
     sample = analysis.open_evaluation(benchmark=name, system=READ[name])
     both, mode = (sample.corpus, sample.predictions), sample.mode
     if not ALL:
-        both = tuple(first_documents(side, 4) for side in both)
+        first = pl.col("doc_id").is_in(sample.document_names.head(4).implode())
+        both = tuple(folder.filtered(first) for folder in both)
         sample = formlab.evaluate(*both, mode=mode)
     count = sample.documents.height
     many = in_parts(*both, 1, mode=sample.mode)
@@ -158,15 +149,9 @@ def test_documents_without_fields_and_strangers_are_in_a_batch(in_parts):
 def test_what_is_known_of_batches_is_known_of_the_whole(in_parts):
     gold = [{"doc_id": "a", "total": "1", "items": [{"name": "Tea"}]}, {"doc_id": "b", "total": ""}]
     answers = [{"doc_id": "a", "total": "1"}, {"doc_id": "b", "items": [{"name": "x"}]}]
-    corpus, predictions = gold_of.pair(gold, answers)
-    sides = [
-        [dataclasses.replace(side, records=side.records.filter(doc_id=doc)) for doc in "ab"]
-        for side in (corpus, predictions)
-    ]
-    whole, several = (
-        Whole.of(corpus, predictions),
-        [Whole.of(*both) for both in zip(*sides, strict=True)],
-    )
+    both = gold_of.pair(gold, answers)
+    whole = Whole.of(*both)
+    several = [Whole.of(*(folder.filtered(pl.col("doc_id") == d) for folder in both)) for d in "ab"]
     for order in (several, several[::-1]):
         together = Whole.together(order)
         assert together.gold.equals(whole.gold)
@@ -189,15 +174,8 @@ def test_gold_that_cannot_be_read_is_told_wherever_the_scores_go(funsd_root, tmp
     (funsd_root / FILE).write_text("{}")
     rows = [{"doc_id": doc, "path": "/entities/0", "value": "Name:"} for doc in "abc"]
     (tmp_path / "p.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    score = (
-        "score",
-        "funsd",
-        "--root",
-        funsd_root,
-        "--predictions",
-        tmp_path / "p.jsonl",
-        "--json",
-    )
+    score = ("score", "funsd", "--root", funsd_root, "--json")
+    score += ("--predictions", tmp_path / "p.jsonl")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("formlab.benchmarks.BATCH", 1)
         done = formlab(*score, "--out", tmp_path / "e")

@@ -1,3 +1,5 @@
+"""Which documents are scored, and what is said of the others."""
+
 import dataclasses
 
 import polars as pl
@@ -10,9 +12,9 @@ from formlab.folders import Predictions
 from formlab.scoring import choice
 
 
-def predictions(corpus, names, *, wrong=5):
+def predictions(corpus, names):
     """The gold of some documents as a system's answers, every fifth value cut short."""
-    nth = pl.int_range(pl.len()) % wrong == 0
+    nth = pl.int_range(pl.len()) % 5 == 0
     value = pl.when(nth).then(pl.col("value").str.head(3)).otherwise("value")
     records = corpus.records.filter(pl.col("doc_id").is_in(names)).with_columns(
         value.alias("value"), role=pl.lit("prediction"), system=pl.lit("x"), status=pl.lit("ok")
@@ -20,45 +22,24 @@ def predictions(corpus, names, *, wrong=5):
     return Predictions(records, tables.table("responses", []), "x")
 
 
-def by_hand(corpus, names):
-    kept = pl.col("doc_id").is_in(names)
-    return dataclasses.replace(
-        corpus, documents=corpus.documents.filter(kept), records=corpus.records.filter(kept)
-    )
-
-
 def response(doc_id, status, **more):
     key = {"benchmark": "funsd", "split": "test", "doc_id": doc_id, "system": "x", "task": "text"}
     return key | {"status": status} | more
 
 
-def check_cut(corpus, names):
+@pytest.mark.parametrize("name", ["funsd", "formcraft", "vrdu", "fincriticaled", "sroie"])
+def test_scores_of_the_answered_are_those_of_a_corpus_cut_by_hand(name, shared):
+    root = shared / "data/sroie" if name == "sroie" else None
+    corpus = benchmarks.load(name, root=root)
+    names = corpus.documents["doc_id"].to_list()[1:3]
     found = predictions(corpus, names)
     chosen = analysis.evaluate(corpus, found, documents="answered")
-    cut = analysis.evaluate(by_hand(corpus, names), found)
-    ours, theirs = (analysis.summarise(one, by=["kind"], resamples=200) for one in (chosen, cut))
-    assert_frame_equal(ours.drop("settings"), theirs.drop("settings"), check_exact=True)
+    cut = analysis.evaluate(corpus.filtered(pl.col("doc_id").is_in(names)), found)
+    tables_ = [analysis.summarise(one, by=["kind"], resamples=50) for one in (chosen, cut)]
+    assert_frame_equal(*(table.drop("settings") for table in tables_), check_exact=True)
     assert_frame_equal(chosen.cases, cut.cases)
-    of = f"documents=answered: {len(names)} of {corpus.documents.height}, sha256 "
-    assert all(of in settings for settings in tables.readable(ours)["settings"])
-    assert choice.part_run(cut) == ""
-    every = analysis.evaluate(corpus, found)
-    assert every.documents.height == corpus.documents.height
-    assert choice.UNANSWERED not in chosen.notes
-    assert every.notes[choice.UNANSWERED] == corpus.documents.height - len(names)
-
-
-@pytest.mark.parametrize("name", ["funsd", "formcraft", "vrdu", "fincriticaled"])
-def test_scores_of_the_answered_are_those_of_a_corpus_cut_by_hand(name):
-    corpus = benchmarks.load(name)
-    check_cut(corpus, corpus.documents["doc_id"].to_list()[1:3])
-
-
-def test_scores_of_eight_answered_receipts_are_those_of_the_eight(shared):
-    corpus = benchmarks.load("sroie", root=shared / "data/sroie")
-    names = corpus.documents["doc_id"].to_list()
-    # Seventy-two others are enough to be left out.
-    check_cut(by_hand(corpus, names[:80]), names[:8])
+    of = f"documents=answered: 2 of {corpus.documents.height}, sha256 "
+    assert all(of in settings for settings in tables.readable(tables_[0])["settings"])
 
 
 @pytest.fixture(scope="module")
@@ -99,21 +80,20 @@ def test_documents_can_be_named_and_the_first_of_them_be_taken(corpus, names):
     assert analysis.evaluate(corpus, found, limit=8).settings["documents"] == "all"
 
 
-def test_sentence_says_what_was_answered_and_what_was_chosen(corpus, names):
-    found = predictions(corpus, names[:3])
-    assert choice.part_run(analysis.evaluate(corpus, found)) == (
-        "3 of 8 documents were answered; the rest count as missing "
-        "(`--documents answered` scores the 3)"
-    )
-    answered = analysis.evaluate(corpus, found, documents="answered")
-    assert choice.part_run(answered) == "Scored on 3 of 8 documents (answered)"
-    both = analysis.evaluate(corpus, found, documents=names[2:6])
-    assert choice.part_run(both).startswith(
-        "Scored on 4 of 8 documents (listed). 1 of 4 documents were answered; the rest"
-    )
-    whole = analysis.evaluate(corpus, predictions(corpus, names))
-    assert choice.part_run(whole) == ""
-    assert whole.settings["documents"] == "all"
+def test_sentence_says_what_was_answered_and_what_was_chosen(corpus, names, tmp_path, capsys):
+    def sentence(count, documents="all"):
+        found = predictions(corpus, names[:count])
+        evaluation = analysis.evaluate(corpus, found, documents=documents)
+        return choice.part_run(type(evaluation).load(evaluation.save(tmp_path / "e")))
+
+    rest = "(`--documents answered` scores the 3)"
+    assert sentence(3) == f"3 of 8 documents were answered; the rest count as missing {rest}"
+    analysis.open_evaluation(tmp_path / "e")
+    assert "x on funsd:test: 3 of 8 documents were answered" in capsys.readouterr().err
+    assert sentence(3, "answered") == "Scored on 3 of 8 documents (answered)"
+    start = "Scored on 4 of 8 documents (listed). 1 of 4 documents were answered; the rest"
+    assert sentence(3, names[2:6]).startswith(start)
+    assert sentence(8) == ""
 
 
 def test_where_nothing_was_answered_all_is_missing_or_an_error(corpus, names):
@@ -125,53 +105,27 @@ def test_where_nothing_was_answered_all_is_missing_or_an_error(corpus, names):
         analysis.evaluate(corpus, found, documents="answered")
 
 
-def test_choice_that_cannot_be_made_is_an_error_that_names_what_is_there(corpus, names):
-    found = predictions(corpus, names)
-    with pytest.raises(UnknownName, match="unknown document 'zzz'.*funsd:test"):
-        analysis.evaluate(corpus, found, documents=["zzz"])
-    with pytest.raises(UnknownName, match="choice of documents"):
-        analysis.evaluate(corpus, found, documents="anwsered")
-    with pytest.raises(DataBroken, match="empty list"):
-        analysis.evaluate(corpus, found, documents=[])
-
-
-def test_list_names_file_line_and_remedy_of_what_is_wrong(tmp_path, names):
+def test_choice_that_cannot_be_made_names_file_line_and_remedy(tmp_path, names):
     file = tmp_path / "list.txt"
     for absent in (file, tmp_path, "x" * 5000):
-        with pytest.raises(DataMissing, match="no such list"):
+        with pytest.raises(DataMissing):
             choice.listed(absent)
-    file.write_text("\n \n")
-    with pytest.raises(DataBroken, match="is empty"):
-        choice.listed(file)
+    for text in ("", "\n \n"):
+        file.write_text(text)
+        with pytest.raises(DataBroken, match="no document is listed"):
+            choice.decide(names, set(), file, where="x:y")
     file.write_text(f"{names[0]}\n\n{names[1]}x\nzzz\n")
-    wanted = choice.listed(file)
-    assert list(wanted.values()) == [1, 3, 4]
-    with pytest.raises(UnknownName) as caught:
+    assert list(choice.listed(file).values()) == [1, 3, 4]
+    with pytest.raises(UnknownName, match=rf"{names[1]}x.*1 more.*{file}:3.*Try: .*{names[1]!r}"):
         choice.decide(names, set(), file, where="x:y")
-    said = str(caught.value)
-    assert f"{names[1]}x" in said
-    assert "1 more" in said
-    assert f"{file}:3" in said
-    assert repr(names[1]) in said.partition("Try:")[2]
+    with pytest.raises(UnknownName, match="choice of documents 'anwsered'"):
+        choice.decide(names, set(), "anwsered", where="x:y")
 
 
-def test_choice_survives_verdicts_and_saving(corpus, names, tmp_path):
+def test_choice_survives_verdicts(corpus, names):
     one = analysis.evaluate(corpus, predictions(corpus, names[:3]), documents=names[:4])
     again = analysis.with_label_corrections(one, tables.table("decisions", []))
     assert again.settings == one.settings
     assert choice.part_run(again) == choice.part_run(one) != ""
-    assert all(
-        "documents=listed: 4 of 8" in said for said in tables.readable(again.scores)["settings"]
-    )
-    kept = one.save(tmp_path / "e")
-    assert choice.part_run(type(one).load(kept)) == choice.part_run(one)
-
-
-def test_opening_an_evaluation_of_a_part_says_so(corpus, names, tmp_path, capsys):
-    for some, said in ((names[:3], "x on funsd:test: 3 of 8 documents were answered"), (names, "")):
-        folder = tmp_path / str(len(some))
-        analysis.evaluate(corpus, predictions(corpus, some)).save(folder)
-        analysis.open_evaluation(folder)
-        assert said in capsys.readouterr().err
-        analysis.open_all([folder])
-        assert bool(capsys.readouterr().err) == bool(said)
+    settings = tables.readable(again.scores)["settings"]
+    assert all("documents=listed: 4 of 8" in text for text in settings)

@@ -36,12 +36,6 @@ def test_page_text_alone_is_judged_field_by_field(evaluate):
     ]
 
 
-def test_text_that_no_page_has_usable_scores_no_field_and_says_so(evaluate):
-    result = evaluate({"doc_id": "a", "text": "name: ada berg", "status": "refused"})
-    assert only(result.cases, task="text")["path"].null_count() == 2
-    assert result.notes["gold fields not scored: no page has a usable text"] == 4
-
-
 def test_fields_are_judged_on_the_ladder_with_cause(evaluate):
     cases = evaluate(*FIELDS).cases.filter(pl.col("path").is_not_null())
     rows = {
@@ -97,13 +91,6 @@ def test_every_score_can_be_walked_back_to_its_gold_and_prediction(evaluate):
     assert joined["gold_origin"].null_count() == 0
     case = only(result.cases, path="/entities/1").row(0, named=True)
     assert (case["gold_origin"], case["pred_origin"]) == ("a.json#/entities/1", "m.jsonl:3")
-
-
-def test_evaluation_saved_and_loaded_is_the_same(evaluate, tmp_path):
-    result = evaluate(PAGE, *FIELDS)
-    loaded = Evaluation.load(result.save(tmp_path / "e"))
-    assert loaded.scores.equals(result.scores)
-    assert analysis.summarise(loaded).equals(analysis.summarise(result))
 
 
 def test_hostile_values_pass_through_unchanged(evaluate):
@@ -184,13 +171,9 @@ def test_own_columns_travel_from_documents_gold_and_predictions_to_every_slice(c
     hard = only(summary, metric="exact_accuracy", slice_by="effort", slice_value="hard")
     assert hard["n_cases"].item() == 1
     other = dataclasses.replace(again, system="n")
-    found = analysis.compare([again, other], metric="exact_accuracy", by=["effort"])
-    assert set(found["slice_value"].drop_nulls()) == {"hard", "none"}
-    matrix = analysis.compare([again, other], metric="outcome", by=["effort"])
-    assert set(matrix["slice_value"].drop_nulls()) == {"hard", "none"}
-    cells = analysis.surface(again, "exact_accuracy", "effort", "scanner", resamples=0)
-    assert cells.filter(pl.col("n_cases") > 0)["n_cases"].to_list() == [1, 3]
-    assert analysis.find_slices(again, min_docs=1, min_cases=1).height == 0
+    for metric in ("exact_accuracy", "outcome"):
+        found = analysis.compare([again, other], metric=metric, by=["effort"])
+        assert set(found["slice_value"].drop_nulls()) == {"hard", "none"}
 
 
 @pytest.mark.parametrize("name", ["funsd", "formcraft", "vrdu", "fincriticaled", "formfactory"])

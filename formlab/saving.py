@@ -1,0 +1,204 @@
+"""Folders on disk: replaced whole, and described by a manifest.
+
+A folder is written beside the old one and takes its place by two renames: what is read is the old
+one or the new one, also after a kill. Its manifest has rows and SHA-256 of every part file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import shlex
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import msgspec
+
+from formlab import files
+from formlab.errors import DataBroken, DataMissing, FormlabError
+
+if TYPE_CHECKING:
+    from formlab.folders import Folder
+
+FORMAT, MANIFEST = 3, "manifest.json"
+ANEW = "the formlab command that wrote this folder again, or a fresh copy of the whole folder"
+_PART = r"^([0-9]{5,}|documents|records|responses)\.parquet$"
+# What formlab writes into such a folder, in this format and in older ones.
+_TABLE = "(documents|cases|scores|records|responses|tallies|columns)"
+_OURS = re.compile(rf"(\w+/)*((manifest|source)\.json|{_TABLE}(/\d{{5,}})?\.parquet)")
+# How long a reader waits for a folder that is between its two renames, in seconds.
+_PATIENCE = 0.2
+
+
+@contextmanager
+def replacing(folder: str | Path) -> Iterator[Path]:
+    """A new folder beside `folder`, which takes its place when the block ends well.
+
+    Where others write to the same place meanwhile, the last one stands, and a note says so.
+    `DataBroken` if `folder` holds files that formlab has not written, `NotAvailable` if something
+    cannot be written there.
+    """
+    folder = Path(os.path.realpath(folder))
+    files.make_folder(folder.parent)
+    with files.writing(folder):
+        if settled(folder).is_file():
+            folder.mkdir()  # The error of the system.
+        _check_own(folder)
+        files.sweep(files.parts_beside(folder))
+        before = _state(folder)
+        part = folder.with_name(files.part_name(folder.name))
+        part.mkdir()
+        try:
+            yield part
+            if _state(folder) != before:
+                print(f"note: {folder}: was saved by others meanwhile, replaced", file=sys.stderr)
+            _check_own(folder)
+            _swap(part, folder)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+
+
+def settled(folder: Path) -> Path:
+    """`folder`; what a save that was killed between its two renames moved away is put back."""
+    deadline = time.monotonic() + _PATIENCE
+    while not folder.exists():
+        old = [path for path in files.parts_beside(folder) if path.suffix == ".old"]
+        if not old:
+            break
+        if time.monotonic() > deadline:
+            with suppress(OSError):
+                max(old, key=lambda path: path.stat().st_mtime_ns).rename(folder)
+            break
+        time.sleep(_PATIENCE / 10)
+    return folder
+
+
+def is_hidden(path: Path, folder: Path) -> bool:
+    """Whether a file below `folder` belongs to what is being saved, or was replaced."""
+    return any(
+        n[0] == "." and n.endswith((".part", ".old")) for n in path.relative_to(folder).parts
+    )
+
+
+def _swap(part: Path, folder: Path) -> None:
+    is_done = False
+    while not is_done:
+        old = folder.with_name(files.part_name(folder.name, suffix=".old"))
+        with suppress(FileNotFoundError):
+            folder.rename(old)
+        try:
+            part.rename(folder)
+            is_done = True
+        except OSError:
+            # Another writer, or a reader that put the old one back, was quicker.
+            if not folder.is_dir():
+                raise
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _state(folder: Path) -> tuple[int, int] | None:
+    with suppress(OSError):
+        state = (folder / MANIFEST).stat()
+        return state.st_ino, state.st_mtime_ns
+    return None
+
+
+def _check_own(folder: Path) -> None:
+    """`DataBroken` with the names of the files in `folder` that are not formlab's."""
+    names = [
+        Path(place, name).relative_to(folder).as_posix()
+        for place, folders, files_ in os.walk(folder)
+        for name in [*files_, *(name for name in folders if Path(place, name).is_symlink())]
+    ]
+    is_saved = (folder / MANIFEST).is_file()
+    if strangers := sorted(n for n in names if not (is_saved and _OURS.fullmatch(n))):
+        more = f" and {len(strangers) - 3} more" if len(strangers) > 3 else ""
+        what = f"this folder has files that formlab has not written: {', '.join(strangers[:3])}"
+        raise DataBroken(what + more, where=folder, remedy="another --out, or move them away")
+
+
+def read_manifest(kind: type[Folder], folder: Path) -> dict[str, Any]:
+    """The manifest in `folder`; an error if there is none of this kind and format."""
+    file = settled(kind.home(folder)) / MANIFEST
+    if not files.is_file(file):
+        what = f"this folder holds no {kind.__name__.lower()}"
+        what = what if folder.is_dir() else "no such folder"
+        remedy = "formlab score GOLD --predictions FILE --out FOLDER, or formlab run"
+        raise DataMissing(what, where=folder, remedy=remedy)
+    manifest = files.read_json(file, dict[str, Any], remedy=ANEW)
+    if (stated := manifest.get("kind")) != kind.__name__:
+        what = f"this folder holds {stated or 'something else'}, not {kind.__name__}"
+        remedy = "the folder that the matching formlab command wrote with --out"
+        raise DataBroken(what, where=file, remedy=remedy)
+    number = manifest.get("format", 1)
+    if number == 1 and not kind.MEMBERS:
+        manifest = _of_format_1(manifest)
+    elif number != FORMAT:
+        what = f"this {stated} is of format {number}, by formlab {manifest.get('formlab')}; this "
+        remedy = _score_command(manifest, folder) if kind.MEMBERS else ANEW
+        raise DataBroken(f"{what}version reads format {FORMAT}", where=file, remedy=remedy)
+    manifest = {"plugins": [], "members": {}} | manifest
+    files.convert(manifest, _structure(kind), where=file, remedy=ANEW)
+    parts = {tuple(n for n, *_ in manifest["tables"].get(table, [])) for table in kind.TABLES}
+    if () in parts or (number == FORMAT and len(parts) > 1):
+        raise DataBroken("its tables have different parts", where=file, remedy=ANEW)
+    return manifest
+
+
+def check_unchanged(file: Path, sha256: str) -> None:
+    """`DataBroken` if a file is not as it was saved."""
+    if files.sha256_once(file) != sha256:
+        raise DataBroken("this file has changed since it was saved", where=file, remedy=ANEW)
+
+
+def _of_format_1(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The manifest of format 1 as one of today: each table was a file. Read until 0.4."""
+    parts = None
+    with suppress(AttributeError, KeyError, TypeError):
+        parts = {
+            name: [[f"{name}.parquet", saved["rows"], saved["sha256"]]]
+            for name, saved in manifest["tables"].items()
+        }
+    return {**manifest, "format": FORMAT, "tables": parts, "members": {}}
+
+
+def _score_command(manifest: Mapping[str, Any], folder: Path) -> str:
+    """The command that makes an evaluation of an older format with this version."""
+    settings, gold = manifest.get("settings") or {}, manifest.get("benchmark")
+    if is_own := gold == "own":
+        # The file or folder of a user's gold, as far as the kept corpus names it.
+        sources, gold = [], manifest.get("split") or "GOLD"
+        with suppress(FormlabError, LookupError, TypeError):
+            sources = list(files.read_json(folder / "corpus" / MANIFEST)["sources"])
+        gold = sources[0] if len(sources) == 1 else gold
+    answers, chosen = folder / "predictions", str(settings.get("documents")).partition(":")[0]
+    options = {
+        "images" if is_own else "root": manifest.get("root"),
+        "predictions": answers if (answers / MANIFEST).is_file() else "PREDICTIONS",
+        "split": None if is_own else manifest.get("split"),
+        "mode": manifest.get("mode"),
+        "documents": {"answered": "answered", "listed": "FILE"}.get(chosen),
+        "reader": settings.get("reader"),
+        "out": "FOLDER",
+    }
+    words = [f"--{name} {shlex.quote(str(word))}" for name, word in options.items() if word]
+    return " ".join(["formlab score", shlex.quote(str(gold)), *words])
+
+
+@cache
+def _structure(kind: type[Folder]) -> type[msgspec.Struct]:
+    """The structure of the manifest of a kind of folder."""
+    hints = get_type_hints(kind) | {"root": str | None}
+    needed = [f.name for f in dataclasses.fields(kind) if f.default is f.default_factory]
+    fields = [(n, hints[n]) if n in needed else (n, hints[n], None) for n in kind.scalars()]
+    name = Annotated[str, msgspec.Meta(pattern=_PART)]
+    parts = dict[str, list[tuple[name, int, str]]]
+    fields += [("tables", parts), ("plugins", list[dict[str, str]]), ("members", dict[str, str])]
+    return msgspec.defstruct(kind.__name__, fields, kw_only=True)

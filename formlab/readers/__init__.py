@@ -36,7 +36,7 @@ READERS = Registry("readers", _FILES)
 # Names of modules that score, or read answers and gold, as what scores does.
 _HOMES = {
     "logs": "called differences headlines join_report open_log open_logs read",
-    "gold": "corpus pair",
+    "gold": "corpus",
     "types": "FieldType FieldTypes Rule",
     "values": "read_values",
 }

@@ -19,9 +19,7 @@ from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
 from formlab.readers import answers, runs
 from formlab.readers.door import stem
-from formlab.readers.gold import of_values as corpus_of_values
-from formlab.readers.gold import pages_of, typed
-from formlab.readers.sources import FRAME
+from formlab.readers.gold import Gold
 from formlab.readers.types import FieldTypes, samples
 from formlab.readers.values import first_items, listed, pieces
 
@@ -209,24 +207,19 @@ def _of_function(make: Callable[..., Predictions], gold: _Gold, folder: Path) ->
 
 def own_gold(source: Any, folder: Path, *, columns: Any = None, **how: Any) -> Iterator[Corpus]:
     """A user's own gold as corpora of one batch each; parameters and errors of `gold.corpus`."""
-    path = source if isinstance(source, Path) else None
     values = Values(source, columns or {}, folder / "read")
     # A document has one record more: its page.
     numbers = batch_numbers(values.documents["n"] + 1, benchmarks.BATCH)
     documents = values.documents.with_columns(name="doc_id", batch=numbers)
     values.partition(documents, folder / "values")
     inferred = FieldTypes.inferred(values.samples, values.lists)
-    known, declared = typed(inferred, how.get("types"), values.notes)
-    has_column = "image" in values.columns
-    places = pages_of(documents, path, how.get("images"), has_column, values.notes)
-    same = dict(zip(("root", "pages", "texts"), places, strict=True))
-    same["name"] = how.get("name") or (stem(path.resolve()) if path else FRAME)
+    shared = Gold.of(source, documents, inferred, values.notes, **how)
     # What is odd in the whole is counted once.
-    once = {"flaws": Counter(values.notes), "sources": answers.sources_of(path)}
+    flaws = Counter(values.notes)
     for number in range(documents["batch"].max() + 1):
         rows = listed(_read(folder / "values", number), values.lists)
-        yield corpus_of_values(rows, known, declared, **same, **once)
-        once = {"flaws": Counter(), "sources": {}}
+        yield shared.corpus(rows, flaws)
+        flaws = Counter()
     shutil.rmtree(folder)
 
 
@@ -237,22 +230,19 @@ class Values:
         self, source: Any, columns: Any, folder: Path, of: Any = None, json_paths: Any = ()
     ) -> None:
         self.folder, self.of, self.notes = folder, of, Counter()
-        self.columns: list[str] = []
         self.systems: set[str] = set()
         self.samples: pl.DataFrame | None = None
         self.files: list[Path] = []
         self._documents: list[pl.DataFrame] = []
         folder.mkdir(parents=True)
-        others: dict[str, str] = {}
         for values in pieces(source, columns, self.notes, set(json_paths)):
-            self._add(answers.of_corpus(values, of, self.notes, others) if of else values)
-        if of and others:
-            answers.check_left(self.documents, others, of, source)
+            self._add(answers.of_corpus(values, of, self.notes) if of else values)
+        if of:
+            answers.check_left(self.documents, of, source if isinstance(source, Path) else None)
 
     def _add(self, values: pl.DataFrame) -> None:
         self.files.append(self.folder / f"{len(self.files):06}.parquet")
         values.write_parquet(self.files[-1], compression="lz4")
-        self.columns = list(dict.fromkeys([*self.columns, *values.columns]))
         if self.of is None:
             self.samples = samples(values.filter(pl.col("path").is_not_null()), self.samples)
         if "system" in values.columns:

@@ -70,7 +70,7 @@ def of_table(
     path, notes = source if isinstance(source, Path) else None, Counter[str]()
     objects = set(corpus.records.filter(pl.col("kind") == "json")["path"].drop_nulls())
     given = pl.concat([*values.pieces(source, columns, notes, objects)], how="diagonal")
-    check_left(given := of_corpus(given, corpus, notes), corpus, path)
+    check_corpus(given, corpus, path)
     # Several values of a user's own field are a list.
     check_once(given.filter(_HAS_VALUE, ~_HAS_PATH | (corpus.benchmark != OWN)), path)
     given = _matched(values.listed(given, values.lists_of(given)), corpus, notes)
@@ -79,23 +79,14 @@ def of_table(
     return of_values(given, corpus, name=name, usual=usual, sources=sources, notes=notes)
 
 
-def of_corpus(given: pl.DataFrame, corpus: Corpus, notes: Counter[str]) -> pl.DataFrame:
-    """The answers without those for another benchmark or split, which are counted."""
+def check_corpus(given: pl.DataFrame, corpus: Corpus, path: Path | None) -> None:
+    """`DataBroken` if a row answers another benchmark or split."""
     # In a user's own forms these may be columns of the user's own.
     names = {"benchmark", "split"}.intersection(given.columns) if corpus.benchmark != OWN else ()
-    for name in sorted(names):
-        is_other = (pl.col(name) != getattr(corpus, name)).fill_null(value=False)
-        for other, count in given.filter(is_other)[name].value_counts().rows():
-            notes[f"answers for {name} {other:.80}, left out"] += count
-        given = given.filter(~is_other)
-    return given
-
-
-def check_left(given: pl.DataFrame, corpus: Corpus, path: Path | None) -> None:
-    """`DataBroken` if no answers are left, see `of_corpus`."""
-    if given.is_empty():
-        what = f"all answers are for others than {corpus.benchmark}:{corpus.split}"
-        raise DataBroken(what, where=path, remedy="the benchmark and split that were answered")
+    for name in names:
+        for other in given.filter(pl.col(name) != getattr(corpus, name))[name][:1]:
+            what = f"answers for {name} {other!r:.80}, not for {getattr(corpus, name)}"
+            raise DataBroken(what, where=path, remedy=f"rows of the {name} that is scored")
 
 
 def check_once(given: pl.DataFrame, path: Path | None) -> None:
@@ -203,8 +194,8 @@ def _with_choices(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     """The answers with the items of a list as one value where the gold has one, with choices."""
     choices = corpus.records.filter(pl.col("kind").is_in(["choice", "checkbox"]))["path"].unique()
     field = pl.col("path").str.replace(r"/\d+$", "")
-    is_item = _HAS_VALUE & field.is_in(choices.implode()) & (field != pl.col("path"))
-    is_list = is_item & (is_item.sum().over("doc_id", field) > 1)
+    is_item = _HAS_VALUE & field.is_in(choices.implode())
+    is_list = (is_item & (is_item.sum().over("doc_id", field) > 1)).fill_null(value=False)
     lists = given.filter(is_list)
     if lists.is_empty():
         return given

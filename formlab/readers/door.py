@@ -44,10 +44,7 @@ _BROKEN = (*files.UNPACKABLE, zipfile.BadZipFile, zstd.ZstdError)
 
 
 class Member(NamedTuple):
-    """A file, or a member of an archive: its path for errors, its name, what opens its bytes.
-
-    What opens it unpacks no more than the first bytes where these are all that is read.
-    """
+    """A file, or a member of an archive: its path for errors, its name, what opens its bytes."""
 
     where: str
     name: str
@@ -211,24 +208,19 @@ def as_text(value: Any) -> str | None:
     >>> as_text(9.0), as_text(True), as_text(datetime.datetime(2024, 5, 1)), as_text("007")
     ('9', 'true', '2024-05-01', '007')
     """
-    match value:
-        case str():
-            return value
-        case bool():
-            return str(value).lower()
-        case float() if value.is_integer() and abs(value) < 1e15:
-            return f"{value:.0f}"
-        case dict() | list() | tuple():
-            return json.dumps(value, ensure_ascii=False, default=str)
-        case bytes():
-            return value.decode("utf-8", "backslashreplace")
-        # A spreadsheet's date is a time at midnight, and its 14:05 has seconds.
-        case datetime.datetime() if value.timetz() == datetime.time():
-            return value.date().isoformat()
-        case datetime.time():
-            return value.isoformat("auto" if value.second or value.microsecond else "minutes")
-    if value is None or value != value:
-        return None
+    if value is None or isinstance(value, str) or value != value:
+        return value if isinstance(value, str) else None
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return f"{value:.0f}"
+    if isinstance(value, dict | list | tuple):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    # A spreadsheet's date is a time at midnight, and its 14:05 has seconds.
+    if isinstance(value, datetime.datetime) and value.timetz() == datetime.time():
+        value = value.date()
+    if isinstance(value, datetime.time):
+        return value.isoformat("auto" if value.second or value.microsecond else "minutes")
     if hasattr(value, "isoformat"):
         return value.isoformat()
     return as_text(value.item()) if hasattr(value, "item") else str(value)

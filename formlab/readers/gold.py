@@ -42,30 +42,20 @@ def corpus(
     Each value is a record of task `text`; its `kind` is the user's, else that of the declared type,
     else that of the type inferred from all values at such paths; its `field` is the pattern of its
     path, such as ``/items/*/price``. A declared rule stands in the record's `meta`
-    (`types.rule_of`), and all types stand in each document's (`FieldTypes.of_document`). A value
-    left blank is the empty text. The text of a page is the row without a path; a document without
-    one has such a row that is not scored. Columns of the user's own are kept in the records, under
+    (`types.rule_of`), and all types in each document's (`FieldTypes.of_document`). A value left
+    blank is the empty text. The text of a page is the row without a path; a document without one
+    has such a row that is not scored. The user's own columns are kept in the records, under
     ``own_<name>`` where formlab has a column of that name.
 
     `gold` and `columns` are as for `read_values`, `types` as for `FieldTypes.read` (where none are
-    declared they are inferred, and `flaws` counts them), and `name` is that of the corpus, its
-    `split`: by default the stem of the gold's path.
+    declared they are inferred, and `flaws` counts them); the `name` of the corpus, its `split`, is
+    by default the stem of the gold's path. `images` is a folder with images, PDFs and texts called
+    like the documents, see `pages.find`; without one, the gold's own column `image` is relative to
+    the folder of its file. Boxes are in pixels of their page, of a PDF in the unit of
+    `documents.width`, else in points; `page` counts from 1. The text of a document without an
+    image, which is no gold, is the column `context` or a file ``a.txt`` among the images.
+    `DataMissing`, `DataBroken` or `UnknownName` if something is absent or cannot be read.
 
-    `images` is a folder with images and PDFs called like the documents, see `pages.find`; without
-    one, the gold's own column `image` is relative to the folder of its file. An image stands in
-    `documents.image`, relative to `root`; several pages of a document in `documents.meta`
-    (`meta.page_images`). `records.page` counts from 1. Boxes are in pixels of their page, of a PDF
-    in the unit of `documents.width`, else in points. The text of a document without an image, which
-    is no gold, is the column `context` (of a wide table one that `columns` names) or a file
-    ``a.txt`` there.
-
-    Raises
-    ------
-    DataMissing, DataBroken, UnknownName
-        If something is absent or cannot be read.
-
-    Examples
-    --------
     >>> loaded = corpus([{"doc_id": "a", "total": "9.00"}, {"doc_id": "b", "total": ""}])
     >>> loaded.records.filter(path="/total").select("doc_id", "value", "kind").rows()
     [('a', '9.00', 'number'), ('b', '', 'number')]
@@ -81,11 +71,7 @@ def corpus(
 
 @dataclass(frozen=True)
 class Gold:
-    """What all values of a user's gold share, of which a part may be read at a time.
-
-    The split, the types of its fields and those that were declared, the folder of the images, and
-    the pages of each document there.
-    """
+    """What all parts of a user's gold share: types, and files of each document below `root`."""
 
     split: str
     types: FieldTypes
@@ -102,12 +88,10 @@ class Gold:
         documents: pl.DataFrame,
         inferred: FieldTypes,
         flaws: Counter[str],
-        *,
-        types: Any = None,
-        images: str | Path | None = None,
-        name: str | None = None,
+        **how: Any,
     ) -> Gold:
-        """Of documents, with `has_image` where rows name one; the rest is as in `corpus`."""
+        """Of documents, with `has_image` where rows name one; `how` is as in `corpus`."""
+        types, images, name = (how.get(option) for option in ("types", "images", "name"))
         declared = FieldTypes.read(types) if types is not None else FieldTypes()
         known = [f"{path}/".replace("/*", "") for path in inferred.fields]
         for path in declared.fields if declared.is_list else ():
@@ -128,8 +112,8 @@ class Gold:
         elif path and documents["has_image"].any():
             root = (path if path.is_dir() else path.parent).resolve()
         split = name or (stem(path.resolve()) if path else FRAME)
-        known_types = FieldTypes(inferred.fields | declared.fields)
-        return cls(split, known_types, declared, root, pages, texts, sources_of(path))
+        types = FieldTypes(inferred.fields | declared.fields)
+        return cls(split, types, declared, root, pages, texts, sources_of(path))
 
     def corpus(self, values: pl.DataFrame, flaws: Counter[str]) -> Corpus:
         """The corpus of some of the values, whole documents."""
@@ -141,9 +125,7 @@ class Gold:
         for broken in (values.filter(UNREAD), mended.filter(is_file)):
             for text, origin in broken.select("value", "origin").rows()[:1]:
                 raise DataBroken(f"no JSON: {text!r:.200}", where=origin, remedy="mend that file")
-        for origin in mended["origin"].head(1):
-            note = f"documents whose text was repaired to be read, such as {origin}"
-            flaws[note] += mended["doc_id"].n_unique()
+        flaws["documents whose text was repaired to be read"] += mended["doc_id"].n_unique()
         key = {"benchmark": OWN, "split": self.split}
         records = self._records(values, key)
         # A row for each document, with what its rows say of it.
@@ -222,19 +204,16 @@ def sides(gold: Any, answers: Any, columns: Mapping[str, str]) -> list[dict[str,
     ``gold`` is the column of the gold's values, ``prediction`` that of the answers'. `UnknownName`
     if neither side has one.
     """
-    # A run is no table.
-    known = [
-        set() if not columns or isinstance(side, Folder) or is_run(side) else {*columns_of(side)}
-        for side in (gold, answers)
-    ]
-    named: list[dict[str, str]] = [{}, {}]
-    for name, column in columns.items():
-        only = SIDES.index(name) if name in SIDES else None
-        having = [n for n in range(2) if column in known[n] and only in (None, n)]
-        if not having:
-            raise UnknownName.of("column", column, known[0] | known[1])
-        for n in having:
-            named[n]["value" if name in SIDES else name] = column
+    named, every = list[dict[str, str]](), set[str]()
+    for source, only in zip((gold, answers), SIDES, strict=True):
+        # A run is no table.
+        is_table = columns and not isinstance(source, Folder) and not is_run(source)
+        every |= set(known := columns_of(source) if is_table else ())
+        stated = {name: column for name, column in columns.items() if column in known}
+        named.append({n: c for n, c in stated.items() if n not in SIDES})
+        named[-1] |= {"value": stated[only]} if only in stated else {}
+    for column in set(columns.values()) - {c for side in named for c in side.values()}:
+        raise UnknownName.of("column", column, every)
     return named
 
 

@@ -31,8 +31,8 @@ class Source:
     """What a reader reads, and what it says of it beside its rows.
 
     `corpus` is what the answers are for, None where a log is read by itself; `columns` are the
-    source's names for columns. A reader counts what it met in `notes`, lists in `files` what it
-    read, whose hashes become `sources`, and says the system's `name` where the source does.
+    source's names for columns. A reader counts in `notes`, lists in `files` what it read, whose
+    hashes become `sources`, and says the system's `name` where the source does.
     """
 
     path: Path

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache, partial, reduce
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -104,8 +104,6 @@ class FieldTypes:
     `odd` counts for each inferred field the different values that are not of its type; `is_list`
     says that a file names fields of these documents, while a schema may be of others too.
 
-    Examples
-    --------
     >>> types = FieldTypes.read({"total": {"type": "money", "weight": 2}})
     >>> types.of("/total").weight, types.of("/note").type
     (2.0, None)
@@ -136,14 +134,14 @@ class FieldTypes:
         if not isinstance(declared, Mapping) or not declared:
             what = "types are a JSON Schema, or fields with their types"
             raise DataBroken(what, where=where, remedy="total: money")
-        if is_schema := not {"properties", "$ref", "$schema"}.isdisjoint(declared):
-            fields = _leaves(declared, "", declared, where)
-        else:
-            inner = declared.get("fields")
-            listed = (inner if isinstance(inner, Mapping) else declared).items()
-            fields = ((pattern(pointer(str(name)) or "/"), said) for name, said in listed)
-        types = {path: _field(path, said, where) for path, said in fields}
-        return cls(types, is_list=not is_schema and where is not None)
+        if not {"properties", "$ref", "$schema"}.isdisjoint(declared):
+            fields = dict(_leaves(declared, "", declared, where))
+            return cls({path: _field(path, said, where) for path, said in fields.items()})
+        inner = declared.get("fields")
+        listed = (inner if isinstance(inner, Mapping) else declared).items()
+        fields = {pattern(pointer(str(name)) or "/"): said for name, said in listed}
+        types = {path: _field(path, said, where) for path, said in fields.items()}
+        return cls(types, is_list=where is not None)
 
     @classmethod
     def of_document(cls, document: Mapping[str, Any]) -> FieldTypes:
@@ -168,13 +166,7 @@ class FieldTypes:
 
     def json_schema(self) -> dict[str, Any]:
         """A JSON Schema of a document with these fields, each of which may be null."""
-        root: dict[str, Any] = {}
-        for path, declared in self.fields.items():
-            node = root
-            for step in path.split("/")[1:]:
-                node = node.setdefault(step, {})
-            node[""] = declared
-        return _schema(root, "")
+        return _schema({tuple(path.split("/")[1:]): kind for path, kind in self.fields.items()})
 
 
 def samples(values: pl.DataFrame, before: pl.DataFrame | None = None) -> pl.DataFrame:
@@ -250,22 +242,15 @@ def _leaves(
     if path.count("/") > _DEEPEST:
         raise DataBroken("a JSON Schema that refers to itself", where=at)
     node = dict(node) if isinstance(node, Mapping) else {}
-    for _ in range(_DEEPEST):
+    for word in ("$ref", "anyOf", "oneOf", "allOf") * _DEEPEST:
         # A reference is followed; of choices the first is taken that is not null.
-        words = (node.pop(word, None) for word in ("$ref", "anyOf", "oneOf", "allOf"))
-        choices = next(filter(None, words), None)
+        choices = node.pop(word, None)
         if isinstance(choices, str):
-            target = root
-            for step in choices.removeprefix("#").split("/")[1:]:
-                target = target.get(_unescaped(step)) if isinstance(target, Mapping) else None
-            if not isinstance(target, Mapping):
-                raise DataBroken(f"{choices!r:.80} leads to no schema", where=at)
-            choices = [target]
+            steps = map(_unescaped, choices.split("/")[1:])
+            choices = [reduce(lambda target, step: dict(target).get(step, {}), steps, root)]
         listed = choices if isinstance(choices, list) else []
         real = [s for s in listed if isinstance(s, Mapping) and s.get("type") != "null"]
-        if not real:
-            break
-        node = dict(real[0]) | node
+        node = dict(real[0]) | node if real else node
     ordered = ordered or bool(node.get("ordered"))
     if isinstance(members := node.get("properties"), Mapping):
         for name, member in members.items():
@@ -278,8 +263,11 @@ def _leaves(
         is_choice = "enum" in node or "const" in node
         said = {"type": "choice" if is_choice else _FORMATS.get(node.get("format"), usual)}
         said |= {"choices": [choice for choice in node.get("enum") or () if choice is not None]}
-        said |= {"question": node.get("description"), "label": node.get("title")}
-        said |= {name: node[name] for name in _WORDS if name in node} | {"ordered": ordered}
+        said |= (
+            {"question": node.get("description")}
+            | {name: node[name] for name in _WORDS if name in node}
+            | {"ordered": ordered}
+        )
         yield pattern(path), {name: word for name, word in said.items() if word}
 
 
@@ -287,21 +275,19 @@ def _unescaped(step: str) -> str:
     return step.replace("~1", "/").replace("~0", "~")
 
 
-def _schema(tree: dict[str, Any], name: str) -> dict[str, Any]:
-    """The JSON Schema of a tree of steps, closed as structured output asks for."""
-    inner = {_unescaped(step): below for step, below in tree.items() if step not in ("*", "")}
-    if inner or not tree:
-        members = {step: _schema(below, step) for step, below in inner.items()}
-        closed = {"type": "object", "properties": members, "required": list(members)}
-        return closed | {"additionalProperties": False}
-    if "*" in tree:
-        return {"type": "array", "items": _schema(tree["*"], "*")}
-    declared: FieldType = tree[""]
-    json_type = {"number": "number", "checkbox": "boolean"}.get(declared.kind or "", "string")
-    stated: dict[str, Any] = {"type": [json_type, "null"]}
-    if declared.choices:
-        stated["enum"] = [*declared.choices, None]
-    # Titles that pydantic makes of a field's name say nothing more.
-    is_name = (declared.label or "").replace(" ", "_").casefold() == name.casefold()
-    description = declared.question or (declared.label if not is_name else None)
-    return stated | ({"description": description} if description else {})
+def _schema(fields: Mapping[tuple[str, ...], FieldType]) -> dict[str, Any]:
+    """The JSON Schema of fields by their steps, closed as structured output asks for."""
+    if declared := fields.get(()):
+        name = {"number": "number", "checkbox": "boolean"}.get(declared.kind or "", "string")
+        description = declared.question or declared.label
+        stated = {"enum": [*declared.choices, None]} if declared.choices else {}
+        stated |= {"description": description} if description else {}
+        return {"type": [name, "null"]} | stated
+    below: dict[str, dict[tuple[str, ...], FieldType]] = {}
+    for (first, *steps), declared in fields.items():
+        below.setdefault(_unescaped(first), {})[tuple(steps)] = declared
+    if below.keys() == {"*"}:
+        return {"type": "array", "items": _schema(below["*"])}
+    members = {name: _schema(inner) for name, inner in below.items() if name != "*"}
+    closed = {"type": "object", "properties": members, "required": list(members)}
+    return closed | {"additionalProperties": False}

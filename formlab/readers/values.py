@@ -31,11 +31,10 @@ SYNONYMS = {
     }.items()
 }
 # What a row may say beside its value: of the record, then of its document.
-PLACE = ("confidence", "page", *tables.BOX)
-RECORD = (*PLACE, "kind", "accepted", "status", "modality", "subtype", "task", "scope")
-RECORD += ("reference", "complexity", "modal")
+RECORD = ("confidence", "page", *tables.BOX, "kind", "accepted", "status", "modality", "subtype")
+RECORD += ("task", "scope", "reference", "complexity", "modal")
 DOCUMENT = ("image", "width", "height", "template", "domain", "context")
-_DTYPES = {n: (tables.DOCUMENTS | tables.RECORDS).get(n, pl.String) for n in (*RECORD, *DOCUMENT)}
+_DTYPES = {n: (tables.DOCUMENTS | tables.RECORDS)[n] for n in (*RECORD, *DOCUMENT)}
 _ALLOWED = {"status": tables.STATUSES, "task": tables.TASKS}
 # `items[0].price`, `$.vendor.name`, `$['items'][0]['name']`, `items[0][name]`.
 _NAME = r"[^\W\d][\w-]*"
@@ -73,16 +72,14 @@ def read_values(
     A *long* source has a column for the document and one for the value; a *wide* one has a row or
     an object for each document, with a column or member for each field. Nested objects and lists
     become JSON pointers (``/items/0/price``), and so do names such as ``items[0].price``. Values
-    are text as the source writes them: "007" and "9.00" stay, and an empty cell is null (that of a
-    list's item in a wide table: no item). An object of a value with its confidence, page or box is
-    one value; a column ``total_confidence`` is of ``total``; an object around all of an answer,
-    such as ``response`` or a chat completion, is left out.
+    are text as the source writes them: "007" and "9.00" stay, and an empty cell is null. An object
+    of a value with its confidence, page or box is one value; a column ``total_confidence`` is of
+    ``total``; an object around all of an answer, such as a chat completion, is left out.
 
-    `source` is a path or an address that fsspec takes: CSV, TSV, JSON lines, JSON, Parquet, a
-    workbook (its first sheet that is no cover), a folder or zip archive with a JSON file for each
-    document; a frame; a list of dicts; or a dict of documents. `columns` has the table's name for
-    each column, such as ``{"doc_id": "id", "value": "target"}``; else the usual names (`SYNONYMS`)
-    are looked for. `flaws` counts what is odd in the source, by a short name.
+    `source` is a path or address of CSV, TSV, JSON lines, JSON, Parquet, a workbook, a folder or
+    zip archive with a JSON file for each document; a frame; a list of dicts; or a dict of
+    documents. `columns` has the table's name for each column, such as ``{"doc_id": "id"}``; else
+    the usual names (`SYNONYMS`) are looked for. `flaws` counts what is odd, by a short name.
 
     Returns
     -------
@@ -233,11 +230,8 @@ def _documents(batch: Batch, layout: Layout, first_rows: dict[str, str]) -> list
 def _values_of(
     batch: Batch, layout: Layout, documents: list[str], whole: Collection[str]
 ) -> pl.DataFrame:
-    place, path, value, said = found = [], [], [], []
-    leaves_of = _found(batch, layout, whole)
-    while some := list(islice(leaves_of, 10_000)):
-        for column, cells in zip(found, zip(*some, strict=True), strict=True):
-            column.extend(cells)
+    found = [*_found(batch, layout, whole)]
+    place, path, value, said = ([leaf[n] for leaf in found] for n in range(4))
     further = {name: column for name, column in layout.names.items() if name not in SYNONYMS}
     if layout.is_long:
         # A row without a path may say `text` for its value, as in formlab's plainest file.

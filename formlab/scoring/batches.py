@@ -236,9 +236,10 @@ class Values:
         self._documents: list[pl.DataFrame] = []
         folder.mkdir(parents=True)
         for values in pieces(source, columns, self.notes, set(json_paths)):
-            self._add(answers.of_corpus(values, of, self.notes) if of else values)
-        if of:
-            answers.check_left(self.documents, of, source if isinstance(source, Path) else None)
+            if of:
+                path = source if isinstance(source, Path) else None
+                answers.check_corpus(values, of, path)
+            self._add(values)
 
     def _add(self, values: pl.DataFrame) -> None:
         self.files.append(self.folder / f"{len(self.files):06}.parquet")

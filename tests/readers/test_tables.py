@@ -233,9 +233,7 @@ ANSWERS = {
     "a value": ([ANSWER], [("a", "text")], ""),
     "a new path": ([ANSWER | {"path": "/x"}], [("a", "text")], "answer fields that no gold has"),
     "its own task": ([ANSWER | {"task": "value"}], [("a", "value")], ""),
-    "another split": ([ANSWER | {"split": "train"}, ANSWER | {"split": "test"}], [("a", "text")],
-                      "answers for split train, left out"),
-    "another benchmark": ([ANSWER | {"benchmark": "sroie"}], None, "others than funsd:test"),
+    "another benchmark": ([ANSWER | {"benchmark": "sroie"}], None, "'sroie', not for funsd"),
     "twice": ([ANSWER, ANSWER], None, r"two predictions for .*:1 .*:2\)"),
     "two systems": ([ANSWER | {"system": n, "path": n} for n in "xy"], None, "several systems"),
 }  # fmt: skip

@@ -27,10 +27,10 @@ _FOLDED = re.compile(r"[\s_-]+")
 # How many names of either side a note gives.
 _EXAMPLES = 2
 _HAS_VALUE, _HAS_PATH = pl.col("value").is_not_null(), pl.col("path").is_not_null()
-_STATUS, _ORIGIN = pl.col("status"), pl.col("origin").str.to_lowercase()
+_STATUS, _IN_JSON = pl.col("status"), pl.col("origin").str.contains(r"(?i)\.json$")
 # A text of a page that should be JSON: it begins so, or is the content of a JSON file.
 UNREAD = ~_HAS_PATH & _HAS_VALUE
-UNREAD &= ((_STATUS == "bad_json") | _ORIGIN.str.ends_with(".json")).fill_null(value=False)
+UNREAD &= ((_STATUS == "bad_json") | _IN_JSON).fill_null(value=False)
 
 
 def of_rows(
@@ -208,10 +208,10 @@ def _with_choices(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
 
 def _claims(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     """The answers that name a value; one row for a document without any, or not read."""
-    given = given.with_columns(
-        status=pl.when(UNREAD).then(pl.lit("bad_json")).otherwise(_STATUS),
-        value=pl.when(~UNREAD).then("value"),
-    )
+    is_unread = given.select(unread=UNREAD)["unread"]
+    if is_unread.any():
+        status = pl.when(is_unread).then(pl.lit("bad_json")).otherwise(_STATUS)
+        given = given.with_columns(status=status, value=pl.when(~is_unread).then("value"))
     is_said = _HAS_VALUE | _STATUS.is_not_null()
     silent = given.filter(~is_said.any().over("doc_id"))
     silent = silent.unique("doc_id", keep="first", maintain_order=True)

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import chain, islice
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -178,8 +179,8 @@ class Layout(NamedTuple):
         elif keys <= names.keys():
             # A wide table may have fields called name and text among others.
             is_plain = {names[name].lower() for name in keys} == keys
-            documents = set(map(as_text, batch.column(names["doc_id"])))
-            is_long = is_plain or not fields or len(documents) < len(batch.origins)
+            count = texts(batch.column(names["doc_id"])).n_unique()
+            is_long = is_plain or not fields or count < len(batch.origins)
         else:
             is_page = "value" in names and "path" not in names
             is_long = is_page and (not fields or _holds_json(batch, names["value"]))
@@ -209,28 +210,29 @@ def texts(values: Sequence[Any]) -> pl.Series:
         return pl.Series([*map(files.storable, values)], dtype=pl.String)
 
 
-def _documents(batch: Batch, layout: Layout, first_rows: dict[str, str]) -> list[str]:
+def _documents(batch: Batch, layout: Layout, first_rows: dict[str, str]) -> pl.Series:
     """The document of each row; `DataBroken` for none, or for two rows of one in a wide table."""
-    names, column = [], layout.names["doc_id"]
-    for cell, origin in zip(batch.column(column), batch.origins, strict=True):
-        name = "" if isinstance(cell, dict | list | tuple) else (as_text(cell) or "").strip()
-        if not name:
-            what, remedy = f"{column} is {cell!r:.80}", "a name of the document in every row"
-            raise DataBroken(what, where=batch.home + origin, remedy=remedy)
-        if not layout.is_long and (first := first_rows.setdefault(name, origin)) is not origin:
+    column = layout.names["doc_id"]
+    names = texts(batch.column(column)).str.strip_chars().replace("", None).alias("doc_id")
+    for row in names.is_null().arg_true()[:1]:
+        where, remedy = batch.home + batch.origins[row], "a name of the document in every row"
+        raise DataBroken(f"no {column}", where=where, remedy=remedy)
+    for name, origin in () if layout.is_long else zip(names, batch.origins, strict=True):
+        if (first := first_rows.setdefault(name, origin)) is not origin:
             rest = [other for other in batch.names if other not in (column, "path", "value")]
             lacking = "value" if "path" in batch.names else "path"
             remedy = f"keep one of them; or if each row is a value: {_naming(lacking, rest)}"
             what = f"two rows for document {name!r}, the first at {first}"
             raise DataBroken(what, where=batch.home + origin, remedy=remedy)
-        names.append(name)
     return names
 
 
 def _values_of(
-    batch: Batch, layout: Layout, documents: list[str], whole: Collection[str]
+    batch: Batch, layout: Layout, documents: pl.Series, whole: Collection[str]
 ) -> pl.DataFrame:
     found = [*_found(batch, layout, whole)]
+    if lacking := {*range(len(documents))} - {leaf[0] for leaf in found}:
+        found = sorted([*found, *((n, "", None, {}) for n in lacking)], key=itemgetter(0))
     place, path, value, said = ([leaf[n] for leaf in found] for n in range(4))
     further = {name: column for name, column in layout.names.items() if name not in SYNONYMS}
     if layout.is_long:
@@ -238,7 +240,7 @@ def _values_of(
         used = {*layout.names, *layout.names.values(), "text", "origin"}
         further |= {name: name for name in batch.names if name not in used}
     columns = [_column(n, batch, column).alias(files.storable(n)) for n, column in further.items()]
-    columns = [texts(documents).alias("doc_id"), *columns, texts(batch.origins).alias("origin")]
+    columns = [documents, *columns, texts(batch.origins).alias("origin")]
     rows = pl.DataFrame(columns)
     values = rows if len(place) == rows.height else rows[place]
     values.insert_column(1, texts(path).replace("", None).alias("path"))
@@ -275,44 +277,42 @@ def _column(name: str, batch: Batch, column: str) -> pl.Series:
 
 def _found(batch: Batch, layout: Layout, whole: Collection[str]) -> Iterator[tuple[Any, ...]]:
     """Of all values the number of the row, the path, the value, and what is said of it."""
-    for place, row in enumerate(batch.rows):
-        is_empty = True
+    cells = (_long if layout.is_long else _wide)(batch.rows, layout.names)
+    for place, path, value, said in cells:
+        if not (_MARKS.search(value) if type(value) is str else type(value) not in _PLAIN):
+            yield place, path, value, said
+            continue
+        if type(value) is str and path and not layout.is_long and path not in whole:
+            # An object or its list as text in a cell, as tables have line items.
+            value = answers.stated(value)
         try:
-            for path, value, said in (_long if layout.is_long else _wide)(row, layout.names):
-                if not (_MARKS.search(value) if type(value) is str else type(value) not in _PLAIN):
-                    is_empty = False
-                    yield place, path, value, said
-                    continue
-                if type(value) is str and path and not layout.is_long and path not in whole:
-                    # An object or its list as text in a cell, as tables have line items.
-                    value = answers.stated(value)
-                for inside, inner, beside in _leaves(value, path, said, whole):
-                    for leaf in _answer(inside, inner, beside):
-                        is_empty = False
-                        yield place, *leaf
+            for inside, inner, beside in _leaves(value, path, said, whole):
+                yield from ((place, *leaf) for leaf in _answer(inside, inner, beside))
         except RecursionError as error:
             where = f"{batch.home}{batch.origins[place]}"
             raise DataBroken(str(error), where=where) from None
-        if is_empty:
-            yield place, "", None, {}
 
 
-def _long(row: Row, names: Mapping[str, str]) -> Iterator[Leaf]:
-    """The path and value of a row that is a value."""
-    path, value = pointer(as_text(row.get(names.get("path")))) or "", row.get(names.get("value"))
-    yield path, row.get("text") if value is None and not path else value, {}
+def _long(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
+    """The number of each row that is a value, its path and its value."""
+    for place, row in enumerate(rows):
+        path, value = row.get(names.get("path")), row.get(names["value"])
+        path = pointer(path if type(path) is str else as_text(path)) or ""
+        yield place, path, row.get("text") if value is None and not path else value, {}
 
 
-def _wide(row: Row, names: Mapping[str, str]) -> Iterator[Leaf]:
-    """The path, the value and its confidence of each cell that may hold values."""
+def _wide(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
+    """The number of the row, path, value and confidence of each cell that may hold values."""
     beside = {"doc_id", *names.values()}
-    row = _unwrapped(row, beside)
-    sure = {subject: cell for name, cell in row.items() if (subject := _member(name)[2]) in row}
-    for name, cell in row.items():
-        path, is_item, subject = _member(name)
-        # A column for the third item is blank where there are two.
-        if name not in beside and subject not in sure and not (cell is None and is_item):
-            yield path, cell, {"confidence": number(sure[name])} if name in sure else {}
+    for place, row in enumerate(rows):
+        row = _unwrapped(row, beside)
+        sure = {subject: cell for name, cell in row.items() if (subject := _member(name)[2]) in row}
+        for name, cell in row.items():
+            path, is_item, subject = _member(name)
+            # A column for the third item is blank where there are two.
+            if name not in beside and subject not in sure and not (cell is None and is_item):
+                said = {"confidence": number(sure[name])} if name in sure else {}
+                yield place, path, cell, said
 
 
 @lru_cache(maxsize=2**16)

@@ -50,12 +50,12 @@ def reader_of(path: str | Path, corpus: Corpus | None = None) -> Reader | None:
     """
     from formlab.benchmarks import BENCHMARKS
 
-    path, is_own = Path(path), corpus is not None and corpus.benchmark == "own"
+    is_own = corpus is not None and corpus.benchmark == "own"
     # Not Path.exists(), which raises on names that no file can have.
     names = sorted(READERS, key=READERS.builtin.__contains__) if os.path.exists(path) else ()
     for name in names:
         with suppress(FormlabError):
-            if not (is_own and name in BENCHMARKS) and READERS[name].fits(path):
+            if not (is_own and name in BENCHMARKS) and READERS[name].fits(Path(path)):
                 return READERS[name]
     return None
 
@@ -72,8 +72,7 @@ def splits(path: str | Path) -> list[str]:
     """The splits that a file or folder holds answers for; empty where it does not say."""
     from formlab.readers import runs
 
-    path = Path(path)
-    if is_run(path):
+    if is_run(path := Path(path)):
         return runs.splits(path)
     reader = reader_of(path)
     return reader.splits(path) if reader and reader.splits else []

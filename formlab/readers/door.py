@@ -91,6 +91,7 @@ class Member(NamedTuple):
             except UnicodeDecodeError:
                 # The error of a stream counts from the start of a piece of it.
                 files.decoded(self.read(), where=self.where, encodings=(encoding,))
+                raise
 
 
 def _unpacked(stream: BinaryIO, size: int, where: object, count: int = -1) -> BinaryIO:

@@ -185,7 +185,8 @@ class Layout(NamedTuple):
             is_page = "value" in names and "path" not in names
             is_long = is_page and (not fields or _holds_json(batch, names["value"]))
         if is_long and "value" not in names:
-            raise DataBroken("no column for the values", remedy=_naming("value", sorted(fields)))
+            where, remedy = batch.home + batch.origins[0], _naming("value", sorted(fields))
+            raise DataBroken("no column for the values", where=where, remedy=remedy)
         return cls(names if is_long else {"doc_id": names["doc_id"], **columns}, is_long)
 
 

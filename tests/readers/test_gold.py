@@ -241,19 +241,6 @@ def test_own_columns_slice_and_a_system_is_named_by_column_file_or_caller(tmp_pa
     assert found.rows() == [("a", "/total", "ok"), ("b", None, "missing")]
 
 
-def test_items_of_a_list_are_one_field_and_the_subtype_is_the_users():
-    gold = [{"doc_id": "a", "path": f"/items/{n}/price", "value": "9", "subtype": "printed",
-             "field": "mine"} for n in range(2)]  # fmt: skip
-    answers = {"a": {"items": [{"price": "9"}, {"price": "8"}], "extra": "1"}}
-    fields = formlab.evaluate(gold, answers).fields
-    rows = fields.group_by("field", "subtype").len().sort("field").rows()
-    assert rows == [("/extra", None, 1), ("/items/*/price", "printed", 2)]
-    assert "mine" in fields["own_field"]
-    summary = formlab.summarise(formlab.evaluate(gold, answers), by=["field"], average="pooled")
-    found = summary.filter(slice_by="field", metric="match_recall")
-    assert dict(found.select("slice_value", "value").rows())["/items/*/price"] == 0.5
-
-
 def test_columns_of_either_side_are_named():
     gold = pl.DataFrame({"id": ["a"], "key": ["total"], "target": ["9"], "expected": ["0"]})
     answers = pl.DataFrame({"doc": ["a"], "key": ["total"], "output": ["9"], "text": ["0"]})

@@ -193,12 +193,13 @@ def _usual_task(corpus: Corpus) -> str:
 def _with_choices(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     """The answers with the items of a list as one value where the gold has one, with choices."""
     choices = corpus.records.filter(pl.col("kind").is_in(["choice", "checkbox"]))["path"].unique()
-    field = pl.col("path").str.replace(r"/\d+$", "")
-    is_item = _HAS_VALUE & field.is_in(choices.implode())
+    field, paths = pl.col("path").str.replace(r"/\d+$", ""), given["path"].unique().to_frame()
+    paths = paths.filter(field.is_in(choices.implode()))["path"]
+    is_item = pl.col("path").is_in(paths.implode()) & _HAS_VALUE
+    if not given.filter(is_item).select("doc_id", field).is_duplicated().any():
+        return given
     is_list = (is_item & (is_item.sum().over("doc_id", field) > 1)).fill_null(value=False)
     lists = given.filter(is_list)
-    if lists.is_empty():
-        return given
     lists = lists.group_by("doc_id", path=field, maintain_order=True)
     lists = lists.agg("value", pl.exclude("doc_id", "path", "value").first())
     texts = [json.dumps(options, ensure_ascii=False) for options in lists["value"].to_list()]

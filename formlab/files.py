@@ -126,13 +126,18 @@ def _sha256_at(path: str | Path, *_: int) -> str:
 
 def read_text(path: str | Path, *, encodings: tuple[str, ...] = ("utf-8-sig",)) -> str:
     """The text of a file, in the first of `encodings` that reads it."""
-    data, position = read_bytes(path), 0
+    return decoded(read_bytes(path), where=path, encodings=encodings)
+
+
+def decoded(data: bytes, *, where: object, encodings: Iterable[str]) -> str:
+    """Bytes as text in the first of `encodings` that reads them; an error names the line."""
+    position = 0
     for encoding in encodings:
         try:
             return data.decode(encoding)
         except UnicodeDecodeError as error:
             position = error.start
-    where = f"{path}:{data[:position].count(10) + 1}"
+    where = f"{where}:{data[:position].count(10) + 1}"
     what = f"not {' or '.join(encodings)} text: byte {data[position]:#04x}"
     raise DataBroken(what, where=where, remedy="save the file as UTF-8")
 

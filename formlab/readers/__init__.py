@@ -36,7 +36,7 @@ READERS = Registry("readers", _FILES)
 # Names of modules that score, or read answers and gold, as what scores does.
 _HOMES = {
     "logs": "called differences headlines join_report open_log open_logs read",
-    "gold": "corpus pair",
+    "gold": "corpus",
     "types": "FieldType FieldTypes Rule",
     "values": "read_values",
 }
@@ -50,12 +50,12 @@ def reader_of(path: str | Path, corpus: Corpus | None = None) -> Reader | None:
     """
     from formlab.benchmarks import BENCHMARKS
 
-    path, is_own = Path(path), corpus is not None and corpus.benchmark == "own"
+    is_own = corpus is not None and corpus.benchmark == "own"
     # Not Path.exists(), which raises on names that no file can have.
     names = sorted(READERS, key=READERS.builtin.__contains__) if os.path.exists(path) else ()
     for name in names:
         with suppress(FormlabError):
-            if not (is_own and name in BENCHMARKS) and READERS[name].fits(path):
+            if not (is_own and name in BENCHMARKS) and READERS[name].fits(Path(path)):
                 return READERS[name]
     return None
 
@@ -72,8 +72,7 @@ def splits(path: str | Path) -> list[str]:
     """The splits that a file or folder holds answers for; empty where it does not say."""
     from formlab.readers import runs
 
-    path = Path(path)
-    if is_run(path):
+    if is_run(path := Path(path)):
         return runs.splits(path)
     reader = reader_of(path)
     return reader.splits(path) if reader and reader.splits else []
@@ -91,22 +90,15 @@ def read_predictions(
     A document may be named by its file (``scans/a.png`` for ``a``), and a field in other case or
     with other spaces, underscores or hyphens; both are noted, and so are fields of either side that
     the other has not. One value where the gold has a list is its first item, and a list of where
-    the gold has one value begins with it. An answer without a value claims nothing: where the gold
-    is blank as well, that is right; a document with no other answers is `missing`. A file of many
-    that cannot be read is a document of status ``bad_json``.
+    the gold has one value begins with it. An answer without a value claims nothing; a document with
+    no other answers is `missing`, and a file of many that cannot be read is ``bad_json``.
 
     `source` is the folder of a run; a file or folder that one of `READERS` reads; or, as for
     `read_values`, any table, JSON, folder or frame, with the table's name for each column in
     `columns`. `name` is what the system is called: by default what the source says, else the stem
-    of the path, or ``answers``.
+    of the path, or ``answers``. `DataMissing`, `DataBroken` or `UnknownName` if something is absent
+    or cannot be read, or the answers are of several systems.
 
-    Raises
-    ------
-    DataMissing, DataBroken, UnknownName
-        If something is absent or cannot be read, or the answers are of several systems.
-
-    Examples
-    --------
     >>> from formlab import readers
     >>> gold = readers.corpus([{"doc_id": "a", "total": "9.00"}])
     >>> answers = [{"doc_id": "a.png", "total": 9, "date": "2024-05-01"}]

@@ -20,14 +20,17 @@ from formlab.readers.door import stem
 from formlab.readers.rows import Row, Source, by_role, counted
 from formlab.readers.sources import document_files
 from formlab.readers.values import DOCUMENT, RECORD
-from formlab.text.answers import is_json
 
 # The benchmark of a user's own forms.
 OWN = "own"
 _FOLDED = re.compile(r"[\s_-]+")
-# How many names of either side a note gives, and how much of each.
-_EXAMPLES, _NAME = 2, 80
-_NO_TEXT = pl.lit(None, pl.String)
+# How many names of either side a note gives.
+_EXAMPLES = 2
+_HAS_VALUE, _HAS_PATH = pl.col("value").is_not_null(), pl.col("path").is_not_null()
+_STATUS, _IN_JSON = pl.col("status"), pl.col("origin").str.contains(r"(?i)\.json$")
+# A text of a page that should be JSON: it begins so, or is the content of a JSON file.
+UNREAD = ~_HAS_PATH & _HAS_VALUE
+UNREAD &= ((_STATUS == "bad_json") | _IN_JSON).fill_null(value=False)
 
 
 def of_rows(
@@ -35,26 +38,26 @@ def of_rows(
 ) -> Predictions:
     """The predictions that rows of a reader are: its answers, and its calls as responses."""
     roles, notes = by_role(rows), source.notes
-    systems = {row.get("system") for row in roles["answer"]} - {None}
-    system = name or source.name or system_of(systems, source.path)
-    if len({row.get("epoch") for row in roles["answer"]}) > 1:
+    answers = roles["answer"]
+    name = name or source.name or system_of({row.get("system") for row in answers}, source.path)
+    if len({row.get("epoch") for row in answers}) > 1:
         raise DataBroken("a log of several epochs", where=source.path, remedy="formlab score LOG")
-    mark = {"benchmark": corpus.benchmark, "split": corpus.split, "system": system}
-    # What a log says of its own task is nothing of the corpus, and a call has no path.
+    # What a log says of its own task is nothing of the corpus.
+    mark = {"benchmark": corpus.benchmark, "split": corpus.split, "system": name}
     known = tables.RESPONSES.keys() - mark.keys()
     responses = [mark | {n: row[n] for n in row if n in known} for row in roles["call"]]
-    given = [{n: row[n] for n in row if n not in (*mark, "epoch")} for row in roles["answer"]]
+    given = [{n: row[n] for n in row if n not in (*mark, "epoch")} for row in answers]
     exact = [mark | {"role": "prediction"} | row for row in given if row.get("task")]
     records = [tables.table("records", exact)]
     if loose := [row for row in given if not row.get("task")]:
         schema = {n: tables.RECORDS.get(n, pl.String) for row in loose for n in row}
         frame = pl.DataFrame(loose, infer_schema_length=None, schema_overrides=schema)
         frame = _matched(frame, corpus, notes)
-        records.append(of_values(frame, corpus, name=system, usual=_usual_task(corpus)).records)
+        records.append(of_values(frame, corpus, name=name, usual=_usual_task(corpus)).records)
     return Predictions(
         records=pl.concat(records, how="diagonal"),
         responses=tables.table("responses", responses),
-        system=system,
+        system=name,
         sources={file.name: files.sha256(file) for file in source.files},
         notes=counted(notes),
     ).check()
@@ -67,39 +70,24 @@ def of_table(
     path, notes = source if isinstance(source, Path) else None, Counter[str]()
     objects = set(corpus.records.filter(pl.col("kind") == "json")["path"].drop_nulls())
     given = pl.concat([*values.pieces(source, columns, notes, objects)], how="diagonal")
-    given = of_corpus(given, corpus, notes, others := {})
-    check_left(given, others, corpus, path)
-    keyed = given.filter(pl.col("value").is_not_null())
+    given = check_corpus(given, corpus, path)
     # Several values of a user's own field are a list.
-    check_once(keyed.filter(pl.col("path").is_null() | (corpus.benchmark != OWN)), path)
+    check_once(given.filter(_HAS_VALUE, ~_HAS_PATH | (corpus.benchmark != OWN)), path)
     given = _matched(values.listed(given, values.lists_of(given)), corpus, notes)
-    systems = set(given["system"].drop_nulls()) if "system" in given.columns else set()
-    name, usual = name or system_of(systems, path), _usual_task(corpus)
-    return of_values(given, corpus, name=name, usual=usual, sources=sources_of(path), notes=notes)
+    name = name or system_of(given["system"] if "system" in given.columns else (), path)
+    sources, usual = sources_of(path), _usual_task(corpus)
+    return of_values(given, corpus, name=name, usual=usual, sources=sources, notes=notes)
 
 
-def of_corpus(
-    given: pl.DataFrame, corpus: Corpus, notes: Counter[str], others: dict[str, str]
-) -> pl.DataFrame:
-    """The answers without those for another benchmark or split; `others` gets one of either."""
+def check_corpus(given: pl.DataFrame, corpus: Corpus, path: Path | None) -> pl.DataFrame:
+    """The rows; `DataBroken` if one answers another benchmark or split."""
     # In a user's own forms these may be columns of the user's own.
     names = {"benchmark", "split"}.intersection(given.columns) if corpus.benchmark != OWN else ()
-    for name in sorted(names):
-        is_other = (pl.col(name) != getattr(corpus, name)).fill_null(False)
-        strange = given.filter(is_other)[name]
-        notes[f"answers for another {name}, left out"] += len(strange)
-        others |= {name: strange[0]} if len(strange) else {}
-        given = given.filter(~is_other)
+    for name in names:
+        for other in given.filter(pl.col(name) != getattr(corpus, name))[name][:1]:
+            what = f"answers for {name} {other!r:.80}, not for {getattr(corpus, name)}"
+            raise DataBroken(what, where=path, remedy=f"rows of the {name} that is scored")
     return given
-
-
-def check_left(
-    given: pl.DataFrame, others: Mapping[str, str], corpus: Corpus, path: Path | None
-) -> None:
-    """`DataBroken` if no answers are left beside those for `others`, see `of_corpus`."""
-    for name in others if given.is_empty() else ():
-        what = f"answers for {name} {others[name]!r:.80}, not for {getattr(corpus, name)}"
-        raise DataBroken(what, where=path, remedy=f"the {name} that was answered")
 
 
 def check_once(given: pl.DataFrame, path: Path | None) -> None:
@@ -113,12 +101,13 @@ def check_once(given: pl.DataFrame, path: Path | None) -> None:
         raise DataBroken(f"{what}, the first at {first}", where=where, remedy="keep one of them")
 
 
-def system_of(systems: Collection[str], path: Path | None) -> str:
+def system_of(systems: Iterable[str | None], path: Path | None) -> str:
     """What the system is called whose answers name `systems`, and are in a file."""
-    if len(systems) > 1:
-        what = f"several systems in one file: {', '.join(sorted(systems))}"
+    names = {*systems} - {None}
+    if len(names) > 1:
+        what = f"several systems in one file: {', '.join(sorted(names))}"
         raise DataBroken(what, where=path, remedy="a file each")
-    return next(iter(systems), None) or (stem(path.resolve()) if path else "answers")
+    return next(iter(names), None) or (stem(path.resolve()) if path else "answers")
 
 
 def sources_of(path: Path | None) -> dict[str, str]:
@@ -140,12 +129,12 @@ def of_values(
     """The predictions of values at the gold's names; `usual` is the task of all others."""
     notes = Counter(notes)
     absent = [name for name in ("status", "kind", "task") if name not in given.columns]
-    given = given.drop("system", strict=False).with_columns(_NO_TEXT.alias(n) for n in absent)
-    given = _claims(_with_choices(given, corpus), corpus)
+    given = given.drop("system", "benchmark", "split", strict=False)
+    given = given.with_columns(pl.lit(None, pl.String).alias(name) for name in absent)
+    given = _with_tasks(_claims(_with_choices(given, corpus), corpus), corpus, usual)
     for status in ("repaired", "bad_json", "truncated"):
         documents = given.filter(pl.col("status") == status)["doc_id"].n_unique()
         notes[f"documents with answers of status {status}"] += documents
-    given = _with_tasks(given, corpus, usual, notes).drop("benchmark", "split", strict=False)
     # Both sides may have a column of one name: each is kept.
     twice = set(tables.own_columns("records", corpus.records)) & set(given.columns)
     given = given.rename({column: f"answer_{column}" for column in twice})
@@ -161,22 +150,16 @@ def of_values(
 
 def table(rows: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
     """Rows of values as records: with every column, and those of the user's own after them."""
+    kept = [n for n in ("doc_id", "path", "value", "meta", "origin", *RECORD) if n in rows.columns]
+    known = {n: pl.lit(value) for n, value in key.items()} | {name: pl.col(name) for name in kept}
     for name, usual in {"status": "ok", "task": "text"}.items():
-        stated = [pl.col(name)] if name in rows.columns else []
-        rows = rows.with_columns(pl.coalesce(*stated, pl.lit(usual)).alias(name))
-    kept = ("doc_id", "path", "value", "meta", "origin", *RECORD)
-    columns = {
-        name: (pl.col(name) if name in kept and name in rows.columns else pl.lit(key.get(name)))
-        .cast(dtype)
-        .alias(name)
-        for name, dtype in tables.RECORDS.items()
-    }
+        known[name] = pl.coalesce(known.get(name), pl.lit(usual))
     if key["benchmark"] == OWN:
         # All items of a list are one field. It slices: also what only an answer has.
         paths = rows["path"].drop_nulls().unique()
         fields = list(map(values.pattern, paths))
-        field = pl.col("path").replace_strict(paths, fields, default=None)
-        columns["field"] = field.cast(pl.String).alias("field")
+        known["field"] = pl.col("path").replace_strict(paths, fields, default=None)
+    columns = {n: known.get(n, pl.lit(None)).cast(d).alias(n) for n, d in tables.RECORDS.items()}
     for name in rows.columns:
         if name not in (*kept, *DOCUMENT):
             free = name if name not in tables.RESERVED else f"own_{name}"
@@ -186,84 +169,67 @@ def table(rows: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
     return rows.select(columns.values())
 
 
-def _with_tasks(
-    given: pl.DataFrame, corpus: Corpus, usual: str, notes: Counter[str]
-) -> pl.DataFrame:
+def _with_tasks(given: pl.DataFrame, corpus: Corpus, usual: str) -> pl.DataFrame:
     """The answers with the task of the gold's value at their path, else of its first step."""
-    gold = corpus.records.filter(pl.col("path").is_not_null())
+    gold = corpus.records.filter(_HAS_PATH)
     gold = gold.select("doc_id", "path", gold_task="task", gold_kind="kind")
     gold = gold.unique(["doc_id", "path"])
     given = given.join(gold, on=["doc_id", "path"], how="left", maintain_order="left")
-    if corpus.benchmark != OWN:
-        is_new = pl.coalesce("task", "gold_task").is_null() & pl.col("path").is_not_null()
-        note = f"values at paths that the gold does not have, read as task {usual}"
-        notes[note] += given.filter(is_new & pl.col("value").is_not_null()).height
-        is_entity = pl.col("path").str.starts_with("/entities/") & pl.col("kind").is_null()
-        is_entity &= pl.col("gold_kind").is_not_null() & (pl.col("gold_task") != "layout")
-        note = "entities without a kind: the form's tree shows no roles"
-        notes[note] += given.filter(is_entity).height
     asked = sorted({"vqa", "consistency"} & set(gold["gold_task"]))
     is_below = {task: pl.col("path").str.starts_with(f"/{task}/") for task in asked}
-    is_below |= {"text": pl.col("path").is_null()}
     steps = [pl.when(holds).then(pl.lit(task)) for task, holds in is_below.items()]
-    task = pl.coalesce("task", "gold_task", *steps, pl.lit(usual))
+    steps.append(pl.when(~_HAS_PATH).then(pl.lit("text")))
     kind = pl.coalesce("kind", pl.when(pl.col("gold_task") == "layout").then("gold_kind"))
-    return given.with_columns(task=task, kind=kind).drop("gold_task", "gold_kind")
+    given = given.with_columns(
+        task=pl.coalesce("task", "gold_task", *steps, pl.lit(usual)), kind=kind
+    )
+    return given.drop("gold_task", "gold_kind")
 
 
 def _usual_task(corpus: Corpus) -> str:
-    found = corpus.records.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
-    return found["task"].mode().sort()[0] if found.height else "text"
+    found = corpus.records.filter(_HAS_PATH, pl.col("task") != "layout")["task"]
+    return found.mode().sort()[0] if len(found) else "text"
 
 
 def _with_choices(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     """The answers with the items of a list as one value where the gold has one, with choices."""
-    golds = corpus.records.filter(pl.col("kind").is_in(["choice", "checkbox"]))["path"].unique()
+    choices = corpus.records.filter(pl.col("kind").is_in(["choice", "checkbox"]))["path"].unique()
     field, paths = pl.col("path").str.replace(r"/\d+$", ""), given["path"].unique().to_frame()
-    paths = paths.filter(field.is_in(golds.implode()))["path"]
-    is_item = pl.col("path").is_in(paths.implode()) & pl.col("value").is_not_null()
+    paths = paths.filter(field.is_in(choices.implode()))["path"]
+    is_item = pl.col("path").is_in(paths.implode()) & _HAS_VALUE
     if not given.filter(is_item).select("doc_id", field).is_duplicated().any():
         return given
-    is_list = (is_item & (is_item.sum().over("doc_id", field) > 1)).fill_null(False)
-    items = given.filter(is_list).group_by("doc_id", path=field, maintain_order=True)
-    lists = items.agg("value", pl.exclude("doc_id", "path", "value").first())
+    is_list = (is_item & (is_item.sum().over("doc_id", field) > 1)).fill_null(value=False)
+    lists = given.filter(is_list)
+    lists = lists.group_by("doc_id", path=field, maintain_order=True)
+    lists = lists.agg("value", pl.exclude("doc_id", "path", "value").first())
     texts = [json.dumps(options, ensure_ascii=False) for options in lists["value"].to_list()]
     lists = lists.with_columns(pl.Series("value", texts, dtype=pl.String))
     return pl.concat([given.filter(~is_list), lists.select(given.columns)])
 
 
-def unread(given: pl.DataFrame) -> pl.Series:
-    """Whether each value is a page's text that should be JSON: begins so, or is of a JSON file."""
-    is_page = given["path"].is_null() & given["value"].is_not_null()
-    pages = given.filter(is_page)
-    is_file = pages["origin"].str.to_lowercase().str.ends_with(".json").fill_null(False)
-    is_unread = is_file | pages["value"].map_elements(is_json, pl.Boolean).fill_null(False)
-    return is_page.scatter(is_page.arg_true(), is_unread)
-
-
 def _claims(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     """The answers that name a value; one row for a document without any, or not read."""
-    broken = unread(given)
-    status = pl.when(broken).then(pl.lit("bad_json")).otherwise("status").alias("status")
-    given = given.with_columns(status, value=pl.when(~broken).then("value"))
-    is_said = pl.col("value").is_not_null() | pl.col("status").is_not_null()
+    is_unread = given.select(unread=UNREAD)["unread"]
+    if is_unread.any():
+        status = pl.when(is_unread).then(pl.lit("bad_json")).otherwise(_STATUS)
+        given = given.with_columns(status=status, value=pl.when(~is_unread).then("value"))
+    is_said = _HAS_VALUE | _STATUS.is_not_null()
     silent = given.filter(~is_said.any().over("doc_id"))
     silent = silent.unique("doc_id", keep="first", maintain_order=True)
-    claims = pl.concat([given.filter(is_said), silent.with_columns(path=_NO_TEXT)])
-    usual = pl.when(pl.col("value").is_null()).then(pl.lit("missing")).otherwise(pl.lit("ok"))
-    page = pl.when(pl.col("path").is_null()).then(pl.lit("page"))
-    claims = claims.with_columns(
-        status=pl.coalesce("status", usual), kind=pl.coalesce(page, "kind")
-    )
-    failed = pl.col("path").is_null() & pl.col("status").is_in(["bad_json", "truncated"])
+    claims = pl.concat([given.filter(is_said), silent.with_columns(path=pl.lit(None, pl.String))])
+    usual = pl.when(_HAS_VALUE).then(pl.lit("ok")).otherwise(pl.lit("missing"))
+    page = pl.when(~_HAS_PATH).then(pl.lit("page"))
+    claims = claims.with_columns(status=pl.coalesce(_STATUS, usual), kind=pl.coalesce(page, "kind"))
+    failed = ~_HAS_PATH & _STATUS.is_in(["bad_json", "truncated"])
     if corpus.benchmark != OWN or claims.filter(failed).is_empty():
         # The page's own row says it of all fields of a benchmark.
         return claims
-    asked = corpus.records.filter(pl.col("path").is_not_null()).select("doc_id", field="path")
+    asked = corpus.records.filter(_HAS_PATH).select("doc_id", field="path")
     rows = claims.filter(failed).join(asked, on="doc_id", how="left", maintain_order="left")
     kind = pl.when(pl.col("field").is_null()).then("kind")
-    rows = rows.with_columns(path=pl.col("field"), kind=kind).drop("field")
-    return pl.concat([claims.filter(~failed), rows.select(claims.columns)])
+    rows = rows.with_columns(path="field", kind=kind).select(claims.columns)
+    return pl.concat([claims.filter(~failed), rows])
 
 
 def _matched(given: pl.DataFrame, corpus: Corpus, notes: Counter[str]) -> pl.DataFrame:
@@ -273,7 +239,7 @@ def _matched(given: pl.DataFrame, corpus: Corpus, notes: Counter[str]) -> pl.Dat
     gold = corpus.records.filter(pl.col("task") != "layout")["path"].unique()
     # What is read where it stands on the page has paths of its own.
     is_read = pl.col("kind").is_in(["word", "line"]) if "kind" in given.columns else pl.lit(False)
-    moved = moves(given.filter(~is_read.fill_null(False))["path"].unique(), gold, notes)
+    moved = moves(given.filter(~is_read.fill_null(value=False))["path"].unique(), gold, notes)
     return with_paths(given.with_columns(pl.col("doc_id").replace(renamed)), moved)
 
 
@@ -286,18 +252,19 @@ def with_paths(given: pl.DataFrame, moved: Mapping[str, str]) -> pl.DataFrame:
 
 def renames(answered: pl.Series, known: pl.Series) -> dict[str, str]:
     """The documents of the gold that answers name by their files, each by that name."""
-    strangers, named = sorted({*answered} - {*known}), dict[str, list[str]]()
+    strangers, named = sorted({*answered} - {*known}), dict[str, set[str]]()
     for doc_id in known if strangers else ():
-        for name in dict.fromkeys(pages.names(doc_id)):
-            named.setdefault(name, []).append(doc_id)
+        for name in pages.names(doc_id):
+            named.setdefault(name, set()).add(doc_id)
     taken, renamed = {name: name for name in answered}, dict[str, str]()
     for doc_id in strangers:
         candidates = next((named[name] for name in pages.names(doc_id) if name in named), ())
         if len(candidates) == 1:
-            if (first := taken.setdefault(candidates[0], doc_id)) != doc_id:
-                what = f"two answers for document {candidates[0]!r}: {first!r} and {doc_id!r}"
+            (target,) = candidates
+            if (first := taken.setdefault(target, doc_id)) != doc_id:
+                what = f"two answers for document {target!r}: {first!r} and {doc_id!r}"
                 raise DataBroken(what, remedy="keep one of them")
-            renamed[doc_id] = candidates[0]
+            renamed[doc_id] = target
     return renamed
 
 
@@ -305,7 +272,7 @@ def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[st
     """The paths of answers that stand for others of the gold; notes say what meets none."""
     paths, given = set(known.drop_nulls()), set(answered.drop_nulls())
     fields, folded = {values.pattern(path) for path in paths}, dict[str, list[str]]()
-    for field in sorted(fields):
+    for field in fields:
         folded.setdefault(_fold(field), []).append(field)
 
     def place(path: str) -> str:
@@ -333,14 +300,18 @@ def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[st
         ("gold fields that no answer has", lacking, strange),
         ("answer fields that no gold has", strange, fields - met),
     ):
-        examples = []
-        for name in sorted(names)[:_EXAMPLES]:
-            near = get_close_matches(name, sorted(others)[:200], 1) if len(name) < _NAME else []
-            examples.append(name[:_NAME] + (f" (nearest: {near[0][:_NAME]})" if near else ""))
         if names:
-            listed = ", ".join([*examples, "…"] if len(names) > _EXAMPLES else examples)
-            notes[f"{what}: {listed}"] += len(names)
+            notes[f"{what}: {_examples(names, others)}"] += len(names)
     return moved
+
+
+def _examples(names: Collection[str], others: Collection[str]) -> str:
+    """Some names, each with that of the others which is most like it."""
+    found = []
+    for name in sorted(names)[:_EXAMPLES]:
+        near = get_close_matches(name[:80], sorted(others)[:200], 1)
+        found.append(f"{name:.80}" + (f" (nearest: {near[0]:.80})" if near else ""))
+    return ", ".join([*found, "…"] if len(names) > _EXAMPLES else found)
 
 
 def _fold(field: str) -> str:

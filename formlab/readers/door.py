@@ -6,12 +6,12 @@ import datetime
 import gzip
 import io
 import json
+import math
 import re
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO, TypeVar
 
@@ -30,18 +30,16 @@ else:
 
 T = TypeVar("T")
 Box = tuple[float, float, float, float]
-# No page, width or score is larger.
-LARGEST = 2.0**53
 _PACKED = re.compile(r"\.(gz|zst)$", re.IGNORECASE)
+_UNPACK = {b"\x1f\x8b": gzip.open, b"\x28\xb5": zstd.open}
 # What files hold by their endings, of those with a row a line first.
-FORMS = dict.fromkeys((".csv", ".tsv", ".tab"), "delimited")
-FORMS |= dict.fromkeys((".jsonl", ".ndjson"), "lines") | {".parquet": "parquet"}
+FORMS = {".csv": "delimited", ".tsv": "delimited", ".tab": "delimited", ".jsonl": "lines"}
+FORMS |= {".ndjson": "lines", ".parquet": "parquet"}
 FORMS |= dict.fromkeys((".xlsx", ".xlsm", ".xls", ".xlsb", ".ods"), "workbook")
 TABLES = tuple(FORMS)
 FORMS |= {".json": "json", ".zip": "zip"}
-# Parts of a workbook, which is an archive, among its first.
-_OF_WORKBOOKS = (b"[Content_Types].xml", b"xl/workbook", b"xl/worksheets/")
-_CUT = (EOFError, gzip.BadGzipFile, zlib.error, zstd.ZstdError)
+# What a workbook begins with, or has among the first parts of its archive.
+_OF_WORKBOOKS = (b"\xd0\xcf\x11\xe0", b"[Content_Types].xml", b"xl/workbook", b"xl/worksheets/")
 _BROKEN = (*files.UNPACKABLE, zipfile.BadZipFile, zstd.ZstdError)
 
 
@@ -50,25 +48,25 @@ class Member(NamedTuple):
 
     where: str
     name: str
-    open: Callable[[], BinaryIO]
+    open: Callable[[int], BinaryIO]
 
     @classmethod
     def of(cls, path: str | Path, name: str | None = None) -> Member:
         """A file on disk."""
 
-        def opened() -> BinaryIO:
-            magic = files.read_bytes(path, 2)
-            return _unpacked(path, magic, Path(path).stat().st_size, path) or open(path, "rb")
+        def opened(count: int) -> BinaryIO:
+            files.read_bytes(path, 1)
+            return _unpacked(open(path, "rb"), Path(path).stat().st_size, path, count)
 
         return cls(str(path), name or Path(path).name, opened)
 
     @contextmanager
-    def stream(self) -> Iterator[BinaryIO]:
-        """Its bytes; `DataBroken` where they cannot be unpacked."""
+    def stream(self, count: int = -1) -> Iterator[BinaryIO]:
+        """Its first bytes, or all; `DataBroken` where they cannot be unpacked."""
         try:
-            with self.open() as stream:
+            with self.open(count) as stream:
                 yield stream
-        except _CUT as error:
+        except (EOFError, gzip.BadGzipFile, zlib.error, zstd.ZstdError) as error:
             raise DataBroken(f"cannot be unpacked: {error}", where=self.where) from error
 
     def head(self) -> bytes:
@@ -80,7 +78,7 @@ class Member(NamedTuple):
 
     def read(self, count: int = -1) -> bytes:
         """The first `count` of its bytes, or all."""
-        with self.stream() as stream:
+        with self.stream(count) as stream:
             return stream.read(count)
 
     @contextmanager
@@ -90,35 +88,22 @@ class Member(NamedTuple):
             encoding = _encoding(stream.peek(2))
             try:
                 yield io.TextIOWrapper(stream, encoding, newline="")
-            except UnicodeDecodeError as error:
-                data = self.read()
+            except UnicodeDecodeError:
                 # The error of a stream counts from the start of a piece of it.
-                place = data.find(error.object[: error.end]) + error.start
-                what = f"not {encoding} text: byte {error.object[error.start]:#04x}"
-                where = f"{self.where}:{data.count(10, 0, place) + 1}"
-                raise DataBroken(what, where=where, remedy="save the file as UTF-8") from None
+                files.decoded(self.read(), where=self.where, encodings=(encoding,))
+                raise
 
 
-class _Unpacked(io.RawIOBase):
-    """What is unpacked from a file, up to a multiple of what it is packed in."""
-
-    def __init__(self, stream: Any, packed: int, where: object) -> None:
-        self.stream, self.packed, self.where, self.count = stream, packed, where, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        size = self.stream.readinto(buffer)
-        self.count += size
-        files.check_unpacked(self.count, self.packed, where=self.where)
-        return size
-
-
-def _unpacked(source: Any, magic: bytes, size: int, where: object) -> Any:
-    """What so many bytes that begin so unpack to; null if they are not packed."""
-    unpack = {b"\x1f\x8b": gzip.open, b"\x28\xb5": zstd.open}.get(magic)
-    return io.BufferedReader(_Unpacked(unpack(source), size, where), 2**20) if unpack else None
+def _unpacked(stream: BinaryIO, size: int, where: object, count: int = -1) -> BinaryIO:
+    """The stream, or what its bytes unpack to, the first `count` or all."""
+    if (unpack := _UNPACK.get(stream.peek(2)[:2])) is None:
+        return stream
+    data = bytearray()
+    with stream, unpack(stream) as unpacked:
+        while (len(data) < count or count < 0) and (block := unpacked.read(2**20)):
+            data += block
+            files.check_unpacked(len(data), size, where=where)
+    return io.BufferedReader(io.BytesIO(data))
 
 
 def _encoding(start: bytes) -> str:
@@ -146,7 +131,7 @@ def kind(path: Path | str, start: bytes | None = None) -> str:
     form = FORMS.get(ending(path), "")
     if start[:4] == b"PAR1" or form in ("parquet", "workbook"):
         return "parquet" if start[:4] == b"PAR1" else form
-    if start[:4] == b"\xd0\xcf\x11\xe0" or any(part in start for part in _OF_WORKBOOKS):
+    if any(part in start for part in _OF_WORKBOOKS):
         return "workbook"
     if start[:4] == b"PK\x03\x04" or form == "zip":
         return "zip"
@@ -189,18 +174,21 @@ def members(path: str | Path) -> dict[str, Member]:
         remedy = "a whole copy of it: the list of members stands at a zip file's end"
         raise DataBroken(f"no zip file: {error}", where=path, remedy=remedy) from error
 
-    def opened(info: Any, where: str) -> BinaryIO:
-        files.check_unpacked(info.file_size, info.compress_size, where=where)
-        try:
-            data = archive.read(info)
-        except _BROKEN as error:
-            raise DataBroken(f"cannot be unpacked: {error}", where=where) from error
-        stream = _unpacked(io.BytesIO(data), data[:2], info.file_size, where)
-        return stream or io.BufferedReader(io.BytesIO(data))
+    def member(info: Any) -> Member:
+        where = f"{path}#{info.filename}"
 
-    infos = {info.filename: info for info in archive.infolist() if not info.is_dir()}
-    named = ((name, f"{path}#{name}", info) for name, info in infos.items())
-    return {name: Member(at, name, partial(opened, info, at)) for name, at, info in named}
+        def opened(count: int) -> BinaryIO:
+            files.check_unpacked(info.file_size, info.compress_size, where=where)
+            try:
+                data = archive.read(info)
+            except _BROKEN as error:
+                raise DataBroken(f"cannot be unpacked: {error}", where=where) from error
+            stream = io.BufferedReader(io.BytesIO(data))
+            return _unpacked(stream, info.file_size, where, count)
+
+        return Member(where, info.filename, opened)
+
+    return {info.filename: member(info) for info in archive.infolist() if not info.is_dir()}
 
 
 def decoded(data: bytes | str, kind: type[T], where: object) -> T:
@@ -229,8 +217,6 @@ def as_text(value: Any) -> str | None:
         return f"{value:.0f}"
     if isinstance(value, dict | list | tuple):
         return json.dumps(value, ensure_ascii=False, default=str)
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "backslashreplace")
     # A spreadsheet's date is a time at midnight, and its 14:05 has seconds.
     if isinstance(value, datetime.datetime) and value.timetz() == datetime.time():
         value = value.date()
@@ -251,7 +237,7 @@ def number(value: Any, part: float = 1) -> float | None:
         found = float(value) / part
     except (TypeError, ValueError, OverflowError):
         return None
-    return found if abs(found) < LARGEST else None
+    return found if math.isfinite(found) else None
 
 
 def around(points: Iterable[tuple[Any, Any]]) -> Box | None:

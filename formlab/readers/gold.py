@@ -1,10 +1,11 @@
-"""A user's own forms: gold in any table as a corpus, beside the answers to it."""
+"""A user's own forms: gold in any table as a corpus."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +14,17 @@ import polars as pl
 from formlab import files, frames, tables
 from formlab.errors import DataBroken, UnknownName
 from formlab.files import local
-from formlab.folders import Corpus, Folder, Predictions
-from formlab.readers import is_run, read_predictions
+from formlab.folders import Corpus, Folder
+from formlab.readers import is_run
 from formlab.readers import pages as page_files
-from formlab.readers.answers import OWN, sources_of, table, unread
+from formlab.readers.answers import OWN, UNREAD, sources_of, table
 from formlab.readers.door import stem
 from formlab.readers.rows import counted
 from formlab.readers.sources import FRAME, columns_of
 from formlab.readers.types import FieldTypes, rule_text
 from formlab.readers.values import DOCUMENT, read_values
 
-__all__ = ["corpus", "pair", "read", "read_values", "splits"]
+__all__ = ["corpus", "read", "read_values", "splits"]
 # The names of the column of values that only one side has.
 SIDES = ("gold", "prediction")
 
@@ -41,157 +42,140 @@ def corpus(
     Each value is a record of task `text`; its `kind` is the user's, else that of the declared type,
     else that of the type inferred from all values at such paths; its `field` is the pattern of its
     path, such as ``/items/*/price``. A declared rule stands in the record's `meta`
-    (`types.rule_of`), and all types stand in each document's (`FieldTypes.of_document`). A value
-    left blank is the empty text. The text of a page is the row without a path; a document without
-    one has such a row that is not scored. Columns of the user's own are kept in the records, under
+    (`types.rule_of`), and all types in each document's (`FieldTypes.of_document`). A value left
+    blank is the empty text. The text of a page is the row without a path; a document without one
+    has such a row that is not scored. The user's own columns are kept in the records, under
     ``own_<name>`` where formlab has a column of that name.
 
     `gold` and `columns` are as for `read_values`, `types` as for `FieldTypes.read` (where none are
-    declared they are inferred, and `flaws` counts them), and `name` is that of the corpus, its
-    `split`: by default the stem of the gold's path.
+    declared they are inferred, and `flaws` counts them); the `name` of the corpus, its `split`, is
+    by default the stem of the gold's path. `images` is a folder with images, PDFs and texts called
+    like the documents, see `pages.find`; without one, the gold's own column `image` is relative to
+    the folder of its file. Boxes are in pixels of their page, of a PDF in the unit of
+    `documents.width`, else in points; `page` counts from 1. The text of a document without an
+    image, which is no gold, is the column `context` or a file ``a.txt`` among the images.
+    `DataMissing`, `DataBroken` or `UnknownName` if something is absent or cannot be read.
 
-    `images` is a folder with images and PDFs called like the documents, see `pages.find`; without
-    one, the gold's own column `image` is relative to the folder of its file. An image stands in
-    `documents.image`, relative to `root`; a PDF or TIFF may have several pages. Where each page is
-    a file, `documents.meta` lists them in order under `pages` (`meta.page_images`). `records.page`
-    counts from 1 either way. Boxes are in pixels of their page, of a PDF in the unit of
-    `documents.width`, else in points. The text of a document without an image, which is no gold,
-    is the column `context` (of a wide table one that `columns` names) or a file ``a.txt`` there.
-
-    Raises
-    ------
-    DataMissing, DataBroken, UnknownName
-        If something is absent or cannot be read.
-
-    Examples
-    --------
     >>> loaded = corpus([{"doc_id": "a", "total": "9.00"}, {"doc_id": "b", "total": ""}])
     >>> loaded.records.filter(path="/total").select("doc_id", "value", "kind").rows()
     [('a', '9.00', 'number'), ('b', '', 'number')]
     """
-    flaws: Counter[str] = Counter()
-    gold = located(gold)
+    flaws, gold = Counter[str](), located(gold)
     values = read_values(gold, columns=columns, flaws=flaws)
-    path = gold if isinstance(gold, Path) else None
-    known, declared = typed(FieldTypes.inferred(values), types, flaws)
-    has_image = pl.col("image").is_not_null() if "image" in values.columns else pl.lit(False)
+    has_image = pl.col("image").is_not_null() if "image" in values.columns else pl.lit(value=False)
     documents = values.group_by("doc_id", maintain_order=True).agg(has_image=has_image.any())
-    root, pages, texts = pages_of(documents, path, images, "image" in values.columns, flaws)
-    said: dict[str, Any] = {"flaws": flaws, "sources": sources_of(path)}
-    said["name"] = name or (stem(path.resolve()) if path else FRAME)
-    return of_values(values, known, declared, root=root, pages=pages, texts=texts, **said)
+    given = {"types": types, "images": images, "name": name}
+    of_all = Gold.of(gold, documents, FieldTypes.inferred(values), flaws, **given)
+    return of_all.corpus(values, flaws)
 
 
-def typed(inferred: FieldTypes, types: Any, flaws: Counter[str]) -> tuple[FieldTypes, FieldTypes]:
-    """All types, and those that are declared; the inferred ones are counted among the flaws."""
-    declared = FieldTypes.read(types) if types is not None else FieldTypes()
-    known = [f"{path}/".replace("/*", "") for path in inferred.fields]
-    for path in declared.fields if declared.is_list else ():
-        # A part of a document may be named, and a list with its items or without.
-        if not any(other.startswith(f"{path}/".replace("/*", "")) for other in known):
-            raise UnknownName.of("field in the types", path, inferred.fields)
-    guessed = FieldTypes({p: t for p, t in inferred.fields.items() if p not in declared.fields})
-    # How many: a user is to see what was taken for what.
-    flaws.update(f"{tables.INFERRED}: {field.type}" for field in guessed.fields.values())
-    odd = sum(count for path, count in inferred.odd.items() if path in guessed.fields)
-    flaws["different values that are not of the inferred type, compared as text"] += odd
-    return FieldTypes(inferred.fields | declared.fields), declared
+@dataclass(frozen=True)
+class Gold:
+    """What all parts of a user's gold share: types, and files of each document below `root`."""
 
+    split: str
+    types: FieldTypes
+    declared: FieldTypes
+    root: Path | None
+    pages: Mapping[str, list[str]]
+    texts: Mapping[str, list[str]]
+    sources: Mapping[str, str]
 
-def pages_of(
-    documents: pl.DataFrame,
-    path: Path | None,
-    images: str | Path | None,
-    has_column: bool,
-    flaws: Counter[str],
-) -> tuple[Path | None, dict[str, list[str]], dict[str, Path]]:
-    """The folder of the images, and by document its pages and its file of text there."""
-    if images is None:
-        home = path if path is None or path.is_dir() else path.parent
-        return home.resolve() if home and has_column else None, {}, {}
-    root, names = Path(images).resolve(), documents["doc_id"].to_list()
-    without = documents.filter(~pl.col("has_image"))["doc_id"].to_list()
-    return root, page_files.find(root, without, flaws), page_files.text_files(root, names)
+    @classmethod
+    def of(
+        cls,
+        source: Any,
+        documents: pl.DataFrame,
+        inferred: FieldTypes,
+        flaws: Counter[str],
+        **how: Any,
+    ) -> Gold:
+        """Of documents, with `has_image` where rows name one; `how` is as in `corpus`."""
+        types, images, name = (how.get(option) for option in ("types", "images", "name"))
+        declared = FieldTypes.read(types) if types is not None else FieldTypes()
+        known = [f"{path}/".replace("/*", "") for path in inferred.fields]
+        for path in declared.fields if declared.is_list else ():
+            # A part of a document may be named, and a list with its items or without.
+            if not any(other.startswith(f"{path}/".replace("/*", "")) for other in known):
+                raise UnknownName.of("field in the types", path, inferred.fields)
+        for path in inferred.fields.keys() - declared.fields.keys():
+            # How many: a user is to see what was taken for what.
+            flaws[f"{tables.INFERRED}: {inferred.fields[path].type}"] += 1
+            odd = "different values that are not of the inferred type, compared as text"
+            flaws[odd] += inferred.odd.get(path, 0)
+        path = source if isinstance(source, Path) else None
+        root, pages, texts = None, dict[str, list[str]](), dict[str, list[str]]()
+        if images is not None:
+            root, without = Path(images).resolve(), documents.filter(~pl.col("has_image"))
+            pages = page_files.find(root, without["doc_id"].to_list(), flaws)
+            texts = page_files.find(root, documents["doc_id"].to_list(), Counter(), (".txt",))
+        elif path and documents["has_image"].any():
+            root = (path if path.is_dir() else path.parent).resolve()
+        split = name or (stem(path.resolve()) if path else FRAME)
+        types = FieldTypes(inferred.fields | declared.fields)
+        return cls(split, types, declared, root, pages, texts, sources_of(path))
 
+    def corpus(self, values: pl.DataFrame, flaws: Counter[str]) -> Corpus:
+        """The corpus of some of the values, whole documents."""
+        # The origin of a value inside of a file goes on after `#`.
+        is_file = pl.col("origin").str.to_lowercase().str.ends_with(".json")
+        if "status" not in values.columns:
+            values = values.with_columns(status=pl.lit(None, pl.String))
+        mended = values.filter(status="repaired")
+        for broken in (values.filter(UNREAD), mended.filter(is_file)):
+            for text, origin in broken.select("value", "origin").rows()[:1]:
+                raise DataBroken(f"no JSON: {text!r:.200}", where=origin, remedy="mend that file")
+        flaws["documents whose text was repaired to be read"] += mended["doc_id"].n_unique()
+        key = {"benchmark": OWN, "split": self.split}
+        records = self._records(values, key)
+        # A row for each document, with what its rows say of it.
+        stated = [pl.col(name).drop_nulls().first() for name in DOCUMENT if name in values.columns]
+        fields = records.filter(pl.col("path").is_not_null()).group_by("doc_id")
+        counts = fields.agg(n_fields=pl.len(), n_kinds=pl.col("kind").n_unique())
+        documents = values.group_by("doc_id", maintain_order=True).agg(stated)
+        documents = documents.join(counts, on="doc_id", how="left", maintain_order="left")
+        documents = documents.with_columns(pl.col("n_fields", "n_kinds").fill_null(0)).to_dicts()
+        meta = {"types": self.types.stated()}
+        for row in documents:
+            pages = [row["image"]] if row.get("image") else self.pages.get(row["doc_id"], [])
+            if self.root is not None:
+                row |= page_files.columns(self.root, pages, row, flaws)
+            if text_files := () if row.get("context") else self.texts.get(row["doc_id"], ()):
+                encodings = ("utf-8-sig", "latin-1")
+                texts = (files.read_text(self.root / n, encodings=encodings) for n in text_files)
+                row["context"] = files.storable("\n".join(texts))
+            several = {"pages": pages} if self.root is not None and len(pages) > 1 else {}
+            row["meta"] = files.storable(json.dumps(meta | several, ensure_ascii=False))
+        return Corpus(
+            documents=tables.table("documents", documents, **key),
+            records=records,
+            benchmark=OWN,
+            split=self.split,
+            root=self.root,
+            flaws=counted(flaws),
+            sources=dict(self.sources),
+        ).check()
 
-def of_values(
-    values: pl.DataFrame,
-    known: FieldTypes,
-    declared: FieldTypes,
-    *,
-    name: str,
-    root: Path | None,
-    pages: Mapping[str, list[str]],
-    texts: Mapping[str, Path],
-    flaws: Counter[str],
-    sources: dict[str, str],
-) -> Corpus:
-    """The corpus of values, all of whose types, pages and files of text are known."""
-    # The origin of a value inside of a file goes on after `#`.
-    is_file = pl.col("origin").str.to_lowercase().str.ends_with(".json")
-    mended = values.filter(status="repaired") if "status" in values.columns else values.clear()
-    for broken in (values.filter(unread(values)), mended):
-        for text, origin in broken.filter(is_file).select("value", "origin").rows()[:1]:
-            raise DataBroken(f"no JSON: {text!r:.200}", where=origin, remedy="mend that file")
-    for origin in mended["origin"].head(1):
-        note = f"documents whose text was repaired to be read, such as {origin}"
-        flaws[note] += mended["doc_id"].n_unique()
-    key = {"benchmark": OWN, "split": name}
-    records = _records(values, known, declared, key)
-    must = [path for path, kind in declared.fields.items() if kind.required and "*" not in path]
-    filled = records.filter(pl.col("path").is_in(must), pl.col("value") != "")
-    lacking = len(must) * records["doc_id"].n_unique()
-    lacking -= filled.select("doc_id", "path").n_unique()
-    flaws["required fields without a value"] += lacking
-    meta = {"types": known.stated()}
-    # A row for each document, with what its rows say of it.
-    stated = [pl.col(name).drop_nulls().first() for name in DOCUMENT if name in values.columns]
-    fields = records.filter(pl.col("path").is_not_null()).group_by("doc_id")
-    counts = fields.agg(n_fields=pl.len(), n_kinds=pl.col("kind").n_unique())
-    documents = values.group_by("doc_id", maintain_order=True).agg(stated)
-    documents = documents.join(counts, on="doc_id", how="left", maintain_order="left")
-    documents = documents.with_columns(pl.col("n_fields", "n_kinds").fill_null(0)).to_dicts()
-    for row in documents:
-        several = [row["image"]] if row.get("image") else pages.get(row["doc_id"], [])
-        if root is not None:
-            row |= page_files.columns(root, several, row, flaws)
-            if not row.get("context") and row["doc_id"] in texts:
-                text = files.read_text(texts[row["doc_id"]], encodings=("utf-8-sig", "latin-1"))
-                row["context"] = files.storable(text)
-        listed = {"pages": several} if root is not None and len(several) > 1 else {}
-        row["meta"] = files.storable(json.dumps(meta | listed, ensure_ascii=False))
-    return Corpus(
-        documents=tables.table("documents", documents, **key),
-        records=records,
-        benchmark=OWN,
-        split=name,
-        root=root,
-        flaws=counted(flaws),
-        sources=sources,
-    ).check()
-
-
-def _records(
-    values: pl.DataFrame, known: FieldTypes, declared: FieldTypes, key: Mapping[str, str]
-) -> pl.DataFrame:
-    paths = values["path"].drop_nulls().unique(maintain_order=True)
-    rules = {path: rule_text(declared.of(path)) for path in paths}
-    kinds = {path: known.of(path).kind for path in paths}
-    kind, meta = (
-        pl.col("path").replace_strict(found, default=None, return_dtype=pl.String)
-        for found in (kinds, rules)
-    )
-    stated = [pl.col("kind")] if "kind" in values.columns else []
-    is_page = pl.col("path").is_null()
-    fields = values.filter(~is_page).with_columns(
-        pl.col("value").fill_null(""), kind=pl.coalesce(*stated, kind), meta=meta
-    )
-    texts = values.filter(is_page, pl.col("value").is_not_null())
-    texts = texts.unique("doc_id", keep="first", maintain_order=True)
-    blank = values.select("doc_id").unique(maintain_order=True).join(texts, on="doc_id", how="anti")
-    pages = pl.concat([texts, blank.with_columns(status=pl.lit("unscored"))], how="diagonal")
-    pages = pages.with_columns(kind=pl.lit("page"), path=pl.lit(None, pl.String))
-    return table(pl.concat([pages, fields], how="diagonal"), key | {"role": "gold"})
+    def _records(self, values: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
+        paths = values["path"].drop_nulls().unique(maintain_order=True)
+        rules = {path: rule_text(self.declared.of(path)) for path in paths}
+        kinds = {path: self.types.of(path).kind for path in paths}
+        kind, meta = (
+            pl.col("path").replace_strict(found, default=None, return_dtype=pl.String)
+            for found in (kinds, rules)
+        )
+        stated = [pl.col("kind")] if "kind" in values.columns else []
+        is_page = pl.col("path").is_null()
+        fields = values.filter(~is_page).with_columns(
+            pl.col("value").fill_null(""), kind=pl.coalesce(*stated, kind), meta=meta
+        )
+        texts = values.filter(is_page, pl.col("value").is_not_null())
+        texts = texts.unique("doc_id", keep="first", maintain_order=True)
+        blank = values.select("doc_id").unique(maintain_order=True)
+        blank = blank.join(texts, on="doc_id", how="anti").with_columns(status=pl.lit("unscored"))
+        pages = pl.concat([texts, blank], how="diagonal")
+        pages = pages.with_columns(kind=pl.lit("page"), path=pl.lit(None, pl.String))
+        return table(pl.concat([pages, fields], how="diagonal"), key | {"role": "gold"})
 
 
 def read(split: str, root: Path) -> Corpus:
@@ -214,44 +198,22 @@ def located(source: Any) -> Any:
     return local(source) if isinstance(source, str | Path) else source
 
 
-@tables.uncollected()
-def pair(
-    gold: Any,
-    answers: Any,
-    *,
-    images: str | Path | None = None,
-    types: Any = None,
-    columns: Mapping[str, str] | None = None,
-) -> tuple[Corpus, Predictions]:
-    """Gold and answers as `corpus` and `read_predictions` read them; what is loaded already stays.
-
-    `columns` name those of either side, or of both: ``gold`` is the column of the gold's values,
-    ``prediction`` that of the answers'. `UnknownName` if neither side has one.
-    """
-    gold, answers = located(gold), located(answers)
-    named = sides(gold, answers, columns or {})
-    if not isinstance(gold, Corpus):
-        gold = corpus(gold, images=images, types=types, columns=named[0])
-    if not isinstance(answers, Predictions):
-        answers = read_predictions(answers, gold, columns=named[1])
-    return gold, answers
-
-
 def sides(gold: Any, answers: Any, columns: Mapping[str, str]) -> list[dict[str, str]]:
-    """The columns of gold and of answers among those that were named for either; see `pair`."""
-    # A run is no table.
-    known = [
-        set() if not columns or isinstance(side, Folder) or is_run(side) else {*columns_of(side)}
-        for side in (gold, answers)
-    ]
-    named: list[dict[str, str]] = [{}, {}]
-    for name, column in columns.items():
-        only = SIDES.index(name) if name in SIDES else None
-        here = [n for n in range(2) if column in known[n] and only in (None, n)]
-        if not here:
-            raise UnknownName.of("column", column, known[0] | known[1])
-        for n in here:
-            named[n]["value" if name in SIDES else name] = column
+    """The columns of gold and of answers among those that were named for either side.
+
+    ``gold`` is the column of the gold's values, ``prediction`` that of the answers'. `UnknownName`
+    if neither side has one.
+    """
+    named, every = list[dict[str, str]](), set[str]()
+    for source, only in zip((gold, answers), SIDES, strict=True):
+        # A run is no table.
+        is_table = columns and not isinstance(source, Folder) and not is_run(source)
+        every |= set(known := columns_of(source) if is_table else ())
+        stated = {name: column for name, column in columns.items() if column in known}
+        named.append({n: c for n, c in stated.items() if n not in SIDES})
+        named[-1] |= {"value": stated[only]} if only in stated else {}
+    for column in set(columns.values()) - {c for side in named for c in side.values()}:
+        raise UnknownName.of("column", column, every)
     return named
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from formlab import files, pictures
@@ -18,7 +18,12 @@ _PAGE = re.compile(r"(.+?)[ _.-]+(?:p(?:age)?[ _.-]?)?([0-9]{1,4})", re.IGNORECA
 _NUMBER = re.compile(r"([0-9]+)")
 
 
-def find(folder: str | Path, documents: Sequence[str], flaws: Counter[str]) -> dict[str, list[str]]:
+def find(
+    folder: str | Path,
+    documents: Sequence[str],
+    flaws: Counter[str],
+    endings: Sequence[str] = IMAGES,
+) -> dict[str, list[str]]:
     """The files of each document's pages in order, relative to `folder`, in any depth of it.
 
     A document's pages are the file that is called like it (``a.png``; ``a.pdf`` and a TIFF may
@@ -34,7 +39,7 @@ def find(folder: str | Path, documents: Sequence[str], flaws: Counter[str]) -> d
     named, numbered, inside = (defaultdict[str, list[PurePosixPath]](list) for _ in range(3))
     for file in sorted(root.rglob("*")):
         path = PurePosixPath(file.relative_to(root).as_posix())
-        if path.suffix.lower() not in IMAGES or path.name[0] == "." or not file.is_file():
+        if path.suffix.lower() not in endings or path.name[0] == "." or not file.is_file():
             continue
         for key in map(composed, {path.stem, str(path.with_suffix(""))}):
             named[key].append(path)
@@ -42,14 +47,20 @@ def find(folder: str | Path, documents: Sequence[str], flaws: Counter[str]) -> d
                 numbered[match[1]].append(path)
         for key in map(composed, {path.parent.name, str(path.parent)} - {"", "."}):
             inside[key].append(path)
+
+    def order(path: PurePosixPath) -> list[tuple[int, int | str]]:
+        steps = [step for step in _NUMBER.split(str(path.with_suffix(""))) if step]
+        ending = endings.index(path.suffix.lower())
+        return [(1, int(s)) if s.isdecimal() else (0, s) for s in steps] + [(2, ending)]
+
     found = {}
     for name in documents:
         for key in names(name):
-            own, further, below = (sorted(i[key], key=_order) for i in (named, numbered, inside))
-            if pages := [*own[:1], *further] or below:
+            alike, further, below = (sorted(i[key], key=order) for i in (named, numbered, inside))
+            if pages := [*alike[:1], *further] or below:
                 beside = [page for page in pages if page.parent == pages[0].parent]
                 first = {page.stem: page for page in reversed(beside)}
-                copies = len(first) < len(pages) + len(own[1:])
+                copies = len(first) < len(pages) + len(alike[1:])
                 flaws["documents with several files of one name: the first is read"] += copies
                 found[name] = list(map(str, reversed(first.values())))
                 break
@@ -57,39 +68,17 @@ def find(folder: str | Path, documents: Sequence[str], flaws: Counter[str]) -> d
     return found
 
 
-def text_files(root: Path, documents: Iterable[str]) -> dict[str, Path]:
-    """For each document that has one, the file of text, such as ``a.txt``, called like it."""
-    named: dict[str, Path] = {}
-    for file in sorted(root.rglob("*.txt")):
-        path = PurePosixPath(file.relative_to(root).as_posix())
-        for key in (path.name, path.stem, str(path), str(path.with_suffix(""))):
-            named.setdefault(composed(key), file)
-    matches = ((name, next(filter(None, map(named.get, names(name))), None)) for name in documents)
-    return {name: file for name, file in matches if file}
-
-
-def stem(name: str) -> str:
-    """A document's name without the ending of an image or PDF, in the form that names match in."""
-    head, point, ending = name.rpartition(".")
-    is_ending = head and not head.endswith("/") and f"{point}{ending}".lower() in IMAGES
-    return composed(head if is_ending else name)
-
-
 def names(document: str) -> tuple[str, str]:
-    """What files of a document may be called: its name, and the last step of it if it is a path."""
-    name = stem(document)
+    """What files of a document may be called: its name without ending, and its last step."""
+    name, point, ending = document.rpartition(".")
+    is_ending = name and not name.endswith("/") and f"{point}{ending}".lower() in IMAGES
+    name = composed(name if is_ending else document)
     return name, name.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
 def composed(name: str) -> str:
     """A name in the one form of its accents that file systems write in two."""
     return unicodedata.normalize("NFC", name)
-
-
-def _order(path: PurePosixPath) -> list[tuple[int, int | str]]:
-    steps = [step for step in _NUMBER.split(str(path.with_suffix(""))) if step]
-    ending = IMAGES.index(path.suffix.lower())
-    return [(1, int(s)) if s.isdecimal() else (0, s) for s in steps] + [(2, ending)]
 
 
 def columns(root: Path, pages: list[str], stated: Row, flaws: Counter[str]) -> Row:
@@ -101,12 +90,13 @@ def columns(root: Path, pages: list[str], stated: Row, flaws: Counter[str]) -> R
         # A path that leaves the folder is not followed.
         flaws["images outside of their folder"] += 1
         return {"image": None}
-    size: Row = {}
     try:
         # A PDF has a size for each page.
-        if file.suffix.lower() != ".pdf" or not file.is_file():
-            size = dict(zip(("width", "height"), pictures.image_size(file), strict=True))
+        is_sized = file.suffix.lower() != ".pdf" or not file.is_file()
+        width, height = pictures.image_size(file) if is_sized else (None, None)
     except (DataBroken, DataMissing) as error:
         # The reader of the page gets to say why; the document stays.
         flaws[f"images {'missing' if isinstance(error, DataMissing) else 'unreadable'}"] += 1
-    return {"image": pages[0]} | {name: stated.get(name) or side for name, side in size.items()}
+        width = height = None
+    size = {"width": stated.get("width") or width, "height": stated.get("height") or height}
+    return {"image": pages[0], **size}

@@ -28,11 +28,10 @@ DEEPEST = 60
 
 @dataclass
 class Source:
-    """What a reader reads, and what it says of it beside its rows.
+    """What a reader reads for a `corpus`, if any, and what it says of it beside its rows.
 
-    `corpus` is what the answers are for, None where a log is read by itself; `columns` are the
-    source's names for columns. A reader counts what it met in `notes`, lists in `files` what it
-    read, whose hashes become `sources`, and says the system's `name` where the source does.
+    A reader counts in `notes`, lists in `files` what it read, whose hashes become `sources`, and
+    says the system's `name` where the source does.
     """
 
     path: Path
@@ -44,9 +43,8 @@ class Source:
 
 
 class Reader(NamedTuple):
-    """One kind of source: whether a path is of it, and the rows that stand there.
+    """One kind of source: its `title` in errors, whether a path is of it, and the rows there.
 
-    `title` is what an error calls it; `fits` tells quickly, by first bytes or names in a folder.
     `splits`, if any, lists those that a path has answers for; `both` gives gold and answers.
     """
 
@@ -96,11 +94,9 @@ def leaves(
 
     An object for which `is_value` holds is one of them. `RecursionError` deeper than `DEEPEST`.
     """
-    if hasattr(value, "tolist"):  # An array in a cell of a frame.
-        value = value.tolist()
-    if not isinstance(value, dict | list | tuple) or (
-        is_value and isinstance(value, dict) and is_value(value)
-    ):
+    value = value.tolist() if hasattr(value, "tolist") else value  # An array in a frame's cell.
+    is_whole = isinstance(value, dict) and is_value and is_value(value)
+    if is_whole or not isinstance(value, dict | list | tuple):
         yield path, value
         return
     if path.count("/") > DEEPEST:

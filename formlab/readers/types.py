@@ -8,7 +8,8 @@ import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial, reduce
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,14 +29,12 @@ TYPES |= {"text": "string", "integer": "number", "boolean": "checkbox", "checkbo
 COMPARATORS = ("exact", "text", "typed", "fuzzy")
 _KNOWN = {"type": TYPES, "comparator": COMPARATORS}
 _FORMATS = {"date": "date", "date-time": "date", "money": "money", "currency": "money"}
-# What a JSON Schema may say of a field beside its own words.
+# What a JSON Schema may say of a field beside its own words, and how deep it may be nested.
 _WORDS = ("comparator", "tolerance", "relative", "weight", "question", "label")
+_DEEPEST = 40
 # How many values of a field are read to infer its type.
 _ENOUGH = 200
-# How deep a JSON Schema may be nested.
-_DEEPEST = 40
-_DIGITS = re.compile(r"0|[1-9][0-9]*")
-_CODE = re.compile(r"0[0-9]+|[0-9]{10,}")
+_DIGITS, _CODE = re.compile(r"0|[1-9][0-9]*"), re.compile(r"0[0-9]+|[0-9]{10,}")
 # A letter or a figure for a box is as often something else.
 _NO_BOX = re.compile(r"[a-z0-9]|[01]\.0|on|off", re.IGNORECASE)
 # From so many different values on, such a share must be of a type.
@@ -56,15 +55,14 @@ class Rule(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `comparator` is one of `COMPARATORS`, null for that of the field's type; `tolerance` how far a
     number may be from the right one, in its unit or, where `relative`, as a share of it (``1%``),
-    or a date in days, 0 and more; `weight` how much a field counts, above 0; `required` whether
-    every document should have it; `ordered` whether the items of the lists that it is in keep
-    their order, so that each is compared with the item at its own position.
+    or a date in days, 0 and more; `weight` how much a field counts, above 0; `ordered` whether the
+    items of the lists that it is in keep their order, so that each is compared with the item at its
+    own position.
     """
 
     comparator: str | None = None
     tolerance: Annotated[float, msgspec.Meta(ge=0, le=sys.float_info.max)] | None = None
     weight: Annotated[float, msgspec.Meta(gt=0, le=sys.float_info.max)] = 1.0
-    required: bool = False
     relative: bool = False
     ordered: bool = False
 
@@ -106,8 +104,6 @@ class FieldTypes:
     `odd` counts for each inferred field the different values that are not of its type; `is_list`
     says that a file names fields of these documents, while a schema may be of others too.
 
-    Examples
-    --------
     >>> types = FieldTypes.read({"total": {"type": "money", "weight": 2}})
     >>> types.of("/total").weight, types.of("/note").type
     (2.0, None)
@@ -127,25 +123,25 @@ class FieldTypes:
 
         `source` is a JSON Schema (a file or a dict); a pydantic model (the class, or
         ``module:Class``); a YAML file or a dict of fields: ``total: money``, or ``total: {type:
-        money, tolerance: 0.01, weight: 2, comparator: typed, required: true, question: …}``. In a
-        schema these words stand beside ``type``. `DataMissing`, `DataBroken`, `NotAvailable` or
-        `UnknownName` if there is no such file or model, it cannot be read, or has an unknown word.
+        money, tolerance: 0.01, weight: 2, comparator: typed, question: …}``. In a schema these
+        words stand beside ``type``. `DataMissing`, `DataBroken`, `NotAvailable` or `UnknownName` if
+        there is no such file or model, it cannot be read, or has an unknown word.
         """
         if isinstance(source, FieldTypes):
             return source
-        where = None if isinstance(source, Mapping | type) else str(source)
+        where = str(source) if isinstance(source, str | Path) else None
         declared = _declared(source)
         if not isinstance(declared, Mapping) or not declared:
             what = "types are a JSON Schema, or fields with their types"
             raise DataBroken(what, where=where, remedy="total: money")
-        if is_schema := not {"properties", "$ref", "$schema"}.isdisjoint(declared):
-            fields = _leaves(declared, "", declared, where)
-        else:
-            inner = declared.get("fields")
-            listed = (inner if isinstance(inner, Mapping) else declared).items()
-            fields = ((pattern(pointer(str(name)) or "/"), said) for name, said in listed)
-        types = {path: _field(path, said, where) for path, said in fields}
-        return cls(types, is_list=not is_schema and where is not None)
+        if not {"properties", "$ref", "$schema"}.isdisjoint(declared):
+            fields = dict(_leaves(declared, "", declared, where))
+            return cls({path: _field(path, said, where) for path, said in fields.items()})
+        inner = declared.get("fields")
+        listed = (inner if isinstance(inner, Mapping) else declared).items()
+        fields = {pattern(pointer(str(name)) or "/"): said for name, said in listed}
+        types = {path: _field(path, said, where) for path, said in fields.items()}
+        return cls(types, is_list=where is not None)
 
     @classmethod
     def of_document(cls, document: Mapping[str, Any]) -> FieldTypes:
@@ -170,22 +166,13 @@ class FieldTypes:
 
     def json_schema(self) -> dict[str, Any]:
         """A JSON Schema of a document with these fields, each of which may be null."""
-        root: dict[str, Any] = {}
-        for path, declared in self.fields.items():
-            node = root
-            for step in path.split("/")[1:]:
-                node = node.setdefault(step, {})
-            node[""] = declared
-        return _schema(root, "")
+        return _schema({tuple(path.split("/")[1:]): kind for path, kind in self.fields.items()})
 
 
 def samples(values: pl.DataFrame, before: pl.DataFrame | None = None) -> pl.DataFrame:
     """The first different values at each path, as many as types need, after those `before`."""
     values = values.select("path", "value").filter(pl.col("path").is_not_null())
-    if before is not None:
-        counts = before.group_by("path").agg(pl.col("value").count())
-        full = counts.filter(pl.col("value") >= _ENOUGH)["path"]
-        values = pl.concat([before, values.filter(~pl.col("path").is_in(full.implode()))])
+    values = values if before is None else pl.concat([before, values])
     values = values.unique(maintain_order=True)
     place = pl.col("value").is_not_null().cum_sum().over("path")
     return values.filter(pl.col("value").is_null() | (place <= _ENOUGH))
@@ -197,21 +184,24 @@ def _type_of(values: list[str]) -> tuple[str, int]:
     if not some or any(_CODE.fullmatch(value) for value in some):
         return "string", 0
     least = len(some) if len(some) < _FEW else _SHARE * len(some)
-    counts = {name: sum(map(is_one, some)) for name, is_one in _TESTS.items()}
+    odd = {}
+    for name, is_one in _TESTS.items():
+        # As soon as too many are none, the rest is not looked at.
+        others = (value for value in some if not is_one(value))
+        odd[name] = len(list(islice(others, int(len(some) - least) + 1)))
     if all(_DIGITS.fullmatch(value) for value in some):
-        del counts["date"]
-    enough = [
-        (n, count) for share in (len(some), least) for n, count in counts.items() if count >= share
-    ]
-    name, count = enough[0] if enough else ("string", len(some))
-    return name, len(some) - count
+        del odd["date"]
+    fitting = [name for name, count in odd.items() if count <= len(some) - least]
+    name = min(fitting, key=lambda name: odd[name] > 0, default="string")
+    return name, odd.get(name, 0)
 
 
 def _declared(source: Any) -> Any:
+    """The mapping that declares types, of a file, a model or itself."""
     if isinstance(source, str) and ":" in source and not files.is_file(source):
         sys.path.insert(0, str(Path.cwd()))
         try:
-            return pkgutil.resolve_name(source.replace(".py:", ":")).model_json_schema()
+            source = pkgutil.resolve_name(source.replace(".py:", ":")).model_json_schema()
         except Exception as error:  # Whatever a user's own module meets.
             what = f"no model {source!r}: {type(error).__name__}: {error}"
             raise NotAvailable(what, remedy="module:Class, a pydantic model") from error
@@ -219,27 +209,19 @@ def _declared(source: Any) -> Any:
             sys.path.pop(0)
     if isinstance(source, str | Path):
         is_json = Path(source).suffix.lower() == ".json"
-        return (
-            files.read_json(source, once=True)
-            if is_json
-            else files.read_yaml(source, remedy="total: money")
-        )
-    if not isinstance(source, Mapping) and not hasattr(source, "model_json_schema"):
-        what = f"types cannot be read from {type(source).__name__}"
-        raise DataBroken(what, remedy="a file, a dict or a pydantic model")
-    return source if isinstance(source, Mapping) else source.model_json_schema()
+        read = partial(files.read_json, once=True) if is_json else files.read_yaml
+        return read(source, remedy="total: money")
+    return source.model_json_schema() if hasattr(source, "model_json_schema") else source
 
 
 def _field(path: str, said: Any, where: str | None) -> FieldType:
     """The type of a field by what is said of it: its type alone, or several properties."""
-    said = said if isinstance(said, Mapping) else {"type": said}
-    rule = {name: word for name, word in said.items() if word is not None}
+    rule = dict(said) if isinstance(said, Mapping) else {"type": said}
     words = [(f"property of {path}", name, FieldType.__struct_fields__) for name in rule]
-    words += [(f"{n} of {path}", rule[n], known) for n, known in _KNOWN.items() if n in rule]
+    words += [(f"{n} of {path}", rule[n], known) for n, known in _KNOWN.items() if rule.get(n)]
     for what, word, known in words:
         if str(word) not in known:
-            error = UnknownName.of(what, str(word), known)
-            raise UnknownName(error.what, where=where, remedy=error.remedy)
+            raise UnknownName.of(what, str(word), known)
     if isinstance(rule.get("choices"), list):
         rule["choices"] = list(map(str, rule["choices"]))
     share = str(rule.get("tolerance")).strip()
@@ -252,62 +234,40 @@ def _field(path: str, said: Any, where: str | None) -> FieldType:
         raise DataBroken(str(error), where=f"{where or ''}#{path}", remedy=remedy) from error
 
 
-class _Schema(msgspec.Struct):
-    """A JSON Schema, as far as its words are of one type."""
-
-    type: str | list[str] | None = None
-    properties: dict[str, Any] | None = None
-    items: Any = None
-    required: list[str] | bool | None = None
-    enum: list[Any] | None = None
-    format: str | None = None
-    title: str | None = None
-    description: str | None = None
-
-
 def _leaves(
-    node: Any, path: str, root: Any, where: str | None, *, required: bool = False, ordered: Any = 0
+    node: Any, path: str, root: Any, where: str | None, *, ordered: bool = False
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """The leaves of a JSON Schema with what it and the lists around them say of them."""
     at = f"{where or ''}#{path[:80]}" if path else where
     if path.count("/") > _DEEPEST:
         raise DataBroken("a JSON Schema that refers to itself", where=at)
     node = dict(node) if isinstance(node, Mapping) else {}
-    for _ in range(_DEEPEST):
+    for word in ("$ref", "anyOf", "oneOf", "allOf") * _DEEPEST:
         # A reference is followed; of choices the first is taken that is not null.
-        words = (node.pop(word, None) for word in ("$ref", "anyOf", "oneOf", "allOf"))
-        choices = next(filter(None, words), None)
+        choices = node.pop(word, None)
         if isinstance(choices, str):
-            target = root
-            for step in choices.removeprefix("#").split("/")[1:]:
-                target = target.get(_unescaped(step)) if isinstance(target, Mapping) else None
-            if not isinstance(target, Mapping):
-                raise DataBroken(f"{choices!r:.80} leads to no schema", where=at)
-            choices = [target]
+            steps = map(_unescaped, choices.split("/")[1:])
+            choices = [reduce(lambda target, step: dict(target).get(step, {}), steps, root)]
         listed = choices if isinstance(choices, list) else []
         real = [s for s in listed if isinstance(s, Mapping) and s.get("type") != "null"]
-        if not real:
-            break
-        node = dict(real[0]) | node
-    schema = files.convert(node, _Schema, where=at)
-    flags = {"required": required, "ordered": bool(ordered or node.get("ordered"))}
-    if schema.properties is not None:
-        # In a field, an old schema says by a truth value that this field is required.
-        must = schema.required if isinstance(schema.required, list) else ()
-        for name, member in schema.properties.items():
-            flags["required"] = name in must
-            yield from _leaves(member, f"{path}/{escape(name)}", root, where, **flags)
-    elif isinstance(schema.items, Mapping):
-        flags["required"] = False
-        yield from _leaves(schema.items, f"{path}/*", root, where, **flags)
+        node = dict(real[0]) | node if real else node
+    ordered = ordered or bool(node.get("ordered"))
+    if isinstance(members := node.get("properties"), Mapping):
+        for name, member in members.items():
+            yield from _leaves(member, f"{path}/{escape(name)}", root, where, ordered=ordered)
+    elif isinstance(items := node.get("items"), Mapping):
+        yield from _leaves(items, f"{path}/*", root, where, ordered=ordered)
     elif path:
-        names = [schema.type] if isinstance(schema.type, str) else schema.type or ()
+        names = node.get("type") if isinstance(node.get("type"), list) else [node.get("type")]
         usual = next((name for name in names if name in TYPES), "string")
-        is_choice = schema.enum or "const" in node
-        said = {"type": "choice" if is_choice else _FORMATS.get(schema.format or "", usual)}
-        said |= {"choices": [choice for choice in schema.enum or () if choice is not None]}
-        said |= {"question": schema.description, "label": schema.title}
-        said |= {name: node[name] for name in _WORDS if name in node} | flags
+        is_choice = "enum" in node or "const" in node
+        said = {"type": "choice" if is_choice else _FORMATS.get(node.get("format"), usual)}
+        said |= {"choices": [choice for choice in node.get("enum") or () if choice is not None]}
+        said |= (
+            {"question": node.get("description")}
+            | {name: node[name] for name in _WORDS if name in node}
+            | {"ordered": ordered}
+        )
         yield pattern(path), {name: word for name, word in said.items() if word}
 
 
@@ -315,21 +275,19 @@ def _unescaped(step: str) -> str:
     return step.replace("~1", "/").replace("~0", "~")
 
 
-def _schema(tree: dict[str, Any], name: str) -> dict[str, Any]:
-    """The JSON Schema of a tree of steps, closed as structured output asks for."""
-    inner = {_unescaped(step): below for step, below in tree.items() if step not in ("*", "")}
-    if inner or not tree:
-        members = {step: _schema(below, step) for step, below in inner.items()}
-        closed = {"type": "object", "properties": members, "required": list(members)}
-        return closed | {"additionalProperties": False}
-    if "*" in tree:
-        return {"type": "array", "items": _schema(tree["*"], "*")}
-    declared: FieldType = tree[""]
-    json_type = {"number": "number", "checkbox": "boolean"}.get(declared.kind or "", "string")
-    stated: dict[str, Any] = {"type": [json_type, "null"]}
-    if declared.choices:
-        stated["enum"] = [*declared.choices, None]
-    # Titles that pydantic makes of a field's name say nothing more.
-    is_name = (declared.label or "").replace(" ", "_").casefold() == name.casefold()
-    description = declared.question or (declared.label if not is_name else None)
-    return stated | ({"description": description} if description else {})
+def _schema(fields: Mapping[tuple[str, ...], FieldType]) -> dict[str, Any]:
+    """The JSON Schema of fields by their steps, closed as structured output asks for."""
+    if declared := fields.get(()):
+        name = {"number": "number", "checkbox": "boolean"}.get(declared.kind or "", "string")
+        description = declared.question or declared.label
+        stated = {"enum": [*declared.choices, None]} if declared.choices else {}
+        stated |= {"description": description} if description else {}
+        return {"type": [name, "null"]} | stated
+    below: dict[str, dict[tuple[str, ...], FieldType]] = {}
+    for (first, *steps), declared in fields.items():
+        below.setdefault(_unescaped(first), {})[tuple(steps)] = declared
+    if below.keys() == {"*"}:
+        return {"type": "array", "items": _schema(below["*"])}
+    members = {name: _schema(inner) for name, inner in below.items() if name != "*"}
+    closed = {"type": "object", "properties": members, "required": list(members)}
+    return closed | {"additionalProperties": False}

@@ -18,9 +18,7 @@ from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
 from formlab.readers import answers, runs
 from formlab.readers.door import stem
-from formlab.readers.gold import of_values as corpus_of_values
-from formlab.readers.gold import pages_of, typed
-from formlab.readers.sources import FRAME
+from formlab.readers.gold import Gold
 from formlab.readers.types import FieldTypes, samples
 from formlab.readers.values import first_items, listed, pieces
 
@@ -164,11 +162,12 @@ def _of_table(source: Any, gold: _Gold, folder: Path, columns: Any) -> tuple[Pre
     path = source if isinstance(source, Path) else None
     jsons = gold.fields.filter(pl.col("kind") == "json")["path"]
     fields = gold.fields.filter(pl.col("task") != "layout")
-    notes, others = Counter[str](), dict[str, str]()
-    read = pieces(source, columns, notes, set(jsons))
-    matching = (answers.of_corpus(values, gold.corpus, notes, others) for values in read)
-    given = _Values(matching, folder / "read")
-    answers.check_left(given.documents, others, gold.corpus, path)
+    notes = Counter[str]()
+    read = (
+        answers.check_corpus(values, gold.corpus, path)
+        for values in pieces(source, columns, notes, set(jsons))
+    )
+    given = _Values(read, folder / "read")
     renamed = answers.renames(given.documents["doc_id"], gold.documents["doc_id"])
     documents = given.documents.with_columns(name=pl.col("doc_id").replace(renamed))
     documents = documents.join(gold.documents.select("name", "batch"), on="name", how="left")
@@ -204,41 +203,40 @@ def _of_function(make: Callable[..., Predictions], gold: _Gold, folder: Path) ->
 
 def own_gold(source: Any, folder: Path, *, columns: Any = None, **how: Any) -> Iterator[Corpus]:
     """A user's own gold as corpora of one batch each; parameters and errors of `gold.corpus`."""
-    path, notes = source if isinstance(source, Path) else None, Counter[str]()
-    values = _Values(pieces(source, columns or {}, notes), folder / "read")
+    notes = Counter[str]()
+    values = _Values(pieces(source, columns or {}, notes), folder / "read", sampled=True)
     # A document has one record more: its page.
     numbers = batch_numbers(values.documents["n"] + 1, benchmarks.BATCH)
     documents = values.documents.with_columns(name="doc_id", batch=numbers)
     lists, _ = values.cut(documents, folder / "values")
     inferred = FieldTypes.inferred(values.samples, lists)
-    known, declared = typed(inferred, how.get("types"), notes)
-    has_column = "image" in values.none.columns
-    places = pages_of(documents, path, how.get("images"), has_column, notes)
-    same = dict(zip(("root", "pages", "texts"), places, strict=True))
-    same["name"] = how.get("name") or (stem(path.resolve()) if path else FRAME)
+    shared = Gold.of(source, documents, inferred, notes, **how)
     # What is odd in the whole is counted once.
-    once = {"flaws": notes, "sources": answers.sources_of(path)}
+    flaws = Counter(notes)
     for number in range(documents["batch"].max() + 1):
         rows = listed(_read(folder / "values", number, none=values.none), lists)
-        yield corpus_of_values(rows, known, declared, **same, **once)
-        once = {"flaws": Counter(), "sources": {}}
+        yield shared.corpus(rows, flaws)
+        flaws = Counter()
     shutil.rmtree(folder)
 
 
 class _Values:
-    """Values of any number in files of `folder`; their columns in `none`, systems and samples.
+    """Values of any number in files of `folder`; their columns in `none`, systems and, if asked, samples.
 
     `documents` are those in the order of their first appearance, with how many values each has.
     """
 
-    def __init__(self, read: Iterable[pl.DataFrame], folder: Path) -> None:
+    def __init__(
+        self, read: Iterable[pl.DataFrame], folder: Path, *, sampled: bool = False
+    ) -> None:
         self.folder, self.none, self.samples = folder, pl.DataFrame(), None
         self.systems, documents = set[str](), []
         folder.mkdir(parents=True)
         for number, values in enumerate(read):
             values.write_parquet(folder / f"{number:06}.parquet", compression="lz4")
             self.none = pl.concat([self.none, values.clear()], how="diagonal")
-            self.samples = samples(values, self.samples)
+            if sampled:
+                self.samples = samples(values.drop_nulls("path"), self.samples)
             if "system" in values.columns:
                 self.systems |= {*values["system"].drop_nulls()}
             has_image = (

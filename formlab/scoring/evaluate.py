@@ -100,7 +100,7 @@ def evaluate(
     predictions
         As from `formlab.run`; or whatever `formlab.readers.read_predictions` takes.
     images, types, columns
-        Of what is not loaded yet; see `formlab.readers.pair`.
+        Of what is not loaded yet; see `formlab.readers.corpus` and `formlab.readers.gold.sides`.
     mode
         One of the benchmark's modes; its first if left out.
     threshold

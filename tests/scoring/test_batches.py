@@ -7,7 +7,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import formlab
-from formlab import analysis, benchmarks, charts
+from formlab import analysis, benchmarks, charts, readers
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Evaluation
 from formlab.readers import gold as gold_of
@@ -32,6 +32,11 @@ def in_parts(tmp_path, monkeypatch):
         return formlab.evaluate(gold, answers, out=out, workers=workers, **how)
 
     return scored
+
+
+def pair(gold, answers, **how):
+    corpus = gold_of.corpus(gold, **how)
+    return corpus, readers.read_predictions(answers, corpus)
 
 
 def check_equal(parts, whole, *, golden=False):
@@ -93,7 +98,7 @@ def test_own_tables_are_read_a_piece_at_a_time_to_the_same_evaluation(tmp_path, 
     how = {name: tmp_path / value if name == "types" else value for name, value in how.items()}
     files = _write(tmp_path)
     parts, types = in_parts(*files, 9, **how), how.pop("types", None)
-    whole = formlab.evaluate(*gold_of.pair(*files, types=types), **how)
+    whole = formlab.evaluate(*pair(*files, types=types), **how)
     check_equal(whole, formlab.evaluate(*files, types=types, **how))
     assert len(list(parts.parts())) > 2
     assert parts.notes[STRANGE] == whole.notes[STRANGE] == 1
@@ -128,7 +133,7 @@ def test_a_benchmark_is_read_a_batch_at_a_time_with_a_run_or_any_table(tmp_path,
 def test_documents_without_fields_and_strangers_are_in_a_batch(in_parts):
     gold = [{"doc_id": name, "total": "1"} for name in "abc"] + [{"doc_id": "none"}]
     answers = [{"doc_id": name, "total": "1"} for name in "bcxy"]
-    both = gold_of.pair(gold, answers)
+    both = pair(gold, answers)
     parts = in_parts(*both, 2)
     check_equal(parts, formlab.evaluate(*both))
     assert [part.documents["doc_id"].to_list() for part in parts.parts()] == [
@@ -149,7 +154,7 @@ def test_documents_without_fields_and_strangers_are_in_a_batch(in_parts):
 def test_what_is_known_of_batches_is_known_of_the_whole(in_parts):
     gold = [{"doc_id": "a", "total": "1", "items": [{"name": "Tea"}]}, {"doc_id": "b", "total": ""}]
     answers = [{"doc_id": "a", "total": "1"}, {"doc_id": "b", "items": [{"name": "x"}]}]
-    both = gold_of.pair(gold, answers)
+    both = pair(gold, answers)
     whole = Whole.of(*both)
     several = [Whole.of(*(folder.filtered(pl.col("doc_id") == d) for folder in both)) for d in "ab"]
     for order in (several, several[::-1]):
@@ -162,7 +167,7 @@ def test_what_is_known_of_batches_is_known_of_the_whole(in_parts):
     dates = ["31/12/2020", "30/11/2020", "29/10/2020", "05/06/2020"]
     gold = [{"doc_id": str(n), "due": date} for n, date in enumerate(dates)]
     answers = [{"doc_id": str(n), "due": "5 June 2020"} for n in range(4)]
-    both = gold_of.pair(gold, answers, types={"due": "date"})
+    both = pair(gold, answers, types={"due": "date"})
     for records in (10**6, 1):
         assert in_parts(*both, records).cases.filter(path="/due", doc_id="3")["typed"].item()
 

@@ -19,7 +19,6 @@ from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.readers import door
 from formlab.readers.answers import table as records_table
 from formlab.readers.rows import ROLES, Row, Source, by_role, counted
-from formlab.readers.samples import ANSWER
 from formlab.readers.sources import ROWS
 from formlab.scoring.batches import own_gold
 from formlab.scoring.evaluate import evaluate
@@ -75,12 +74,9 @@ def frame_of(rows: Iterable[Row], always: Iterable[str] = ("role", *_COLUMNS)) -
     rows = list(rows)
     names = dict.fromkeys([*always, *(name for row in rows for name in row)])
     schema = {name: _DTYPES.get(name, pl.String) for name in names}
-    columns = {name: [row.get(name) for row in rows] for name in names}
-    try:
-        return pl.DataFrame(columns, schema=schema, strict=False)
-    except UnicodeEncodeError:  # Texts may have half characters.
-        columns = {name: [*map(files.storable, cells)] for name, cells in columns.items()}
-        return pl.DataFrame(columns, schema=schema, strict=False)
+    # Texts may have half characters, which polars does not take.
+    columns = {name: [files.storable(row.get(name)) for row in rows] for name in names}
+    return pl.DataFrame(columns, schema=schema, strict=False)
 
 
 def by_roles(rows: Iterable[Row]) -> dict[str, pl.DataFrame]:
@@ -157,62 +153,49 @@ def evaluation(
         return dataclasses.replace(corpus, documents=table)
 
     with TemporaryDirectory(prefix="formlab-") as folder:
-        gold = _own_gold(run, types, Path(folder, "own")) if corpus is None else corpus
-        if whole.height:
-            gold = scored(gold) if isinstance(gold, Corpus) else map(scored, gold)
-        return evaluate(gold, predictions, out=out)
+        gold = [corpus] if corpus else _own_gold(run, types, Path(folder, "own"))
+        return evaluate(map(scored, gold) if whole.height else gold, predictions, out=out)
 
 
-def _own_gold(run: Run, types: Any, folder: Path) -> Corpus | Iterator[Corpus]:
-    gold, name, sources = run.of("gold"), run.log["name"], run.sources
+def _own_gold(run: Run, types: Any, folder: Path) -> Iterator[Corpus]:
+    gold, name, sources = run.rows.pop("gold"), run.log["name"], run.sources
     if gold.is_empty():
         what = f"the log has no gold: {run.log['format']} keeps answers alone"
         remedy = "formlab score BENCHMARK --predictions LOG"
         raise DataBroken(what, where=next(iter(run.source.files), None), remedy=remedy)
     stated = pl.concat([frame["benchmark"] for frame in run.rows.values()])
-    benchmark = stated.drop_nulls().first()
-    if benchmark is None:
-        # Named, so that no column of the log's own is taken for another.
-        columns = {name: name for name in (*KEY, "value")}
-        del run.rows["gold"]
-        corpora = own_gold(gold, folder, types=types, columns=columns, name=name)
-        return (dataclasses.replace(corpus, sources=sources) for corpus in corpora)
-    key = {"benchmark": benchmark, "split": name}
-    counts = gold.group_by("doc_id", maintain_order=True).agg(n_fields=pl.col("path").count())
-    known = run.of("document").drop("path", "value")
-    table = counts.join(known, on="doc_id", how="left", maintain_order="left")
-    documents = tables.table("documents", table.to_dicts(), **key)
-    records = records_table(gold, key | {"role": "gold"})
-    return Corpus(documents=documents, records=records, **key, sources=sources).check()
+    if benchmark := stated.drop_nulls().first():
+        key = {"benchmark": benchmark, "split": name}
+        counts = gold.group_by("doc_id", maintain_order=True).agg(n_fields=pl.col("path").count())
+        known = run.of("document").drop("path", "value")
+        table = counts.join(known, on="doc_id", how="left", maintain_order="left")
+        documents = tables.table("documents", table.to_dicts(), **key)
+        records = records_table(gold, key | {"role": "gold"})
+        yield Corpus(documents=documents, records=records, **key, sources=sources).check()
+        return
+    # Named, so that no column of the log's own is taken for another.
+    columns = {name: name for name in (*KEY, "value")}
+    corpora = own_gold(gold, folder, types=types, columns=columns, name=name)
+    yield from (dataclasses.replace(corpus, sources=sources) for corpus in corpora)
 
 
 def matched(run: Run, corpus: Corpus) -> dict[Key, Key | None]:
     """For each document and path of a run those of the corpus; None where it has none."""
-    fields, text = corpus.records.drop_nulls("path"), pl.col("value").str.strip_chars()
-    paths = set(fields.select(KEY).rows())
-    alone = fields.filter(pl.col("task") != "layout", text != "").group_by("doc_id", text)
-    alone = alone.agg(pl.first("path"), pl.len()).filter(len=1)
-    by_value = {(doc_id, value): path for doc_id, value, path, _ in alone.rows()}
-    targets = {row[:2]: row[2] for row in run.of("gold").select(*KEY, text).rows()}
+    paths = set(corpus.records.drop_nulls("path").select(KEY).rows())
     listed = corpus.documents.select("doc_id", "image").rows()
     known = {PurePosixPath(image).stem: doc_id for doc_id, image in listed if image}
     known |= {PurePosixPath(doc_id).stem: doc_id for doc_id, _ in listed}
     known |= {doc_id: doc_id for doc_id, _ in listed}
 
-    def document(name: str) -> str | None:
-        file = PurePosixPath(name)
-        return known.get(name) or known.get(file.name) or known.get(file.stem)
-
-    # By place, else by the name, such as `0000971160/entities/11`, or by a value that is alone.
     def match(name: str, path: str | None) -> Key | None:
-        if (doc_id := document(name)) is not None:
-            if path is None or (doc_id, path) in paths:
-                return doc_id, path
-            field = by_value.get((doc_id, targets.get((name, path)))) if path == ANSWER else None
-            return (doc_id, field) if field else None
+        file = PurePosixPath(name)
+        doc_id = known.get(name) or known.get(file.name) or known.get(file.stem)
+        if doc_id is not None:
+            return (doc_id, path) if path is None or (doc_id, path) in paths else None
+        # A name may have the field behind the document, such as `0000971160/entities/11`.
         steps = name.split("/")
         ends = (("/".join(steps[:n]), "/" + "/".join(steps[n:])) for n in range(1, len(steps)))
-        return next((key for s, end in ends if (key := (document(s), end)) in paths), None)
+        return next((key for s, end in ends if (key := (known.get(s), end)) in paths), None)
 
     asked = pl.concat([run.rows[role].select(KEY) for role in ("gold", "answer")])
     return {key: match(*key) for key in asked.unique(maintain_order=True).rows()}

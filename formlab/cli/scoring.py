@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # How many scores follow the main one without --all, how many figures of a log, and cases with it.
 MAIN, _FIGURES, _CASES = 5, 5, 10
 # Rows that make a source more than answers.
-_ROLES = {"gold", "score", "figure"}
+_ROLES = {"gold", "figure"}
 
 
 @command(
@@ -281,25 +281,27 @@ def _is_log(path: Path) -> bool:
     from formlab import readers
     from formlab.readers.logs import NAMES
     from formlab.readers.rows import Source
-    from formlab.readers.samples import ODD, names
+    from formlab.readers.samples import ODD, SCORE, names
 
     if (reader := readers.reader_of(path)) is None:
         known = names(path)
         return all(known & {*NAMES[name]} for name in ("gold", "value"))
     with suppress(FormlabError, *ODD):
-        return any(row["role"] in _ROLES for row in islice(reader.read(Source(path)), 1000))
+        rows = islice(reader.read(Source(path)), 1000)
+        return any(row["role"] in _ROLES or any(n.startswith(SCORE) for n in row) for row in rows)
     return False
 
 
 def _logs(logs: tuple[Path, ...], benchmark: str | None, **how: Any) -> Rows:
     """An evaluation of each run in logs, with the log's own figures beside formlab's."""
     from formlab import workers as processes
-    from formlab.readers.logs import called, open_logs
+    from formlab.analysis.comparability import named
+    from formlab.readers.logs import open_logs
 
     name, out, everything, workers = (how[n] for n in ("name", "out", "everything", "workers"))
     given = {key: how[key] for key in ("columns", "types", "root", "split")}
     given["documents"] = "all" if how["documents"] == "all" else "asked"
-    given |= {"name": name, "out": out} if len(logs) == 1 else {}
+    given |= {"name": name} | ({"out": out} if len(logs) == 1 else {})
     if isinstance(workers, int):
         workers = min(workers, len(logs))
     paths = [log.resolve() for log in logs]
@@ -311,13 +313,9 @@ def _logs(logs: tuple[Path, ...], benchmark: str | None, **how: Any) -> Rows:
             raise NotAvailable(what, where=path, remedy="more memory")
     # In the order in which they were named, whichever was read first.
     opened = [(log, e) for log, path in zip(logs, paths, strict=True) for e in found[path]]
-    systems, stems = Counter(name or evaluation.system for _, evaluation in opened), Counter()
-    rows, tables = [], []
-    for log, evaluation in opened:
-        system, folder = name or evaluation.system, out
-        # Two logs of one model are told apart by their files.
-        system = system if systems[system] == 1 else f"{system} ({log.stem})"
-        evaluation = called(evaluation, system)
+    rows, tables, stems = [], [], Counter()
+    for (log, _), evaluation in zip(opened, named([e for _, e in opened]), strict=True):
+        folder = out
         # Of one log with one run it is saved already.
         if out and len(opened) > 1:
             stems[log.stem] += 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import polars as pl
@@ -24,7 +23,7 @@ _COLUMNS = ("doc_id", "path", "gold", "pred", "status", "log_score", "formlab")
 
 
 def stated(evaluation: Evaluation) -> dict[str, Any]:
-    """What an evaluation of `open_log` keeps of its log: format, name, source, headline, judged."""
+    """What an evaluation of `open_log` keeps of its log: format, name, source, headline, scorer."""
     return (evaluation.settings.get("system") or {}).get("log") or {}
 
 
@@ -58,26 +57,23 @@ def headlines(evaluation: Evaluation) -> pl.DataFrame:
     [('log', 'scored', 0.0, 1), ('log', 'all', 0.0, 2), ('formlab', 'scored', 1.0, 1), \
 ('formlab', 'all', 0.5, 2)]
     """
+    log, units = stated(evaluation), _units(evaluation)
     rows = []
-    for figure in stated(evaluation).get("headline", ()):
+    for figure in log.get("headline", ()):
         measure = f"{figure['scorer']}: {figure['metric']}"
         rows.append(("log, as stated", measure, "scored", figure["value"], figure["n"]))
-    units = _units(evaluation)
-    has_scores, is_whole = "log_scorer" in units, "log_document_score" in evaluation.documents
-    scorer = units["log_scorer"].drop_nulls().first() if has_scores else None
+    scorer, is_whole = log.get("scorer"), "log_document_status" in evaluation.documents
     measure = f"normalised_accuracy of fields{', mean of documents' if is_whole else ''}"
     if is_whole and scorer in evaluation.uses()["metrics"]:
         measure = scorer
     # An error rate of what was not read is that of an empty text: 1.
     is_rate = scorer in metrics.METRICS and metrics.get(scorer).direction != "up"
-    scored = units.drop_nulls("log_score") if has_scores else units.clear()
-    for by, name, column, blank in (
-        ("log", scorer or "score", "log_score", float(is_rate)),
-        ("formlab", measure, "formlab", 0.0),
-    ):
-        if has_scores:
+    log_figures = [("log", scorer, "log_score", float(is_rate))] if scorer else []
+    for by, name, column, blank in (*log_figures, ("formlab", measure, "formlab", 0.0)):
+        if scorer:
+            scored = units.drop_nulls("log_score")
             rows.append((by, name, "scored", scored[column].mean(), scored.height))
-        if has_scores or (by == "formlab" and units.height):
+        if units.height:
             rows.append((by, name, "all", units[column].fill_null(blank).mean(), units.height))
     if units.is_empty() and (failed := join_report(evaluation)["failed"]):
         # Nothing was asked of them that could be scored: all that is known is that they failed.
@@ -95,72 +91,54 @@ def differences(evaluation: Evaluation) -> pl.DataFrame:
         log's `log_score`, `formlab` (1 if right, else 0; of a document the metric's value), and
         `why`. Empty for a log without scores.
     """
-    units = _units(evaluation)
-    if "log_scorer" not in units.columns:
+    if stated(evaluation).get("scorer") is None:
         return pl.DataFrame(schema=dict.fromkeys((*_COLUMNS, "why"), pl.String))
-    judged = set(stated(evaluation).get("judged", ()))
     distance = (pl.col("log_score") - pl.col("formlab")).abs()
-    differ = units.filter(pl.col("log_score").is_null() | (distance > _CLOSE))
-    why = [_why(row, judged) for row in differ.iter_rows(named=True)]
-    return differ.select(*_COLUMNS, why=pl.Series(why, dtype=pl.String))
+    differ = _units(evaluation).filter(pl.col("log_score").is_null() | (distance > _CLOSE))
+    why = map(_why, differ.iter_rows(named=True))
+    return differ.select(*_COLUMNS, why=pl.Series([*why], dtype=pl.String))
 
 
 def _units(evaluation: Evaluation) -> pl.DataFrame:
     """What the log scored with formlab's verdict; without its scores all that was asked for."""
-    asked = evaluation.gathered(_asked, "cases")
-    if "log_document_scorer" not in evaluation.documents.columns:
+    asked, scorer = evaluation.gathered(_asked, "cases"), stated(evaluation).get("scorer")
+    if scorer and "log_score" not in asked.columns:
+        asked = asked.with_columns(log_score=pl.lit(None, pl.Float64))
+    if "log_document_status" not in evaluation.documents:
         return asked
-    whole = evaluation.documents.drop_nulls("log_document_scorer")
-    if whole.is_empty():
-        return asked
-    whole = whole.rename(lambda name: name.replace("log_document_", "log_", 1))
+    whole = evaluation.documents.select("doc_id", "^log_document_(status|score)$")
+    whole = whole.rename(lambda name: name.replace("log_document_score", "log_score"))
+    whole = whole.rename({"log_document_status": "status"}).drop_nulls("status")
     # By the metric of the scorer's name, else by the share of right fields.
-    same = (pl.col("metric") == whole["log_scorer"].first()) & pl.col("path").is_null()
-    same &= pl.col("slice_by").is_null()
+    same = (pl.col("metric") == scorer) & pl.col("path").is_null() & pl.col("slice_by").is_null()
     figures = evaluation.scan("scores").filter(same).select("doc_id", formlab="value").collect()
-    figures = figures if figures.height else asked
-    # One field of a usable answer may be missing.
-    is_odd = ~pl.col("status").is_in([*USABLE, "missing"])
-    odd = evaluation.scan("cases").filter(is_odd).select("doc_id", "status").collect()
-    odd = odd.unique("doc_id", keep="first")
-    right = figures.group_by("doc_id").agg(pl.col("formlab").mean())
-    for frame in (right, odd):
-        whole = whole.join(frame, on="doc_id", how="left", maintain_order="left")
-    blank = dict.fromkeys(("path", "gold", "pred", "cause"), pl.lit(None, pl.String))
-    whole = whole.with_columns(pl.col("status").fill_null("ok"), **blank)
-    rest = asked.join(whole, on="doc_id", how="anti")
-    is_scored = "log_scorer" in rest.columns and rest["log_scorer"].null_count() < rest.height
-    return pl.concat([whole, rest], how="diagonal_relaxed") if is_scored else whole
+    figures = figures if figures.height else asked.select("doc_id", "formlab")
+    figures = figures.group_by("doc_id").agg(pl.col("formlab").mean())
+    whole = whole.join(figures, on="doc_id", how="left", maintain_order="left")
+    others = asked.join(whole, on="doc_id", how="anti").filter(pl.col("log_score").count() > 0)
+    return pl.concat([whole, others, asked.clear()], how="diagonal_relaxed")
 
 
 def _asked(cases: pl.LazyFrame) -> pl.LazyFrame:
     """The fields that were asked for, 1 if right, with what the log says of them."""
-    known = [name for name in cases.collect_schema() if name.startswith("log_")]
     is_field = ~pl.col("level").is_in(WHOLE_LEVELS) & pl.col("gold").is_not_null()
     right = (pl.col("outcome") == "match").cast(pl.Float64)
     asked = cases.filter(is_field, pl.col("outcome") != "unscored")
-    # Without scores of the log nothing but how many are right is asked.
-    told = (*_COLUMNS[:5], "cause") if known else ("doc_id",)
-    return asked.select(*told, *known, formlab=right)
+    return asked.select(*_COLUMNS[:5], "cause", "^log_score$", formlab=right)
 
 
-def _why(row: dict[str, Any], judged: set[str]) -> str:
+def _why(row: dict[str, Any]) -> str:
     """Why the log and formlab differ on a case: the first reason that applies."""
-    score, status, cause, scorer = (row[n] for n in ("log_score", "status", "cause", "log_scorer"))
+    score, status, cause = row["log_score"], row["status"], row["cause"]
     is_answered, gold, pred = status in USABLE, row["gold"] or "", row["pred"] or ""
-    # What scorers keep of a text that they compare, and how they compare it.
-    compared, read = (re.sub(r"[\W_]", "", row[n] or "").lower() for n in ("log_compared", "pred"))
     # Equal for formlab after case and spaces, or as typed values.
     is_form = STAGE_OF.get(cause) == "form" or cause in ("space", "diacritic")
     reasons = {
         "not scored in the log": score is None and is_answered,
         f"{status}: left out of the log's mean, counted as wrong by formlab": score is None,
         f"{status}: scored in the log, nothing found for formlab": not is_answered,
-        "a model judged it in the log": {scorer, (scorer or "").partition("/")[0]} & judged,
         "the whole document is scored by another rule": row["path"] is None,
-        "partial credit in the log": row["log_correct"] is None,
-        "the log compared another text, taken from the answer": row["log_compared"] is not None
-        and compared != read,
+        "partial credit in the log": score not in (0, 1),
         f"normalisation: {cause}": cause and (not score or is_form),
         "the log's own rule refuses it": not score,
         "the log takes gold that stands within a longer answer": gold.strip().lower()

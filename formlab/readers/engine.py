@@ -60,7 +60,9 @@ class Reading:
             scale = [1.0, 1.0]
             if size and all(sides):
                 scale = [side / own for side, own in zip(size, sides, strict=True)]
-            box = [corner * by for corner, by in zip(part.box or (), [*scale, *scale], strict=False)]
+            box = [
+                corner * by for corner, by in zip(part.box or (), [*scale, *scale], strict=False)
+            ]
             row |= {"page": part.page, "confidence": part.confidence}
             return row | dict(zip(BOX, box, strict=False))
 

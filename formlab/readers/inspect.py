@@ -19,7 +19,6 @@ from formlab.readers import door, samples
 from formlab.readers.rows import Reader, Row, Source, leaves
 
 UNFINISHED = "the run had not ended, so that the log states no results"
-ODD = "scores that are neither a letter, a number nor yes or no"
 # Values as Inspect itself turns them into numbers.
 _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _STOPPED = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "refused"}
@@ -57,7 +56,7 @@ def read(source: Source) -> Iterator[Row]:
     def sample_in(entry: Any, _: str) -> samples.Sample:
         if isinstance(entry, door.Member):
             entry = door.decoded(entry.read(), dict[str, Any], entry.where)
-        sample = sample_of(source, entry)
+        sample = sample_of(entry)
         models.update({sample.system} - {None})
         sample.system = None
         return sample
@@ -75,19 +74,21 @@ def read(source: Source) -> Iterator[Row]:
     with samples.reading(source, path.name, samples.FIGURES):
         planned = {str(name) for name in dataset.get("sample_ids") or ()}
         source.notes[samples.MISSING] = len(planned - requests)
-        results, figures = log.results or {}, []
-        for score in results.get("scores") or ():
-            # Inspect averages over the samples that it could score, and leaves the others out.
-            count = score.get("scored_samples") or results.get("completed_samples")
+        yield from list(_figures(log.results or {}))
+
+
+def _figures(results: Any) -> Iterator[Row]:
+    for score in results.get("scores") or ():
+        # Inspect averages over the samples that it could score, and leaves the others out.
+        count = score.get("scored_samples") or results.get("completed_samples")
+        for name, metric in (score.get("metrics") or {}).items():
+            kind = name if not score.get("reducer") else f"{name}, {score['reducer']} of epochs"
             scorer = score.get("name") or score.get("scorer")
-            for name, metric in (score.get("metrics") or {}).items():
-                kind = name if not score.get("reducer") else f"{name}, {score['reducer']} of epochs"
-                figures.append(samples.figure(scorer, kind, metric.get("value"), count))
-        yield from figures
+            yield samples.figure(scorer, kind, metric.get("value"), count)
 
 
-def sample_of(source: Source, entry: Row, _: str = "") -> samples.Sample:
-    """A sample, as it stands in a log, as formlab reads it; odd scores are counted."""
+def sample_of(entry: Row, _: str = "") -> samples.Sample:
+    """A sample, as it stands in a log, as formlab reads it."""
 
     def text(content: Any) -> str | None:
         """The text of a message or target, a long one put back; images are left out."""
@@ -114,19 +115,11 @@ def sample_of(source: Source, entry: Row, _: str = "") -> samples.Sample:
         status, error = "truncated", f"limit: {entry['limit'].get('type')}"
     elif status:
         error = choice["stop_reason"]
-    scores, judged, compared = {}, set(), None
-    # Older logs have one score without a name.
-    given = entry.get("scores") or {"score": entry.get("score")}
-    for name, score in ((name, s) for name, s in given.items() if isinstance(s, dict)):
+    scores = {}
+    for name, score in (entry.get("scores") or {}).items():
         for place, value in leaves(score.get("value")):
             letter = _VALUES.get(value) if isinstance(value, str) else None
-            found = samples.number(value) if letter is None else letter
-            scores[name + place] = found
-            # Without a value a sample is unscored, and that is nothing odd.
-            source.notes[ODD] += found is None and value is not None and value == value
-        compared = compared or text(score.get("answer"))
-        if "model_graded" in name or "grading" in (score.get("metadata") or {}):
-            judged.add(name)
+            scores[name + place] = value if letter is None else letter
     target, name = entry.get("target"), entry["id"]
     seconds = samples.number(entry.get("working_time") or entry.get("total_time")) or None
     used = samples.tokens((entry.get("model_usage") or {}).values())
@@ -140,8 +133,6 @@ def sample_of(source: Source, entry: Row, _: str = "") -> samples.Sample:
         epoch=int(entry.get("epoch") or 1),
         request=name,
         scores=scores,
-        judged=judged,
-        compared=compared,
         columns=columns,
         call={"error": error, "seconds": seconds} | used,
     )

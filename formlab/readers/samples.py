@@ -1,4 +1,4 @@
-"""Samples of a log as rows: the gold, the answer, the call and the scores of each."""
+"""Samples of a log as rows: the gold, the answer, the call and the document of each."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from formlab.text import answers
 
 # Where a value stands that a log asks for without naming a field.
 ANSWER = "/answer"
+# How the columns of a log's scores begin, before the name of the scorer.
+SCORE = "log_by_"
 MISSING = "samples missing: planned, and not in the log"
 DUPLICATES = "samples given again: the last that did not fail is kept"
 UNREADABLE = "samples unreadable"
@@ -35,8 +37,8 @@ class Sample:
     `gold` is a text, a list of texts that are all accepted, an object of fields (or its JSON), or
     None; so is `answer`. `path` None is the text of a whole page. Without a `status` a sample with
     an answer is ok, and missing without one. `columns` are further ones of the gold's rows, `call`
-    of the call's: `error`, tokens, seconds. Values at several places are given as rows: `golds`,
-    `claims`.
+    of the call's (`error`, tokens, seconds), `document` of the row of a whole document. Values at
+    several places are given as rows: `golds`, `claims`.
     """
 
     doc_id: Any
@@ -47,34 +49,30 @@ class Sample:
     system: str | None = None
     epoch: int = 1
     request: Any = None
-    origin: str | None = None
-    answer_path: str | None = None
+    origin: str = ""
     scores: Mapping[str, Any] = field(default_factory=dict)
-    judged: Iterable[str] = ()
-    compared: Any = None
     call: Row = field(default_factory=dict)
     columns: Row = field(default_factory=dict)
+    document: Row = field(default_factory=dict)
     golds: list[Row] | None = None
     claims: list[Row] | None = None
 
     def rows(self) -> Iterator[Row]:
-        """Its gold, answers, call and scores; a document is scored as one where it has fields."""
+        """Its gold, answers and call; the document has the scores where it was scored as one."""
         form = as_object(self.gold) if self.path is not None and self.golds is None else None
-        whole = {"path": None if form is not None else self.answer_path or self.path}
+        place = self.path if form is None else None
         golds = self._golds(form) if self.golds is None else self.golds
-        claims = self._claims(form, golds) if self.claims is None else self.claims
         yield from ({"role": "gold"} | row for row in golds)
-        answer = {"role": "answer", "origin": self.origin, "status": self.status}
+        scores = {files.storable(f"{SCORE}{n}"): number(s) for n, s in self.scores.items()}
+        answer: Row = {"role": "answer", "origin": self.origin, "status": self.status}
+        answer |= scores if place is not None else {}
+        claims = self._claims(form, golds) if self.claims is None else self.claims
         yield from (answer | row for row in claims)
         request = as_text(self.doc_id if self.request is None else self.request)
-        call = {"role": "call", "task": "text", "request": request, "attempts": 1}
-        yield call | whole | {"text": as_text(self.answer), "status": self.status} | self.call
-        for scorer, value in self.scores.items():
-            if (score := number(value)) is not None:
-                row = {"role": "score", "scorer": files.storable(scorer), "score": score}
-                row["correct"] = bool(score) if score in (0, 1) else None
-                row["judged"] = bool({scorer, scorer.partition("/")[0]} & {*self.judged})
-                yield row | whole | {"compared": as_text(self.compared)}
+        call = {"role": "call", "task": "text", "request": request, "attempts": 1, "path": place}
+        yield call | {"text": as_text(self.answer), "status": self.status} | self.call
+        if place is None:
+            yield {"role": "document", "log_status": self.status} | scores | self.document
 
     def _at(self, form: Any) -> Iterator[tuple[str, str | None]]:
         return fields(form, "" if self.path == ANSWER else self.path or "")
@@ -95,19 +93,20 @@ class Sample:
 
     def _claims(self, form: Any, golds: list[Row]) -> list[Row]:
         """The values of the answer, by the one rule for a model's text; what failed names none."""
-        status, answer, place = self.status, self.answer, self.answer_path or self.path
+        status, answer = self.status, self.answer
         if isinstance(answer, str) and answer and status in USABLE:
             parsed = answers.plain(answer) if form is None else answers.parse(answer, lists=True)
             answer = parsed.value
             status = parsed.status if parsed.changes or parsed.status not in USABLE else status
-        found = [(place, as_text(answer))]
+        found = [(self.path, as_text(answer))]
         if form is not None:
             found = [*self._at(answer)] if isinstance(answer, Mapping | list) else []
         # A null names no value, and what failed has failed at each field that was asked for.
         found = [claim for claim in found if claim[1] is not None and status in USABLE]
         if not found:
             status = "missing" if status in USABLE else status
-            found = [(row["path"], None) for row in golds] if form is not None else [(place, None)]
+            places = [row["path"] for row in golds] if form is not None else [self.path]
+            found = [(place, None) for place in places]
         return [{"path": path, "value": value, "status": status} for path, value in found]
 
 
@@ -125,7 +124,7 @@ def sample_rows(
         with reading(source, origin):
             found = sample_of(entry, str(origin))
             for sample in [found] if isinstance(found, Sample) else found:
-                sample.origin = sample.origin or str(origin)
+                sample.origin = str(origin)
                 sample.doc_id = files.storable(as_text(sample.doc_id) or "").strip()
                 has_answer = sample.answer is not None or sample.claims
                 sample.status = sample.status or ("ok" if has_answer else "missing")
@@ -161,12 +160,14 @@ def reading(source: Source, origin: object, note: str = UNREADABLE) -> Iterator[
         source.notes[note] += 1
 
 
-def stated(source: Source, file: Path, figures: Callable[[Any], Iterable[Row]]) -> Iterator[Row]:
-    """The figures that stand in a file beside the samples, if there is one that can be read."""
+def beside(source: Source, file: Path) -> Row:
+    """The object in a file of figures beside the samples; empty where there is none to read."""
+    found: Row = {}
     if file.is_file():
         source.files.append(file)
         with reading(source, file.name, FIGURES):
-            yield from list(figures(file))
+            found = door.decoded(door.read_bytes(file), dict[str, Any], file)
+    return found
 
 
 def json_lines(source: Source, path: Path) -> Iterator[tuple[str, Row]]:

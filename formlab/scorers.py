@@ -113,7 +113,7 @@ def _sample(state: Any, target: Any) -> dict[str, Any]:
 def _evaluations(samples: Sequence[dict[str, Any]], types: Any) -> list[Evaluation]:
     """An evaluation for each epoch."""
     source = Source(Path("samples"))
-    rows = join.by_roles(sample_rows(source, "samples", enumerate(samples), inspect.sample_of))
+    rows = sample_rows(source, "samples", enumerate(samples), inspect.sample_of)
     runs = join.runs_of(rows, source, "inspect")
     return [join.evaluation(run, types=types) for run in runs]
 

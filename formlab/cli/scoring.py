@@ -329,7 +329,7 @@ def _logs(logs: tuple[Path, ...], benchmark: str | None, **how: Any) -> Rows:
 
 
 def _log_row(log: Path, evaluation: Evaluation, folder: Path | None) -> dict[str, Any]:
-    from formlab.readers.beside import differences, headlines, join_report, stated
+    from formlab.readers.logs import differences, headlines, join_report, stated
 
     differ = differences(evaluation)
     counts = Counter(differ["why"].to_list() if differ.width and differ.height else [])

@@ -10,7 +10,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import msgspec
-import numpy as np
 import polars as pl
 from rapidfuzz import fuzz
 
@@ -67,17 +66,11 @@ def olmocr(source: Source) -> Iterator[Row]:
     """
     home = source.path
     tests = [test for file in _test_files(home) for test in samples.json_lines(source, file)]
-    pages, repeats = _pages(home), defaultdict[str, set[int]](set)
-    for candidate, _, _, repeat in pages:
-        repeats[candidate].add(repeat)
-    entries = (
-        (origin, (line, candidate, repeat))
-        for candidate in sorted(repeats)
-        for repeat in sorted(repeats[candidate])
-        for origin, line in tests
-    )
+    pages = _pages(home)
+    runs = sorted({(candidate, repeat) for candidate, _, _, repeat in pages})
+    entries = ((origin, (line, *run)) for run in runs for origin, line in tests)
 
-    def sample_of(entry: tuple[Row, str, int], origin: str) -> samples.Sample:
+    def sample_of(entry: tuple[Row, str, int], _: str) -> samples.Sample:
         line, candidate, repeat = entry
         # Null is the bench's word for a limit that a test has not.
         test = msgspec.convert({n: cell for n, cell in line.items() if cell is not None}, Test)
@@ -85,7 +78,7 @@ def olmocr(source: Source) -> Iterator[Row]:
         file = pages.get((candidate, pdf, test.page, repeat))
         source.notes[samples.MISSING] += file is None
         source.notes[OTHER] += test.gold is None
-        columns = {"test": test.type, "max_diffs": test.max_diffs, "page": test.page}
+        columns = {"test": test.type, "page": test.page}
         columns["status"] = "unscored" if test.gold is None else "ok"
         return samples.Sample(
             pdf,
@@ -95,7 +88,7 @@ def olmocr(source: Source) -> Iterator[Row]:
             system=candidate,
             epoch=repeat,
             request=test.id,
-            columns=columns | {"jsonl": origin.partition(":")[0]},
+            columns=columns,
         )
 
     yield from samples.sample_rows(source, home.resolve().name, entries, sample_of)
@@ -124,12 +117,12 @@ def answer_to(test: Test, markdown: str) -> str | None:
     """
     page, text = _plain(markdown), _plain(test.text)
     if test.type == "order":
-        texts = (test.before, test.after)
-        before, after = (_starts(_plain(text), page, test.max_diffs) for text in texts)
-        if before and after and before[0] < after[-1]:
-            return test.gold
-        found = zip((before, after), texts, strict=True)
-        return " … ".join(text for _, text in sorted(f for f in found if f[0])) or None
+        first = _place(_plain(test.before), page, test.max_diffs)
+        last = _place(_plain(test.after)[::-1], page[::-1], test.max_diffs)
+        is_found = first is not None and last is not None
+        # Seen from the end, the last place of the second text is its first.
+        is_ordered = is_found and first < len(page) - last - len(_plain(test.after))
+        return test.gold if is_ordered else None
     if test.first_n or test.last_n:
         page = page[: test.first_n] + page[-test.last_n if test.last_n else len(page) :]
     read, asked = (page, text) if test.case_sensitive else (page.lower(), text.lower())
@@ -151,19 +144,12 @@ def _plain(markdown: str) -> str:
     return unicodedata.normalize("NFC", markdown).translate(_SPELT)
 
 
-def _starts(phrase: str, text: str, allowed: int) -> list[int]:
-    """Where a phrase begins in a text, with at most `allowed` characters changed, added or lost."""
-    # Sellers' algorithm from the right: row by row over all places of the text at once.
-    letters = np.array([ord(letter) for letter in reversed(text)], dtype=np.int64)
-    places = np.arange(len(letters) + 1)
-    row = np.zeros(len(letters) + 1, dtype=np.int64)
-    for count, letter in enumerate(reversed(phrase), start=1):
-        changed = np.minimum(row[:-1] + (letters != ord(letter)), row[1:] + 1)
-        row = np.minimum.accumulate(np.concatenate(([count], changed)) - places) + places
-    # Of places side by side those where the least is changed.
-    near = np.pad(row, allowed, constant_values=len(phrase))
-    least = np.lib.stride_tricks.sliding_window_view(near, 2 * allowed + 1).min(axis=1)
-    return sorted((len(text) - np.flatnonzero((row <= allowed) & (row == least))).tolist())
+def _place(phrase: str, text: str, allowed: int) -> int | None:
+    """Where a phrase first begins in a text, with at most `allowed` characters changed."""
+    if phrase in text or not allowed:
+        return text.index(phrase) if phrase in text else None
+    best = fuzz.partial_ratio_alignment(phrase, text)
+    return best.dest_start if best.score / 100 >= 1 - allowed / len(phrase) else None
 
 
 def docling_eval(source: Source) -> Iterator[Row]:
@@ -182,8 +168,6 @@ def docling_eval(source: Source) -> Iterator[Row]:
                     f"{modality}/{k}": v for k, v in row.items() if k.endswith(("f1", "_bbox"))
                 }
                 scores[str(row.get("doc_id"))] |= named
-            for reason, count in (stated.get("rejected_samples") or {}).items():
-                source.notes[f"documents that docling-eval rejected: {reason}"] += int(count)
             for key, value in stated.items():
                 if key.endswith("_stats") and isinstance(value, dict) and "mean" in value:
                     scorer = f"{modality}/{key.removesuffix('_stats')}"

@@ -104,17 +104,16 @@ def reader(
         return reading
 
     def rows(source: Source) -> Iterator[Row]:
-        source.files = listed(source.path)
-        home = source.path if source.path.is_dir() else source.path.parent
+        source.files, path, corpus = listed(source.path), source.path, source.corpus
+        home = path if path.is_dir() else path.parent
         paths = [file.relative_to(home).with_name(door.stem(file)) for file in source.files]
-        named = zip((path.as_posix() for path in paths), source.files, strict=True)
-        documents = by_name("files for document", named)
-        sizes, renamed, has_text, errors = {}, {}, True, []
-        if (corpus := source.corpus) is not None:
+        named = zip(map(Path.as_posix, paths), source.files, strict=True)
+        documents, errors = by_name("files for document", named), []
+        sizes, renamed, has_text = {}, {}, True
+        if corpus is not None:
             sides = corpus.documents.select("doc_id", "width", "height").drop_nulls()
             sizes = sides.rows_by_key("doc_id", unique=True)
-            texts = corpus.records.filter(pl.col("path").is_null())["value"]
-            has_text = texts.null_count() < len(texts)
+            has_text = corpus.records.filter(pl.col("path").is_null())["value"].count() > 0
             names = pl.Series([*documents], dtype=pl.String)
             renamed = renames(names, corpus.documents["doc_id"])
             source.notes["documents named by their files"] += len(renamed)

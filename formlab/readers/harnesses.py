@@ -14,7 +14,6 @@ from typing import Any
 from formlab.benchmarks.omniai import WHOLE, basename, image_url, records_of
 from formlab.readers import door, samples
 from formlab.readers.door import as_text, number
-from formlab.readers.engine import whole as whole_number
 from formlab.readers.rows import Reader, Row, Source
 from formlab.readers.samples import Sample, sample_rows
 from formlab.readers.sources import items
@@ -217,12 +216,9 @@ def omniai(source: Source) -> Iterator[Row]:
         sample.system = " + ".join(dict.fromkeys(models)) + is_direct or "omniai"
         names = {"json_accuracy": "jsonAccuracy", "levenshtein_similarity": "levenshteinDistance"}
         sample.scores = {scorer: entry.get(name) for scorer, name in names.items()}
-        tokens = {
-            f"tokens_{n}": whole_number(used.get(f"{n}putTokens"), None) for n in ("in", "out")
-        }
-        cost, seconds = number(used.get("totalCost")), number(used.get("duration"), 1000)
-        sample.call = {"task": "value", "cost": cost, "seconds": seconds, **tokens}
-        sample.call["error"] = str(error) if error else None
+        sample.call = {"task": "value", "error": str(error) if error else None}
+        sample.call["cost"] = number(used.get("totalCost"))
+        sample.call["seconds"] = number(used.get("duration"), 1000)
         sample.request = url or None
         return sample
 

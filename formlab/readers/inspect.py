@@ -42,16 +42,13 @@ def read(source: Source) -> Iterator[Row]:
     """The rows of a log; a member that cannot be read is counted."""
     path, is_json = source.path, door.ending(source.path) == ".json"
     source.files.append(path)
-    members = {"": door.Member.of(path)} if is_json else door.members(path)
-    head = next((members[n] for n in ("", "header.json", "_journal/start.json") if n in members), 0)
-    if not head:
+    members = {"header.json": door.Member.of(path)} if is_json else door.members(path)
+    if not (head := members.get("header.json") or members.get("_journal/start.json")):
         what = "a log has header.json or, of an unfinished run, _journal/start.json"
         raise DataBroken(what, where=path)
-    log = door.decoded(head.read(), _Log, head.where)
-    listed = enumerate(log.samples or ()) if is_json else ()
-    entries = [(f"{path.name}#/samples/{number}", sample) for number, sample in listed]
-    entries += [(f"{path.name}#{n}", members[n]) for n in members if n.startswith("samples/")]
-    models = set()
+    log, models, requests = door.decoded(head.read(), _Log, head.where), set(), set()
+    entries = [(f"{path.name}#{n}", members[n]) for n in members if n.startswith("samples/")]
+    entries += [(f"{path.name}#/samples/{n}", entry) for n, entry in enumerate(log.samples or ())]
 
     def sample_in(entry: Any, _: str) -> samples.Sample:
         if isinstance(entry, door.Member):
@@ -61,30 +58,25 @@ def read(source: Source) -> Iterator[Row]:
         sample.system = None
         return sample
 
-    asked, dataset = log.eval, log.eval.get("dataset")
+    dataset = log.eval.get("dataset")
     dataset = dataset if isinstance(dataset, dict) else {}
-    split = dataset.get("name") or asked.get("task") or "log"
-    requests = set()
+    split = dataset.get("name") or log.eval.get("task") or "log"
     for row in samples.sample_rows(source, split, entries, sample_in):
         # All samples are read before the first row is given.
-        known = next(iter(models)) if len(models) == 1 else str(asked.get("model") or "unknown")
+        asked = str(log.eval.get("model") or "unknown")
         requests.add(row.get("request"))
-        yield row | {"system": known}
+        yield row | {"system": next(iter(models)) if len(models) == 1 else asked}
     source.notes[UNFINISHED] = log.results is None
     with samples.reading(source, path.name, samples.FIGURES):
-        planned = {str(name) for name in dataset.get("sample_ids") or ()}
-        source.notes[samples.MISSING] = len(planned - requests)
-        yield from list(_figures(log.results or {}))
-
-
-def _figures(results: Any) -> Iterator[Row]:
-    for score in results.get("scores") or ():
-        # Inspect averages over the samples that it could score, and leaves the others out.
-        count = score.get("scored_samples") or results.get("completed_samples")
-        for name, metric in (score.get("metrics") or {}).items():
-            kind = name if not score.get("reducer") else f"{name}, {score['reducer']} of epochs"
+        planned, results = map(str, dataset.get("sample_ids") or ()), log.results or {}
+        source.notes[samples.MISSING] = len({*planned} - requests)
+        for score in results.get("scores") or ():
+            # Inspect averages over the samples that it could score, and leaves the others out.
+            count = score.get("scored_samples") or results.get("completed_samples")
             scorer = score.get("name") or score.get("scorer")
-            yield samples.figure(scorer, kind, metric.get("value"), count)
+            for name, metric in (score.get("metrics") or {}).items():
+                kind = f"{name}, {score['reducer']} of epochs" if score.get("reducer") else name
+                yield samples.figure(scorer, kind, metric.get("value"), count)
 
 
 def sample_of(entry: Row, _: str = "") -> samples.Sample:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -48,7 +48,7 @@ class Run:
     rows: dict[str, pl.DataFrame]
     log: dict[str, Any]
     notes: Counter[str]
-    source: Source
+    sources: dict[str, str]
 
     def of(self, role: str, *columns: str) -> pl.DataFrame:
         """The rows of a role, with `columns`, its value, and others that have something in them."""
@@ -57,60 +57,27 @@ class Run:
         rows = rows.with_columns(pl.lit(None, _DTYPES.get(n, pl.String)).alias(n) for n in absent)
         return rows.select(c for c in rows if c.name in always or c.null_count() < rows.height)
 
-    @property
-    def sources(self) -> dict[str, str]:
-        """The SHA-256 of each file of the log."""
-        return {file.name: files.sha256_once(file) for file in self.source.files}
 
-
-def frame_of(rows: list[Row], always: Iterable[str] = ()) -> pl.DataFrame:
-    """Rows that may leave columns out as a frame, with the dtypes of tables."""
-    names = dict.fromkeys([*always, *(name for row in rows for name in row)])
-    dtypes = _DTYPES | {name: pl.Float64 for name in names if name.startswith(SCORE)}
-    schema = {name: dtypes.get(name, pl.String) for name in names}
-    # Texts may have half characters, which polars does not take.
-    columns = {name: [files.storable(row.get(name)) for row in rows] for name in names}
-    return pl.DataFrame(columns, schema=schema, strict=False)
-
-
-def by_roles(rows: Iterable[Row]) -> dict[str, pl.DataFrame]:
-    """The rows of each role, without columns that have nothing in them."""
-    repeated = pl.col("^(system|split|benchmark|origin)$").cast(pl.Categorical)
-    none = frame_of([], (*_OF_RUN, *KEY, "kind", "scorer", "score", "n"))
-    found: dict[str, list[pl.DataFrame]] = {role: [none.with_columns(repeated)] for role in ROLES}
-    rows = iter(rows)
-    while some := list(islice(rows, ROWS)):
-        for role, part in by_role(some).items():
-            found[role] += [frame_of(part).with_columns(repeated)] if part else []
-    return {role: pl.concat(frames, how="diagonal") for role, frames in found.items()}
-
-
-def scorers_of(rows: Mapping[str, pl.DataFrame]) -> list[str]:
-    """The scorers with a score for any of the rows."""
-    frames = [rows[role].select(f"^{SCORE}.*$") for role in ("answer", "document")]
-    return [
-        c.name.removeprefix(SCORE) for frame in frames for c in frame if c.null_count() < len(c)
-    ]
-
-
-def runs_of(rows: Mapping[str, pl.DataFrame], source: Source, form: str) -> list[Run]:
+def runs_of(rows: Iterable[Row], source: Source, form: str) -> list[Run]:
     """The runs of a log, one for each system and epoch; figures are of each of them."""
-    frames = {n: f.with_columns(pl.col("epoch").fill_null(1)) for n, f in rows.items()}
+    frames = _by_roles(rows)
     # Rows without a system are of every run.
     answered = [frames[role].select("system", "epoch") for role in ("answer", "call")]
     keys = pl.concat(answered).unique(maintain_order=True).rows()
     if not keys:
         raise DataBroken("the log has no samples", where=source.path)
     headline = frames["figure"].select("scorer", metric="kind", value="score", n="n")
+    columns = [c for role in ("answer", "document") for c in frames[role].select(f"^{SCORE}.*$")]
+    scorers = {c.name.removeprefix(SCORE): None for c in columns if c.null_count() < len(c)}
     # The first scorer is the one that the headline is of.
-    scorers = dict.fromkeys([*headline["scorer"], *scorers_of(rows)])
-    scorer = next((name for name in scorers if name in scorers_of(rows)), None)
+    scorer = next((name for name in (*headline["scorer"], *scorers) if name in scorers), None)
     named = {f"{SCORE}{scorer}": "log_score"}
     frames = {role: frame.rename(named, strict=False) for role, frame in frames.items()}
     splits, stem = [frame["split"] for frame in frames.values()], door.stem(source.path)
     log = {"format": form, "name": pl.concat(splits).drop_nulls().first() or stem}
     log |= {"source": [file.name for file in source.files], "headline": headline.to_dicts()}
     log["scorer"] = scorer
+    sources = {file.name: files.sha256_once(file) for file in source.files}
     runs, epochs = [], Counter(system for system, _ in keys)
     for system, epoch in keys:
         name, notes = system or source.name or stem, Counter(source.notes)
@@ -121,8 +88,31 @@ def runs_of(rows: Mapping[str, pl.DataFrame], source: Source, form: str) -> list
         part = {
             n: f.filter(is_of if n in ("answer", "call") else of_all) for n, f in frames.items()
         }
-        runs.append(Run(name, part, log, notes, source))
+        runs.append(Run(name, part, log, notes, sources))
     return runs
+
+
+def _by_roles(rows: Iterable[Row]) -> dict[str, pl.DataFrame]:
+    """The rows of each role, with the dtypes of tables; rows may leave columns out."""
+    none = dict.fromkeys((*_OF_RUN, *KEY, "kind", "scorer", "score", "n"))
+    found: dict[str, list[pl.DataFrame]] = {role: [_frame([none])[:0]] for role in ROLES}
+    rows = iter(rows)
+    while some := list(islice(rows, ROWS)):
+        for role, part in by_role(some).items():
+            found[role] += [_frame(part)] if part else []
+    return {role: pl.concat(parts, how="diagonal") for role, parts in found.items()}
+
+
+def _frame(rows: list[Row]) -> pl.DataFrame:
+    names = dict.fromkeys(["epoch", *(name for row in rows for name in row)])
+    dtypes = _DTYPES | {name: pl.Float64 for name in names if name.startswith(SCORE)}
+    schema = {name: dtypes.get(name, pl.String) for name in names}
+    # Texts may have half characters, which polars does not take.
+    columns = {name: [files.storable(row.get(name)) for row in rows] for name in names}
+    columns["epoch"] = [row.get("epoch") or 1 for row in rows]
+    frame = pl.DataFrame(columns, schema=schema, strict=False)
+    # A million times the same.
+    return frame.with_columns(pl.col("^(system|split|benchmark|origin)$").cast(pl.Categorical))
 
 
 def evaluation(
@@ -167,7 +157,7 @@ def _own_gold(run: Run, types: Any, folder: Path) -> Iterator[Corpus]:
     if gold.is_empty():
         what = f"the log has no gold: {run.log['format']} keeps answers alone"
         remedy = "formlab score BENCHMARK --predictions LOG"
-        raise DataBroken(what, where=next(iter(run.source.files), None), remedy=remedy)
+        raise DataBroken(what, where=next(iter(sources), None), remedy=remedy)
     del run.rows["gold"]
     if benchmark := run.rows["document"]["benchmark"].drop_nulls().first():
         key = {"benchmark": benchmark, "split": name}
@@ -222,7 +212,7 @@ def _joined(run: Run, corpus: Corpus, documents: str) -> Corpus:
         what = f"no sample is of {corpus.benchmark}:{corpus.split}: they are called"
         what += f" {names.to_list()}, its documents {expected.to_list()}"
         remedy = "doc_id and path in the samples' metadata, or another benchmark or --split"
-        raise DataBroken(what, where=next(iter(run.source.files), None), remedy=remedy)
+        raise DataBroken(what, where=next(iter(run.sources), None), remedy=remedy)
     # A whole document goes with its fields.
     whole = known.select("doc_id", pl.lit(None, pl.String).alias("path"), "at")
     known = pl.concat([known, whole], how="diagonal").unique(KEY, keep="first")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ class Sample:
         """Its gold, answers and call; the document has the scores where it was scored as one."""
         form = as_object(self.gold) if self.path is not None and self.golds is None else None
         place = self.path if form is None else None
-        golds = self._golds(form) if self.golds is None else self.golds
+        golds = list(self._golds(form)) if self.golds is None else self.golds
         yield from ({"role": "gold"} | row for row in golds)
         scores = {files.storable(f"{SCORE}{n}"): number(s) for n, s in self.scores.items()}
         answer: Row = {"role": "answer", "origin": self.origin, "status": self.status}
@@ -74,24 +75,23 @@ class Sample:
         if place is None:
             yield {"role": "document", "log_status": self.status} | scores | self.document
 
-    def _at(self, form: Any) -> Iterator[tuple[str, str | None]]:
+    def _fields(self, form: Any) -> Iterator[tuple[str, str | None]]:
         return fields(form, "" if self.path == ANSWER else self.path or "")
 
-    def _golds(self, form: Mapping[str, Any] | None) -> list[Row]:
+    def _golds(self, form: Mapping[str, Any] | None) -> Iterator[Row]:
         # Names that begin with log_ are those of the log's scores.
         columns = {
             files.storable(name): cell if name in tables.RECORDS else as_text(cell)
             for name, cell in self.columns.items()
             if name in tables.RECORDS or not (name in tables.RESERVED or name.startswith("log_"))
         }
-        if form is not None:
-            return [columns | {"path": path, "value": value} for path, value in self._at(form)]
         texts = map(as_text, self.gold if isinstance(self.gold, list) else [self.gold])
         accepted = [text for text in texts if text is not None]
-        columns |= {"accepted": accepted} if accepted[1:] else {}
-        return [columns | {"path": self.path, "value": text} for text in accepted[:1]]
+        columns |= {"accepted": accepted} if form is None and accepted[1:] else {}
+        found = ((self.path, text) for text in accepted[:1]) if form is None else self._fields(form)
+        yield from (columns | {"path": path, "value": value} for path, value in found)
 
-    def _claims(self, form: Any, golds: list[Row]) -> list[Row]:
+    def _claims(self, form: Any, golds: list[Row]) -> Iterator[Row]:
         """The values of the answer, by the one rule for a model's text; what failed names none."""
         status, answer = self.status, self.answer
         if isinstance(answer, str) and answer and status in USABLE:
@@ -100,14 +100,14 @@ class Sample:
             status = parsed.status if parsed.changes or parsed.status not in USABLE else status
         found = [(self.path, as_text(answer))]
         if form is not None:
-            found = [*self._at(answer)] if isinstance(answer, Mapping | list) else []
+            found = [*self._fields(answer)] if isinstance(answer, Mapping | list) else []
         # A null names no value, and what failed has failed at each field that was asked for.
         found = [claim for claim in found if claim[1] is not None and status in USABLE]
         if not found:
             status = "missing" if status in USABLE else status
             places = [row["path"] for row in golds] if form is not None else [self.path]
             found = [(place, None) for place in places]
-        return [{"path": path, "value": value, "status": status} for path, value in found]
+        yield from ({"path": path, "value": value, "status": status} for path, value in found)
 
 
 def sample_rows(
@@ -134,10 +134,10 @@ def sample_rows(
                 if key not in kept or sample.status in USABLE or kept[key].status not in USABLE:
                     kept |= {key: sample} if sample.doc_id else {}
     if not kept:
-        reasons = [note for note in source.notes if note.startswith(f"first of {UNREADABLE}")]
-        what = "".join(f"no sample can be read; the {reason}" for reason in reasons[:1])
+        reasons = (note for note in source.notes if note.startswith(f"first of {UNREADABLE}"))
+        what = ": ".join(["the log has no samples", *islice(reasons, 1)])
         remedy = "a log as the harness wrote it, of a run that has samples"
-        raise DataBroken(what or "the log has no samples", where=source.path, remedy=remedy)
+        raise DataBroken(what, where=source.path, remedy=remedy)
     while kept:
         # Each is let go when its rows are given.
         sample = kept.pop(next(iter(kept)))
@@ -200,8 +200,8 @@ def figure(scorer: Any, kind: Any, score: Any, n: Any = None) -> Row:
 def tokens(used: Iterable[Any]) -> Row:
     """The tokens of a call that was made in several."""
     used = [use for use in used if isinstance(use, Mapping)]
-    ends = ("in", "out") if used else ()
-    return {f"tokens_{end}": sum(use.get(f"{end}put_tokens") or 0 for use in used) for end in ends}
+    counts = {end: sum(use.get(f"{end}put_tokens") or 0 for use in used) for end in ("in", "out")}
+    return {f"tokens_{end}": count or None for end, count in counts.items()}
 
 
 def fields(value: Any, path: str = "") -> Iterator[tuple[str, str | None]]:

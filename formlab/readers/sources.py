@@ -119,9 +119,8 @@ def _of_path(path: Path, notes: Counter[str]) -> Iterator[Batch]:
         return
     names = [stem(member.name) for member in found]
     if path.is_dir() and ending(found[0].name) == ".json":
-        texts = [file.name for file in sorted(path.rglob("*.txt")) if stem(file) not in names]
-        for first in texts[:1]:
-            notes[f"files of text beside those of JSON, left out, such as {first}"] += len(texts)
+        texts = sum(stem(file) not in names for file in path.rglob("*.txt"))
+        notes["files of text beside those of JSON, left out"] += texts
     if len(set(names)) < len(found):
         names = [Path(member.name).with_name(stem(member.name)).as_posix() for member in found]
     documents = zip(names, found, strict=True)
@@ -281,12 +280,10 @@ def _workbook(member: Member, notes: Counter[str]) -> Iterator[tuple[int, list[A
             what = "the workbook is empty"
             raise DataBroken(what, where=member.where, remedy="a header and rows")
         notes["sheets left out: only the first with cells is read"] += len(full) - 1
+        notes["merged cells, blank but for the first"] += len(full[0].merged_cell_ranges or ())
         cells = full[0].to_python(skip_empty_area=False)
     except (python_calamine.CalamineError, *files.UNPACKABLE) as error:
         raise DataBroken(f"not a readable workbook: {error}", where=member.where) from error
-    notes["merged cells, of which the first alone has a value"] += len(
-        full[0].merged_cell_ranges or ()
-    )
     for number, row in enumerate(cells, start=1):
         if any(cell != "" for cell in row):
             yield number, [None if cell == "" else cell for cell in row]

@@ -21,7 +21,7 @@ from formlab.errors import DataBroken, DataMissing
 from formlab.metrics.actions import parse_lines
 from formlab.readers.door import ending, head, stem, written
 from formlab.readers.rows import Reader, Row, Source, by_name
-from formlab.tables import USABLE
+from formlab.tables import BOX, USABLE
 from formlab.text.answers import parse, plain
 from formlab.text.normalise import as_text
 from formlab.trees import escape
@@ -34,7 +34,6 @@ _KEY = re.compile(rb"""['"]?\b(?:fields|groups|vqa|consistency)['"]?\s*:""")
 _APART = ".answers"
 _TASKS = {"vqa": crafted.VQA, "consistency": crafted.CONSISTENCY}
 _ANSWER_KEYS = ("answer", "value", "prediction", "expected")
-_STAMP = re.compile(r"\d{8}_\d{6}")
 _FACTORY_KEYS = re.compile(rb'"(?:batch_info|template_used|submission_time)"\s*:')
 _OUTPUT = 'an output, as {"template_used": "A11", "model_response": {"model_response": ""}}'
 _OUTPUT += ", or a list of them"
@@ -148,7 +147,8 @@ def formfactory(source: Source) -> Iterator[Row]:
     """
     source.files += _outputs(source.path)
     numbers, taken = Counter[tuple[str, str]](), set[tuple[str, str]]()
-    for file in sorted(source.files, key=lambda file: (_STAMP.findall(file.name)[:1], file.name)):
+    # By name, which ends with the time at which a file was written.
+    for file in source.files:
         for where, cells, entry in _entries(file):
             kind = "submission" if "submission_time" in cells else "output"
             document = stem(file)
@@ -201,9 +201,8 @@ def _document(
 ) -> str | None:
     """The document of an entry: that of its instance, else the next one of its form."""
     names = map(str, (entry.template_used, entry.form, entry.data_source, file.stem))
-    codes = [(name.partition("_")[0], name.partition(".")[0]) for name in names]
-    known = factory.forms().values()
-    found = (f for code, name in codes for f in known if code == f.code or name == f.file)
+    codes = {part for name in names for part in (name.partition("_")[0], name.partition(".")[0])}
+    found = (form for form in factory.forms().values() if {form.code, form.file} & codes)
     if (form := next(found, None)) is None:
         notes["outputs of a form that is not known"] += 1
         return None
@@ -228,18 +227,17 @@ def _output(entry: _Entry, where: str, notes: Counter[str]) -> Iterator[Row]:
     lines = parse_lines(plain(text).value or "")
     notes["outputs without a line '[x, y] value'"] += not lines
     for index, line in enumerate(lines):
-        box = {"x0": line.x, "y0": line.y, "x1": line.x, "y1": line.y}
-        place = {"path": f"/lines/{index}", "origin": f"{where}/lines/{index}"}
+        row = base | dict(zip(BOX, (line.x, line.y, line.x, line.y), strict=True))
+        row |= {"path": f"/lines/{index}", "origin": f"{where}/lines/{index}", "kind": "line"}
         page = None if math.isnan(line.page) else int(line.page)
-        yield base | box | place | {"kind": "line", "value": line.value, "page": page}
+        yield row | {"value": line.value, "page": page}
 
 
 def _submission(entry: Row) -> Iterator[Row]:
+    row = {"task": "value", "status": "ok"}
     for name, value in entry.items():
         if name not in ("submission_time", "instance", "form"):
-            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            row = {"task": "value", "status": "ok"}
-            yield row | {"path": factory.pointer(name), "value": text}
+            yield row | {"path": factory.pointer(name), "value": as_text(value)}
 
 
 def vrdu(source: Source) -> Iterator[Row]:

@@ -11,7 +11,7 @@ import sys
 import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, islice, zip_longest
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -332,8 +332,10 @@ def _table(
                 what = f"{len(cells)} cells, and {width} in the header"
                 remedy = "quote cells with a delimiter" if mark == ":" else "name each column"
                 raise DataBroken(what, where=f"{place}{number}", remedy=remedy)
-            notes["rows shorter than their header"] += len(cells) < width
-            row = dict(zip_longest(names, cells[:width]))
+            if len(cells) < width:
+                notes["rows shorter than their header"] += 1
+                cells += [None] * (width - len(cells))
+            row = dict(zip(names, cells, strict=False))
             row.pop("", None)
             yield number, row
 

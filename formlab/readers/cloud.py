@@ -12,7 +12,7 @@ from typing import Any
 
 from formlab.readers import door, engine
 from formlab.readers.door import as_text
-from formlab.readers.engine import Found, Reading, at, keyed, lines_of, number, whole
+from formlab.readers.engine import Found, Reading, at, integer, keyed, lines_of, number
 from formlab.readers.rows import Row
 
 _VALUE = re.compile(r"value(?!_?type)", re.IGNORECASE)
@@ -22,7 +22,7 @@ _TICKS = ("filled_checkbox", "unfilled_checkbox")
 def _azure(content: Any) -> Reading:
     result, reading = at(content, "analyzeResult") or content, Reading()
     for page in at(result, "pages") or ():
-        place = whole(at(page, "pageNumber"))
+        place = integer(at(page, "pageNumber"))
         reading.sizes[place] = number(at(page, "width")), number(at(page, "height"))
         parts = (at(page, name) or () for name in ("lines", "words"))
         reading.lines += lines_of(*([_azure_part(p, place) for p in part] for part in parts))
@@ -58,10 +58,10 @@ def _azure_part(part: Any, page: int = 1, sure: Any = None) -> Found:
     found = Found(" ".join((at(part, "content") or "").split()))
     found.box = door.around(zip(corners[::2], corners[1::2], strict=False))
     found.confidence = number(at(sure or part, "confidence"))
-    found.page = whole(at(region, "pageNumber"), page)
+    found.page = integer(at(region, "pageNumber"), page)
     for span in at(part, "spans") or [at(part, "span")]:
-        start = whole(at(span, "offset"), -1)
-        found.spans.append((start, start + whole(at(span, "length"), 0)))
+        start = integer(at(span, "offset"), -1)
+        found.spans.append((start, start + integer(at(span, "length"), 0)))
     return found
 
 
@@ -96,7 +96,7 @@ def _textract(content: Any) -> Reading:
     # An expense is beside no form.
     filled = [values for values in reading.values if values]
     reading.values = filled if len(filled) > 1 else filled and filled[0]
-    reading.sizes = {whole(block.get("Page")): (1, 1) for block in (*blocks, *expenses)}
+    reading.sizes = {integer(block.get("Page")): (1, 1) for block in (*blocks, *expenses)}
     for block in blocks:
         if block.get("BlockType") == "LINE":
             reading.lines.append(line := _block(block))
@@ -105,7 +105,7 @@ def _textract(content: Any) -> Reading:
 
 
 def _typed(entries: Any) -> Iterator[tuple[str, Found]]:
-    """Values by type, or by label if that is OTHER; a row as a whole says its cells again."""
+    """Values by type, or by label if that is OTHER; a row as a integer says its cells again."""
     for entry in entries or ():
         kind, label = at(entry, "Type", "Text"), at(entry, "LabelDetection", "Text")
         if kind != "EXPENSE_ROW":
@@ -117,7 +117,7 @@ def _block(block: Row) -> Found:
     box = at(block, "Geometry", "BoundingBox") or {}
     corners = engine.sized(*map(box.get, ("Left", "Top", "Width", "Height")))
     text, sure = block.get("SelectionStatus") or block.get("Text"), block.get("Confidence")
-    return Found(text or "", corners, number(sure, 100), whole(block.get("Page")))
+    return Found(text or "", corners, number(sure, 100), integer(block.get("Page")))
 
 
 def _document_ai(content: Any) -> Reading:
@@ -129,7 +129,7 @@ def _document_ai(content: Any) -> Reading:
         found = Found(at(layout, "textAnchor", "content"), _outline(layout), page=page)
         found.confidence = number(at(layout, "confidence"))
         for segment in at(layout, "textAnchor", "textSegments") or ():
-            start, end = (max(0, whole(at(segment, f"{n}Index"), 0)) for n in ("start", "end"))
+            start, end = (max(0, integer(at(segment, f"{n}Index"), 0)) for n in ("start", "end"))
             found.spans.append((start, end))
         said = found.text or "".join(text[slice(*span)] for span in found.spans)
         found.text = " ".join(said.split())
@@ -165,7 +165,7 @@ def _entities(entities: Any) -> dict[str, Any]:
         normal, said = at(entity, "normalizedValue"), (at(entity, "mentionText") or "").strip()
         said = said or as_text(at(normal, "text") or at(normal, "booleanValue"))
         sure = number(at(entity, "confidence"))
-        return Found(said, _outline(place), sure, whole(at(place, "page"), 0) + 1)
+        return Found(said, _outline(place), sure, integer(at(place, "page"), 0) + 1)
 
     kinds = (str(at(e, "type") or at(e, "type_")).rpartition("/")[2] for e in entities or ())
     return keyed(zip(kinds, map(entity_value, entities or ()), strict=True))

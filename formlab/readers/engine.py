@@ -166,7 +166,7 @@ def at(value: Any, *names: str) -> Any:
     return value
 
 
-def whole(value: Any, default: int = 1) -> int:
+def integer(value: Any, default: int = 1) -> int:
     """The number of a page, or a place in a text."""
     return default if (found := number(value)) is None else int(found)
 

@@ -199,9 +199,9 @@ def omniai(source: Source) -> Iterator[Row]:
         claims = [page | {"status": "missing" if text is None and not failed else status}]
         if answer is not None and not failed:
             # A model that was asked for JSON may have given it as text.
-            whole = {"task": "value", "path": WHOLE, "kind": "json", "value": as_text(answer)}
+            value = {"task": "value", "path": WHOLE, "kind": "json", "value": as_text(answer)}
             leaves = samples.fields(samples.as_object(answer) or {})
-            claims += [whole, *({"task": "text", "path": p, "value": leaf} for p, leaf in leaves)]
+            claims += [value, *({"task": "text", "path": p, "value": leaf} for p, leaf in leaves)]
         sample = Sample(doc_id, None, claims=claims, answer=text, status=status)
         if "trueJson" in entry:
             schema = {"jsonSchema": entry.get("jsonSchema")}

@@ -139,16 +139,16 @@ def evaluation(
     reasons = failed["error"].drop_nulls().value_counts(sort=True).head(5)
     run.notes.update({f"failed with {error[:120]}": count for error, count in reasons.rows()})
     # Single fields of another document may be scored beside whole documents.
-    whole = run.of("document").select("doc_id", "^log_.*$").unique("doc_id", keep="last")
-    whole = whole.rename(lambda name: name.replace("log_", "log_document_", 1))
+    scores = run.of("document").select("doc_id", "^log_.*$").unique("doc_id", keep="last")
+    scores = scores.rename(lambda name: name.replace("log_", "log_document_", 1))
 
     def scored(corpus: Corpus) -> Corpus:
-        table = corpus.documents.join(whole, on="doc_id", how="left", maintain_order="left")
+        table = corpus.documents.join(scores, on="doc_id", how="left", maintain_order="left")
         return dataclasses.replace(corpus, documents=table)
 
     with TemporaryDirectory(prefix="formlab-") as folder:
         gold = _own_gold(run, types, Path(folder, "own")) if corpus is None else iter([corpus])
-        gold = map(scored, gold) if run.log["scorer"] and whole.height else gold
+        gold = map(scored, gold) if run.log["scorer"] and scores.height else gold
         return evaluate(gold, partial(_predictions, run), out=out)
 
 

@@ -11,7 +11,7 @@ from lxml import etree
 
 from formlab.errors import DataBroken
 from formlab.readers import door, engine
-from formlab.readers.engine import Box, Found, Reading, number, whole
+from formlab.readers.engine import Box, Found, Reading, integer, number
 
 Element = etree._Element
 # Names of elements in ALTO and PAGE, and classes in hOCR.
@@ -33,7 +33,7 @@ def _read(name: str, path: Path) -> Reading:
     def indices(reference: Element) -> list[int]:
         """The places of a region in the groups of a reading order, the outermost first."""
         around = [reference, *reference.iterancestors()]
-        return [whole(element.get("index"), 0) for element in reversed(around)]
+        return [integer(element.get("index"), 0) for element in reversed(around)]
 
     references = sorted(root.iterfind(".//*[@regionRef]"), key=indices)
     order = {part.get("regionRef"): place for place, part in enumerate(references)}
@@ -81,7 +81,7 @@ def _found(element: Element, page: int, words: list[Element]) -> Found:
     """A line or word: the text of it or of its words, of several readings the first by index."""
     found = Found("", _box(element), page=page, words=[_found(word, page, []) for word in words])
     if readings := element.findall("{*}TextEquiv"):
-        best = min(readings, key=lambda reading: whole(reading.get("index"), 0))
+        best = min(readings, key=lambda reading: integer(reading.get("index"), 0))
         found.text = best.findtext("{*}Unicode", "").strip()
         found.confidence = number(best.get("conf"))
     elif "class" in element.attrib:

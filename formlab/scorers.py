@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -114,10 +113,9 @@ def _sample(state: Any, target: Any) -> dict[str, Any]:
 def _evaluations(samples: Sequence[dict[str, Any]], types: Any) -> list[Evaluation]:
     """An evaluation for each epoch."""
     source = Source(Path("samples"))
-    read = partial(inspect.sample_of, source)
-    rows = join.by_roles(sample_rows(source, "samples", enumerate(samples), read))
+    rows = sample_rows(source, "samples", enumerate(samples), inspect.sample_of)
     runs = join.runs_of(rows, source, "inspect")
-    return [join.evaluation(run, types=types) for run in runs.values()]
+    return [join.evaluation(run, types=types) for run in runs]
 
 
 def _values(evaluation: Evaluation, metrics: Sequence[str], average: str) -> dict[str, float]:

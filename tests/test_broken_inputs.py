@@ -63,7 +63,8 @@ def predictions_of(benchmark, files, kept, at=""):
 
 def log_of(files, kept, at=""):
     def read(folder, _):
-        return logs.read(folder / at).filter(role="call")["doc_id"].to_list()
+        _, rows = logs.log_rows(folder / at, readers.Source(folder / at))
+        return [row["doc_id"] for row in rows if row["role"] == "call"]
 
     return files, read, kept
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from formlab.folders import Evaluation
 
 # How many scores follow the main one without --all, and rows that make a source more than answers.
-MAIN, _ROLES = 5, ("gold", "score", "figure")
+MAIN, _ROLES = 5, ("gold", "figure")
 
 
 @command(
@@ -217,22 +217,21 @@ def _is_log(path: Path) -> bool:
     from formlab import readers
     from formlab.readers.logs import NAMES
     from formlab.readers.rows import Source
-    from formlab.readers.samples import ODD, names
+    from formlab.readers.samples import ODD, SCORE, names
 
     if (reader := readers.reader_of(path)) is None:
         columns = names(path)
         return all(columns & {*NAMES[name]} for name in ("gold", "value"))
     with suppress(FormlabError, *ODD):
         rows = islice(reader.read(Source(path)), 1000)
-        return any(
-            row["role"] in _ROLES or any(n.startswith("log_by_") for n in row) for row in rows
-        )
+        return any(row["role"] in _ROLES or any(n.startswith(SCORE) for n in row) for row in rows)
     return False
 
 
 def _logs(logs: tuple[Path, ...], benchmark: str | None, **given: Any) -> Rows:
     """An evaluation of each run in logs, with the log's own figures beside formlab's."""
     from formlab import workers
+    from formlab.analysis.comparability import named
     from formlab.readers.logs import differences, headlines, join_report, open_logs
 
     out, everything = given["out"], given["everything"]
@@ -247,8 +246,11 @@ def _logs(logs: tuple[Path, ...], benchmark: str | None, **given: Any) -> Rows:
             raise NotAvailable(what, where=path, remedy="more memory")
     # In the order in which they were named, whichever was read first.
     opened = [(path, evaluation) for path in paths for evaluation in found[path]]
+    evaluations = named([evaluation for _, evaluation in opened])
     rows, tables = [], []
-    for number, (path, evaluation) in enumerate(opened, start=1):
+    for number, ((path, _), evaluation) in enumerate(
+        zip(opened, evaluations, strict=True), start=1
+    ):
         # Of one log with one run it is saved already.
         folder = out / f"{number}-{path.stem}" if out and len(opened) > 1 else out
         if folder and folder != out:

@@ -35,7 +35,7 @@ _FILES = {n: f"formlab.readers.{home}:READERS" for home in _NAMES for n in _NAME
 READERS = Registry("readers", _FILES)
 # Names of modules that score, or read answers and gold, as what scores does.
 _HOMES = {
-    "logs": "called differences headlines join_report open_log open_logs read",
+    "logs": "differences headlines join_report open_log open_logs",
     "gold": "corpus",
     "types": "FieldType FieldTypes Rule",
     "values": "read_values",

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import msgspec
-import numpy as np
 import polars as pl
 from rapidfuzz import fuzz
 
 from formlab import files
-from formlab.errors import DataBroken
 from formlab.readers import door, samples
 from formlab.readers.engine import at
 from formlab.readers.rows import Reader, Row, Source
-from formlab.tables import USABLE
 from formlab.text import normalise
 from formlab.trees import escape
 
@@ -52,75 +48,65 @@ class Test(msgspec.Struct):
     first_n: int = 0
     last_n: int = 0
 
-    gold: str | None = None
-
-    def __post_init__(self) -> None:
+    @property
+    def gold(self) -> str | None:
+        """The text that is asked for; null for a type of test that only the bench can judge."""
         texts = {"present": self.text, "order": f"{self.before} … {self.after}", "absent": ""}
-        self.gold = texts.get(self.type)
+        return texts.get(self.type)
 
 
 def olmocr(source: Source) -> Iterator[Row]:
-    """Logs of olmOCR-bench: a folder of ``{pdf}_pg{n}_repeat{k}.md`` beside tests as JSON lines.
+    """Logs of olmOCR-bench: a folder of tests as JSON lines, and of candidates' pages below it.
 
-    A test is a field: for `present` its text is asked for, for `absent` nothing, and for `order`
-    two texts in their order. It is judged as the bench does (allenai/olmocr,
-    olmocr/bench/tests.py): the answer to a test that passes is what is asked for, else the passage
-    that fits best. Tests of tables, formulas, formats and footnotes need the bench's own rules and
-    are not scored. A system is a candidate, an epoch a repeat.
+    Pages are ``{candidate}/{pdf}_pg{n}_repeat{k}.md``. A test is a field: for `present` its text is
+    asked for, for `absent` nothing, and for `order` two texts in their order. It is judged as the
+    bench does (allenai/olmocr, olmocr/bench/tests.py): the answer to a test that passes is what is
+    asked for, else the passage that fits best. Tests of tables, formulas, formats and footnotes
+    need the bench's own rules and are not scored. A system is a candidate, an epoch a repeat.
     """
-    candidates = _candidates(source.path)
-    home = next(iter(candidates)).resolve().parent
+    home = source.path
     tests = [test for file in _test_files(home) for test in samples.json_lines(source, file)]
-    if not source.files:
-        remedy = "the folder of candidates with its *.jsonl"
-        raise DataBroken("no tests beside the pages", where=source.path, remedy=remedy)
-    entries = (
-        (origin, (line, folder, repeat))
-        for folder, pages in candidates.items()
-        for repeat in sorted({repeat for *_, repeat in pages})
-        for origin, line in tests
-    )
+    pages = _pages(home)
+    runs = sorted({(candidate, repeat) for candidate, _, _, repeat in pages})
+    entries = ((origin, (line, *run)) for run in runs for origin, line in tests)
 
-    def sample_of(entry: tuple[Row, Path, int], origin: str) -> samples.Sample:
-        line, folder, repeat = entry
+    def sample_of(entry: tuple[Row, str, int], _: str) -> samples.Sample:
+        line, candidate, repeat = entry
         # Null is the bench's word for a limit that a test has not.
         test = msgspec.convert({n: cell for n, cell in line.items() if cell is not None}, Test)
         pdf = test.pdf.removesuffix(".pdf")
-        file = candidates[folder].get((pdf, test.page, repeat))
+        file = pages.get((candidate, pdf, test.page, repeat))
         source.notes[samples.MISSING] += file is None
         source.notes[OTHER] += test.gold is None
-        columns = {"test": test.type, "max_diffs": test.max_diffs, "page": test.page}
+        columns = {"test": test.type, "page": test.page}
         columns["status"] = "unscored" if test.gold is None else "ok"
         return samples.Sample(
             pdf,
             f"/{escape(test.id)}",
             gold=test.gold or "",
             answer=answer_to(test, door.written(file)) if file and test.gold is not None else None,
-            system=folder.name,
+            system=candidate,
             epoch=repeat,
             request=test.id,
-            columns=columns | {"jsonl": origin.partition(":")[0]},
+            columns=columns,
         )
 
-    yield from samples.sample_rows(source, home.name, entries, sample_of)
+    yield from samples.sample_rows(source, home.resolve().name, entries, sample_of)
 
 
-def _candidates(path: Path) -> dict[Path, dict[tuple[str, int, int], Path]]:
-    """The pages of each folder beside the tests; of the folder itself, if they stand above it."""
-    found = dict[Path, dict[tuple[str, int, int], Path]]()
-    has_tests = any(_test_files(path))
-    for folder in sorted(f for f in path.iterdir() if f.is_dir()) if has_tests else [path]:
-        for file in folder.rglob("*.md"):
-            name = _FILE.fullmatch(file.relative_to(folder).as_posix())
-            if name and files.is_file(file):
-                key = (name["pdf"], int(name["page"]), int(name["repeat"]))
-                found.setdefault(folder, {})[key] = file
-    return found
-
-
-def _test_files(folder: Path) -> Iterator[Path]:
+def _test_files(folder: Path) -> list[Path]:
     needed = {"pdf", "type", "id"}
-    return (file for file in sorted(folder.glob("*.jsonl")) if needed <= samples.names(file))
+    return [file for file in sorted(folder.glob("*.jsonl")) if needed <= samples.names(file)]
+
+
+def _pages(home: Path) -> dict[tuple[str, str, int, int], Path]:
+    """The pages below a folder by candidate, PDF, page and repeat."""
+    found = {}
+    for file in filter(files.is_file, home.glob("*/**/*.md")):
+        candidate, _, name = file.relative_to(home).as_posix().partition("/")
+        if match := _FILE.fullmatch(name):
+            found[candidate, match["pdf"], int(match["page"]), int(match["repeat"])] = file
+    return found
 
 
 def answer_to(test: Test, markdown: str) -> str | None:
@@ -131,12 +117,12 @@ def answer_to(test: Test, markdown: str) -> str | None:
     """
     page, text = _plain(markdown), _plain(test.text)
     if test.type == "order":
-        texts = (test.before, test.after)
-        before, after = (_starts(_plain(text), page, test.max_diffs) for text in texts)
-        if before and after and before[0] < after[-1]:
-            return test.gold
-        found = zip((before, after), texts, strict=True)
-        return " … ".join(text for _, text in sorted(f for f in found if f[0])) or None
+        first = _place(_plain(test.before), page, test.max_diffs)
+        last = _place(_plain(test.after)[::-1], page[::-1], test.max_diffs)
+        is_found = first is not None and last is not None
+        # Seen from the end, the last place of the second text is its first.
+        is_ordered = is_found and first < len(page) - last - len(_plain(test.after))
+        return test.gold if is_ordered else None
     if test.first_n or test.last_n:
         page = page[: test.first_n] + page[-test.last_n if test.last_n else len(page) :]
     read, asked = (page, text) if test.case_sensitive else (page.lower(), text.lower())
@@ -158,24 +144,12 @@ def _plain(markdown: str) -> str:
     return unicodedata.normalize("NFC", markdown).translate(_SPELT)
 
 
-def _starts(phrase: str, text: str, allowed: int) -> list[int]:
-    """Where a phrase begins in a text, with at most `allowed` characters changed, added or lost."""
-    # Sellers' algorithm from the right: row by row over all places of the text at once.
-    letters = np.array([ord(letter) for letter in reversed(text)], dtype=np.int64)
-    places = np.arange(len(letters) + 1)
-    row = np.zeros(len(letters) + 1, dtype=np.int64)
-    for count, letter in enumerate(reversed(phrase), start=1):
-        changed = np.minimum(row[:-1] + (letters != ord(letter)), row[1:] + 1)
-        row = np.minimum.accumulate(np.concatenate(([count], changed)) - places) + places
-    # Of places side by side those where the least is changed.
-    near = np.pad(row, allowed, constant_values=len(phrase))
-    least = np.lib.stride_tricks.sliding_window_view(near, 2 * allowed + 1).min(axis=1)
-    return sorted((len(text) - np.flatnonzero((row <= allowed) & (row == least))).tolist())
-
-
-def _shards(path: Path) -> list[Path]:
-    found = path.rglob("*.parquet") if path.is_dir() else [path]
-    return sorted(f for f in found if door.ending(f) == ".parquet" and files.is_file(f))
+def _place(phrase: str, text: str, allowed: int) -> int | None:
+    """Where a phrase first begins in a text, with at most `allowed` characters changed."""
+    if phrase in text or not allowed:
+        return text.index(phrase) if phrase in text else None
+    best = fuzz.partial_ratio_alignment(phrase, text)
+    return best.dest_start if best.score / 100 >= 1 - allowed / len(phrase) else None
 
 
 def docling_eval(source: Source) -> Iterator[Row]:
@@ -184,20 +158,20 @@ def docling_eval(source: Source) -> Iterator[Row]:
     The page's text is that of the body in reading order; a field is a key and the value that a
     link leads to, at ``/<key>``. Figures are in ``evaluation_<benchmark>_<modality>.json``.
     """
-    path, shards = source.path.resolve(), _shards(source.path)
-    scores: dict[str, Row] = {}
-
-    def figures(file: Path) -> Iterator[Row]:
-        modality, stated = file.stem.rpartition("_")[2], files.read_json(file)
-        for row in stated.get("evaluations") or ():
-            named = {f"{modality}/{k}": v for k, v in row.items() if k.endswith(("f1", "_bbox"))}
-            scores.setdefault(str(row.get("doc_id")), {}).update(named)
-        for reason, count in (stated.get("rejected_samples") or {}).items():
-            source.notes[f"documents that docling-eval rejected: {reason}"] += int(count)
-        for key, value in stated.items():
-            if key.endswith("_stats") and isinstance(value, dict) and "mean" in value:
-                scorer = f"{modality}/{key.removesuffix('_stats')}"
-                yield samples.figure(scorer, "mean", value["mean"], value.get("total"))
+    path, scores = source.path.resolve(), defaultdict[str, Row](dict)
+    headline, shards = [], _shards(source.path)
+    for file in sorted((path if path.is_dir() else path.parent).glob("evaluation_*.json")):
+        modality, stated = file.stem.rpartition("_")[2], samples.beside(source, file)
+        with samples.reading(source, file.name, samples.FIGURES):
+            for row in stated.get("evaluations") or ():
+                named = {
+                    f"{modality}/{k}": v for k, v in row.items() if k.endswith(("f1", "_bbox"))
+                }
+                scores[str(row.get("doc_id"))] |= named
+            for key, value in stated.items():
+                if key.endswith("_stats") and isinstance(value, dict) and "mean" in value:
+                    scorer = f"{modality}/{key.removesuffix('_stats')}"
+                    headline += [samples.figure(scorer, "mean", value["mean"], value.get("total"))]
 
     def sample_of(row: Row, origin: str) -> samples.Sample:
         gold, answer, info = (
@@ -206,32 +180,36 @@ def docling_eval(source: Source) -> Iterator[Row]:
         )
         stated = str(row.get("status") or "success").lower().rpartition(".")[2]
         status = _STATUS.get(stated, "api_error") if answer else "api_error"
-        claims = [*_values(answer)] if status in USABLE else [{"path": None, "kind": "page"}]
+        is_read = status in ("ok", "truncated")
         return samples.Sample(
             row["document_id"],
             None,
             golds=list(_values(gold)),
-            claims=claims,
+            claims=[*_values(answer)] if is_read else [{"path": None, "kind": "page"}],
             answer=text_of(answer) if answer else None,
             status=status,
-            scores=scores.get(str(row["document_id"]), {}),
-            call={"error": None if status in USABLE else f"conversion: {stated}"},
+            scores=scores[str(row["document_id"])],
+            call={"error": None if is_read else f"conversion: {stated}"},
             system=str(info.get("asset") or info.get("name") or "docling"),
         )
 
     source.files += shards
-    beside = sorted((path if path.is_dir() else path.parent).glob("evaluation_*.json"))
-    headline = [row for file in beside for row in samples.stated(source, file, figures)]
     # Not the images, which are most of a shard.
     names = pl.col(f"^({'|'.join(_COLUMNS)})$")
-    frames = (pl.scan_parquet(shard, glob=False).select(names).collect() for shard in shards)
     rows = (
         (f"{shard.name}, row {count}", row)
-        for shard, frame in zip(shards, frames, strict=True)
-        for count, row in enumerate(frame.to_dicts(), start=1)
+        for shard in shards
+        for count, row in enumerate(
+            pl.scan_parquet(shard, glob=False).select(names).collect().to_dicts(), start=1
+        )
     )
     yield from samples.sample_rows(source, door.stem(path), rows, sample_of)
     yield from headline
+
+
+def _shards(path: Path) -> list[Path]:
+    found = path.rglob("*.parquet") if path.is_dir() else [path]
+    return sorted(f for f in found if door.ending(f) == ".parquet" and files.is_file(f))
 
 
 def text_of(document: Row) -> str:
@@ -245,10 +223,9 @@ def text_of(document: Row) -> str:
         cells = at(node, "data", "table_cells") or ()
         texts += [str(part["text"]) for part in (node, *cells) if part.get("text")]
         for child in reversed(node.get("children") or ()):
-            target: Any = document
-            for step in str(child.get("$ref", "")).removeprefix("#/").split("/"):
-                target = target[int(step)] if isinstance(target, list) else target.get(step) or {}
-            nodes.append(target)
+            # A reference such as `#/texts/3`.
+            _, kind, place = str(child.get("$ref")).split("/")
+            nodes.append(document[kind][int(place)])
     return " ".join(texts)
 
 
@@ -275,13 +252,13 @@ def _is_docling_eval(path: Path) -> bool:
 
 
 def _is_olmocr(path: Path) -> bool:
-    return path.is_dir() and bool(_candidates(path))
+    return path.is_dir() and bool(_test_files(path)) and bool(_pages(path))
 
 
-_TESTS = "olmOCR-bench's folder of pages and tests"
 READERS = {
-    "docling_eval": Reader(
-        "docling_eval", "docling-eval's Parquet", _is_docling_eval, docling_eval
-    ),
-    "olmocr": Reader("olmocr", _TESTS, _is_olmocr, olmocr),
+    read.__name__: Reader(read.__name__, title, fits, read)
+    for title, fits, read in (
+        ("docling-eval's Parquet", _is_docling_eval, docling_eval),
+        ("olmOCR-bench's folder of tests and pages", _is_olmocr, olmocr),
+    )
 }

@@ -12,67 +12,63 @@ from typing import Any
 
 from formlab.readers import door, engine
 from formlab.readers.door import as_text
-from formlab.readers.engine import Found, Page, Reading, at, keyed, number, whole
+from formlab.readers.engine import Found, Reading, at, integer, keyed, lines_of, number
 from formlab.readers.rows import Row
-from formlab.trees import escape
 
 _VALUE = re.compile(r"value(?!_?type)", re.IGNORECASE)
 _TICKS = ("filled_checkbox", "unfilled_checkbox")
 
 
 def _azure(content: Any) -> Reading:
-    result = at(content, "analyzeResult") or content
-    parts = ("pages", "documents", "keyValuePairs")
-    pages, documents, pairs = (at(result, name) or [] for name in parts)
-    reading = Reading()
-    for page in pages:
-        place, size = whole(at(page, "pageNumber")), (at(page, "width"), at(page, "height"))
-        lines = engine.lines_of(page, "words", lambda part, n=place: _azure_part(part, n))
-        is_pixel = at(page, "unit") == "pixel"
-        reading.pages[place] = Page((number(size[0]), number(size[1])), is_pixel, lines)
-    for count, document in enumerate(documents):
-        fields = {"type": "object", "value": at(document, "fields") or {}}
-        reading.values += _azure_fields(f"/{count}" if len(documents) > 1 else "", fields)
-    named = ((at(p, "key", "content"), _azure_value(at(p, "value") or {}, sure=p)) for p in pairs)
-    reading.values = reading.values or keyed(named)
+    result, reading = at(content, "analyzeResult") or content, Reading()
+    for page in at(result, "pages") or ():
+        place = integer(at(page, "pageNumber"))
+        reading.sizes[place] = number(at(page, "width")), number(at(page, "height"))
+        parts = (at(page, name) or () for name in ("lines", "words"))
+        reading.lines += lines_of(*([_azure_part(p, place) for p in part] for part in parts))
+    forms = (at(document, "fields") or {} for document in at(result, "documents") or ())
+    forms = [{name: _azure_field(value) for name, value in form.items()} for form in forms]
+    pairs = at(result, "keyValuePairs") or ()
+    named = ((at(p, "key", "content"), _azure_part(at(p, "value"), sure=p)) for p in pairs)
+    reading.values = (forms if len(forms) > 1 else forms and forms[0]) or keyed(named)
     return reading
 
 
-def _azure_fields(path: str, value: Any) -> Iterator[tuple[str, Found]]:
-    """A field as its page shows it, or those in a list or an object; null where it is absent."""
+def _azure_field(value: Any) -> Any:
+    """A field as its page shows it, or those in a list or an object; without text if absent."""
     kind = str(at(value, "type") or at(value, "valueType")).lower()
-    stated = (inner for name, inner in value.items() if _VALUE.match(name) and inner is not None)
+    stated = (v for name, v in (value or {}).items() if _VALUE.match(name) and v is not None)
     typed = next(stated, None)
-    if isinstance(typed, list) or (isinstance(typed, dict) and kind in ("object", "dictionary")):
-        for name, inner in enumerate(typed) if isinstance(typed, list) else typed.items():
-            yield from _azure_fields(f"{path}/{escape(str(name))}", inner or {})
-    else:
-        found = _azure_value(value)
-        is_shown = found.text and kind != "selectionmark"
-        yield path, found if is_shown else found._replace(text=as_text(typed))
+    if isinstance(typed, list):
+        return [*map(_azure_field, typed)]
+    if isinstance(typed, dict) and kind in ("object", "dictionary"):
+        return {name: _azure_field(inner) for name, inner in typed.items()}
+    found = _azure_part(value)
+    if not found.text or kind == "selectionmark":
+        found.text = as_text(typed)
+    return found
 
 
-def _azure_value(value: Any, page: int = 1, sure: Any = None) -> Found:
-    region = next(iter(at(value, "boundingRegions") or ()), value)
+def _azure_part(part: Any, page: int = 1, sure: Any = None) -> Found:
+    """A word, a line or a value."""
+    region = next(iter(at(part, "boundingRegions") or ()), part)
     corners = at(region, "polygon") or []
     if all(isinstance(corner, dict) for corner in corners):
         corners = [corner.get(side) for corner in corners for side in "xy"]
-    box = door.around(zip(corners[::2], corners[1::2], strict=False))
-    text, sure = " ".join((at(value, "content") or "").split()), at(sure or value, "confidence")
-    return Found(text, box, number(sure), whole(at(region, "pageNumber"), page))
-
-
-def _azure_part(part: Any, page: int) -> tuple[Found, engine.Spans]:
-    """A word or a line, and where its parts begin and end in the text."""
-    spans = at(part, "spans") or [at(part, "span") or {}]
-    places = [(whole(at(s, "offset"), -1), whole(at(s, "length"), 0)) for s in spans]
-    return _azure_value(part, page), [(start, start + length) for start, length in places]
+    found = Found(" ".join((at(part, "content") or "").split()))
+    found.box = door.around(zip(corners[::2], corners[1::2], strict=False))
+    found.confidence = number(at(sure or part, "confidence"))
+    found.page = integer(at(region, "pageNumber"), page)
+    for span in at(part, "spans") or [at(part, "span")]:
+        start = integer(at(span, "offset"), -1)
+        found.spans.append((start, start + integer(at(span, "length"), 0)))
+    return found
 
 
 def _textract(content: Any) -> Reading:
     responses = content if isinstance(content, list) else [content]
     expenses = [e for response in responses for e in response.get("ExpenseDocuments") or ()]
-    blocks = list(_blocks([*responses, *expenses]))
+    blocks = [b for response in (*responses, *expenses) for b in response.get("Blocks") or ()]
     by_id = {block.get("Id"): block for block in blocks}
 
     def related(block: Row, kind: str = "CHILD") -> list[Row]:
@@ -87,37 +83,30 @@ def _textract(content: Any) -> Reading:
             yield at(block, "Query", "Alias") or at(block, "Query", "Text"), _block(answer)
         if "KEY" in (block.get("EntityTypes") or ()):
             values = related(block, "VALUE")
-            found = _block(next(iter(values), {"Page": block["Page"]}))
-            yield text(block), found._replace(text=" ".join(map(text, values)))
+            found = _block(values[0] if values else {"Page": block.get("Page")})
+            found.text = " ".join(map(text, values))
+            yield text(block), found
 
-    reading = Reading(keyed(pair for block in blocks for pair in pairs(block)))
-    for count, expense in enumerate(expenses):
-        start = f"/{count}" if len(expenses) > 1 else ""
-        reading.values += keyed(_typed(expense, "Summary"), start)
-        groups = expense.get("LineItemGroups") or ()
-        for place, item in enumerate(i for group in groups for i in group.get("LineItems") or ()):
-            reading.values += keyed(_typed(item, "LineItem"), f"{start}/line_items/{place}")
+    reading = Reading([keyed(pair for block in blocks for pair in pairs(block))])
+    for expense in expenses:
+        items = [i for g in expense.get("LineItemGroups") or () for i in g.get("LineItems") or ()]
+        rows = [keyed(_typed(item.get("LineItemExpenseFields"))) for item in items]
+        summary = keyed(_typed(expense.get("SummaryFields")))
+        reading.values.append(summary | ({"line_items": rows} if rows else {}))
+    # An expense is beside no form.
+    filled = [values for values in reading.values if values]
+    reading.values = filled if len(filled) > 1 else filled and filled[0]
+    reading.sizes = {integer(block.get("Page")): (1, 1) for block in (*blocks, *expenses)}
     for block in blocks:
-        page = reading.pages.setdefault(block["Page"], Page())
         if block.get("BlockType") == "LINE":
-            page.lines.append(_block(block)._replace(words=tuple(map(_block, related(block)))))
+            reading.lines.append(line := _block(block))
+            line.words = [*map(_block, related(block))]
     return reading
 
 
-def _blocks(responses: list[Any]) -> Iterator[Row]:
-    """All blocks with their `Page`: each of several calls for a page counts from 1."""
-    last = shift = 0
-    for response in responses:
-        pages = [(whole(block.get("Page")), block) for block in at(response, "Blocks") or ()]
-        starts = [page for page, block in pages if block.get("BlockType") == "PAGE"]
-        shift = last if starts and min(starts) + shift <= last else shift
-        last = max([last, *(page + shift for page, _ in pages)])
-        yield from (block | {"Page": page + shift} for page, block in pages)
-
-
-def _typed(part: Row, name: str) -> Iterator[tuple[str, Found]]:
-    """Values by type, or by label if that is OTHER; a row as a whole says its cells again."""
-    for entry in part.get(f"{name}Fields") or part.get(f"{name}ExpenseFields") or ():
+def _typed(entries: Any) -> Iterator[tuple[str, Found]]:
+    """Values by type, or by label if that is OTHER; a row as a integer says its cells again."""
+    for entry in entries or ():
         kind, label = at(entry, "Type", "Text"), at(entry, "LabelDetection", "Text")
         if kind != "EXPENSE_ROW":
             value = (at(entry, "ValueDetection") or {}) | {"Page": at(entry, "PageNumber")}
@@ -128,60 +117,58 @@ def _block(block: Row) -> Found:
     box = at(block, "Geometry", "BoundingBox") or {}
     corners = engine.sized(*map(box.get, ("Left", "Top", "Width", "Height")))
     text, sure = block.get("SelectionStatus") or block.get("Text"), block.get("Confidence")
-    return Found(text or "", corners, number(sure, 100), whole(block.get("Page")))
+    return Found(text or "", corners, number(sure, 100), integer(block.get("Page")))
 
 
 def _document_ai(content: Any) -> Reading:
     document = at(content, "document") or content
     fields, reading, text = [], Reading(), at(document, "text") or ""
+
+    def part(layout: Any, page: int) -> Found:
+        """A part of a page; a place of 0 is left out."""
+        found = Found(at(layout, "textAnchor", "content"), _outline(layout), page=page)
+        found.confidence = number(at(layout, "confidence"))
+        for segment in at(layout, "textAnchor", "textSegments") or ():
+            start, end = (max(0, integer(at(segment, f"{n}Index"), 0)) for n in ("start", "end"))
+            found.spans.append((start, end))
+        said = found.text or "".join(text[slice(*span)] for span in found.spans)
+        found.text = " ".join(said.split())
+        return found
+
     for place, page in enumerate(at(document, "pages") or (), start=1):
-        size = number(at(page, "dimension", "width")), number(at(page, "dimension", "height"))
-        drawn = reading.pages[place] = Page(size, in_pixels=True) if all(size) else Page()
-
-        def part(value: Any, name: str = "layout", page: Page = drawn, place: int = place) -> Any:
-            """A part of a page, and where it begins and ends in the text; 0 is left out."""
-            layout = at(value, name)
-            segments = at(layout, "textAnchor", "textSegments") or ()
-            ends = [[whole(at(s, f"{end}Index"), 0) for end in ("start", "end")] for s in segments]
-            spans = [(max(0, start), end) for start, end in ends]
-            said = at(layout, "textAnchor", "content") or "".join(text[slice(*s)] for s in spans)
-            sure = number(at(layout, "confidence"))
-            return Found(" ".join(said.split()), _outline(layout, page), sure, place), spans
-
-        drawn.lines = engine.lines_of(page, "tokens", part)
+        reading.sizes[place] = (1, 1)
+        parts = (at(page, name) or () for name in ("lines", "tokens"))
+        parts = ([part(at(p, "layout"), place) for p in listed] for listed in parts)
+        reading.lines += lines_of(*parts)
         for field in at(page, "formFields") or ():
-            (name, _), (value, _) = part(field, "fieldName"), part(field, "fieldValue")
+            name, value = (part(at(field, n), place) for n in ("fieldName", "fieldValue"))
             tick = at(field, "valueType")
-            stated = tick if tick in _TICKS else at(field, "correctedValueText") or value.text
-            fields.append((at(field, "correctedKeyText") or name.text, value._replace(text=stated)))
-    entities = _entities(at(document, "entities") or [], "", reading.pages)
-    reading.values = list(entities) or keyed(fields)
+            value.text = tick if tick in _TICKS else at(field, "correctedValueText") or value.text
+            fields.append((at(field, "correctedKeyText") or name.text, value))
+    reading.values = _entities(at(document, "entities")) or keyed(fields)
     return reading
 
 
-def _outline(layout: Any, page: Page | None) -> door.Box | None:
-    """The box of an outline in fractions of a page, or in its pixels; a place of 0 is left out."""
-    shares = at(layout, "boundingPoly", "normalizedVertices")
-    width, height = page.size if page and shares else (1, 1)
-    corners = shares or at(layout, "boundingPoly", "vertices") or ()
-    return door.around(((c.get("x") or 0) * width, (c.get("y") or 0) * height) for c in corners)
+def _outline(layout: Any) -> door.Box | None:
+    """The box of an outline in shares of a page; a place of 0 is left out."""
+    corners = at(layout, "boundingPoly", "normalizedVertices") or ()
+    return door.around((corner.get("x") or 0, corner.get("y") or 0) for corner in corners)
 
 
-def _entities(entities: list[Any], start: str, pages: dict[int, Page]) -> Iterator[Any]:
+def _entities(entities: Any) -> dict[str, Any]:
     """Entities at their types; those of a type that comes again or has properties are a list."""
-    names = [str(at(e, "type") or at(e, "type_")).rpartition("/")[2] for e in entities]
-    paths = [f"{start}/{escape(name)}" for name in names]
-    lists = {path for path, e in zip(paths, entities, strict=True) if at(e, "properties")}
-    for path, entity in zip(engine.numbered(paths, lists), entities, strict=True):
+
+    def entity_value(entity: Any) -> Any:
         if properties := at(entity, "properties"):
-            yield from _entities(properties, path, pages)
-            continue
+            return _entities(properties)
         place = next(iter(at(entity, "pageAnchor", "pageRefs") or ()), {})
-        page, normal = whole(at(place, "page"), 0) + 1, at(entity, "normalizedValue")
-        said = (at(entity, "mentionText") or "").strip()
+        normal, said = at(entity, "normalizedValue"), (at(entity, "mentionText") or "").strip()
         said = said or as_text(at(normal, "text") or at(normal, "booleanValue"))
-        sure, box = number(at(entity, "confidence")), _outline(place, pages.get(page))
-        yield path, Found(said, box, sure, page)
+        sure = number(at(entity, "confidence"))
+        return Found(said, _outline(place), sure, integer(at(place, "page"), 0) + 1)
+
+    kinds = (str(at(e, "type") or at(e, "type_")).rpartition("/")[2] for e in entities or ())
+    return keyed(zip(kinds, map(entity_value, entities or ()), strict=True))
 
 
 _KEYS = {

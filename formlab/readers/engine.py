@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -17,68 +16,67 @@ from formlab.errors import DataBroken, FormlabError
 from formlab.readers import door
 from formlab.readers.answers import renames
 from formlab.readers.door import Box, number, written
-from formlab.readers.rows import ODD, Reader, Row, Source, by_name
+from formlab.readers.rows import ODD, Reader, Row, Source, by_name, leaves
 from formlab.tables import BOX
-from formlab.trees import escape
 
-Spans = list[tuple[int, int]]
 # How many files of a folder are looked at to tell what they are.
 _LOOKED_AT = 20
 
 
-class Found(NamedTuple):
-    """A text, its box in the unit of its page, and how sure the engine is, from 0 to 1."""
+@dataclass
+class Found:
+    """A text, its box in the unit of its page, and how sure the engine is, from 0 to 1.
+
+    `spans` are where its parts begin and end in the text of the document.
+    """
 
     text: str | None
     box: Box | None = None
     confidence: float | None = None
     page: int = 1
-    words: tuple[Found, ...] = ()
-
-
-@dataclass
-class Page:
-    """Width and height of a page, whether in pixels; its lines in reading order."""
-
-    size: tuple[float | None, float | None] = (1, 1)
-    in_pixels: bool = False
-    lines: list[Found] = field(default_factory=list)
+    words: list[Found] = field(default_factory=list)
+    spans: list[tuple[int, int]] = field(default_factory=list)
 
 
 @dataclass
 class Reading:
-    """What was read in a document: values by path, and pages by number."""
+    """What was read in a document: `Found` values in an object or list, lines in reading order.
 
-    values: list[tuple[str, Found]] = field(default_factory=list)
-    pages: dict[int, Page] = field(default_factory=dict)
+    `sizes` are width and height of each page in the unit of its boxes, which may be shares.
+    """
+
+    values: Any = None
+    lines: list[Found] = field(default_factory=list)
+    sizes: dict[int, tuple[Any, Any]] = field(default_factory=dict)
 
     def rows(self, size: tuple[int, int] | None, *, has_text: bool) -> Iterator[Row]:
-        """The values; where none is, or the gold has texts of pages, also text, lines and words."""
-        for path, value in self.values:
-            row = {"path": path, "value": (value.text or "").strip() or None}
-            yield row | self._place(value, size)
+        """The values; where none is, or the gold has texts of pages, also text, lines and words.
+
+        Boxes are in pixels of the gold's page, whose `size` that is, else as the engine has them.
+        """
+
+        def placed(part: Found, row: Row) -> Row:
+            sides = self.sizes.get(part.page, (1, 1))
+            scale = [1.0, 1.0]
+            if size and all(sides):
+                scale = [side / own for side, own in zip(size, sides, strict=True)]
+            box = [
+                corner * by for corner, by in zip(part.box or (), [*scale, *scale], strict=False)
+            ]
+            row |= {"page": part.page, "confidence": part.confidence}
+            return row | dict(zip(BOX, box, strict=False))
+
+        for path, value in leaves(self.values) if self.values else ():
+            yield placed(value, {"path": path, "value": (value.text or "").strip() or None})
         if self.values and not has_text:
             return
-        lines = [line for number in sorted(self.pages) for line in self.pages[number].lines]
-        text = "\n".join(line.text or "" for line in lines)
-        yield {"path": None, "kind": "page", "task": "text", "status": "ok", "value": text}
-        for path, line in ((f"/ocr/lines/{count}", line) for count, line in enumerate(lines)):
+        page = {"path": None, "kind": "page", "task": "text", "status": "ok"}
+        yield page | {"value": "\n".join(line.text or "" for line in self.lines)}
+        for path, line in ((f"/ocr/lines/{count}", line) for count, line in enumerate(self.lines)):
             words = ((f"{path}/words/{count}", "word", w) for count, w in enumerate(line.words))
             for place, kind, part in ((path, "line", line), *words):
                 row = {"path": place, "kind": kind, "task": "layout", "status": "ok"}
-                yield row | {"value": part.text} | self._place(part, size)
-
-    def _place(self, found: Found, size: tuple[int, int] | None) -> Row:
-        """Confidence, page, and a box in pixels of the gold's page, else of the engine's."""
-        row: Row = {"page": found.page, "confidence": found.confidence}
-        page = self.pages.get(found.page)
-        if found.box is None or page is None:
-            return row
-        scale = (1.0, 1.0)
-        if all(page.size) and (size or not page.in_pixels):
-            scale = [side / own for side, own in zip(size or scale, page.size, strict=True)]
-        corners = zip(found.box, (*scale, *scale), strict=True)
-        return row | dict(zip(BOX, (corner * by for corner, by in corners), strict=True))
+                yield placed(part, row | {"value": part.text})
 
 
 def reader(
@@ -90,38 +88,32 @@ def reader(
     """
     in_start = re.compile(mark).search
 
-    def listed(path: Path) -> tuple[list[Path], int]:
-        """The files that are read, and how many others there are."""
-        below = path.rglob("*") if path.is_dir() else [path]
-        visible = {file for file in below if file.name[0] != "."}
-        # What is called as a result and is no file is a document that cannot be read.
-        chosen = sorted(file for file in visible if door.ending(file) in endings)
-        return chosen, sum(not file.is_dir() for file in visible.difference(chosen))
+    def listed(path: Path) -> list[Path]:
+        below = sorted(path.rglob("*")) if path.is_dir() else [path]
+        return [file for file in below if file.name[0] != "." and door.ending(file) in endings]
 
     def fits(path: Path) -> bool:
-        return any(in_start(door.head(file)) for file in listed(path)[0][:_LOOKED_AT])
+        return any(in_start(door.head(file)) for file in listed(path)[:_LOOKED_AT])
 
     def read_file(file: Path) -> Reading:
         is_json = endings == (".json",)
         reading = read(files.parse_json(written(file), where=str(file)) if is_json else file)
-        if not reading.values and not reading.pages:
+        if not reading.values and not reading.sizes:
             start = " ".join(written(file)[:200].split())
             raise DataBroken(f"neither pages nor values: {start}", where=file)
         return reading
 
     def rows(source: Source) -> Iterator[Row]:
-        source.files, others = listed(source.path)
-        source.notes[f"files left out, which do not end in {' or '.join(endings)}"] += others
-        home = source.path if source.path.is_dir() else source.path.parent
+        source.files, path, corpus = listed(source.path), source.path, source.corpus
+        home = path if path.is_dir() else path.parent
         paths = [file.relative_to(home).with_name(door.stem(file)) for file in source.files]
-        named = zip((path.as_posix() for path in paths), source.files, strict=True)
-        documents = by_name("files for document", named)
-        sizes, renamed, has_text, errors = {}, {}, True, []
-        if (corpus := source.corpus) is not None:
+        named = zip(map(Path.as_posix, paths), source.files, strict=True)
+        documents, errors = by_name("files for document", named), []
+        sizes, renamed, has_text = {}, {}, True
+        if corpus is not None:
             sides = corpus.documents.select("doc_id", "width", "height").drop_nulls()
             sizes = sides.rows_by_key("doc_id", unique=True)
-            texts = corpus.records.filter(pl.col("path").is_null())["value"]
-            has_text = texts.null_count() < len(texts)
+            has_text = corpus.records.filter(pl.col("path").is_null())["value"].count() > 0
             names = pl.Series([*documents], dtype=pl.String)
             renamed = renames(names, corpus.documents["doc_id"])
             source.notes["documents named by their files"] += len(renamed)
@@ -144,37 +136,25 @@ def reader(
     return Reader(name, title, fits, rows)
 
 
-def keyed(pairs: Iterable[tuple[str | None, Found]], start: str = "") -> list[tuple[str, Found]]:
-    """Values at the paths of their keys; those of a key that is there several times are a list."""
-    listed = [(f"{start}/{escape((key or '').strip(' :*'))}", value) for key, value in pairs]
-    return list(zip(numbered([path for path, _ in listed]), (v for _, v in listed), strict=True))
+def keyed(pairs: Iterable[tuple[str | None, Any]]) -> dict[str, Any]:
+    """Values by their keys; those of a key that is there several times, and objects, are a list."""
+    found = defaultdict[str, list[Any]](list)
+    for key, value in pairs:
+        found[(key or "").strip(" :*")].append(value)
+    is_list = {key: len(v) > 1 or isinstance(v[0], dict) for key, v in found.items()}
+    return {key: values if is_list[key] else values[0] for key, values in found.items()}
 
 
-def numbered(paths: list[str], lists: Iterable[str] = ()) -> list[str]:
-    """Paths as they are; those there several times, or that are of `lists`, with a number."""
-    several, places = {path for path, n in Counter(paths).items() if n > 1} | {*lists}, Counter()
-    found = []
-    for path in paths:
-        found.append(f"{path}/{places[path]}" if path in several else path)
-        places[path] += 1
-    return found
-
-
-def lines_of(page: Any, words: str, found: Callable[[Any], tuple[Found, Spans]]) -> list[Found]:
-    """The lines of a page with the words that begin in their spans; other words are lines too."""
-    lines, parts = (list(map(found, at(page, name) or ())) for name in ("lines", words))
-    starts = sorted((*span, count) for count, (_, spans) in enumerate(lines) for span in spans)
-    inside, others = defaultdict[int, list[Found]](list), []
-    for word, spans in parts:
-        place = spans[0][0] if spans else -1
-        before = bisect_right(starts, place, key=lambda start: start[0])
-        _, end, count = starts[before - 1] if before else (0, 0, 0)
-        if place < end:
-            inside[count].append(word)
-        else:
-            others.append(word._replace(words=(word,)))
-    whole = [line._replace(words=tuple(inside[count])) for count, (line, _) in enumerate(lines)]
-    return whole + others
+def lines_of(lines: list[Found], words: list[Found]) -> list[Found]:
+    """Lines with the words that begin in their spans of the text; other words are lines too."""
+    strangers = []
+    for word in words:
+        start = word.spans[0][0] if word.spans else -1
+        around = (n for n in lines if any(low <= start < up for low, up in n.spans))
+        line = next(around, None) or replace(word)
+        line.words.append(word)
+        strangers += [line] if line.spans is word.spans else []
+    return lines + strangers
 
 
 def at(value: Any, *names: str) -> Any:
@@ -186,7 +166,7 @@ def at(value: Any, *names: str) -> Any:
     return value
 
 
-def whole(value: Any, default: int = 1) -> int:
+def integer(value: Any, default: int = 1) -> int:
     """The number of a page, or a place in a text."""
     return default if (found := number(value)) is None else int(found)
 

@@ -8,13 +8,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from formlab import files
 from formlab.benchmarks.omniai import WHOLE, basename, image_url, records_of
-from formlab.errors import DataBroken
 from formlab.readers import door, samples
 from formlab.readers.door import as_text, number
 from formlab.readers.rows import Reader, Row, Source
@@ -25,14 +22,9 @@ from formlab.readers.values import pointer
 # What a sample of lmms-eval has beside its metrics.
 _FIELD = r"(doc|target|prompt)_hash|doc(_id)?|target|arguments|(filtered_)?resps|input(_media)?"
 _FIELD = re.compile(rf"{_FIELD}|token_counts|filter|metrics|reasoning_tags")
-NO_RESULTS = "no results file beside the samples: the log states no figures"
 # What stands in `prediction` of VLMEvalKit where there was no answer.
 FAILURES = ("Failed to obtain answer via API", "Failed to obtain answer")
 SCORES = ("hit", "eval_match", "eval_score", "score", "match")
-BLANK = "answers that are blank: a workbook loses long texts that begin with an address"
-LOST = "numbers that a workbook may have changed: 9.00 is 9 there"
-WHOLE_ITEMS = "fields of items that stickler compared as one, below their threshold"
-NO_FIELDS = "documents without compared fields: document_field_comparisons was off"
 _FIGURES = ("weighted_overall_score", "cm_f1", "cm_precision", "cm_recall", "cm_accuracy")
 FAILED = "entries with an error, which the tool's own mean leaves out"
 
@@ -41,46 +33,39 @@ def lmms_eval(source: Source) -> Iterator[Row]:
     """``{stamp}_samples_{task}.jsonl`` with ``{stamp}_results.json`` beside it, or their folder.
 
     The document itself is not in the log: a sample is called by its image, if no other is of that,
-    else by its number in the data set, `doc_id`, behind the task where a folder has several;
-    `doc_hash` tells whether that is still the same one.
+    else by its number in the data set, `doc_id`, behind the task where a folder has several.
     """
     found = sorted(source.path.glob("*_samples_*.jsonl")) or [source.path]
     lines = {file: list(samples.json_lines(source, file)) for file in found}
     images = Counter(_image(line) for file in found for _, line in lines[file])
+
+    def sample_of(line: Row, origin: str) -> Sample:
+        place, image = as_text(line.get("doc_id")), _image(line)
+        task = origin.partition("samples_")[2].partition(".")[0]
+        place = f"{task}/{place}" if place and len(found) > 1 else place
+        return Sample(
+            image if image and images[image] == 1 else place,
+            gold=line.get("target"),
+            answer=_first(line.get("filtered_resps")),
+            request=line.get("doc_id"),
+            scores={n: v for n, v in _numbers(line) if not _FIELD.fullmatch(n)},
+            columns={"question": line.get("input"), "doc_hash": line.get("doc_hash")},
+            call=samples.tokens(line.get("token_counts") or ()),
+        )
+
     for file in found:
         stamp, _, task = door.stem(file).rpartition("samples_")
-        home, beside = f"{task}/" if len(found) > 1 else "", file.with_name(f"{stamp}results.json")
-
-        def sample_of(line: Row, _: str, home: str = home) -> Sample:
-            place, image = as_text(line.get("doc_id")), _image(line)
-            scores = ((n, v) for n, v in _numbers(line) if not _FIELD.fullmatch(n))
-            return Sample(
-                image if image and images[image] == 1 else place and f"{home}{place}",
-                gold=line.get("target"),
-                answer=_first(line.get("filtered_resps")),
-                request=line.get("doc_id"),
-                scores=dict(scores),
-                columns={"question": line.get("input"), "doc_hash": line.get("doc_hash")},
-                call=samples.tokens(line.get("token_counts") or ()),
-            )
-
-        models = [file.resolve().parent.name]
-        source.notes[NO_RESULTS] += not beside.is_file()
-        figures = list(samples.stated(source, beside, partial(_lmms_figures, task, models)))
-        yield from sample_rows(source, task, lines[file], sample_of, system=models[-1])
-        yield from figures
-
-
-def _lmms_figures(task: str, models: list[str], file: Path) -> Iterator[Row]:
-    results = files.read_json(file)
-    model = results.get("model_name") or (results.get("config") or {}).get("model")
-    models += [str(model)] if model else []
-    count = ((results.get("n-samples") or {}).get(task) or {}).get("effective")
-    for key, value in _numbers((results.get("results") or {}).get(task) or {}):
-        # Figures are called metric,filter; beside each stands its standard error.
-        metric, _, rule = key.partition(",")
-        if not metric.endswith("_stderr"):
-            yield samples.figure(metric, f"mean, filter {rule}" if rule else "mean", value, count)
+        results = samples.beside(source, file.with_name(f"{stamp}results.json"))
+        model = results.get("model_name") or file.resolve().parent.name
+        yield from sample_rows(source, task, lines[file], sample_of, system=str(model))
+        with samples.reading(source, file.name, samples.FIGURES):
+            count = ((results.get("n-samples") or {}).get(task) or {}).get("effective")
+            for key, value in _numbers((results.get("results") or {}).get(task) or {}):
+                # Figures are called metric,filter; beside each stands its standard error.
+                metric, _, rule = key.partition(",")
+                if not metric.endswith("_stderr"):
+                    kind = f"mean, filter {rule}" if rule else "mean"
+                    yield samples.figure(metric, kind, value, count)
 
 
 def _image(line: Row) -> str | None:
@@ -106,50 +91,40 @@ def vlmevalkit(source: Source) -> Iterator[Row]:
     """``{model}_{dataset}.xlsx``, ``.tsv`` or ``.json``, scored or not.
 
     A row has the columns of the data set but for its image, and `prediction`; scored files add
-    `hit` or the like. Figures stand beside them in ``{stem}_acc.csv`` or ``_score.csv``. A file of
-    that name with a further ``_<judge>`` has the scores of a judge. The system is what stands
-    before the last ``_`` of the name.
+    `hit` or the like. Figures stand beside them in ``{stem}_acc.csv`` or ``_score.csv``.
     """
     path, stem = source.path, door.stem(source.path)
-    base = stem.rpartition("_")[0]
-    is_judged = bool(base) and path.with_name(base + path.suffix).is_file()
-    model, _, dataset = (base if is_judged else stem).rpartition("_")
-    is_workbook = door.kind(path) == "workbook"
+    model, _, dataset = stem.rpartition("_")
 
     def sample_of(row: Row, _: str) -> Sample:
-        prediction, answer = row.get("prediction"), as_text(row.get("prediction")) or ""
+        answer, gold = as_text(row.get("prediction")) or "", as_text(row.get("answer"))
         is_failure = answer.strip().rstrip(".").startswith(FAILURES)
-        source.notes[BLANK] += not answer.strip()
-        source.notes[LOST] += is_workbook and type(prediction) in (int, float)
-        gold, known = as_text(row.get("answer")), {"index", "answer", "prediction", *SCORES}
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
             # A Python list of accepted answers, or an object.
             gold = ast.literal_eval(gold.strip()) if gold and gold.lstrip()[0] in "[{" else gold
+        others = row.keys() - {"index", "answer", "prediction", *SCORES}
         return Sample(
             row["index"],
             gold=gold,
             answer=None if is_failure else answer or None,
             status="api_error" if is_failure else "ok",
             scores={name: row[name] for name in SCORES if name in row},
-            judged=SCORES if is_judged else (),
-            columns={name: cell for name, cell in row.items() if name not in known},
+            columns={name: row[name] for name in row if name in others},
             call={"error": answer if is_failure else None},
         )
-
-    def figures(file: Path) -> Iterator[Row]:
-        """The figures of a table with a column per category, in per cent as they are stated."""
-        for _, row in items(file):
-            split = as_text(row.pop("split", None))
-            for name, value in row.items():
-                if number(value) is not None:
-                    kind = name if split in (None, "none") else f"{name}, {split}"
-                    yield samples.figure(file.stem.rpartition("_")[2], kind, value)
 
     source.files.append(path)
     rows = items(path, source.notes)
     yield from sample_rows(source, dataset, rows, sample_of, system=model or "unknown")
     for end in ("acc", "score"):
-        yield from samples.stated(source, path.with_name(f"{stem}_{end}.csv"), figures)
+        if (file := path.with_name(f"{stem}_{end}.csv")).is_file():
+            source.files.append(file)
+            # A column per category, in per cent as they are stated.
+            cells = ((row.get("split"), *cell) for _, row in items(file) for cell in row.items())
+            for split, name, value in cells:
+                if number(value) is not None:
+                    kind = name if split in (None, "none") else f"{name}, {split}"
+                    yield samples.figure(end, kind, value)
 
 
 def stickler(source: Source) -> Iterator[Row]:
@@ -166,12 +141,9 @@ def stickler(source: Source) -> Iterator[Row]:
         leaves = samples.fields(value) if key is not None else ()
         return pointer(key), {path: text for path, text in leaves if text is not None}
 
-    def samples_of(line: Row, origin: str) -> Iterator[Sample]:
-        result = line.get("comparison_result")
-        if not isinstance(result, dict) or "doc_id" not in line:
-            raise DataBroken("a line has doc_id and comparison_result", where=origin)
-        compared = result.get("field_comparisons") or []
-        source.notes[NO_FIELDS] += not compared
+    def samples_of(line: Row, _: str) -> Iterator[Sample]:
+        compared = line["comparison_result"].get("field_comparisons") or []
+        source.notes["documents without compared fields"] += not compared
         for field in compared:
             (base, gold), (other, answer) = side(field, "expected"), side(field, "actual")
             scores = {"match": field.get("match"), "similarity": field.get("score")}
@@ -179,17 +151,10 @@ def stickler(source: Source) -> Iterator[Row]:
             scores = scores if {*gold, *answer} == {""} else {}
             for end in dict.fromkeys([*gold, *answer]):
                 place = f"{other if end in answer else base}{end}"
-                path = f"{base}{end}" if end in gold else place
-                source.notes[WHOLE_ITEMS] += not scores
-                values = {"gold": gold.get(end), "answer": answer.get(end), "status": "ok"}
-                values |= {"answer_path": place, "scores": scores}
-                yield Sample(line["doc_id"], path, **values)
-
-    def figures(file: Path) -> Iterator[Row]:
-        metrics = files.read_json(file)
-        source.notes[samples.MISSING] += len(metrics.get("errors") or ())
-        overall = metrics.get("overall_metrics") or {}
-        yield from (samples.figure("stickler", n, overall[n]) for n in _FIGURES if n in overall)
+                golds = [{"path": f"{base}{end}", "value": gold[end]}] if end in gold else []
+                status = "ok" if end in answer else "missing"
+                claims = [{"path": place, "value": answer.get(end), "status": status}]
+                yield Sample(line["doc_id"], place, golds=golds, claims=claims, scores=scores)
 
     lines, name = samples.json_lines(source, source.path), door.stem(source.path)
     yield from sample_rows(source, name, lines, samples_of, system="stickler")
@@ -197,7 +162,11 @@ def stickler(source: Source) -> Iterator[Row]:
     beside = [file for file in beside if b'"overall_metrics"' in door.head(file)]
     # Of several nobody knows which is of this run.
     for file in beside if len(beside) == 1 else ():
-        yield from samples.stated(source, file, figures)
+        metrics = samples.beside(source, file)
+        with samples.reading(source, file.name, samples.FIGURES):
+            source.notes[samples.MISSING] += len(metrics.get("errors") or ())
+            overall = metrics.get("overall_metrics") or {}
+            yield from (samples.figure("stickler", n, overall[n]) for n in _FIGURES if n in overall)
 
 
 def omniai(source: Source) -> Iterator[Row]:
@@ -209,8 +178,7 @@ def omniai(source: Source) -> Iterator[Row]:
     either output is `api_error`. It belongs to the document of the corpus whose image has the same
     address or file name. `levenshteinDistance` is a similarity; durations are in milliseconds.
     """
-    file = source.path / "results.json" if source.path.is_dir() else source.path
-    ids, documents = {}, {}
+    file, ids = source.path / "results.json" if source.path.is_dir() else source.path, {}
     known = source.corpus.documents.select("doc_id", "meta", "image") if source.corpus else None
     for doc_id, meta, image in known.rows() if known is not None else ():
         url = image_url(meta)
@@ -231,36 +199,33 @@ def omniai(source: Source) -> Iterator[Row]:
         claims = [page | {"status": "missing" if text is None and not failed else status}]
         if answer is not None and not failed:
             # A model that was asked for JSON may have given it as text.
-            whole = {"task": "value", "path": WHOLE, "kind": "json", "value": as_text(answer)}
+            value = {"task": "value", "path": WHOLE, "kind": "json", "value": as_text(answer)}
             leaves = samples.fields(samples.as_object(answer) or {})
-            claims += [whole, *({"task": "text", "path": p, "value": leaf} for p, leaf in leaves)]
-        golds = None
+            claims += [value, *({"task": "text", "path": p, "value": leaf} for p, leaf in leaves)]
+        sample = Sample(doc_id, None, claims=claims, answer=text, status=status)
         if "trueJson" in entry:
             schema = {"jsonSchema": entry.get("jsonSchema")}
             gold = {f"{name}Output": entry.get(name) for name in ("trueJson", "trueMarkdown")}
-            golds = list(records_of(gold | schema, origin, source.notes))
+            sample.golds = list(records_of(gold | schema, origin, source.notes))
             meta = {"imageUrl": url} | schema | {"metadata": entry.get("metadata")}
-            documents.setdefault(doc_id, json.dumps(meta, ensure_ascii=False))
+            meta = json.dumps(meta, ensure_ascii=False)
+            sample.document = {"benchmark": "omniai", "meta": meta}
         # The pair of models, once if they are one; reading images directly is another system.
         models = filter(None, (entry.get("ocrModel"), entry.get("extractionModel")))
         is_direct = " (image)" if entry.get("directImageExtraction") else ""
-        counts = {f"tokens_{end}": number(used.get(f"{end}putTokens")) for end in ("in", "out")}
-        call = {name: None if count is None else round(count) for name, count in counts.items()}
-        call |= {"cost": number(used.get("totalCost")), "error": str(error) if error else None}
-        call |= {"seconds": number(used.get("duration"), 1000), "task": "value"}
-        scores = {"json_accuracy": entry.get("jsonAccuracy")}
-        scores["levenshtein_similarity"] = entry.get("levenshteinDistance")
-        sample = Sample(doc_id, None, golds=golds, claims=claims, answer=text, status=status)
         sample.system = " + ".join(dict.fromkeys(models)) + is_direct or "omniai"
-        sample.request, sample.scores, sample.call = url or None, scores, call
+        names = {"json_accuracy": "jsonAccuracy", "levenshtein_similarity": "levenshteinDistance"}
+        sample.scores = {scorer: entry.get(name) for scorer, name in names.items()}
+        sample.call = {"task": "value", "error": str(error) if error else None}
+        sample.call["cost"] = number(used.get("totalCost"))
+        sample.call["seconds"] = number(used.get("duration"), 1000)
+        sample.request = url or None
         return sample
 
     source.files.append(file)
     listed = enumerate(door.decoded(door.read_bytes(file), list, file))
     entries = ((f"{file.name}#/{count}", entry) for count, entry in listed)
     yield from sample_rows(source, file.resolve().parent.name, entries, sample_of)
-    for doc_id, meta in documents.items():
-        yield {"role": "document", "benchmark": "omniai", "doc_id": doc_id, "meta": meta}
 
 
 def _is_lmms_eval(path: Path) -> bool:

@@ -19,7 +19,6 @@ from formlab.readers import door, samples
 from formlab.readers.rows import Reader, Row, Source, leaves
 
 UNFINISHED = "the run had not ended, so that the log states no results"
-ODD = "scores that are neither a letter, a number nor yes or no"
 # Values as Inspect itself turns them into numbers.
 _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _STOPPED = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "refused"}
@@ -43,51 +42,45 @@ def read(source: Source) -> Iterator[Row]:
     """The rows of a log; a member that cannot be read is counted."""
     path, is_json = source.path, door.ending(source.path) == ".json"
     source.files.append(path)
-    members = {"": door.Member.of(path)} if is_json else door.members(path)
-    head = next((members[n] for n in ("", "header.json", "_journal/start.json") if n in members), 0)
-    if not head:
+    members = {"header.json": door.Member.of(path)} if is_json else door.members(path)
+    if not (head := members.get("header.json") or members.get("_journal/start.json")):
         what = "a log has header.json or, of an unfinished run, _journal/start.json"
         raise DataBroken(what, where=path)
-    log = door.decoded(head.read(), _Log, head.where)
-    listed = enumerate(log.samples or ()) if is_json else ()
-    entries = [(f"{path.name}#/samples/{number}", sample) for number, sample in listed]
-    entries += [(f"{path.name}#{n}", members[n]) for n in members if n.startswith("samples/")]
-    models = set()
+    log, models, requests = door.decoded(head.read(), _Log, head.where), set(), set()
+    entries = [(f"{path.name}#{n}", members[n]) for n in members if n.startswith("samples/")]
+    entries += [(f"{path.name}#/samples/{n}", entry) for n, entry in enumerate(log.samples or ())]
 
     def sample_in(entry: Any, _: str) -> samples.Sample:
         if isinstance(entry, door.Member):
             entry = door.decoded(entry.read(), dict[str, Any], entry.where)
-        sample = sample_of(source, entry)
+        sample = sample_of(entry)
         models.update({sample.system} - {None})
         sample.system = None
         return sample
 
-    asked, dataset = log.eval, log.eval.get("dataset")
+    dataset = log.eval.get("dataset")
     dataset = dataset if isinstance(dataset, dict) else {}
-    split = dataset.get("name") or asked.get("task") or "log"
-    requests = set()
+    split = dataset.get("name") or log.eval.get("task") or "log"
     for row in samples.sample_rows(source, split, entries, sample_in):
         # All samples are read before the first row is given.
-        known = next(iter(models)) if len(models) == 1 else str(asked.get("model") or "unknown")
+        asked = str(log.eval.get("model") or "unknown")
         requests.add(row.get("request"))
-        yield row | {"system": known}
+        yield row | {"system": next(iter(models)) if len(models) == 1 else asked}
     source.notes[UNFINISHED] = log.results is None
     with samples.reading(source, path.name, samples.FIGURES):
-        planned = {str(name) for name in dataset.get("sample_ids") or ()}
-        source.notes[samples.MISSING] = len(planned - requests)
-        results, figures = log.results or {}, []
+        planned, results = map(str, dataset.get("sample_ids") or ()), log.results or {}
+        source.notes[samples.MISSING] = len({*planned} - requests)
         for score in results.get("scores") or ():
             # Inspect averages over the samples that it could score, and leaves the others out.
             count = score.get("scored_samples") or results.get("completed_samples")
             scorer = score.get("name") or score.get("scorer")
             for name, metric in (score.get("metrics") or {}).items():
-                kind = name if not score.get("reducer") else f"{name}, {score['reducer']} of epochs"
-                figures.append(samples.figure(scorer, kind, metric.get("value"), count))
-        yield from figures
+                kind = f"{name}, {score['reducer']} of epochs" if score.get("reducer") else name
+                yield samples.figure(scorer, kind, metric.get("value"), count)
 
 
-def sample_of(source: Source, entry: Row, _: str = "") -> samples.Sample:
-    """A sample, as it stands in a log, as formlab reads it; odd scores are counted."""
+def sample_of(entry: Row, _: str = "") -> samples.Sample:
+    """A sample, as it stands in a log, as formlab reads it."""
 
     def text(content: Any) -> str | None:
         """The text of a message or target, a long one put back; images are left out."""
@@ -114,19 +107,11 @@ def sample_of(source: Source, entry: Row, _: str = "") -> samples.Sample:
         status, error = "truncated", f"limit: {entry['limit'].get('type')}"
     elif status:
         error = choice["stop_reason"]
-    scores, judged, compared = {}, set(), None
-    # Older logs have one score without a name.
-    given = entry.get("scores") or {"score": entry.get("score")}
-    for name, score in ((name, s) for name, s in given.items() if isinstance(s, dict)):
+    scores = {}
+    for name, score in (entry.get("scores") or {}).items():
         for place, value in leaves(score.get("value")):
             letter = _VALUES.get(value) if isinstance(value, str) else None
-            found = samples.number(value) if letter is None else letter
-            scores[name + place] = found
-            # Without a value a sample is unscored, and that is nothing odd.
-            source.notes[ODD] += found is None and value is not None and value == value
-        compared = compared or text(score.get("answer"))
-        if "model_graded" in name or "grading" in (score.get("metadata") or {}):
-            judged.add(name)
+            scores[name + place] = value if letter is None else letter
     target, name = entry.get("target"), entry["id"]
     seconds = samples.number(entry.get("working_time") or entry.get("total_time")) or None
     used = samples.tokens((entry.get("model_usage") or {}).values())
@@ -140,8 +125,6 @@ def sample_of(source: Source, entry: Row, _: str = "") -> samples.Sample:
         epoch=int(entry.get("epoch") or 1),
         request=name,
         scores=scores,
-        judged=judged,
-        compared=compared,
         columns=columns,
         call={"error": error, "seconds": seconds} | used,
     )

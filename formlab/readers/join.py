@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -17,9 +17,10 @@ from formlab import files, tables
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.readers import door
+from formlab.readers.answers import renames
 from formlab.readers.answers import table as records_table
 from formlab.readers.rows import ROLES, Row, Source, by_role, counted
-from formlab.readers.samples import ANSWER
+from formlab.readers.samples import SCORE
 from formlab.readers.sources import ROWS
 from formlab.scoring.batches import own_gold
 from formlab.scoring.evaluate import evaluate
@@ -36,14 +37,7 @@ EPOCHS = "epochs of the log; its own figures are over all of them"
 KEY = ["doc_id", "path"]
 _DTYPES = tables.DOCUMENTS | tables.RESPONSES | tables.RECORDS
 _DTYPES |= {"epoch": pl.Int64, "score": pl.Float64, "n": pl.Int64}
-_DTYPES |= {"correct": pl.Boolean, "judged": pl.Boolean}
 _OF_RUN = ("system", "epoch", "split", "benchmark")
-_SCORES = ("score", "correct", "compared")
-_ANSWERED = ("answer", "call", "score")
-_COLUMNS = (*_OF_RUN, *KEY, "value", "kind", "task", "status", "error", "scorer", *_SCORES)
-_COLUMNS += ("judged", "n")
-# A document and a path in it; without a path, the whole document.
-Key = tuple[str, str | None]
 
 
 @dataclasses.dataclass
@@ -53,9 +47,8 @@ class Run:
     system: str
     rows: dict[str, pl.DataFrame]
     log: dict[str, Any]
-    scorers: list[str]
     notes: Counter[str]
-    source: Source
+    sources: dict[str, str]
 
     def of(self, role: str, *columns: str) -> pl.DataFrame:
         """The rows of a role, with `columns`, its value, and others that have something in them."""
@@ -64,63 +57,62 @@ class Run:
         rows = rows.with_columns(pl.lit(None, _DTYPES.get(n, pl.String)).alias(n) for n in absent)
         return rows.select(c for c in rows if c.name in always or c.null_count() < rows.height)
 
-    @property
-    def sources(self) -> dict[str, str]:
-        """The SHA-256 of each file of the log."""
-        return {file.name: files.sha256_once(file) for file in self.source.files}
 
-
-def frame_of(rows: Iterable[Row], always: Iterable[str] = ("role", *_COLUMNS)) -> pl.DataFrame:
-    """Rows that may leave columns out as a frame, with the dtypes of tables."""
-    rows = list(rows)
-    names = dict.fromkeys([*always, *(name for row in rows for name in row)])
-    schema = {name: _DTYPES.get(name, pl.String) for name in names}
-    columns = {name: [row.get(name) for row in rows] for name in names}
-    try:
-        return pl.DataFrame(columns, schema=schema, strict=False)
-    except UnicodeEncodeError:  # Texts may have half characters.
-        columns = {name: [*map(files.storable, cells)] for name, cells in columns.items()}
-        return pl.DataFrame(columns, schema=schema, strict=False)
-
-
-def by_roles(rows: Iterable[Row]) -> dict[str, pl.DataFrame]:
-    """The rows of each role, without columns that have nothing in them."""
-    repeated = pl.col("^(system|split|benchmark|origin)$").cast(pl.Categorical)
-    none = frame_of([], (*_OF_RUN, *KEY, "kind", "scorer", *_SCORES, "judged", "n"))
-    found: dict[str, list[pl.DataFrame]] = {role: [none.with_columns(repeated)] for role in ROLES}
-    rows = iter(rows)
-    while some := list(islice(rows, ROWS)):
-        for role, part in by_role(some).items():
-            found[role] += [frame_of(part, ()).with_columns(repeated)] if part else []
-    return {role: pl.concat(frames, how="diagonal") for role, frames in found.items()}
-
-
-def runs_of(rows: Mapping[str, pl.DataFrame], source: Source, form: str) -> dict[str, Run]:
-    """The runs of a log by name, one for each system and epoch; figures are of each of them."""
-    frames = {n: f.with_columns(pl.col("epoch").fill_null(1)) for n, f in rows.items()}
-    answered = [frames[role].select("system", "epoch") for role in _ANSWERED]
+def runs_of(rows: Iterable[Row], source: Source, form: str) -> list[Run]:
+    """The runs of a log, one for each system and epoch; figures are of each of them."""
+    frames = _by_roles(rows)
+    # Rows without a system are of every run.
+    answered = [frames[role].select("system", "epoch") for role in ("answer", "call")]
     keys = pl.concat(answered).unique(maintain_order=True).rows()
     if not keys:
         raise DataBroken("the log has no samples", where=source.path)
-    stem, scores = door.stem(source.path), frames["score"]
     headline = frames["figure"].select("scorer", metric="kind", value="score", n="n")
-    # The first is the one that the headline is of.
-    scorers = dict.fromkeys([*headline["scorer"], *scores["scorer"]])
-    scorers = [name for name in scorers if name in set(scores["scorer"])]
-    splits = pl.concat([frame["split"] for frame in frames.values()])
-    log = {"format": form, "name": splits.drop_nulls().first() or stem}
+    columns = [c for role in ("answer", "document") for c in frames[role].select(f"^{SCORE}.*$")]
+    scorers = {c.name.removeprefix(SCORE): None for c in columns if c.null_count() < len(c)}
+    # The first scorer is the one that the headline is of.
+    scorer = next((name for name in (*headline["scorer"], *scorers) if name in scorers), None)
+    named = {f"{SCORE}{scorer}": "log_score"}
+    frames = {role: frame.rename(named, strict=False) for role, frame in frames.items()}
+    splits, stem = [frame["split"] for frame in frames.values()], door.stem(source.path)
+    log = {"format": form, "name": pl.concat(splits).drop_nulls().first() or stem}
     log |= {"source": [file.name for file in source.files], "headline": headline.to_dicts()}
-    log["judged"] = sorted(set(scores.filter(judged=True)["scorer"]))
-    runs, epochs = {}, Counter(system for system, _ in keys)
+    log["scorer"] = scorer
+    sources = {file.name: files.sha256_once(file) for file in source.files}
+    runs, epochs = [], Counter(system for system, _ in keys)
     for system, epoch in keys:
         name, notes = system or source.name or stem, Counter(source.notes)
         if epochs[system] > 1:
             name, notes[EPOCHS] = f"{name}, epoch {epoch}", epochs[system]
         is_of = pl.col("system").eq_missing(system) & (pl.col("epoch") == epoch)
         of_all = is_of | pl.col("system").is_null()
-        part = {n: f.filter(is_of if n in _ANSWERED else of_all) for n, f in frames.items()}
-        runs[name] = Run(name, part, log, scorers, notes, source)
+        part = {
+            n: f.filter(is_of if n in ("answer", "call") else of_all) for n, f in frames.items()
+        }
+        runs.append(Run(name, part, log, notes, sources))
     return runs
+
+
+def _by_roles(rows: Iterable[Row]) -> dict[str, pl.DataFrame]:
+    """The rows of each role, with the dtypes of tables; rows may leave columns out."""
+    none = dict.fromkeys((*_OF_RUN, *KEY, "kind", "scorer", "score", "n"))
+    found: dict[str, list[pl.DataFrame]] = {role: [_frame([none])[:0]] for role in ROLES}
+    rows = iter(rows)
+    while some := list(islice(rows, ROWS)):
+        for role, part in by_role(some).items():
+            found[role] += [_frame(part)] if part else []
+    return {role: pl.concat(parts, how="diagonal") for role, parts in found.items()}
+
+
+def _frame(rows: list[Row]) -> pl.DataFrame:
+    names = dict.fromkeys(["epoch", *(name for row in rows for name in row)])
+    dtypes = _DTYPES | {name: pl.Float64 for name in names if name.startswith(SCORE)}
+    schema = {name: dtypes.get(name, pl.String) for name in names}
+    # Texts may have half characters, which polars does not take.
+    columns = {name: [files.storable(row.get(name)) for row in rows] for name in names}
+    columns["epoch"] = [row.get("epoch") or 1 for row in rows]
+    frame = pl.DataFrame(columns, schema=schema, strict=False)
+    # A million times the same.
+    return frame.with_columns(pl.col("^(system|split|benchmark|origin)$").cast(pl.Categorical))
 
 
 def evaluation(
@@ -146,118 +138,95 @@ def evaluation(
     run.notes[FAILED] = failed.height
     reasons = failed["error"].drop_nulls().value_counts(sort=True).head(5)
     run.notes.update({f"failed with {error[:120]}": count for error, count in reasons.rows()})
-    scores = _scores(run, calls)
-    predictions = partial(_predictions, run, scores.filter(pl.col("path").is_not_null()))
     # Single fields of another document may be scored beside whole documents.
-    whole = scores.filter(pl.col("path").is_null()).drop("path")
-    whole = whole.rename(lambda name: name.replace("log_", "log_document_", 1))
+    scores = run.of("document").select("doc_id", "^log_.*$").unique("doc_id", keep="last")
+    scores = scores.rename(lambda name: name.replace("log_", "log_document_", 1))
 
     def scored(corpus: Corpus) -> Corpus:
-        table = corpus.documents.join(whole, on="doc_id", how="left", maintain_order="left")
+        table = corpus.documents.join(scores, on="doc_id", how="left", maintain_order="left")
         return dataclasses.replace(corpus, documents=table)
 
     with TemporaryDirectory(prefix="formlab-") as folder:
-        gold = _own_gold(run, types, Path(folder, "own")) if corpus is None else corpus
-        if whole.height:
-            gold = scored(gold) if isinstance(gold, Corpus) else map(scored, gold)
-        return evaluate(gold, predictions, out=out)
+        gold = _own_gold(run, types, Path(folder, "own")) if corpus is None else iter([corpus])
+        gold = map(scored, gold) if run.log["scorer"] and scores.height else gold
+        return evaluate(gold, partial(_predictions, run), out=out)
 
 
-def _own_gold(run: Run, types: Any, folder: Path) -> Corpus | Iterator[Corpus]:
+def _own_gold(run: Run, types: Any, folder: Path) -> Iterator[Corpus]:
     gold, name, sources = run.of("gold"), run.log["name"], run.sources
     if gold.is_empty():
         what = f"the log has no gold: {run.log['format']} keeps answers alone"
         remedy = "formlab score BENCHMARK --predictions LOG"
-        raise DataBroken(what, where=next(iter(run.source.files), None), remedy=remedy)
-    stated = pl.concat([frame["benchmark"] for frame in run.rows.values()])
-    benchmark = stated.drop_nulls().first()
-    if benchmark is None:
-        # Named, so that no column of the log's own is taken for another.
-        columns = {name: name for name in (*KEY, "value")}
-        del run.rows["gold"]
-        corpora = own_gold(gold, folder, types=types, columns=columns, name=name)
-        return (dataclasses.replace(corpus, sources=sources) for corpus in corpora)
-    key = {"benchmark": benchmark, "split": name}
-    counts = gold.group_by("doc_id", maintain_order=True).agg(n_fields=pl.col("path").count())
-    known = run.of("document").drop("path", "value")
-    table = counts.join(known, on="doc_id", how="left", maintain_order="left")
-    documents = tables.table("documents", table.to_dicts(), **key)
-    records = records_table(gold, key | {"role": "gold"})
-    return Corpus(documents=documents, records=records, **key, sources=sources).check()
+        raise DataBroken(what, where=next(iter(sources), None), remedy=remedy)
+    del run.rows["gold"]
+    if benchmark := run.rows["document"]["benchmark"].drop_nulls().first():
+        key = {"benchmark": benchmark, "split": name}
+        counts = gold.group_by("doc_id", maintain_order=True).agg(n_fields=pl.col("path").count())
+        known = run.of("document").drop("path", "value", "^log_.*$")
+        table = counts.join(known, on="doc_id", how="left", maintain_order="left")
+        documents = tables.table("documents", table.to_dicts(), **key)
+        records = records_table(gold, key | {"role": "gold"})
+        yield Corpus(documents=documents, records=records, **key, sources=sources).check()
+        return
+    # Named, so that no column of the log's own is taken for another.
+    columns = {name: name for name in (*KEY, "value")}
+    for corpus in own_gold(gold, folder, types=types, columns=columns, name=name):
+        yield dataclasses.replace(corpus, sources=sources)
 
 
-def matched(run: Run, corpus: Corpus) -> dict[Key, Key | None]:
-    """For each document and path of a run those of the corpus; None where it has none."""
-    fields, text = corpus.records.drop_nulls("path"), pl.col("value").str.strip_chars()
-    paths = set(fields.select(KEY).rows())
-    alone = fields.filter(pl.col("task") != "layout", text != "").group_by("doc_id", text)
-    alone = alone.agg(pl.first("path"), pl.len()).filter(len=1)
-    by_value = {(doc_id, value): path for doc_id, value, path, _ in alone.rows()}
-    targets = {row[:2]: row[2] for row in run.of("gold").select(*KEY, text).rows()}
-    listed = corpus.documents.select("doc_id", "image").rows()
-    known = {PurePosixPath(image).stem: doc_id for doc_id, image in listed if image}
-    known |= {PurePosixPath(doc_id).stem: doc_id for doc_id, _ in listed}
-    known |= {doc_id: doc_id for doc_id, _ in listed}
-
-    def document(name: str) -> str | None:
-        file = PurePosixPath(name)
-        return known.get(name) or known.get(file.name) or known.get(file.stem)
-
-    # By place, else by the name, such as `0000971160/entities/11`, or by a value that is alone.
-    def match(name: str, path: str | None) -> Key | None:
-        if (doc_id := document(name)) is not None:
-            if path is None or (doc_id, path) in paths:
-                return doc_id, path
-            field = by_value.get((doc_id, targets.get((name, path)))) if path == ANSWER else None
-            return (doc_id, field) if field else None
-        steps = name.split("/")
-        ends = (("/".join(steps[:n]), "/" + "/".join(steps[n:])) for n in range(1, len(steps)))
-        return next((key for s, end in ends if (key := (document(s), end)) in paths), None)
-
+def matched(run: Run, corpus: Corpus) -> pl.DataFrame:
+    """Each document and path of a run, and where it is in the corpus: `at` and `at_path`."""
     asked = pl.concat([run.rows[role].select(KEY) for role in ("gold", "answer")])
-    return {key: match(*key) for key in asked.unique(maintain_order=True).rows()}
+    known = corpus.documents["doc_id"]
+    renamed = renames(asked["doc_id"].unique(), known)
+    places = set(corpus.records.select(KEY).rows()) | {(doc_id, None) for doc_id in known}
+
+    def match(name: str, path: str | None) -> tuple[str | None, str | None]:
+        # A name may have the field behind the document, such as `0000971160/entities/11`.
+        doc_id, _, field = name.partition("/")
+        keys = ((renamed.get(name, name), path), (doc_id, f"/{field}"))
+        return next((key for key in keys if key in places), (None, None))
+
+    rows = [(*key, *match(*key)) for key in asked.unique(maintain_order=True).rows()]
+    return pl.DataFrame(rows, dict.fromkeys([*KEY, "at", "at_path"], pl.String), orient="row")
 
 
 def fitting(run: Run, corpora: Iterable[Corpus]) -> Corpus:
     """The corpus that a run fits best, each read once, up to one that it is all of."""
-    best, most = None, 0
+    best, least = None, 0
     for corpus in corpora:
-        matches = matched(run, corpus).values()
-        count = sum(match is not None for match in matches)
-        if best is None or count > most:
-            best, most = corpus, count
-        if count == len(matches):
+        strange = matched(run, corpus)["at"].null_count()
+        if best is None or strange < least:
+            best, least = corpus, strange
+        if not strange:
             break
     return best
 
 
 def _joined(run: Run, corpus: Corpus, documents: str) -> Corpus:
     """The part of a corpus that a run is of, which gets the keys of its values."""
-    matches = matched(run, corpus)
-    known = {key: match for key, match in matches.items() if match}
-    if not known:
-        names = sorted(doc_id for doc_id, _ in matches)[:3]
-        expected = corpus.documents["doc_id"].head(3).to_list()
-        where = next(iter(run.source.files), None)
-        what = f"no sample is of {corpus.benchmark}:{corpus.split}: they are called {names}"
-        what += f", its documents {expected}"
+    places = matched(run, corpus)
+    known = places.drop_nulls("at")
+    if known.is_empty():
+        names, expected = (f["doc_id"].unique().sort().head(3) for f in (places, corpus.documents))
+        what = f"no sample is of {corpus.benchmark}:{corpus.split}: they are called"
+        what += f" {names.to_list()}, its documents {expected.to_list()}"
         remedy = "doc_id and path in the samples' metadata, or another benchmark or --split"
-        raise DataBroken(what, where=where, remedy=remedy)
+        raise DataBroken(what, where=next(iter(run.sources), None), remedy=remedy)
     # A whole document goes with its fields.
-    whole = {(doc_id, None): (match[0], None) for (doc_id, _), match in known.items()}
-    places = [(*key, *match) for key, match in (whole | known).items()]
-    places = pl.DataFrame(places, dict.fromkeys([*KEY, "at", "at_path"], pl.String), orient="row")
+    whole = known.select("doc_id", pl.lit(None, pl.String).alias("path"), "at")
+    known = pl.concat([known, whole], how="diagonal").unique(KEY, keep="first")
     for role, rows in run.rows.items():
-        rows = rows.join(places, on=KEY, nulls_equal=True, maintain_order="left")
+        rows = rows.join(known, on=KEY, nulls_equal=True, maintain_order="left")
         run.rows[role] = rows.with_columns(doc_id="at", path="at_path").drop("at", "at_path")
-    run.notes[STRANGE] = sum(match is None for match in matches.values())
+    run.notes[STRANGE] = places["at"].null_count()
     gold = run.of("gold").select(*KEY, target="value")
     both = corpus.records.join(gold, on=KEY, nulls_equal=True).select("value", "target")
     both = both.select(pl.all().str.strip_chars().fill_null(""))
     run.notes[OTHER_GOLD] = both.filter(pl.col("value") != pl.col("target")).height
     if documents == ALL:
         return corpus
-    asked = pl.DataFrame([*set(known.values())], dict.fromkeys(KEY, pl.String), orient="row")
+    asked = places.drop_nulls("at").select(doc_id="at", path="at_path").unique()
     remaining, records = (
         frame.join(asked, on="doc_id", how="semi", maintain_order="left")
         for frame in (corpus.documents, corpus.records)
@@ -272,19 +241,7 @@ def _joined(run: Run, corpus: Corpus, documents: str) -> Corpus:
     return dataclasses.replace(corpus, documents=remaining, records=records)
 
 
-def _scores(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
-    """A row per sample: `log_score` and so on by the log's first scorer, `log_by_` the others."""
-    scores = run.of("score", "scorer", *_SCORES)
-    wide = pl.concat([calls.select(KEY), scores.select(KEY)]).unique(maintain_order=True)
-    for name in run.scorers:
-        named = {f"log_{column}": column for column in _SCORES}
-        named = named if name == run.scorers[0] else {f"log_by_{name}": "score"}
-        part = scores.filter(scorer=name).unique(KEY, keep="last").select(*KEY, **named)
-        wide = wide.join(part, on=KEY, how="left", nulls_equal=True, maintain_order="left")
-    return wide.with_columns(log_scorer=pl.lit(run.scorers[0])) if run.scorers else wide.clear()
-
-
-def _predictions(run: Run, scores: pl.DataFrame, corpus: Corpus, of_corpus: pl.Expr) -> Predictions:
+def _predictions(run: Run, corpus: Corpus, of_corpus: pl.Expr) -> Predictions:
     """The answers for a part of the gold, with the log's own scores as columns of their own."""
     key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": run.system}
     # The task is that of the gold at the same path; a page's own is text.
@@ -297,8 +254,6 @@ def _predictions(run: Run, scores: pl.DataFrame, corpus: Corpus, of_corpus: pl.E
     # A log says what its questions are, and nothing of what its answers are.
     records = records_table(given, key | {"role": "prediction"})
     records = records.with_columns(field=pl.lit(None, pl.String))
-    if scores.height:
-        records = records.join(scores, on=KEY, how="left", maintain_order="left")
     calls = run.of("call").filter(of_corpus)
     calls = calls.select(tables.RESPONSES.keys() & {*calls.columns} - key.keys())
     notes = {f"log: {note}": count for note, count in counted(run.notes).items()}

@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from formlab import benchmarks, frames, readers, tables
+from formlab import benchmarks, frames, metrics, readers, tables
 from formlab.errors import DataBroken, DataMissing, FormlabError, UnknownName
 from formlab.files import local
 from formlab.readers import door
-from formlab.readers.beside import differences, headlines, join_report
 from formlab.readers.door import as_text
-from formlab.readers.join import ALL, ASKED, by_roles, evaluation, fitting, frame_of, runs_of
-from formlab.readers.rows import ODD, Reader, Row, Source
-from formlab.readers.samples import ANSWER, Sample, names, number, sample_rows
+from formlab.readers.join import FAILED, MATCHED, evaluation, fitting, runs_of
+from formlab.readers.rows import ODD, Row, Source
+from formlab.readers.samples import (
+    ANSWER,
+    DUPLICATES,
+    MISSING,
+    UNREADABLE,
+    Sample,
+    names,
+    number,
+    sample_rows,
+)
 from formlab.readers.sources import FRAME, items
 from formlab.readers.values import pointer
-from formlab.scoring.evaluate import evaluate
+from formlab.scoring.causes import STAGE_OF
+from formlab.tables import USABLE, WHOLE_LEVELS
 from formlab.text import replies
 
 if TYPE_CHECKING:
     from formlab.folders import Corpus, Evaluation
 
-__all__ = ["called", "differences", "headlines", "join_report", "open_log", "open_logs", "read"]
+__all__ = ["differences", "headlines", "join_report", "open_log", "open_logs"]
 
 # What a column of a table can be, with the names that tell it where `columns` does not.
 NAMES = {
@@ -44,35 +51,14 @@ NAMES = {
     "system": ("system", "model"),
     "epoch": ("epoch", "repeat"),
 }
+# Two figures of a document that differ by more than rounding.
+_CLOSE = 0.005
+_REPORT = {"matched": MATCHED, "missing": MISSING, "duplicate": DUPLICATES}
+_REPORT |= {"failed": FAILED, "unreadable": UNREADABLE}
+_FIGURES: dict[str, Any] = dict.fromkeys(("by", "measure", "over"), pl.String)
+_FIGURES |= {"value": pl.Float64, "n": pl.Int64}
+_COLUMNS = ("doc_id", "path", "gold", "pred", "status", "log_score", "formlab")
 _CREDIT = {"true": 1.0, "yes": 1.0, "c": 1.0, "false": 0.0, "no": 0.0, "i": 0.0}
-
-
-def read(source: Any, *, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
-    """The rows of a log: what each sample asked for, what was answered, how it was scored.
-
-    `source` is a path or address, or a frame or list of dicts with a row per sample; `columns` has
-    such a table's names for `doc_id`, `path`, `gold`, `value`, `score`, `status`, `error`, `system`
-    and `epoch`.
-
-    Returns
-    -------
-    polars.DataFrame
-        A column `role`: gold, answer, call, score, document, or figure, which the log states of
-        all samples; columns of *records* and *responses*, `scorer` and `score`, and the log's own.
-        Rows of one `system` and `epoch` are a run.
-
-    Raises
-    ------
-    DataMissing, DataBroken, UnknownName
-        If there is no such log or column, or it cannot be read.
-
-    Examples
-    --------
-    >>> rows = read([{"id": "a", "target": "9.00", "output": "9.0"}])
-    >>> rows.filter(role="answer").select("doc_id", "path", "value", "status").rows()
-    [('a', '/answer', '9.0', 'ok')]
-    """
-    return frame_of(_opened(source, columns or {}, None)[2])
 
 
 def open_log(
@@ -83,11 +69,27 @@ def open_log(
     system: str | None = None,
     **options: Any,
 ) -> Evaluation:
-    """An evaluation made of a log of another harness that holds one run.
+    """An evaluation made of a log of another harness that holds one run, a system and epoch.
 
-    Parameters are those of `open_logs`; `system` is what the system is called, instead of the log's
-    name for it: the model that answered. `DataBroken` if the log has several runs and `run` names
-    none.
+    The log's own scores stand in `cases` as `log_score` and, of further scorers, as
+    `log_by_<scorer>`; where whole documents were scored, in `documents`, as `log_document_score`
+    and so on. `headlines` and `differences` compare them with formlab's. `notes` counts samples
+    that were matched, missing, given twice, failed or unreadable.
+
+    `source` is a path or address, or a frame or list of dicts with a row per sample; `columns` has
+    such a table's names for `doc_id`, `path`, `gold`, `value`, `score`, `status`, `error`, `system`
+    and `epoch`. `benchmark` is the name of one, or a corpus, whose gold is used, by default the
+    log's own; the options `root` and `split` are as for `formlab.load`, by default the split that
+    the log fits best; `documents` says whether what the log has no samples of is left out
+    (``asked``) or missing (``all``). `types` are of the log's own gold, as for `readers.corpus`.
+    `out` is a folder to save the evaluation in, `system` what the system is called, instead of the
+    log's name for it: the model that answered.
+
+    Raises
+    ------
+    DataMissing, DataBroken, UnknownName
+        If the log or the benchmark cannot be read, they do not belong together, or the log has
+        several runs.
 
     Examples
     --------
@@ -104,7 +106,7 @@ def open_log(
         listed = ", ".join(evaluation.system for evaluation in opened)
         where = source if isinstance(source, str | Path) else None
         what = f"the log holds {len(opened)} runs: {listed}"
-        raise DataBroken(what, where=where, remedy="run= with one of these names, or open_logs")
+        raise DataBroken(what, where=where, remedy="open_logs")
     return opened[0]
 
 
@@ -115,30 +117,13 @@ def open_logs(
     *,
     root: str | Path | None = None,
     split: str | None = None,
-    documents: str = ASKED,
-    types: Any = None,
-    run: str | None = None,
     name: str | None = None,
     out: Path | None = None,
+    **options: Any,
 ) -> list[Evaluation]:
-    """An evaluation for each run, a system and epoch, in a log of another harness.
+    """An evaluation for each run in a log, with parameters and errors of `open_log`.
 
-    The log's own scores stand in `cases` as `log_score`, `log_correct` and, of further scorers,
-    `log_by_<scorer>`; where whole documents were scored, in `documents`, as `log_document_score`
-    and so on. `headlines` and `differences` compare them with formlab's. `notes` counts samples
-    that were matched, missing, given twice, failed or unreadable.
-
-    `source` and `columns` are as for `read`. `benchmark` is the name of one, or a corpus, whose
-    gold is used, by default the log's own; `root` and `split` are as for `formlab.load`, by default
-    the split that the log fits best; `documents` says whether what the log has no samples of is
-    left out (``asked``) or missing (``all``). `types` are of the log's own gold, as for
-    `readers.corpus`. `run` is the `system` of the one evaluation to open, `name` what the system of
-    a log with one run is called, `out` a folder to save that evaluation in.
-
-    Raises
-    ------
-    DataMissing, DataBroken, UnknownName
-        If the log or the benchmark cannot be read, or they do not belong together.
+    `name` and `out` are for a log with one run.
 
     Examples
     --------
@@ -146,98 +131,51 @@ def open_logs(
     >>> [evaluation.system for evaluation in open_logs(rows)]
     ['x', 'y']
     """
-    splits = [split] if split else []
-    if isinstance(benchmark, str) and isinstance(source, str | Path):
-        splits = splits or readers.splits(local(source))
-    corpora = _corpora(benchmark, root, splits)
+    corpora = _corpora(benchmark, root, split)
     corpus = next(corpora, None)
-    form, origin, found = _opened(source, columns or {}, corpus)
-    rows = by_roles(found)
-    if corpus is not None and not any(rows[n].height for n in ("gold", "score", "figure")):
-        # Answers alone are read as for `formlab score`.
-        which = "all" if documents == ALL else "answered"
-        chosen = [corpus, *corpora] if splits else [corpus]
-        only = name if len(chosen) == 1 else None
-        answers = partial(readers.read_predictions, source, columns=columns)
-        return [evaluate(corpus, answers(corpus), documents=which, name=only) for corpus in chosen]
+    origin = Source(Path(FRAME), corpus, columns or {})
+    form, rows = log_rows(source, origin)
     runs = runs_of(rows, origin, form)
-    if run is not None and run not in runs:
-        raise UnknownName.of("run of the log", run, list(runs))
-    wanted = [runs[run]] if run is not None else list(runs.values())
     if corpus is not None:
-        corpus = fitting(wanted[0], chain([corpus], corpora))
-    options: dict[str, Any] = {"documents": documents, "types": types}
-    options |= {"name": name, "out": out} if len(wanted) == 1 else {}
+        corpus = fitting(runs[0], chain([corpus], corpora))
+    options |= {"name": name, "out": out} if len(runs) == 1 else {}
     # Of a run nothing is kept but what is scored.
-    del rows, runs
-    return [evaluation(wanted.pop(0), corpus, **options) for _ in range(len(wanted))]
-
-
-def called(evaluation: Evaluation, system: str) -> Evaluation:
-    """The evaluation with another name of its system.
-
-    Examples
-    --------
-    >>> called(open_log([{"id": "a", "target": "9", "output": "9"}]), "mine").system
-    'mine'
-    """
-    if evaluation.system == system:
-        return evaluation
-    answers = evaluation.predictions
-    answers = answers and answers.mapped(partial(_renamed, system=system), system=system)
-    renamed = partial(_renamed, system=system)
-    return evaluation.mapped(renamed, system=system, predictions=answers)
-
-
-def _renamed(part: Any, system: str) -> Any:
-    named = {n: getattr(part, n) for n in part.TABLES if n != "documents"}
-    named = {n: table.with_columns(system=pl.lit(system)) for n, table in named.items()}
-    return dataclasses.replace(part, system=system, **named)
+    return [evaluation(runs.pop(0), corpus, **options) for _ in range(len(runs))]
 
 
 def _corpora(
-    benchmark: str | Corpus | None, root: str | Path | None, splits: list[str]
+    benchmark: str | Corpus | None, root: str | Path | None, split: str | None
 ) -> Iterator[Corpus]:
     """The corpora that a log may be of, each read when it is asked for."""
     if not isinstance(benchmark, str):
         yield from [benchmark] if benchmark else []
         return
-    first = benchmarks.load(benchmark, root=root, split=splits[0] if splits else None)
-    yield first
-    for name in splits[1:] if splits else benchmarks.get(benchmark).splits_in(first.root):
-        if name != first.split:
+    yield (first := benchmarks.load(benchmark, root=root, split=split))
+    for name in benchmarks.get(benchmark).splits_in(first.root):
+        if not split and name != first.split:
             with suppress(DataMissing):
                 yield benchmarks.load(benchmark, root=root, split=name)
 
 
-def _opened(
-    source: Any, columns: Mapping[str, str], corpus: Corpus | None
-) -> tuple[str, Source, Iterable[Row]]:
-    """The name of what reads a source, what it says of it, and its rows."""
+def log_rows(source: Any, origin: Source) -> tuple[str, Iterable[Row]]:
+    """The name of what reads a source, and its rows."""
     if not isinstance(source, str | Path):
-        origin = Source(Path(FRAME), corpus, columns)
-        return "table", origin, _table(origin, source)
-    origin = Source(path := local(source), corpus, columns)
+        return "table", _table(origin, source)
+    origin.path = path = local(source)
     if not os.path.exists(path):
         raise DataMissing("no such log", where=path, remedy="check the path")
-    if not columns and (reader := readers.reader_of(path, corpus)):
-        return reader.name, origin, _rows(reader, origin)
-    if columns or all(names(path) & {*NAMES[name]} for name in ("gold", "value")):
+    if not origin.columns and (reader := readers.reader_of(path, origin.corpus)):
+        return reader.name, _rows(reader, origin)
+    if origin.columns or all(names(path) & {*NAMES[name]} for name in ("gold", "value")):
         origin.files.append(path)
-        return "table", origin, _table(origin, path)
-    if corpus is not None:
-        return "answers", origin, ()
+        return "table", _table(origin, path)
     titles = "; ".join(reader.title for reader in readers.READERS.values())
-    what = "no known format of logs"
     remedy = "with --predictions FILE if this is gold; --columns doc_id=id,gold=target,value=output"
     remedy += f" if it is a log; or one of: {titles}"
-    if door.ending(path) in (".pkl", ".pickle"):
-        what = "pickles are not opened"
-        remedy = "write it as JSON or a table: to open a pickle runs the code in it"
-    raise DataBroken(what, where=path, remedy=remedy)
+    raise DataBroken("no known format of logs", where=path, remedy=remedy)
 
 
-def _rows(reader: Reader, source: Source) -> Iterator[Row]:
+def _rows(reader: readers.Reader, source: Source) -> Iterator[Row]:
     try:
         yield from reader.read(source)
     except FormlabError:
@@ -276,8 +214,6 @@ def _table(source: Source, table: Any) -> Iterator[Row]:
             # Another tool's word for it is kept, as the reason.
             error = error or (status if status not in (None, "success", "completed") else None)
             status = "api_error" if error and cell["value"] is None else "ok"
-        if "doc_id" in named and not text["doc_id"]:
-            source.notes[f"rows without {named['doc_id']}, called by their number"] += 1
         score = _CREDIT.get(str(cell["score"]).strip().lower(), number(cell["score"]))
         return Sample(
             text["doc_id"] or place,
@@ -287,12 +223,136 @@ def _table(source: Source, table: Any) -> Iterator[Row]:
             status=status,
             system=text["system"],
             epoch=int(number(cell["epoch"]) or 1),
-            scores={} if score is None else {named["score"]: score},
+            scores={named["score"]: score} if "score" in named else {},
             call={"error": error},
             columns={name: row[name] for name in row if name not in named.values()},
         )
 
     yield from sample_rows(source, door.stem(source.path), rows, sample_of)
+
+
+def stated(evaluation: Evaluation) -> dict[str, Any]:
+    """What an evaluation of `open_log` keeps of its log: format, name, source, headline, scorer."""
+    return (evaluation.settings.get("system") or {}).get("log") or {}
+
+
+def join_report(evaluation: Evaluation) -> dict[str, int]:
+    """How the samples of a log were joined, from an evaluation of `open_log`: five counts.
+
+    >>> join_report(open_log([{"id": "a", "target": "9.00", "output": "9.00"}]))
+    {'matched': 1, 'missing': 0, 'duplicate': 0, 'failed': 0, 'unreadable': 0}
+    """
+    return {word: evaluation.notes.get(f"log: {note}", 0) for word, note in _REPORT.items()}
+
+
+def headlines(evaluation: Evaluation) -> pl.DataFrame:
+    """The log's own figures beside formlab's, over what the log scored and over all of it.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row per figure: `by` (``log, as stated``; ``log``, recomputed; ``formlab``), `measure`,
+        `over` (``scored`` by the log, or ``all``, where a sample without a score earns 0), `value`
+        in the measure's unit and `n` samples. formlab's measure is the metric of the log's scorer
+        if there is one, else the share of fields that are right after normalisation.
+
+    Examples
+    --------
+    >>> rows = [{"id": "a", "target": "May", "output": "may", "score": 0},
+    ...         {"id": "b", "target": "June", "output": None, "error": "time-out", "score": None}]
+    >>> headlines(open_log(rows)).select("by", "over", "value", "n").rows()
+    [('log', 'scored', 0.0, 1), ('log', 'all', 0.0, 2), ('formlab', 'scored', 1.0, 1), \
+('formlab', 'all', 0.5, 2)]
+    """
+    log, units = stated(evaluation), _units(evaluation)
+    rows = []
+    for figure in log.get("headline", ()):
+        measure = f"{figure['scorer']}: {figure['metric']}"
+        rows.append(("log, as stated", measure, "scored", figure["value"], figure["n"]))
+    scorer, is_whole = log.get("scorer"), "log_document_status" in evaluation.documents
+    measure = f"normalised_accuracy of fields{', mean of documents' if is_whole else ''}"
+    if is_whole and scorer in evaluation.uses()["metrics"]:
+        measure = scorer
+    # An error rate of what was not read is that of an empty text: 1.
+    is_rate = scorer in metrics.METRICS and metrics.get(scorer).direction != "up"
+    log_figures = [("log", scorer, "log_score", float(is_rate))] if scorer else []
+    for by, name, column, blank in (*log_figures, ("formlab", measure, "formlab", 0.0)):
+        if scorer:
+            scored = units.drop_nulls("log_score")
+            rows.append((by, name, "scored", scored[column].mean(), scored.height))
+        if units.height:
+            rows.append((by, name, "all", units[column].fill_null(blank).mean(), units.height))
+    if units.is_empty() and (failed := join_report(evaluation)["failed"]):
+        # Nothing was asked of them that could be scored: all that is known is that they failed.
+        rows.append(("formlab", measure, "all", 0.0, failed))
+    return pl.DataFrame(rows, schema=_FIGURES, orient="row", strict=False)
+
+
+def differences(evaluation: Evaluation) -> pl.DataFrame:
+    """The cases that the log and formlab count differently, and why.
+
+    Returns
+    -------
+    polars.DataFrame
+        `doc_id`, `path` (null where whole documents are scored), `gold`, `pred`, `status`, the
+        log's `log_score`, `formlab` (1 if right, else 0; of a document the metric's value), and
+        `why`. Empty for a log without scores.
+    """
+    if stated(evaluation).get("scorer") is None:
+        return pl.DataFrame(schema=dict.fromkeys((*_COLUMNS, "why"), pl.String))
+    distance = (pl.col("log_score") - pl.col("formlab")).abs()
+    differ = _units(evaluation).filter(pl.col("log_score").is_null() | (distance > _CLOSE))
+    why = map(_why, differ.iter_rows(named=True))
+    return differ.select(*_COLUMNS, why=pl.Series([*why], dtype=pl.String))
+
+
+def _units(evaluation: Evaluation) -> pl.DataFrame:
+    """What the log scored with formlab's verdict; without its scores all that was asked for."""
+    asked, scorer = evaluation.gathered(_asked, "cases"), stated(evaluation).get("scorer")
+    if scorer and "log_score" not in asked.columns:
+        asked = asked.with_columns(log_score=pl.lit(None, pl.Float64))
+    if "log_document_status" not in evaluation.documents:
+        return asked
+    whole = evaluation.documents.select("doc_id", "^log_document_(status|score)$")
+    whole = whole.rename(lambda name: name.replace("log_document_score", "log_score"))
+    whole = whole.rename({"log_document_status": "status"}).drop_nulls("status")
+    # By the metric of the scorer's name, else by the share of right fields.
+    same = (pl.col("metric") == scorer) & pl.col("path").is_null() & pl.col("slice_by").is_null()
+    figures = evaluation.scan("scores").filter(same).select("doc_id", formlab="value").collect()
+    figures = figures if figures.height else asked.select("doc_id", "formlab")
+    figures = figures.group_by("doc_id").agg(pl.col("formlab").mean())
+    whole = whole.join(figures, on="doc_id", how="left", maintain_order="left")
+    others = asked.join(whole, on="doc_id", how="anti").filter(pl.col("log_score").count() > 0)
+    return pl.concat([whole, others, asked.clear()], how="diagonal_relaxed")
+
+
+def _asked(cases: pl.LazyFrame) -> pl.LazyFrame:
+    """The fields that were asked for, 1 if right, with what the log says of them."""
+    is_field = ~pl.col("level").is_in(WHOLE_LEVELS) & pl.col("gold").is_not_null()
+    right = (pl.col("outcome") == "match").cast(pl.Float64)
+    asked = cases.filter(is_field, pl.col("outcome") != "unscored")
+    return asked.select(*_COLUMNS[:5], "cause", "^log_score$", formlab=right)
+
+
+def _why(row: dict[str, Any]) -> str:
+    """Why the log and formlab differ on a case: the first reason that applies."""
+    score, status, cause = row["log_score"], row["status"], row["cause"]
+    is_answered, gold, pred = status in USABLE, row["gold"] or "", row["pred"] or ""
+    # Equal for formlab after case and spaces, or as typed values.
+    is_form = STAGE_OF.get(cause) == "form" or cause in ("space", "diacritic")
+    reasons = {
+        "not scored in the log": score is None and is_answered,
+        f"{status}: left out of the log's mean, counted as wrong by formlab": score is None,
+        f"{status}: scored in the log, nothing found for formlab": not is_answered,
+        "the whole document is scored by another rule": row["path"] is None,
+        "partial credit in the log": score not in (0, 1),
+        f"normalisation: {cause}": cause and (not score or is_form),
+        "the log's own rule refuses it": not score,
+        "the log takes gold that stands within a longer answer": gold.strip().lower()
+        in pred.lower(),
+    }
+    found = (reason for reason, applies in reasons.items() if applies)
+    return next(found, f"the log's own rule accepts it: {cause}")
 
 
 frames.door(globals(), __all__)

@@ -11,8 +11,7 @@ from lxml import etree
 
 from formlab.errors import DataBroken
 from formlab.readers import door, engine
-from formlab.readers.door import written
-from formlab.readers.engine import Box, Found, Page, Reading, number, whole
+from formlab.readers.engine import Box, Found, Reading, integer, number
 
 Element = etree._Element
 # Names of elements in ALTO and PAGE, and classes in hOCR.
@@ -30,12 +29,11 @@ _START = b"level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\tw
 
 def _read(name: str, path: Path) -> Reading:
     root, reading = _root(path, name), Reading()
-    in_pixels = root.findtext(".//{*}MeasurementUnit", "pixel").strip() == "pixel"
 
     def indices(reference: Element) -> list[int]:
         """The places of a region in the groups of a reading order, the outermost first."""
         around = [reference, *reference.iterancestors()]
-        return [whole(element.get("index"), 0) for element in reversed(around)]
+        return [integer(element.get("index"), 0) for element in reversed(around)]
 
     references = sorted(root.iterfind(".//*[@regionRef]"), key=indices)
     order = {part.get("regionRef"): place for place, part in enumerate(references)}
@@ -48,9 +46,9 @@ def _read(name: str, path: Path) -> Reading:
         lines = [line for line in _below(page, _LINES) if not _below(line, _LINES)]
         lines = sorted(lines or _below(page, _WORDS), key=place)
         found = (_found(line, count, _below(line, _WORDS)) for line in lines)
+        reading.lines += [line for line in found if line.text]
         sides = [page.get(f"image{side}") or page.get(side.upper()) for side in ("Width", "Height")]
-        width, height = (_box(page) or (0, 0, *map(number, sides)))[2:]
-        reading.pages[count] = Page((width, height), in_pixels, [f for f in found if f.text])
+        reading.sizes[count] = (_box(page) or (0, 0, *map(number, sides)))[2:]
     return reading
 
 
@@ -81,19 +79,20 @@ def _below(element: Element, names: set[str]) -> list[Element]:
 
 def _found(element: Element, page: int, words: list[Element]) -> Found:
     """A line or word: the text of it or of its words, of several readings the first by index."""
-    inside = tuple(_found(word, page, []) for word in words)
+    found = Found("", _box(element), page=page, words=[_found(word, page, []) for word in words])
     if readings := element.findall("{*}TextEquiv"):
-        best = min(readings, key=lambda reading: whole(reading.get("index"), 0))
-        text, sure = best.findtext("{*}Unicode", "").strip(), number(best.get("conf"))
+        best = min(readings, key=lambda reading: integer(reading.get("index"), 0))
+        found.text = best.findtext("{*}Unicode", "").strip()
+        found.confidence = number(best.get("conf"))
     elif "class" in element.attrib:
-        text = " ".join("".join(element.itertext()).split())
+        found.text = " ".join("".join(element.itertext()).split())
         stated = _SURE.search(element.get("title", ""))
-        sure = number(stated[1], 100) if stated else None
+        found.confidence = number(stated[1], 100) if stated else None
     else:
-        text, sure = element.get("CONTENT", ""), number(element.get("WC"))
+        found.text, found.confidence = element.get("CONTENT"), number(element.get("WC"))
     hyphens = "".join(part.get("CONTENT", "") for part in element.iter("{*}HYP"))
-    text = text or " ".join(word.text for word in inside if word.text) + hyphens
-    return Found(text, _box(element), sure, page, inside)
+    found.text = found.text or " ".join(word.text for word in found.words if word.text) + hyphens
+    return found
 
 
 def _box(element: Element) -> Box | None:
@@ -106,28 +105,25 @@ def _box(element: Element) -> Box | None:
 
 def _read_tsv(path: Path) -> Reading:
     reading, lines = Reading(), dict[tuple, Found]()
-    # Quotation marks are text here, so this is no table of the door's.
-    rows = enumerate(written(path).split("\n")[1:], start=2)
-    for count, row in ((count, row) for count, row in rows if row.strip()):
+    # Quotation marks are text in these files, so they are no tables of the door's.
+    for count, row in enumerate(door.written(path).rstrip().split("\n")[1:], start=2):
         cells = row.rstrip("\r").split("\t", 11)
         numbers = [number(cell) for cell in cells[:11]]
         if len(numbers) < 11 or None in numbers:
             raise DataBroken("a row without 11 numbers", where=f"{path}:{count}")
         level, place, *line = numbers[:5]
-        box = engine.sized(*numbers[6:10])
-        page = reading.pages.setdefault(place, Page((None, None), in_pixels=True))
-        found = lines.setdefault((place, *line), Found(None, page=int(place)))
+        reading.sizes.setdefault(place, (None, None))
+        found = Found("", engine.sized(*numbers[6:10]), page=int(place))
         if level == _PAGE:
-            page.size = (numbers[8], numbers[9])
+            reading.sizes[place] = (numbers[8], numbers[9])
         elif level == _LINE:
-            lines[place, *line] = found._replace(box=box)
+            lines[place, *line] = found
         elif level == _WORD and "".join(cells[11:]).strip():
-            word = Found(cells[11], box, numbers[10] / 100, int(place))
-            lines[place, *line] = found._replace(words=(*found.words, word))
-    for found in lines.values():
-        if found.words:
-            text = " ".join(word.text or "" for word in found.words)
-            reading.pages[found.page].lines.append(found._replace(text=text))
+            found.text, found.confidence = cells[11], numbers[10] / 100
+            lines.setdefault((place, *line), Found("", page=int(place))).words.append(found)
+    reading.lines = [line for line in lines.values() if line.words]
+    for line in reading.lines:
+        line.text = " ".join(word.text or "" for word in line.words)
     return reading
 
 

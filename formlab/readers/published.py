@@ -21,7 +21,7 @@ from formlab.errors import DataBroken, DataMissing
 from formlab.metrics.actions import parse_lines
 from formlab.readers.door import ending, head, stem, written
 from formlab.readers.rows import Reader, Row, Source, by_name
-from formlab.tables import USABLE
+from formlab.tables import BOX, USABLE
 from formlab.text.answers import parse, plain
 from formlab.text.normalise import as_text
 from formlab.trees import escape
@@ -34,8 +34,6 @@ _KEY = re.compile(rb"""['"]?\b(?:fields|groups|vqa|consistency)['"]?\s*:""")
 _APART = ".answers"
 _TASKS = {"vqa": crafted.VQA, "consistency": crafted.CONSISTENCY}
 _ANSWER_KEYS = ("answer", "value", "prediction", "expected")
-_STAMP = re.compile(r"\d{8}_\d{6}")
-_INSTANCE = re.compile(r"[A-Z]\d\d-\d+")
 _FACTORY_KEYS = re.compile(rb'"(?:batch_info|template_used|submission_time)"\s*:')
 _OUTPUT = 'an output, as {"template_used": "A11", "model_response": {"model_response": ""}}'
 _OUTPUT += ", or a list of them"
@@ -59,9 +57,21 @@ def formcraft(source: Source) -> Iterator[Row]:
     asked = source.corpus.records.select("doc_id", "task", "path")
     given: set[tuple[str, str | None]] = set()
     for name, file in named.items():
-        is_apart = name.lower().endswith(_APART)
-        doc_id, text = name[: -len(_APART)] if is_apart else name, written(file)
-        rows, status, changes = _answered(text, source.notes, has_form=not is_apart)
+        is_apart, text = name.lower().endswith(_APART), written(file)
+        doc_id, reply = name[: -len(_APART)] if is_apart else name, parse(text)
+        value, status, changes = reply.value, reply.status, reply.changes
+        answers = {task: value.pop(task, None) for task in _TASKS} if value else {}
+        rows = []
+        if not is_apart:
+            is_form = value or (value is not None and not any(answers.values()))
+            try:
+                rows, mended = _form(value, source.notes) if is_form else ([], ())
+                changes += mended
+            except ValueError as error:
+                status, changes = "bad_json", (*changes, " ".join(str(error).split())[:500])
+            status = "repaired" if changes and status == "ok" else status
+            rows.append({"task": "text", "path": None, "kind": "form", "status": status})
+        rows += _questions(answers, source.notes)
         if not rows and status not in USABLE:
             questions = asked.filter(asked["task"].is_in(list(_TASKS)), doc_id=doc_id)
             rows = questions.drop("doc_id").to_dicts()
@@ -88,24 +98,16 @@ def _is_formcraft(path: Path) -> bool:
     return any(_KEY.search(head(file)) for file in listed if files.is_file(file))
 
 
-def _answered(
-    text: str, notes: Counter[str], *, has_form: bool
-) -> tuple[list[Row], str, tuple[str, ...]]:
-    value, status, changes = (reply := parse(text)).value, reply.status, reply.changes
-    answers = {task: value.pop(task, None) for task in _TASKS} if value else {}
-    rows: list[Row] = []
-    if has_form:
-        try:
-            if value or (value is not None and not any(answers.values())):
-                tidy, mended = crafted.tidied(value)
-                flaws: Counter[str] = Counter()
-                rows += crafted.field_rows(crafted.FormCraft.model_validate(tidy), flaws)
-                notes.update({f"predicted {flaw}": count for flaw, count in flaws.items()})
-                changes += mended
-        except ValueError as error:
-            status, changes = "bad_json", (*changes, " ".join(str(error).split())[:500])
-        status = "repaired" if changes and status == "ok" else status
-        rows.append({"task": "text", "path": None, "kind": "form", "status": status})
+def _form(value: Any, notes: Counter[str]) -> tuple[list[Row], tuple[str, ...]]:
+    """The fields of a form, and how it was mended; `ValueError` if it is none."""
+    tidy, mended = crafted.tidied(value)
+    flaws = Counter[str]()
+    rows = list(crafted.field_rows(crafted.FormCraft.model_validate(tidy), flaws))
+    notes.update({f"predicted {flaw}": count for flaw, count in flaws.items()})
+    return rows, mended
+
+
+def _questions(answers: dict[str, Any], notes: Counter[str]) -> Iterator[Row]:
     for task, found in answers.items():
         pairs = list(found.items()) if isinstance(found, dict) else []
         if isinstance(found, list):
@@ -118,8 +120,7 @@ def _answered(
                 row["confidence"] = crafted.share(answer.get("confidence"))
                 answer = next((answer[key] for key in _ANSWER_KEYS if key in answer), None)
             missing = {"status": "missing"} if answer is None else {"value": as_text(answer)}
-            rows.append(row | missing)
-    return rows, status, changes
+            yield row | missing
 
 
 class _Answer(msgspec.Struct):
@@ -144,13 +145,10 @@ def formfactory(source: Source) -> Iterator[Row]:
     such `results`, or alone in ``<doc_id>.txt``; ``submission/<form>.json`` is what a browser sent.
     Outputs are of task `click`, submissions of task `value`.
     """
-    listed, others = _outputs(source.path)
-    outputs = [file for file in listed if _is_named(file) or _is_output(file)]
-    left_out = "files left out, called neither as outputs nor as submissions"
-    source.notes[left_out] += len(listed) - len(outputs) + others
-    source.files += outputs
+    source.files += _outputs(source.path)
     numbers, taken = Counter[tuple[str, str]](), set[tuple[str, str]]()
-    for file in sorted(outputs, key=lambda file: (_STAMP.findall(file.name)[:1], file.name)):
+    # By name, which ends with the time at which a file was written.
+    for file in source.files:
         for where, cells, entry in _entries(file):
             kind = "submission" if "submission_time" in cells else "output"
             document = stem(file)
@@ -167,27 +165,23 @@ def formfactory(source: Source) -> Iterator[Row]:
             yield from (base | row for row in rows)
 
 
-def _outputs(path: Path) -> tuple[list[Path], int]:
-    """The files that may be outputs, and how many others there are."""
+def _outputs(path: Path) -> list[Path]:
+    """What is an output or a submission by its name or by what it holds, be it a file or not."""
+
+    def is_output(file: Path) -> bool:
+        is_json, name = ending(file) == ".json", file.stem
+        is_form = name.partition("-")[0].partition("_")[0] in factory.forms()
+        is_named = name.startswith("batch_") or file.parent.name == "submission"
+        is_json_output = is_json and (is_named or _FACTORY_KEYS.search(head(file)))
+        return bool(is_json_output or (is_form and ending(file) in (".json", ".txt")))
+
     below = [*path.glob("*"), *path.glob("submission/*")] if path.is_dir() else [path]
-    # What is called as an output and is no file is to be an error, not to be passed over.
-    listed = sorted(file for file in below if ending(file) in (".txt", ".json"))
-    return listed, sum(map(files.is_file, {*below}.difference(listed)))
+    return sorted(filter(is_output, below))
 
 
-def _is_output(file: Path) -> bool:
-    """Whether a file, by what it holds or by its whole name, is an output and nothing else."""
-    if ending(file) == ".json":
-        return bool(_FACTORY_KEYS.search(head(file)))
-    is_instance = bool(_INSTANCE.fullmatch(stem(file)))
-    return _is_named(file) and (is_instance or bool(parse_lines(written(file))))
-
-
-def _is_named(file: Path) -> bool:
-    """Whether a file is called as an output or a submission, whatever it holds."""
-    is_form = file.stem.partition("-")[0].partition("_")[0] in factory.forms()
-    is_whole = file.stem.startswith("batch_") or file.parent.name == "submission"
-    return is_form or (ending(file) == ".json" and is_whole)
+def _is_formfactory(path: Path) -> bool:
+    listed = filter(files.is_file, _outputs(path))
+    return any(ending(file) == ".txt" or _FACTORY_KEYS.search(head(file)) for file in listed)
 
 
 def _entries(file: Path) -> Iterator[tuple[str, Row, _Entry]]:
@@ -207,17 +201,15 @@ def _document(
 ) -> str | None:
     """The document of an entry: that of its instance, else the next one of its form."""
     names = map(str, (entry.template_used, entry.form, entry.data_source, file.stem))
-    codes = [(name.partition("_")[0], name.partition(".")[0]) for name in names]
-    known = factory.forms().values()
-    found = (f for code, name in codes for f in known if code == f.code or name == f.file)
+    codes = {part for name in names for part in (name.partition("_")[0], name.partition(".")[0])}
+    found = (form for form in factory.forms().values() if {form.code, form.file} & codes)
     if (form := next(found, None)) is None:
         notes["outputs of a form that is not known"] += 1
         return None
     if entry.instance is None:
         notes[f"{kind}s without an instance number, taken in order"] += 1
         numbers[form.code, kind] += 1
-        return factory.doc_id(form, numbers[form.code, kind])
-    return factory.doc_id(form, entry.instance)
+    return factory.doc_id(form, entry.instance or numbers[form.code, kind])
 
 
 def _output(entry: _Entry, where: str, notes: Counter[str]) -> Iterator[Row]:
@@ -235,18 +227,17 @@ def _output(entry: _Entry, where: str, notes: Counter[str]) -> Iterator[Row]:
     lines = parse_lines(plain(text).value or "")
     notes["outputs without a line '[x, y] value'"] += not lines
     for index, line in enumerate(lines):
-        box = {"x0": line.x, "y0": line.y, "x1": line.x, "y1": line.y}
-        place = {"path": f"/lines/{index}", "origin": f"{where}/lines/{index}"}
+        row = base | dict(zip(BOX, (line.x, line.y, line.x, line.y), strict=True))
+        row |= {"path": f"/lines/{index}", "origin": f"{where}/lines/{index}", "kind": "line"}
         page = None if math.isnan(line.page) else int(line.page)
-        yield base | box | place | {"kind": "line", "value": line.value, "page": page}
+        yield row | {"value": line.value, "page": page}
 
 
 def _submission(entry: Row) -> Iterator[Row]:
+    row = {"task": "value", "status": "ok"}
     for name, value in entry.items():
         if name not in ("submission_time", "instance", "form"):
-            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            row = {"task": "value", "status": "ok"}
-            yield row | {"path": factory.pointer(name), "value": text}
+            yield row | {"path": factory.pointer(name), "value": as_text(value)}
 
 
 def vrdu(source: Source) -> Iterator[Row]:
@@ -273,8 +264,6 @@ def vrdu(source: Source) -> Iterator[Row]:
     source.name = name or (split if path.is_file() else None)
     source.files.append(file)
     source.notes["no 'meta': the published evaluator stops at such a file"] += "meta" not in content
-    others = content.keys() - {"meta", "results"}
-    source.notes["entries beside 'meta' and 'results', not read"] += len(others)
     schema = Schema.of(source.corpus)
     for name, entities in results.items():
         where = f"{file.name}#/results/{name}"
@@ -341,22 +330,12 @@ def _pages(path: Path) -> list[tuple[int, Path]]:
     return sorted((int(match[1]), file) for match, file in named if match)
 
 
-def _is_formfactory(path: Path) -> bool:
-    return any(_is_output(file) for file in _outputs(path)[0] if files.is_file(file))
-
-
-_FORMS = "a folder of models' answers in FORMCRAFT's schema"
-_LINES = "FormFactory's output JSON, or lines '[x, y] value'"
 READERS = {
-    "fincriticaled": Reader(
-        "fincriticaled",
-        "a folder of pred_<i>.txt as in FinCriticalED",
-        lambda path: bool(_pages(path)),
-        fincriticaled,
-    ),
-    "formcraft": Reader("formcraft", _FORMS, _is_formcraft, formcraft),
-    "formfactory": Reader("formfactory", _LINES, _is_formfactory, formfactory),
-    "vrdu": Reader(
-        "vrdu", f"<split>{SUFFIX}, or a folder of them", lambda p: bool(_splits(p)), vrdu, _splits
-    ),
+    read.__name__: Reader(read.__name__, title, fits, read, splits)
+    for title, fits, read, splits in (
+        ("a folder of pred_<i>.txt as in FinCriticalED", _pages, fincriticaled, None),
+        ("a folder of models' answers in FORMCRAFT's schema", _is_formcraft, formcraft, None),
+        ("FormFactory's JSON, or lines '[x, y] value'", _is_formfactory, formfactory, None),
+        (f"<split>{SUFFIX}, or a folder of them", _splits, vrdu, _splits),
+    )
 }

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from formlab.folders import Corpus, Predictions
 
 # Cells by name. `role` is one of `ROLES`; `doc_id`, `path` and `value` are those of records, and
-# so are `task`, `kind`, `status`, the box and so on; a call has the columns of responses, a score
-# `scorer`, `score`, `compared`, `correct` and `judged`, a figure `scorer`, `kind`, `score` and `n`.
+# so are `task`, `kind`, `status`, the box and so on; a call has the columns of responses, a figure
+# `scorer`, `kind`, `score` and `n`. A log's scores are `log_by_<scorer>` of answers and documents.
 Row = dict[str, Any]
-ROLES = ("document", "gold", "answer", "call", "score", "figure")
+ROLES = ("document", "gold", "answer", "call", "figure")
 # What reading runs into where a file is not laid out as it should be.
 ODD = (ArithmeticError, AttributeError, FormlabError, LookupError, RuntimeError, TypeError)
 ODD += (ValueError,)

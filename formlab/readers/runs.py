@@ -15,14 +15,13 @@ from formlab.folders import Corpus, Predictions
 def read(path: Path, corpus: Corpus) -> Predictions:
     """The predictions of a run; of one under way or killed, what it has finished."""
     if is_finished(path):
-        predictions = Predictions.load(path)
-    else:
-        # Nothing else here needs what asks models.
-        from formlab.systems import chat
+        return _checked(Predictions.load(path), path, corpus)
+    # Nothing else here needs what asks models.
+    from formlab.systems import chat
 
-        predictions = systems.unfinished(path) or chat.unfinished(path, corpus)
-        if predictions is None:
-            raise DataBroken("a run that has not begun", where=path, remedy="formlab run … --out")
+    predictions = systems.unfinished(path) or chat.unfinished(path, corpus)
+    if predictions is None:
+        raise DataBroken("a run that has not begun", where=path, remedy="formlab run … --out")
     return _checked(predictions, path, corpus)
 
 

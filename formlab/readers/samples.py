@@ -1,4 +1,4 @@
-"""Samples of a log as rows: the gold, the answer, the call and the scores of each."""
+"""Samples of a log as rows: the gold, the answer, the call and the document of each."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from formlab.text import answers
 
 # Where a value stands that a log asks for without naming a field.
 ANSWER = "/answer"
+# How the columns of a log's scores begin, before the name of the scorer.
+SCORE = "log_by_"
 MISSING = "samples missing: planned, and not in the log"
 DUPLICATES = "samples given again: the last that did not fail is kept"
 UNREADABLE = "samples unreadable"
@@ -35,8 +38,8 @@ class Sample:
     `gold` is a text, a list of texts that are all accepted, an object of fields (or its JSON), or
     None; so is `answer`. `path` None is the text of a whole page. Without a `status` a sample with
     an answer is ok, and missing without one. `columns` are further ones of the gold's rows, `call`
-    of the call's: `error`, tokens, seconds. Values at several places are given as rows: `golds`,
-    `claims`.
+    of the call's (`error`, tokens, seconds), `document` of the row of a whole document. Values at
+    several places are given as rows: `golds`, `claims`.
     """
 
     doc_id: Any
@@ -47,68 +50,64 @@ class Sample:
     system: str | None = None
     epoch: int = 1
     request: Any = None
-    origin: str | None = None
-    answer_path: str | None = None
+    origin: str = ""
     scores: Mapping[str, Any] = field(default_factory=dict)
-    judged: Iterable[str] = ()
-    compared: Any = None
     call: Row = field(default_factory=dict)
     columns: Row = field(default_factory=dict)
+    document: Row = field(default_factory=dict)
     golds: list[Row] | None = None
     claims: list[Row] | None = None
 
     def rows(self) -> Iterator[Row]:
-        """Its gold, answers, call and scores; a document is scored as one where it has fields."""
+        """Its gold, answers and call; the document has the scores where it was scored as one."""
         form = as_object(self.gold) if self.path is not None and self.golds is None else None
-        whole = {"path": None if form is not None else self.answer_path or self.path}
-        golds = self._golds(form) if self.golds is None else self.golds
-        claims = self._claims(form, golds) if self.claims is None else self.claims
+        place = self.path if form is None else None
+        golds = list(self._golds(form)) if self.golds is None else self.golds
         yield from ({"role": "gold"} | row for row in golds)
-        answer = {"role": "answer", "origin": self.origin, "status": self.status}
+        scores = {files.storable(f"{SCORE}{n}"): number(s) for n, s in self.scores.items()}
+        answer: Row = {"role": "answer", "origin": self.origin, "status": self.status}
+        answer |= scores if place is not None else {}
+        claims = self._claims(form, golds) if self.claims is None else self.claims
         yield from (answer | row for row in claims)
         request = as_text(self.doc_id if self.request is None else self.request)
-        call = {"role": "call", "task": "text", "request": request, "attempts": 1}
-        yield call | whole | {"text": as_text(self.answer), "status": self.status} | self.call
-        for scorer, value in self.scores.items():
-            if (score := number(value)) is not None:
-                row = {"role": "score", "scorer": files.storable(scorer), "score": score}
-                row["correct"] = bool(score) if score in (0, 1) else None
-                row["judged"] = bool({scorer, scorer.partition("/")[0]} & {*self.judged})
-                yield row | whole | {"compared": as_text(self.compared)}
+        call = {"role": "call", "task": "text", "request": request, "attempts": 1, "path": place}
+        yield call | {"text": as_text(self.answer), "status": self.status} | self.call
+        if place is None:
+            yield {"role": "document", "log_status": self.status} | scores | self.document
 
-    def _at(self, form: Any) -> Iterator[tuple[str, str | None]]:
+    def _fields(self, form: Any) -> Iterator[tuple[str, str | None]]:
         return fields(form, "" if self.path == ANSWER else self.path or "")
 
-    def _golds(self, form: Mapping[str, Any] | None) -> list[Row]:
+    def _golds(self, form: Mapping[str, Any] | None) -> Iterator[Row]:
         # Names that begin with log_ are those of the log's scores.
         columns = {
             files.storable(name): cell if name in tables.RECORDS else as_text(cell)
             for name, cell in self.columns.items()
             if name in tables.RECORDS or not (name in tables.RESERVED or name.startswith("log_"))
         }
-        if form is not None:
-            return [columns | {"path": path, "value": value} for path, value in self._at(form)]
         texts = map(as_text, self.gold if isinstance(self.gold, list) else [self.gold])
         accepted = [text for text in texts if text is not None]
-        columns |= {"accepted": accepted} if accepted[1:] else {}
-        return [columns | {"path": self.path, "value": text} for text in accepted[:1]]
+        columns |= {"accepted": accepted} if form is None and accepted[1:] else {}
+        found = ((self.path, text) for text in accepted[:1]) if form is None else self._fields(form)
+        yield from (columns | {"path": path, "value": value} for path, value in found)
 
-    def _claims(self, form: Any, golds: list[Row]) -> list[Row]:
+    def _claims(self, form: Any, golds: list[Row]) -> Iterator[Row]:
         """The values of the answer, by the one rule for a model's text; what failed names none."""
-        status, answer, place = self.status, self.answer, self.answer_path or self.path
+        status, answer = self.status, self.answer
         if isinstance(answer, str) and answer and status in USABLE:
             parsed = answers.plain(answer) if form is None else answers.parse(answer, lists=True)
             answer = parsed.value
             status = parsed.status if parsed.changes or parsed.status not in USABLE else status
-        found = [(place, as_text(answer))]
+        found = [(self.path, as_text(answer))]
         if form is not None:
-            found = [*self._at(answer)] if isinstance(answer, Mapping | list) else []
+            found = [*self._fields(answer)] if isinstance(answer, Mapping | list) else []
         # A null names no value, and what failed has failed at each field that was asked for.
         found = [claim for claim in found if claim[1] is not None and status in USABLE]
         if not found:
             status = "missing" if status in USABLE else status
-            found = [(row["path"], None) for row in golds] if form is not None else [(place, None)]
-        return [{"path": path, "value": value, "status": status} for path, value in found]
+            places = [row["path"] for row in golds] if form is not None else [self.path]
+            found = [(place, None) for place in places]
+        yield from ({"path": path, "value": value, "status": status} for path, value in found)
 
 
 def sample_rows(
@@ -125,7 +124,7 @@ def sample_rows(
         with reading(source, origin):
             found = sample_of(entry, str(origin))
             for sample in [found] if isinstance(found, Sample) else found:
-                sample.origin = sample.origin or str(origin)
+                sample.origin = str(origin)
                 sample.doc_id = files.storable(as_text(sample.doc_id) or "").strip()
                 has_answer = sample.answer is not None or sample.claims
                 sample.status = sample.status or ("ok" if has_answer else "missing")
@@ -135,10 +134,10 @@ def sample_rows(
                 if key not in kept or sample.status in USABLE or kept[key].status not in USABLE:
                     kept |= {key: sample} if sample.doc_id else {}
     if not kept:
-        reasons = [note for note in source.notes if note.startswith(f"first of {UNREADABLE}")]
-        what = "".join(f"no sample can be read; the {reason}" for reason in reasons[:1])
+        reasons = (note for note in source.notes if note.startswith(f"first of {UNREADABLE}"))
+        what = ": ".join(["the log has no samples", *islice(reasons, 1)])
         remedy = "a log as the harness wrote it, of a run that has samples"
-        raise DataBroken(what or "the log has no samples", where=source.path, remedy=remedy)
+        raise DataBroken(what, where=source.path, remedy=remedy)
     while kept:
         # Each is let go when its rows are given.
         sample = kept.pop(next(iter(kept)))
@@ -161,12 +160,14 @@ def reading(source: Source, origin: object, note: str = UNREADABLE) -> Iterator[
         source.notes[note] += 1
 
 
-def stated(source: Source, file: Path, figures: Callable[[Any], Iterable[Row]]) -> Iterator[Row]:
-    """The figures that stand in a file beside the samples, if there is one that can be read."""
+def beside(source: Source, file: Path) -> Row:
+    """The object in a file of figures beside the samples; empty where there is none to read."""
+    found: Row = {}
     if file.is_file():
         source.files.append(file)
         with reading(source, file.name, FIGURES):
-            yield from list(figures(file))
+            found = door.decoded(door.read_bytes(file), dict[str, Any], file)
+    return found
 
 
 def json_lines(source: Source, path: Path) -> Iterator[tuple[str, Row]]:
@@ -199,8 +200,8 @@ def figure(scorer: Any, kind: Any, score: Any, n: Any = None) -> Row:
 def tokens(used: Iterable[Any]) -> Row:
     """The tokens of a call that was made in several."""
     used = [use for use in used if isinstance(use, Mapping)]
-    ends = ("in", "out") if used else ()
-    return {f"tokens_{end}": sum(use.get(f"{end}put_tokens") or 0 for use in used) for end in ends}
+    counts = {end: sum(use.get(f"{end}put_tokens") or 0 for use in used) for end in ("in", "out")}
+    return {f"tokens_{end}": count or None for end, count in counts.items()}
 
 
 def fields(value: Any, path: str = "") -> Iterator[tuple[str, str | None]]:

@@ -11,8 +11,7 @@ import sys
 import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
-from itertools import chain, count, islice, starmap
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +43,6 @@ _BLANK = {
         rb"(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>"
     ),
 }
-# The number of a row or line, and its cells.
-Numbered = Iterator[tuple[int, list[Any]]]
 
 
 def items(source: Any, notes: Counter[str] | None = None) -> Iterator[tuple[str, Row]]:
@@ -61,7 +58,8 @@ def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
     elif isinstance(source, Mapping):
         yield _of_value({str(name): member for name, member in source.items()}, "object", FRAME, "")
     elif isinstance(source, pl.LazyFrame | pl.DataFrame):
-        yield from _framed(source.lazy().collect().iter_slices(ROWS), FRAME)
+        rows = source.lazy().collect().iter_rows(named=True)
+        yield from _of_rows(enumerate(rows, start=1), f"{FRAME}, row ")
     else:
         if type(source).__module__.partition(".")[0] == "pandas":
             if not source.columns.is_unique:
@@ -75,8 +73,8 @@ def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
         if not all(isinstance(row, Mapping) for row in rows):
             what = f"values cannot be read from {type(source).__name__}"
             raise DataBroken(what, remedy="a path, a polars or pandas frame, or a list of dicts")
-        origins = [f"{FRAME}, row {number}" for number in range(1, len(rows) + 1)]
-        yield Batch(origins, [{str(name): cell for name, cell in row.items()} for row in rows])
+        named = ({str(name): cell for name, cell in row.items()} for row in rows)
+        yield from _of_rows(enumerate(named, start=1), f"{FRAME}, row ")
 
 
 def columns_of(source: Any) -> list[str]:
@@ -99,11 +97,11 @@ def document_files(path: Path) -> list[Member]:
     raise DataBroken("no JSON files in this folder", where=path, remedy=remedy)
 
 
-def _framed(frames: Iterable[pl.DataFrame], name: str) -> Iterator[Batch]:
-    numbers = count(1)
-    for frame in frames:
-        origins = [f"{name}, row {number}" for number in islice(numbers, frame.height)]
-        yield Batch(origins, frame.to_dicts())
+def _of_rows(numbered: Iterable[tuple[int, Row]], place: str) -> Iterator[Batch]:
+    """Rows with their numbers, in batches."""
+    numbered = iter(numbered)
+    while some := list(islice(numbered, ROWS)):
+        yield Batch([f"{place}{number}" for number, _ in some], [row for _, row in some])
 
 
 def _of_path(path: Path, notes: Counter[str]) -> Iterator[Batch]:
@@ -121,9 +119,8 @@ def _of_path(path: Path, notes: Counter[str]) -> Iterator[Batch]:
         return
     names = [stem(member.name) for member in found]
     if path.is_dir() and ending(found[0].name) == ".json":
-        texts = [file.name for file in sorted(path.rglob("*.txt")) if stem(file) not in names]
-        for first in texts[:1]:
-            notes[f"files of text beside those of JSON, left out, such as {first}"] += len(texts)
+        texts = sum(stem(file) not in names for file in path.rglob("*.txt"))
+        notes["files of text beside those of JSON, left out"] += texts
     if len(set(names)) < len(found):
         names = [Path(member.name).with_name(stem(member.name)).as_posix() for member in found]
     documents = zip(names, found, strict=True)
@@ -139,21 +136,22 @@ def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
     elif form == "parquet":
         try:
             source = member.where if files.is_file(member.where) else io.BytesIO(member.read())
-            lazy = pl.scan_parquet(source, glob=False)
-            frames = lazy.collect_batches(chunk_size=ROWS, maintain_order=True)
-            yield from _framed(frames, member.name)
+            frames = pl.scan_parquet(source, glob=False).collect_batches(maintain_order=True)
+            rows = chain.from_iterable(frame.iter_rows(named=True) for frame in frames)
+            yield from _of_rows(enumerate(rows, start=1), f"{member.name}, row ")
         except (pl.exceptions.PolarsError, OSError) as error:
             what = f"not a readable Parquet file: {str(error).splitlines()[0]}"
             raise DataBroken(what, where=member.where) from error
-    elif form in ("delimited", "lines", "json"):
+    elif form == "json":
         with member.text() as stream:
-            if form == "json":
-                value = _parsed(stream.read(), member.where)
-                yield _of_value(value, member.name, stem(member.name), member.where)
-            elif form == "lines":
-                yield from _lines(stream, member)
-            else:
-                yield from _table(_delimited(stream, member), member, ":", notes)
+            value = _parsed(stream.read(), member.where)
+        yield _of_value(value, member.name, stem(member.name), member.where)
+    elif form == "lines":
+        with member.text() as stream:
+            yield from _of_rows(_lines(stream, member.where), f"{member.name}:")
+    elif form == "delimited":
+        with member.text() as stream:
+            yield from _table(_delimited(stream, member), member, ":", notes)
     else:
         what = f"values cannot be read from {ending(member.name) or 'this file'}"
         remedy = f"a folder of JSON files, or one of: {', '.join(FORMS)}"
@@ -217,37 +215,43 @@ def _are_documents(name: str, value: Any) -> bool:
     return all((_IDS if name in WRAPPERS else {"doc_id"}) & row.keys() for row in rows)
 
 
-def _lines(stream: Any, member: Member) -> Iterator[Batch]:
-
-    def row_of(number: int, line: str) -> Row:
+def _lines(stream: Any, where: str) -> Iterator[tuple[int, Row]]:
+    """The objects of JSON lines; only newlines end one, as a value may hold U+2028 unescaped."""
+    stream.reconfigure(newline="\n")
+    for number, line in enumerate(stream, start=1):
+        if not line.strip():
+            continue
         try:
             row, end = files.AS_WRITTEN.scan_once(line, 0)
-            if line[end:].strip():
-                raise ValueError
         except (StopIteration, ValueError, RecursionError):
-            # A closer look, whose error names the line.
-            row = _parsed(line.removesuffix("\n"), member.where, number)
+            end = 0
+        # A closer look, whose error names the line.
+        row = _parsed(line.removesuffix("\n"), where, number) if line[end:].strip() else row
         if not isinstance(row, dict):
             what = f"a JSON object is expected, this is a {type(row).__name__}"
             remedy = 'one object a line, such as {"doc_id": "1", "text": "…"}'
-            raise DataBroken(what, where=f"{member.where}:{number}", remedy=remedy)
-        return row
-
-    # Only newlines end a line: a value may hold U+2028 or a form feed unescaped.
-    stream.reconfigure(newline="\n")
-    numbered = ((n, line) for n, line in enumerate(stream, start=1) if line.strip())
-    while some := list(islice(numbered, ROWS)):
-        yield Batch([f"{member.name}:{number}" for number, _ in some], [*starmap(row_of, some)])
+            raise DataBroken(what, where=f"{where}:{number}", remedy=remedy)
+        yield number, row
 
 
-def _delimited(stream: Any, member: Member) -> Numbered:
+def _delimited(stream: Any, member: Member) -> Iterator[tuple[int, list[Any]]]:
     """The rows of delimited text that are not blank, each with the line that it begins in."""
     # Spreadsheets of many countries write semicolons; a title may stand above the header.
     above, line = list(islice(stream, _ABOVE)), 1
-    is_tabbed = ending(member.name) in (".tsv", ".tab")
+
+    def fit(delimiter: str) -> tuple[bool, float, int, int]:
+        """Whether the header names documents, the share of rows as wide, and what breaks ties."""
+        rows = [cells for cells in csv.reader(above, delimiter=delimiter) if any(cells)] or [[]]
+        title = _titles(rows)
+        header, *below = rows[title:]
+        has_id = len(header) > 1 and bool(_words(header) & _IDS)
+        share = sum(len(cells) == len(header) > 1 for cells in below) / max(len(below), 1)
+        return has_id, share, -title, len(header)
+
     try:
         with files.csv_cells(sys.maxsize):
-            delimiter = "\t" if is_tabbed else max(",;\t|", key=partial(_fit, above))
+            is_tabbed = ending(member.name) in (".tsv", ".tab")
+            delimiter = "\t" if is_tabbed else max(",;\t|", key=fit)
             reader = csv.reader(chain(above, stream), delimiter=delimiter, strict=True)
             for cells in reader:
                 if text := "".join(cells):
@@ -262,8 +266,8 @@ def _delimited(stream: Any, member: Member) -> Numbered:
         raise DataBroken(f"not a table: {error}", where=where, remedy=remedy) from error
 
 
-def _workbook(member: Member, notes: Counter[str]) -> Numbered:
-    """The rows with anything in them of the sheet with the table, each after its number."""
+def _workbook(member: Member, notes: Counter[str]) -> Iterator[tuple[int, list[Any]]]:
+    """The rows with anything in them of the first sheet with any, each after its number."""
     import python_calamine
 
     data = member.read()
@@ -275,19 +279,11 @@ def _workbook(member: Member, notes: Counter[str]) -> Numbered:
         if not (full := [sheet for sheet in sheets if sheet.start is not None]):
             what = "the workbook is empty"
             raise DataBroken(what, where=member.where, remedy="a header and rows")
-        notes["sheets left out: only one is read"] += len(full) - 1
-        sheet, starts = full[0], [_words(sheet.to_python(nrows=_ABOVE)) for sheet in full]
-        if not any(len(cells) > 2 for cells in starts[0]):
-            # A narrow cover: the table is on the first sheet with a column for the document.
-            has_id = (any(len(c) > 1 and c & _IDS for c in start) for start in starts)
-            sheet = next((sheet for sheet, has in zip(full, has_id, strict=True) if has), sheet)
-        cells, merged = sheet.to_python(skip_empty_area=False), sheet.merged_cell_ranges or []
+        notes["sheets left out: only the first with cells is read"] += len(full) - 1
+        notes["merged cells, blank but for the first"] += len(full[0].merged_cell_ranges or ())
+        cells = full[0].to_python(skip_empty_area=False)
     except (python_calamine.CalamineError, *files.UNPACKABLE) as error:
         raise DataBroken(f"not a readable workbook: {error}", where=member.where) from error
-    for (top, left), (bottom, right) in merged:
-        notes["merged cells, each read as its range's value"] += 1
-        for row in cells[top : bottom + 1]:
-            row[left : right + 1] = [cells[top][left]] * len(row[left : right + 1])
     for number, row in enumerate(cells, start=1):
         if any(cell != "" for cell in row):
             yield number, [None if cell == "" else cell for cell in row]
@@ -304,26 +300,17 @@ def _check_workbook(data: bytes, where: str, notes: Counter[str]) -> None:
             sheet = archive.read(info)
             notes.update({note: len(marks.findall(sheet)) for note, marks in _BLANK.items()})
             cells = set(_CELL.findall(sheet))
-            across, down = 0, max((int(row) for _, row in cells), default=0)
-            for letter in max((column.rjust(3) for column, _ in cells), default=b"").lstrip():
-                across = across * 26 + letter - 64
+            # Columns have names of one letter, two or three.
+            across = (26, 702, 16_384)[max((len(column) for column, _ in cells), default=1) - 1]
+            down = max((int(row) for _, row in cells), default=0)
             if across * down > _CELLS:
-                what = f"cells in {down} rows and {across} columns"
-                remedy = "delete the cells far from the table"
-                raise DataBroken(what, where=inside, remedy=remedy)
+                what = f"cells in {down} rows and up to {across} columns"
+                raise DataBroken(what, where=inside, remedy="delete the cells far from the table")
 
 
-def _fit(lines: list[str], delimiter: str) -> tuple[bool, float, int, int]:
-    """Whether the header names documents, the share of rows as wide as it, and what breaks ties."""
-    rows = [cells for cells in csv.reader(lines, delimiter=delimiter) if any(cells)] or [[]]
-    title = _titles(rows)
-    header, *below = rows[title:]
-    has_id = not _IDS.isdisjoint(cell.strip().lower() for cell in header) and len(header) > 1
-    share = sum(len(cells) == len(header) > 1 for cells in below) / max(len(below), 1)
-    return has_id, share, -title, len(header)
-
-
-def _table(numbered: Numbered, member: Member, mark: str, notes: Counter[str]) -> Iterator[Batch]:
+def _table(
+    numbered: Iterator[tuple[int, list[Any]]], member: Member, mark: str, notes: Counter[str]
+) -> Iterator[Batch]:
     """The rows under the header of a table, which lines of a title may stand above."""
     above, place = list(islice(numbered, _ABOVE)), f"{member.where}{mark}"
     if not above:
@@ -337,25 +324,27 @@ def _table(numbered: Numbered, member: Member, mark: str, notes: Counter[str]) -
     if twice := [name for name, n in Counter(names).items() if n > 1 and name]:
         what, where = f"two columns are called {twice[0]!r}", f"{place}{above[title][0]}"
         raise DataBroken(what, where=where, remedy="rename one: the first row names the columns")
-    numbered, width = chain(above[title + 1 :], numbered), len(names)
-    while some := list(islice(numbered, ROWS)):
-        for number, cells in some:
-            if len(cells) != width:
-                if any(cell is not None for cell in cells[width:]):
-                    what = f"{len(cells)} cells, and {width} in the header"
-                    remedy = "quote cells with a delimiter" if mark == ":" else "name each column"
-                    raise DataBroken(what, where=f"{place}{number}", remedy=remedy)
-                notes["rows shorter than their header"] += len(cells) < width
+    width = len(names)
+
+    def rows() -> Iterator[tuple[int, Row]]:
+        for number, cells in chain(above[title + 1 :], numbered):
+            if any(cell is not None for cell in cells[width:]):
+                what = f"{len(cells)} cells, and {width} in the header"
+                remedy = "quote cells with a delimiter" if mark == ":" else "name each column"
+                raise DataBroken(what, where=f"{place}{number}", remedy=remedy)
+            if len(cells) < width:
+                notes["rows shorter than their header"] += 1
                 cells += [None] * (width - len(cells))
-        rows = [dict(zip(names, cells, strict=False)) for _, cells in some]
-        for row in rows if "" in names else ():
-            del row[""]
-        yield Batch([f"{member.name}{mark}{number}" for number, _ in some], rows)
+            row = dict(zip(names, cells, strict=False))
+            row.pop("", None)
+            yield number, row
+
+    yield from _of_rows(rows(), f"{member.name}{mark}")
 
 
 def _titles(rows: list[list[Any]]) -> int:
     """How many rows stand above the header: a single text, or two above a row that names more."""
-    filled = _words(rows)
+    filled = [*map(_words, rows)]
     first = next((n for n, cells in enumerate(filled) if len(cells) > 1), 0)
     if len(filled[first]) == 2 and filled[first].isdisjoint(_IDS):
         wider = (n for n, cells in enumerate(filled) if len(cells) > 2 and cells & _IDS)
@@ -363,5 +352,5 @@ def _titles(rows: list[list[Any]]) -> int:
     return first
 
 
-def _words(rows: list[list[Any]]) -> list[set[str]]:
-    return [{str(cell).strip().lower() for cell in row if cell is not None} - {""} for row in rows]
+def _words(cells: list[Any]) -> set[str]:
+    return {str(cell).strip().lower() for cell in cells if cell is not None} - {""}

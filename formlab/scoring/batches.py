@@ -221,7 +221,7 @@ def own_gold(source: Any, folder: Path, *, columns: Any = None, **how: Any) -> I
 
 
 class _Values:
-    """Values of any number in files of `folder`; their columns in `none`, systems and, if asked, samples.
+    """Values of any number in files of `folder`; their columns in `none`, systems and samples.
 
     `documents` are those in the order of their first appearance, with how many values each has.
     """

@@ -24,8 +24,8 @@ from formlab.cli import main
 from formlab.errors import NotAvailable
 from formlab.metrics.actions import parse_lines
 from formlab.metrics.judge import parse as parse_judge
+from formlab.readers import Source, logs, read_predictions
 from formlab.readers import gold as own
-from formlab.readers import logs, read_predictions
 from formlab.readers.types import FieldTypes
 from formlab.reports import manifest
 from formlab.scoring import batches
@@ -206,9 +206,10 @@ def _funsd_bench(folder: Path) -> None:
 
 def _read_funsd_bench(folder: Path) -> Found:
     registry.load(PLUGINS / "funsd_bench.py")
-    rows = logs.read(folder / "results").filter(role="call")
-    unreadable = rows.filter(rows["status"] == "api_error").height
-    return Found(frozenset(rows["doc_id"]), Counter({"unreadable": unreadable}))
+    _, rows = logs.log_rows(folder / "results", Source(folder / "results"))
+    calls = [row for row in rows if row["role"] == "call"]
+    unreadable = sum(row["status"] == "api_error" for row in calls)
+    return Found(frozenset(row["doc_id"] for row in calls), Counter({"unreadable": unreadable}))
 
 
 # --- a user's own gold, answers and types

@@ -20,6 +20,8 @@ from formlab.folders import Corpus
 Row = dict[str, Any]
 # The row of a document, and those of its gold records.
 Part = tuple[Row, list[Row]]
+# How many rows are collected before they become a table.
+_ROWS = 10_000
 # What is counted of files that cannot be read.
 UNREADABLE = "documents unreadable"
 
@@ -122,13 +124,21 @@ class _Growing:
         self.documents: list[Row] = []
         self.unreadable: dict[str, str] = {}
         self.base = {"benchmark": split.benchmark, "split": split.split}
-        self.height, self.parts = 0, list[pl.DataFrame]()
+        self.height, self.rows, self.parts = 0, list[Row](), list[pl.DataFrame]()
 
     def add(self, document: Row, rows: list[Row]) -> None:
         self.documents.append(document)
         self.height += len(rows)
-        same = {"role": "gold", "status": "ok", "doc_id": files.storable(document["doc_id"])}
-        self.parts.append(tables.table("records", rows, **self.base, **same))
+        same = {"doc_id": files.storable(document["doc_id"])}
+        self.rows += [same | row for row in rows]
+        if len(self.rows) >= _ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Make a table of the rows so far."""
+        same = {"role": "gold", "status": "ok"}
+        self.parts.append(tables.table("records", self.rows, **self.base, **same))
+        self.rows = []
 
     def note(self, flaws: Counter[str], sources: dict[str, str]) -> None:
         """Take over what was counted since the last time."""
@@ -138,9 +148,10 @@ class _Growing:
         sources.clear()
 
     def corpus(self) -> Corpus:
+        self.flush()
         return Corpus(
             documents=tables.table("documents", self.documents, **self.base),
-            records=pl.concat(self.parts or [tables.table("records", [])], rechunk=True),
+            records=pl.concat(self.parts, rechunk=True),
             **self.base,
             root=self.split.root,
             flaws={what: count for what, count in sorted(self.flaws.items()) if count},

@@ -17,7 +17,16 @@ from formlab.metrics import ratio
 from formlab.metrics.metric import OVER_ENTITIES
 from formlab.scoring.bands import DERIVED, roots, sliced
 from formlab.stats.draws import exact
-from formlab.tables import BOX, FIELD_LEVELS, LEVELS, TASKS, USABLE, WHOLE_LEVELS, Settings
+from formlab.tables import (
+    BOX,
+    FIELD_LEVELS,
+    LEVELS,
+    SETTINGS,
+    TASKS,
+    USABLE,
+    WHOLE_LEVELS,
+    Settings,
+)
 
 # What tells the rows of a metric apart; `task` follows from them.
 SLICE = ("level", "slice_by", "slice_value")
@@ -122,9 +131,9 @@ def _added(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
     """What documents of a part add to each score: rows of sums, and how these were scored."""
     fields = _fields(part, by)
     flags = {"n_reader": pl.col("cause") == "reader", "n_ambiguous": pl.col("ambiguous")}
-    flagged = fields.group_by(_CASE).agg(
-        f.fill_null(False).any().alias(n) for n, f in flags.items()
-    )
+    # Keys of several columns are slow to join and to group by; their hashes are quick.
+    case, placed = pl.struct(_CASE).hash(), fields.drop_nulls("path")
+    flagged = {name: placed.filter(flag).select(case).to_series() for name, flag in flags.items()}
     columns = ["doc_id", "path", *SLICE, "metric", *_MADE, "hits", "total", "stats", "value"]
     scores = part.scan("scores").select(
         *columns,
@@ -133,13 +142,12 @@ def _added(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
         width=pl.col("stats").list.len().fill_null(2),
         by_column=False,
         place=pl.lit(None, pl.Float64),
+        **{name: case.is_in(cases.implode()) for name, cases in flagged.items()},
     )
     groups = []
     for rows in _with_parts(scores.collect()):
-        marked = rows.join(flagged, on=_CASE, how="left", maintain_order="left")
-        marked = marked.with_columns(pl.col(*flags).fill_null(value=False))
-        groups.append(_summed(marked))
-        loose = marked.filter(of_cases()).drop("slice_by", "slice_value", "by_column", "place")
+        groups.append(_summed(rows))
+        loose = rows.filter(of_cases()).drop("slice_by", "slice_value", "by_column", "place")
         for name in by:
             # Two cases at one path may be of two slices, or of one.
             values = sliced(fields, part.documents, name)
@@ -153,10 +161,11 @@ def _added(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
 
 def _summed(scores: pl.DataFrame) -> pl.DataFrame:
     """The sums over the cases of each document, of those that were scored alike."""
-    alike = pl.struct(_MADE).hash().alias("alike")
-    return scores.group_by(*_KEY, "doc_id", alike, maintain_order=True).agg(
+    settings = (pl.col("settings").struct.field(f.name).to_physical() for f in SETTINGS.fields)
+    alike = pl.struct(*_KEY, "doc_id", "task", "mode", *settings).hash().alias("alike")
+    return scores.with_columns(alike).group_by("alike", maintain_order=True).agg(
         pl.col("^part[0-9]+$").sum(),
-        pl.col("value", "width", "place", *_MADE).first(),
+        pl.col(*_KEY, "doc_id", "value", "width", "place", *_MADE).first(),
         pl.col(COUNTS[1:]).sum(),
         n_cases=pl.len(),
     )

@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,11 @@ from formlab.errors import DataBroken, DataMissing, FormlabError, GoldInDoubt
 from formlab.folders import Corpus
 
 Row = dict[str, Any]
+Box = tuple[float, float, float, float]
 # The row of a document, and those of its gold records.
 Part = tuple[Row, list[Row]]
 # How many rows are collected before they become a table.
-_ROWS = 10_000
+_ROWS = 3_000
 # What is counted of files that cannot be read.
 UNREADABLE = "documents unreadable"
 
@@ -104,9 +106,10 @@ class SplitReader:
             unreadable[file.relative_to(self.root).as_posix()] = reason
             return
         for document, rows in parts:
-            paths = Counter(row["path"] for row in rows if row.get("path") is not None)
-            if twice := [path for path, count in paths.items() if count > 1]:
-                what = f"two values of {document['doc_id']} at one path: {twice[0]}"
+            paths = [row["path"] for row in rows if row.get("path") is not None]
+            if len(set(paths)) < len(paths):
+                twice = next(path for path in paths if paths.count(path) > 1)
+                what = f"two values of {document['doc_id']} at one path: {twice}"
                 raise GoldInDoubt(what, where=file, remedy="keep one of them")
         yield from parts
 
@@ -124,21 +127,24 @@ class _Growing:
         self.documents: list[Row] = []
         self.unreadable: dict[str, str] = {}
         self.base = {"benchmark": split.benchmark, "split": split.split}
-        self.height, self.rows, self.parts = 0, list[Row](), list[pl.DataFrame]()
+        self.height, self.parts = 0, list[pl.DataFrame]()
+        # Rows that are no table yet, and the document of each.
+        self.rows, self.names = list[Row](), list[str]()
 
     def add(self, document: Row, rows: list[Row]) -> None:
         self.documents.append(document)
         self.height += len(rows)
-        same = {"doc_id": files.storable(document["doc_id"])}
-        self.rows += [same | row for row in rows]
+        self.rows += rows
+        self.names += [files.storable(document["doc_id"])] * len(rows)
         if len(self.rows) >= _ROWS:
             self.flush()
 
     def flush(self) -> None:
         """Make a table of the rows so far."""
         same = {"role": "gold", "status": "ok"}
-        self.parts.append(tables.table("records", self.rows, **self.base, **same))
-        self.rows = []
+        made = tables.table("records", self.rows, **self.base, **same)
+        self.parts.append(made.with_columns(pl.Series("doc_id", self.names, pl.String)))
+        self.rows, self.names = [], []
 
     def note(self, flaws: Counter[str], sources: dict[str, str]) -> None:
         """Take over what was counted since the last time."""
@@ -208,14 +214,30 @@ def image_columns(
     return row | {"image": Path(image).relative_to(root).as_posix()}
 
 
-def box_of(value: Any) -> tuple[float, float, float, float] | None:
+def box_of(value: Any) -> Box | None:
     """A list of four finite numbers as a box; None for anything else.
 
     >>> box_of([1, 2, 3.5, 4]), box_of([1, 2, 3]), box_of([1, 2, 3, float("inf")])
     ((1.0, 2.0, 3.5, 4.0), None, None)
     """
     try:
-        box = msgspec.convert(value, tuple[float, float, float, float])
+        box = msgspec.convert(value, Box)
     except (ValueError, OverflowError):
         return None
     return box if all(map(math.isfinite, box)) else None
+
+
+def boxes_of(values: Sequence[Any], flaws: Counter[str]) -> list[Box | tuple[None, ...]]:
+    """Each value as a box, of nulls where it is none; what is odd is counted."""
+    boxes: list[Box | None]
+    try:
+        boxes = msgspec.convert(values, list[Box])
+    except (ValueError, OverflowError):
+        boxes = list(map(box_of, values))
+    if not all(map(math.isfinite, chain.from_iterable(filter(None, boxes)))):
+        boxes = list(map(box_of, values))
+    flaws["boxes missing or malformed"] += boxes.count(None)
+    flaws["boxes without area"] += sum(
+        not (box[2] > box[0] and box[3] > box[1]) for box in boxes if box
+    )
+    return [box or (None,) * 4 for box in boxes]

@@ -163,11 +163,15 @@ def _summed(scores: pl.DataFrame) -> pl.DataFrame:
     """The sums over the cases of each document, of those that were scored alike."""
     settings = (pl.col("settings").struct.field(f.name).to_physical() for f in SETTINGS.fields)
     alike = pl.struct(*_KEY, "doc_id", "task", "mode", *settings).hash().alias("alike")
-    return scores.with_columns(alike).group_by("alike", maintain_order=True).agg(
-        pl.col("^part[0-9]+$").sum(),
-        pl.col(*_KEY, "doc_id", "value", "width", "place", *_MADE).first(),
-        pl.col(COUNTS[1:]).sum(),
-        n_cases=pl.len(),
+    return (
+        scores.with_columns(alike)
+        .group_by("alike", maintain_order=True)
+        .agg(
+            pl.col("^part[0-9]+$").sum(),
+            pl.col(*_KEY, "doc_id", "value", "width", "place", *_MADE).first(),
+            pl.col(COUNTS[1:]).sum(),
+            n_cases=pl.len(),
+        )
     )
 
 

@@ -143,8 +143,8 @@ def table(name: str, rows: Iterable[Any] | Mapping[str, list[Any]], **same: Any)
     else:
         rows = list(rows)
         height, keys = len(rows), dict.fromkeys(chain.from_iterable(rows))
-        usual = {key: same.get(key) for key in keys}
-        columns = {key: [row.get(key, value) for row in rows] for key, value in usual.items()}
+        usual = ((key, same.get(key)) for key in keys)
+        columns = {key: [row.get(key, value) for row in rows] for key, value in usual}
     if unknown := sorted(columns.keys() - schema.keys()):
         remedy = "frame.with_columns for columns of your own" if name in _OPEN else None
         raise TableBroken(f"{name}: unknown columns {', '.join(unknown)}", remedy=remedy)

@@ -41,11 +41,9 @@ class SplitReader:
     lack only what all rows share, and counts what is odd in `flaws`. What is known of the whole
     split before its documents are read stands in the `flaws` and `sources` here.
 
-    A unit whose own file (`file_of`; by default the unit, if it is a path) cannot be read as what
-    it should be is left out, counted as `unread`, and listed with the reason: as a document
-    without gold, whatever a system reads there would count as wrong. It is an error if the gold
-    contradicts itself (`GoldInDoubt`), if the file holds documents beside the one that is broken
-    (`file_of` is None), or if no unit can be read.
+    A unit whose own file (`file_of`) cannot be read is left out, counted as `unread`, and listed
+    with the reason. It is an error if the gold contradicts itself (`GoldInDoubt`), if the file
+    holds documents beside the one that is broken (`file_of` is None), or if no unit can be read.
     """
 
     benchmark: str
@@ -107,8 +105,8 @@ class SplitReader:
             return
         for document, rows in parts:
             paths = [row["path"] for row in rows if row.get("path") is not None]
-            if len(set(paths)) < len(paths):
-                twice = next(path for path in paths if paths.count(path) > 1)
+            if len({*paths}) < len(paths):
+                twice = next(path for path, count in Counter(paths).items() if count > 1)
                 what = f"two values of {document['doc_id']} at one path: {twice}"
                 raise GoldInDoubt(what, where=file, remedy="keep one of them")
         yield from parts
@@ -128,7 +126,6 @@ class _Growing:
         self.unreadable: dict[str, str] = {}
         self.base = {"benchmark": split.benchmark, "split": split.split}
         self.height, self.parts = 0, list[pl.DataFrame]()
-        # Rows that are no table yet, and the document of each.
         self.rows, self.names = list[Row](), list[str]()
 
     def add(self, document: Row, rows: list[Row]) -> None:
@@ -229,15 +226,14 @@ def box_of(value: Any) -> Box | None:
 
 def boxes_of(values: Sequence[Any], flaws: Counter[str]) -> list[Box | tuple[None, ...]]:
     """Each value as a box, of nulls where it is none; what is odd is counted."""
-    boxes: list[Box | None]
     try:
         boxes = msgspec.convert(values, list[Box])
+        is_odd = not all(map(math.isfinite, chain.from_iterable(boxes)))
     except (ValueError, OverflowError):
-        boxes = list(map(box_of, values))
-    if not all(map(math.isfinite, chain.from_iterable(filter(None, boxes)))):
-        boxes = list(map(box_of, values))
-    flaws["boxes missing or malformed"] += boxes.count(None)
+        is_odd = True
+    known = [box_of(value) for value in values] if is_odd else boxes
+    flaws["boxes missing or malformed"] += known.count(None)
     flaws["boxes without area"] += sum(
-        not (box[2] > box[0] and box[3] > box[1]) for box in boxes if box
+        x0 >= x1 or y0 >= y1 for x0, y0, x1, y1 in filter(None, known)
     )
-    return [box or (None,) * 4 for box in boxes]
+    return [box or (None,) * 4 for box in known]

@@ -100,10 +100,10 @@ def _rows(file: Path, entities: list[_Entity], flaws: Counter[str]) -> list[Row]
     boxes = iter(boxes_of([item.box for item in items], flaws))
     for entity in entities:
         path = f"/entities/{entity.id}"
-        origin, box = f"{name}#{path}", dict(zip(BOX, next(boxes), strict=True))
         flaws["entities with an unknown label"] += entity.label not in LABELS
-        same = {"page": 1, "origin": origin, "value": entity.text, "modality": "textual"}
-        rows.append({"task": "text", "path": path, "kind": entity.label} | same | box)
+        origin, box = f"{name}#{path}", dict(zip(BOX, next(boxes), strict=True))
+        row = {"task": "text", "path": path, "kind": entity.label, "value": entity.text} | box
+        rows.append(row | {"page": 1, "origin": origin, "modality": "textual"})
         for count, word in enumerate(entity.words):
             flaws["words without text"] += not word.text.strip()
             x0, y0, x1, y1 = next(boxes)

@@ -11,6 +11,7 @@ import gc
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -139,8 +140,9 @@ def table(name: str, rows: Iterable[Any] | Mapping[str, list[Any]], **same: Any)
         columns, height = dict(rows), len(next(iter(rows.values()), ()))
     else:
         rows = list(rows)
-        height, keys = len(rows), dict.fromkeys(key for row in rows for key in row)
-        columns = {key: [row.get(key, same.get(key)) for row in rows] for key in keys}
+        height, keys = len(rows), dict.fromkeys(chain.from_iterable(rows))
+        usual = ((key, same.get(key)) for key in keys)
+        columns = {key: [row.get(key, value) for row in rows] for key, value in usual}
     if unknown := sorted(columns.keys() - schema.keys()):
         remedy = "frame.with_columns for columns of your own" if name in _OPEN else None
         raise TableBroken(f"{name}: unknown columns {', '.join(unknown)}", remedy=remedy)

@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,11 @@ from formlab.errors import DataBroken, DataMissing, FormlabError, GoldInDoubt
 from formlab.folders import Corpus
 
 Row = dict[str, Any]
+Box = tuple[float, float, float, float]
 # The row of a document, and those of its gold records.
 Part = tuple[Row, list[Row]]
+# How many rows are collected before they become a table.
+_ROWS = 3_000
 # What is counted of files that cannot be read.
 UNREADABLE = "documents unreadable"
 
@@ -37,11 +41,9 @@ class SplitReader:
     lack only what all rows share, and counts what is odd in `flaws`. What is known of the whole
     split before its documents are read stands in the `flaws` and `sources` here.
 
-    A unit whose own file (`file_of`; by default the unit, if it is a path) cannot be read as what
-    it should be is left out, counted as `unread`, and listed with the reason: as a document
-    without gold, whatever a system reads there would count as wrong. It is an error if the gold
-    contradicts itself (`GoldInDoubt`), if the file holds documents beside the one that is broken
-    (`file_of` is None), or if no unit can be read.
+    A unit whose own file (`file_of`) cannot be read is left out, counted as `unread`, and listed
+    with the reason. It is an error if the gold contradicts itself (`GoldInDoubt`), if the file
+    holds documents beside the one that is broken (`file_of` is None), or if no unit can be read.
     """
 
     benchmark: str
@@ -102,9 +104,10 @@ class SplitReader:
             unreadable[file.relative_to(self.root).as_posix()] = reason
             return
         for document, rows in parts:
-            paths = Counter(row["path"] for row in rows if row.get("path") is not None)
-            if twice := [path for path, count in paths.items() if count > 1]:
-                what = f"two values of {document['doc_id']} at one path: {twice[0]}"
+            paths = [row["path"] for row in rows if row.get("path") is not None]
+            if len({*paths}) < len(paths):
+                twice = next(path for path, count in Counter(paths).items() if count > 1)
+                what = f"two values of {document['doc_id']} at one path: {twice}"
                 raise GoldInDoubt(what, where=file, remedy="keep one of them")
         yield from parts
 
@@ -123,12 +126,22 @@ class _Growing:
         self.unreadable: dict[str, str] = {}
         self.base = {"benchmark": split.benchmark, "split": split.split}
         self.height, self.parts = 0, list[pl.DataFrame]()
+        self.rows, self.names = list[Row](), list[str]()
 
     def add(self, document: Row, rows: list[Row]) -> None:
         self.documents.append(document)
         self.height += len(rows)
-        same = {"role": "gold", "status": "ok", "doc_id": files.storable(document["doc_id"])}
-        self.parts.append(tables.table("records", rows, **self.base, **same))
+        self.rows += rows
+        self.names += [files.storable(document["doc_id"])] * len(rows)
+        if len(self.rows) >= _ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Make a table of the rows so far."""
+        same = {"role": "gold", "status": "ok"}
+        made = tables.table("records", self.rows, **self.base, **same)
+        self.parts.append(made.with_columns(pl.Series("doc_id", self.names, pl.String)))
+        self.rows, self.names = [], []
 
     def note(self, flaws: Counter[str], sources: dict[str, str]) -> None:
         """Take over what was counted since the last time."""
@@ -138,9 +151,10 @@ class _Growing:
         sources.clear()
 
     def corpus(self) -> Corpus:
+        self.flush()
         return Corpus(
             documents=tables.table("documents", self.documents, **self.base),
-            records=pl.concat(self.parts or [tables.table("records", [])], rechunk=True),
+            records=pl.concat(self.parts, rechunk=True),
             **self.base,
             root=self.split.root,
             flaws={what: count for what, count in sorted(self.flaws.items()) if count},
@@ -197,14 +211,29 @@ def image_columns(
     return row | {"image": Path(image).relative_to(root).as_posix()}
 
 
-def box_of(value: Any) -> tuple[float, float, float, float] | None:
+def box_of(value: Any) -> Box | None:
     """A list of four finite numbers as a box; None for anything else.
 
     >>> box_of([1, 2, 3.5, 4]), box_of([1, 2, 3]), box_of([1, 2, 3, float("inf")])
     ((1.0, 2.0, 3.5, 4.0), None, None)
     """
     try:
-        box = msgspec.convert(value, tuple[float, float, float, float])
+        box = msgspec.convert(value, Box)
     except (ValueError, OverflowError):
         return None
     return box if all(map(math.isfinite, box)) else None
+
+
+def boxes_of(values: Sequence[Any], flaws: Counter[str]) -> list[Box | tuple[None, ...]]:
+    """Each value as a box, of nulls where it is none; what is odd is counted."""
+    try:
+        boxes = msgspec.convert(values, list[Box])
+        is_odd = not all(map(math.isfinite, chain.from_iterable(boxes)))
+    except (ValueError, OverflowError):
+        is_odd = True
+    known = [box_of(value) for value in values] if is_odd else boxes
+    flaws["boxes missing or malformed"] += known.count(None)
+    flaws["boxes without area"] += sum(
+        x0 >= x1 or y0 >= y1 for x0, y0, x1, y1 in filter(None, known)
+    )
+    return [box or (None,) * 4 for box in known]

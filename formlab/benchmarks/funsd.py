@@ -15,9 +15,10 @@ from typing import Any
 import msgspec
 
 from formlab import files
-from formlab.benchmarks._build import Part, Row, SplitReader, box_of, corpus_reader, image_columns
+from formlab.benchmarks._build import Part, Row, SplitReader, boxes_of, corpus_reader, image_columns
 from formlab.errors import DataBroken, GoldInDoubt
 from formlab.files import Whole
+from formlab.tables import BOX
 
 FOLDERS = {"train": "training_data", "test": "testing_data"}
 LABELS = ("header", "question", "answer", "other")
@@ -95,16 +96,20 @@ def _rows(file: Path, entities: list[_Entity], flaws: Counter[str]) -> list[Row]
     page = " ".join(filter(None, map(texts.get, sorted(texts))))
     rows: list[Row] = [{"task": "text", "kind": "page", "value": page, "origin": name, "page": 1}]
     flaws["entities without text"] += list(texts.values()).count("")
+    items = [item for entity in entities for item in (entity, *entity.words)]
+    boxes = iter(boxes_of([item.box for item in items], flaws))
     for entity in entities:
         path = f"/entities/{entity.id}"
         flaws["entities with an unknown label"] += entity.label not in LABELS
-        same = {"page": 1, "origin": f"{name}#{path}"}
-        own = {"task": "text", "path": path, "kind": entity.label, "modality": "textual"}
-        rows.append(same | own | _placed(entity, flaws))
+        origin, box = f"{name}#{path}", dict(zip(BOX, next(boxes), strict=True))
+        row = {"task": "text", "path": path, "kind": entity.label, "value": entity.text} | box
+        rows.append(row | {"page": 1, "origin": origin, "modality": "textual"})
         for count, word in enumerate(entity.words):
             flaws["words without text"] += not word.text.strip()
-            own = {"task": "layout", "path": f"{path}/words/{count}", "kind": "word"}
-            rows.append(same | own | _placed(word, flaws))
+            x0, y0, x1, y1 = next(boxes)
+            row = {"task": "layout", "path": f"{path}/words/{count}", "kind": "word", "page": 1}
+            row |= {"origin": origin, "value": word.text, "x0": x0, "y0": y0, "x1": x1, "y1": y1}
+            rows.append(row)
     # Both ends of a link list it; it is one link.
     mentions = Counter(link for entity in entities for link in entity.linking)
     blank = {number for number, text in texts.items() if not text}
@@ -122,13 +127,3 @@ def _rows(file: Path, entities: list[_Entity], flaws: Counter[str]) -> list[Row]
     if len({row["path"] for row in rows[len(rows) - len(mentions) :]}) < len(mentions):
         raise GoldInDoubt("two links at one path, of numbers and of texts", where=file)
     return rows
-
-
-def _placed(item: _Word, flaws: Counter[str]) -> Row:
-    """The text and the box of an entity or word."""
-    if (box := box_of(item.box)) is None:
-        flaws["boxes missing or malformed"] += 1
-        return {"value": item.text}
-    x0, y0, x1, y1 = box
-    flaws["boxes without area"] += not (x1 > x0 and y1 > y0)
-    return {"value": item.text, "x0": x0, "y0": y0, "x1": x1, "y1": y1}

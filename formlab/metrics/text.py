@@ -123,14 +123,18 @@ def _spurious(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     return _pairs(in_pred & ~in_gold, in_pred)
 
 
-def _shared_ngrams(gold: list[str], pred: list[str], size: int = 1) -> int:
-    """N-grams of so many words that two texts share, with multiplicity."""
-    ours, theirs = (Counter(zip(*(w[n:] for n in range(size)), strict=False)) for w in (gold, pred))
-    return sum(min(count, theirs[gram]) for gram, count in ours.items() if gram in theirs)
+def _shared(gold: Sequence[Any], pred: Sequence[Any]) -> int:
+    """How many words or n-grams two texts share, with multiplicity."""
+    left, shared = Counter(gold), 0
+    for gram in pred:
+        if left.get(gram):
+            left[gram] -= 1
+            shared += 1
+    return shared
 
 
 def _shared_words(ours: list[list[str]], theirs: list[list[str]]) -> np.ndarray:
-    return np.fromiter(map(_shared_ngrams, ours, theirs), dtype=np.int64, count=len(ours))
+    return np.fromiter(map(_shared, ours, theirs), dtype=np.int64, count=len(ours))
 
 
 def _in_order(ours: list[list[str]], theirs: list[list[str]]) -> np.ndarray:
@@ -157,18 +161,26 @@ def bleu_statistics(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     """
     parts = np.zeros((len(golds), 2 * _ORDERS + 2))
     for rows, ours, theirs in _in_words(golds, preds, _mteval):
-        parts[rows, :_ORDERS] = list(map(_right_ngrams, ours, theirs))
         parts[rows, -2], parts[rows, -1] = _lengths(theirs), _lengths(ours)
+        parts[rows, :_ORDERS] = np.maximum(parts[rows, -1:] - np.arange(_ORDERS), 0)
+        for row, (gold, pred) in enumerate(zip(ours, theirs, strict=True), start=rows.start):
+            # Texts that are the same have one list of words.
+            if gold is not pred:
+                parts[row, :_ORDERS] = _right_ngrams(gold, pred)
     parts[:, _ORDERS:-2] = np.maximum(parts[:, -2:-1] - np.arange(_ORDERS), 0)
     return parts
 
 
 def _right_ngrams(gold: list[str], pred: list[str]) -> list[int]:
-    right = [max(len(gold) - order, 0) for order in range(_ORDERS)]
-    if gold is not pred:
-        for order in range(_ORDERS):
+    right, ours, theirs = [0] * _ORDERS, gold, pred
+    for order in range(_ORDERS):
+        right[order] = _shared(ours, theirs)
+        if not right[order]:
             # Without shared n-grams there are no longer ones.
-            right[order] = _shared_ngrams(gold, pred, order + 1) if all(right[:order]) else 0
+            break
+        # An n-gram is the one without its last word, and that word.
+        ours = list(zip(ours, gold[order + 1 :], strict=False))
+        theirs = list(zip(theirs, pred[order + 1 :], strict=False))
     return right
 
 

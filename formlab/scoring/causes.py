@@ -330,6 +330,8 @@ class Document:
         """What fields have that is not theirs, by value and as one text."""
         places, surplus = defaultdict(list), []
         for path, value, answer in self._usable():
+            if answer == value:
+                continue
             pred, gold = letters(answer), letters(value or "")
             if pred != gold:
                 places[pred].append(path)

@@ -237,6 +237,7 @@ def _each(
     return [results[number] for number in sorted(results)]
 
 
+@tables.uncollected()
 def know_batch(batch: Batch, how: How) -> Facts:
     """What must be known of the chosen documents of a batch before any is scored."""
     corpus, predictions = choice.kept(*batch.opened(), how.chosen)
@@ -252,6 +253,7 @@ def know_batch(batch: Batch, how: How) -> Facts:
     )
 
 
+@tables.uncollected()
 def score_batch(batch: Batch, whole: Whole, how: How) -> tuple[Counter[str], Any]:
     """Notes of a batch, and its evaluation, or its files in `how.out` if there is a folder."""
     evaluation = score_documents(*choice.kept(*batch.opened(), how.chosen), whole, how)

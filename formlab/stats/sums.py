@@ -16,7 +16,16 @@ from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.metrics.metric import OVER_ENTITIES
 from formlab.scoring.bands import BANDS, DERIVED, roots, sliced
-from formlab.tables import BOX, FIELD_LEVELS, LEVELS, TASKS, USABLE, WHOLE_LEVELS, Settings
+from formlab.tables import (
+    BOX,
+    FIELD_LEVELS,
+    LEVELS,
+    SETTINGS,
+    TASKS,
+    USABLE,
+    WHOLE_LEVELS,
+    Settings,
+)
 
 # What tells the rows of a metric apart; `task` follows from them.
 SLICE = ("level", "slice_by", "slice_value")
@@ -117,24 +126,27 @@ def _added(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
     """What documents of a part add to each score: rows of sums, and how these were scored."""
     fields = _fields(part, by)
     flags = {"n_reader": pl.col("cause") == "reader", "n_ambiguous": pl.col("ambiguous")}
-    flagged = fields.group_by(_CASE).agg(
-        f.fill_null(False).any().alias(n) for n, f in flags.items()
+    # Keys of several columns are slow to join and to group by; their hashes are quick.
+    case, placed = pl.struct(_CASE).hash(), fields.drop_nulls("path")
+    flagged = {name: placed.filter(flag).select(case).to_series() for name, flag in flags.items()}
+    scores = (
+        part.scan("scores")
+        .select(
+            *("doc_id", "path", *SLICE, "metric", *_MADE, "hits", "total", "stats", "value"),
+            n_missing=~pl.col("status").is_in(USABLE).fill_null(value=True),
+            n_undefined=pl.col("value").is_nan().fill_null(value=True),
+            width=pl.col("stats").list.len().fill_null(2),
+            by_column=False,
+            **{name: case.is_in(cases.implode()) for name, cases in flagged.items()},
+        )
+        .collect()
     )
-    scores = part.scan("scores").select(
-        *("doc_id", "path", *SLICE, "metric", *_MADE, "hits", "total", "stats", "value"),
-        n_missing=~pl.col("status").is_in(USABLE).fill_null(value=True),
-        n_undefined=pl.col("value").is_nan().fill_null(value=True),
-        width=pl.col("stats").list.len().fill_null(2),
-        by_column=False,
-    )
-    scores = scores.join(flagged.lazy(), on=_CASE, how="left", maintain_order="left").collect()
     stats = [
         pl.col("stats").list.get(at, null_on_oob=True).cast(pl.Float64).alias(f"part{at}")
         for at in range(max(2, scores["width"].max() or 0))
     ]
     stats[:2] = map(pl.coalesce, stats, ("hits", "total"))
-    scores = scores.with_columns(*stats, pl.col(*flags).fill_null(value=False))
-    scores = scores.drop("stats", "hits", "total")
+    scores = scores.with_columns(stats).drop("stats", "hits", "total")
     groups = [_summed(scores)]
     loose = scores.filter(of_cases()).drop("slice_by", "slice_value", "by_column")
     for name in by:
@@ -148,12 +160,17 @@ def _added(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
 
 def _summed(scores: pl.DataFrame) -> pl.DataFrame:
     """The sums over the cases of each document, of those that were scored alike."""
-    alike = pl.struct(_MADE).hash().alias("alike")
-    return scores.group_by(*_KEY, "doc_id", alike, maintain_order=True).agg(
-        pl.col("^part[0-9]+$").sum(),
-        pl.col("value", "width", *_MADE).first(),
-        pl.col(COUNTS[1:]).sum(),
-        n_cases=pl.len(),
+    settings = (pl.col("settings").struct.field(f.name).to_physical() for f in SETTINGS.fields)
+    alike = pl.struct(*_KEY, "doc_id", "task", "mode", *settings).hash().alias("alike")
+    return (
+        scores.with_columns(alike)
+        .group_by("alike", maintain_order=True)
+        .agg(
+            pl.col("^part[0-9]+$").sum(),
+            pl.col(*_KEY, "doc_id", "value", "width", *_MADE).first(),
+            pl.col(COUNTS[1:]).sum(),
+            n_cases=pl.len(),
+        )
     )
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil, isnan, log2
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from formlab.stats.draws import block_sizes, drawn_parts, percentiles, weighted_sums
 
@@ -198,7 +198,8 @@ def minimum_detectable_difference(
     It is (z of level + z of power) times the standard error, here the spread of the paired
     bootstrap (H. S. Bloom, Minimum detectable effects, Evaluation Review 19(5), 1995).
     """
-    return float((special.ndtri((1 + level) / 2) + special.ndtri(power)) * error)
+    quantile = NormalDist().inv_cdf
+    return (quantile((1 + level) / 2) + quantile(power)) * error
 
 
 def adjusted_p(p: Sequence[float] | np.ndarray) -> np.ndarray:

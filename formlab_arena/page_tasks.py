@@ -31,13 +31,13 @@ Row = dict[str, Any]
 
 def task_set(
     benchmark: str, *, root: Path | None = None, split: str | None = None,
-    codes: Sequence[str] = (), limit: int | None = None, strict: bool = False,
+    codes: Sequence[str] = (), limit: int | None = None,
 ) -> TaskSet:  # fmt: skip
     """A form for each document of a benchmark that has a page; its right answers are the gold.
 
     Parameters
     ----------
-    benchmark, root, split, strict
+    benchmark, root, split
         As for `benchmarks.load`; its sample without a `root`.
     codes
         Names of documents; all if empty.
@@ -49,7 +49,7 @@ def task_set(
     UnknownName, DataMissing, DataBroken
         For an unknown benchmark or document, and if no document has a page and fields.
     """
-    corpus = benchmarks.load(benchmark, root=root, split=split, strict=strict)
+    corpus = benchmarks.load(benchmark, root=root, split=split)
     known = corpus.documents["doc_id"].to_list()
     for code in codes:
         if code not in known:

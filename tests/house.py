@@ -22,23 +22,23 @@ PAGES = ["charts/", "gallery/", "explore/", "reports/"]
 # Lines of Python by room: limit and goal. A file belongs to the first room that names it.
 ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
-    "spine": (5176, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
+    "spine": (4588, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (199, 180, ["formlab/decisions.py"]),
     "benchmarks": (4870, 3000, ["formlab/benchmarks/"]),
-    "readers": (5100, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
-    "stats, analysis": (6320, 3900, ANALYSIS),
+    "readers": (4597, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
+    "stats, analysis": (5148, 3900, ANALYSIS),
     "systems": (4423, 2500, SYSTEMS),
-    "charts, reports": (9169, 4200, [f"formlab/{room}" for room in PAGES]),
+    "charts, reports": (9147, 4200, [f"formlab/{room}" for room in PAGES]),
     "scoring, metrics, text": (
-        11381,
+        10806,
         7720,
         [f"formlab/{room}/" for room in ("scoring", "metrics", "text", "trees")],
     ),
-    "arena": (13587, 5000, ["formlab_arena/"]),
+    "arena": (13586, 5000, ["formlab_arena/"]),
     "experiments": (6625, 2800, ["formlab_experiments/"]),
     "review": (4801, 1700, ["formlab_review/"]),
     "baselines": (2417, 1300, ["formlab_baselines/"]),
-    "tests": (39687, 16000, ["tests/"]),
+    "tests": (37361, 16000, ["tests/"]),
 }
 
 
@@ -93,10 +93,10 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (46638, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (74068, 38800, lambda: sum(map(lines, python_files()))),
-    "all packages, modules": (394, 260, lambda: len(python_files())),
-    "fmt: skip": (450, 30, skipped_formats),
+    "core, lines": (43778, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (71207, 38800, lambda: sum(map(lines, python_files()))),
+    "all packages, modules": (390, 260, lambda: len(python_files())),
+    "fmt: skip": (441, 30, skipped_formats),
     "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),
     "contract, cases of doors and values": (376, 377, lambda: case_lines(is_later=True)),
     "contract, lines of its doors": (86, 90, lambda: lines(ROOT / "tests/contract/doors.py")),
@@ -115,17 +115,17 @@ OTHERS = {
     "CSS of the core, lines": (542, 320, lambda: sum(map(lines, files("formlab/**/*.css")))),
     "notebooks": (19, 14, lambda: len(files("notebooks/*.ipynb"))),
     "notebooks, lines of code": (
-        2669,
+        2733,
         1700,
         lambda: sum(map(notebook_lines, files("notebooks/*.ipynb"))),
     ),
     "docs, bytes": (
-        207050,
+        198541,
         120000,
         lambda: size("docs/**/*.md") - size("docs/reference/commands.md"),
     ),
     "CHANGELOG, bytes": (11992, 12000, lambda: size("CHANGELOG.md")),
-    "ARCHITECTURE, bytes": (21817, 9000, lambda: size("ARCHITECTURE.md")),
+    "ARCHITECTURE, bytes": (9000, 9000, lambda: size("ARCHITECTURE.md")),
 }
 
 

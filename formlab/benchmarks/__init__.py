@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from formlab import resources
 from formlab.benchmarks._own import OWN
@@ -30,10 +30,16 @@ def get(name: str) -> Benchmark:
 
 
 def load(
-    name: str, *, root: str | Path | None = None, split: str | None = None,
-    part: str | None = None, strict: bool = False,
-) -> Corpus:  # fmt: skip
+    name: str,
+    *,
+    root: str | Path | None = None,
+    split: str | None = None,
+    part: str | None = None,
+) -> Corpus:
     """The documents and gold records of one split of a benchmark.
+
+    A document whose own file cannot be read is left out, counted in `flaws` of the corpus, and
+    listed with the reason in `unreadable`.
 
     Parameters
     ----------
@@ -47,9 +53,6 @@ def load(
     part
         Which documents of the split, where it has several parts (``train``, ``valid`` and ``test``
         of VRDU); without one, those to test on.
-    strict
-        Whether a document whose own file cannot be read is an error. Else it is left out, counted
-        in `flaws` of the corpus, and listed with the reason in `unreadable`.
 
     Raises
     ------
@@ -64,17 +67,7 @@ def load(
     8
     """
     benchmark, folder = get(name), _folder(name, root)
-    return strictly(strict, benchmark.load(split or benchmark.first_split(folder), folder, part))
-
-
-def strictly(strict: bool, corpus: Any) -> Any:
-    """The corpus (or evaluation) itself; if `strict`, `DataBroken` for the first file left out."""
-    if strict and corpus.unreadable:
-        # The reason may say how to mend the file.
-        reason, _, remedy = next(iter(corpus.unreadable.values())).partition(". Try: ")
-        remedy = f"{remedy or 'mend the file'}; without strict the document is left out"
-        raise DataBroken(reason, where=corpus.root, remedy=remedy)
-    return corpus
+    return benchmark.load(split or benchmark.first_split(folder), folder, part)
 
 
 def none_read(unreadable: Mapping[str, str], where: Path | None) -> DataBroken:
@@ -94,7 +87,7 @@ def _folder(name: str, root: str | Path | None) -> Path:
 
 def corpora(
     name: str, *, root: str | Path | None = None, split: str | None = None,
-    part: str | None = None, records: float | None = None, strict: bool = False,
+    part: str | None = None, records: float | None = None,
 ) -> Iterator[Corpus]:  # fmt: skip
     """The corpus that `load` gives, in corpora of documents that follow one another.
 
@@ -103,7 +96,7 @@ def corpora(
 
     Parameters
     ----------
-    name, root, split, part, strict
+    name, root, split, part
         As for `load`; so are the errors.
     records
         How many gold records one has at most, by default `BATCH`; of one document it may have more.
@@ -117,11 +110,11 @@ def corpora(
     chosen = benchmark.named(split or benchmark.first_split(folder), folder, part)
     if benchmark.reader is not None:
         made = benchmark.reader(chosen, folder).corpora(records)
-        yield from (strictly(strict, corpus.check()) for corpus in made)
+        yield from (corpus.check() for corpus in made)
     else:
         from formlab.benchmarks._build import cut
 
-        yield from cut(strictly(strict, benchmark.read(chosen, folder).check()), records)
+        yield from cut(benchmark.read(chosen, folder).check(), records)
 
 
 def training(corpus: Corpus, *, limit: int | None = None, seed: int = 0) -> Corpus:

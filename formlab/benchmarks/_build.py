@@ -7,7 +7,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +18,12 @@ from formlab.errors import DataBroken, DataMissing, FormlabError, GoldInDoubt
 from formlab.folders import Corpus
 
 Row = dict[str, Any]
-Box = tuple[float, float, float, float]
 # The row of a document, and those of its gold records.
 Part = tuple[Row, list[Row]]
 # How many rows are collected before they become a table.
 _ROWS = 3_000
 # What is counted of files that cannot be read.
 UNREADABLE = "documents unreadable"
-
-
-def _own_file(unit: Any) -> Path | None:
-    return unit if isinstance(unit, Path) else None
 
 
 @dataclass(frozen=True)
@@ -55,7 +49,7 @@ class SplitReader:
     sources: dict[str, str] = field(default_factory=dict)
     # Raised where there is no document.
     empty: FormlabError | None = None
-    file_of: Callable[[Any], Path | None] = _own_file
+    file_of: Callable[[Any], Path | None] = lambda unit: unit if isinstance(unit, Path) else None
     unread: str = UNREADABLE
 
     @tables.uncollected()
@@ -104,10 +98,9 @@ class SplitReader:
             unreadable[file.relative_to(self.root).as_posix()] = reason
             return
         for document, rows in parts:
-            paths = [row["path"] for row in rows if row.get("path") is not None]
-            if len({*paths}) < len(paths):
-                twice = next(path for path, count in Counter(paths).items() if count > 1)
-                what = f"two values of {document['doc_id']} at one path: {twice}"
+            paths = Counter(row["path"] for row in rows if row.get("path") is not None)
+            if twice := [path for path, count in paths.items() if count > 1]:
+                what = f"two values of {document['doc_id']} at one path: {twice[0]}"
                 raise GoldInDoubt(what, where=file, remedy="keep one of them")
         yield from parts
 
@@ -138,8 +131,7 @@ class _Growing:
 
     def flush(self) -> None:
         """Make a table of the rows so far."""
-        same = {"role": "gold", "status": "ok"}
-        made = tables.table("records", self.rows, **self.base, **same)
+        made = tables.table("records", self.rows, **self.base, role="gold", status="ok")
         self.parts.append(made.with_columns(pl.Series("doc_id", self.names, pl.String)))
         self.rows, self.names = [], []
 
@@ -211,29 +203,14 @@ def image_columns(
     return row | {"image": Path(image).relative_to(root).as_posix()}
 
 
-def box_of(value: Any) -> Box | None:
+def box_of(value: Any) -> tuple[float, float, float, float] | None:
     """A list of four finite numbers as a box; None for anything else.
 
     >>> box_of([1, 2, 3.5, 4]), box_of([1, 2, 3]), box_of([1, 2, 3, float("inf")])
     ((1.0, 2.0, 3.5, 4.0), None, None)
     """
     try:
-        box = msgspec.convert(value, Box)
+        box = msgspec.convert(value, tuple[float, float, float, float])
     except (ValueError, OverflowError):
         return None
     return box if all(map(math.isfinite, box)) else None
-
-
-def boxes_of(values: Sequence[Any], flaws: Counter[str]) -> list[Box | tuple[None, ...]]:
-    """Each value as a box, of nulls where it is none; what is odd is counted."""
-    try:
-        boxes = msgspec.convert(values, list[Box])
-        is_odd = not all(map(math.isfinite, chain.from_iterable(boxes)))
-    except (ValueError, OverflowError):
-        is_odd = True
-    known = [box_of(value) for value in values] if is_odd else boxes
-    flaws["boxes missing or malformed"] += known.count(None)
-    flaws["boxes without area"] += sum(
-        x0 >= x1 or y0 >= y1 for x0, y0, x1, y1 in filter(None, known)
-    )
-    return [box or (None,) * 4 for box in known]

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from formlab import files
-from formlab.benchmarks._build import Part, Row, SplitReader, boxes_of, corpus_reader, image_columns
+from formlab.benchmarks._build import Part, Row, SplitReader, box_of, corpus_reader, image_columns
 from formlab.errors import DataBroken, GoldInDoubt
 from formlab.files import Whole
 from formlab.tables import BOX
@@ -96,8 +96,7 @@ def _rows(file: Path, entities: list[_Entity], flaws: Counter[str]) -> list[Row]
     page = " ".join(filter(None, map(texts.get, sorted(texts))))
     rows: list[Row] = [{"task": "text", "kind": "page", "value": page, "origin": name, "page": 1}]
     flaws["entities without text"] += list(texts.values()).count("")
-    items = [item for entity in entities for item in (entity, *entity.words)]
-    boxes = iter(boxes_of([item.box for item in items], flaws))
+    boxes = _boxes([item for entity in entities for item in (entity, *entity.words)], flaws)
     for entity in entities:
         path = f"/entities/{entity.id}"
         flaws["entities with an unknown label"] += entity.label not in LABELS
@@ -106,10 +105,9 @@ def _rows(file: Path, entities: list[_Entity], flaws: Counter[str]) -> list[Row]
         rows.append(row | {"page": 1, "origin": origin, "modality": "textual"})
         for count, word in enumerate(entity.words):
             flaws["words without text"] += not word.text.strip()
-            x0, y0, x1, y1 = next(boxes)
             row = {"task": "layout", "path": f"{path}/words/{count}", "kind": "word", "page": 1}
-            row |= {"origin": origin, "value": word.text, "x0": x0, "y0": y0, "x1": x1, "y1": y1}
-            rows.append(row)
+            box = dict(zip(BOX, next(boxes), strict=True))
+            rows.append(row | {"origin": origin, "value": word.text} | box)
     # Both ends of a link list it; it is one link.
     mentions = Counter(link for entity in entities for link in entity.linking)
     blank = {number for number, text in texts.items() if not text}
@@ -127,3 +125,11 @@ def _rows(file: Path, entities: list[_Entity], flaws: Counter[str]) -> list[Row]
     if len({row["path"] for row in rows[len(rows) - len(mentions) :]}) < len(mentions):
         raise GoldInDoubt("two links at one path, of numbers and of texts", where=file)
     return rows
+
+
+def _boxes(items: list[_Word], flaws: Counter[str]) -> Iterator[tuple[float | None, ...]]:
+    """The box of each item, of nulls where it has none; what is odd is counted."""
+    boxes = [box_of(item.box) for item in items]
+    flaws["boxes missing or malformed"] += boxes.count(None)
+    flaws["boxes without area"] += sum(b[0] >= b[2] or b[1] >= b[3] for b in boxes if b)
+    return iter([box or (None,) * 4 for box in boxes])

@@ -129,7 +129,8 @@ def read_manifest(kind: type[Folder], folder: Path) -> dict[str, Any]:
     file = settled(kind.home(folder)) / MANIFEST
     if not files.is_file(file):
         what = f"this folder holds no {kind.__name__.lower()}"
-        what = what if folder.is_dir() else "no such folder"
+        there = "a file, not a folder" if folder.is_file() else "no such folder"
+        what = what if folder.is_dir() else there
         remedy = "formlab score GOLD --predictions FILE --out FOLDER, or formlab run"
         raise DataMissing(what, where=folder, remedy=remedy)
     manifest = files.read_json(file, dict[str, Any], remedy=ANEW)

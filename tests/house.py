@@ -22,10 +22,10 @@ PAGES = ["charts/", "gallery/", "explore/", "reports/"]
 # Lines of Python by room: limit and goal. A file belongs to the first room that names it.
 ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
-    "spine": (4588, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
+    "spine": (4592, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (199, 180, ["formlab/decisions.py"]),
     "benchmarks": (4870, 3000, ["formlab/benchmarks/"]),
-    "readers": (4597, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
+    "readers": (4615, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
     "stats, analysis": (5148, 3900, ANALYSIS),
     "systems": (4423, 2500, SYSTEMS),
     "charts, reports": (9147, 4200, [f"formlab/{room}" for room in PAGES]),
@@ -38,7 +38,7 @@ ROOMS = {
     "experiments": (6625, 2800, ["formlab_experiments/"]),
     "review": (4801, 1700, ["formlab_review/"]),
     "baselines": (2417, 1300, ["formlab_baselines/"]),
-    "tests": (37361, 16000, ["tests/"]),
+    "tests": (37364, 16000, ["tests/"]),
 }
 
 
@@ -93,8 +93,8 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (43778, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (71207, 38800, lambda: sum(map(lines, python_files()))),
+    "core, lines": (43800, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (71229, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (390, 260, lambda: len(python_files())),
     "fmt: skip": (441, 30, skipped_formats),
     "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),
@@ -120,7 +120,7 @@ OTHERS = {
         lambda: sum(map(notebook_lines, files("notebooks/*.ipynb"))),
     ),
     "docs, bytes": (
-        198541,
+        198582,
         120000,
         lambda: size("docs/**/*.md") - size("docs/reference/commands.md"),
     ),

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import formlab
 from formlab import analysis
 from formlab.files import storable
 from formlab.readers import gold as own
@@ -21,7 +22,7 @@ def evaluation(system):
         corpus, flaws=corpus.flaws | counts, sources=dict(zip(NAMES, NAMES, strict=True))
     )
     read = [_row(at, at if at % 3 == 0 else at - 1) for at in texts]
-    predictions = own.read_predictions(read, corpus, name=system)
+    predictions = formlab.read_predictions(read, corpus, name=system)
     return analysis.evaluate(corpus, dataclasses.replace(predictions, notes=counts))
 
 

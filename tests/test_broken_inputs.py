@@ -8,6 +8,7 @@ import json
 
 import pytest
 
+import formlab
 from formlab import benchmarks, decisions, readers
 from formlab.analysis import audit
 from formlab.analysis.audit import judge_scores
@@ -149,7 +150,7 @@ SOURCES = {
         {"p.jsonl": ({"doc_id": "a", "path": "/t", "value": "9", "confidence": 0.4, "page": 1,
                       "system": "s"}, {"doc_id": "b", "path": "/t", "value": "9"})},
         lambda folder, corpora:
-            own.read_predictions(folder / "p.jsonl", corpora["own"]).records["doc_id"],
+            formlab.read_predictions(folder / "p.jsonl", corpora["own"]).records["doc_id"],
         {"b"},
     ),
     "own object": (

@@ -12,7 +12,7 @@ import pytest
 from formlab import analysis, files, saving, show
 from formlab.errors import DataBroken, DataMissing, FormlabError, NotAvailable, TableBroken
 from formlab.folders import Corpus, Evaluation, Predictions
-from formlab.readers import gold
+from formlab.readers import gold, read_predictions
 from formlab.reports import inputs, plan
 from tests.made_parts import cut
 
@@ -21,7 +21,7 @@ GOLD = [{"doc_id": name, "total": "9.00", "name": "Ada"} for name in "abcdef"]
 
 def made(answer="8.00", size=None):
     """An evaluation of six documents, in parts of `size`."""
-    whole = analysis.evaluate(*gold.pair(GOLD, [row | {"total": answer} for row in GOLD]))
+    whole = analysis.evaluate(GOLD, [row | {"total": answer} for row in GOLD])
     return cut(whole, size) if size else whole
 
 
@@ -189,7 +189,7 @@ def test_a_damaged_manifest_is_one_error_that_names_it(tmp_path, damage):
 
 
 def test_a_folder_of_another_kind_shape_or_none_is_refused(tmp_path):
-    _, answers = gold.pair(GOLD, GOLD)
+    answers = read_predictions(GOLD, gold.corpus(GOLD))
     corpus = gold.corpus(GOLD).save(tmp_path / "c")
     with pytest.raises(DataBroken, match="holds Corpus, not Predictions"):
         Predictions.load(corpus)

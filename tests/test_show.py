@@ -19,7 +19,7 @@ ANSWERS = [{"doc_id": "a", "name": HOSTILE, "total": "7.00"}]
 @pytest.fixture(scope="module")
 def folders():
     corpus = own.corpus(GOLD, name="my\nforms")
-    predictions = own.read_predictions(ANSWERS, corpus, name=HOSTILE)
+    predictions = formlab.read_predictions(ANSWERS, corpus, name=HOSTILE)
     return corpus, predictions, formlab.evaluate(corpus, predictions)
 
 

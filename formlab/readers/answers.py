@@ -27,6 +27,7 @@ _FOLDED = re.compile(r"[\s_-]+")
 # How many names of either side a note gives.
 _EXAMPLES = 2
 _HAS_VALUE, _HAS_PATH = pl.col("value").is_not_null(), pl.col("path").is_not_null()
+_OTHERS = "answers for another {}, left out"
 _STATUS, _IN_JSON = pl.col("status"), pl.col("origin").str.contains(r"(?i)\.json$")
 # A text of a page that should be JSON: it begins so, or is the content of a JSON file.
 UNREAD = ~_HAS_PATH & _HAS_VALUE
@@ -70,7 +71,8 @@ def of_table(
     path, notes = source if isinstance(source, Path) else None, Counter[str]()
     objects = set(corpus.records.filter(pl.col("kind") == "json")["path"].drop_nulls())
     given = pl.concat([*values.pieces(source, columns, notes, objects)], how="diagonal")
-    given = check_corpus(given, corpus, path)
+    given = of_corpus(given, corpus, notes)
+    check_left(given, corpus, path, notes)
     # Several values of a user's own field are a list.
     check_once(given.filter(_HAS_VALUE, ~_HAS_PATH | (corpus.benchmark != OWN)), path)
     given = _matched(values.listed(given, values.lists_of(given)), corpus, notes)
@@ -79,15 +81,23 @@ def of_table(
     return of_values(given, corpus, name=name, usual=usual, sources=sources, notes=notes)
 
 
-def check_corpus(given: pl.DataFrame, corpus: Corpus, path: Path | None) -> pl.DataFrame:
-    """The rows; `DataBroken` if one answers another benchmark or split."""
+def of_corpus(given: pl.DataFrame, corpus: Corpus, notes: Counter[str]) -> pl.DataFrame:
+    """The rows but for those that answer another benchmark or split, which are counted."""
     # In a user's own forms these may be columns of the user's own.
     names = {"benchmark", "split"}.intersection(given.columns) if corpus.benchmark != OWN else ()
-    for name in names:
-        for other in given.filter(pl.col(name) != getattr(corpus, name))[name][:1]:
-            what = f"answers for {name} {other!r:.80}, not for {getattr(corpus, name)}"
-            raise DataBroken(what, where=path, remedy=f"rows of the {name} that is scored")
+    for name in sorted(names):
+        is_other = (pl.col(name) != getattr(corpus, name)).fill_null(value=False)
+        notes[_OTHERS.format(name)] += given.filter(is_other).height
+        given = given.filter(~is_other)
     return given
+
+
+def check_left(given: pl.DataFrame, corpus: Corpus, path: Path | None, notes: Counter[str]) -> None:
+    """`DataBroken` if nothing is left but answers for another benchmark or split."""
+    for name in ("benchmark", "split") if given.is_empty() else ():
+        if notes[_OTHERS.format(name)]:
+            what = f"all answers are for another {name}, not for {getattr(corpus, name)}"
+            raise DataBroken(what, where=path, remedy=f"the {name} that was answered")
 
 
 def check_once(given: pl.DataFrame, path: Path | None) -> None:

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache, partial, reduce
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -217,11 +217,13 @@ def _declared(source: Any) -> Any:
 def _field(path: str, said: Any, where: str | None) -> FieldType:
     """The type of a field by what is said of it: its type alone, or several properties."""
     rule = dict(said) if isinstance(said, Mapping) else {"type": said}
+    rule.pop("required", None)  # A word of schemas and of 0.2: an absent value is never scored.
     words = [(f"property of {path}", name, FieldType.__struct_fields__) for name in rule]
     words += [(f"{n} of {path}", rule[n], known) for n, known in _KNOWN.items() if rule.get(n)]
     for what, word, known in words:
         if str(word) not in known:
-            raise UnknownName.of(what, str(word), known)
+            error = UnknownName.of(what, str(word), known)
+            raise UnknownName(error.what, where=where, remedy=error.remedy)
     if isinstance(rule.get("choices"), list):
         rule["choices"] = list(map(str, rule["choices"]))
     share = str(rule.get("tolerance")).strip()
@@ -246,8 +248,10 @@ def _leaves(
         # A reference is followed; of choices the first is taken that is not null.
         choices = node.pop(word, None)
         if isinstance(choices, str):
-            steps = map(_unescaped, choices.split("/")[1:])
-            choices = [reduce(lambda target, step: dict(target).get(step, {}), steps, root)]
+            target = root
+            for step in choices.split("/")[1:]:
+                target = target.get(_unescaped(step)) if isinstance(target, Mapping) else None
+            choices = [target]
         listed = choices if isinstance(choices, list) else []
         real = [s for s in listed if isinstance(s, Mapping) and s.get("type") != "null"]
         node = dict(real[0]) | node if real else node
@@ -259,10 +263,11 @@ def _leaves(
         yield from _leaves(items, f"{path}/*", root, where, ordered=ordered)
     elif path:
         names = node.get("type") if isinstance(node.get("type"), list) else [node.get("type")]
-        usual = next((name for name in names if name in TYPES), "string")
-        is_choice = "enum" in node or "const" in node
-        said = {"type": "choice" if is_choice else _FORMATS.get(node.get("format"), usual)}
-        said |= {"choices": [choice for choice in node.get("enum") or () if choice is not None]}
+        usual = next((name for name in names if str(name) in TYPES), "string")
+        listed = node["enum"] if isinstance(node.get("enum"), list) else []
+        is_choice = listed or "const" in node
+        said = {"type": "choice" if is_choice else _FORMATS.get(str(node.get("format")), usual)}
+        said |= {"choices": [choice for choice in listed if choice is not None]}
         said |= (
             {"question": node.get("description")}
             | {name: node[name] for name in _WORDS if name in node}

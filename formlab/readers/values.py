@@ -233,8 +233,8 @@ def _values_of(
 ) -> pl.DataFrame:
     found = [*_found(batch, layout, whole)]
     if lacking := {*range(len(documents))} - {leaf[0] for leaf in found}:
-        found = sorted([*found, *((n, "", None, {}) for n in lacking)], key=itemgetter(0))
-    place, path, value, said = ([leaf[n] for leaf in found] for n in range(4))
+        found = sorted([*found, *((n, "", "", None, {}) for n in lacking)], key=itemgetter(0))
+    place, inside, path, value, said = ([leaf[n] for leaf in found] for n in range(5))
     further = {name: column for name, column in layout.names.items() if name not in SYNONYMS}
     if layout.is_long:
         # A row without a path may say `text` for its value, as in formlab's plainest file.
@@ -246,6 +246,9 @@ def _values_of(
     values = rows if len(place) == rows.height else rows[place]
     values.insert_column(1, texts(path).replace("", None).alias("path"))
     values.insert_column(2, texts(value).alias("value"))
+    if batch.documents:
+        below = pl.concat_str("origin", pl.lit("#"), texts(inside).replace("", None))
+        values = values.with_columns(origin=pl.coalesce(below, "origin"))
     for name in sorted({name for members in said for name in members}):
         cells = [members.get(name) for members in said]
         column = pl.Series(name, cells, tables.RECORDS[name], strict=False)
@@ -277,20 +280,20 @@ def _column(name: str, batch: Batch, column: str) -> pl.Series:
 
 
 def _found(batch: Batch, layout: Layout, whole: Collection[str]) -> Iterator[tuple[Any, ...]]:
-    """Of all values the number of the row, the path, the value, and what is said of it."""
+    """Of all values the row's number, the place in its document, path, value and what is said."""
     cells = (_long if layout.is_long else _wide)(batch.rows, layout.names)
     for place, path, value, said in cells:
         if not (_MARKS.search(value) if type(value) is str else type(value) not in _PLAIN):
-            yield place, path, value, said
+            yield place, path, path, value, said
             continue
         if type(value) is str and path and not layout.is_long and path not in whole:
             # An object or its list as text in a cell, as tables have line items.
             value = answers.stated(value)
         try:
             for inside, inner, beside in _leaves(value, path, said, whole):
-                yield from ((place, *leaf) for leaf in _answer(inside, inner, beside))
+                yield from ((place, inside, *leaf) for leaf in _answer(inside, inner, beside))
         except RecursionError as error:
-            where = f"{batch.home}{batch.origins[place]}"
+            where = f"{batch.home}{batch.origins[place]}#{path[:80]}"
             raise DataBroken(str(error), where=where) from None
 
 

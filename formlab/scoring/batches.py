@@ -164,10 +164,11 @@ def _of_table(source: Any, gold: _Gold, folder: Path, columns: Any) -> tuple[Pre
     fields = gold.fields.filter(pl.col("task") != "layout")
     notes = Counter[str]()
     read = (
-        answers.check_corpus(values, gold.corpus, path)
+        answers.of_corpus(values, gold.corpus, notes)
         for values in pieces(source, columns, notes, set(jsons))
     )
     given = _Values(read, folder / "read")
+    answers.check_left(given.documents, gold.corpus, path, notes)
     renamed = answers.renames(given.documents["doc_id"], gold.documents["doc_id"])
     documents = given.documents.with_columns(name=pl.col("doc_id").replace(renamed))
     documents = documents.join(gold.documents.select("name", "batch"), on="name", how="left")
@@ -271,12 +272,14 @@ class _Values:
 
 def _partition(rows: Iterable[pl.DataFrame], documents: pl.DataFrame, out: Path) -> None:
     """Write rows by the `batch` of their documents, in their order; documents get their `name`."""
-    last, places = documents["batch"].max() + 1, documents.select("doc_id", "name", "batch")
+    # A user's own columns may be called name and batch, and no column begins with a slash.
+    places = documents.select("doc_id", pl.col("name", "batch").name.prefix("/"))
+    last = documents["batch"].max() + 1
     for turn, frame in enumerate(rows):
         placed = frame.join(places, on="doc_id", how="left", maintain_order="left")
-        batch = pl.col("batch").fill_null(last)
-        placed = placed.with_columns(batch, doc_id=pl.coalesce("name", "doc_id")).drop("name")
-        parts = placed.partition_by("batch", as_dict=True, include_key=False)
+        name, batch = pl.coalesce("/name", "doc_id").alias("doc_id"), pl.col("/batch")
+        placed = placed.with_columns(name, batch.fill_null(last)).drop("/name")
+        parts = placed.partition_by("/batch", as_dict=True, include_key=False)
         for (number,), part in parts.items():
             _write(part, out, number, turn)
 

@@ -244,7 +244,8 @@ def _counted(corpus: folders.Corpus, predictions: folders.Predictions) -> Found:
 
 
 def _pair(ending: str, folder: Path) -> Found:
-    corpus, predictions = own.pair(folder / f"gold.{ending}", folder / f"answers.{ending}")
+    corpus = own.corpus(folder / f"gold.{ending}")
+    predictions = read_predictions(folder / f"answers.{ending}", corpus)
     scored(corpus, predictions)
     return _counted(corpus, predictions)
 

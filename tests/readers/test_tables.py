@@ -94,7 +94,7 @@ def test_a_folder_and_an_archive_have_a_document_each_file(tmp_path):
     for source in (tmp_path / "x", tmp_path / "x.zip"):
         found = readers.read_values(source)
         assert found.select("doc_id", "path", "value").rows() == VALUES
-        assert found["origin"][0] == "deep/a.json"
+        assert found["origin"][0] == "deep/a.json#/name"
     json_folder(tmp_path / "x/other", FORMS)
     assert set(readers.read_values(tmp_path / "x")["doc_id"]) == {
         f"{folder}/{name}" for folder in ("deep", "other") for name in FORMS
@@ -224,7 +224,7 @@ ANSWERS = {
     "a value": ([ANSWER], [("a", "text")], ""),
     "a new path": ([ANSWER | {"path": "/x"}], [("a", "text")], "answer fields that no gold has"),
     "its own task": ([ANSWER | {"task": "value"}], [("a", "value")], ""),
-    "another benchmark": ([ANSWER | {"benchmark": "sroie"}], None, "'sroie', not for funsd"),
+    "another benchmark": ([ANSWER | {"benchmark": "sroie"}], None, "another benchmark, not for funsd"),
     "twice": ([ANSWER, ANSWER], None, r"two predictions for .*:1 .*:2\)"),
     "two systems": ([ANSWER | {"system": n, "path": n} for n in "xy"], None, "several systems"),
 }  # fmt: skip

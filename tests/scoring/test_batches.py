@@ -126,7 +126,7 @@ def test_a_benchmark_is_read_a_batch_at_a_time_with_a_run_or_any_table(tmp_path,
     with pytest.raises(DataBroken, match="two predictions for doc_id"):
         in_parts(benchmarks.corpora("funsd", split="test", records=800), file, 800)
     file.write_text("doc_id,path,value,split\na,/x,1,train\n")
-    with pytest.raises(DataBroken, match="answers for split 'train', not for test"):
+    with pytest.raises(DataBroken, match="all answers are for another split, not for test"):
         in_parts(benchmarks.corpora("funsd", split="test", records=800), file, 800)
 
 

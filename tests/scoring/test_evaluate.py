@@ -141,7 +141,7 @@ def test_pages_are_not_scored_for_a_system_that_gives_values_alone(evaluate):
         only(evaluate(*FIELDS, PAGE | {"text": ""}).scores, metric="cer", level="page").height == 2
     )
     # A system whose every answer is unusable was asked, and read nothing.
-    failed = evaluate({"doc_id": "a", "path": "/entities/0", "status": "refused"})
+    failed = evaluate({"doc_id": "a", "path": "/entities/0", "value": None, "status": "refused"})
     assert only(failed.scores, metric="cer", level="page").height == 2
 
 

@@ -183,7 +183,7 @@ def test_scores_of_lists_are_those_of_plain_multisets():
 
 def test_record_pairs_are_of_one_document_and_no_path_twice():
     gold = rules.with_rules(own.corpus([{"doc_id": d, "n": ["1", "2"]} for d in "ab"]).records)
-    claims = own.read_predictions(
+    claims = formlab.read_predictions(
         [{"doc_id": d, "n": ["2", "1", "1"]} for d in "ab"], own.corpus([{"doc_id": "a", "n": "1"}])
     ).records
     pairs = item_alignment.same_fields(gold, claims, threshold=0.8)

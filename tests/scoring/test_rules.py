@@ -108,7 +108,7 @@ def test_weights_are_known_by_pattern_of_paths():
         [{"doc_id": "a", "items": [{"price": "1"}], "total": "1"}],
         types={"items/0/price": {"type": "number", "weight": 3}, "total": {"weight": 1}},
     )
-    kinds = Whole.of(gold, own.read_predictions([{"doc_id": "a", "total": "1"}], gold))
+    kinds = Whole.of(gold, formlab.read_predictions([{"doc_id": "a", "total": "1"}], gold))
     assert rules.weights(kinds.declared) == {"/items/*/price": 3.0}
 
 

@@ -70,7 +70,7 @@ class Hands(Oracle):
 
 
 @pytest.mark.browser
-def test_planted_faults_end_in_their_stages_and_the_oracle_has_none(tmp_path, monkeypatch):
+def test_planted_faults_end_in_their_stages_the_oracle_has_none(tmp_path, monkeypatch, fresh):
     def hands(instance):
         values, gold = instance.page.values, instance.page.gold
         told = {name: values.about(row["label"]) for name, row in gold.items()}

@@ -45,8 +45,8 @@
     return [
       el("div", {},
         lead ? null : el("p", { class: "fl-claim", text: visible(row.claim) }),
-        el("p", { class: "fl-effect" }, visible(row.effect),
-          row.where && !lead ? el("span", { text: ` · ${visible(row.where)}` }) : null, link && row.effect ? " · " : null, link),
+        el("p", { class: "fl-effect" }, ...[visible(row.effect), row.where && !lead ? el("span", { text: visible(row.where) }) : null, link]
+          .filter(Boolean).flatMap((part, place) => place ? [" · ", part] : [part])),
         row.try ? el("p", { class: "fl-next", text: `Try: ${visible(row.try)}` }) : null),
       picture(row),
     ].filter(Boolean);

@@ -324,11 +324,11 @@ def check_unpacked(size: int, packed: int, *, where: object) -> None:
 
 
 def local(address: str | Path) -> Path:
-    """A path, or the file at an address as fsspec takes it, such as ``s3://bucket/a.csv``.
+    """A path, or what is at an address as fsspec takes it, such as ``s3://bucket/a.csv``.
 
-    It is fetched into the cache folder, again once it has changed. `DataMissing` if it cannot be
-    fetched, `NotAvailable` if the extra ``scale``, or the library for this kind of address, is not
-    installed.
+    A file or folder behind an address is fetched into the cache folder, again once it has changed;
+    ``http`` has files only. `DataMissing` if nothing can be fetched, `NotAvailable` if the extra
+    ``scale``, or the library for this kind of address, is not installed.
 
     >>> local("gold.csv").name, local("file:///data/gold.csv").name
     ('gold.csv', 'gold.csv')
@@ -343,16 +343,28 @@ def local(address: str | Path) -> Path:
     resources.need("scale")
     import fsspec
 
-    url = f"{protocol}://{rest}"
-    home = cache_folder() / "fetched" / hashlib.sha256(url.encode()).hexdigest()[:16]
-    cached = {"cache_storage": str(home), "check_files": True, "same_names": True}
+    url = f"{protocol}://{rest}".rstrip("/")
     try:
-        return Path(fsspec.open_local(f"filecache::{url}", filecache=cached))
+        system, path = fsspec.url_to_fs(url)
+        # A page of the web with links would count as a folder.
+        is_folder = not protocol.startswith("http") and system.isdir(path)
+        names = sorted(system.find(path)) if is_folder else [path]
+        state = repr([url, *((name, system.ukey(name)) for name in names)])
+        home = cache_folder() / "fetched" / hashlib.sha256(state.encode()).hexdigest()[:16]
+        target = home / path.rpartition("/")[2]
+        for name in names:
+            file = Path(os.path.normpath(f"{target}/{name.removeprefix(path)}"))
+            if not file.is_relative_to(target):
+                raise ValueError(f"a name that leads out of the folder: {name!r}")
+            if not file.is_file():
+                with atomic(file) as part:
+                    system.get_file(name, str(part))
     except ImportError as error:
         raise NotAvailable(f"{protocol}:// needs a library: {error}", where=url) from error
     except Exception as error:  # Each kind of address has errors of its own.
         what = f"cannot be fetched: {type(error).__name__}: {error}"
         raise DataMissing(what, where=url, remedy="check the address and your access") from error
+    return target
 
 
 @contextmanager

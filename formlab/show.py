@@ -75,14 +75,25 @@ def _cell(value: Any) -> str:
 def progress(text: str, *, shown: bool = True) -> Any:
     """How much is done of each task that is added, then `text`, with ``{task.fields[name]}``.
 
-    A `rich.progress.Progress`: a bar in a terminal and in JupyterLab, nothing elsewhere.
+    A `rich.progress.Progress`: a bar in a terminal, a line for each tenth in a pipe or a log.
     """
     from rich import progress as rich
     from rich.console import Console
 
+    class Lines(rich.Progress):
+        def update(self, task_id: rich.TaskID, **changes: Any) -> None:
+            task = self._tasks[task_id]
+            before = task.percentage // 10
+            super().update(task_id, **changes)
+            if task.percentage // 10 > before:
+                done = f"{task.description}: {task.completed:.0f}/{task.total:.0f} "
+                click.echo(plain(done + text.format(task=task)), err=True)
+
     console = Console(stderr=True)
+    # No moving bar in a report.
     shown = shown and os.environ.get("FORMLAB_REPORT") != "1"
-    shown = shown and (console.is_terminal or console.is_jupyter)
+    if shown and not (console.is_terminal or console.is_jupyter):
+        return Lines(disable=True)
     name, done = rich.TextColumn("{task.description}", markup=False), rich.MofNCompleteColumn()
     columns = name, rich.BarColumn(), done, rich.TextColumn(text), rich.TimeRemainingColumn()
     return rich.Progress(*columns, console=console, disable=not shown)

@@ -6,7 +6,9 @@ import fsspec
 import pytest
 
 from formlab import files
+from formlab.benchmarks import SAMPLES, load
 from formlab.errors import DataMissing, NotAvailable
+from formlab.scoring.evaluate import evaluate
 
 
 @pytest.fixture(autouse=True)
@@ -34,10 +36,10 @@ def test_what_cannot_be_fetched_is_one_error(monkeypatch):
     with pytest.raises(DataMissing, match=r"cannot be fetched: ValueError.*whale"):
         files.local("whale://a/b.csv")
 
-    def absent(*_, **__):
+    def absent(url):
         raise ImportError("install s3fs to access S3")
 
-    monkeypatch.setattr(fsspec, "open_local", absent)
+    monkeypatch.setattr(fsspec, "url_to_fs", absent)
     with pytest.raises(NotAvailable, match="s3:// needs a library: install s3fs"):
         files.local("s3://bucket/b.csv")
 
@@ -72,7 +74,7 @@ def test_a_file_of_a_server_is_fetched_and_what_it_does_not_have_is_said():
         server.shutdown()
 
 
-def test_gold_and_answers_may_be_addresses_and_a_root_may_not(formlab):
+def test_gold_and_answers_may_be_addresses(formlab):
     memory = fsspec.filesystem("memory")
     memory.pipe("/own/gold.csv", b"doc_id,name,total\na,Ada,9.00\nb,Bo,7.50\n")
     memory.pipe("/own/answers.csv", b"doc_id,name,total\na,Ada,9.00\nb,Bob,7.50\n")
@@ -83,6 +85,30 @@ def test_gold_and_answers_may_be_addresses_and_a_root_may_not(formlab):
     assert result.exit_code == 0, result.stderr
     rows = {r["metric"]: r for r in json.loads(result.stdout) if r["slice_by"] is None}
     assert (rows["exact_accuracy"]["value"], rows["exact_accuracy"]["n_cases"]) == (0.75, 4)
-    result = formlab("score", "funsd", "--root", "s3://bucket/funsd", "--predictions", "x")
-    assert result.exit_code == 2
-    assert "no files of funsd" in result.stderr
+
+
+def test_a_folder_is_fetched_whole():
+    memory = fsspec.filesystem("memory")
+    for name in ("a.json", "deep/b.json"):
+        memory.pipe(f"/run/{name}", name.encode())
+    folder = files.local("memory://run/")
+    found = {str(f.relative_to(folder)): f.read_text() for f in folder.rglob("*") if f.is_file()}
+    assert found == {"a.json": "a.json", "deep/b.json": "deep/b.json"}
+
+
+def test_evaluations_may_be_addresses_and_so_may_the_official_files(formlab, tmp_path):
+    answers = {"a": [{"doc_id": "a", "total": "9"}], "b": [{"doc_id": "a", "total": "8"}]}
+    memory = fsspec.filesystem("memory")
+    for name, rows in answers.items():
+        evaluation = evaluate({"a": {"total": "9"}}, {row["doc_id"]: row for row in rows})
+        evaluation.save(tmp_path / name)
+        memory.put(str(tmp_path / name), f"/evals/{name}", recursive=True)
+    named = ["memory://evals/a", "memory://evals/b"]
+    result = formlab("compare", *named, "--resamples", "0", "--json")
+    assert result.exit_code == 0, result.stderr
+    rows = {row["metric"]: row["difference"] for row in json.loads(result.stdout)}
+    assert rows["exact_accuracy"] == 1
+    memory.put(str(SAMPLES / "funsd"), "/funsd", recursive=True)
+    assert load("funsd", root="memory://funsd").documents.height == 8
+    with pytest.raises(NotAvailable, match="s3:// needs a library"):
+        load("funsd", root="s3://bucket/funsd")

@@ -52,7 +52,14 @@ def test_dir_lists_only_what_is_public_and_all_of_it_is_there():
     assert all(hasattr(formlab, name) for name in dir(formlab))
 
 
-def test_progress_is_shown_in_a_terminal_alone(capsys):
+@pytest.mark.parametrize(
+    ("total", "lines"), [(40, range(4, 41, 4)), (2, [1, 2]), (7, range(1, 8)), (None, [])]
+)
+def test_pipe_gets_a_line_for_each_tenth(capsys, total, lines):
     with show.progress("pages, {task.fields[failed]} failed") as bars:
-        bars.update(bars.add_task("ocr", total=2, failed=0), advance=2)
-    assert capsys.readouterr().err == ""
+        bar = bars.add_task("ocr\x1b[31m", total=total, failed=0)
+        for number in range(1, (total or 40) + 1):
+            bars.update(bar, advance=1, failed=number // 10)
+    assert capsys.readouterr().err.splitlines() == [
+        f"ocr\\x1b[31m: {n}/{total} pages, {n // 10} failed" for n in lines
+    ]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from formlab import resources
+from formlab import files, resources
 from formlab.benchmarks._own import OWN
 from formlab.benchmarks._spec import Benchmark, part_of
 from formlab.errors import DataBroken, DataMissing
@@ -78,7 +78,7 @@ def none_read(unreadable: Mapping[str, str], where: Path | None) -> DataBroken:
 
 
 def _folder(name: str, root: str | Path | None) -> Path:
-    folder = SAMPLES / name if root is None else Path(root)
+    folder = SAMPLES / name if root is None else files.local(root)
     if not (folder.is_dir() or (name == "own" and folder.is_file())):
         remedy = "--root with the folder of the official files"
         raise DataMissing(f"no files of {name}", where=folder, remedy=remedy)

@@ -1,18 +1,16 @@
 """Tagged facts of a page: found, correct, and in the right row, by rules without a model.
 
-Every place of a value in the gold competes for the places that it has in the prediction. Two
-places are one fact if they stand in the same row, which its label tells, also a misread one, and
-in the same column; else if the text around them is alike. A page is read as `Places`. Tested in
-`tests/metrics/test_facts.py`.
+`Rows` assigns the numbers of a predicted page to the rows of its gold page. A row is identified by
+its label, which may be misread; where a label is lost, by its position among the rows that are
+known, and by its values. `_Alignment` aligns the places of each value in these rows.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -23,16 +21,22 @@ from formlab.metrics.assignment import assign
 from formlab.metrics.metric import family
 from formlab.metrics.places import Places, lowered, tokens
 
-# Similarity from which on two contexts are one, two readings are one misread value, and two labels
-# are one misread label: a third of its letters at most, as of "tax" and "tex".
-SAME, READABLE, SAME_LABEL = 0.7, 0.6, 0.65
+# Similarity from which on two contexts are one, and two readings are one misread value.
+SAME, READABLE = 0.7, 0.6
 # Letters and digits that make a value unlikely to stand on a page by chance.
 TELLING = 4
-# What is compared at most, since a model may repeat itself: pairs of labels, pairs of places of
-# one value, values that make a row, letters of a page.
-_MOST_LABELS, _MOST_PAIRS, _WIDEST, _MOST_TEXT = 250_000, 10_000, 100, 200_000
+# Similarity of a label with a misread one: a third of its letters at most, as of "tax" and "tex".
+_SLIP = 0.65
+# Letters that a label must have to be taken for the beginning or the end of another.
+_PART = 4
+# What is compared at most, since a model may repeat itself: pairs of labels, values without label,
+# pairs of places of one value (beyond, only equal contexts meet), places of one value, values that
+# make a row, letters of a page.
+_MOST_LABELS, _MOST_LOOSE, _MOST_PAIRS = 250_000, 2_000, 10_000
+_MOST_PLACES, _WIDEST, _MOST_TEXT = 5_000, 100, 200_000
 _WORDS = frozenset({"reporting_entity", "financial_concept"})
 _NUMBERS = frozenset({"number", "monetary_unit"})
+_NOT_DIGIT = re.compile(r"\D")
 _SPACE = re.compile(r"\s+")
 Span = tuple[int, int]
 
@@ -66,6 +70,8 @@ def locate(gold: Places, kind: str, value: str, mark: int) -> GoldFact | None:
     if mark not in gold.marks:
         return None
     first, last = gold.spanned(*gold.marks[mark])
+    if last - first == 1 and gold.words[first] == value:
+        return GoldFact(kind, value, first, last)
     words = tokens(value)
     if len(words) > last - first:
         # A currency sign that was given a number: the two stand together further on, if anywhere.
@@ -90,173 +96,198 @@ def match_facts(gold: Places, facts: Sequence[GoldFact | None], pred: Places) ->
     [FactVerdict(found=True, correct=False, misplaced=False, text='4310'), \
 FactVerdict(found=True, correct=True, misplaced=False, text='15')]
     """
-    rows = _Rows(gold, pred)
-    matched: dict[tuple[str, ...], tuple[dict[int, Span], list[Span]]] = {}
-    verdicts = []
-    for fact in facts:
-        if fact is None:
-            verdicts.append(MISSING)
-            continue
-        key = tuple(gold.words[fact.first : fact.last])
-        if key not in matched:
-            matched[key] = _paired(rows, list(key), words=fact.kind in _WORDS)
-        pairs, unmatched = matched[key]
-        # A short number stands on a page by chance: the value in its own place says more.
-        telling = len("".join(key)) >= TELLING
-        if fact.first in pairs:
-            verdict = FactVerdict(True, True, False, pred.text(*pairs[fact.first]))
-        elif not (unmatched and telling) and (misread := _misread(rows, fact)):
-            verdict = FactVerdict(True, False, False, misread)
-        else:
-            text = pred.text(*unmatched[0]) if unmatched else ""
-            verdict = FactVerdict(True, False, True, text) if unmatched else MISSING
-        verdicts.append(verdict)
-    return verdicts
+    alignment = _Alignment(gold, pred)
+    return [MISSING if fact is None else alignment.verdict(fact) for fact in facts]
 
 
-class _Rows:
-    """The rows of numbers of a gold page and its prediction, and which of them are the same."""
+class _Line(NamedTuple):
+    """Numbers side by side on a predicted page, and whether no letter stands beside them.
+
+    `gold` is the run of numbers of the gold page that they are; -1 where that is not known: the
+    row's label, or nothing, tells.
+    """
+
+    numbers: list[int]
+    bare: bool = False
+    gold: int = -1
+
+
+class Rows:
+    """The rows of a predicted page beside those of a gold page."""
 
     def __init__(self, gold: Places, pred: Places) -> None:
         self.gold, self.pred = gold, pred
-        # The runs of numbers under each label of either page.
-        self.runs, self.pred_runs = _by_label(gold), _by_label(pred)
-        self.misread = self._misread_labels()
-        self.rows, self.unlabelled = self._cut()
+        # The runs under each label of the gold page, and of the prediction as it is written there.
+        self.runs, self.labelled = _by_label(gold), _by_label(pred)
+        self._twins: dict[int, int] = {}
 
-    def _misread_labels(self) -> dict[str, str]:
-        """Labels of the gold page by what was read of them, where it differs."""
-        golds = [label for label in self.runs if label and label not in self.pred_runs]
-        preds = [label for label in self.pred_runs if label and label not in self.runs]
-        if not golds or not preds or len(golds) * len(preds) > _MOST_LABELS:
-            return {}
-        options = {"scorer": Levenshtein.normalized_similarity, "score_cutoff": SAME_LABEL}
-        alike = process.cdist(preds, golds, dtype=np.float64, workers=1, **options)
-        matched = {preds[row]: golds[column] for row, column in assign(alike)}
-        # Of the rest, labels that lost words or were given some, where one alone holds the other.
-        left = set(golds) - set(matched.values())
-        holds = [
-            (label, other)
-            for label in set(preds) - set(matched)
-            for other in left
-            if _holds(label, other) or _holds(other, label)
-        ]
-        uses = Counter(label for pair in holds for label in pair)
-        matched |= {label: other for label, other in holds if uses[label] == uses[other] == 1}
-        return matched
+    def same(self, ours: int, theirs: int) -> bool:
+        """Whether two numbers have the same place in rows that both pages label and head alike."""
+        run, at = self.gold.run.get(ours, (-1, -1))
+        other, index = self.pred.run.get(theirs, (-1, -1))
+        if run < 0 or other < 0 or at != index or theirs in self.cut:
+            return False
+        if run not in self._twins:
+            row = _surroundings(self.gold, run)
+            if len(row[1]) != 1 or row != _surroundings(self.pred, other):
+                return False
+            self._twins[run] = other
+        return self._twins[run] == other
 
-    def gold_label(self, label: str) -> str | None:
+    def known(self, label: str) -> str | None:
         """The label of the gold page that `label` is, if it is one, as written or misread."""
-        return label if label in self.runs else self.misread.get(label)
+        return label if label in self.runs else self._misread.get(label)
 
     def written(self, label: str) -> list[int]:
         """The runs of the prediction under a label of the gold page, misread or not."""
-        read = next((read for read, name in self.misread.items() if name == label), label)
-        return self.pred_runs.get(label) or self.pred_runs.get(read, [])
-
-    def _cut(self) -> tuple[dict[int, list[int]], set[int]]:
-        """The predicted row of each number, and the numbers on lines without a label.
-
-        A run of numbers goes on where a label is lost. It ends where the row of its label is full:
-        after whole lines, as far as they fit the gold's row; in a table after one line.
-        """
-        pred, rows, unlabelled = self.pred, {}, set()
-        blocks = [(block.line, block.table >= 0) for block in pred.blocks]
-        lettered = {
-            line
-            for unit, (line, _) in enumerate(blocks)
-            if pred.block_before[unit + 1] > pred.block_before[unit]
-        }
-        golds = self.gold.runs
-        sizes = {label: max(len(golds[n]) for n in runs) for label, runs in self.runs.items()}
-        for run in filter(None, pred.runs):
-            label = self.gold_label(pred.label(run[0]))
-            size = sizes.get(label, 0)
-            full, row = label is None, []
-            for (line, in_table), group in groupby(run, lambda n: blocks[pred.units[n]]):
-                numbers = list(group)
-                lost = line not in lettered
-                beyond = in_table or len(row) + len(numbers) > size > 0
-                full |= (beyond and bool(row)) or (in_table and lost)
-                if full:
-                    row = []
-                    unlabelled.update(numbers if lost else ())
-                row += numbers
-                rows |= dict.fromkeys(numbers, row)
-        return rows, unlabelled
-
-    def differ(self, gold_place: int, pred_place: int) -> bool:
-        """Whether a place is in another row or column than a gold place."""
-        gold_number, pred_number = self.gold.number(gold_place), self.pred.number(pred_place)
-        is_column = self._is_column(gold_place, pred_place, gold_number, pred_number)
-        return not is_column or self._is_other_row(gold_place, pred_place, pred_number)
-
-    def _is_other_row(self, gold_place: int, pred_place: int, number: int | None) -> bool:
-        """Whether the predicted place has the label of another row of the gold page."""
-        label, other = self.gold.label(gold_place), self.pred.label(pred_place)
-        named, head = self.gold_label(other), self.pred.header(pred_place)
-        if head in self.runs and head != label and head not in self.gold.header(gold_place):
-            # Rows are written as columns, each under its label.
-            return True
-        if number in self.unlabelled:
-            # Its own row stands elsewhere, with other values or after it.
-            after = self.pred.letters.find(label) >= self.pred.before[number]
-            return label not in (named, other) and (after or bool(self.written(label)))
-        lefts = self.gold.left(gold_place), self.pred.left(pred_place)
-        if named == label and lefts[0] == lefts[1]:
-            return False
-        if named == label:
-            # Or it is the end of a longer label, which the line before began.
-            longer = [end for end in self.runs if label and end != label and end.endswith(label)]
-            return any(lefts[1].endswith(e) and not lefts[0].endswith(e) for e in longer)
-        if named is None:
-            return False
-        partial = other in named or named in other
-        if not partial and _alike(label, other) >= _alike(named, other):
-            return False
-        # A label that is broken over two lines ends like itself, and maybe like another label.
-        for whole, end, left in ((label, named, lefts[1]), (named, label, lefts[0])):
-            if end and whole.endswith(end):
-                return fuzz.ratio(whole, left[-len(whole) :]) / 100 < SAME
-        return True
-
-    def _is_column(
-        self, gold_place: int, pred_place: int, gold_number: int | None, pred_number: int | None
-    ) -> bool:
-        head, other = self.gold.header(gold_place), self.pred.header(pred_place)
-        gold_row, at = self.row(self.gold, gold_number)
-        pred_row, index = self.row(self.pred, pred_number)
-        if head and other:
-            heads = list(map(self.gold.header, gold_row))
-            if heads.count(head) == 1 and other in heads:
-                return head == other
-        if at < 0 or index < 0 or max(len(gold_row), len(pred_row)) > _WIDEST:
-            return True
-        if len(gold_row) == len(pred_row):
-            return at == index
-        before, after = self.gold.beside(gold_row, at)
-        ahead, behind = self.pred.beside(pred_row, index)
-        return not ((before - after) & (behind - ahead) or (after - before) & (ahead - behind))
-
-    def row(self, page: Places, number: int | None) -> tuple[list[int], int]:
-        """The numbers beside a number, and its place among them."""
-        if number is None:
-            return [], -1
-        run, at = page.run[number]
-        if page is self.gold:
-            return page.runs[run], at
-        return self.rows[number], self.rows[number].index(number)
+        return self.labelled.get(label) or self.labelled.get(self._as_read.get(label), [])
 
     @cached_property
-    def texts(self) -> tuple[str, str, str]:
-        """The prediction as it is written and in lower case, and the gold in lower case."""
-        written, gold = (" ".join(b.text for b in page.blocks) for page in (self.pred, self.gold))
-        written = written[:_MOST_TEXT]
-        return written, lowered(written), gold.lower()
+    def _as_read(self) -> dict[str, str]:
+        return {ours: theirs for theirs, ours in self._misread.items()}
 
+    @cached_property
+    def _misread(self) -> dict[str, str]:
+        ours = [label for label in self.runs if label and label not in self.labelled]
+        theirs = [label for label in self.labelled if label and label not in self.runs]
+        if not ours or not theirs or len(ours) * len(theirs) > _MOST_LABELS:
+            return {}
+        how = {"scorer": Levenshtein.normalized_similarity, "score_cutoff": _SLIP, "workers": 1}
+        alike = process.cdist(theirs, ours, dtype=np.float64, **how)
+        matched = {theirs[row]: ours[column] for row, column in assign(alike)}
+        # Of the rest, labels that lost words or were given some, where one alone holds the other.
+        left = set(ours) - set(matched.values())
+        parts = {
+            label: [other for other in left if _in(label, other) or _in(other, label)]
+            for label in theirs
+            if label not in matched
+        }
+        uses = Counter(other for ones in parts.values() for other in ones)
+        single = {label: ones[0] for label, ones in parts.items() if len(ones) == 1}
+        return matched | {label: one for label, one in single.items() if uses[one] == 1}
 
-def _holds(label: str, part: str) -> bool:
-    return len(part) >= TELLING and (label.startswith(part) or label.endswith(part))
+    def row(self, number: int) -> _Line:
+        """The row of a number of the prediction."""
+        return self.cut.get(number) or _Line(self.pred.runs[self.pred.run[number][0]])
+
+    def is_unlabelled(self, number: int) -> bool:
+        """Whether a number stands on a line without letters, and in no row that is known."""
+        line = self.cut.get(number)
+        return line is not None and line.bare and line.gold < 0
+
+    @cached_property
+    def cut(self) -> dict[int, _Line]:
+        """The rows of the numbers whose run is longer than the row of its label."""
+        rows, gaps = self._parts
+        for before, lines in gaps:
+            placed = [line for line in lines if line.bare] + self._in_order(before, lines)
+            rows |= {number: line for line in placed for number in line.numbers}
+        return rows
+
+    @cached_property
+    def _parts(self) -> tuple[dict[int, _Line], list[tuple[int, list[_Line]]]]:
+        """Runs that are longer than the row of their label, cut where the row is full.
+
+        The rows, by number; and the lines that follow one another without a known label, with
+        the gold run of the last label before them.
+        """
+        rows: dict[int, _Line] = {}
+        gaps: list[tuple[int, list[_Line]]] = []
+        before, uses, is_open = -1, Counter(), False
+        for run in filter(None, self.pred.runs):
+            label, cut = self.known(self.pred.label(run[0])), 0
+            if label is not None:
+                runs = self.runs[label]
+                before, is_open = runs[min(uses[label], len(runs) - 1)], False
+                uses[label] += 1
+                cut = self._full(run, max(len(self.gold.runs[number]) for number in runs))
+            if cut == len(run):
+                continue
+            rows |= dict.fromkeys(run[:cut], _Line(run[:cut]))
+            if not is_open:
+                gaps.append((before, []))
+                is_open = True
+            gaps[-1][1].extend(self._lines(run[cut:]))
+        return rows, gaps
+
+    def _full(self, run: list[int], size: int) -> int:
+        """How many numbers of a run are in the row of its label, which has `size` in the gold.
+
+        Whole lines, as far as they fit; a row of a table is one line.
+        """
+        first = self.pred.blocks[self.pred.units[run[0]]]
+        in_table = first.table >= 0
+        if in_table and first.line not in self._lettered:
+            return 0
+        if first.line == self._line(run[-1]):
+            return len(run)
+        end = 0
+        for line in self._lines(run):
+            if end and (in_table or end + len(line.numbers) > size):
+                break
+            end += len(line.numbers)
+        return end
+
+    def _lines(self, numbers: list[int]) -> list[_Line]:
+        lines: dict[int, list[int]] = defaultdict(list)
+        for number in numbers:
+            lines[self._line(number)].append(number)
+        return [_Line(values, line not in self._lettered) for line, values in lines.items()]
+
+    def _line(self, number: int) -> int:
+        return self.pred.blocks[self.pred.units[number]].line
+
+    @cached_property
+    def _lettered(self) -> set[int]:
+        """The lines that have letters."""
+        before = self.pred.block_before
+        blocks = enumerate(self.pred.blocks)
+        return {block.line for unit, block in blocks if before[unit + 1] > before[unit]}
+
+    def _in_order(self, before: int, lines: list[_Line]) -> list[_Line]:
+        """Lines without a known label beside the gold rows that follow, as far as none has one."""
+        golds = []
+        for number, run in enumerate(self.gold.runs[before + 1 :], start=before + 1):
+            if run and self._has_label(self.gold.label(run[0])):
+                break
+            golds += [number] if run else []
+        if len(golds) == len(lines):
+            pairs = zip(lines, golds, strict=True)
+            return [line._replace(gold=gold) for line, gold in pairs if line.bare]
+        # Lines that are more or fewer than the gold rows: each value beside its like.
+        ours = [(number, gold) for gold in golds for number in self.gold.runs[gold]]
+        theirs = [number for line in lines for number in line.numbers]
+        if not ours or max(len(ours), len(theirs)) > _MOST_LOOSE:
+            return []
+        owner: dict[int, int] = {}
+        if len(ours) == len(theirs) == len(lines):
+            # Every value has a line of its own.
+            owner = {number: gold for number, (_, gold) in zip(theirs, ours, strict=True)}
+        else:
+            words = [self.pred.words[n] for n in theirs], [self.gold.words[n] for n, _ in ours]
+            for tag, start, end, other, _ in Levenshtein.opcodes(*words):
+                for step in range(end - start) if tag in ("equal", "replace") else ():
+                    owner[theirs[start + step]] = ours[other + step][1]
+        members: dict[int, list[int]] = defaultdict(list)
+        for line in filter(lambda line: line.bare, lines):
+            # What is beside them belongs to their row, though it is like nothing there.
+            beside = Counter(owner[n] for n in line.numbers if n in owner).most_common(1)
+            for number in line.numbers if beside else ():
+                members[owner.get(number, beside[0][0])].append(number)
+        return [_Line(row, gold=gold) for gold, row in members.items()]
+
+    def is_elsewhere(self, label: str, number: int) -> bool:
+        """Whether a gold label has values of its own, or stands only after a number."""
+        if not label or not self._has_label(label):
+            return False
+        after = self.pred.letters.find(label) >= self.pred.before[number]
+        return bool(self.written(label)) or after
+
+    def _has_label(self, label: str) -> bool:
+        """Whether a gold label stands in the prediction, misread or as often as in the gold."""
+        if not label or label in self._as_read:
+            return True
+        return self.pred.letters.count(label) >= self.gold.letters.count(label)
 
 
 def _by_label(page: Places) -> dict[str, list[int]]:
@@ -267,102 +298,256 @@ def _by_label(page: Places) -> dict[str, list[int]]:
     return runs
 
 
-def _paired(rows: _Rows, value: list[str], *, words: bool) -> tuple[dict[int, Span], list[Span]]:
-    """Gold places of a value with their places in the prediction, and the places left over."""
-    gold, pred, size = rows.gold, rows.pred, len(value)
-    telling = len("".join(value)) >= TELLING
-    starts = gold.find(value)
-    spans = [(start, start + size) for start in pred.find(value)[: _MOST_PAIRS // len(starts)]]
-    if not spans and telling:
-        spans = pred.run_together(value)
-    signs = [gold.sign(start, start + size) for start in starts]
-    # A telling value that stands once on both pages is the same fact unless its row says no; of
-    # words that carry their own meaning, as many as the gold has are all there.
-    single = telling and len(starts) == len(spans) == 1
-    free = words and len(spans) >= len(starts)
-    ranked = []
-    for a, first in enumerate(starts):
-        for b, span in enumerate(spans):
-            if pred.sign(*span) != signs[a]:
+def _in(fragment: str, whole: str) -> bool:
+    return len(fragment) >= _PART and (whole.startswith(fragment) or whole.endswith(fragment))
+
+
+def _surroundings(page: Places, run: int) -> tuple[str, set[str], list[str]]:
+    """The letters before a row of numbers, their labels, and the head of each."""
+    numbers = page.runs[run]
+    return page.left(numbers[0]), set(map(page.label, numbers)), list(map(page.header, numbers))
+
+
+class _Alignment:
+    """One page against its prediction; what is shared by its facts is worked out once."""
+
+    def __init__(self, gold: Places, pred: Places) -> None:
+        self.gold, self.pred, self._rows = gold, pred, Rows(gold, pred)
+        self._pairs: dict[tuple[str, ...], tuple[dict[int, Span], list[Span]]] = {}
+        self._longer_labels: dict[str, list[str]] = {}
+        self._heads: dict[int, list[str]] = {}
+
+    def verdict(self, fact: GoldFact) -> FactVerdict:
+        """What became of a fact."""
+        key = tuple(self.gold.words[fact.first : fact.last])
+        if key not in self._pairs:
+            self._pairs[key] = self._matched(list(key), words=fact.kind in _WORDS)
+        pairs, unmatched = self._pairs[key]
+        if fact.first in pairs:
+            return FactVerdict(True, True, False, self.pred.text(*pairs[fact.first]))
+        # A short number stands on a page by chance: what is in its own place says more.
+        telling = len("".join(key)) >= TELLING
+        near = "" if unmatched and telling else self._misread(fact)
+        if near:
+            return FactVerdict(True, False, False, near)
+        if unmatched:
+            return FactVerdict(True, False, True, self.pred.text(*unmatched[0]))
+        return MISSING
+
+    def _matched(self, value: list[str], *, words: bool) -> tuple[dict[int, Span], list[Span]]:
+        """Gold places of a value with their places in the prediction, and the places left over."""
+        size, telling = len(value), len("".join(value)) >= TELLING
+        ours = self.gold.find(value)
+        theirs = [(start, start + size) for start in self.pred.find(value)[:_MOST_PLACES]]
+        if not theirs and telling:
+            theirs = self.pred.run_together(value)
+        signs = [self.gold.sign(start, start + size) for start in ours]
+        if telling and len(ours) == len(theirs) == 1:
+            # They are the same fact or not: how well they agree ranks nothing.
+            [there] = theirs
+            if self.pred.sign(*there) != signs[0]:
+                return {}, []
+            alike = (
+                words
+                or self._rows.same(ours[0], there[0])
+                or self._in_its_row(ours[0], there[0]) is not False
+            )
+            return ({ours[0]: there}, []) if alike else ({}, [there])
+        # Words carry their own meaning: as many as the gold has are all there.
+        free = words and len(theirs) >= len(ours)
+        ranked = []
+        for a, b in self._candidates(ours, theirs):
+            if self.pred.sign(*theirs[b]) == signs[a]:
+                score = self._context((ours[a], ours[a] + size), theirs[b], free=free, words=words)
+                drift = abs(a / len(ours) - b / len(theirs))
+                ranked += [(-score, drift, a, b)] if score else []
+        pairs: dict[int, Span] = {}
+        taken: set[int] = set()
+        for _, _, a, b in sorted(ranked):
+            if ours[a] not in pairs and b not in taken:
+                pairs[ours[a]] = theirs[b]
+                taken.add(b)
+        left = (span for b, span in enumerate(theirs) if b not in taken)
+        return pairs, [span for span in left if self.pred.sign(*span) in signs]
+
+    def _candidates(self, ours: list[int], theirs: list[Span]) -> list[tuple[int, int]]:
+        if len(ours) * len(theirs) <= _MOST_PAIRS:
+            return [(a, b) for a in range(len(ours)) for b in range(len(theirs))]
+        known: dict[str, list[int]] = defaultdict(list)
+        for b, (first, _) in enumerate(theirs):
+            known[self.pred.label(first)].append(b)
+        pairs, uses = [], Counter()
+        for a, first in enumerate(ours):
+            label = self.gold.label(first)
+            same = known.get(label, [])
+            # The n-th place under a label is tried with the prediction's n-th and those beside it.
+            start = max(0, min(uses[label], len(same)) - 4)
+            pairs += [(a, b) for b in same[start : start + 9]]
+            uses[label] += 1
+        return pairs
+
+    def _context(self, ours: Span, theirs: Span, *, free: bool, words: bool) -> float:
+        """How well two places of one value agree; 0 where they are different facts."""
+        gold, pred = self.gold, self.pred
+        label, other = gold.label(ours[0]), pred.label(theirs[0])
+        if not words:
+            row = self._in_its_row(ours[0], theirs[0])
+            if row is not None:
+                return float(row)
+            other = label if self._rows.known(other) == label else other
+        left = max(_same(label, other), _same(gold.left(ours[0]), pred.left(theirs[0])))
+        right = _same(gold.right(ours[1]), pred.right(theirs[1]), start=True)
+        if left >= SAME:
+            return 1.0 + left + right / 2
+        if right >= SAME:
+            return right
+        return 0.1 + (left + right) / 4 if free else 0.0
+
+    def _in_its_row(self, ours: int, theirs: int) -> bool | None:
+        """Whether a place is in the row and column of a gold place; None if nothing tells."""
+        mine, yours = self.gold.number(ours), self.pred.number(theirs)
+        if not self._in_its_column(ours, theirs, mine, yours):
+            return False
+        if mine is not None and yours is not None and self._rows.cut:
+            # A place without a label is where its line stands among the rows.
+            run = self._rows.row(yours).gold
+            if run >= 0:
+                return run == self.gold.run[mine][0]
+        return False if self._in_other_row(ours, theirs, yours) else None
+
+    def _in_other_row(self, ours: int, theirs: int, number: int | None) -> bool:
+        """Whether the predicted place has the label of another row of the gold page."""
+        label, other = self.gold.label(ours), self.pred.label(theirs)
+        named, head = self._rows.known(other), self.pred.header(theirs)
+        if head in self._rows.runs and head != label and head not in self.gold.header(ours):
+            # Rows are written as columns, each under its label.
+            return True
+        if number is not None and self._rows.cut and self._rows.is_unlabelled(number):
+            # Its own row stands elsewhere, with other values or after it.
+            return label not in (named, other) and self._rows.is_elsewhere(label, number)
+        lefts = self.gold.left(ours), self.pred.left(theirs)
+        if named == label:
+            # Or it is the end of a longer label, which the line before began.
+            return any(
+                lefts[1].endswith(e) and not lefts[0].endswith(e) for e in self._longer(label)
+            )
+        if named is None:
+            return False
+        partial = other in named or named in other
+        if not partial and _same(label, other) >= _same(named, other):
+            return False
+        # A label that is broken over two lines ends like itself, and maybe like another label.
+        for whole, end, left in ((label, named, lefts[1]), (named, label, lefts[0])):
+            if end and whole.endswith(end):
+                return fuzz.ratio(whole, left[-len(whole) :]) / 100 < SAME
+        return True
+
+    def _longer(self, label: str) -> list[str]:
+        """The labels of the gold page that end with a label and are longer."""
+        if label not in self._longer_labels:
+            longer = [
+                other for other in self._rows.runs if other.endswith(label) and other != label
+            ]
+            self._longer_labels[label] = longer if label else []
+        return self._longer_labels[label]
+
+    def _in_its_column(self, ours: int, theirs: int, mine: int | None, yours: int | None) -> bool:
+        head, other = self.gold.header(ours), self.pred.header(theirs)
+        gold_row, at = self._row(self.gold, mine)
+        pred_row, index = self._row(self.pred, yours)
+        if head and other:
+            first = gold_row[0] if gold_row else -1
+            if first not in self._heads:
+                self._heads[first] = list(map(self.gold.header, gold_row))
+            heads = self._heads[first]
+            if heads.count(head) == 1 and other in heads:
+                return head == other
+        if at < 0 or index < 0 or max(len(gold_row), len(pred_row)) > _WIDEST:
+            return True
+        if len(gold_row) == len(pred_row):
+            return at == index
+        before, after = self.gold.beside(gold_row, at)
+        ahead, behind = self.pred.beside(pred_row, index)
+        return not ((before - after) & (behind - ahead) or (after - before) & (ahead - behind))
+
+    def _row(self, page: Places, number: int | None) -> tuple[list[int], int]:
+        """The numbers beside a number, and its place among them."""
+        if number is None:
+            return [], -1
+        run, at = page.run[number]
+        if page is self.gold or not self._rows.cut:
+            return page.runs[run], at
+        row = self._rows.row(number).numbers
+        return row, row.index(number)
+
+    def _misread(self, fact: GoldFact) -> str:
+        """What stands in the fact's place, if it is readable as the fact; else nothing."""
+        if fact.kind not in _WORDS and (near := self._in_slot(fact)):
+            return near
+        return self._same_digits(fact) if fact.kind in _NUMBERS else self._similar(fact)
+
+    def _in_slot(self, fact: GoldFact) -> str:
+        """The value at the same label and column."""
+        row, at = self._row(self.gold, self.gold.number(fact.first))
+        left, words = self.gold.left(fact.first), self.gold.words[fact.first : fact.last]
+        runs = self._rows.written(self.gold.label(fact.first)) if at >= 0 else []
+        for line in map(self.pred.runs.__getitem__, runs):
+            if len(line) != len(row):
                 continue
-            if single:
-                score = float(words or not rows.differ(first, span[0]))
-            else:
-                score = _context(rows, (first, first + size), span, free=free, words=words)
-            drift = abs(a / len(starts) - b / len(spans))
-            ranked += [(-score, drift, a, b)] if score else []
-    pairs: dict[int, Span] = {}
-    taken: set[int] = set()
-    for _, _, a, b in sorted(ranked):
-        if starts[a] not in pairs and b not in taken:
-            pairs[starts[a]] = spans[b]
-            taken.add(b)
-    left = (span for b, span in enumerate(spans) if b not in taken)
-    return pairs, [span for span in left if pred.sign(*span) in signs]
-
-
-def _context(rows: _Rows, gold_span: Span, pred_span: Span, *, free: bool, words: bool) -> float:
-    """How well two places of one value agree; 0 where they are different facts."""
-    gold, pred = rows.gold, rows.pred
-    label, other = gold.label(gold_span[0]), pred.label(pred_span[0])
-    if not words:
-        if rows.differ(gold_span[0], pred_span[0]):
-            return 0.0
-        other = label if rows.gold_label(other) == label else other
-    left = max(_alike(label, other), _alike(gold.left(gold_span[0]), pred.left(pred_span[0])))
-    right = _alike(gold.right(gold_span[1]), pred.right(pred_span[1]), start=True)
-    if left >= SAME:
-        return 1.0 + left + right / 2
-    if right >= SAME:
-        return right
-    return 0.1 + (left + right) / 4 if free else 0.0
-
-
-def _misread(rows: _Rows, fact: GoldFact) -> str:
-    """What stands in the fact's place, if it is readable as the fact; else nothing."""
-    if fact.kind not in _WORDS and (near := _in_slot(rows, fact)):
-        return near
-    return "" if fact.kind in _NUMBERS else _similar(rows, fact)
-
-
-def _in_slot(rows: _Rows, fact: GoldFact) -> str:
-    """The value at the same label and column."""
-    gold, pred = rows.gold, rows.pred
-    row, at = rows.row(gold, gold.number(fact.first))
-    left, words = gold.left(fact.first), gold.words[fact.first : fact.last]
-    runs = rows.written(gold.label(fact.first)) if at >= 0 else []
-    for line in map(pred.runs.__getitem__, runs):
-        if len(line) != len(row):
-            continue
-        token = line[at]
-        if _alike(left, pred.left(token)) < SAME and len(runs) > 1:
-            continue
-        word = pred.words[token]
-        # It may have lost its sign alone.
-        if word in words or fuzz.ratio("".join(words), word) / 100 >= READABLE:
-            return pred.figure(token, token + 1) or ""
-    return ""
-
-
-def _similar(rows: _Rows, fact: GoldFact) -> str:
-    """A similar stretch of text that the gold page does not have."""
-    value = _SPACE.sub(" ", fact.value.lower())
-    if len(value) < TELLING:
+            token = line[at]
+            if _same(left, self.pred.left(token)) < SAME and len(runs) > 1:
+                continue
+            there = self.pred.words[token]
+            # It may have lost its sign alone.
+            if there in words or fuzz.ratio("".join(words), there) / 100 >= READABLE:
+                return self.pred.figure(token, token + 1) or ""
         return ""
-    written, lower, gold_text = rows.texts
-    # Of equal length, so that a place here is a place in the page as written.
-    text = lower.replace(value, " " * len(value))
-    near = fuzz.partial_ratio_alignment(value, text, score_cutoff=80) if text else None
-    if near is None or near.dest_end == near.dest_start:
-        return ""
-    # Out to the ends of words: what differs may be the last figure of a year.
-    first = text.rfind(" ", 0, near.dest_start + 1) + 1
-    last = text.find(" ", near.dest_end)
-    end = min(last if last >= 0 else len(text), first + 4 * len(value))
-    return "" if text[first:end].strip() in gold_text else written[first:end].strip()
+
+    def _same_digits(self, fact: GoldFact) -> str:
+        """A number of the same digits anywhere on the page: separators, decimals or sign differ."""
+        digits = _NOT_DIGIT.sub("", fact.value)
+        token = self._digits.get(digits) if len(digits) >= TELLING else None
+        if token is None:
+            return ""
+        # The very number is not misread: it stands in another place.
+        signs = self.pred.sign(token, token + 1), self.gold.sign(fact.first, fact.last)
+        if self.pred.words[token] in fact.value and signs[0] == signs[1]:
+            return ""
+        return self.pred.figure(token, token + 1) or ""
+
+    @cached_property
+    def _digits(self) -> dict[str, int]:
+        tokens: dict[str, int] = {}
+        for token in self.pred.run:
+            tokens.setdefault(_NOT_DIGIT.sub("", self.pred.words[token]), token)
+        return tokens
+
+    def _similar(self, fact: GoldFact) -> str:
+        """A similar stretch of text that the gold page does not have."""
+        value = _SPACE.sub(" ", fact.value.lower())
+        if len(value) < TELLING:
+            return ""
+        written, lower, gold_text = self._texts
+        # Of equal length, so that a place here is a place in the page as written.
+        text = lower.replace(value, " " * len(value))
+        near = fuzz.partial_ratio_alignment(value, text, score_cutoff=80) if text else None
+        if near is None or near.dest_end == near.dest_start:
+            return ""
+        # Out to the ends of words: what differs may be the last figure of a year.
+        first = text.rfind(" ", 0, near.dest_start + 1) + 1
+        last = text.find(" ", near.dest_end)
+        end = min(last if last >= 0 else len(text), first + 4 * len(value))
+        return "" if text[first:end].strip() in gold_text else written[first:end].strip()
+
+    @cached_property
+    def _texts(self) -> tuple[str, str, str]:
+        """The prediction as it is written and in lower case, and the gold in lower case."""
+        written, gold = (" ".join(b.text for b in page.blocks) for page in (self.pred, self.gold))
+        written = written[:_MOST_TEXT]
+        return written, lowered(written), gold.lower()
 
 
-def _alike(first: str, second: str, *, start: bool = False) -> float:
+def _same(first: str, second: str, *, start: bool = False) -> float:
     """Similarity of two contexts, in [0, 1], over the letters next to the value that both have."""
     if not first or not second:
         return float(first == second)
@@ -374,7 +559,14 @@ def _alike(first: str, second: str, *, start: bool = False) -> float:
 
 
 def counts(verdicts: Sequence[FactVerdict]) -> dict[str, np.ndarray]:
-    """Tallies of each metric that is of all facts, shape (facts, 2)."""
+    """Tallies of each metric that is of all facts, shape (facts, 2).
+
+    Examples
+    --------
+    >>> {name: t.sum(axis=0).tolist() for name, t in counts([MISSING]).items()}
+    {'fact_accuracy': [0.0, 1.0], 'fact_accuracy_of_found': [0.0, 0.0], \
+'fact_missing_rate': [1.0, 1.0], 'fact_misplaced_rate': [0.0, 1.0]}
+    """
     flags = np.array([verdict[:3] for verdict in verdicts], dtype=float).reshape(-1, 3)
     found, correct, misplaced = flags.T
     every = np.ones_like(found)

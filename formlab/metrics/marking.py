@@ -128,7 +128,8 @@ def _cells(value: str) -> Counter[str]:
     table = loaded(value)
     if not isinstance(table, list):
         table = [_CELL.split(line) for line in value.split("\n")]
-    rows = [row if isinstance(row, list) else [row] for row in table[:_MOST]]
+    table = [list(row.values()) if isinstance(row, dict) else row for row in table[:_MOST]]
+    rows = [row if isinstance(row, list) else [row] for row in table]
     # A rule between head and body, as Markdown has it, is no row of cells.
     rows = [row for row in rows if any(str(cell).strip(" -:|") for cell in row)]
     cells = (
@@ -170,7 +171,9 @@ def _constituents(value: str) -> list[str]:
     raw = _PART.split(value, _MOST_PARTS)
     if isinstance(parsed := loaded(value), list | dict):
         members = list(parsed.values()) if isinstance(parsed, dict) else parsed
-        raw = [m if isinstance(m, str) else json.dumps(m) for m in members if m is not None]
+        states = {True: "checked", False: "unchecked"}
+        raw = [states[m] if isinstance(m, bool) else m for m in members if m is not None]
+        raw = [member if isinstance(member, str) else json.dumps(member) for member in raw]
     parts = []
     for piece in map(str.strip, raw[:_MOST_PARTS]):
         if box := _BOX.match(piece):

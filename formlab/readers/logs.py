@@ -302,8 +302,9 @@ def differences(evaluation: Evaluation) -> pl.DataFrame:
         return pl.DataFrame(schema=dict.fromkeys((*_COLUMNS, "why"), pl.String))
     distance = (pl.col("log_score") - pl.col("formlab")).abs()
     differ = _units(evaluation).filter(pl.col("log_score").is_null() | (distance > _CLOSE))
-    why = map(_why, differ.iter_rows(named=True))
-    return differ.select(*_COLUMNS, why=pl.Series([*why], dtype=pl.String))
+    scorer = stated(evaluation)["scorer"]
+    why = [_why(row, scorer) for row in differ.iter_rows(named=True)]
+    return differ.select(*_COLUMNS, why=pl.Series(why, dtype=pl.String))
 
 
 def _units(evaluation: Evaluation) -> pl.DataFrame:
@@ -334,7 +335,7 @@ def _asked(cases: pl.LazyFrame) -> pl.LazyFrame:
     return asked.select(*_COLUMNS[:5], "cause", "^log_score$", formlab=right)
 
 
-def _why(row: dict[str, Any]) -> str:
+def _why(row: dict[str, Any], scorer: str) -> str:
     """Why the log and formlab differ on a case: the first reason that applies."""
     score, status, cause = row["log_score"], row["status"], row["cause"]
     is_answered, gold, pred = status in USABLE, row["gold"] or "", row["pred"] or ""
@@ -344,6 +345,7 @@ def _why(row: dict[str, Any]) -> str:
         "not scored in the log": score is None and is_answered,
         f"{status}: left out of the log's mean, counted as wrong by formlab": score is None,
         f"{status}: scored in the log, nothing found for formlab": not is_answered,
+        "a model judged it in the log": "model_graded" in scorer,
         "the whole document is scored by another rule": row["path"] is None,
         "partial credit in the log": score not in (0, 1),
         f"normalisation: {cause}": cause and (not score or is_form),

@@ -53,10 +53,12 @@ def find(
         ending = endings.index(path.suffix.lower())
         return [(1, int(s)) if s.isdecimal() else (0, s) for s in steps] + [(2, ending)]
 
-    found = {}
+    found, claimed = {}, set(map(composed, documents))
     for name in documents:
         for key in names(name):
             alike, further, below = (sorted(i[key], key=order) for i in (named, numbered, inside))
+            # In a folder called like this document may be a file of another one.
+            below = [path for path in below if str(path.with_suffix("")) not in claimed]
             if pages := [*alike[:1], *further] or below:
                 beside = [page for page in pages if page.parent == pages[0].parent]
                 first = {page.stem: page for page in reversed(beside)}

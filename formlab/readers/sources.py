@@ -267,7 +267,7 @@ def _delimited(stream: Any, member: Member) -> Iterator[tuple[int, list[Any]]]:
 
 
 def _workbook(member: Member, notes: Counter[str]) -> Iterator[tuple[int, list[Any]]]:
-    """The rows with anything in them of the first sheet with any, each after its number."""
+    """The rows with anything in them of the sheet with the table, each after its number."""
     import python_calamine
 
     data = member.read()
@@ -279,11 +279,19 @@ def _workbook(member: Member, notes: Counter[str]) -> Iterator[tuple[int, list[A
         if not (full := [sheet for sheet in sheets if sheet.start is not None]):
             what = "the workbook is empty"
             raise DataBroken(what, where=member.where, remedy="a header and rows")
-        notes["sheets left out: only the first with cells is read"] += len(full) - 1
-        notes["merged cells, blank but for the first"] += len(full[0].merged_cell_ranges or ())
-        cells = full[0].to_python(skip_empty_area=False)
+        notes["sheets left out: only one is read"] += len(full) - 1
+        sheet, starts = full[0], [[*map(_words, s.to_python(nrows=_ABOVE))] for s in full]
+        if not any(len(cells) > 2 for cells in starts[0]):
+            # A narrow cover: the table is on the first sheet with a column for the document.
+            has_id = (any(len(c) > 1 and c & _IDS for c in start) for start in starts)
+            sheet = next((sheet for sheet, has in zip(full, has_id, strict=True) if has), sheet)
+        cells, merged = sheet.to_python(skip_empty_area=False), sheet.merged_cell_ranges or ()
     except (python_calamine.CalamineError, *files.UNPACKABLE) as error:
         raise DataBroken(f"not a readable workbook: {error}", where=member.where) from error
+    for (top, left), (bottom, right) in merged:
+        notes["merged cells, each read as its range's value"] += 1
+        for row in cells[top : bottom + 1]:
+            row[left : right + 1] = [cells[top][left]] * len(row[left : right + 1])
     for number, row in enumerate(cells, start=1):
         if any(cell != "" for cell in row):
             yield number, [None if cell == "" else cell for cell in row]
@@ -300,11 +308,11 @@ def _check_workbook(data: bytes, where: str, notes: Counter[str]) -> None:
             sheet = archive.read(info)
             notes.update({note: len(marks.findall(sheet)) for note, marks in _BLANK.items()})
             cells = set(_CELL.findall(sheet))
-            # Columns have names of one letter, two or three.
-            across = (26, 702, 16_384)[max((len(column) for column, _ in cells), default=1) - 1]
-            down = max((int(row) for _, row in cells), default=0)
+            across, down = 0, max((int(row) for _, row in cells), default=0)
+            for letter in max((column.rjust(3) for column, _ in cells), default=b"").lstrip():
+                across = across * 26 + letter - 64
             if across * down > _CELLS:
-                what = f"cells in {down} rows and up to {across} columns"
+                what = f"cells in {down} rows and {across} columns"
                 raise DataBroken(what, where=inside, remedy="delete the cells far from the table")
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import chain, islice
@@ -261,9 +263,7 @@ def _column(name: str, batch: Batch, column: str) -> pl.Series:
     """What rows say beside their values, as the dtype of its column; an own column is text."""
     dtype, cells = _DTYPES.get(name, pl.String), batch.column(column)
     if isinstance(dtype, pl.List):
-        # Further right values: a list, or texts between `|`.
-        lists = (cell.split("|") if isinstance(cell, str) else cell for cell in cells)
-        items = ([item for _, item in leaves(cell) if item not in (None, "")] for cell in lists)
+        items = ([i for _, i in leaves(_several(cell)) if i not in (None, "")] for cell in cells)
         found = [[files.storable(as_text(item)) for item in several] or None for several in items]
         return pl.Series(found, dtype=dtype)
     stated = texts(cells)
@@ -277,6 +277,16 @@ def _column(name: str, batch: Batch, column: str) -> pl.Series:
         remedy = f"one of: {', '.join(allowed)}" if allowed else "a number"
         raise DataBroken(what, where=where, remedy=remedy)
     return known
+
+
+def _several(cell: Any) -> Any:
+    """Further right values: a list, a JSON list as text, or texts between `|`."""
+    if not isinstance(cell, str):
+        return cell
+    with suppress(ValueError, RecursionError):
+        if isinstance(parsed := json.loads(cell), list):
+            return parsed
+    return cell.split("|")
 
 
 def _found(batch: Batch, layout: Layout, whole: Collection[str]) -> Iterator[tuple[Any, ...]]:

@@ -3,7 +3,7 @@ import random
 import pytest
 
 from formlab.benchmarks.fincriticaled import FACTS, tagged
-from formlab.metrics.facts import FactVerdict, counts, locate, match_facts
+from formlab.metrics.facts import METRICS, FactVerdict, counts, locate, match_facts
 from formlab.metrics.places import Places
 from formlab.text.flow import Flow, read
 from formlab.text.markup import written_events
@@ -107,6 +107,18 @@ def test_a_value_that_the_page_has_untagged_takes_its_own_place():
     assert letters(gold, "Cash\nDebt 1,210") == "-"
 
 
+def test_the_same_page_as_html_markdown_and_lines_gives_the_same_verdicts():
+    rows = ("Net sales", "95,359", "90,753"), ("Cost of sales", "(50,492)", "48,482")
+    gold = table(*rows)
+    forms = (
+        table(*rows, tag=False),
+        "| Net sales | 95,359 | 90,753 |\n| Cost of sales | (50,492) | 48,482 |",
+        "Net sales 95,359 90,753\nCost of sales (50,492) 48,482",
+        "Net sales\n\n95,359\n\n90,753\n\nCost of sales\n\n(50,492)\n\n48,482",
+    )
+    assert all(all(v.correct for v in verdicts(gold, form)) for form in forms)
+
+
 @pytest.mark.parametrize(
     "junk", ["\0", "\ud800", "\x1b[2J", "\u2028", "<script>1,210</script>", "<" * 5000, "İ"]
 )
@@ -119,6 +131,26 @@ def test_hostile_text_around_a_fact_changes_nothing(junk):
 def test_a_prediction_of_5_megabytes_of_one_number_is_judged():
     gold = table(*((f"Row {name}", "1") for name in "abcdefghij"))
     assert len(verdicts(gold, "1 " * 100_000 + "x" * 4_800_000)) == 10
+
+
+def test_gold_against_itself_is_right_and_right_implies_found():
+    draw = random.Random(4)
+    words = ["cash", "debt", "rent", "tax", "cost", "sales", "fees", "net", "loss", "gain"]
+
+    def row():
+        label = " ".join(draw.sample(words, 2))
+        columns = range(draw.randrange(1, 4))
+        return (label, *(f"{draw.choice('-1')}{draw.randrange(50)}" for _ in columns))
+
+    for _ in range(60):
+        rows = [row() for _ in range(draw.randrange(1, 9))]
+        gold = table(*rows)
+        assert all(v.correct for v in verdicts(gold, gold)), gold
+        draw.shuffle(rows)
+        for v in verdicts(gold, table(*rows[1:], tag=False)):
+            assert v.found >= v.correct
+            assert v.found >= v.misplaced
+            assert not (v.correct and v.misplaced)
 
 
 def test_pages_against_themselves_are_all_right(shared):
@@ -138,6 +170,12 @@ def test_both_definitions_of_accuracy_and_the_missing_rate():
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("name", METRICS)
+def test_a_metric_of_facts_needs_their_pages(name):
+    with pytest.raises(TypeError, match="counted by a scorer"):
+        METRICS[name]("4,310", "4,310")
+
+
 @pytest.mark.parametrize(
     ("pred", "expected"),
     [
@@ -146,8 +184,10 @@ def test_both_definitions_of_accuracy_and_the_missing_rate():
         (table(("Cashh", "5,430"), ("Dbt", "1,210"), tag=False), "mm"),
         # The labels are misread, the values are in their rows.
         ("Cashh 1,210\nDbt 5,430", "cc"),
-        # No labels at all: nothing tells that a value is elsewhere.
+        # No labels at all: the order of the rows decides.
         ("1,210\n5,430", "cc"),
+        ("5,430\n1,210", "mm"),
+        (table(("", "5,430"), ("", "1,210"), tag=False), "mm"),
         # A value that stands behind those of another row.
         ("Cash 1,210 5,430\nDebt", "cm"),
         (table(("Cash", "1,210", "5,430"), ("Debt", ""), tag=False), "cm"),
@@ -155,6 +195,7 @@ def test_both_definitions_of_accuracy_and_the_missing_rate():
         # One label is lost: its row stands where it stood.
         ("1,210\nDebt 5,430", "cc"),
         ("Cash 1,210\n5,430", "cc"),
+        ("Cash 5,430\n1,210", "mm"),
         # Rows written as columns.
         ("| Cash | Debt |\n|---|---|\n| 1,210 | 5,430 |", "cc"),
         ("| Cash | Debt |\n|---|---|\n| 5,430 | 1,210 |", "mm"),
@@ -171,6 +212,16 @@ def test_rows_are_known_by_labels_that_lost_words_or_were_given_some():
         assert letters(gold, f"{one}: 1,210\n{other}: 5,430") == "cc"
         assert letters(gold, f"{one}: 5,430\n{other}: 1,210") == "mm"
         assert letters(gold, f"{other}: 5,430\n{one}: 1,210") == "cc"
+
+
+@pytest.mark.parametrize("between", [" and ", ", ", "\n", "  "])
+def test_dates_in_another_order_are_all_found(between):
+    dates = ["March 24, 2025", "June 30, 2024", "May 1, 2026", "12/31/2023"]
+    gold = "<p>Due " + between.join(f"<date>{date}</date>" for date in dates) + "</p>"
+    draw = random.Random(3)
+    for _ in range(20):
+        draw.shuffle(dates)
+        assert "-" not in letters(gold, "Due " + between.join(dates))
 
 
 def misread(draw, label):
@@ -191,7 +242,7 @@ def written(rows, form):
 
 
 @pytest.mark.parametrize("plant", ["nothing", "swapped rows", "moved value"])
-@pytest.mark.parametrize("labels", ["as they are", "misread"])
+@pytest.mark.parametrize("labels", ["as they are", "misread", "some lost", "all lost"])
 @pytest.mark.parametrize("form", ["html", "bars", "lines", "cells"])
 def test_what_was_planted_in_a_table_is_found_and_nothing_else(plant, labels, form):
     if plant == "moved value" and form == "cells":
@@ -201,6 +252,9 @@ def test_what_was_planted_in_a_table_is_found_and_nothing_else(plant, labels, fo
              "equity", "margin", "income", "interest", "goodwill", "inventory"]  # fmt: skip
     for _ in range(60):
         count, columns = draw.randrange(3, 9), draw.randrange(1, 4)
+        if plant == "moved value":
+            # A row that has lost its only value is no row any more where its label is lost too.
+            columns += 1
         names = draw.sample(words, 2 * count)
         values = [f"{n:,}" for n in draw.sample(range(1_000, 900_000), count * columns)]
         gold = [
@@ -219,6 +273,8 @@ def test_what_was_planted_in_a_table_is_found_and_nothing_else(plant, labels, fo
         for row in pred:
             if labels == "misread":
                 row[0] = misread(draw, row[0])
+            elif labels == "all lost" or (labels == "some lost" and draw.random() < 0.3):
+                row[0] = ""
         said = dict(zip(values, verdicts(table(*gold), written(pred, form)), strict=True))
         assert {v for v, verdict in said.items() if not verdict.correct} == planted, (gold, pred)
         assert {v for v, verdict in said.items() if verdict.misplaced} == planted, (gold, pred)

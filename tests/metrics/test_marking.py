@@ -1,7 +1,11 @@
+import json
+import random
+
+import numpy as np
 import pytest
 
 from formlab.metrics import METRICS
-from formlab.metrics.marking import all_constituents, mark_tallies
+from formlab.metrics.marking import TICK, _constituents, all_constituents, mark_tallies, marks
 
 mark_precision, mark_recall, mark_f1 = (METRICS[f"mark_{n}"] for n in ("precision", "recall", "f1"))
 CROSS = "[x] Other insurance; Fernhill Mutual; 1,200.00"
@@ -22,6 +26,13 @@ def test_marks_of_two_ringed_and_three_predicted_by_hand():
     assert mark_f1(gold, pred).value == 0.4
 
 
+def test_every_way_to_say_ticked_is_one_mark_and_to_say_empty_none():
+    for ticked in ("checked", "X", "☑", "[x]", "true", "marked"):
+        assert list(marks(ticked)) == [TICK]
+    for empty in ("", " ", "unchecked", "☐", "[ ]", "false", "none", "[]"):
+        assert not marks(empty)
+
+
 @pytest.mark.parametrize(
     ("gold", "preds", "precision", "recall"),
     [
@@ -36,6 +47,13 @@ def test_states_of_a_box_by_hand(gold, preds, precision, recall):
         assert mark_precision(gold, pred).parts == precision
         assert mark_recall(gold, pred).parts == recall
         assert mark_f1(gold, pred).parts == (0, precision[1] + recall[1])
+
+
+def test_a_question_answered_no_and_missed_is_a_miss():
+    # Golds No, Yes, No; only Yes is read: 1 of 1 mark given is right, 1 of 3 is found.
+    tallies = mark_tallies(["No", "Yes", "No"], ["", "Yes", ""], ["checkbox"] * 3)
+    sums = {name: parts.sum(axis=0).tolist() for name, parts in tallies.items()}
+    assert sums == {"mark_precision": [1, 1], "mark_recall": [1, 3], "mark_f1": [2, 4]}
 
 
 @pytest.mark.parametrize(
@@ -72,6 +90,16 @@ def test_options_and_states_by_hand(gold, pred, subtype, parts):
     assert f1(gold, pred, subtype) == parts
 
 
+@pytest.mark.parametrize(
+    ("value", "subtype", "kind", "only"),
+    [("No", "circle", None, "no"), ("none", None, "radio", "none"), ("off", "circle", None, "off"),
+     ("1", "circle", None, "1"),
+     ("99.40; was 93.40", "annotation", None, "99.40; was 93.40")],
+)  # fmt: skip
+def test_a_value_that_is_one_mark(value, subtype, kind, only):
+    assert list(marks(value, subtype=subtype, kind=kind)) == [only]
+
+
 def test_a_comma_inside_an_option_does_not_split_it():
     gold = "Married, filing jointly"
     assert f1(gold, gold) == (2, 2)
@@ -94,6 +122,41 @@ def test_cells_of_a_table_count_at_their_row():
     assert mark_tallies([gold], [moved], ["table-grid"])["mark_recall"].tolist() == [[1, 6]]
 
 
+def test_random_sets_agree_with_set_arithmetic_and_stay_in_range():
+    rng = random.Random(3)
+    options = [f"option {n}" for n in range(8)]
+    for _ in range(300):
+        gold, pred = (rng.sample(options, rng.randint(0, 8)) for _ in "ab")
+        right = len(set(gold) & set(pred))
+        found = mark_f1("; ".join(gold), "; ".join(pred))
+        assert found.parts == (2 * right, len(gold) + len(pred))
+        assert np.isnan(found.value) if not gold + pred else 0 <= found.value <= 1
+        back = mark_f1("; ".join(pred), "; ".join(gold))
+        assert found.parts == back.parts
+        assert mark_precision("; ".join(gold), "; ".join(pred)).parts == (
+            mark_recall("; ".join(pred), "; ".join(gold)).parts
+        )
+
+
+def test_random_golds_against_themselves_are_whole_and_against_silence_are_missed():
+    rng = random.Random(11)
+    words = ["no", "Yes", "Tea", "off", "0", "3", "N", "Married, filing jointly", "a, b, c", "none"]
+    for _ in range(400):
+        options = rng.sample(words, rng.randint(1, 4))
+        subtype, kind = rng.choice([(None, None), ("checkbox", "radio"), ("circle", "choice")])
+        gold = rng.choice([json.dumps(options), "; ".join(options)])
+        said = rng.sample(options, len(options))
+        pred = rng.choice([json.dumps(said), "; ".join(said), "\n".join(said)])
+        wanted = marks(gold, subtype=subtype, kind=kind).total()
+        assert f1(gold, pred, subtype, kind) == (2 * wanted, 2 * wanted)
+        assert f1(gold, "", subtype, kind) == (0, wanted)
+        # What is wanted follows from the gold alone.
+        other = rng.choice(words)
+        recall = mark_tallies([gold], [other], [subtype], [kind])["mark_recall"][0]
+        assert recall[1] == wanted
+        assert recall[0] <= wanted
+
+
 @pytest.mark.parametrize(
     ("gold", "pred", "right"),
     [
@@ -110,6 +173,11 @@ def test_cells_of_a_table_count_at_their_row():
 )
 def test_a_cross_field_is_right_only_with_every_part(gold, pred, right):
     assert all_constituents(gold, pred) is right
+
+
+def test_an_object_gives_the_same_parts_as_text():
+    assert _constituents('{"box": true, "text": "paid"}') == _constituents("[x] paid")
+    assert _constituents('["[ ] no", null, 7]') == ["unchecked", "no", "7"]
 
 
 @pytest.mark.parametrize(

@@ -250,6 +250,10 @@ def test_difference_has_its_reason(gold, answer, score, more, why):
     other = {"id": "z", "target": "a", "output": "a", "score": 1}
     evaluation = formlab.open_log([row, other])
     assert logs.differences(evaluation)["why"].item().startswith(why)
+    evaluation.settings["system"]["log"]["scorer"] = "model_graded_qa"
+    judged = logs.differences(evaluation)["why"].item()
+    is_answered = score is not None and not more
+    assert judged.startswith("a model judged it in the log" if is_answered else why)
 
 
 def test_sample_given_again_is_counted_and_the_one_that_did_not_fail_stays():

@@ -60,6 +60,43 @@ def test_both_definitions_are_given_and_say_what_they_divide_by(corpus):
     assert "per=found" in said["fact_accuracy_of_found"]
 
 
+def test_a_page_without_a_prediction_is_missing_and_counts(corpus):
+    scored = scored_pages(corpus, {"0": GOLD})
+    assert pooled(scored, "fact_accuracy") == (4, 8)
+    left = scored.cases.filter(pl.col("doc_id") == "1")
+    assert set(left["status"]) == {"missing"}
+    assert set(left["outcome"]) == {"missing"}
+
+
+def test_a_number_inside_another_counts_in_official_alone(corpus):
+    texts = dict.fromkeys("01", "in the year 2015")
+    fixed, official = (scored_pages(corpus, texts, mode) for mode in ("fixed", "official"))
+    assert pooled(fixed, "fact_accuracy") == (0, 8)
+    assert pooled(official, "fact_accuracy") == (2, 8)
+
+
+def test_values_that_change_places_have_the_cause_wrong_row(corpus):
+    text = GOLD.replace("4,310", "x").replace("(1,200)", "4,310").replace("x", "(1,200)")
+    scored = scored_pages(corpus, {"0": text})
+    wrong = scored.cases.filter(pl.col("cause") == "wrong_row")
+    assert sorted(wrong["gold"]) == ["(1,200)", "4,310"]
+
+
+def test_an_unusable_or_empty_page_is_nothing_found(corpus):
+    empty = scored_pages(corpus, {"0": "", "1": " "})
+    assert pooled(empty, "fact_accuracy") == (0, 8)
+    assert empty.notes == {"empty predictions": 2}
+
+
+@pytest.mark.parametrize(
+    "text", ["\0\x1b[31m\u2028", "\ud800", "<script>4,310</script>", "<table>" * 3000]
+)
+def test_hostile_pages_are_scored(corpus, text):
+    scored = scored_pages(corpus, {"0": text})
+    tables.check("scores", scored.scores)
+    assert pooled(scored, "fact_accuracy")[0] == 0
+
+
 def test_page_metrics_equal_the_released_code(shared):
     root = shared / "golden" / "fincriticaled"
     corpus = OWN["fincriticaled"].load("test", root)
@@ -94,6 +131,14 @@ def causes(tmp_path, gold, pred):
 )  # fmt: skip
 def test_a_wrong_fact_has_the_cause_that_its_page_shows(tmp_path, gold, pred, cause):
     assert causes(tmp_path, gold, pred) == [cause]
+
+
+def test_values_that_changed_rows_are_wrong_rows(tmp_path):
+    gold = (
+        "<table><tr><td>Net sales</td><td><number>4,310</number></td></tr>"
+        "<tr><td>Total costs</td><td><number>1,250</number></td></tr></table>"
+    )
+    assert causes(tmp_path, gold, "Net sales 1,250\nTotal costs 4,310") == ["wrong_row"] * 2
 
 
 def test_facts_carry_the_gold_box_and_the_box_of_the_words_read(tmp_path):

@@ -22,9 +22,9 @@ from formlab.charts._output import clean
 from formlab.charts._shared import LINKS_VARIABLE
 from formlab.charts.theme import REPORT_VARIABLE
 from formlab.errors import NotAvailable
-from formlab.reports import _draw, build_record, figures, inputs, page_assets, sanitize
+from formlab.reports import build_record, figures, inputs, page, page_assets, page_objects, sanitize
 from formlab.reports.build_record import ReportResult, Summary
-from formlab.reports.export import FAILED_ANCHOR, Facts, Failure, bundles, export, kinds_of
+from formlab.reports.page import FAILED_ANCHOR, Facts, Failure
 from formlab.reports.plan import INDEX, Job, shown
 
 # The system ends a kernel at once with the process that started it: 1 is PR_SET_PDEATHSIG of
@@ -74,8 +74,8 @@ def _page(
 ) -> tuple[Summary, list[str], list[str]]:
     """Write the page and the files beside it; its summary, these files, and notes."""
     settings, html = job.settings, out / f"{job.name}.html"
-    outputs = bundles(executed)
-    assets = page_assets.of(kinds_of(outputs), layout=settings.layout, out=out)
+    outputs = page.bundles(executed)
+    assets = page_assets.of(page.kinds_of(outputs), layout=settings.layout, out=out)
     drawn = figures.of(outputs)
     beside, folder = list(assets.beside), f"{figures.FOLDER}/{job.name}"
     with figures.opened(settings.figures) as (visit, notes):
@@ -85,7 +85,7 @@ def _page(
             beside += [f"{folder}/{f.stem}.{ending}" for f in drawn if f for ending in f.files]
         late = functools.partial(page_assets.pictures, out=out, beside=beside)
         linked = settings.figures and settings.layout == "site"
-        summary = export(
+        summary = page.write(
             executed, out=html, name=job.notebook.stem, facts=facts, failure=failure,
             index=f"{INDEX}.html", assets=assets, figures=drawn, beside=folder if linked else None,
             parts=inputs.part_runs(job.notebook.parent, job.parameters, job.defaults),
@@ -161,7 +161,7 @@ def _failure(notebook: nbformat.NotebookNode, error: Exception | None) -> Failur
     for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
         if output.output_type == "error":
             what = clean(sanitize.plain(f"{output.ename}: {output.evalue}"), limit=600)
-            return Failure(what, _draw.failure(output), FAILED_ANCHOR, kind=output.ename)
+            return Failure(what, page_objects.failure(output), FAILED_ANCHOR, kind=output.ename)
     if error is not None and not isinstance(error, PapermillExecutionError):
         return Failure(clean(sanitize.plain(f"{type(error).__name__}: {error}"), limit=600))
     cells = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]

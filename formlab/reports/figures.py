@@ -17,7 +17,7 @@ from PIL import Image
 from formlab import browser, files
 from formlab.charts.theme import CAMERA, FONT
 from formlab.errors import FormlabError
-from formlab.reports import _draw, csv_export, page_assets, sanitize
+from formlab.reports import csv_export, page_assets, page_objects, sanitize
 from formlab.reports.plan import slug
 
 FOLDER = "figures"
@@ -47,7 +47,7 @@ def of(bundles: Sequence[Mapping[str, Any]]) -> list[Figure | None]:
     caption = ""
     for bundle in bundles:
         figure = None
-        for kind, payload in _draw.payloads(bundle):
+        for kind, payload in page_objects.payloads(bundle):
             if kind == "caption":
                 caption = str(payload.get("text") or "")
                 continue
@@ -56,7 +56,7 @@ def of(bundles: Sequence[Mapping[str, Any]]) -> list[Figure | None]:
                 number = 1 + sum(earlier is not None for earlier in figures)
                 csv = csv_export.text(rows) if rows else ""
                 stem = f"{number:02d}-{_title(caption or str(payload.get('alt') or kind))}"
-                figure = Figure(stem, kind, _draw.inert(kind, payload), csv)
+                figure = Figure(stem, kind, page_objects.inert(kind, payload), csv)
             caption = ""
         figures.append(figure)
     return figures

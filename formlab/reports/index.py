@@ -5,9 +5,8 @@ from __future__ import annotations
 import base64
 import dataclasses
 from collections.abc import Collection
-from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from formlab import files
 from formlab.errors import FormlabError
@@ -55,19 +54,10 @@ def _stands(out: Path, key: str) -> bool:
 
 def _page(out: Path, layout: Layout, reports: list[Record], states: list[State]) -> str:
     # The assets come with the charts, which take a second to import.
-    import jinja2
+    from formlab.reports import page, page_assets
 
-    from formlab.reports import page_assets, sanitize
-
-    def plain(value: Any) -> Any:
-        """What a reader may see of a text that anybody wrote."""
-        return sanitize.plain(value) if type(value) is str else value
-
-    template = resources.files("formlab").joinpath("reports/assets/reports.html.j2")
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, finalize=plain
-    )
-    return environment.from_string(template.read_text("utf-8")).render(
+    return page.render(
+        "reports.html.j2",
         entries=[
             {
                 "report": report, "state": state, "words": _words(report, state),
@@ -79,7 +69,6 @@ def _page(out: Path, layout: Layout, reports: list[Record], states: list[State])
         counts={state: states.count(state) for state in dict.fromkeys(states) if state},
         assets=page_assets.of(set(), layout=layout, out=out),
         single=layout == "single",
-        version=files.version(),
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from formlab.charts._output import clean
 TEXT_LIMIT = 200_000
 HTML_LIMIT = 3_000_000
 
-# CSI and OSC sequences, and the two-byte escapes; nbconvert's own pattern knows only the first.
+# CSI and OSC sequences, and the two-byte escapes.
 _ANSI = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*\x1b\\|.)?", re.S
 )

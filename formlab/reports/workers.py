@@ -34,7 +34,7 @@ def results(jobs: Sequence[Job], settings: BuildSettings) -> Iterator[ReportResu
 
 def _build(mark: Path, folder: str, job: Job) -> ReportResult:
     """The result of one job; what keeps a report from being written at all is in it."""
-    # papermill, nbconvert and the charts take seconds to import: only who builds pays for it.
+    # papermill and the charts take seconds to import: only who builds pays for it.
     from formlab.reports.execute import run
 
     for path in (mark, *(Path(folder, path) for path in (job.notebook, *job.evaluations))):

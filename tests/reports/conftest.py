@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw
 
 from formlab import reports, tables
 from formlab.gallery.inline import policy
-from formlab.reports import _draw, execute, page_assets
+from formlab.reports import execute, page_assets, page_objects
 
 BREAKOUTS = [
     "</script><script>globalThis.pwned=1</script>",
@@ -37,7 +37,9 @@ HOSTILE = " | ".join(BREAKOUTS)
 
 def report_page(kind, payload, text):
     """A page with one object as a report holds it: a data block, the page's scripts, the policy."""
-    shown = _draw.output({f"application/vnd.formlab.{kind}+json": payload, "text/plain": text})
+    shown = page_objects.output(
+        {f"application/vnd.formlab.{kind}+json": payload, "text/plain": text}
+    )
     scripts = list(page_assets.scripts({kind}).values())
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'

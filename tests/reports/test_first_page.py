@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from formlab import analysis, browser, charts, gallery
 from formlab.charts import note
-from formlab.reports.export import export
+from formlab.reports import page
 
 pytestmark = pytest.mark.browser
 
@@ -40,7 +40,7 @@ def report(tmp_path, monkeypatch):
         made.append(nbformat.v4.new_code_cell("x", metadata={"tags": cell[1]}))
         data = cell[0]._repr_mimebundle_()
         made[-1].outputs = [nbformat.v4.new_output("display_data", data=data)]
-    export(nbformat.v4.new_notebook(cells=made), out=tmp_path / "a.html", name="a")
+    page.write(nbformat.v4.new_notebook(cells=made), out=tmp_path / "a.html", name="a")
     return tmp_path / "a.html", first.payload["findings"]
 
 

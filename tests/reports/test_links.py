@@ -11,7 +11,7 @@ from formlab import analysis, browser, charts, explore, gallery, selection
 from formlab.errors import DataBroken
 from formlab.gallery import _slices
 from formlab.gallery.inline import policy
-from formlab.reports import _draw, page_assets
+from formlab.reports import page_assets, page_objects
 from tests.states import draw_all, until_seen
 
 pytestmark = pytest.mark.browser
@@ -59,7 +59,7 @@ def page(result, tmp_path_factory):
 def report(file, objects, needs):
     """A page of these kinds and payloads, with what draws them."""
     shown = [
-        _draw.output({f"application/vnd.formlab.{kind}+json": payload(kind, data)})
+        page_objects.output({f"application/vnd.formlab.{kind}+json": payload(kind, data)})
         for kind, data in objects
     ]
     sources = list(page_assets.scripts(needs).values())

@@ -10,8 +10,7 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from formlab import browser, gallery, tables
-from formlab.reports import build_record, csv_export, figures, page_assets
-from formlab.reports.export import export
+from formlab.reports import build_record, csv_export, figures, page, page_assets
 from tests.states import draw_all
 
 
@@ -147,7 +146,7 @@ def test_many_pictures_of_galleries_are_files_named_by_their_contents(tmp_path, 
     cell = v4.new_code_cell(outputs=[v4.new_output("display_data", bundle)])
     out, beside = tmp_path / "site", []
     assets = page_assets.of({"gallery"}, layout="site", out=out)
-    export(
+    page.write(
         v4.new_notebook(cells=[v4.new_markdown_cell("# a"), cell]), out=out / "a.html", name="a",
         assets=assets, late=functools.partial(page_assets.pictures, out=out, beside=beside),
     )  # fmt: skip

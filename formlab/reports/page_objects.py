@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import base64
-import html
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from markdown_it import MarkdownIt
 from markupsafe import Markup
-from nbconvert.filters.highlight import Highlight2HTML
-from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from pygments import highlight
+from pygments.formatters.html import HtmlFormatter
+from pygments.lexers.python import PythonLexer
 
 from formlab.charts import harmless
 from formlab.charts._output import clean
@@ -31,12 +32,6 @@ _FOREIGN = (
 )
 _RASTERS = ("image/png", "image/jpeg", "image/webp", "image/gif")
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*\Z")
-_HEADING = re.compile(r"<h([23])>(.*?)</h\1>", re.DOTALL)
-# The paragraph of a notebook that says what it takes and makes folds away.
-_IN_OUT = re.compile(r"<p><strong>In:</strong>.*?</p>", re.DOTALL)
-_FOLDED = r'<details class="fl-fold"><summary>What goes in and comes out</summary>\g<0></details>'
-
-Contents = list[tuple[int, str, str]]
 
 
 def payloads(bundle: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -135,28 +130,14 @@ def _static(bundle: Mapping[str, str]) -> Markup:
 
 def markdown(source: str) -> Markup:
     """Markdown as sanitised HTML; the rest of a text past the limit is cut."""
-    renderer = IPythonRenderer(escape=False, exclude_anchor_links=True)
-    cut = clean(source, limit=sanitize.TEXT_LIMIT)
-    return sanitize.safe_html(MarkdownWithMath(renderer=renderer).render(cut))
-
-
-def prose(source: str, contents: Contents) -> Markup:
-    """A Markdown cell; its headings of level 2 and 3 get anchors and join `contents`."""
-
-    def anchored(match: re.Match[str]) -> str:
-        text = html.unescape(re.sub(r"<[^>]*>", "", match[2])).strip()
-        anchor = f"part-{len(contents) + 1}"
-        contents.append((int(match[1]), anchor, text))
-        return f'<h{match[1]} id="{anchor}">{match[2]}</h{match[1]}>'
-
-    # nh3 has normalised the markup: its tags balance, and headings carry no attributes.
-    return sanitize.trusted(_IN_OUT.sub(_FOLDED, _HEADING.sub(anchored, str(markdown(source)))))
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    return sanitize.safe_html(parser.render(clean(source, limit=sanitize.TEXT_LIMIT)))
 
 
 def code(source: str) -> Markup:
     """Highlighted Python."""
-    highlight = Highlight2HTML(pygments_lexer="ipython3")
-    return sanitize.safe_html(highlight(clean(source, limit=50_000)))
+    text = clean(source, limit=50_000)
+    return sanitize.safe_html(highlight(text, PythonLexer(), HtmlFormatter()))
 
 
 def failure(output: Mapping[str, Any]) -> str:

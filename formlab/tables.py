@@ -162,7 +162,7 @@ def table(name: str, rows: Iterable[Any] | Mapping[str, list[Any]], **same: Any)
 
 def _series(name: str, key: str, values: list[Any], kind: Any) -> pl.Series:
     if kind == SETTINGS:
-        values = [dataclasses.asdict(v) if isinstance(v, Settings) else v for v in values]
+        values = [vars(v) if isinstance(v, Settings) else v for v in values]
     try:
         try:
             return pl.Series(key, values, kind, strict=True)

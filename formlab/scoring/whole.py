@@ -15,14 +15,14 @@ from typing import Any
 import polars as pl
 from rapidfuzz.distance import Levenshtein
 
-from formlab import benchmarks, text
+from formlab import benchmarks, tables, text
 from formlab.folders import Corpus, Predictions
 from formlab.metrics.counts import was_prompted
 from formlab.readers.values import pattern
 from formlab.scoring import rules
 from formlab.scoring._pairs import letters
 from formlab.scoring.tasks import MARKS, families
-from formlab.tables import BOX, RECORDS
+from formlab.tables import BOX
 
 # The kinds of records that scoring tells apart; all others are as one.
 _READ = ("word", "line")
@@ -42,16 +42,16 @@ _AROUND = ".,:;()[]*'\""
 class Whole:
     """What a corpus and its predictions are like.
 
-    `gold` and `answers` are a record for each combination of what scoring tells apart: task,
-    status, whether there are a path, a value and a box, and the kind of those that were read. Where
-    values are judged by rules of their fields, `by_rules`, a table, has each pattern of a path with
-    its kinds and declared rules, else it is null. `prompted` says whether a model was asked,
-    `dates` counts documents by their order of day and month; `words` are those of the gold, `marks`
-    what families of tasks note (`formlab.scoring.tasks.MARKS`).
+    `in_gold` and `in_answers` are the combinations of what scoring tells apart: task, status, the
+    kind of words that were read, whether there are a path, a value and a box. Where values are
+    judged by rules of their fields, `by_rules`, a table, has each pattern of a path with its kinds
+    and declared rules, else it is null. `prompted` says whether a model was asked, `dates` counts
+    documents by their order of day and month; `words` are those of the gold, `marks` what families
+    of tasks note (`formlab.scoring.tasks.MARKS`).
     """
 
-    gold: pl.DataFrame
-    answers: pl.DataFrame
+    in_gold: frozenset[tuple[Any, ...]]
+    in_answers: frozenset[tuple[Any, ...]]
     rules: pl.DataFrame | None = None
     prompted: bool = False
     marks: frozenset[str] = frozenset()
@@ -70,8 +70,8 @@ class Whole:
         gold, answers = corpus.records, predictions.records
         valued = gold.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
         return cls(
-            gold=representatives(gold),
-            answers=representatives(answers),
+            in_gold=_told_apart(gold),
+            in_answers=_told_apart(answers),
             rules=known,
             prompted=was_prompted(predictions.responses),
             marks=frozenset(mark for note in marks for mark in note(corpus, predictions)),
@@ -85,14 +85,24 @@ class Whole:
         several = list(several)
         known = [whole.rules for whole in several if whole.rules is not None]
         return cls(
-            gold=representatives(pl.concat(whole.gold for whole in several)),
-            answers=representatives(pl.concat(whole.answers for whole in several)),
+            in_gold=frozenset().union(*(whole.in_gold for whole in several)),
+            in_answers=frozenset().union(*(whole.in_answers for whole in several)),
             rules=pl.concat(known).unique() if known else None,
             prompted=any(whole.prompted for whole in several),
             marks=frozenset().union(*(whole.marks for whole in several)),
             words=Words.together(whole.words for whole in several),
             dates=sum((Counter(whole.dates) for whole in several), Counter()),
         )
+
+    @cached_property
+    def gold(self) -> pl.DataFrame:
+        """A record for each combination that the gold has, in a fixed order."""
+        return _representatives(self.in_gold)
+
+    @cached_property
+    def answers(self) -> pl.DataFrame:
+        """A record for each combination that the answers have, in a fixed order."""
+        return _representatives(self.in_answers)
 
     @property
     def by_rules(self) -> bool:
@@ -132,19 +142,22 @@ def _wrong(gold: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame | None:
     return pl.concat([unlike.select("gold", "pred"), items])
 
 
-def representatives(records: pl.DataFrame) -> pl.DataFrame:
-    """A record for each combination of what scoring tells apart, in a fixed order.
-
-    What is there and differs from record to record is the empty text, or 0 of a box.
-    """
-    boxed = pl.all_horizontal(pl.col(BOX).is_not_null())
-    there = {n: pl.when(pl.col(n).is_not_null()).then(pl.lit("")) for n in ("path", "value")}
+def _told_apart(records: pl.DataFrame) -> frozenset[tuple[Any, ...]]:
+    """Each combination of what scoring tells apart in records."""
+    there = (pl.col(name).is_not_null().alias(name) for name in ("path", "value"))
+    boxed = pl.all_horizontal(pl.col(BOX).is_not_null()).alias("boxed")
     read = pl.when(pl.col("kind").is_in(_READ)).then("kind").alias("kind")
-    sides = dict.fromkeys(BOX, pl.when(boxed).then(pl.lit(0.0)))
-    rows = records.select("task", "status", read, **there, **sides).unique()
-    absent = [name for name in RECORDS if name not in rows.columns]
-    rows = rows.with_columns(pl.lit(None, RECORDS[name]).alias(name) for name in absent)
-    return rows.select(list(RECORDS)).sort("task", "status", "kind", "path", "value", "x0")
+    return frozenset(records.select("task", "status", read, *there, boxed).unique().iter_rows())
+
+
+def _representatives(combinations: frozenset[tuple[Any, ...]]) -> pl.DataFrame:
+    """A record for each combination: what is there is the empty text, or 0 of a box."""
+    rows = []
+    for task, status, kind, *there in sorted(combinations, key=str):
+        path, value = ("" if is_there else None for is_there in there[:2])
+        row = {"task": task, "status": status, "kind": kind, "path": path, "value": value}
+        rows.append(row | dict.fromkeys(BOX, 0.0 if there[2] else None))
+    return tables.table("records", rows)
 
 
 def folded(values: pl.Series) -> pl.Series:

@@ -102,12 +102,19 @@ def document_sums(
     number = pl.DataFrame({"doc_id": names}).with_row_index("number")
     pieces: dict[tuple, list[tuple]] = {}
     for added in evaluation.by_part(partial(_added, by=by)):
-        for key, rows in added.join(number, on="doc_id").group_by(_KEY, maintain_order=True):
-            parts = rows.select(f"part{n}" for n in range(rows["width"][0])).to_numpy()
-            columns = rows["number"].to_numpy(), small(parts), rows["value"].to_numpy()
-            counts = rows.select(pl.col(COUNTS).sum()).to_numpy()[0]
-            made = rows.select(_MADE).unique().rows()
-            pieces.setdefault(key, []).append((*columns, counts, made))
+        rows = added.join(number, on="doc_id").with_row_index("at")
+        parts = rows.select("^part[0-9]+$").to_numpy()
+        numbers, values = rows["number"].to_numpy(), rows["value"].to_numpy()
+        # One query for all groups, of which a small evaluation has more than documents.
+        alike = rows.group_by(_KEY, maintain_order=True)
+        made = pl.struct(_MADE).unique(maintain_order=True).alias("made")
+        groups = alike.agg("at", pl.col("width").first(), made, pl.col(COUNTS).sum())
+        members = groups["at"]
+        for row, group in enumerate(groups.drop("at").iter_rows()):
+            at = members[row].to_numpy()
+            key, width, how, counts = group[:5], group[5], group[6], np.array(group[7:])
+            piece = numbers[at], small(parts[at, :width]), values[at], counts, how
+            pieces.setdefault(key, []).append(piece)
     places = {name: at for at, name in enumerate(metrics.METRICS)}
 
     def place(key: tuple) -> tuple:
@@ -192,7 +199,11 @@ def _rows(evaluation: Evaluation, key: tuple, pieces: Sequence[tuple], count: in
     for number, sums in zip(numbers, parts, strict=True):
         # A document may have scores of several tasks.
         np.add.at(table, number, sums)
-    scored = [(task, mode or "", Settings(**how)) for rows in made for task, mode, how in rows]
+    scored = [
+        (row["task"], row["mode"] or "", Settings(**row["settings"]))
+        for rows in made
+        for row in rows
+    ]
     # Of scores that were made differently, the settings of the first task stand for all.
     order = {task: at for at, task in enumerate(TASKS)}
     task, mode, settings = min(scored, key=lambda of: (order.get(of[0], -1), of[1], of[2].text()))

@@ -78,6 +78,7 @@ def invoked(*asked):
 
 
 @pytest.mark.browser
+@pytest.mark.complete
 def test_oracle_fills_in_every_control_of_both_libraries_and_gold_is_complete(tmp_path):
     asked = ("--factors", "fields=8", "kinds=8", "pages=2", "widgets", "--out", tmp_path)
     done = invoked(*asked, "--system", "oracle", "--workers", 2)

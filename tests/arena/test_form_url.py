@@ -42,6 +42,7 @@ SMALL = Page(
 
 
 @pytest.mark.browser
+@pytest.mark.complete
 def test_tasks_of_a_file_have_each_its_status_and_right_answers(tmp_path, monkeypatch, fresh):
     registry.register("agents", "lines", Lines)
     monkeypatch.setattr("formlab_arena.driving._GRACE", 0.5)

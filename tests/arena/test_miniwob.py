@@ -33,6 +33,7 @@ class Scripted:
 
 
 @pytest.mark.browser
+@pytest.mark.complete
 def test_tasks_judge_what_was_done_and_their_reward_stands_beside_the_account(tmp_path, fresh):
     registry.register("agents", "scripted", Scripted)
     right = miniwob.tasks(["login-user", "click-checkboxes", "click-button"], seed=3)

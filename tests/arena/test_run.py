@@ -103,6 +103,7 @@ def test_killed_run_leaves_no_process_and_goes_on_where_it_was(tmp_path):
 
 
 @pytest.mark.browser
+@pytest.mark.complete
 def test_limit_of_calls_ends_a_run_that_a_later_one_takes_up(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-a-secret-of-forty-characters-in-all-0")
     with serving("wrong_key", then='{"actions": []}') as server:

@@ -97,7 +97,7 @@ PLAYED = {system_name(settings.as_json()): settings for settings in PLAYERS}
     ("name", "code"),
     [
         ("oracle", "C12"),
-        ("rules", "A12"),
+        pytest.param("rules", "A12", marks=pytest.mark.complete),
         pytest.param("rules(ruler=True,texts=prose)", "E12", marks=pytest.mark.complete),
     ],
 )

@@ -22,6 +22,7 @@ def pages(tmp_path_factory):
     return samples.stress_pages(tmp_path_factory.mktemp("stress"))
 
 
+@pytest.mark.complete
 def test_what_comes_with_formlab_is_what_the_engine_reads_now(pages):
     try:
         resources.need("ocr")
@@ -40,6 +41,7 @@ def test_what_comes_with_formlab_is_what_the_engine_reads_now(pages):
         assert all(side.abs().max() in (None, pytest.approx(0, abs=0.2)) for side in moved)
 
 
+@pytest.mark.complete
 def test_designed_forms_of_the_sample_are_drawn_and_read_as_shipped(tmp_path, monkeypatch):
     home = samples.SAMPLES / "design"
     plan = design_plan(samples.DESIGN, **samples.DESIGN_OPTIONS)

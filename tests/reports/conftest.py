@@ -168,7 +168,7 @@ def build(folder):
         nbformat.write(book, folder / f"{name}.ipynb")
     results = reports.build(
         [folder / f"{name}.ipynb" for name in books], out=folder / "out",
-        parameters={"title": HOSTILE}, workers=2, timeout=120,
+        parameters={"title": HOSTILE}, workers=1, timeout=120,
     )  # fmt: skip
     names = ["sound", "failing", "killed", "hostile"]
     return folder / "out", dict(zip(names, results, strict=True))

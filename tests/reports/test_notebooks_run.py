@@ -51,7 +51,7 @@ def built(tmp_path_factory):
     names = sorted({*ON_DESKTOP, *ON_PHONE})
     listed = [{"notebook": str(NOTEBOOKS[name]), "parameters": few(name)} for name in names]
     (out / "reports.yml").write_text(yaml.safe_dump({"reports": listed}))
-    results = reports.build_manifest(out / "reports.yml", out=out, workers=2, figures=False)
+    results = reports.build_manifest(out / "reports.yml", out=out, workers=1, figures=False)
     return out, {result.notebook.stem: result for result in results}
 
 

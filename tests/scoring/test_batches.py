@@ -60,7 +60,7 @@ def check_equal(parts, whole, *, golden=False):
         assert_frame_equal(made(parts), made(whole), abs_tol=1e-9)
 
 
-@pytest.mark.parametrize("name", READ)
+@pytest.mark.parametrize("name", READ if ALL else ["vrdu", "formcraft"])
 def test_a_golden_evaluation_in_one_part_or_seven_by_one_or_two_workers_is_the_same(name, in_parts):
     sample = analysis.open_evaluation(benchmark=name, system=READ[name])
     both, mode = (sample.corpus, sample.predictions), sample.mode

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-import pydantic
-
 from formlab import files
 from formlab.errors import FormlabError
 
@@ -80,9 +78,6 @@ class Record:
         return next((name for name in self.beside if name.startswith(THUMBNAILS)), None)
 
 
-_RECORD = pydantic.TypeAdapter(Record)
-
-
 def file(out: Path, name: str) -> Path:
     """Where the record of a report stands."""
     return out / f"{name}{ENDING}"
@@ -105,8 +100,8 @@ def read(out: Path, name: str) -> Record | None:
     if not (out / f"{name}.html").is_file():
         return None
     try:
-        record = _RECORD.validate_json(files.read_text(file(out, name)), strict=True)
-    except (FormlabError, pydantic.ValidationError):
+        record = files.read_json(file(out, name), Record)
+    except FormlabError:
         return None
     return dataclasses.replace(record, name=name)
 

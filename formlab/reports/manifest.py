@@ -2,37 +2,43 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from formlab import files
 from formlab.errors import DataBroken, DataMissing, FormlabError
 from formlab.reports import plan
 
+_Positive = Annotated[int, msgspec.Meta(ge=1)]
+# What msgspec says of a value that is wrong, as in "… - at `$.reports[0].name`".
+_UNKNOWN = re.compile(r"unknown field `(.*?)`")
+_STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
 
+class _Report(msgspec.Struct, forbid_unknown_fields=True):
+    """The keys of a report."""
 
-class _Report(_Strict):
     notebook: str
     evaluations: list[str] | None = None
-    parameters: dict[str, Any] = Field(default_factory=dict)
+    parameters: dict[str, Any] = {}
     name: str = ""
 
 
-class _Manifest(_Strict):
+class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
+    """The keys of a manifest."""
+
     out: str = "reports"
     layout: plan.Layout = "single"
-    workers: Annotated[int, Field(ge=1)] | str | None = None
-    timeout: Annotated[int, Field(ge=1)] | None = None
+    workers: _Positive | str | None = None
+    timeout: _Positive | None = None
     figures: bool = True
-    evaluations: list[str] = Field(default_factory=list)
+    evaluations: list[str] = []
     reports: list[_Report] | None = None
 
 
@@ -46,20 +52,21 @@ def read(path: str | Path) -> tuple[list[plan.Request], dict[str, Any]]:
     path = Path(path)
     value, root = files.parse_yaml(files.read_text(path), where=path, remedy=_remedy(_Manifest))
     try:
-        manifest = _Manifest.model_validate(value or {})
-    except ValidationError as error:
-        first = error.errors()[0]
-        keys = first["loc"]
+        manifest = msgspec.convert(value or {}, _Manifest)
+    except msgspec.ValidationError as error:
+        what, _, place = str(error).partition(" - at ")
+        keys = [name or int(number) for name, number in _STEP.findall(place)]
+        keys += _UNKNOWN.findall(what)
         # People count from 1.
         names = [str(key + 1 if isinstance(key, int) else key) for key in keys]
-        kind = _Report if keys[:1] == ("reports",) and len(keys) > 2 else _Manifest
+        kind = _Report if keys[:1] == ["reports"] and len(keys) > 1 else _Manifest
         raise DataBroken(
-            f"{', '.join(names) or 'the file'}: {first['msg']}",
+            f"{', '.join(names) or 'the file'}: {what}",
             where=f"{path}:{_line(root, keys)}",
             remedy=_remedy(kind),
         ) from error
-    settings = manifest.model_dump(include={"layout", "workers", "timeout", "figures"})
-    settings = {name: value for name, value in settings.items() if value is not None}
+    named = {name: getattr(manifest, name) for name in ("layout", "workers", "timeout", "figures")}
+    settings = {name: value for name, value in named.items() if value is not None}
     return _requests(manifest, path, root), settings | {"out": path.parent / manifest.out}
 
 
@@ -87,11 +94,9 @@ def make(folder: str | Path) -> tuple[Path, list[Path]]:
     return manifest, list(books)
 
 
-_KINDS = {_Report: "report", _Manifest: "manifest"}
-
-
-def _remedy(kind: type[_Strict]) -> str:
-    return f"the keys of a {_KINDS[kind]} are {', '.join(kind.model_fields)}"
+def _remedy(kind: type[msgspec.Struct]) -> str:
+    keys = ", ".join(kind.__struct_fields__).replace("layout", "layout (single or site)")
+    return f"{kind.__doc__.lower().rstrip('.')} are {keys}"
 
 
 def _line(node: yaml.Node | None, keys: Sequence[Any]) -> int:

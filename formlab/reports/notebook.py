@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pydantic
+import msgspec
 
 from formlab import files
 from formlab.errors import DataBroken, UnknownName
@@ -17,8 +17,7 @@ from formlab.errors import DataBroken, UnknownName
 _FORMAT = 4
 
 
-@pydantic.dataclasses.dataclass(frozen=True, config={"extra": "forbid"})
-class Purpose:
+class Purpose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which evaluations a notebook is made for, from its metadata under ``formlab``.
 
     With neither `benchmarks` nor `tasks` it is made for all; of the benchmarks in `without` it is
@@ -91,13 +90,10 @@ def check(path: str | Path, parameters: Mapping[str, Any], known: Mapping[str, s
 
 def purpose(path: str | Path, notebook: Mapping[str, Any]) -> Purpose:
     """What the notebook's metadata says it is made for."""
+    remedy = "in its metadata 'formlab' benchmarks, tasks, without: lists; together, addon: texts; "
+    remedy += "least: a number; last, on_request: true or false"
     content = notebook.get("metadata", {}).get("formlab", {})
-    try:
-        return pydantic.TypeAdapter(Purpose).validate_python(content)
-    except pydantic.ValidationError as error:
-        remedy = "benchmarks, tasks, without: lists; together, addon: texts; "
-        remedy += "least: a number; last, on_request: true or false"
-        raise DataBroken(f"metadata 'formlab' is {content!r}", where=path, remedy=remedy) from error
+    return files.convert(content, Purpose, where=path, remedy=remedy)
 
 
 def seen_from(notebook: str | Path, folder: str | Path) -> str:

@@ -153,11 +153,11 @@ def table(name: str, rows: Iterable[Any] | Mapping[str, list[Any]], **same: Any)
             level or ("page" if path is pred is None else "node" if task == "layout" else "field")
             for level, path, pred, task in zip(*given, strict=True)
         ]
-    series = [_series(name, key, values, schema[key]) for key, values in columns.items()]
-    absent = {key: pl.lit(same.get(key), schema[key]) for key in schema if key not in columns}
-    # A frame without columns has no height.
-    frame = pl.DataFrame(series or {"": [None] * height})
-    return frame.with_columns(**absent).select(*schema)
+    series = {key: _series(name, key, values, schema[key]) for key, values in columns.items()}
+    for key in schema.keys() - series.keys():
+        only = _series(name, key, [same.get(key)], schema[key])
+        series[key] = only.new_from_index(0, height)
+    return pl.DataFrame([series[key] for key in schema])
 
 
 def _series(name: str, key: str, values: list[Any], kind: Any) -> pl.Series:
@@ -265,26 +265,34 @@ def mismatches(name: str, frame: pl.DataFrame) -> str:
 
 def _wrong_rows(name: str, frame: pl.DataFrame) -> list[str]:
     """What is wrong in the rows of the columns whose types are right."""
-    nulls, wrong = frame.null_count().row(0, named=True) if frame.width else {}, []
-    for key in _REQUIRED[name]:
-        if count := nulls.get(key):
-            wrong.append(f"column {key} is null in {count} rows")
-    for key in _WORDS.keys() & nulls:
-        odd = frame[key].drop_nulls()
-        if (odd := odd.filter(~odd.is_in(_WORDS[key]))).len():
-            words = ", ".join(odd.unique().sort().head(5))
-            wrong.append(f"column {key} has {odd.len()} unknown values: {words}")
-    is_gold = pl.col("role") == "gold"
-    if (key := KEYS.get(name)) and {*key} <= {*nulls}:
-        # What a model gives twice is kept, and scored.
-        rows = (frame.filter(is_gold) if name == "records" else frame).select(key)
+    there, is_gold = {*frame.columns}, pl.col("role") == "gold"
+    required = [key for key in _REQUIRED[name] if key in there]
+    unknown = {key: ~pl.col(key).is_in(_WORDS[key]) for key in _WORDS if key in there}
+    counts = [pl.col(key).null_count().alias(f"null {key}") for key in required]
+    counts += [odd.sum().alias(f"odd {key}") for key, odd in unknown.items()]
+    key = KEYS.get(name, ())
+    # What a model gives twice is kept, and scored.
+    keyed = is_gold if name == "records" else pl.lit(True)
+    if has_key := bool(key) and {*key} <= there:
         # Rows of different hashes are different, and quickly counted.
-        if rows.height and rows.hash_rows().n_unique() < rows.height:
-            twice = rows.filter(pl.struct(key).is_duplicated()).rows(named=True)
-            first = ", ".join(f"{k}={v}" for row in twice[:1] for k, v in row.items())
-            wrong += [f"{len(twice)} rows share a key, first: {first}"] if twice else []
+        hashes = pl.struct(key).hash().filter(keyed)
+        counts.append((hashes.len() - hashes.n_unique()).alias("repeated"))
     is_odd = is_gold != pl.col("system").is_null()
-    if {"role", "system"} <= {*nulls} and (odd := frame.filter(is_odd).height):
+    if {"role", "system"} <= there:
+        counts.append(is_odd.sum().alias("odd system"))
+    found = frame.select(counts).row(0, named=True) if counts else {}
+    nulls = {key: count for key in required if (count := found[f"null {key}"])}
+    wrong = [f"column {key} is null in {count} rows" for key, count in nulls.items()]
+    for column, odd in unknown.items():
+        if count := found[f"odd {column}"]:
+            words = ", ".join(frame.filter(odd)[column].unique().sort().head(5))
+            wrong.append(f"column {column} has {count} unknown values: {words}")
+    if has_key and found["repeated"]:
+        rows = frame.filter(keyed).select(key)
+        twice = rows.filter(pl.struct(key).is_duplicated()).rows(named=True)
+        first = ", ".join(f"{k}={v}" for row in twice[:1] for k, v in row.items())
+        wrong += [f"{len(twice)} rows share a key, first: {first}"] if twice else []
+    if odd := found.get("odd system"):
         wrong.append(f"system must be null exactly where role is gold: {odd} rows are not so")
     return wrong
 

@@ -14,8 +14,9 @@ from typing import Any
 from formlab.benchmarks.omniai import WHOLE, basename, image_url, records_of
 from formlab.readers import door, samples
 from formlab.readers.door import as_text, number
+from formlab.readers.engine import at
 from formlab.readers.rows import Reader, Row, Source
-from formlab.readers.samples import Sample, sample_rows
+from formlab.readers.samples import Sample, figure, sample_rows
 from formlab.readers.sources import items
 from formlab.readers.values import pointer
 
@@ -25,7 +26,7 @@ _FIELD = re.compile(rf"{_FIELD}|token_counts|filter|metrics|reasoning_tags")
 # What stands in `prediction` of VLMEvalKit where there was no answer.
 FAILURES = ("Failed to obtain answer via API", "Failed to obtain answer")
 SCORES = ("hit", "eval_match", "eval_score", "score", "match")
-_FIGURES = ("weighted_overall_score", "cm_f1", "cm_precision", "cm_recall", "cm_accuracy")
+_STATED = ("weighted_overall_score", "cm_f1", "cm_precision", "cm_recall", "cm_accuracy")
 FAILED = "entries with an error, which the tool's own mean leaves out"
 
 
@@ -37,7 +38,7 @@ def lmms_eval(source: Source) -> Iterator[Row]:
     """
     found = sorted(source.path.glob("*_samples_*.jsonl")) or [source.path]
     lines = {file: list(samples.json_lines(source, file)) for file in found}
-    images = Counter(_image(line) for file in found for _, line in lines[file])
+    images = Counter(_image(line) for entries in lines.values() for _, line in entries)
 
     def sample_of(line: Row, origin: str) -> Sample:
         place, image = as_text(line.get("doc_id")), _image(line)
@@ -53,19 +54,20 @@ def lmms_eval(source: Source) -> Iterator[Row]:
             call=samples.tokens(line.get("token_counts") or ()),
         )
 
-    for file in found:
+    def figures(results: Row, task: str) -> Iterator[Row]:
+        count = at(results, "n-samples", task, "effective")
+        for key, value in _numbers(at(results, "results", task) or {}):
+            # Figures are called metric,filter; beside each stands its standard error.
+            metric, _, rule = key.partition(",")
+            if not metric.endswith("_stderr"):
+                yield figure(metric, f"mean, filter {rule}" if rule else "mean", value, count)
+
+    for file, entries in lines.items():
         stamp, _, task = door.stem(file).rpartition("samples_")
         results = samples.beside(source, file.with_name(f"{stamp}results.json"))
-        model = results.get("model_name") or file.resolve().parent.name
-        yield from sample_rows(source, task, lines[file], sample_of, system=str(model))
-        with samples.reading(source, file.name, samples.FIGURES):
-            count = ((results.get("n-samples") or {}).get(task) or {}).get("effective")
-            for key, value in _numbers((results.get("results") or {}).get(task) or {}):
-                # Figures are called metric,filter; beside each stands its standard error.
-                metric, _, rule = key.partition(",")
-                if not metric.endswith("_stderr"):
-                    kind = f"mean, filter {rule}" if rule else "mean"
-                    yield samples.figure(metric, kind, value, count)
+        system, stated = results.get("model_name"), figures(results, task)
+        system = str(system or file.resolve().parent.name)
+        yield from sample_rows(source, task, entries, sample_of, stated, system=system)
 
 
 def _image(line: Row) -> str | None:
@@ -102,29 +104,33 @@ def vlmevalkit(source: Source) -> Iterator[Row]:
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
             # A Python list of accepted answers, or an object.
             gold = ast.literal_eval(gold.strip()) if gold and gold.lstrip()[0] in "[{" else gold
-        others = row.keys() - {"index", "answer", "prediction", *SCORES}
+        known = ("index", "answer", "prediction", *SCORES)
         return Sample(
             row["index"],
             gold=gold,
             answer=None if is_failure else answer or None,
             status="api_error" if is_failure else "ok",
             scores={name: row[name] for name in SCORES if name in row},
-            columns={name: row[name] for name in row if name in others},
+            columns={name: cell for name, cell in row.items() if name not in known},
             call={"error": answer if is_failure else None},
         )
 
+    def figures() -> Iterator[Row]:
+        for end in ("acc", "score"):
+            if (file := path.with_name(f"{stem}_{end}.csv")).is_file():
+                source.files.append(file)
+                # A column per category, in per cent as they are stated.
+                cells = (
+                    (row.get("split"), *cell) for _, row in items(file) for cell in row.items()
+                )
+                for split, name, value in cells:
+                    if number(value) is not None:
+                        kind = name if split in (None, "none") else f"{name}, {split}"
+                        yield figure(end, kind, value)
+
     source.files.append(path)
-    rows = items(path, source.notes)
-    yield from sample_rows(source, dataset, rows, sample_of, system=model or "unknown")
-    for end in ("acc", "score"):
-        if (file := path.with_name(f"{stem}_{end}.csv")).is_file():
-            source.files.append(file)
-            # A column per category, in per cent as they are stated.
-            cells = ((row.get("split"), *cell) for _, row in items(file) for cell in row.items())
-            for split, name, value in cells:
-                if number(value) is not None:
-                    kind = name if split in (None, "none") else f"{name}, {split}"
-                    yield samples.figure(end, kind, value)
+    rows, system = items(path, source.notes), model or "unknown"
+    return sample_rows(source, dataset, rows, sample_of, figures(), system=system)
 
 
 def stickler(source: Source) -> Iterator[Row]:
@@ -135,9 +141,9 @@ def stickler(source: Source) -> Iterator[Row]:
     line. A sample is a field, its answer at the place that stickler paired.
     """
 
-    def side(field: Row, name: str) -> tuple[str | None, dict[str, str]]:
+    def values(field: Row, side: str) -> tuple[str | None, dict[str, str]]:
         """The pointer of a key such as ``items[0].price``, and the values that stand below it."""
-        key, value = field.get(f"{name}_key"), field.get(f"{name}_value")
+        key, value = field.get(f"{side}_key"), field.get(f"{side}_value")
         leaves = samples.fields(value) if key is not None else ()
         return pointer(key), {path: text for path, text in leaves if text is not None}
 
@@ -145,7 +151,7 @@ def stickler(source: Source) -> Iterator[Row]:
         compared = line["comparison_result"].get("field_comparisons") or []
         source.notes["documents without compared fields"] += not compared
         for field in compared:
-            (base, gold), (other, answer) = side(field, "expected"), side(field, "actual")
+            (base, gold), (other, answer) = values(field, "expected"), values(field, "actual")
             scores = {"match": field.get("match"), "similarity": field.get("score")}
             # An item that was compared as a whole has several values.
             scores = scores if {*gold, *answer} == {""} else {}
@@ -156,17 +162,17 @@ def stickler(source: Source) -> Iterator[Row]:
                 claims = [{"path": place, "value": answer.get(end), "status": status}]
                 yield Sample(line["doc_id"], place, golds=golds, claims=claims, scores=scores)
 
+    def figures() -> Iterator[Row]:
+        found = source.path.parent.glob("*.json")
+        found = [file for file in found if b'"overall_metrics"' in door.head(file)]
+        # Of several nobody knows which is of this run.
+        metrics = samples.beside(source, found[0]) if len(found) == 1 else {}
+        source.notes[samples.MISSING] += len(metrics.get("errors") or ())
+        stated = metrics.get("overall_metrics") or {}
+        yield from (figure("stickler", n, stated[n]) for n in _STATED if n in stated)
+
     lines, name = samples.json_lines(source, source.path), door.stem(source.path)
-    yield from sample_rows(source, name, lines, samples_of, system="stickler")
-    beside = source.path.parent.glob("*.json")
-    beside = [file for file in beside if b'"overall_metrics"' in door.head(file)]
-    # Of several nobody knows which is of this run.
-    for file in beside if len(beside) == 1 else ():
-        metrics = samples.beside(source, file)
-        with samples.reading(source, file.name, samples.FIGURES):
-            source.notes[samples.MISSING] += len(metrics.get("errors") or ())
-            overall = metrics.get("overall_metrics") or {}
-            yield from (samples.figure("stickler", n, overall[n]) for n in _FIGURES if n in overall)
+    return sample_rows(source, name, lines, samples_of, figures(), system="stickler")
 
 
 def omniai(source: Source) -> Iterator[Row]:
@@ -225,7 +231,7 @@ def omniai(source: Source) -> Iterator[Row]:
     source.files.append(file)
     listed = enumerate(door.decoded(door.read_bytes(file), list, file))
     entries = ((f"{file.name}#/{count}", entry) for count, entry in listed)
-    yield from sample_rows(source, file.resolve().parent.name, entries, sample_of)
+    return sample_rows(source, file.resolve().parent.name, entries, sample_of)
 
 
 def _is_lmms_eval(path: Path) -> bool:
@@ -244,8 +250,8 @@ def _is_stickler(path: Path) -> bool:
 
 def _is_omniai(path: Path) -> bool:
     file = path / "results.json" if path.is_dir() else path
-    start = door.head(file) if door.ending(file) == ".json" else b""
-    return any(name in start for name in (b'"fileUrl"', b'"predictedMarkdown"', b'"predictedJson"'))
+    known = {"fileUrl", "predictedMarkdown", "predictedJson"}
+    return door.ending(file) == ".json" and not known.isdisjoint(samples.names(file))
 
 
 READERS = {

@@ -12,22 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from formlab.errors import DataBroken
-from formlab.readers import door, samples
+from formlab.readers import door
 from formlab.readers.rows import Reader, Row, Source, leaves
+from formlab.readers.samples import ANSWER, MISSING, Sample, figure, number, sample_rows, tokens
 
 UNFINISHED = "the run had not ended, so that the log states no results"
 # Values as Inspect itself turns them into numbers.
 _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _STOPPED = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "refused"}
-
-
-class _Log(msgspec.Struct):
-    eval: dict[str, Any]
-    results: Any = None
-    samples: Any = None
 
 
 def fits(path: Path) -> bool:
@@ -46,40 +39,41 @@ def read(source: Source) -> Iterator[Row]:
     if not (head := members.get("header.json") or members.get("_journal/start.json")):
         what = "a log has header.json or, of an unfinished run, _journal/start.json"
         raise DataBroken(what, where=path)
-    log, models, requests = door.decoded(head.read(), _Log, head.where), set(), set()
+    log, models, ids = door.decoded(head.read(), dict[str, Any], head.where), set(), set()
     entries = [(f"{path.name}#{n}", members[n]) for n in members if n.startswith("samples/")]
-    entries += [(f"{path.name}#/samples/{n}", entry) for n, entry in enumerate(log.samples or ())]
+    inside = enumerate(log.get("samples") or ())
+    entries += [(f"{path.name}#/samples/{n}", entry) for n, entry in inside]
+    asked, results = log["eval"], log.get("results")
+    dataset = asked.get("dataset") if isinstance(asked.get("dataset"), dict) else {}
 
-    def sample_in(entry: Any, _: str) -> samples.Sample:
+    def sample_in(entry: Any, _: str) -> Sample:
         if isinstance(entry, door.Member):
             entry = door.decoded(entry.read(), dict[str, Any], entry.where)
         sample = sample_of(entry)
         models.update({sample.system} - {None})
+        ids.add(str(sample.request))
         sample.system = None
         return sample
 
-    dataset = log.eval.get("dataset")
-    dataset = dataset if isinstance(dataset, dict) else {}
-    split = dataset.get("name") or log.eval.get("task") or "log"
-    for row in samples.sample_rows(source, split, entries, sample_in):
-        # All samples are read before the first row is given.
-        asked = str(log.eval.get("model") or "unknown")
-        requests.add(row.get("request"))
-        yield row | {"system": next(iter(models)) if len(models) == 1 else asked}
-    source.notes[UNFINISHED] = log.results is None
-    with samples.reading(source, path.name, samples.FIGURES):
-        planned, results = map(str, dataset.get("sample_ids") or ()), log.results or {}
-        source.notes[samples.MISSING] = len({*planned} - requests)
-        for score in results.get("scores") or ():
+    def figures() -> Iterator[Row]:
+        source.notes[UNFINISHED] = results is None
+        source.notes[MISSING] = len({*map(str, dataset.get("sample_ids") or ())} - ids)
+        for score in (results or {}).get("scores") or ():
             # Inspect averages over the samples that it could score, and leaves the others out.
             count = score.get("scored_samples") or results.get("completed_samples")
-            scorer = score.get("name") or score.get("scorer")
             for name, metric in (score.get("metrics") or {}).items():
                 kind = f"{name}, {score['reducer']} of epochs" if score.get("reducer") else name
-                yield samples.figure(scorer, kind, metric.get("value"), count)
+                scorer = score.get("name") or score.get("scorer")
+                yield figure(scorer, kind, metric.get("value"), count)
+
+    split = dataset.get("name") or asked.get("task") or "log"
+    for row in sample_rows(source, split, entries, sample_in, figures()):
+        # All samples are read before the first row is given.
+        system = next(iter(models)) if len(models) == 1 else asked.get("model") or "unknown"
+        yield row if row["role"] == "figure" else row | {"system": str(system)}
 
 
-def sample_of(entry: Row, _: str = "") -> samples.Sample:
+def sample_of(entry: Row, _: str = "") -> Sample:
     """A sample, as it stands in a log, as formlab reads it."""
 
     def text(content: Any) -> str | None:
@@ -95,38 +89,36 @@ def sample_of(entry: Row, _: str = "") -> samples.Sample:
     columns, output = dict(entry.get("metadata") or {}), entry.get("output") or {}
     doc_id, path = columns.pop("doc_id", None), columns.pop("path", None)
     choice = next(iter(output.get("choices") or ()), {})
-    message = choice.get("message") or {}
+    message, stopped = choice.get("message") or {}, choice.get("stop_reason")
     # A model that was told to call a tool answers with what it gives to the last.
     called = [call.get("arguments") for call in message.get("tool_calls") or ()]
     content = output.get("completion") or text(message.get("content"))
     answer = text(content or (door.as_text(called[-1]) if called else content))
-    status, error = _STOPPED.get(choice.get("stop_reason")), output.get("error")
+    status, error = _STOPPED.get(stopped), output.get("error")
     if entry.get("error"):
         status, error = "api_error", str(entry["error"].get("message") or "error")
     elif entry.get("limit"):
         status, error = "truncated", f"limit: {entry['limit'].get('type')}"
     elif status:
-        error = choice["stop_reason"]
+        error = stopped
     scores = {}
     for name, score in (entry.get("scores") or {}).items():
         for place, value in leaves(score.get("value")):
-            letter = _VALUES.get(value) if isinstance(value, str) else None
-            scores[name + place] = value if letter is None else letter
-    target, name = entry.get("target"), entry["id"]
-    seconds = samples.number(entry.get("working_time") or entry.get("total_time")) or None
-    used = samples.tokens((entry.get("model_usage") or {}).values())
-    return samples.Sample(
-        name if doc_id is None else doc_id,
-        samples.ANSWER if path is None else str(path),
+            scores[name + place] = _VALUES.get(value, value) if isinstance(value, str) else value
+    target, seconds = entry.get("target"), entry.get("working_time") or entry.get("total_time")
+    return Sample(
+        entry["id"] if doc_id is None else doc_id,
+        ANSWER if path is None else str(path),
         gold=[*map(text, target)] if isinstance(target, list) else text(target),
         answer=answer,
         status=status,
         system=output.get("model") if answer is not None and status != "api_error" else None,
         epoch=int(entry.get("epoch") or 1),
-        request=name,
+        request=entry["id"],
         scores=scores,
         columns=columns,
-        call={"error": error, "seconds": seconds} | used,
+        call={"error": error, "seconds": number(seconds) or None}
+        | tokens((entry.get("model_usage") or {}).values()),
     )
 
 

@@ -26,8 +26,7 @@ UNMET = "no field of the answers is one of the gold's"
 _NAMES = {
     "cloud": "azure textract document_ai",
     "engine": "hocr alto page_xml tesseract",
-    "inspect": "inspect",
-    "harnesses": "lmms_eval omniai vlmevalkit stickler",
+    "harnesses": "inspect lmms_eval omniai vlmevalkit stickler",
     "benches": "docling_eval olmocr",
     "published": "fincriticaled formcraft formfactory vrdu",
 }

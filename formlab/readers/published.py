@@ -151,13 +151,21 @@ def formfactory(source: Source) -> Iterator[Row]:
     numbers, taken = Counter[tuple[str, str]](), set[tuple[str, str]]()
     # By name, which ends with the time at which a file was written.
     for file in source.files:
-        for where, cells, entry in _entries(file):
+        if is_text := ending(file) == ".txt":
+            content = {"model_response": written(file)}
+        else:
+            content = files.parse_json(written(file), where=str(file), once=True)
+        entries = content.get("results", [content]) if isinstance(content, dict) else content
+        for index, cells in enumerate(entries if isinstance(entries, list) else [None]):
+            where = file.name if is_text else f"{file.name}#/{index}"
+            entry = files.convert(cells, _Entry, where=where, remedy=_OUTPUT)
             kind = "submission" if "submission_time" in cells else "output"
             document = stem(file)
-            if ending(file) == ".json":
-                document = _document(entry, file, kind, numbers, source.notes)
-            if document is None:
+            if not is_text and not (document := _document(entry, file, kind, numbers)):
+                source.notes["outputs of a form that is not known"] += 1
                 continue
+            ordinal = f"{kind}s without an instance number, taken in order"
+            source.notes[ordinal] += not is_text and entry.instance is None
             if (document, kind) in taken:
                 remedy = "one a folder; `instance` in each where there are several of a form"
                 raise DataBroken(f"a second {kind} of {document}", where=where, remedy=remedy)
@@ -186,31 +194,16 @@ def _is_formfactory(path: Path) -> bool:
     return any(ending(file) == ".txt" or _FACTORY_KEYS.search(head(file)) for file in listed)
 
 
-def _entries(file: Path) -> Iterator[tuple[str, Row, _Entry]]:
-    """Where each output or submission of a file stands, its cells, and those that are known."""
-    if ending(file) == ".txt":
-        yield file.name, {}, _Entry(model_response=written(file))
-        return
-    content = files.parse_json(written(file), where=str(file), once=True)
-    entries = content.get("results", [content]) if isinstance(content, dict) else content
-    for index, cells in enumerate(entries if isinstance(entries, list) else [None]):
-        where = f"{file.name}#/{index}"
-        yield where, cells, files.convert(cells, _Entry, where=where, remedy=_OUTPUT)
-
-
 def _document(
-    entry: _Entry, file: Path, kind: str, numbers: Counter[tuple[str, str]], notes: Counter[str]
+    entry: _Entry, file: Path, kind: str, numbers: Counter[tuple[str, str]]
 ) -> str | None:
     """The document of an entry: that of its instance, else the next one of its form."""
     names = map(str, (entry.template_used, entry.form, entry.data_source, file.stem))
     codes = {part for name in names for part in (name.partition("_")[0], name.partition(".")[0])}
     found = (form for form in factory.forms().values() if {form.code, form.file} & codes)
     if (form := next(found, None)) is None:
-        notes["outputs of a form that is not known"] += 1
         return None
-    if entry.instance is None:
-        notes[f"{kind}s without an instance number, taken in order"] += 1
-        numbers[form.code, kind] += 1
+    numbers[form.code, kind] += entry.instance is None
     return factory.doc_id(form, entry.instance or numbers[form.code, kind])
 
 

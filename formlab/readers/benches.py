@@ -23,7 +23,7 @@ from formlab.trees import escape
 _DOCLING = ("GroundTruthDocument", "PredictedDocument", "predictor_info", "status", "document_id")
 _STATUS = {"success": "ok", "partial_success": "truncated", "pending": "missing"}
 OTHER = "tests of a type that only the harness itself can judge, not scored"
-_FILE = re.compile(r"(?P<pdf>.+)_pg(?P<page>\d+)_repeat(?P<repeat>\d+)\.md$")
+_FILE = re.compile(r"([^/]+)/(.+)_pg(\d+)_repeat(\d+)\.md")
 _TEST = {"page": 1, "max_diffs": 0, "case_sensitive": True, "first_n": 0, "last_n": 0}
 _TEST |= dict.fromkeys(("text", "before", "after"), "")
 # Of which percent of a text a passage has to have something to be shown as what was read.
@@ -61,13 +61,13 @@ def docling_eval(source: Source) -> Iterator[Row]:
         )
         outcome = str(row.get("status") or "success").lower().rpartition(".")[2]
         status = _STATUS.get(outcome, "api_error") if answer else "api_error"
-        is_read = status in ("ok", "truncated")
+        is_read, read = status in ("ok", "truncated"), _values_of(answer)
         return Sample(
             row["document_id"],
             None,
-            golds=list(_docling_values(gold)),
-            claims=[*_docling_values(answer)] if is_read else [{"path": None, "kind": "page"}],
-            answer=_docling_text(answer) if answer else None,
+            golds=_values_of(gold),
+            claims=read if is_read else [{"path": None, "kind": "page"}],
+            answer=read[0]["value"] if answer else None,
             status=status,
             scores=scores[str(row["document_id"])],
             call={"error": None if is_read else f"conversion: {outcome}"},
@@ -91,8 +91,11 @@ def _shards(path: Path) -> list[Path]:
     return sorted(f for f in found if door.ending(f) == ".parquet" and files.is_file(f))
 
 
-def _docling_text(document: Row) -> str:
-    """The text of a Docling document, in the order of its body; without headers and footers."""
+def _values_of(document: Row) -> list[Row]:
+    """The text of a Docling document, in the order of its body, and each value at its key.
+
+    Headers and footers are no part of it; a further value of a key is numbered.
+    """
     texts, nodes, seen = [], [document.get("body") or {}], set()
     while nodes:
         # Of children that lead back to what they are children of there would be no end.
@@ -105,13 +108,7 @@ def _docling_text(document: Row) -> str:
             # A reference such as `#/texts/3`.
             _, kind, place = str(child.get("$ref")).split("/")
             nodes.append(document[kind][int(place)])
-    return " ".join(texts)
-
-
-def _docling_values(document: Row) -> Iterator[Row]:
-    """The text of the page, and of each value at its key; a further one of a key is numbered."""
-    yield {"path": None, "kind": "page", "value": _docling_text(document)}
-    seen = Counter[str]()
+    rows, counts = [{"path": None, "kind": "page", "value": " ".join(texts)}], Counter[str]()
     for item in document.get("key_value_items") or ():
         cells = {cell.get("cell_id"): cell for cell in at(item, "graph", "cells") or ()}
         for link in at(item, "graph", "links") or ():
@@ -119,9 +116,10 @@ def _docling_values(document: Row) -> Iterator[Row]:
             # A link may be there a second time, as seen from its value.
             if key and value and link.get("label") != "to_key":
                 path = f"/{escape(str(key.get('text') or ''))}"
-                number = f"/{seen[path]}" if seen[path] else ""
-                seen[path] += 1
-                yield {"path": path + number, "value": door.as_text(value.get("text"))}
+                number = f"/{counts[path]}" if counts[path] else ""
+                counts[path] += 1
+                rows.append({"path": path + number, "value": door.as_text(value.get("text"))})
+    return rows
 
 
 def olmocr(source: Source) -> Iterator[Row]:
@@ -135,7 +133,7 @@ def olmocr(source: Source) -> Iterator[Row]:
     """
     home = source.path
     tests = [test for file in _test_files(home) for test in samples.json_lines(source, file)]
-    pages = _test_pages(home)
+    pages = _pages(home)
     runs = sorted({(candidate, repeat) for candidate, _, _, repeat in pages})
     entries = ((origin, (line, *run)) for run in runs for origin, line in tests)
 
@@ -173,14 +171,11 @@ def _test_files(folder: Path) -> list[Path]:
     return [file for file in sorted(folder.glob("*.jsonl")) if needed <= samples.names(file)]
 
 
-def _test_pages(home: Path) -> dict[tuple[str, str, int, int], Path]:
+def _pages(home: Path) -> dict[tuple[str, str, int, int], Path]:
     """The pages below a folder by candidate, PDF, page and repeat."""
-    found = {}
-    for file in filter(files.is_file, home.glob("*/**/*.md")):
-        candidate, _, name = file.relative_to(home).as_posix().partition("/")
-        if match := _FILE.fullmatch(name):
-            found[candidate, match["pdf"], int(match["page"]), int(match["repeat"])] = file
-    return found
+    found = filter(files.is_file, home.glob("*/**/*.md"))
+    named = ((_FILE.fullmatch(file.relative_to(home).as_posix()), file) for file in found)
+    return {(m[1], m[2], int(m[3]), int(m[4])): file for m, file in named if m}
 
 
 def answer_to(test: Row, markdown: str) -> str | None:
@@ -233,7 +228,7 @@ def _is_docling_eval(path: Path) -> bool:
 
 
 def _is_olmocr(path: Path) -> bool:
-    return path.is_dir() and bool(_test_files(path)) and bool(_test_pages(path))
+    return path.is_dir() and bool(_test_files(path)) and bool(_pages(path))
 
 
 READERS = {

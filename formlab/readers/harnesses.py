@@ -338,10 +338,9 @@ def omniai(source: Source) -> Iterator[Row]:
 
 
 def _is_inspect(path: Path) -> bool:
-    start, is_log = door.head(path)[:4096], (b'"eval"', b'"status"', b'"version"')
-    if door.ending(path) == ".eval":
-        return start[:4] == b"PK\3\4"
-    return door.ending(path) == ".json" and all(name in start for name in is_log)
+    is_json = door.ending(path) == ".json"
+    is_log = is_json and {"eval", "status", "version"} <= samples.names(path)
+    return is_log or door.ending(path) == ".eval"
 
 
 def _is_lmms_eval(path: Path) -> bool:

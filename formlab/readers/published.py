@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from formlab import files
-from formlab.benchmarks import formcraft as crafted
 from formlab.benchmarks import formfactory as factory
 from formlab.benchmarks.fincriticaled import decoded
+from formlab.benchmarks.formcraft.answers import ITEMS, answer_rows, form_rows
 from formlab.benchmarks.vrdu import Schema, flat_path, fractions, placed, whole
 from formlab.errors import DataBroken, DataMissing
-from formlab.metrics.actions import ActionLine, parse_lines
+from formlab.metrics.actions import line_rows, parse_lines
 from formlab.readers.door import ending, head, stem, written
 from formlab.readers.rows import Reader, Row, Source, by_name
-from formlab.tables import BOX, USABLE
+from formlab.tables import USABLE
 from formlab.text.answers import parse, plain
 from formlab.text.normalise import as_text
 from formlab.trees import escape
 
-# Where the answers to questions and checks stand, by their tasks.
-ITEMS = {"vqa": crafted.VQA, "consistency": crafted.CONSISTENCY}
 # The ending of VRDU's files.
 SUFFIX = "-test_predictions.json"
 # How many files of a folder are looked at to tell whether it is FORMCRAFT's.
 _LOOKED_AT = 20
 _KEY = re.compile(rb"""['"]?\b(?:fields|groups|vqa|consistency)['"]?\s*:""")
-_ANSWER_KEYS = ("answer", "value", "prediction", "expected")
 _FACTORY_KEYS = re.compile(rb'"(?:batch_info|template_used|submission_time)"\s*:')
 _OUTPUT = 'an output, as {"template_used": "A11", "model_response": {"model_response": ""}}'
 _OUTPUT += ", or a list of them"
@@ -70,7 +66,7 @@ def formcraft(source: Source) -> Iterator[Row]:
             status = "repaired" if changes and status == "ok" else status
             rows.append({"task": "text", "path": None, "kind": "form", "status": status})
         for task, listed in found.items():
-            answers = list(item_rows(task, listed))
+            answers = list(answer_rows(task, listed))
             source.notes["answers without an id"] += sum(row["path"] is None for row in answers)
             rows += [row for row in answers if row["path"] is not None]
         if not rows and status not in USABLE:
@@ -87,32 +83,6 @@ def formcraft(source: Source) -> Iterator[Row]:
         call = {"role": "call", "task": "vqa" if is_apart else "layout", "attempts": 1}
         yield call | base | {"text": text, "error": "; ".join(changes) or None}
         source.notes[f"answers {status}"] += 1
-
-
-def form_rows(value: Any, notes: Counter[str]) -> tuple[list[Row], tuple[str, ...]]:
-    """The rows of a form that a model wrote, and how it was mended; `ValueError` if it is none."""
-    tidy, mended = crafted.tidied(value)
-    flaws = Counter[str]()
-    rows = list(crafted.field_rows(crafted.FormCraft.model_validate(tidy), flaws))
-    notes.update({f"predicted {flaw}": count for flaw, count in flaws.items()})
-    return rows, mended
-
-
-def item_rows(task: str, found: Any) -> Iterator[Row]:
-    """A row for each answer to a question or check; without an id its path is null."""
-    pairs = list(found.items()) if isinstance(found, dict) else []
-    if isinstance(found, list):
-        pairs = [(a.get("id") if isinstance(a, dict) else None, a) for a in found]
-    for name, answer in pairs:
-        row: Row = {
-            "task": task,
-            "path": None if name is None else f"{ITEMS[task]}/{as_text(name)}",
-        }
-        if isinstance(answer, dict):
-            row["meta"] = crafted.answer_meta(answer)
-            row["confidence"] = crafted.share(answer.get("confidence"))
-            answer = next((answer[key] for key in _ANSWER_KEYS if key in answer), None)
-        yield row | ({"status": "missing"} if answer is None else {"value": as_text(answer)})
 
 
 def _form_files(path: Path) -> list[Path]:
@@ -222,14 +192,6 @@ def _output(entry: _Entry, where: str, notes: Counter[str]) -> Iterator[Row]:
     rows = list(line_rows(parse_lines(plain(text).value or "")))
     notes["outputs without a line '[x, y] value'"] += not rows
     yield from (base | row | {"origin": f"{where}{row['path']}"} for row in rows)
-
-
-def line_rows(lines: Iterable[ActionLine]) -> Iterator[Row]:
-    """A row for each line of an output, at its point; its page is null where that is not said."""
-    for index, line in enumerate(lines):
-        page = None if math.isnan(line.page) else int(line.page)
-        row = {"task": "click", "path": f"/lines/{index}", "kind": "line", "value": line.value}
-        yield row | {"page": page} | dict(zip(BOX, (line.x, line.y) * 2, strict=True))
 
 
 def _submission(entry: Row) -> Iterator[Row]:

@@ -6,9 +6,8 @@ from collections import Counter
 from functools import partial
 from typing import Any
 
-from formlab.benchmarks.formcraft import MODALITIES, item_meta
-from formlab.readers import published
-from formlab.readers.published import ITEMS
+from formlab.benchmarks.formcraft import MODALITIES, answers, item_meta
+from formlab.benchmarks.formcraft.answers import ITEMS
 from formlab.systems.chat import _ask
 from formlab.systems.chat._ask import Ask, Place, Row, WrongShape
 from formlab.tables import BOX
@@ -68,7 +67,7 @@ def items(task: str, _document: Row, gold: list[Row]) -> Ask | None:
 def form_rows(value: Any, locate: Place) -> list[Row]:
     """Rows of a predicted form: itself, its fields and groups; `WrongShape` if it is none."""
     try:
-        rows, _ = published.form_rows(value, Counter())
+        rows, _ = answers.form_rows(value, Counter())
     except ValueError as error:
         raise WrongShape(str(error).splitlines()[0]) from error
     for row in rows:
@@ -82,7 +81,7 @@ def item_rows(task: str, known: set[str], value: Any, _locate: Place) -> list[Ro
     `WrongShape` if no answer is to one of them.
     """
     places, rows = {f"{ITEMS[task]}/{name}" for name in known}, dict[str, Row]()
-    for row in published.item_rows(task, _ask.items_of(value, "answers")):
+    for row in answers.answer_rows(task, _ask.items_of(value, "answers")):
         if row["path"] in places and row.get("value") is not None:
             rows.setdefault(row["path"], row)
     if not rows:

@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from formlab.metrics.actions import ActionLine, parse_lines
-from formlab.readers import door, published
+from formlab.metrics.actions import ActionLine, line_rows, parse_lines
 from formlab.systems.chat import _ask
 from formlab.systems.chat._ask import Ask, Place, Row, WrongShape
 from formlab.tables import BOX
@@ -21,7 +20,7 @@ _BLANK = {"task": "click", "path": None, "kind": "page"}
 
 def lines(document: Row, _gold: list[Row]) -> Ask:
     """The actions as FormFactory has them, a line each: ``[x, y] value``."""
-    return Ask(_asked(document), None, line_rows, [_BLANK], lacking=_lacking(document))
+    return Ask(_asked(document), None, output_rows, [_BLANK], lacking=_lacking(document))
 
 
 def actions(document: Row, _gold: list[Row]) -> Ask:
@@ -37,7 +36,7 @@ def _lacking(document: Row) -> str:
     return "" if document["context"] else "this instance has no text to fill the form in from"
 
 
-def line_rows(value: Any, locate: Place) -> list[Row]:
+def output_rows(value: Any, locate: Place) -> list[Row]:
     """The output as it stands, and its actions; `WrongShape` if no line starts with a point."""
     text = as_text(value)
     if not (lines := parse_lines(text)):
@@ -55,7 +54,7 @@ def action_rows(value: Any, locate: Place) -> list[Row]:
 
 
 def _rows(text: str, lines: Sequence[ActionLine], locate: Place) -> list[Row]:
-    rows = list(published.line_rows(lines))
+    rows = list(line_rows(lines))
     for row in rows:
         # Without its page a click is on whichever screenshot it suits.
         page, box = row["page"], [row.pop(side) for side in BOX]
@@ -64,4 +63,7 @@ def _rows(text: str, lines: Sequence[ActionLine], locate: Place) -> list[Row]:
 
 
 def _number(value: Any) -> float:
-    return math.nan if (number := door.number(value)) is None else number
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan

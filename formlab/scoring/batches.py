@@ -101,7 +101,7 @@ def batches(
     elif is_small:
         found = readers.read_predictions(predictions, corpus, columns=columns)
     elif runs.is_finished(predictions):
-        found = runs.read(predictions, corpus, scanned=True)
+        found = runs.opened(predictions, corpus)
     elif readers.is_run(predictions) or (
         isinstance(predictions, Path) and not columns and readers.reader_of(predictions, corpus)
     ):

@@ -14,7 +14,8 @@ from formlab import resources
 from formlab.analysis.summarise import summarise
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
-from formlab.readers import Source, inspect, join
+from formlab.readers import Source, join
+from formlab.readers.harnesses import inspect_sample
 from formlab.readers.samples import sample_rows
 from formlab.readers.types import FieldTypes
 
@@ -113,7 +114,7 @@ def _sample(state: Any, target: Any) -> dict[str, Any]:
 def _evaluations(samples: Sequence[dict[str, Any]], types: Any) -> list[Evaluation]:
     """An evaluation for each epoch."""
     source = Source(Path("samples"))
-    rows = sample_rows(source, "samples", enumerate(samples), inspect.sample_of)
+    rows = sample_rows(source, "samples", enumerate(samples), inspect_sample)
     runs = join.runs_of(rows, source, "inspect")
     return [join.evaluation(run, types=types) for run in runs]
 

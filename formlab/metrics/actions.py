@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from formlab import text
 from formlab.metrics.assignment import assign
 from formlab.metrics.metric import family
 from formlab.metrics.text import BLEU, FOUR_WORDS, bleu_statistics, sentence_bleu
+from formlab.tables import BOX
 
 # Clicking one of these enters its value; the rest must be typed or chosen.
 TICKED = ("checkbox", "radio", "choice")
@@ -163,6 +164,14 @@ def parse_lines(output: str) -> list[ActionLine]:
         )
         for match, value in actions
     ]
+
+
+def line_rows(lines: Iterable[ActionLine]) -> Iterator[dict[str, Any]]:
+    """A row for each line of an output, at its point; its page is null where that is not said."""
+    for index, line in enumerate(lines):
+        page = None if math.isnan(line.page) else int(line.page)
+        row = {"task": "click", "path": f"/lines/{index}", "kind": "line", "value": line.value}
+        yield row | {"page": page} | dict(zip(BOX, (line.x, line.y) * 2, strict=True))
 
 
 def _separation(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:

@@ -25,9 +25,8 @@ UNMET = "no field of the answers is one of the gold's"
 # In the order in which they are tried, after plug-ins.
 _NAMES = {
     "cloud": "azure textract document_ai",
-    "ocr_files": "hocr alto page_xml tesseract",
-    "inspect": "inspect",
-    "harnesses": "lmms_eval omniai vlmevalkit stickler",
+    "engine": "hocr alto page_xml tesseract",
+    "harnesses": "inspect lmms_eval omniai vlmevalkit stickler",
     "benches": "docling_eval olmocr",
     "published": "fincriticaled formcraft formfactory vrdu",
 }
@@ -93,11 +92,11 @@ def read_predictions(
     the gold has one value begins with it. An answer without a value claims nothing; a document with
     no other answers is `missing`, and a file of many that cannot be read is ``bad_json``.
 
-    `source` is the folder of a run; a file or folder that one of `READERS` reads; or, as for
-    `read_values`, any table, JSON, folder or frame, with the table's name for each column in
-    `columns`. `name` is what the system is called: by default what the source says, else the stem
-    of the path, or ``answers``. `DataMissing`, `DataBroken` or `UnknownName` if something is absent
-    or cannot be read, or the answers are of several systems.
+    `source` is the folder of a run; a file or folder that one of `READERS` reads; or any table,
+    JSON, folder or frame, with the table's name for each column in `columns`. `name` is what the
+    system is called: by default what the source says, else the stem of the path, or ``answers``.
+    `DataMissing`, `DataBroken` or `UnknownName` if something is absent or cannot be read, or the
+    answers are of several systems.
 
     >>> from formlab import readers
     >>> gold = readers.corpus([{"doc_id": "a", "total": "9.00"}])

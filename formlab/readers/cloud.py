@@ -7,30 +7,56 @@ list of a document's; of Document AI the document or the response around it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from formlab.readers import door, engine
-from formlab.readers.door import as_text
-from formlab.readers.engine import Found, Reading, at, integer, keyed, lines_of, number
+from formlab.readers import engine
+from formlab.readers.door import Box, around, as_text, number
+from formlab.readers.engine import Found, Reading, at, integer
 from formlab.readers.rows import Row
 
 _VALUE = re.compile(r"value(?!_?type)", re.IGNORECASE)
 _TICKS = ("filled_checkbox", "unfilled_checkbox")
 
 
+def _keyed(pairs: Iterable[tuple[str | None, Any]]) -> dict[str, Any]:
+    """Values by their keys; those of a key that is there several times, and objects, are a list."""
+    found = defaultdict[str, list[Any]](list)
+    for key, value in pairs:
+        found[(key or "").strip(" :*")].append(value)
+    is_list = {key: len(v) > 1 or isinstance(v[0], dict) for key, v in found.items()}
+    return {key: values if is_list[key] else values[0] for key, values in found.items()}
+
+
+def _in_order(page: Any, words: str, part: Callable[[Any], Found]) -> list[Found]:
+    """Lines and words of a page in the order of its text: a line begins with its first word."""
+    lines = [replace(part(line), is_line=True) for line in at(page, "lines") or ()]
+    parts = lines + [part(word) for word in at(page, words) or ()]
+    return sorted(parts, key=lambda part: part.start)
+
+
+def _outline(corners: Any) -> Box | None:
+    """The box around corners, numbers in turn or objects in which a place of 0 is left out."""
+    corners = corners or []
+    if all(isinstance(corner, dict) for corner in corners):
+        return around((corner.get("x") or 0, corner.get("y") or 0) for corner in corners)
+    return around(zip(corners[::2], corners[1::2], strict=False))
+
+
 def _azure(content: Any) -> Reading:
     result, reading = at(content, "analyzeResult") or content, Reading()
     for page in at(result, "pages") or ():
-        place = integer(at(page, "pageNumber"))
-        reading.sizes[place] = number(at(page, "width")), number(at(page, "height"))
-        parts = (at(page, name) or () for name in ("lines", "words"))
-        reading.lines += lines_of(*([_azure_part(p, place) for p in part] for part in parts))
+        count = integer(at(page, "pageNumber"))
+        reading.sizes[count] = number(at(page, "width")), number(at(page, "height"))
+        reading.parts += _in_order(page, "words", partial(_azure_part, page=count))
     forms = (at(document, "fields") or {} for document in at(result, "documents") or ())
     forms = [{name: _azure_field(value) for name, value in form.items()} for form in forms]
     pairs = at(result, "keyValuePairs") or ()
     named = ((at(p, "key", "content"), _azure_part(at(p, "value"), sure=p)) for p in pairs)
-    reading.values = (forms if len(forms) > 1 else forms and forms[0]) or keyed(named)
+    reading.values = (forms if len(forms) > 1 else forms and forms[0]) or _keyed(named)
     return reading
 
 
@@ -52,17 +78,10 @@ def _azure_field(value: Any) -> Any:
 def _azure_part(part: Any, page: int = 1, sure: Any = None) -> Found:
     """A word, a line or a value."""
     region = next(iter(at(part, "boundingRegions") or ()), part)
-    corners = at(region, "polygon") or []
-    if all(isinstance(corner, dict) for corner in corners):
-        corners = [corner.get(side) for corner in corners for side in "xy"]
-    found = Found(" ".join((at(part, "content") or "").split()))
-    found.box = door.around(zip(corners[::2], corners[1::2], strict=False))
-    found.confidence = number(at(sure or part, "confidence"))
-    found.page = integer(at(region, "pageNumber"), page)
-    for span in at(part, "spans") or [at(part, "span")]:
-        start = integer(at(span, "offset"), -1)
-        found.spans.append((start, start + integer(at(span, "length"), 0)))
-    return found
+    span = next(iter(at(part, "spans") or ()), at(part, "span"))
+    text, start = " ".join((at(part, "content") or "").split()), integer(at(span, "offset"), 0)
+    page, sure = integer(at(region, "pageNumber"), page), number(at(sure or part, "confidence"))
+    return Found(text, _outline(at(region, "polygon")), sure, page, start)
 
 
 def _textract(content: Any) -> Reading:
@@ -84,28 +103,25 @@ def _textract(content: Any) -> Reading:
         if "KEY" in (block.get("EntityTypes") or ()):
             values = related(block, "VALUE")
             found = _block(values[0] if values else {"Page": block.get("Page")})
-            found.text = " ".join(map(text, values))
-            yield text(block), found
+            yield text(block), replace(found, text=" ".join(map(text, values)))
 
-    reading = Reading([keyed(pair for block in blocks for pair in pairs(block))])
+    reading = Reading([_keyed(pair for block in blocks for pair in pairs(block))])
     for expense in expenses:
         items = [i for g in expense.get("LineItemGroups") or () for i in g.get("LineItems") or ()]
-        rows = [keyed(_typed(item.get("LineItemExpenseFields"))) for item in items]
-        summary = keyed(_typed(expense.get("SummaryFields")))
+        rows = [_keyed(_expense_fields(item.get("LineItemExpenseFields"))) for item in items]
+        summary = _keyed(_expense_fields(expense.get("SummaryFields")))
         reading.values.append(summary | ({"line_items": rows} if rows else {}))
     # An expense is beside no form.
     filled = [values for values in reading.values if values]
     reading.values = filled if len(filled) > 1 else filled and filled[0]
     reading.sizes = {integer(block.get("Page")): (1, 1) for block in (*blocks, *expenses)}
-    for block in blocks:
-        if block.get("BlockType") == "LINE":
-            reading.lines.append(line := _block(block))
-            line.words = [*map(_block, related(block))]
+    for block in (block for block in blocks if block.get("BlockType") == "LINE"):
+        reading.parts += [replace(_block(block), is_line=True), *map(_block, related(block))]
     return reading
 
 
-def _typed(entries: Any) -> Iterator[tuple[str, Found]]:
-    """Values by type, or by label if that is OTHER; a row as a integer says its cells again."""
+def _expense_fields(entries: Any) -> Iterator[tuple[str, Found]]:
+    """Values by type, or by label if that is OTHER; a row as a whole says its cells again."""
     for entry in entries or ():
         kind, label = at(entry, "Type", "Text"), at(entry, "LabelDetection", "Text")
         if kind != "EXPENSE_ROW":
@@ -124,51 +140,40 @@ def _document_ai(content: Any) -> Reading:
     document = at(content, "document") or content
     fields, reading, text = [], Reading(), at(document, "text") or ""
 
-    def part(layout: Any, page: int) -> Found:
-        """A part of a page; a place of 0 is left out."""
-        found = Found(at(layout, "textAnchor", "content"), _outline(layout), page=page)
-        found.confidence = number(at(layout, "confidence"))
-        for segment in at(layout, "textAnchor", "textSegments") or ():
-            start, end = (max(0, integer(at(segment, f"{n}Index"), 0)) for n in ("start", "end"))
-            found.spans.append((start, end))
-        said = found.text or "".join(text[slice(*span)] for span in found.spans)
-        found.text = " ".join(said.split())
-        return found
+    def part(element: Any, page: int, name: str = "layout") -> Found:
+        layout = at(element, name)
+        anchor, corners = at(layout, "textAnchor"), at(layout, "boundingPoly", "normalizedVertices")
+        segments = at(anchor, "textSegments") or ()
+        # A place of 0 is left out.
+        places = [[integer(at(s, f"{end}Index"), 0) for end in ("start", "end")] for s in segments]
+        said = at(anchor, "content") or "".join(text[max(0, a) : max(0, b)] for a, b in places)
+        sure, start = number(at(layout, "confidence")), places[0][0] if places else 0
+        return Found(" ".join(said.split()), _outline(corners), sure, page, start)
 
-    for place, page in enumerate(at(document, "pages") or (), start=1):
-        reading.sizes[place] = (1, 1)
-        parts = (at(page, name) or () for name in ("lines", "tokens"))
-        parts = ([part(at(p, "layout"), place) for p in listed] for listed in parts)
-        reading.lines += lines_of(*parts)
-        for field in at(page, "formFields") or ():
-            name, value = (part(at(field, n), place) for n in ("fieldName", "fieldValue"))
-            tick = at(field, "valueType")
-            value.text = tick if tick in _TICKS else at(field, "correctedValueText") or value.text
-            fields.append((at(field, "correctedKeyText") or name.text, value))
-    reading.values = _entities(at(document, "entities")) or keyed(fields)
+    for count, page in enumerate(at(document, "pages") or (), start=1):
+        reading.sizes[count] = (1, 1)
+        reading.parts += _in_order(page, "tokens", partial(part, page=count))
+        for pair in at(page, "formFields") or ():
+            name, value = (part(pair, count, f"field{end}") for end in ("Name", "Value"))
+            tick = at(pair, "valueType")
+            value.text = tick if tick in _TICKS else at(pair, "correctedValueText") or value.text
+            fields.append((at(pair, "correctedKeyText") or name.text, value))
+    reading.values = _entities(at(document, "entities")) or _keyed(fields)
     return reading
-
-
-def _outline(layout: Any) -> door.Box | None:
-    """The box of an outline in shares of a page; a place of 0 is left out."""
-    corners = at(layout, "boundingPoly", "normalizedVertices") or ()
-    return door.around((corner.get("x") or 0, corner.get("y") or 0) for corner in corners)
 
 
 def _entities(entities: Any) -> dict[str, Any]:
     """Entities at their types; those of a type that comes again or has properties are a list."""
-
-    def entity_value(entity: Any) -> Any:
-        if properties := at(entity, "properties"):
-            return _entities(properties)
+    found = []
+    for entity in entities or ():
+        kind = str(at(entity, "type") or at(entity, "type_")).rpartition("/")[2]
         place = next(iter(at(entity, "pageAnchor", "pageRefs") or ()), {})
         normal, said = at(entity, "normalizedValue"), (at(entity, "mentionText") or "").strip()
         said = said or as_text(at(normal, "text") or at(normal, "booleanValue"))
-        sure = number(at(entity, "confidence"))
-        return Found(said, _outline(place), sure, integer(at(place, "page"), 0) + 1)
-
-    kinds = (str(at(e, "type") or at(e, "type_")).rpartition("/")[2] for e in entities or ())
-    return keyed(zip(kinds, map(entity_value, entities or ()), strict=True))
+        box, page = at(place, "boundingPoly", "normalizedVertices"), integer(at(place, "page"), 0)
+        value = Found(said, _outline(box), number(at(entity, "confidence")), page + 1)
+        found.append((kind, _entities(at(entity, "properties")) or value))
+    return _keyed(found)
 
 
 _KEYS = {

@@ -1,52 +1,63 @@
-"""What a cloud service or an OCR engine read in a document, as rows: keys, lines and words."""
+"""What OCR engines read in documents, as rows: hOCR, ALTO, PAGE XML and Tesseract's TSV."""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+from lxml import etree
 
 from formlab import files
 from formlab.errors import DataBroken, FormlabError
 from formlab.readers import door
 from formlab.readers.answers import renames
-from formlab.readers.door import Box, number, written
+from formlab.readers.door import Box, around, number, written
 from formlab.readers.rows import ODD, Reader, Row, Source, by_name, leaves
 from formlab.tables import BOX
 
+Element = etree._Element
 # How many files of a folder are looked at to tell what they are.
 _LOOKED_AT = 20
+# Names of elements in ALTO and PAGE, and classes in hOCR.
+_PAGES, _WORDS = {"Page", "ocr_page"}, {"String", "Word", "ocrx_word"}
+_LINES = {"TextLine", "TextRegion", "ocr_line", "ocrx_line", "ocr_header", "ocr_caption"}
+_LINES |= {"ocr_textfloat"}
+_NUMBER = r"\s+(-?[0-9.]+)"
+_BOX, _SURE = re.compile(rf"\bbbox{_NUMBER * 4}"), re.compile(rf"\bx_wconf{_NUMBER}")
+_POINT = re.compile(r"(-?[0-9.]+),(-?[0-9.]+)")
+_PAGE, _LINE, _WORD = 1, 4, 5  # Levels of Tesseract.
 
 
 @dataclass
 class Found:
     """A text, its box in the unit of its page, and how sure the engine is, from 0 to 1.
 
-    `spans` are where its parts begin and end in the text of the document.
+    `start` is where it begins in the text of the document.
     """
 
     text: str | None
     box: Box | None = None
     confidence: float | None = None
     page: int = 1
-    words: list[Found] = field(default_factory=list)
-    spans: list[tuple[int, int]] = field(default_factory=list)
+    start: int = 0
+    is_line: bool = False
 
 
 @dataclass
 class Reading:
-    """What was read in a document: `Found` values in an object or list, lines in reading order.
+    """What was read in a document: `Found` values in an object or list, and lines and words.
 
-    `sizes` are width and height of each page in the unit of its boxes, which may be shares.
+    `parts` are in reading order, the words of a line behind it. `sizes` are width and height of
+    each page in the unit of its boxes, which may be shares.
     """
 
     values: Any = None
-    lines: list[Found] = field(default_factory=list)
+    parts: list[Found] = field(default_factory=list)
     sizes: dict[int, tuple[Any, Any]] = field(default_factory=dict)
 
     def rows(self, size: tuple[int, int] | None, *, has_text: bool) -> Iterator[Row]:
@@ -55,28 +66,31 @@ class Reading:
         Boxes are in pixels of the gold's page, whose `size` that is, else as the engine has them.
         """
 
-        def placed(part: Found, row: Row) -> Row:
-            sides = self.sizes.get(part.page, (1, 1))
-            scale = [1.0, 1.0]
+        def row(part: Found, **cells: Any) -> Row:
+            sides, scale = self.sizes.get(part.page, (1, 1)), (1.0, 1.0)
             if size and all(sides):
-                scale = [side / own for side, own in zip(size, sides, strict=True)]
-            box = [
-                corner * by for corner, by in zip(part.box or (), [*scale, *scale], strict=False)
-            ]
-            row |= {"page": part.page, "confidence": part.confidence}
-            return row | dict(zip(BOX, box, strict=False))
+                scale = (size[0] / sides[0], size[1] / sides[1])
+            corners = zip(BOX, part.box or (), scale * 2, strict=False)
+            box = {side: corner * by for side, corner, by in corners}
+            stated = {"value": part.text, "page": part.page, "confidence": part.confidence}
+            return stated | box | cells
 
-        for path, value in leaves(self.values) if self.values else ():
-            yield placed(value, {"path": path, "value": (value.text or "").strip() or None})
+        for path, value in leaves(self.values or {}):
+            yield row(value, path=path, value=(value.text or "").strip() or None)
         if self.values and not has_text:
             return
+        read, texts, rows, line, words = {"task": "layout", "status": "ok"}, [], [], None, 0
+        for part in (part for part in self.parts if part.text):
+            # A word that stands in no line is one.
+            if part.is_line or line is None or line.page != part.page:
+                line, path, words = part, f"/ocr/lines/{len(texts)}", 0
+                rows.append(row(part, path=path, kind="line", **read))
+                texts.append(part.text)
+            if not part.is_line:
+                rows.append(row(part, path=f"{path}/words/{words}", kind="word", **read))
+                words += 1
         page = {"path": None, "kind": "page", "task": "text", "status": "ok"}
-        yield page | {"value": "\n".join(line.text or "" for line in self.lines)}
-        for path, line in ((f"/ocr/lines/{count}", line) for count, line in enumerate(self.lines)):
-            words = ((f"{path}/words/{count}", "word", w) for count, w in enumerate(line.words))
-            for place, kind, part in ((path, "line", line), *words):
-                row = {"path": place, "kind": kind, "task": "layout", "status": "ok"}
-                yield placed(part, row | {"value": part.text})
+        yield from [page | {"value": "\n".join(texts)}, *rows]
 
 
 def reader(
@@ -86,14 +100,13 @@ def reader(
 
     What is `read` is the value of a JSON file, of others the path.
     """
-    in_start = re.compile(mark).search
 
     def listed(path: Path) -> list[Path]:
         below = sorted(path.rglob("*")) if path.is_dir() else [path]
         return [file for file in below if file.name[0] != "." and door.ending(file) in endings]
 
     def fits(path: Path) -> bool:
-        return any(in_start(door.head(file)) for file in listed(path)[:_LOOKED_AT])
+        return any(re.search(mark, door.head(file)) for file in listed(path)[:_LOOKED_AT])
 
     def read_file(file: Path) -> Reading:
         is_json = endings == (".json",)
@@ -106,10 +119,9 @@ def reader(
     def rows(source: Source) -> Iterator[Row]:
         source.files, path, corpus = listed(source.path), source.path, source.corpus
         home = path if path.is_dir() else path.parent
-        paths = [file.relative_to(home).with_name(door.stem(file)) for file in source.files]
+        paths = (file.relative_to(home).with_name(door.stem(file)) for file in source.files)
         named = zip(map(Path.as_posix, paths), source.files, strict=True)
-        documents, errors = by_name("files for document", named), []
-        sizes, renamed, has_text = {}, {}, True
+        documents, errors, sizes, has_text = by_name("files for document", named), [], {}, True
         if corpus is not None:
             sides = corpus.documents.select("doc_id", "width", "height").drop_nulls()
             sizes = sides.rows_by_key("doc_id", unique=True)
@@ -117,8 +129,8 @@ def reader(
             names = pl.Series([*documents], dtype=pl.String)
             renamed = renames(names, corpus.documents["doc_id"])
             source.notes["documents named by their files"] += len(renamed)
-        for name, file in documents.items():
-            doc_id = renamed.get(name, name)
+            documents = {renamed.get(name, name): file for name, file in documents.items()}
+        for doc_id, file in documents.items():
             base = {"role": "answer", "doc_id": doc_id, "origin": file.name}
             try:
                 found = list(read_file(file).rows(sizes.get(doc_id), has_text=has_text))
@@ -134,27 +146,6 @@ def reader(
             raise errors[0]
 
     return Reader(name, title, fits, rows)
-
-
-def keyed(pairs: Iterable[tuple[str | None, Any]]) -> dict[str, Any]:
-    """Values by their keys; those of a key that is there several times, and objects, are a list."""
-    found = defaultdict[str, list[Any]](list)
-    for key, value in pairs:
-        found[(key or "").strip(" :*")].append(value)
-    is_list = {key: len(v) > 1 or isinstance(v[0], dict) for key, v in found.items()}
-    return {key: values if is_list[key] else values[0] for key, values in found.items()}
-
-
-def lines_of(lines: list[Found], words: list[Found]) -> list[Found]:
-    """Lines with the words that begin in their spans of the text; other words are lines too."""
-    strangers = []
-    for word in words:
-        start = word.spans[0][0] if word.spans else -1
-        around = (n for n in lines if any(low <= start < up for low, up in n.spans))
-        line = next(around, None) or replace(word)
-        line.words.append(word)
-        strangers += [line] if line.spans is word.spans else []
-    return lines + strangers
 
 
 def at(value: Any, *names: str) -> Any:
@@ -175,3 +166,101 @@ def sized(*sides: Any) -> Box | None:
     """The box of a left and top corner, a width and a height; null where one is no number."""
     left, top, width, height = map(number, sides)
     return None if None in (left, top, width, height) else (left, top, left + width, top + height)
+
+
+def _marked_up(path: Path, *, is_xml: bool) -> Reading:
+    """hOCR, which is HTML, or ALTO and PAGE; entities are not taken in."""
+    safe: dict[str, Any] = {"no_network": True, "huge_tree": False, "remove_comments": True}
+    # Without a declaration libxml2 takes HTML for Latin-1.
+    parser: Any = etree.HTMLParser(encoding="utf-8", **safe)
+    if is_xml:
+        parser = etree.XMLParser(resolve_entities=False, load_dtd=False, **safe)
+    try:
+        root = etree.fromstring(door.read_bytes(path), parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise DataBroken(f"not readable XML: {error}", where=path) from error
+    declared, reading = root.getroottree().docinfo.internalDTD, Reading()
+    if declared is not None and next(declared.iterentities(), None) is not None:
+        raise DataBroken("XML that declares entities", where=path, remedy="take them out")
+
+    def indices(reference: Element) -> list[int]:
+        """The places of a region in the groups of a reading order, the outermost first."""
+        around = [reference, *reference.iterancestors()]
+        return [integer(element.get("index"), 0) for element in reversed(around)]
+
+    references = sorted(root.iterfind(".//*[@regionRef]"), key=indices)
+    order = {part.get("regionRef"): place for place, part in enumerate(references)}
+
+    def place(line: Element) -> int:
+        return min(order.get(e.get("id"), len(order)) for e in (line, line.getparent()))
+
+    for count, page in enumerate(_below(root, _PAGES), start=1):
+        # A caption may have lines of its own, and a region none; some engines write words alone.
+        lines = [line for line in _below(page, _LINES) if not _below(line, _LINES)]
+        for line in sorted(lines or _below(page, _WORDS), key=place):
+            words = [_element(word, count) for word in _below(line, _WORDS)]
+            found = replace(_element(line, count), is_line=True)
+            hyphens = "".join(part.get("CONTENT", "") for part in line.iter("{*}HYP"))
+            found.text = found.text or " ".join(w.text for w in words if w.text) + hyphens
+            reading.parts += [found, *words] if found.text else []
+        sides = [page.get(f"image{side}") or page.get(side.upper()) for side in ("Width", "Height")]
+        reading.sizes[count] = (_box(page) or (0, 0, *map(number, sides)))[2:]
+    return reading
+
+
+def _below(element: Element, names: set[str]) -> list[Element]:
+    below = element.iterdescendants(etree.Element)
+    named = ((e, {etree.QName(e).localname, *e.get("class", "").split()}) for e in below)
+    return [inner for inner, its in named if its & names]
+
+
+def _element(element: Element, page: int) -> Found:
+    """A line or word with its own text, if it has one, of several readings the first by index."""
+    text, sure = element.get("CONTENT"), number(element.get("WC"))
+    if readings := element.findall("{*}TextEquiv"):
+        best = min(readings, key=lambda reading: integer(reading.get("index"), 0))
+        text, sure = best.findtext("{*}Unicode", "").strip(), number(best.get("conf"))
+    elif "class" in element.attrib:
+        text, stated = " ".join("".join(element.itertext()).split()), element.get("title", "")
+        sure = number(found[1], 100) if (found := _SURE.search(stated)) else None
+    return Found(text, _box(element), sure, page)
+
+
+def _box(element: Element) -> Box | None:
+    if stated := _BOX.search(element.get("title", "")):
+        return around([stated.groups()[:2], stated.groups()[2:]])
+    if (outline := element.find("{*}Coords")) is not None:
+        return around(_POINT.findall(outline.get("points", "")))
+    return sized(*(element.get(side) for side in ("HPOS", "VPOS", "WIDTH", "HEIGHT")))
+
+
+def _tesseract(path: Path) -> Reading:
+    reading, line = Reading(), Found("")
+    # Quotation marks are text in these files, so they are no tables of the door's.
+    for count, row in enumerate(written(path).rstrip().split("\n")[1:], start=2):
+        cells = row.rstrip("\r").split("\t", 11)
+        numbers = [number(cell) for cell in cells[:11]]
+        if len(numbers) < 11 or None in numbers:
+            raise DataBroken("a row without 11 numbers", where=f"{path}:{count}")
+        level, page, box, sure = numbers[0], int(numbers[1]), numbers[6:10], numbers[10] / 100
+        reading.sizes.setdefault(page, (None, None))
+        if level == _PAGE:
+            reading.sizes[page] = (box[2], box[3])
+        elif level == _LINE:
+            reading.parts.append(line := Found("", sized(*box), page=page, is_line=True))
+        elif level == _WORD and (text := "".join(cells[11:])).strip():
+            reading.parts.append(Found(text, sized(*box), sure, page))
+            line.text = f"{line.text} {text}".lstrip()
+    return reading
+
+
+_HTML = (".hocr", ".html", ".htm", ".xhtml", ".xml")
+_CLASS = rb"""class\s*=\s*["'][^"']*\bocr_page\b"""
+_START = rb"\Alevel\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop"
+_XML, _HOCR = partial(_marked_up, is_xml=True), partial(_marked_up, is_xml=False)
+READERS = {
+    "hocr": reader("hocr", "OCR as hOCR", _HTML, _CLASS, _HOCR),
+    "alto": reader("alto", "ALTO XML", (".xml", ".alto"), b"<alto", _XML),
+    "page_xml": reader("page_xml", "PAGE XML", (".xml",), b"[<:]PcGts", _XML),
+    "tesseract": reader("tesseract", "Tesseract's TSV", (".tsv",), _START, _tesseract),
+}

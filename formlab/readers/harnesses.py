@@ -1,4 +1,4 @@
-"""Logs of lmms-eval, VLMEvalKit, stickler and OmniAI's benchmark tool."""
+"""Logs of Inspect, lmms-eval, VLMEvalKit, stickler and OmniAI's benchmark tool."""
 
 from __future__ import annotations
 
@@ -12,21 +12,125 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from formlab.benchmarks.omniai import WHOLE, basename, image_url, records_of
+from formlab.errors import DataBroken
 from formlab.readers import door, samples
 from formlab.readers.door import as_text, number
-from formlab.readers.rows import Reader, Row, Source
-from formlab.readers.samples import Sample, sample_rows
+from formlab.readers.engine import at
+from formlab.readers.rows import Reader, Row, Source, leaves
+from formlab.readers.samples import ANSWER, MISSING, Sample, figure, sample_rows, tokens
 from formlab.readers.sources import items
 from formlab.readers.values import pointer
 
+UNFINISHED = "the run had not ended, so that the log states no results"
+# Values as Inspect itself turns them into numbers.
+_VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+_STOPPED = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "refused"}
 # What a sample of lmms-eval has beside its metrics.
 _FIELD = r"(doc|target|prompt)_hash|doc(_id)?|target|arguments|(filtered_)?resps|input(_media)?"
 _FIELD = re.compile(rf"{_FIELD}|token_counts|filter|metrics|reasoning_tags")
 # What stands in `prediction` of VLMEvalKit where there was no answer.
 FAILURES = ("Failed to obtain answer via API", "Failed to obtain answer")
 SCORES = ("hit", "eval_match", "eval_score", "score", "match")
-_FIGURES = ("weighted_overall_score", "cm_f1", "cm_precision", "cm_recall", "cm_accuracy")
+_STATED = ("weighted_overall_score", "cm_f1", "cm_precision", "cm_recall", "cm_accuracy")
 FAILED = "entries with an error, which the tool's own mean leaves out"
+
+
+def inspect(source: Source) -> Iterator[Row]:
+    """Logs of Inspect: ``.eval``, a zip file of JSON members, or the same object in one ``.json``.
+
+    Layout of ``.eval``: ``header.json`` with what was asked and the results, ``samples/*.json`` one
+    for each sample and epoch, and ``_journal/start.json``, the header of a run that has not ended.
+    A sample stands at the `doc_id` and `path` of its metadata, if it has them; else its id is the
+    document's name. The system is the model that answered, where it is one, else the one that was
+    asked.
+    """
+    path, is_json = source.path, door.ending(source.path) == ".json"
+    source.files.append(path)
+    members = {"header.json": door.Member.of(path)} if is_json else door.members(path)
+    if not (head := members.get("header.json") or members.get("_journal/start.json")):
+        what = "a log has header.json or, of an unfinished run, _journal/start.json"
+        raise DataBroken(what, where=path)
+    log, models, ids = door.decoded(head.read(), dict[str, Any], head.where), set(), set()
+    entries = [(f"{path.name}#{n}", members[n]) for n in members if n.startswith("samples/")]
+    inside = enumerate(log.get("samples") or ())
+    entries += [(f"{path.name}#/samples/{n}", entry) for n, entry in inside]
+    asked, results = log["eval"], log.get("results")
+    dataset = asked.get("dataset") if isinstance(asked.get("dataset"), dict) else {}
+
+    def sample_of(entry: Any, _: str) -> Sample:
+        if isinstance(entry, door.Member):
+            entry = door.decoded(entry.read(), dict[str, Any], entry.where)
+        sample = inspect_sample(entry)
+        models.update({sample.system} - {None})
+        ids.add(str(sample.request))
+        sample.system = None
+        return sample
+
+    def figures() -> Iterator[Row]:
+        source.notes[UNFINISHED] = results is None
+        source.notes[MISSING] = len({*map(str, dataset.get("sample_ids") or ())} - ids)
+        for score in (results or {}).get("scores") or ():
+            # Inspect averages over the samples that it could score, and leaves the others out.
+            count = score.get("scored_samples") or results.get("completed_samples")
+            for name, metric in (score.get("metrics") or {}).items():
+                kind = f"{name}, {score['reducer']} of epochs" if score.get("reducer") else name
+                scorer = score.get("name") or score.get("scorer")
+                yield figure(scorer, kind, metric.get("value"), count)
+
+    split = dataset.get("name") or asked.get("task") or "log"
+    for row in sample_rows(source, split, entries, sample_of, figures()):
+        # All samples are read before the first row is given.
+        system = next(iter(models)) if len(models) == 1 else asked.get("model") or "unknown"
+        yield row if row["role"] == "figure" else row | {"system": str(system)}
+
+
+def inspect_sample(entry: Row, _: str = "") -> Sample:
+    """A sample, as it stands in a log, as formlab reads it."""
+
+    def text(content: Any) -> str | None:
+        """The text of a message or target, a long one put back; images are left out."""
+        if isinstance(content, list):
+            texts = [item.get("text") for item in content if isinstance(item, dict)]
+            content = "\n".join(str(text) for text in texts if text) or None
+        if isinstance(content, str) and content.startswith("attachment://"):
+            put_away = entry.get("attachments") or {}
+            content = put_away.get(content.removeprefix("attachment://"), content)
+        return None if content is None else str(content)
+
+    columns, output = dict(entry.get("metadata") or {}), entry.get("output") or {}
+    doc_id, path = columns.pop("doc_id", None), columns.pop("path", None)
+    choice = next(iter(output.get("choices") or ()), {})
+    message, stopped = choice.get("message") or {}, choice.get("stop_reason")
+    # A model that was told to call a tool answers with what it gives to the last.
+    called = [call.get("arguments") for call in message.get("tool_calls") or ()]
+    content = output.get("completion") or text(message.get("content"))
+    answer = text(content or (as_text(called[-1]) if called else content))
+    status, error = _STOPPED.get(stopped), output.get("error")
+    if entry.get("error"):
+        status, error = "api_error", str(entry["error"].get("message") or "error")
+    elif entry.get("limit"):
+        status, error = "truncated", f"limit: {entry['limit'].get('type')}"
+    elif status:
+        error = stopped
+    scores = {}
+    for name, score in (entry.get("scores") or {}).items():
+        for place, value in leaves(score.get("value")):
+            scores[name + place] = _VALUES.get(value, value) if isinstance(value, str) else value
+    target, seconds = entry.get("target"), entry.get("working_time") or entry.get("total_time")
+    return Sample(
+        entry["id"] if doc_id is None else doc_id,
+        ANSWER if path is None else str(path),
+        gold=[*map(text, target)] if isinstance(target, list) else text(target),
+        answer=answer,
+        status=status,
+        system=output.get("model") if answer is not None and status != "api_error" else None,
+        epoch=int(entry.get("epoch") or 1),
+        request=entry["id"],
+        scores=scores,
+        columns=columns,
+        call={"error": error, "seconds": number(seconds) or None}
+        | tokens((entry.get("model_usage") or {}).values()),
+    )
 
 
 def lmms_eval(source: Source) -> Iterator[Row]:
@@ -37,7 +141,7 @@ def lmms_eval(source: Source) -> Iterator[Row]:
     """
     found = sorted(source.path.glob("*_samples_*.jsonl")) or [source.path]
     lines = {file: list(samples.json_lines(source, file)) for file in found}
-    images = Counter(_image(line) for file in found for _, line in lines[file])
+    images = Counter(_image(line) for entries in lines.values() for _, line in entries)
 
     def sample_of(line: Row, origin: str) -> Sample:
         place, image = as_text(line.get("doc_id")), _image(line)
@@ -50,22 +154,23 @@ def lmms_eval(source: Source) -> Iterator[Row]:
             request=line.get("doc_id"),
             scores={n: v for n, v in _numbers(line) if not _FIELD.fullmatch(n)},
             columns={"question": line.get("input"), "doc_hash": line.get("doc_hash")},
-            call=samples.tokens(line.get("token_counts") or ()),
+            call=tokens(line.get("token_counts") or ()),
         )
 
-    for file in found:
+    def figures(results: Row, task: str) -> Iterator[Row]:
+        count = at(results, "n-samples", task, "effective")
+        for key, value in _numbers(at(results, "results", task) or {}):
+            # Figures are called metric,filter; beside each stands its standard error.
+            metric, _, rule = key.partition(",")
+            if not metric.endswith("_stderr"):
+                yield figure(metric, f"mean, filter {rule}" if rule else "mean", value, count)
+
+    for file, entries in lines.items():
         stamp, _, task = door.stem(file).rpartition("samples_")
         results = samples.beside(source, file.with_name(f"{stamp}results.json"))
-        model = results.get("model_name") or file.resolve().parent.name
-        yield from sample_rows(source, task, lines[file], sample_of, system=str(model))
-        with samples.reading(source, file.name, samples.FIGURES):
-            count = ((results.get("n-samples") or {}).get(task) or {}).get("effective")
-            for key, value in _numbers((results.get("results") or {}).get(task) or {}):
-                # Figures are called metric,filter; beside each stands its standard error.
-                metric, _, rule = key.partition(",")
-                if not metric.endswith("_stderr"):
-                    kind = f"mean, filter {rule}" if rule else "mean"
-                    yield samples.figure(metric, kind, value, count)
+        system, stated = results.get("model_name"), figures(results, task)
+        system = str(system or file.resolve().parent.name)
+        yield from sample_rows(source, task, entries, sample_of, stated, system=system)
 
 
 def _image(line: Row) -> str | None:
@@ -102,29 +207,33 @@ def vlmevalkit(source: Source) -> Iterator[Row]:
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
             # A Python list of accepted answers, or an object.
             gold = ast.literal_eval(gold.strip()) if gold and gold.lstrip()[0] in "[{" else gold
-        others = row.keys() - {"index", "answer", "prediction", *SCORES}
+        known = ("index", "answer", "prediction", *SCORES)
         return Sample(
             row["index"],
             gold=gold,
             answer=None if is_failure else answer or None,
             status="api_error" if is_failure else "ok",
             scores={name: row[name] for name in SCORES if name in row},
-            columns={name: row[name] for name in row if name in others},
+            columns={name: cell for name, cell in row.items() if name not in known},
             call={"error": answer if is_failure else None},
         )
 
+    def figures() -> Iterator[Row]:
+        for end in ("acc", "score"):
+            if (file := path.with_name(f"{stem}_{end}.csv")).is_file():
+                source.files.append(file)
+                # A column per category, in per cent as they are stated.
+                cells = (
+                    (row.get("split"), *cell) for _, row in items(file) for cell in row.items()
+                )
+                for split, name, value in cells:
+                    if number(value) is not None:
+                        kind = name if split in (None, "none") else f"{name}, {split}"
+                        yield figure(end, kind, value)
+
     source.files.append(path)
-    rows = items(path, source.notes)
-    yield from sample_rows(source, dataset, rows, sample_of, system=model or "unknown")
-    for end in ("acc", "score"):
-        if (file := path.with_name(f"{stem}_{end}.csv")).is_file():
-            source.files.append(file)
-            # A column per category, in per cent as they are stated.
-            cells = ((row.get("split"), *cell) for _, row in items(file) for cell in row.items())
-            for split, name, value in cells:
-                if number(value) is not None:
-                    kind = name if split in (None, "none") else f"{name}, {split}"
-                    yield samples.figure(end, kind, value)
+    rows, system = items(path, source.notes), model or "unknown"
+    return sample_rows(source, dataset, rows, sample_of, figures(), system=system)
 
 
 def stickler(source: Source) -> Iterator[Row]:
@@ -135,9 +244,9 @@ def stickler(source: Source) -> Iterator[Row]:
     line. A sample is a field, its answer at the place that stickler paired.
     """
 
-    def side(field: Row, name: str) -> tuple[str | None, dict[str, str]]:
+    def values(field: Row, side: str) -> tuple[str | None, dict[str, str]]:
         """The pointer of a key such as ``items[0].price``, and the values that stand below it."""
-        key, value = field.get(f"{name}_key"), field.get(f"{name}_value")
+        key, value = field.get(f"{side}_key"), field.get(f"{side}_value")
         leaves = samples.fields(value) if key is not None else ()
         return pointer(key), {path: text for path, text in leaves if text is not None}
 
@@ -145,7 +254,7 @@ def stickler(source: Source) -> Iterator[Row]:
         compared = line["comparison_result"].get("field_comparisons") or []
         source.notes["documents without compared fields"] += not compared
         for field in compared:
-            (base, gold), (other, answer) = side(field, "expected"), side(field, "actual")
+            (base, gold), (other, answer) = values(field, "expected"), values(field, "actual")
             scores = {"match": field.get("match"), "similarity": field.get("score")}
             # An item that was compared as a whole has several values.
             scores = scores if {*gold, *answer} == {""} else {}
@@ -156,17 +265,17 @@ def stickler(source: Source) -> Iterator[Row]:
                 claims = [{"path": place, "value": answer.get(end), "status": status}]
                 yield Sample(line["doc_id"], place, golds=golds, claims=claims, scores=scores)
 
+    def figures() -> Iterator[Row]:
+        found = source.path.parent.glob("*.json")
+        found = [file for file in found if b'"overall_metrics"' in door.head(file)]
+        # Of several nobody knows which is of this run.
+        metrics = samples.beside(source, found[0]) if len(found) == 1 else {}
+        source.notes[MISSING] += len(metrics.get("errors") or ())
+        stated = metrics.get("overall_metrics") or {}
+        yield from (figure("stickler", n, stated[n]) for n in _STATED if n in stated)
+
     lines, name = samples.json_lines(source, source.path), door.stem(source.path)
-    yield from sample_rows(source, name, lines, samples_of, system="stickler")
-    beside = source.path.parent.glob("*.json")
-    beside = [file for file in beside if b'"overall_metrics"' in door.head(file)]
-    # Of several nobody knows which is of this run.
-    for file in beside if len(beside) == 1 else ():
-        metrics = samples.beside(source, file)
-        with samples.reading(source, file.name, samples.FIGURES):
-            source.notes[samples.MISSING] += len(metrics.get("errors") or ())
-            overall = metrics.get("overall_metrics") or {}
-            yield from (samples.figure("stickler", n, overall[n]) for n in _FIGURES if n in overall)
+    return sample_rows(source, name, lines, samples_of, figures(), system="stickler")
 
 
 def omniai(source: Source) -> Iterator[Row]:
@@ -225,7 +334,13 @@ def omniai(source: Source) -> Iterator[Row]:
     source.files.append(file)
     listed = enumerate(door.decoded(door.read_bytes(file), list, file))
     entries = ((f"{file.name}#/{count}", entry) for count, entry in listed)
-    yield from sample_rows(source, file.resolve().parent.name, entries, sample_of)
+    return sample_rows(source, file.resolve().parent.name, entries, sample_of)
+
+
+def _is_inspect(path: Path) -> bool:
+    is_json = door.ending(path) == ".json"
+    is_log = is_json and {"eval", "status", "version"} <= samples.names(path)
+    return is_log or door.ending(path) == ".eval"
 
 
 def _is_lmms_eval(path: Path) -> bool:
@@ -244,13 +359,14 @@ def _is_stickler(path: Path) -> bool:
 
 def _is_omniai(path: Path) -> bool:
     file = path / "results.json" if path.is_dir() else path
-    start = door.head(file) if door.ending(file) == ".json" else b""
-    return any(name in start for name in (b'"fileUrl"', b'"predictedMarkdown"', b'"predictedJson"'))
+    known = {"fileUrl", "predictedMarkdown", "predictedJson"}
+    return door.ending(file) == ".json" and not known.isdisjoint(samples.names(file))
 
 
 READERS = {
     read.__name__: Reader(read.__name__, title, fits, read)
     for title, fits, read in (
+        ("Inspect's .eval, or .json", _is_inspect, inspect),
         ("lmms-eval's *_samples_*.jsonl", _is_lmms_eval, lmms_eval),
         ("OmniAI's results.json", _is_omniai, omniai),
         ("VLMEvalKit's workbook, TSV or JSON", _is_vlmevalkit, vlmevalkit),

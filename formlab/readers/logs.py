@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from itertools import chain, count
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,22 +77,16 @@ def open_log(
     that were matched, missing, given twice, failed or unreadable.
 
     `source` is a path or address, or a frame or list of dicts with a row per sample; `columns` has
-    such a table's names for `doc_id`, `path`, `gold`, `value`, `score`, `status`, `error`, `system`
-    and `epoch`. `benchmark` is the name of one, or a corpus, whose gold is used, by default the
-    log's own; the options `root` and `split` are as for `formlab.load`, by default the split that
-    the log fits best; `documents` says whether what the log has no samples of is left out
-    (``asked``) or missing (``all``). `types` are of the log's own gold, as for `readers.corpus`.
-    `out` is a folder to save the evaluation in, `system` what the system is called, instead of the
-    log's name for it: the model that answered.
+    such a table's names for those of `NAMES`. `benchmark` is the name of one, or a corpus, whose
+    gold is used, by default the log's own; the options `root` and `split` are as for
+    `formlab.load`, by default the split that the log fits best; `documents` says whether what the
+    log has no samples of is left out (``asked``) or missing (``all``). `types` are of the log's own
+    gold, as for `readers.corpus`. `out` is a folder to save the evaluation in, `system` what the
+    system is called, instead of the log's name for it: the model that answered.
 
-    Raises
-    ------
-    DataMissing, DataBroken, UnknownName
-        If the log or the benchmark cannot be read, they do not belong together, or the log has
-        several runs.
+    `DataMissing`, `DataBroken` or `UnknownName` if the log or the benchmark cannot be read, they do
+    not belong together, or the log has several runs.
 
-    Examples
-    --------
     >>> rows = [{"id": "a", "target": "9.00", "output": "9.0", "score": 0},
     ...         {"id": "b", "target": "May", "output": "may", "score": 0}]
     >>> evaluation = open_log(rows)
@@ -125,8 +119,6 @@ def open_logs(
 
     `name` and `out` are for a log with one run.
 
-    Examples
-    --------
     >>> rows = [{"id": "a", "target": "9", "output": "9", "model": name} for name in "xy"]
     >>> [evaluation.system for evaluation in open_logs(rows)]
     ['x', 'y']
@@ -189,23 +181,23 @@ def _rows(reader: readers.Reader, source: Source) -> Iterator[Row]:
 
 
 def _table(source: Source, table: Any) -> Iterator[Row]:
-    rows = list(items(table, source.notes))
-    numbers, known = count(1), dict.fromkeys(name for _, row in rows for name in row)
-    for column, name in source.columns.items():
+    rows = list(enumerate(items(table, source.notes), start=1))
+    known = dict.fromkeys(name for _, (_, row) in rows for name in row)
+    named = dict(source.columns)
+    for column, name in named.items():
         if column not in NAMES:
             raise UnknownName.of("column to name", column, NAMES)
         if name not in known:
             raise UnknownName.of("column", name, known)
-    named = dict(source.columns)
-    for column, usual in NAMES.items():
-        free = [name for name in usual if name in known and name not in named.values()]
-        named |= {column: free[0]} if free and column not in named else {}
+    for column in NAMES.keys() - named:
+        free = [name for name in NAMES[column] if name in known and name not in named.values()]
+        named |= {column: free[0]} if free else {}
     if "value" not in named:
         what = f"no column is the answer; the table has: {', '.join(known)}"
         raise DataBroken(what, where=source.path, remedy="--columns value=NAME")
 
-    def sample_of(row: Row, _: str) -> Sample:
-        place = str(next(numbers))
+    def sample_of(entry: tuple[int, Row], _: str) -> Sample:
+        count, row = entry
         cell = {column: row.get(named.get(column)) for column in NAMES}
         cell |= replies.in_cells(cell)
         text = {column: as_text(value) for column, value in cell.items()}
@@ -216,7 +208,7 @@ def _table(source: Source, table: Any) -> Iterator[Row]:
             status = "api_error" if error and cell["value"] is None else "ok"
         score = _CREDIT.get(str(cell["score"]).strip().lower(), number(cell["score"]))
         return Sample(
-            text["doc_id"] or place,
+            text["doc_id"] or str(count),
             pointer(text["path"]) if "path" in named else ANSWER,
             gold=cell["gold"] if isinstance(cell["gold"], dict | list) else text["gold"],
             answer=cell["value"] if isinstance(cell["value"], dict) else text["value"],
@@ -228,7 +220,8 @@ def _table(source: Source, table: Any) -> Iterator[Row]:
             columns={name: row[name] for name in row if name not in named.values()},
         )
 
-    yield from sample_rows(source, door.stem(source.path), rows, sample_of)
+    entries = ((origin, (count, row)) for count, (origin, row) in rows)
+    yield from sample_rows(source, door.stem(source.path), entries, sample_of)
 
 
 def stated(evaluation: Evaluation) -> dict[str, Any]:
@@ -248,24 +241,18 @@ def join_report(evaluation: Evaluation) -> dict[str, int]:
 def headlines(evaluation: Evaluation) -> pl.DataFrame:
     """The log's own figures beside formlab's, over what the log scored and over all of it.
 
-    Returns
-    -------
-    polars.DataFrame
-        A row per figure: `by` (``log, as stated``; ``log``, recomputed; ``formlab``), `measure`,
-        `over` (``scored`` by the log, or ``all``, where a sample without a score earns 0), `value`
-        in the measure's unit and `n` samples. formlab's measure is the metric of the log's scorer
-        if there is one, else the share of fields that are right after normalisation.
+    A row per figure: `by` (``log, as stated``; ``log``, recomputed; ``formlab``), `measure`, `over`
+    (``scored`` by the log, or ``all``, where a sample without a score earns 0), `value` in the
+    measure's unit and `n` samples. formlab's measure is the metric of the log's scorer if there is
+    one, else the share of fields that are right after normalisation.
 
-    Examples
-    --------
     >>> rows = [{"id": "a", "target": "May", "output": "may", "score": 0},
     ...         {"id": "b", "target": "June", "output": None, "error": "time-out", "score": None}]
     >>> headlines(open_log(rows)).select("by", "over", "value", "n").rows()
     [('log', 'scored', 0.0, 1), ('log', 'all', 0.0, 2), ('formlab', 'scored', 1.0, 1), \
 ('formlab', 'all', 0.5, 2)]
     """
-    log, units = stated(evaluation), _units(evaluation)
-    rows = []
+    log, units, rows = stated(evaluation), _units(evaluation), []
     for figure in log.get("headline", ()):
         measure = f"{figure['scorer']}: {figure['metric']}"
         rows.append(("log, as stated", measure, "scored", figure["value"], figure["n"]))
@@ -289,14 +276,10 @@ def headlines(evaluation: Evaluation) -> pl.DataFrame:
 
 
 def differences(evaluation: Evaluation) -> pl.DataFrame:
-    """The cases that the log and formlab count differently, and why.
+    """The cases that the log and formlab count differently, and `why`; none without its scores.
 
-    Returns
-    -------
-    polars.DataFrame
-        `doc_id`, `path` (null where whole documents are scored), `gold`, `pred`, `status`, the
-        log's `log_score`, `formlab` (1 if right, else 0; of a document the metric's value), and
-        `why`. Empty for a log without scores.
+    Columns `doc_id`, `path` (null where whole documents are scored), `gold`, `pred`, `status`, the
+    log's `log_score` and `formlab` (1 if right, else 0; of a document the metric's value).
     """
     if stated(evaluation).get("scorer") is None:
         return pl.DataFrame(schema=dict.fromkeys((*_COLUMNS, "why"), pl.String))

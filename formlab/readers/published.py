@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -13,15 +12,15 @@ from typing import Any
 import msgspec
 
 from formlab import files
-from formlab.benchmarks import formcraft as crafted
 from formlab.benchmarks import formfactory as factory
 from formlab.benchmarks.fincriticaled import decoded
+from formlab.benchmarks.formcraft.answers import ITEMS, answer_rows, form_rows
 from formlab.benchmarks.vrdu import Schema, flat_path, fractions, placed, whole
 from formlab.errors import DataBroken, DataMissing
-from formlab.metrics.actions import parse_lines
+from formlab.metrics.actions import line_rows, parse_lines
 from formlab.readers.door import ending, head, stem, written
 from formlab.readers.rows import Reader, Row, Source, by_name
-from formlab.tables import BOX, USABLE
+from formlab.tables import USABLE
 from formlab.text.answers import parse, plain
 from formlab.text.normalise import as_text
 from formlab.trees import escape
@@ -31,9 +30,6 @@ SUFFIX = "-test_predictions.json"
 # How many files of a folder are looked at to tell whether it is FORMCRAFT's.
 _LOOKED_AT = 20
 _KEY = re.compile(rb"""['"]?\b(?:fields|groups|vqa|consistency)['"]?\s*:""")
-_APART = ".answers"
-_TASKS = {"vqa": crafted.VQA, "consistency": crafted.CONSISTENCY}
-_ANSWER_KEYS = ("answer", "value", "prediction", "expected")
 _FACTORY_KEYS = re.compile(rb'"(?:batch_info|template_used|submission_time)"\s*:')
 _OUTPUT = 'an output, as {"template_used": "A11", "model_response": {"model_response": ""}}'
 _OUTPUT += ", or a list of them"
@@ -54,27 +50,28 @@ def formcraft(source: Source) -> Iterator[Row]:
     """
     named = by_name("answers for", ((stem(file), file) for file in _form_files(source.path)))
     source.files += named.values()
-    asked = source.corpus.records.select("doc_id", "task", "path")
     given: set[tuple[str, str | None]] = set()
     for name, file in named.items():
-        is_apart, text = name.lower().endswith(_APART), written(file)
-        doc_id, reply = name[: -len(_APART)] if is_apart else name, parse(text)
-        value, status, changes = reply.value, reply.status, reply.changes
-        answers = {task: value.pop(task, None) for task in _TASKS} if value else {}
-        rows = []
+        doc_id = re.sub(r"\.answers$", "", name, flags=re.IGNORECASE)
+        text, is_apart, rows = written(file), doc_id != name, []
+        value, status, changes = (reply := parse(text)).value, reply.status, reply.changes
+        found = {task: value.pop(task, None) for task in ITEMS} if value else {}
         if not is_apart:
-            is_form = value or (value is not None and not any(answers.values()))
-            try:
-                rows, mended = _form(value, source.notes) if is_form else ([], ())
-                changes += mended
-            except ValueError as error:
-                status, changes = "bad_json", (*changes, " ".join(str(error).split())[:500])
+            if value or (value is not None and not any(found.values())):
+                try:
+                    rows, mended = form_rows(value, source.notes)
+                    changes += mended
+                except ValueError as error:
+                    status, changes = "bad_json", (*changes, " ".join(str(error).split())[:500])
             status = "repaired" if changes and status == "ok" else status
             rows.append({"task": "text", "path": None, "kind": "form", "status": status})
-        rows += _questions(answers, source.notes)
+        for task, listed in found.items():
+            answers = list(answer_rows(task, listed))
+            source.notes["answers without an id"] += sum(row["path"] is None for row in answers)
+            rows += [row for row in answers if row["path"] is not None]
         if not rows and status not in USABLE:
-            questions = asked.filter(asked["task"].is_in(list(_TASKS)), doc_id=doc_id)
-            rows = questions.drop("doc_id").to_dicts()
+            asked = source.corpus.records.filter(doc_id=doc_id).select("task", "path")
+            rows = [row for row in asked.to_dicts() if row["task"] in ITEMS]
         base = {"doc_id": doc_id, "status": status}
         for row in rows:
             key = doc_id, row["path"]
@@ -96,31 +93,6 @@ def _form_files(path: Path) -> list[Path]:
 def _is_formcraft(path: Path) -> bool:
     listed = _form_files(path)[:_LOOKED_AT] if path.is_dir() else []
     return any(_KEY.search(head(file)) for file in listed if files.is_file(file))
-
-
-def _form(value: Any, notes: Counter[str]) -> tuple[list[Row], tuple[str, ...]]:
-    """The fields of a form, and how it was mended; `ValueError` if it is none."""
-    tidy, mended = crafted.tidied(value)
-    flaws = Counter[str]()
-    rows = list(crafted.field_rows(crafted.FormCraft.model_validate(tidy), flaws))
-    notes.update({f"predicted {flaw}": count for flaw, count in flaws.items()})
-    return rows, mended
-
-
-def _questions(answers: dict[str, Any], notes: Counter[str]) -> Iterator[Row]:
-    for task, found in answers.items():
-        pairs = list(found.items()) if isinstance(found, dict) else []
-        if isinstance(found, list):
-            pairs = [(a.get("id") if isinstance(a, dict) else None, a) for a in found]
-        notes["answers without an id"] += sum(name is None for name, _ in pairs)
-        for name, answer in ((name, answer) for name, answer in pairs if name is not None):
-            row: Row = {"task": task, "path": f"{_TASKS[task]}/{as_text(name)}"}
-            if isinstance(answer, dict):
-                row["meta"] = crafted.answer_meta(answer)
-                row["confidence"] = crafted.share(answer.get("confidence"))
-                answer = next((answer[key] for key in _ANSWER_KEYS if key in answer), None)
-            missing = {"status": "missing"} if answer is None else {"value": as_text(answer)}
-            yield row | missing
 
 
 class _Answer(msgspec.Struct):
@@ -149,13 +121,21 @@ def formfactory(source: Source) -> Iterator[Row]:
     numbers, taken = Counter[tuple[str, str]](), set[tuple[str, str]]()
     # By name, which ends with the time at which a file was written.
     for file in source.files:
-        for where, cells, entry in _entries(file):
+        if is_text := ending(file) == ".txt":
+            content = {"model_response": written(file)}
+        else:
+            content = files.parse_json(written(file), where=str(file), once=True)
+        entries = content.get("results", [content]) if isinstance(content, dict) else content
+        for index, cells in enumerate(entries if isinstance(entries, list) else [None]):
+            where = file.name if is_text else f"{file.name}#/{index}"
+            entry = files.convert(cells, _Entry, where=where, remedy=_OUTPUT)
             kind = "submission" if "submission_time" in cells else "output"
             document = stem(file)
-            if ending(file) == ".json":
-                document = _document(entry, file, kind, numbers, source.notes)
-            if document is None:
+            if not is_text and not (document := _document(entry, file, kind, numbers)):
+                source.notes["outputs of a form that is not known"] += 1
                 continue
+            ordinal = f"{kind}s without an instance number, taken in order"
+            source.notes[ordinal] += not is_text and entry.instance is None
             if (document, kind) in taken:
                 remedy = "one a folder; `instance` in each where there are several of a form"
                 raise DataBroken(f"a second {kind} of {document}", where=where, remedy=remedy)
@@ -170,7 +150,7 @@ def _outputs(path: Path) -> list[Path]:
 
     def is_output(file: Path) -> bool:
         is_json, name = ending(file) == ".json", file.stem
-        is_form = name.partition("-")[0].partition("_")[0] in factory.forms()
+        is_form = re.split("[-_]", name)[0] in factory.forms()
         is_named = name.startswith("batch_") or file.parent.name == "submission"
         is_json_output = is_json and (is_named or _FACTORY_KEYS.search(head(file)))
         return bool(is_json_output or (is_form and ending(file) in (".json", ".txt")))
@@ -184,31 +164,16 @@ def _is_formfactory(path: Path) -> bool:
     return any(ending(file) == ".txt" or _FACTORY_KEYS.search(head(file)) for file in listed)
 
 
-def _entries(file: Path) -> Iterator[tuple[str, Row, _Entry]]:
-    """Where each output or submission of a file stands, its cells, and those that are known."""
-    if ending(file) == ".txt":
-        yield file.name, {}, _Entry(model_response=written(file))
-        return
-    content = files.parse_json(written(file), where=str(file), once=True)
-    entries = content.get("results", [content]) if isinstance(content, dict) else content
-    for index, cells in enumerate(entries if isinstance(entries, list) else [None]):
-        where = f"{file.name}#/{index}"
-        yield where, cells, files.convert(cells, _Entry, where=where, remedy=_OUTPUT)
-
-
 def _document(
-    entry: _Entry, file: Path, kind: str, numbers: Counter[tuple[str, str]], notes: Counter[str]
+    entry: _Entry, file: Path, kind: str, numbers: Counter[tuple[str, str]]
 ) -> str | None:
     """The document of an entry: that of its instance, else the next one of its form."""
     names = map(str, (entry.template_used, entry.form, entry.data_source, file.stem))
     codes = {part for name in names for part in (name.partition("_")[0], name.partition(".")[0])}
     found = (form for form in factory.forms().values() if {form.code, form.file} & codes)
     if (form := next(found, None)) is None:
-        notes["outputs of a form that is not known"] += 1
         return None
-    if entry.instance is None:
-        notes[f"{kind}s without an instance number, taken in order"] += 1
-        numbers[form.code, kind] += 1
+    numbers[form.code, kind] += entry.instance is None
     return factory.doc_id(form, entry.instance or numbers[form.code, kind])
 
 
@@ -224,20 +189,27 @@ def _output(entry: _Entry, where: str, notes: Counter[str]) -> Iterator[Row]:
     if reason:
         yield base | {"role": "call", "error": str(reason)[:2000]}
         return
-    lines = parse_lines(plain(text).value or "")
-    notes["outputs without a line '[x, y] value'"] += not lines
-    for index, line in enumerate(lines):
-        row = base | dict(zip(BOX, (line.x, line.y, line.x, line.y), strict=True))
-        row |= {"path": f"/lines/{index}", "origin": f"{where}/lines/{index}", "kind": "line"}
-        page = None if math.isnan(line.page) else int(line.page)
-        yield row | {"value": line.value, "page": page}
+    rows = list(line_rows(parse_lines(plain(text).value or "")))
+    notes["outputs without a line '[x, y] value'"] += not rows
+    yield from (base | row | {"origin": f"{where}{row['path']}"} for row in rows)
 
 
 def _submission(entry: Row) -> Iterator[Row]:
-    row = {"task": "value", "status": "ok"}
     for name, value in entry.items():
         if name not in ("submission_time", "instance", "form"):
-            yield row | {"path": factory.pointer(name), "value": as_text(value)}
+            row = {"task": "value", "path": factory.pointer(name), "value": as_text(value)}
+            yield row | {"status": "ok"}
+
+
+class _Value(msgspec.Struct, array_like=True):
+    text: str
+    box: Any = None
+    segments: Any = None
+
+
+class _Entity(msgspec.Struct, array_like=True):
+    name: str
+    value: _Value
 
 
 def vrdu(source: Source) -> Iterator[Row]:
@@ -282,10 +254,9 @@ def _entities(entities: Any, schema: Schema, where: str, notes: Counter[str]) ->
     seen, items, members = Counter[str](), Counter[str](), defaultdict[str, set[str]](set)
     listed = files.convert(entities, list[Any], where=where, remedy=_ENTITIES)
     for index, entity in enumerate(listed):
-        at = {"where": (origin := f"{where}/{index}"), "remedy": _ENTITIES}
-        name, parts = files.convert(entity, tuple[str, list[Any]], **at)
-        parts = files.convert([*parts, None, None][:3], tuple[str, Any, Any], **at)
-        (value, box, segments), name = parts, whole(name, notes)
+        origin = f"{where}/{index}"
+        entity = files.convert(entity, _Entity, where=origin, remedy=_ENTITIES)
+        name, value = whole(entity.name, notes), entity.value
         if group := groups.get(name):
             if name in members[group]:
                 members[group].clear()
@@ -295,17 +266,10 @@ def _entities(entities: Any, schema: Schema, where: str, notes: Counter[str]) ->
         else:
             notes["entities that meta.json does not know"] += name not in schema.matches
             path = flat_path(name, schema, seen)
-        notes["boxes missing or malformed"] += fractions(box) is None
-        meta = json.dumps({"box": _plain(box), "segments": _plain(segments)})
-        row = {"path": path, "kind": name, "value": whole(value, notes), "origin": origin}
-        yield row | {"meta": meta} | placed(box, [])
-
-
-def _plain(value: Any) -> Any:
-    """Whole numbers without a point, so that equal predictions are equal as texts too."""
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+        notes["boxes missing or malformed"] += fractions(value.box) is None
+        meta = json.dumps({"box": value.box, "segments": value.segments})
+        row = {"path": path, "kind": name, "value": whole(value.text, notes), "origin": origin}
+        yield row | {"meta": meta} | placed(value.box, [])
 
 
 def fincriticaled(source: Source) -> Iterator[Row]:

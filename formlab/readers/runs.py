@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,36 +13,33 @@ from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
 
 
-def read(path: Path, corpus: Corpus) -> Predictions:
-    """The predictions of a run; of one under way or killed, what it has finished."""
-    if is_finished(path):
-        return _checked(Predictions.load(path), path, corpus)
-    # Nothing else here needs what asks models.
-    from formlab.systems import chat
+def read(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictions:
+    """The predictions of a run, of one under way or killed those so far.
 
-    predictions = systems.unfinished(path) or chat.unfinished(path, corpus)
-    if predictions is None:
+    Those of a finished run stay on disk until they are read, if `scanned`.
+    """
+    if is_finished(path):
+        found = Predictions.opened(path) if scanned else Predictions.load(path)
+    else:
+        # Nothing else here needs what asks models.
+        from formlab.systems import chat
+
+        found = systems.unfinished(path) or chat.unfinished(path, corpus)
+    if found is None:
         raise DataBroken("a run that has not begun", where=path, remedy="formlab run … --out")
-    return _checked(predictions, path, corpus)
+    known = found.scan("records").select(pl.col("benchmark").unique()).collect()["benchmark"]
+    if others := sorted({*known} - {corpus.benchmark}):
+        what = f"this run read {', '.join(others)}, not {corpus.benchmark}"
+        raise DataBroken(what, where=path)
+    return found
+
+
+opened = partial(read, scanned=True)
 
 
 def is_finished(source: Any) -> bool:
     """Whether a source is the folder of a run that has ended."""
-    is_folder = isinstance(source, Path) and source.is_dir()
-    return is_folder and files.is_file(Predictions.home(source) / "manifest.json")
-
-
-def opened(path: Path, corpus: Corpus) -> Predictions:
-    """The predictions of a finished run, which stay on disk until they are scanned."""
-    return _checked(Predictions.opened(path), path, corpus)
-
-
-def _checked(predictions: Predictions, path: Path, corpus: Corpus) -> Predictions:
-    known = predictions.scan("records").select(pl.col("benchmark").unique()).collect()
-    if others := sorted(set(known["benchmark"]) - {corpus.benchmark}):
-        what = f"this run read {', '.join(others)}, not {corpus.benchmark}"
-        raise DataBroken(what, where=path)
-    return predictions
+    return isinstance(source, Path) and files.is_file(Predictions.home(source) / "manifest.json")
 
 
 def splits(path: Path) -> list[str]:

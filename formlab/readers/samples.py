@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +61,7 @@ class Sample:
         """Its gold, answers and call; the document has the scores where it was scored as one."""
         form = as_object(self.gold) if self.path is not None and self.golds is None else None
         place = self.path if form is None else None
-        golds = list(self._golds(form)) if self.golds is None else self.golds
+        golds = self._golds(form) if self.golds is None else self.golds
         yield from ({"role": "gold"} | row for row in golds)
         scores = {files.storable(f"{SCORE}{n}"): number(s) for n, s in self.scores.items()}
         answer: Row = {"role": "answer", "origin": self.origin, "status": self.status}
@@ -75,39 +74,42 @@ class Sample:
         if place is None:
             yield {"role": "document", "log_status": self.status} | scores | self.document
 
-    def _fields(self, form: Any) -> Iterator[tuple[str, str | None]]:
-        return fields(form, "" if self.path == ANSWER else self.path or "")
+    def _values(self, form: Any) -> list[tuple[str | None, str | None]]:
+        return list(fields(form, "" if self.path == ANSWER else self.path or ""))
 
-    def _golds(self, form: Mapping[str, Any] | None) -> Iterator[Row]:
-        # Names that begin with log_ are those of the log's scores.
-        columns = {
-            files.storable(name): cell if name in tables.RECORDS else as_text(cell)
-            for name, cell in self.columns.items()
-            if name in tables.RECORDS or not (name in tables.RESERVED or name.startswith("log_"))
-        }
+    def _golds(self, form: Mapping[str, Any] | None) -> list[Row]:
+        columns = {}
+        for name, cell in self.columns.items():
+            # Names that begin with log_ are those of the log's scores.
+            if name in tables.RECORDS:
+                columns[name] = cell
+            elif name not in tables.RESERVED and not name.startswith("log_"):
+                columns[files.storable(name)] = as_text(cell)
         texts = map(as_text, self.gold if isinstance(self.gold, list) else [self.gold])
-        accepted = [text for text in texts if text is not None]
-        columns |= {"accepted": accepted} if form is None and accepted[1:] else {}
-        found = ((self.path, text) for text in accepted[:1]) if form is None else self._fields(form)
-        yield from (columns | {"path": path, "value": value} for path, value in found)
+        accepted = [text for text in texts if text is not None and form is None]
+        columns |= {"accepted": accepted} if accepted[1:] else {}
+        found = self._values(form) if form is not None else [(self.path, t) for t in accepted[:1]]
+        return [columns | {"path": path, "value": value} for path, value in found]
 
-    def _claims(self, form: Any, golds: list[Row]) -> Iterator[Row]:
+    def _claims(self, form: Any, golds: list[Row]) -> list[Row]:
         """The values of the answer, by the one rule for a model's text; what failed names none."""
-        status, answer = self.status, self.answer
+        status, answer, found = self.status, self.answer, []
         if isinstance(answer, str) and answer and status in USABLE:
             parsed = answers.plain(answer) if form is None else answers.parse(answer, lists=True)
             answer = parsed.value
             status = parsed.status if parsed.changes or parsed.status not in USABLE else status
-        found = [(self.path, as_text(answer))]
-        if form is not None:
-            found = [*self._fields(answer)] if isinstance(answer, Mapping | list) else []
-        # A null names no value, and what failed has failed at each field that was asked for.
-        found = [claim for claim in found if claim[1] is not None and status in USABLE]
-        if not found:
-            status = "missing" if status in USABLE else status
-            places = [row["path"] for row in golds] if form is not None else [self.path]
-            found = [(place, None) for place in places]
-        yield from ({"path": path, "value": value, "status": status} for path, value in found)
+        if status in USABLE:
+            if form is None:
+                found = [(self.path, as_text(answer))]
+            elif isinstance(answer, Mapping | list):
+                found = self._values(answer)
+            # A null names no value.
+            found = [claim for claim in found if claim[1] is not None]
+            status = status if found else "missing"
+        # What failed has failed at each field that was asked for.
+        places = [self.path] if form is None else [row["path"] for row in golds]
+        found = found or [(place, None) for place in places]
+        return [{"path": path, "value": value, "status": status} for path, value in found]
 
 
 def sample_rows(
@@ -115,10 +117,14 @@ def sample_rows(
     split: Any,
     entries: Iterable[tuple[Any, Any]],
     sample_of: Callable[[Any, str], Sample | Iterable[Sample]],
+    figures: Iterable[Row] = (),
     *,
     system: str | None = None,
 ) -> Iterator[Row]:
-    """The rows of a log's entries, each with where it stands; one that is odd is counted."""
+    """The rows of a log's entries, each with where it stands, and the log's `figures`.
+
+    What cannot be read is counted.
+    """
     kept: dict[tuple[Any, ...], Sample] = {}
     for origin, entry in entries:
         with reading(source, origin):
@@ -134,8 +140,8 @@ def sample_rows(
                 if key not in kept or sample.status in USABLE or kept[key].status not in USABLE:
                     kept |= {key: sample} if sample.doc_id else {}
     if not kept:
-        reasons = (note for note in source.notes if note.startswith(f"first of {UNREADABLE}"))
-        what = ": ".join(["the log has no samples", *islice(reasons, 1)])
+        reasons = [note for note in source.notes if note.startswith(f"first of {UNREADABLE}")]
+        what = ": ".join(["the log has no samples", *reasons[:1]])
         remedy = "a log as the harness wrote it, of a run that has samples"
         raise DataBroken(what, where=source.path, remedy=remedy)
     while kept:
@@ -146,6 +152,8 @@ def sample_rows(
         run["system"] = sample.system or system or None
         with reading(source, sample.origin):
             yield from [run | row for row in sample.rows()]
+    with reading(source, source.path.name, FIGURES):
+        yield from figures
 
 
 @contextmanager
@@ -162,12 +170,11 @@ def reading(source: Source, origin: object, note: str = UNREADABLE) -> Iterator[
 
 def beside(source: Source, file: Path) -> Row:
     """The object in a file of figures beside the samples; empty where there is none to read."""
-    found: Row = {}
     if file.is_file():
         source.files.append(file)
         with reading(source, file.name, FIGURES):
-            found = door.decoded(door.read_bytes(file), dict[str, Any], file)
-    return found
+            return door.decoded(door.read_bytes(file), dict[str, Any], file)
+    return {}
 
 
 def json_lines(source: Source, path: Path) -> Iterator[tuple[str, Row]]:

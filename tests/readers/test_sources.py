@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import random
 from collections import Counter
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from formlab.folders import Predictions
 from formlab.readers import READERS, Source, benches, logs, read_predictions, reader_of, splits
 from formlab.systems import System
 from tests import made_formfactory, made_vrdu
-from tests.seeds import seeds
 
 HERE = Path(__file__).parent
 # Written by the harnesses themselves: Inspect, VLMEvalKit, stickler and docling-eval.
@@ -159,28 +157,23 @@ def test_inspect_gives_each_kind_of_sample_with_the_model_that_answered():
     assert answers["plain"]["system"] == "mockllm/form"  # The header says mockllm/model.
     assert answers["long"]["value"] == "A clause of the lease. " * 20  # Under `attachments`.
     assert (answers["scan_7"]["path"], answers["bad"]["status"]) == ("/total", "bad_json")
-    reasons = {n: answers[n]["status"] for n in ("failed", "cut", "refused")}
-    assert reasons == {"failed": "api_error", "cut": "truncated", "refused": "refused"}
+    reasons = [answers[name]["status"] for name in ("failed", "cut", "refused")]
+    assert reasons == ["api_error", "truncated", "refused"]
     golds = [row for row in rows if (row["role"], row.get("doc_id")) == ("gold", "object")]
     assert [row["value"] for row in golds] == ["9.50", "tea"]
-    scores = {name: answers[name]["log_by_match"] for name in ("plain", "wrong", "half")}
-    assert scores == {"plain": 1, "wrong": 0, "half": 0.5}
+    assert [answers[n]["log_by_match"] for n in ("plain", "wrong", "half")] == [1, 0, 0.5]
     # The same log in one JSON, where long texts stand in place.
     key = ("role", "doc_id", "path", "value", "log_by_match")
-    texts = [
-        sorted(str([row.get(n) for n in key]) for row in log)
-        for log in (rows, rows_of(DATA / "form.json"))
-    ]
+    logs_of = (rows, rows_of(DATA / "form.json"))
+    texts = [sorted(str([row.get(n) for n in key]) for row in log) for log in logs_of]
     assert texts[0] == texts[1]
 
 
 def test_epochs_are_runs_and_a_run_that_has_not_ended_is_read():
     with pytest.raises(DataBroken, match="holds 2 runs: mockllm/form, epoch 1"):
         logs.open_log(DATA / "epochs.eval")
-    assert (
-        len({log.cases["system"].unique().item() for log in logs.open_logs(DATA / "epochs.eval")})
-        == 2
-    )
+    opened = logs.open_logs(DATA / "epochs.eval")
+    assert [log.system for log in opened] == ["mockllm/form, epoch 1", "mockllm/form, epoch 2"]
     counts = {"matched": 4, "missing": 7, "duplicate": 0, "failed": 2, "unreadable": 0}
     assert logs.join_report(logs.open_log(DATA / "unfinished.eval")) == counts
 
@@ -298,8 +291,7 @@ OLMOCR = [
 
 @pytest.mark.parametrize(("test", "page", "answer"), OLMOCR)
 def test_tests_of_olmocr_are_judged_as_the_bench_does(test, page, answer):
-    test = benches.Test(**{"pdf": "a.pdf", "id": "1", "type": "present"} | test)
-    assert benches.answer_to(test, page) == answer
+    assert benches.answer_to({"type": "present"} | test, page) == answer
 
 
 def test_a_log_is_answers_to_a_corpus_too(tmp_path):
@@ -332,33 +324,6 @@ def test_a_plug_in_is_tried_first(tmp_path):
         assert formlab.open_log(tmp_path / "a.csv").fields["outcome"].item() == "match"
     finally:
         registry.unload(__name__)
-
-
-def mangled(value, draw):
-    """A JSON value with parts of it exchanged for what nobody expects there."""
-    if draw.random() < 0.04:
-        return draw.choice([None, 5, -1e400, "x", "\ud800", [], {}, [[]], {"a": {}}, True])
-    if isinstance(value, dict):
-        return {key: mangled(item, draw) for key, item in value.items()}
-    return [mangled(item, draw) for item in value] if isinstance(value, list) else value
-
-
-@pytest.mark.usefixtures("plugins")
-@pytest.mark.parametrize("seed", seeds(12))
-def test_log_that_is_not_laid_out_as_it_should_be_is_read_or_one_clear_error(tmp_path, seed):
-    draw = random.Random(seed)
-    logged = [case["files"] for case in SOURCES if {"files", "system"} <= case.keys()]
-    logged.append({"form.json": json.loads((DATA / "form.json").read_text())})
-    for number, listed in enumerate(logged):
-        folder = put(
-            tmp_path / str(number), {n: mangled(value, draw) for n, value in listed.items()}
-        )
-        for path in (folder, *folder.glob("*.*")):
-            try:
-                opened = logs.open_logs(path)
-            except FormlabError:
-                continue
-            assert all(logs.headlines(one).height for one in opened)
 
 
 @pytest.fixture

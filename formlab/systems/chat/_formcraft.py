@@ -6,22 +6,11 @@ from collections import Counter
 from functools import partial
 from typing import Any
 
-from pydantic import ValidationError
-
-from formlab.benchmarks.formcraft import (
-    CONSISTENCY,
-    MODALITIES,
-    VQA,
-    FormCraft,
-    NotAFormError,
-    answer_meta,
-    field_rows,
-    item_meta,
-    tidied,
-)
+from formlab.benchmarks.formcraft import MODALITIES, answers, item_meta
+from formlab.benchmarks.formcraft.answers import ITEMS
 from formlab.systems.chat import _ask
 from formlab.systems.chat._ask import Ask, Place, Row, WrongShape
-from formlab.text.normalise import as_text
+from formlab.tables import BOX
 
 _SUBTYPES = sorted({word for words in MODALITIES.values() for word in words})
 _FIELD = _ask.closed(
@@ -41,7 +30,6 @@ _LISTS = {
         answers=_ask.listed(_ask.closed(**_ANSWER, reason=_ask.TEXT, fields=_ask.listed(_READ)))
     ),
 }
-_ROOTS = {"vqa": VQA, "consistency": CONSISTENCY}
 _NAMES = {"vqa": "QUESTIONS", "consistency": "CHECKS"}
 _SHOWN = {"vqa": ("question", "options"), "consistency": ("source", "dependent")}
 
@@ -63,7 +51,7 @@ def items(task: str, _document: Row, gold: list[Row]) -> Ask | None:
     questions = [row for row in gold if row["task"] == task]
     if not questions:
         return None
-    root = _ROOTS[task]
+    root = ITEMS[task]
     asked = []
     for row in questions:
         meta = item_meta(row)._asdict()
@@ -79,14 +67,11 @@ def items(task: str, _document: Row, gold: list[Row]) -> Ask | None:
 def form_rows(value: Any, locate: Place) -> list[Row]:
     """Rows of a predicted form: itself, its fields and groups; `WrongShape` if it is none."""
     try:
-        tidy, _ = tidied(value)
-        form = FormCraft.model_validate(tidy)
-    except (NotAFormError, ValidationError) as error:
+        rows, _ = answers.form_rows(value, Counter())
+    except ValueError as error:
         raise WrongShape(str(error).splitlines()[0]) from error
-    rows = list(field_rows(form, Counter()))
     for row in rows:
-        box = [row.pop(side, None) for side in ("x0", "y0", "x1", "y1")]
-        row |= locate(row["page"], box)
+        row |= locate(row["page"], [row.pop(side, None) for side in BOX])
     return [{"task": "text", "path": None, "kind": "form"}, *rows]
 
 
@@ -95,27 +80,10 @@ def item_rows(task: str, known: set[str], value: Any, _locate: Place) -> list[Ro
 
     `WrongShape` if no answer is to one of them.
     """
-    rows: dict[str, Row] = {}
-    for item in _ask.items_of(value, "answers"):
-        name = as_text(item.get("id"))
-        if name not in known or item.get("answer") is None:
-            continue
-        rows.setdefault(
-            name,
-            {
-                "task": task, "path": f"{_ROOTS[task]}/{name}", "value": as_text(item["answer"]),
-                "confidence": _share(item.get("confidence")),
-                "meta": answer_meta(item),
-            },
-        )  # fmt: skip
+    places, rows = {f"{ITEMS[task]}/{name}" for name in known}, dict[str, Row]()
+    for row in answers.answer_rows(task, _ask.items_of(value, "answers")):
+        if row["path"] in places and row.get("value") is not None:
+            rows.setdefault(row["path"], row)
     if not rows:
         raise WrongShape("no answer to anything that was asked")
     return list(rows.values())
-
-
-def _share(value: Any) -> float | None:
-    try:
-        share = float(value)
-    except (TypeError, ValueError):
-        return None
-    return share if 0 <= share <= 1 else None

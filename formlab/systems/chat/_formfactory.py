@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
-from formlab.metrics.actions import parse_lines
+from formlab.metrics.actions import ActionLine, line_rows, parse_lines
 from formlab.systems.chat import _ask
 from formlab.systems.chat._ask import Ask, Place, Row, WrongShape
+from formlab.tables import BOX
 from formlab.text.normalise import as_text
 
 ACTIONS = _ask.closed(
@@ -18,7 +20,7 @@ _BLANK = {"task": "click", "path": None, "kind": "page"}
 
 def lines(document: Row, _gold: list[Row]) -> Ask:
     """The actions as FormFactory has them, a line each: ``[x, y] value``."""
-    return Ask(_asked(document), None, line_rows, [_BLANK], lacking=_lacking(document))
+    return Ask(_asked(document), None, output_rows, [_BLANK], lacking=_lacking(document))
 
 
 def actions(document: Row, _gold: list[Row]) -> Ask:
@@ -34,35 +36,30 @@ def _lacking(document: Row) -> str:
     return "" if document["context"] else "this instance has no text to fill the form in from"
 
 
-def line_rows(value: Any, locate: Place) -> list[Row]:
+def output_rows(value: Any, locate: Place) -> list[Row]:
     """The output as it stands, and its actions; `WrongShape` if no line starts with a point."""
     text = as_text(value)
-    parsed = parse_lines(text)
-    if not parsed:
+    if not (lines := parse_lines(text)):
         raise WrongShape("no line '[x, y] value'")
-    rows = [(line.x, line.y, line.value, line.page) for line in parsed]
-    return _rows(text, rows, locate)
+    return _rows(text, lines, locate)
 
 
 def action_rows(value: Any, locate: Place) -> list[Row]:
     """The actions of a JSON answer, and the same as lines for whoever reads the output as text."""
-    points = []
+    lines = []
     for item in _ask.items_of(value, "actions"):
         x, y, page = (_number(item.get(name)) for name in ("x", "y", "page"))
-        points.append((x, y, as_text(item.get("value")), page))
-    text = "\n".join(f"[{x:g}, {y:g}] {value}" for x, y, value, _ in points)
-    return _rows(text, points, locate)
+        lines.append(ActionLine(x, y, as_text(item.get("value")), page))
+    return _rows("\n".join(f"[{x:g}, {y:g}] {value}" for x, y, value, *_ in lines), lines, locate)
 
 
-def _rows(text: str, points: list[tuple[float, float, str, float]], locate: Place) -> list[Row]:
-    rows: list[Row] = [_BLANK | {"value": text}]
-    for number, (x, y, value, page) in enumerate(points):
-        known = math.isfinite(page)
-        row = {"task": "click", "path": f"/lines/{number}", "kind": "line", "value": value}
-        row |= locate(page if known else 1, [x, y, x, y])
+def _rows(text: str, lines: Sequence[ActionLine], locate: Place) -> list[Row]:
+    rows = list(line_rows(lines))
+    for row in rows:
         # Without its page a click is on whichever screenshot it suits.
-        rows.append(row if known else row | {"page": None})
-    return rows
+        page, box = row["page"], [row.pop(side) for side in BOX]
+        row |= locate(1 if page is None else page, box) | ({"page": None} if page is None else {})
+    return [_BLANK | {"value": text}, *rows]
 
 
 def _number(value: Any) -> float:

@@ -1,11 +1,4 @@
-import itertools
-import random
-
-import polars as pl
-from rapidfuzz.distance import Levenshtein
-
 from formlab import evaluate, folders, tables
-from formlab.scoring.pairing import match
 
 BASE = {"benchmark": "formcraft", "split": "test"}
 
@@ -36,10 +29,6 @@ def evaluated(gold, pred):
 def pooled(evaluation, metric):
     scores = evaluation.scores.filter(metric=metric)
     return scores["hits"].sum() / scores["total"].sum()
-
-
-def of(frame, metric, column="value"):
-    return dict(frame.filter(metric=metric).select("pairing", column).rows())
 
 
 GOLD = [("/Patient/Name", "Ada Berg", "text"), ("/DOB", "1980-02-03", "text")]
@@ -73,38 +62,3 @@ def test_fields_nobody_asked_for_add_no_error_of_reading_and_lower_their_own_pre
         assert pooled(more, "wer") == pooled(alone, "wer")
         assert pooled(more, "field_precision") == len(given) / (len(given) + 8)
         assert more.cases.filter(task="text", outcome="spurious").height == 8
-
-
-WORDS = ("Ada", "Berg", "1980", "Tea", "Milk", "12.50", "Mill Lane", "")
-
-
-def form(rng, labels):
-    tasks = ["text", "text", "visual", "marking", "cross"]
-    count = rng.randint(1, 5)
-    return [
-        (f"/{label}", "; ".join(rng.sample(WORDS, rng.randint(1, 2))), rng.choice(tasks))
-        for label in rng.sample(labels, count)
-    ]
-
-
-def test_the_oracle_saves_as_many_edits_as_trying_all_orders():
-    rng = random.Random(9)
-    for _ in range(30):
-        golds, preds = (["".join(rng.choices("abc", k=rng.randint(1, 6))) for _ in range(4)]
-                        for _ in "gp")  # fmt: skip
-        gold = pl.DataFrame(rows("1", "gold", [(f"/{n}", v, "text") for n, v in enumerate(golds)]))
-        gold = gold.with_columns(subtype=pl.lit(None, pl.String))
-        pred = pl.DataFrame(
-            rows("1", "prediction", [(f"/{n}", v, "text") for n, v in enumerate(preds)])
-        )
-        found = dict(match(gold, pred, by="oracle").select("path", "pred_path").rows())
-        edits = sum(
-            Levenshtein.distance(value, preds[int(found[f"/{n}"][1:])])
-            if f"/{n}" in found else len(value)
-            for n, value in enumerate(golds)
-        )  # fmt: skip
-        least = min(
-            sum(min(Levenshtein.distance(g, p), len(g)) for g, p in zip(golds, order, strict=True))
-            for order in itertools.permutations(preds)
-        )
-        assert edits == least

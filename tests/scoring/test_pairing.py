@@ -5,9 +5,8 @@ import polars as pl
 
 from formlab.scoring.pairing import match
 
-SCHEMA = {"doc_id": pl.String, "path": pl.String, "page": pl.Int64} | dict.fromkeys(
-    ("x0", "y0", "x1", "y1"), pl.Float64
-)
+SCHEMA = {"doc_id": pl.String, "path": pl.String, "value": pl.String, "page": pl.Int64}
+SCHEMA |= dict.fromkeys(("x0", "y0", "x1", "y1"), pl.Float64)
 
 
 def fields(*rows, doc="1"):
@@ -109,20 +108,17 @@ def test_a_hundred_thousand_predicted_fields_are_bounded():
 
 
 def valued(*rows):
-    blank = dict.fromkeys(("modality", "subtype", "kind"))
-    return named(*(path for path, _ in rows)).with_columns(
-        pl.Series("value", [value for _, value in rows]),
-        *(pl.lit(value, pl.String).alias(name) for name, value in blank.items()),
-    )
+    values = pl.Series("value", [value for _, value in rows])
+    return named(*(path for path, _ in rows)).with_columns(values)
 
 
 def test_values_under_each_others_names_are_not_made_right_by_pairing_them_by_value():
     gold = valued(("/Patient/Name", "Ada Lovelace"), ("/Patient/DOB", "10.12.1815"))
     # None of the names is like enough to be paired; words of them tell which field they mean.
     pred = valued(("/Patient name", "10.12.1815"), ("/Birth date, DOB", "Ada Lovelace"))
-    assert pairs(gold, pred, by="default") == []
+    assert pairs(gold, pred) == []
     right = valued(("/Patient name", "Ada Lovelace"), ("/Birth date, DOB", "10.12.1815"))
-    assert [pred for _, pred in pairs(gold, right, by="default")] == right["path"].to_list()
+    assert [pred for _, pred in pairs(gold, right)] == right["path"].to_list()
     # A name that shares no word with any field says nothing against its value.
     other = valued(("/Who", "Ada Lovelace"), ("/Born", "10.12.1815"))
-    assert [pred for _, pred in pairs(gold, other, by="default")] == other["path"].to_list()
+    assert [pred for _, pred in pairs(gold, other)] == other["path"].to_list()

@@ -55,10 +55,10 @@ def item_difficulty(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     groups = [names.get(tuple(right), _SEVERAL) for right in items["right"]]
     n_right = pl.col("right").list.sum().cast(pl.Int64)
     return items.with_columns(
+        group=pl.Series(groups),
         n_right=n_right,
         separates=n_right.is_between(1, len(systems) - 1),
         difficulty=1 - n_right / len(systems),
-        group=pl.Series(groups),
     )
 
 

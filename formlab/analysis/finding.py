@@ -80,7 +80,6 @@ class Finding:
     n_tested: int = 0
     what_to_try: str = ""
     metric: str = ""
-    average: str = metrics.POOLED
     of: str = ""
     settings: str = ""
     systems: tuple[str, ...] = ()
@@ -115,7 +114,7 @@ class Finding:
             return f"of {of}" if of else ""
         if self.metric in ("", OUTCOME):
             return "difference in share right"
-        return f"difference in {metrics.title(self.metric, self.average)}"
+        return f"difference in {metrics.title(self.metric)}"
 
 
 def finding_table(findings: Sequence[Finding]) -> pl.DataFrame:

@@ -282,11 +282,11 @@ class _Look:
             of_cause = is_wrong & pl.col("cause").eq_missing(pl.lit(cause))
             rows = self.gold.filter(of_cause)
             over = f"in {counted(rows['doc_id'].n_unique(), 'document')}"
+            part = f"{count:,} of {errors.height:,} {wrong}, {over}"
             words = IN_WORDS.get(cause, f"the cause is “{word(cause)}”")
-            claim = f"{'Often' if place or tied else 'Most often'} {words}: in {count:,} of"
-            claim += f" {errors.height:,} {wrong}, {over} (a count)"
+            claim = f"{'Often' if place or tied else 'Most often'} {words}: in {part} (a count)"
             if _is_few(rows):
-                claim = f"{count:,} of {errors.height:,} {wrong}, {over}: {words} ({_listed(rows)})"
+                claim = f"{part}: {words} ({_listed(rows)})"
             elif count == errors.height:
                 claim = f"In all {count:,} {wrong}, {over}, {words} (a count)"
             tip = self.advice(cause)

@@ -18,9 +18,8 @@ from formlab import metrics, tables, text
 from formlab.metrics.counts import field_tallies
 from formlab.metrics.marking import cross_tallies, mark_tallies
 from formlab.scoring import page_text
-from formlab.scoring.align import side_by_side, with_status
+from formlab.scoring.align import PAIRING, match, side_by_side, with_status
 from formlab.scoring.fields import described, filled, words_of_pages
-from formlab.scoring.pairing import RULES, match
 from formlab.scoring.tasks._kit import NORM, Scoring, TaskScores, any_for, text_rows, used
 from formlab.scoring.whole import Whole
 
@@ -40,7 +39,7 @@ def score(scoring: Scoring) -> TaskScores:
     if _field_claims(scoring.whole.answers).height:
         # Which fields were found at all, whatever was read in them.
         tallies = field_tallies(scored["gold"].fill_null("").to_list(), used(scored))
-        how = "of=fields with a value", RULES
+        how = "of=fields with a value", PAIRING
         scores += (scoring.rows(scored, metrics.get(n), t, *how) for n, t in tallies.items())
     return TaskScores.of([cases], scores, notes)
 
@@ -68,7 +67,7 @@ def read_cases(
     claimed, is_read = _field_claims(answers), words_of_pages(answers).height > 0
     gold, claims = _field_claims(scoring.corpus.records), _field_claims(records)
     notes: dict[str, int] = {}
-    rules = RULES, described(scoring.reader) if is_read else None
+    rules = PAIRING, described(scoring.reader) if is_read else None
     text_alone = page_text.texts_only(answers.filter(task="text"))
     if not claimed.height and not is_read and text_alone:
         # Marks and drawings cannot be read in the texts of pages.

@@ -127,20 +127,15 @@ def corrected_scores(
             done = {name: n for name, n in split.notes.items() if name.startswith(NOTE)}
             counts.update({name.removeprefix(NOTE): count for name, count in done.items()})
         pools = merge_splits(splits), merge_splits(mended)
-        before, after = (
-            tables.only(summarise(pool, by=(), average="pooled", **draws), slice_by=None)
-            for pool in pools
+        before, after = (summarise(pool, by=(), average="pooled", **draws) for pool in pools)
+        after = tables.only(after, slice_by=None)
+        joined = tables.only(before, slice_by=None).join(
+            after, on=key, how="left", maintain_order="left", suffix="_new"
         )
-        joined = before.join(after, on=key, how="left", maintain_order="left", suffix="_new")
-        columns = {"corrected": "value_new", "corrected_low": "ci_low_new"}
-        columns |= {"corrected_high": "ci_high_new"}
-        joined = joined.select(
-            pl.lit(f"{pools[0].system} on {pools[0].benchmark}:{pools[0].split}").alias("of"),
-            *(*key, "value", "ci_low", "ci_high"),
-            **columns,
-            change=pl.col("value_new") - pl.col("value"),
-            n_cases="n_cases",
-            n_corrected="n_cases_new",
-        )
-        frames.append(joined)
+        of = pl.lit(f"{pools[0].system} on {pools[0].benchmark}:{pools[0].split}").alias("of")
+        values = {"corrected": "value_new"}
+        values |= {f"corrected_{end}": f"ci_{end}_new" for end in ("low", "high")}
+        values |= {"change": pl.col("value_new") - pl.col("value")}
+        values |= {"n_cases": "n_cases", "n_corrected": "n_cases_new"}
+        frames.append(joined.select(of, *key, "value", "ci_low", "ci_high", **values))
     return pl.concat(frames), dict(counts)

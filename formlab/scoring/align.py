@@ -76,7 +76,7 @@ def match(gold: pl.DataFrame, pred: pl.DataFrame, *, least: float = LEAST) -> pl
             rows += [
                 (str(key[0]), paths[0][i], paths[1][j], alike) for i, j, alike in sorted(pairs)
             ]
-    schema = {"doc_id": pl.String, "path": pl.String, "pred_path": pl.String, "match": pl.Float64}
+    schema = tables.schema("doc_id path pred_path match:number")
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 

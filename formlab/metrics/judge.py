@@ -327,19 +327,14 @@ def _within(raw: Mapping[str, Any], name: str, high: float, notes: Counter[str])
     return np.nan if odd or value is None else value
 
 
-_SHARE, _MEAN = "judge_entity_accuracy", "mean over pages"
-_OVERALL = f"2 × structure + entity score, {_MEAN}"
+_SHARE, _MEAN, _TEN = "judge_entity_accuracy", "mean over pages", {"high": 10.0}
+_OVERALL, _POINTS = f"2 × structure + entity score, {_MEAN}", f"points of 10, {_MEAN}"
 METRICS = family(
     ("judge_structure", "structure score of the judge", f"points of 2, {_MEAN}", {"high": 2.0}),
     (_SHARE, "facts right by the judge", "correct per fact"),
     ("judge_entity_score", "entity score of the judge", f"5 × facts right, {_MEAN}", {"high": 5.0}),
-    ("judge_overall", "overall score of the judge", _OVERALL, {"high": 10.0}),
-    (
-        "judge_overall_stated",
-        "overall score as the judge states it",
-        f"points of 10, {_MEAN}",
-        {"high": 10.0},
-    ),
+    ("judge_overall", "overall score of the judge", _OVERALL, _TEN),
+    ("judge_overall_stated", "overall score as the judge states it", _POINTS, _TEN),
     source="He et al., arXiv:2511.14998v1, appendix C",
     units=("page",),
     tasks=("fact",),

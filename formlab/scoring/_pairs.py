@@ -165,8 +165,6 @@ def _is_unit(word: str) -> bool:
 
 
 def _symbols(value: str) -> str:
-    if value.isascii() and "%" not in value and "$" not in value:
-        return ""
     return "".join(char for char in value if char in "%‰°" or unicodedata.category(char) == "Sc")
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -44,6 +45,7 @@ _LONGEST_LABEL, _TAIL = 200, 800
 # is paired by its path alone.
 _LARGEST = 8_000_000
 _NOT_WORD, _NUMBER = re.compile(r"[\W_]+"), re.compile(r"#\d+\Z")
+_alike = partial(process.cdist, scorer=Levenshtein.normalized_similarity, dtype=np.float64)
 # The place of a gold and of a predicted field, and their similarity.
 Pair = tuple[int, int, float]
 
@@ -99,11 +101,9 @@ def _same_path(gold: pl.DataFrame, pred: pl.DataFrame) -> list[Pair]:
 
 def _free(pairs: list[Pair], *frames: pl.DataFrame) -> list[list[int]]:
     """The places of the fields of either side that are in none of the pairs."""
-    taken = ({pair[side] for pair in pairs} for side in (0, 1))
-    return [
-        [n for n in range(frame.height) if n not in of]
-        for frame, of in zip(frames, taken, strict=True)
-    ]
+    taken = [{pair[side] for pair in pairs} for side in (0, 1)]
+    heights = enumerate(frame.height for frame in frames)
+    return [[n for n in range(count) if n not in taken[side]] for side, count in heights]
 
 
 def _most_alike(
@@ -145,11 +145,6 @@ def _same_value(gold: pl.DataFrame, pred: pl.DataFrame, pairs: list[Pair]) -> li
 
 def _words(name: str) -> set[str]:
     return set(_NOT_WORD.split(_plain(name[-_TAIL:]))) - {""}
-
-
-def _alike(golds: list[str], preds: list[str]) -> np.ndarray:
-    scorer = Levenshtein.normalized_similarity
-    return process.cdist(golds, preds, scorer=scorer, dtype=np.float64, workers=1)
 
 
 def _with_boxes(alike: np.ndarray, gold: pl.DataFrame, pred: pl.DataFrame) -> np.ndarray:
@@ -203,9 +198,8 @@ def with_read(
     What else `read` has, by document and path, is added to all cases.
     """
     options = {"on": ["doc_id", "path"], "how": "left", "suffix": "_read", "maintain_order": "left"}
-    both = joined.join(read, **options)
-    read_too = {name: pl.when(where).then(f"{name}_read") for name in names}
-    filled = both.with_columns(pl.coalesce(name, other) for name, other in read_too.items())
+    values = {name: pl.coalesce(name, pl.when(where).then(f"{name}_read")) for name in names}
+    filled = joined.join(read, **options).with_columns(**values)
     return filled.drop(f"{name}_read" for name in names)
 
 

@@ -199,12 +199,11 @@ def _assigned(
     filled, usable = pl.col("value").str.strip_chars() != "", pl.col("status").is_in(USABLE)
     columns = ["doc_id", "row", "field", "value", "kind", "accepted", RULE]
     right: dict[str, _Right] = defaultdict(dict)
-    for doc, row, field, *known in gold.filter(filled).select(columns).iter_rows():
-        value, kind, accepted, rule = known
+    for doc, row, field, value, kind, accepted, rule in gold.filter(filled)[columns].iter_rows():
         accepted = tuple(accepted or ())
         right[doc][row] = field, _Gold(value, kind, accepted, rule, orders.get(doc))
     given: dict[str, _Given] = defaultdict(dict)
-    for doc, row, *answer in claims.filter(filled, usable).select(columns[:4]).iter_rows():
+    for doc, row, *answer in claims.filter(filled, usable)[columns[:4]].iter_rows():
         given[doc][row] = tuple(answer)
     agreeing = _agreeing(right, given, threshold)
     # The patterns of lists whose items keep their order.

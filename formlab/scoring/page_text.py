@@ -249,7 +249,14 @@ def out_of_order(boxes: np.ndarray, gold_places: np.ndarray, places: np.ndarray)
     before = _precedes(np.asarray(boxes, dtype=float))
     before &= gold_places[:, None] < gold_places[None, :]
     conflict = before & (places[:, None] > places[None, :])
-    return _outside_antichain(conflict)
+    # Out of order is what a least vertex cover of the split graph takes, after Kőnig.
+    graph = scipy.sparse.csr_array(conflict)
+    partner = scipy.sparse.csgraph.maximum_bipartite_matching(graph, perm_type="column")
+    inside, reached = np.zeros(len(conflict), dtype=bool), partner < 0
+    while (inside != reached).any():
+        inside = reached
+        reached = inside | np.isin(partner, np.flatnonzero(conflict[inside].any(axis=0)))
+    return ~inside | conflict[inside].any(axis=0)
 
 
 def _precedes(boxes: np.ndarray) -> np.ndarray:
@@ -270,19 +277,6 @@ def _precedes(boxes: np.ndarray) -> np.ndarray:
 
 def _shared(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return np.minimum.outer(high, high) - np.maximum.outer(low, low)
-
-
-def _outside_antichain(conflict: np.ndarray) -> np.ndarray:
-    """What a least vertex cover of the split graph takes, after Kőnig: the rest is no pair."""
-    partner = scipy.sparse.csgraph.maximum_bipartite_matching(
-        scipy.sparse.csr_array(conflict), perm_type="column"
-    )
-    rows, reached = np.zeros(len(conflict), dtype=bool), partner < 0
-    while (rows != reached).any():
-        rows = reached
-        columns = conflict[rows].any(axis=0)
-        reached = rows | np.isin(partner, np.flatnonzero(columns))
-    return ~rows | conflict[rows].any(axis=0)
 
 
 def least(length: int) -> float:
@@ -306,10 +300,7 @@ def squash(value: str) -> str:
 def _alike(value: str) -> str:
     plain = text.normalise(value.replace(_TAKEN, " "), ("dashes", "quotes"))
     # A few letters become two in lower case, which would shift all that follow.
-    lower = plain.lower()
-    if len(lower) == len(plain):
-        return lower
-    return "".join(char.lower() if len(char.lower()) == 1 else char for char in plain)
+    return "".join(low if len(low := char.lower()) == 1 else char for char in plain)
 
 
 class Text:

@@ -99,8 +99,9 @@ def with_label_corrections(evaluation: Evaluation, decisions: pl.DataFrame) -> E
         problem = f"the evaluation of {evaluation.system} does not hold what it scored"
         raise NotAvailable(problem, remedy="formlab score … --out, with this version of formlab")
     done = corrected(evaluation.corpus, decisions)[1]
-    notes = {f"{NOTE}{name}": count for name, count in done.items()}
-    return again.changed(notes=again.notes | notes, made={})
+    notes = {name: count for name, count in again.notes.items() if not name.startswith(NOTE)}
+    notes |= {f"{NOTE}{name}": count for name, count in done.items()}
+    return again.changed(notes=notes, made={})
 
 
 def corrected_scores(

@@ -108,7 +108,11 @@ class Whole:
     @cached_property
     def declared(self) -> frozenset[rules.Declared]:
         """Each field, kind and rule that was declared."""
-        return frozenset(() if self.rules is None else self.rules.drop_nulls(rules.RULE).rows())
+        return (
+            frozenset()
+            if self.rules is None
+            else frozenset(self.rules.drop_nulls(rules.RULE).rows())
+        )
 
 
 def _wrong(gold: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame | None:

@@ -58,7 +58,7 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-def _schema(columns: str) -> dict[str, Any]:
+def schema(columns: str) -> dict[str, Any]:
     """The dtypes of columns that are written as ``name`` (text) or ``name:type``."""
     pairs = [column.replace("!", "").partition(":") for column in columns.split()]
     return {name: _TYPES.get(kind, _S) for name, _, kind in pairs}
@@ -67,7 +67,7 @@ def _schema(columns: str) -> dict[str, Any]:
 BOX = ("x0", "y0", "x1", "y1")
 LADDER = ("exact", "normalised", "typed", "fuzzy")
 # The scope of a score: task, level, and slice, if any.
-SLICE = _schema("task level slice_by slice_value")
+SLICE = schema("task level slice_by slice_value")
 # Columns with ! may not be null; docs/reference/columns.yml explains each.
 _COLUMNS = {
     "documents": """benchmark! split! doc_id! image width:int height:int template domain
@@ -91,7 +91,7 @@ _COLUMNS = {
     "decisions": """benchmark! split doc_id! task! path decision! label value parts note reviewer!
         time""",
 }
-SCHEMAS = {name: _schema(columns) for name, columns in _COLUMNS.items()}
+SCHEMAS = {name: schema(columns) for name, columns in _COLUMNS.items()}
 _REQUIRED = {name: re.findall(r"(\w+)!", columns) for name, columns in _COLUMNS.items()}
 DOCUMENTS, RECORDS, RESPONSES, CASES, SCORES, SUMMARY, DECISIONS = SCHEMAS.values()
 RESERVED = {column for schema in SCHEMAS.values() for column in schema}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 import polars as pl
 
+from formlab import tables
 from formlab.analysis.comparability import KEY, common, fields, named, of_gold
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
@@ -16,7 +17,7 @@ from formlab.stats.draws import by_document, intervals
 
 _OF_GOLD = ("level", "kind", "modality", "subtype", "field", "gold")
 _SEVERAL = "some right"
-_NUMBERS = ("kappa", "ci_low", "ci_high")
+_KAPPAS = tables.schema("raters kappa:number ci_low:number ci_high:number n_items:int n_same:int")
 
 
 def item_difficulty(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
@@ -50,15 +51,15 @@ def item_difficulty(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     if not items.height:
         problem = "these evaluations have no field in common that was scored"
         raise DataBroken(problem, remedy="formlab score with the same gold for each")
-    group = pl.lit(_SEVERAL)
-    for name, pattern in _patterns(systems).items():
-        if pattern is not None:
-            is_it = [pl.col("right").list.get(at) == bit for at, bit in enumerate(pattern)]
-            group = pl.when(pl.all_horizontal(is_it)).then(pl.lit(name)).otherwise(group)
+    names = {tuple(row): name for name, row in _patterns(systems).items()}
+    groups = [names.get(tuple(right), _SEVERAL) for right in items["right"]]
     n_right = pl.col("right").list.sum().cast(pl.Int64)
-    separates, difficulty = n_right.is_between(1, len(systems) - 1), 1 - n_right / len(systems)
-    columns = {"n_right": n_right, "separates": separates, "difficulty": difficulty}
-    return items.with_columns(group=group, **columns)
+    return items.with_columns(
+        group=pl.Series(groups),
+        n_right=n_right,
+        separates=n_right.is_between(1, len(systems) - 1),
+        difficulty=1 - n_right / len(systems),
+    )
 
 
 def shared_failures(
@@ -76,51 +77,45 @@ def shared_failures(
     items = item_difficulty(evaluations)
     systems = [evaluation.system for evaluation in named(evaluations)]
     patterns = _patterns(systems)
-    sums = [(pl.col("group") == name).sum().alias(name) for name in patterns]
+    names = [*patterns, *([_SEVERAL] if len(systems) > 3 else [])]
+    sums = [(pl.col("group") == name).sum().alias(name) for name in names]
     sums += [pl.col("right").list.get(at).sum().alias(f"right {at}") for at in range(len(systems))]
     counts = items.group_by("doc_id").agg(sums).sort("doc_id").drop("doc_id").to_numpy()
-    scores = [partial(_share, at=at, patterns=patterns) for at in range(2 * len(patterns))]
-    values = [float(score(counts.sum(axis=0, dtype=float))) for score in scores]
-    draws = {"resamples": resamples, "level": level, "seed": seed}
-    ends = intervals([(counts, score) for score in scores], **draws)
-    rows = []
-    for at, name in enumerate(patterns):
-        share, excess = values[2 * at : 2 * at + 2]
-        row = {"group": name, "n_items": int(counts[:, at].sum()), "share": share}
-        row |= dict(zip(("ci_low", "ci_high"), ends[2 * at], strict=True))
-        row |= {"expected": share - excess, "excess": excess}
-        row |= dict(zip(("excess_low", "excess_high"), ends[2 * at + 1], strict=True))
-        rows.append(row | {"n_docs": int((counts[:, at] > 0).sum())})
-    return pl.DataFrame(rows)
+    rows = np.array(list(patterns.values()))
+    scores = [partial(_share, at=at, patterns=rows) for at in range(2 * len(names))]
+    total, draws = counts.sum(axis=0, dtype=float), {"resamples": resamples, "level": level}
+    ends = intervals([(counts, score) for score in scores], seed=seed, **draws)
+    numbers = [(float(score(total)), *end) for score, end in zip(scores, ends, strict=True)]
+    table = []
+    for at, name in enumerate(names):
+        row = {"group": name, "n_items": int(total[at])}
+        row |= dict(zip(("share", "ci_low", "ci_high"), numbers[2 * at], strict=True))
+        row["expected"] = row["share"] - numbers[2 * at + 1][0]
+        row |= dict(zip(("excess", "excess_low", "excess_high"), numbers[2 * at + 1], strict=True))
+        table.append(row | {"n_docs": int((counts[:, at] > 0).sum())})
+    return pl.DataFrame(table)
 
 
-def _patterns(systems: Sequence[str]) -> dict[str, np.ndarray | None]:
-    """The groups of fields by which systems are right on them; None is what no other group has."""
-    alone = dict(zip(systems, np.eye(len(systems), dtype=bool), strict=True))
-    groups: dict[str, np.ndarray | None] = {"none right": np.zeros(len(systems), bool)}
-    groups |= {f"only {name} wrong": ~row for name, row in alone.items()}
+def _patterns(systems: Sequence[str]) -> dict[str, list[bool]]:
+    """The groups of fields, but for the rest, by which of the systems are right on them."""
+    count = len(systems)
+    alone = {name: [other == at for other in range(count)] for at, name in enumerate(systems)}
+    groups = {"none right": [False] * count}
+    groups |= {f"only {name} wrong": [not bit for bit in row] for name, row in alone.items()}
     # Of two systems, only one wrong is only the other right.
-    if len(systems) > 2:
-        groups |= {f"only {name} right": row for name, row in alone.items()}
-    if len(systems) > 3:
-        groups[_SEVERAL] = None
-    return groups | {"all right": np.ones(len(systems), bool)}
+    groups |= {f"only {name} right": row for name, row in alone.items()} if count > 2 else {}
+    return groups | {"all right": [True] * count}
 
 
-def _share(sums: np.ndarray, *, at: int, patterns: Mapping[str, np.ndarray | None]) -> np.ndarray:
+def _share(sums: np.ndarray, *, at: int, patterns: np.ndarray) -> np.ndarray:
     """Share of a group (even `at`), or what it has above failures independent of each other."""
-    counts, rights = np.split(sums, [len(patterns)], axis=-1)
-    total = counts.sum(axis=-1, keepdims=True)
-    share, right = (counts / total)[..., at // 2], rights / total
+    counts, rights = np.split(sums, [sums.shape[-1] - patterns.shape[1]], axis=-1)
+    total, group = counts.sum(axis=-1, keepdims=True), at // 2
+    share, right = (counts / total)[..., group], (rights / total)[..., None, :]
     if at % 2 == 0:
         return share
-    chances = {
-        name: np.where(pattern, right, 1 - right).prod(axis=-1)
-        for name, pattern in patterns.items()
-        if pattern is not None
-    }
-    name = list(patterns)[at // 2]
-    return share - (1 - sum(chances.values()) if name == _SEVERAL else chances[name])
+    chances = np.where(patterns, right, 1 - right).prod(axis=-1)
+    return share - (chances[..., group] if group < len(patterns) else 1 - chances.sum(axis=-1))
 
 
 def rater_agreement(
@@ -151,26 +146,23 @@ def rater_agreement(
     groups += [tuple(raters)] if len(raters) > 2 else []
     rows = []
     for names in groups:
-        rated = table.select(unit, *names).drop_nulls()
-        answers = rated.select(names).to_numpy()
-        words = sorted({value for row in answers.tolist() for value in row}, key=str)
+        rated = table.select(unit, pl.col(names).cast(pl.String)).drop_nulls()
+        answers = rated.select(names).to_numpy().astype(str)
         # Items, raters and answers: who uses which.
-        used = (answers[:, :, None] == np.array(words, dtype=answers.dtype)).astype(float)
+        used = (answers[:, :, None] == np.unique(answers)).astype(float)
         totals = used.sum(axis=1)
         same = (totals * (totals - 1)).sum(axis=1) / (len(names) * (len(names) - 1))
         # Of two raters each has uses of its own (Cohen), of several all together (Fleiss).
-        uses = used.reshape(len(used), 2 * len(words)) if len(names) == 2 else totals
-        documents, number = np.unique(rated[unit].to_numpy(), return_inverse=True)
+        uses = used.reshape(len(used), -1) if len(names) == 2 and len(used) else totals
+        number = rated[unit].rank("dense").cast(pl.Int64).to_numpy() - 1
         columns = [np.ones(len(used)), same, *uses.T]
-        sums = by_document(number.reshape(-1), columns, len(documents))
+        sums = by_document(number, columns, rated[unit].n_unique())
         kappa = partial(_kappa, raters=len(names))
         (ends,) = intervals([(sums, kappa)], resamples=resamples, level=level, seed=seed)
         n_same = int((totals.max(axis=1, initial=0) == len(names)).sum())
         value = float(kappa(sums.sum(axis=0)))
         rows.append((" × ".join(names), value, *ends, rated.height, n_same))
-    schema = {"raters": pl.String} | dict.fromkeys(_NUMBERS, pl.Float64)
-    schema |= dict.fromkeys(("n_items", "n_same"), pl.Int64)
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return pl.DataFrame(rows, schema=_KAPPAS, orient="row")
 
 
 def _kappa(sums: np.ndarray, raters: int) -> np.ndarray:

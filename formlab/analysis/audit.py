@@ -19,7 +19,7 @@ from formlab.benchmarks import fincriticaled
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics import judge as judging
-from formlab.metrics.judge import METRICS, page_scores
+from formlab.metrics.judge import page_scores
 from formlab.metrics.places import Places
 from formlab.scoring.tasks._kit import made_by, score_rows
 from formlab.tables import USABLE
@@ -33,7 +33,6 @@ MODES = ("fixed", "official")
 RATERS = ("rule", "judge", "human")
 COLUMNS = ("doc_id", "path", "kind", "gold", "text", *RATERS, "final", "override", "reason")
 _WORDS = ("doc_id", "judge", "status", "error", "structure_explanation", "overall_explanation")
-_FLAWS = ("facts listed twice", "facts skipped", "entries for no fact")
 _VERDICTS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 Answers = Mapping[str, Mapping[str, Any]]
 
@@ -75,12 +74,12 @@ def _facts(corpus: Corpus) -> dict[str, list[dict[str, Any]]]:
     return facts
 
 
-def _usable(raw: Answers) -> tuple[dict[str, Mapping[str, Any]], Counter[str]]:
-    """The answers with verdicts, and how many pages have none, by status."""
+def _usable(raw: Answers, notes: Counter[str]) -> dict[str, Mapping[str, Any]]:
+    """The answers with verdicts; `notes` count the pages that have none, by status."""
     statuses = {page: answer.get("status", "ok") for page, answer in raw.items()}
     odd = (status for status in statuses.values() if status not in USABLE)
-    notes = Counter(f"judge: pages without verdicts, {status}" for status in odd)
-    return {page: raw[page] for page, status in statuses.items() if status in USABLE}, notes
+    notes.update(f"judge: pages without verdicts, {status}" for status in odd)
+    return {page: raw[page] for page, status in statuses.items() if status in USABLE}
 
 
 def answers(path: Path) -> dict[str, dict[str, Any]]:
@@ -115,8 +114,8 @@ def check(raw: str | Path, *, root: str | Path, predictions: str | Path | None =
     if reader is None or reader.name != corpus.benchmark:
         raise DataMissing("no pred_<i>.txt", where=where, remedy="--predictions with their folder")
     texts, facts = texts_of(readers.read_predictions(where, corpus)), _facts(corpus)
-    (usable, notes), checked = _usable(answers(Path(raw))), {}
-    for page, answer in usable.items():
+    notes, checked = Counter[str](), {}
+    for page, answer in _usable(answers(Path(raw)), notes).items():
         if page not in facts or page not in texts:
             lacking = "gold" if page not in facts else "a prediction"
             notes[f"answers for pages without {lacking}"] += 1
@@ -125,9 +124,7 @@ def check(raw: str | Path, *, root: str | Path, predictions: str | Path | None =
         numbered = answer | {"id": int(page) if page.isdecimal() else page}
         checked[page] = judging.official(numbered, facts[page], judging.plain_text(texts[page]))
         # Counted: what the released code takes as it is.
-        odd: Counter[str] = Counter()
-        judging.settled(answer, facts[page], Places(read("")), odd)
-        notes.update({f"judge: {name}": odd[f"judge: {name}"] for name in _FLAWS})
+        judging.entries_of(answer, facts[page], notes)
     if not checked:
         raise DataBroken("no answer is for a gold page with a prediction", where=raw)
     return Checked(checked, judging.performance(checked.values()), dict(+notes))
@@ -152,12 +149,11 @@ def ask_judge(
 
     # If the caller stops, calls not yet begun are cancelled; those under way reach the store.
     ready: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
-    waiting = list(reversed(pages))
     with closing(threads(answer, pages, workers=workers, name="judge")) as answered:
-        for asked_page, both in answered:
-            ready[asked_page] = both
-            while waiting and waiting[-1] in ready:
-                yield (page := waiting.pop()), *ready.pop(page)
+        for page in pages:
+            while page not in ready:
+                ready.update([next(answered)])
+            yield page, *ready.pop(page)
 
 
 def audit(
@@ -169,29 +165,31 @@ def audit(
     `answers`; `humans` the columns `doc_id path correct reason`: the last word on these facts. The
     table has `COLUMNS`. The counts are of what was odd in the judge's answers.
     """
-    texts, (usable, notes), verdicts = texts_of(evaluation.predictions), _usable(raw), []
+    texts, notes, verdicts = texts_of(evaluation.predictions), Counter[str](), []
+    usable = _usable(raw, notes)
     for page, facts in _facts(evaluation.corpus).items():
         # Counts without verdicts say nothing of a single fact.
         if usable.get(page, {}).get(judging.ENTRIES):
             pred = Places(read(texts.get(page, "")))
             settled = judging.settled(usable[page], facts, pred, notes)
             verdicts += [(page, f["path"], v.correct) for f, v in zip(facts, settled, strict=True)]
-    key = {"doc_id": pl.String, "path": pl.String}
-    judge = pl.DataFrame(verdicts, schema=key | {"judge": pl.Boolean}, orient="row")
-    human = pl.DataFrame(schema=key | {"correct": pl.Boolean, "reason": pl.String})
-    human = (human if humans is None else humans).rename({"correct": "human"})
-    columns = {"text": "pred", "rule": pl.col("outcome") == "match"}
+    judge = tables.schema("doc_id path judge:flag")
+    raters = [pl.DataFrame(verdicts, schema=judge, orient="row")]
+    if humans is None:
+        humans = pl.DataFrame(schema=tables.schema("doc_id path correct:flag reason"))
+    raters.append(humans.rename({"correct": "human"}))
     cases = evaluation.scan("cases").filter(pl.col("level") == "fact")
+    columns = {"text": "pred", "rule": pl.col("outcome") == "match"}
     table = cases.select("doc_id", "path", "kind", "gold", **columns).collect()
-    for verdicts_of in (judge, human):
-        table = table.join(verdicts_of, on=list(key), how="left", maintain_order="left")
+    for rater in raters:
+        table = table.join(rater, on=["doc_id", "path"], how="left", maintain_order="left")
     # A human overrules the judge; without one the rules do, as their verdict can be retraced.
     by = pl.when(pl.col("human").is_not_null()).then(pl.lit("human")).otherwise(pl.lit("rule"))
     why = pl.coalesce("reason", by + pl.lit(": ") + pl.coalesce("text", pl.lit("not found")))
-    table = table.with_columns(final=pl.coalesce("human", "rule"))
-    overruled = pl.when(pl.col("judge") != pl.col("final"))
-    table = table.with_columns(override=overruled.then(by), reason=overruled.then(why))
-    return table.select(COLUMNS), +notes
+    final = pl.coalesce("human", "rule")
+    overruled = pl.when(pl.col("judge") != final)
+    columns = {"final": final, "override": overruled.then(by), "reason": overruled.then(why)}
+    return table.with_columns(**columns).select(COLUMNS), +notes
 
 
 def judge_scores(
@@ -204,7 +202,7 @@ def judge_scores(
     rows have the schema SCORES; summarise those of one mode at a time.
     """
     notes = Counter() if notes is None else notes
-    texts, facts, (usable, _) = texts_of(predictions), _facts(corpus), _usable(raw)
+    texts, facts, usable = texts_of(predictions), _facts(corpus), _usable(raw, Counter())
     notes["judge: pages cut for their length"] += sum("cut_at" in a for a in usable.values())
     pages = [page for page in corpus.documents["doc_id"] if page in texts and facts.get(page)]
     origin = {"benchmark": corpus.benchmark, "split": corpus.split, "system": predictions.system}
@@ -212,22 +210,19 @@ def judge_scores(
     base = pl.DataFrame([{"doc_id": page} | origin for page in pages])
     named = ("judge", "prompt", "view")
     rules = {f"{key}={answer[key]}" for answer in usable.values() for key in named if key in answer}
-    made: dict[str, Any] = {"settings": made_by("judge", *sorted(rules)), "level": "page"}
-    rows = [tables.table("scores", [])]
-    for mode in MODES if pages else ():
-        scored = [
-            page_scores(usable.get(p, {}), facts[p], Places(read(texts[p])), mode=mode, notes=notes)
-            for p in pages
-        ]
-        for name in METRICS:
-            tallies = np.array([by_metric[name] for by_metric, _ in scored])
-            rows.append(score_rows(base, metrics.get(name), tallies, mode=mode, **made))
-        for kind in sorted({kind for _, by_kind in scored for kind in by_kind}):
-            having = [at for at, (_, by_kind) in enumerate(scored) if kind in by_kind]
-            tallies = np.array([scored[at][1][kind] for at in having])
-            sliced = made | {"mode": mode, "slice_by": "kind", "slice_value": kind}
-            shares = metrics.get("judge_entity_accuracy")
-            rows.append(score_rows(base[having], shares, tallies, **sliced))
+    settings, rows = made_by("judge", *sorted(rules)), [tables.table("scores", [])]
+    for mode in MODES:
+        tallies: dict[tuple[str, str], dict[int, tuple[float, float]]] = {}
+        for at, page in enumerate(pages):
+            answer, pred = usable.get(page, {}), Places(read(texts[page]))
+            scores = page_scores(answer, facts[page], pred, mode=mode, notes=notes)
+            for key, tally in scores.items():
+                tallies.setdefault(key, {})[at] = tally
+        for (name, kind), of in sorted(tallies.items()):
+            options = {"slice_by": "kind", "slice_value": kind} if kind else {}
+            options |= {"settings": settings, "level": "page", "mode": mode}
+            numbers = np.array(list(of.values()))
+            rows.append(score_rows(base[list(of)], metrics.get(name), numbers, **options))
     return pl.concat(rows)
 
 
@@ -251,11 +246,11 @@ def open_audit(
     table, notes = audit(evaluation, raw, humans=_humans(Path(humans)) if str(humans) else None)
     scores = judge_scores(evaluation.corpus, evaluation.predictions, raw, notes)
     words = [{"doc_id": page, "status": "ok"} | answer for page, answer in raw.items()]
-    words = [{name: str(row[name]) if name in row else None for name in _WORDS} for row in words]
+    words = [{name: str(row[name]) for name in _WORDS if name in row} for row in words]
+    pages = pl.DataFrame(words, schema=dict.fromkeys(_WORDS, pl.String))
     raters = [name for name in RATERS if table[name].null_count() < table.height]
     modes = [replace(evaluation, scores=scores.filter(mode=mode)) for mode in MODES]
     summary = pl.concat([summarise(mode, by=(), average="pooled", **draws) for mode in modes])
-    pages = pl.DataFrame(words, schema=dict.fromkeys(_WORDS, pl.String))
     return Audit(table, rater_agreement(table, raters, **draws), dict(+notes), summary, pages)
 
 

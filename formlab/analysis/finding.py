@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from formlab import metrics
+from formlab import metrics, tables
 from formlab.analysis.comparability import of_gold
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
@@ -18,7 +18,6 @@ from formlab.scoring.bands import DERIVED, roots
 from formlab.scoring.causes import IN_WORDS
 from formlab.stats.exchange import drawn_p
 from formlab.stats.tests import ALPHA, DEPENDS, documents_needed
-from formlab.tables import WHOLE_LEVELS
 
 NAN = float("nan")
 # The verdict on two systems of which every answer is the same.
@@ -35,15 +34,11 @@ COUNTED |= dict.fromkeys(("question", "check", "contradiction"), "answers")
 FEW_CASES, FEW_DOCS = 5, 3
 # No claim may rest on these alone: formlab's own reading rule, and labels that may be wrong.
 READER, LABEL = "reader", "label_error"
-FINDINGS: dict[str, Any] = {
-    **dict.fromkeys(("benchmark", "split", "system", "about", "finding"), pl.String),
-    **dict.fromkeys(("effect", "ci_low", "ci_high", "at_least"), pl.Float64),
-    **dict.fromkeys(("n_cases", "n_docs"), pl.Int64),
-    **dict.fromkeys(("p", "p_adjusted"), pl.Float64),
-    "n_tested": pl.Int64,
-    "holds": pl.Boolean,
-    **dict.fromkeys(("what_to_try", "metric", "settings"), pl.String),
-}
+FINDINGS = tables.schema(
+    "benchmark split system about finding effect:number ci_low:number ci_high:number "
+    "at_least:number n_cases:int n_docs:int p:number p_adjusted:number n_tested:int holds:flag "
+    "what_to_try metric settings"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,25 +49,13 @@ class Finding:
     documents supports it, adjusted for all comparisons looked at. The sentence of one that does
     not hold says that no difference was shown.
 
-    Attributes
-    ----------
-    claim
-        The sentence, without a full stop.
-    about
-        ``status``, ``documents``, ``cause``, ``slice``, ``kinds``, ``pages`` or ``systems``.
-    effect, ci_low, ci_high
-        A share or a difference, and its 95 % interval over documents; NaN where there is none.
-    at_least
-        How many gold values it surely concerns: the lower end of its interval, as a count; of
-        pages that of the wrong values on them.
-    p, p_adjusted, n_tested
-        Of the test, adjusted for the `n_tested` comparisons looked at; NaN for plain counts.
-    of
-        Of what the effect is a share, such as ``268 fields``.
-    systems
-        Of two systems compared their names.
-    cases
-        The `doc_id`, `task` and `path` of the cases behind it.
+    `claim` is the sentence, without a full stop; `about` is ``status``, ``documents``, ``cause``,
+    ``extra``, ``slice``, ``kinds``, ``pages`` or ``systems``. `effect` is a share of what `of`
+    says, such as ``268 fields``, or a difference, with its 95 % interval over documents. `at_least`
+    counts the gold values that it surely concerns, by the lower end of that interval; of pages the
+    wrong values on them. `p` is of the test, `p_adjusted` for all `n_tested` comparisons. All are
+    NaN where there is none, as of plain counts. `systems` are the names of two that are compared,
+    `cases` the `KEYS` of the cases behind it.
 
     Examples
     --------
@@ -98,7 +81,6 @@ class Finding:
     n_tested: int = 0
     what_to_try: str = ""
     metric: str = ""
-    average: str = metrics.POOLED
     of: str = ""
     settings: str = ""
     systems: tuple[str, ...] = ()
@@ -129,21 +111,17 @@ class Finding:
         if self.about == "pages":
             return "of all pages"
         if self.is_share:
-            if self.of:
-                return f"of {self.of}"
-            return "of all values" if self.metric == OUTCOME else ""
+            of = self.of or "all values" * (self.metric == OUTCOME)
+            return f"of {of}" if of else ""
         if self.metric in ("", OUTCOME):
             return "difference in share right"
-        return f"difference in {metrics.title(self.metric, self.average)}"
+        return f"difference in {metrics.title(self.metric)}"
 
 
 def finding_table(findings: Sequence[Finding]) -> pl.DataFrame:
     """A row for each finding, in their order: the schema `FINDINGS`."""
-    rows = [
-        {name: getattr(each, "claim" if name == "finding" else name) for name in FINDINGS}
-        for each in findings
-    ]
-    return pl.DataFrame(rows, schema=FINDINGS)
+    rows = [vars(finding) | {"finding": finding.claim} for finding in findings]
+    return pl.DataFrame([{name: row[name] for name in FINDINGS} for row in rows], schema=FINDINGS)
 
 
 def origin(evaluation: Evaluation) -> dict[str, str]:
@@ -158,7 +136,7 @@ def keys(cases: pl.DataFrame) -> pl.DataFrame:
 
 def ranked(rows: pl.DataFrame, name: str) -> pl.DataFrame:
     """The values of a column and how many cases have each, the commonest first."""
-    counts = rows.drop_nulls(name).group_by(name).agg(count=pl.len())
+    counts = rows[name].drop_nulls().value_counts()
     return counts.sort("count", name, descending=[True, False])
 
 
@@ -173,79 +151,24 @@ def cause_apart(
     if not causes.height or causes["count"][0] < FEW_CASES:
         return None
     cause, count = causes.row(0)
-    if cause in clear:
-        return cause
-    other = rest.filter(cause=cause).height
-    p = drawn_p(count, wrong.height, count + other, wrong.height + rest.height)
-    return cause if p <= ALPHA and cause in IN_WORDS else None
-
-
-def word(name: str) -> str:
-    """What a sentence calls a cause, a status or a column."""
-    return name.replace("_", " ")
-
-
-def p_text(p: float) -> str:
-    """p as text."""
-    return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
-
-
-def points(share: float) -> str:
-    """A difference of shares with its sign, in percentage points."""
-    return f"{100 * share:+.1f}".replace("-", "−")
-
-
-def by_text(row: Mapping[str, Any], *, size_only: bool = False) -> str:
-    """A difference with its 95 % interval: of shares of fields in points, else as it is.
-
-    `row` has `metric`, `difference`, `ci_low` and `ci_high`. `size_only`: without the sign, where
-    the sentence names who is ahead.
-    """
-    share = row["metric"] == OUTCOME
-    turned = size_only and row["difference"] < 0
-    scale, digits = (-1 if turned else 1) * (100 if share else 1), 1 if share else 3
-    form = f".{digits}f" if size_only else f"+.{digits}f"
-    middle, *ends = (
-        format(scale * row[name], form).replace("-", "−")
-        for name in ("difference", "ci_low", "ci_high")
-    )
-    low, high = reversed(ends) if turned else ends
-    text = f"{middle} points" if share else middle
-    return text if math.isnan(row["ci_low"]) else f"{text}, 95 % interval {low} to {high}"
-
-
-def detectable_text(row: Row) -> str:
-    """The end of a sentence that says which difference would have been seen, if it was larger.
-
-    With fewer than the documents that `n_tested` tests need, that nothing can be shown.
-    """
-    count, least = row["n_docs"], row["least_difference"]
-    needed = documents_needed(ALPHA / max(row["n_tested"], 1))
-    if count < needed:
-        counted = f"{count:,} document{'s' * (count != 1)}"
-        return f"; {counted}: nothing can be shown, {needed} are needed"
-    if not abs(row["difference"]) < least < 1 or least < 0.005:
-        return ""
-    size = f"{100 * least:.2g} points" if row["metric"] == OUTCOME else f"{least:.2f}"
-    return f"; a difference of about {size} would have been seen"
+    all_of_cause = count + rest.filter(cause=cause).height
+    p = drawn_p(count, wrong.height, all_of_cause, wrong.height + rest.height)
+    return cause if cause in clear or (p <= ALPHA and cause in IN_WORDS) else None
 
 
 def in_fields() -> pl.Expr:
     """Whether a case stands at a path of a form, as those of `Evaluation.fields`."""
-    return ~pl.col("level").is_in(WHOLE_LEVELS)
+    return ~pl.col("level").is_in(tables.WHOLE_LEVELS)
 
 
 def has_pages(*evaluations: Evaluation) -> bool:
     """Whether there is an image of any page to look at."""
-    parts = (part for each in evaluations for part in each.parts())
+    parts = (part for evaluation in evaluations for part in evaluation.parts())
     return any(part.documents["image"].count() for part in parts)
 
 
 def asked(evaluation: Evaluation, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """The cases of the gold's values and questions that could be scored.
-
-    With `columns` only these, and what bands and the position among them follow from.
-    """
+    """The cases of the gold's values and questions that could be scored, as from `fields_of`."""
     return fields_of(evaluation, columns, of_gold())
 
 
@@ -266,15 +189,66 @@ def fields_of(
 
 def cases_at(evaluation: Evaluation, places: Sequence[int], *where: pl.Expr) -> pl.DataFrame:
     """Of the cases `where` all is true those at some places, from 0, in the order of `places`."""
-    wanted = pl.DataFrame({"_place": places}, schema={"_place": pl.UInt32})
     rows, begin = [], 0
+    wanted = pl.DataFrame({"_place": places}, schema={"_place": pl.UInt32})
     for part in evaluation.parts():
-        cases = part.scan("cases").filter(*where)
-        numbered = cases.with_row_index("_place", begin)
-        rows.append(numbered.join(wanted.lazy(), on="_place", how="semi").collect())
+        cases = part.scan("cases").filter(*where).with_row_index("_place", begin)
+        rows.append(cases.join(wanted.lazy(), on="_place", how="semi").collect())
         begin += cases.select(pl.len()).collect().item()
     together = pl.concat(rows, how="diagonal_relaxed")
     return wanted.join(together, on="_place", maintain_order="left").drop("_place")
+
+
+def word(name: str) -> str:
+    """What a sentence calls a cause, a status or a column."""
+    return name.replace("_", " ")
+
+
+def counted(count: int, noun: str) -> str:
+    """How many of something: ``1 document``, ``2 documents``."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def p_text(p: float) -> str:
+    """p as text."""
+    return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
+
+
+def points(share: float) -> str:
+    """A difference of shares with its sign, in percentage points."""
+    return f"{100 * share:+.1f}".replace("-", "−")
+
+
+def by_text(row: Row, *, size_only: bool = False) -> str:
+    """A difference with its 95 % interval: of shares of fields in points, else as it is.
+
+    `row` has `metric`, `difference`, `ci_low` and `ci_high`. `size_only`: without the sign, where
+    the sentence names who is ahead.
+    """
+    is_share = row["metric"] == OUTCOME
+    scale = 100 if is_share else 1
+    numbers = [scale * row[name] for name in ("difference", "ci_low", "ci_high")]
+    if size_only and numbers[0] < 0:
+        numbers = [-numbers[0], -numbers[2], -numbers[1]]
+    form = f"{'' if size_only else '+'}.{1 if is_share else 3}f"
+    middle, low, high = (format(number, form).replace("-", "−") for number in numbers)
+    text = f"{middle} points" if is_share else middle
+    return text if math.isnan(row["ci_low"]) else f"{text}, 95 % interval {low} to {high}"
+
+
+def detectable_text(row: Row) -> str:
+    """The end of a sentence that says which difference would have been seen, if it was larger.
+
+    With fewer than the documents that `n_tested` tests need, that nothing can be shown.
+    """
+    least, needed = row["least_difference"], documents_needed(ALPHA / max(row["n_tested"], 1))
+    if row["n_docs"] < needed:
+        documents = counted(row["n_docs"], "document")
+        return f"; {documents}: nothing can be shown, {needed} are needed"
+    if not abs(row["difference"]) < least < 1 or least < 0.005:
+        return ""
+    size = f"{100 * least:.2g} points" if row["metric"] == OUTCOME else f"{least:.2f}"
+    return f"; a difference of about {size} would have been seen"
 
 
 def comparison_sentence(row: Row) -> str:
@@ -291,13 +265,15 @@ def comparison_sentence(row: Row) -> str:
     tested = f"(difference {size}; {adjusted_text(row)}{detectable_text(row)})"
     does, aspect = verdict_words(row)
     if better is None:
-        turned = row.get("rules") == DEPENDS
         rule = ", and which of them is ahead depends on the rule by which words go to fields"
-        values = f"{texts[0]} and {texts[1]} {over} {tested}{rule * turned}"
-        return f"No difference in {aspect} was shown between {a} and {b}: {values}"
+        ends = f"{over} {tested}{rule * (row.get('rules') == DEPENDS)}"
+        return (
+            f"No difference in {aspect} was shown between {a} and {b}: "
+            f"{texts[0]} and {texts[1]} {ends}"
+        )
     first, second = texts if better == a else texts[::-1]
-    values = f"{first} against {second} {over} {tested}"
-    return f"{better} {does} than {other_system(row, better)}: {values}"
+    other = other_system(row, better)
+    return f"{better} {does} than {other}: {first} against {second} {over} {tested}"
 
 
 def other_system(row: Row, name: str) -> str:
@@ -329,5 +305,5 @@ def adjusted_text(row: Row) -> str:
 
 def counts_text(row: Row) -> str:
     """How many fields and documents were compared."""
-    documents = f"{row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
+    documents = counted(row["n_docs"], "document")
     return documents if row["metric"] != OUTCOME else f"{row['n_cases']:,} fields in {documents}"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from formlab import systems, tables
+from formlab import systems
 from formlab.analysis.comparability import common, of_gold
 from formlab.analysis.finding import (
     ALPHA,
@@ -18,10 +18,12 @@ from formlab.analysis.finding import (
     FEW_DOCS,
     KEYS,
     LABEL,
+    NAN,
     OUTCOME,
     READER,
     Finding,
     cause_apart,
+    counted,
     has_pages,
     in_fields,
     keys,
@@ -31,6 +33,7 @@ from formlab.analysis.finding import (
     word,
 )
 from formlab.analysis.slices import search_of, slice_name, slice_rows
+from formlab.analysis.summarise import interval_text
 from formlab.analysis.verdicts import tell_apart, verdicts
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
@@ -38,7 +41,6 @@ from formlab.scoring.across import OFFSET, offset_text
 from formlab.scoring.bands import pattern
 from formlab.scoring.causes import IN_WORDS, advice
 from formlab.stats.draws import share
-from formlab.stats.exchange import Weakness
 from formlab.tables import STATUSES, USABLE, settings_text
 
 # No more than so many findings of one of several evaluations, so that none hides the others.
@@ -47,6 +49,8 @@ _OF_ONE = 2
 _CAUSES, _OF_ERRORS = 3, 0.1
 # From this CER on a page counts as bad: as many edits as half of its characters.
 _BAD_PAGE = 0.5
+# What is no answer that cannot be used.
+_READABLE = pl.col("status").is_in([*USABLE, "missing"])
 
 
 def findings(
@@ -66,16 +70,11 @@ def findings(
     pages are counted; the largest causes of error only where no test shows anything. Those stand
     first that surely concern the most values (`at_least`).
 
-    Parameters
-    ----------
-    most
-        How many findings; None for all. Of one of several evaluations at most two.
-    alpha
-        The chance that any comparison is claimed where there is nothing. Half of it is for kinds
-        of field where systems are compared; each evaluation and each comparison over all fields
-        has an equal part of the rest, and adjusts its own tests after Holm.
-    resamples, level, seed
-        Of the percentile intervals, which draw documents.
+    `most`: how many findings, None for all; of one of several evaluations at most two. `alpha`: the
+    chance that any comparison is claimed where there is nothing. Half of it is for kinds of field
+    where systems are compared; each evaluation and each comparison over all fields has an equal
+    part of the rest, and adjusts its own tests after Holm. `resamples`, `level` and `seed` are of
+    the percentile intervals, which draw documents.
 
     Examples
     --------
@@ -92,12 +91,10 @@ def findings(
         # Other documents or gold, or one system alone: nothing to compare.
         with contextlib.suppress(DataBroken):
             compared.append(common(group).evaluations)
-    # Differences of kinds are small where systems are compared.
     rest = alpha / 2 if compared else alpha
-    bar, bar_of_kinds = (
-        rest / max(len(evaluations) + len(compared), 1),
-        rest / max(len(compared), 1),
-    )
+    bar = rest / max(len(evaluations) + len(compared), 1)
+    # Differences of kinds are small where systems are compared.
+    bar_of_kinds = rest / max(len(compared), 1)
     found = []
     for group in compared:
         swaps = {"resamples": draws["resamples"], "seed": draws["seed"]}
@@ -119,20 +116,22 @@ def _weight(finding: Finding) -> tuple[Any, ...]:
 
 
 class _Look:
-    """What one evaluation shows."""
+    """What one evaluation shows: claims on its cases, each with what it rests on."""
 
     def __init__(self, evaluation: Evaluation, draws: dict[str, Any], bar: float) -> None:
         self.evaluation, self.draws, self.bar = evaluation, draws, bar
-        self.pages = has_pages(evaluation)
-        name = evaluation.system.partition("(")[0]
+        self.pages, self.system = has_pages(evaluation), evaluation.system
+        name = self.system.partition("(")[0]
         self.reads_images = systems.SYSTEMS[name].images if name in systems.SYSTEMS else self.pages
         self.cases = evaluation.gathered(_cases)
         self.gold = self.cases.filter("asked")
+        nouns = {COUNTED.get(level, "values") for level in self.gold["level"].unique()}
+        self.nouns = nouns.pop() if len(nouns) == 1 else "values"
 
     def findings(self, causes: int) -> Iterator[Finding]:
         """What holds by test, and what is counted; causes alone only where no test holds."""
         yield from self._extra()
-        yield from self._pages()
+        yield from self._bad_pages()
         if self.gold.height:
             yield from self._unusable()
             found = list(self._weaknesses())
@@ -147,45 +146,40 @@ class _Look:
         about: str,
         rows: pl.DataFrame,
         what_to_try: str,
-        numbers: Sequence[float] = (),
+        numbers: Sequence[float] = (NAN, NAN, NAN),
         **more: Any,
     ) -> Finding:
         """A finding on some cases; `numbers` are its effect and the ends of its interval."""
-        known = dict(zip(("effect", "ci_low", "ci_high"), numbers, strict=False))
-        known |= {"metric": OUTCOME, "n_cases": rows.height, "n_docs": rows["doc_id"].n_unique()}
-        known |= {"cases": keys(rows), "what_to_try": what_to_try, **origin(self.evaluation)}
-        return Finding(claim, about, **known | more)
+        facts = dict(zip(("effect", "ci_low", "ci_high"), numbers, strict=True))
+        facts |= {"metric": OUTCOME, "n_cases": rows.height, "n_docs": rows["doc_id"].n_unique()}
+        facts |= {"cases": keys(rows), "what_to_try": what_to_try, **origin(self.evaluation)}
+        return Finding(claim, about, **facts | more)
 
-    def _count(self, counted: pl.Expr, about: str, claim: str, what_to_try: str) -> Finding:
+    def _count(self, part: pl.Expr, about: str, claim: str, what_to_try: str) -> Finding:
         """A share of the gold's values that needs no test because it is a count."""
-        numbers = share(self.gold, counted, **self.draws)
-        interval = "ci=bootstrap,documents,n={resamples},level={level:g},seed={seed}"
+        gold, numbers = self.gold, share(self.gold, part, **self.draws)
         more = {
-            "settings": f"share of gold values|{interval.format(**self.draws)}",
-            "of": f"{self.gold.height:,} {_nouns(self.gold)}",
-            "at_least": np.nan_to_num(numbers[1]) * self.gold.height,
+            "settings": f"share of gold values|ci={interval_text(**self.draws)}",
+            "of": f"{gold.height:,} {self.nouns}",
+            "at_least": np.nan_to_num(numbers[1]) * gold.height,
         }
-        return self._finding(claim, about, self.gold.filter(counted), what_to_try, numbers, **more)
+        return self._finding(claim, about, gold.filter(part), what_to_try, numbers, **more)
 
     def _unusable(self) -> Iterator[Finding]:
-        gold = self.gold
-        lost = gold.filter(~pl.col("answered"))
-        if lost.height:
-            docs, of = lost["doc_id"].n_unique(), gold["doc_id"].n_unique()
+        lost, unusable = ~pl.col("answered"), pl.col("answered") & ~_READABLE
+        gone, broken = self.gold.filter(lost), self.gold.filter(unusable)
+        total = f"{self.gold.height:,} values"
+        if gone.height:
+            docs, of = gone["doc_id"].n_unique(), self.gold["doc_id"].n_unique()
             claim = (
-                f"{docs:,} of {of:,} documents {'has' if docs == 1 else 'have'} no usable answer, "
-                f"which loses {lost.height:,} of {gold.height:,} values"
+                f"{docs:,} of {of:,} documents {'has' if docs == 1 else 'have'} no usable answer"
             )
-            tip = self.advice("missing_document")
-            yield self._count(~pl.col("answered"), "documents", claim, tip)
-        unusable = pl.col("answered") & ~pl.col("status").is_in([*USABLE, "missing"])
-        broken = gold.filter(unusable)
+            claim += f", which loses {gone.height:,} of {total}"
+            yield self._count(lost, "documents", claim, self.advice("missing_document"))
         if broken.height:
             status, count = ranked(broken, "status").row(0)
-            claim = (
-                f"For {broken.height:,} of {gold.height:,} values the answer cannot be used "
-                f"(status “{word(status)}”: {count:,})"
-            )
+            claim = f"For {broken.height:,} of {total} the answer cannot be used"
+            claim += f" (status “{word(status)}”: {count:,})"
             yield self._count(unusable, "status", claim, self.advice(status))
 
     def _extra(self) -> Iterator[Finding]:
@@ -193,29 +187,26 @@ class _Look:
         extra = self.cases.filter(pl.col("outcome") == "spurious")
         if extra.height:
             docs, of = extra["doc_id"].n_unique(), self.evaluation.document_names.len()
-            claim = (
-                f"{self.evaluation.system} gives {_counted(extra.height, 'value')} that the gold "
-                f"does not have, in {docs:,} of {of:,} documents"
-            )
+            claim = f"{self.system} gives {counted(extra.height, 'value')} that the gold does not"
+            claim += f" have, in {docs:,} of {of:,} documents"
             claim += f": {_listed(extra)}" if _is_few(extra) else ""
-            tip = self.advice("spurious")
-            yield self._finding(claim, "extra", extra, tip, at_least=float(extra.height))
+            at_least = float(extra.height)
+            yield self._finding(claim, "extra", extra, self.advice("spurious"), at_least=at_least)
 
-    def _pages(self) -> Iterator[Finding]:
+    def _bad_pages(self) -> Iterator[Finding]:
         """Pages of which half or more is wrong, and how many of them are cut short."""
-        pages = self.evaluation.gathered(_page_errors)
-        bad = pages.filter(pl.col("value") >= _BAD_PAGE)
+        whole = self.evaluation.gathered(_pages)
+        pages, is_bad = whole.unique("doc_id", maintain_order=True), pl.col("value") >= _BAD_PAGE
+        bad = pages.filter(is_bad)
         if not bad.height:
             return
-        cases = self.evaluation.gathered(_bad_pages)
-        short = cases.filter("short")["doc_id"].n_unique()
-        claim = (
-            f"{bad.height:,} of {pages.height:,} pages {'has' if bad.height == 1 else 'have'} a "
-            f"CER of at least {_BAD_PAGE}; the mean is {pages['value'].mean():.3f}"
-        )
-        if short:
+        cases = whole.filter(is_bad).drop_nulls("short")
+        have = "has" if bad.height == 1 else "have"
+        claim = f"{bad.height:,} of {pages.height:,} pages {have} a CER of at least {_BAD_PAGE}"
+        claim += f"; the mean is {pages['value'].mean():.3f}"
+        if short := cases.filter("short")["doc_id"].n_unique():
             claim += f"; at least half of the text is missing from {short:,} of them"
-        numbers = share(pages, pl.col("value") >= _BAD_PAGE, **self.draws)
+        numbers = share(pages, is_bad, **self.draws)
         surely = numbers[1] * pages.height
         if self.gold.height:
             # A page concerns the values wrong on it: its CER may be one of reading order alone.
@@ -234,79 +225,75 @@ class _Look:
             errors = search.table.with_columns(inside=pl.Series(weakness.inside))
             errors = errors.filter(~pl.col("right"))
             wrong, rest = errors.filter("inside"), errors.filter(~pl.col("inside"))
-            counts = {"n_cases": row["n_cases"], "n_docs": row["n_docs"]}
+            more = {name: getattr(weakness, name) for name in ("p", "p_adjusted", "n_tested")}
+            more |= {"n_cases": row["n_cases"], "n_docs": row["n_docs"]}
             if weakness.columns:
                 about, values = "slice", "the wrong values of this slice"
-                claim = self._slice_claim(weakness, row, wrong)
+                claim = self._slice_claim(slice_name(weakness), row, wrong)
                 numbers = [-row[n] for n in ("difference", "difference_high", "difference_low")]
             else:
                 about, values = "documents", "the answers to these documents"
-                claim = _mostly_wrong(search.count, wrong, errors.height)
+                names = wrong["doc_id"].unique().sort().to_list()
+                claim = f"{len(names):,} of {search.count:,} documents"
+                claim += f" {'holds' if len(names) == 1 else 'hold'} {wrong.height:,}"
+                claim += f" of {errors.height:,} wrong values"
+                claim += f" ({', '.join(names)})" if len(names) < FEW_DOCS else ""
                 numbers = share(errors, pl.col("inside"), **self.draws)
-                counts |= {"n_cases": wrong.height, "of": f"{errors.height:,} wrong values"}
-            surely = -row["difference_high"] * row["n_cases"]
+                more |= {"n_cases": wrong.height, "of": f"{errors.height:,} wrong values"}
             tip = f"Look at {values} beside their {'pages' if self.pages else 'gold'}."
             if cause := cause_apart(wrong, rest):
-                of_cause = wrong.filter(cause=cause)
-                what = offset_text(of_cause) if cause == OFFSET else IN_WORDS[cause]
-                of = f"{of_cause.height:,} of {wrong.height:,}"
-                of = f"all {wrong.height:,}" if of_cause.height == wrong.height else of
-                claim, tip = f"{claim}; in {of} errors {what}", self.advice(cause)
+                of_cause, tip = wrong.filter(cause=cause), self.advice(cause)
+                words = offset_text(of_cause) if cause == OFFSET else IN_WORDS[cause]
+                is_all = of_cause.height == wrong.height
+                of = (
+                    f"all {wrong.height:,}"
+                    if is_all
+                    else f"{of_cause.height:,} of {wrong.height:,}"
+                )
+                claim += f"; in {of} errors {words}"
             claim += f" ({p_text(weakness.p_adjusted)}, adjusted for {weakness.n_tested:,} tests)"
-            more = {n: getattr(weakness, n) for n in ("p", "p_adjusted", "n_tested")} | counts
             more["settings"] = f"exchanged within documents|holm<={self.bar:.3g}"
+            surely = -row["difference_high"] * row["n_cases"]
             more["at_least"] = max(np.nan_to_num(surely), 0.0)
             yield self._finding(claim, about, wrong, tip, numbers, **more)
 
-    def _slice_claim(self, weakness: Weakness, row: dict[str, Any], wrong: pl.DataFrame) -> str:
-        single = len(weakness.columns) == 1
-        if row["value"] == 0 and (wrong["outcome"] == "missing").all() and single:
-            return (
-                f"{self.evaluation.system} never gives a value where {slice_name(weakness)}: all "
-                f"{row['n_cases']:,}, in {row['n_docs']:,} documents, are missing"
-            )
-        rates = f"{row['value']:.0%} of {row['n_cases']:,} values are right, {row['rest']:.0%}"
-        if row["value"] == 0:
-            rates = f"none of {row['n_cases']:,} values is right, {row['rest']:.0%}"
-        return f"Where {slice_name(weakness)}, {rates.replace('%', ' %')} elsewhere"
+    def _slice_claim(self, name: str, row: dict[str, Any], wrong: pl.DataFrame) -> str:
+        none, count = row["value"] == 0, row["n_cases"]
+        is_single = len(row["slice_by"]) == 1
+        if none and is_single and (wrong["outcome"] == "missing").all():
+            claim = f"{self.system} never gives a value where {name}: all {count:,}, in"
+            return f"{claim} {row['n_docs']:,} documents, are missing"
+        rate = f"{100 * row['value']:.0f} % of {count:,} values are"
+        rate = f"none of {count:,} values is" if none else rate
+        return f"Where {name}, {rate} right, {100 * row['rest']:.0f} % elsewhere"
 
     def _causes(self, most: int) -> Iterator[Finding]:
         """The largest causes of error as counts: no test says that they are more than elsewhere."""
         # Unusable answers are findings by their status, and lost documents by themselves.
         elsewhere = [*(name for name in STATUSES if name != "missing"), READER, LABEL]
-        readable = pl.col("status").is_in([*USABLE, "missing"]) & pl.col("answered")
-        wrong = ~pl.col("right") & readable
-        errors = self.gold.filter(wrong)
-        nouns = _nouns(self.gold)
+        is_wrong = ~pl.col("right") & _READABLE & pl.col("answered")
+        errors = self.gold.filter(is_wrong)
+        wrong = f"wrong {self.nouns}"
         causes = ranked(errors.filter(~pl.col("cause").is_in(elsewhere)), "cause")
-        tied = causes.filter(pl.col("count") == pl.col("count").max()).height > 1
+        tied = causes["count"].head(2).n_unique() < causes.head(2).height
         for place, (cause, count) in enumerate(causes.head(most).iter_rows()):
             if place and count < _OF_ERRORS * errors.height:
                 break
-            of_cause = wrong & pl.col("cause").eq_missing(pl.lit(cause))
+            of_cause = is_wrong & pl.col("cause").eq_missing(pl.lit(cause))
             rows = self.gold.filter(of_cause)
-            over = f"in {_counted(rows['doc_id'].n_unique(), 'document')}"
-            what = IN_WORDS.get(cause, f"the cause is “{word(cause)}”")
-            counted = f"{count:,} of {errors.height:,} wrong {nouns}, {over}"
-            claim = f"{'Often' if place or tied else 'Most often'} {what}: in {counted} (a count)"
+            over = f"in {counted(rows['doc_id'].n_unique(), 'document')}"
+            part = f"{count:,} of {errors.height:,} {wrong}, {over}"
+            words = IN_WORDS.get(cause, f"the cause is “{word(cause)}”")
+            claim = f"{'Often' if place or tied else 'Most often'} {words}: in {part} (a count)"
             if _is_few(rows):
-                claim = f"{counted}: {what} ({_listed(rows)})"
+                claim = f"{part}: {words} ({_listed(rows)})"
             elif count == errors.height:
-                claim = f"In all {count:,} wrong {nouns}, {over}, {what} (a count)"
+                claim = f"In all {count:,} {wrong}, {over}, {words} (a count)"
             tip = self.advice(cause)
             if cause == "missed" and (never := _never_given(self.gold, count)):
-                claim += f"; {self.evaluation.system} never gives {never}"
+                claim += f"; {self.system} never gives {never}"
                 tip = "Look whether the system knows these fields at all."
             yield self._count(of_cause, "cause", claim, tip)
-
-
-def _mostly_wrong(count: int, wrong: pl.DataFrame, errors: int) -> str:
-    names = wrong["doc_id"].unique().sort().to_list()
-    claim = (
-        f"{len(names):,} of {count:,} documents {'holds' if len(names) == 1 else 'hold'} "
-        f"{wrong.height:,} of {errors:,} wrong values"
-    )
-    return claim + (f" ({', '.join(names)})" if len(names) < FEW_DOCS else "")
 
 
 def _cases(part: Evaluation) -> pl.DataFrame:
@@ -319,20 +306,16 @@ def _cases(part: Evaluation) -> pl.DataFrame:
     return fields.join(documents, on="doc_id", how="left", maintain_order="left").collect()
 
 
-def _page_errors(part: Evaluation) -> pl.DataFrame:
-    """The CER of each page's text."""
-    pages = part.scan("scores").filter(pl.col("metric") == "cer", pl.col("level") == "page")
-    pages = tables.only(pages.collect(), metric="cer", level="page")
-    return pages.filter(pl.col("value").is_not_nan()).unique("doc_id", maintain_order=True)
-
-
-def _bad_pages(part: Evaluation) -> pl.DataFrame:
-    """The whole cases of pages of which half or more is wrong, and whether half of it is absent."""
-    bad = _page_errors(part).filter(pl.col("value") >= _BAD_PAGE)["doc_id"]
-    pages = part.scan("cases").filter(pl.col("path").is_null(), pl.col("gold").is_not_null())
+def _pages(part: Evaluation) -> pl.DataFrame:
+    """The CER of each page's text beside its cases, and whether half of the text is absent."""
+    is_page = pl.col("metric") == "cer", pl.col("level") == "page", pl.col("value").is_not_nan()
+    pages = part.scan("scores").filter(*is_page).drop("task", "path", "status")
     length = pl.col("pred").str.len_chars().fill_null(0)
     short = (length <= pl.col("gold").str.len_chars() / 2).alias("short")
-    return pages.filter(pl.col("doc_id").is_in(bad.implode())).select(*KEYS, short).collect()
+    cases = part.scan("cases").filter(pl.col("path").is_null(), pl.col("gold").is_not_null())
+    pages = pages.unique("doc_id", maintain_order=True)
+    cases = cases.select(*KEYS, short)
+    return pages.join(cases, on="doc_id", how="left", maintain_order="left_right").collect()
 
 
 def _never_given(gold: pl.DataFrame, missed: int) -> str:
@@ -342,18 +325,8 @@ def _never_given(gold: pl.DataFrame, missed: int) -> str:
     never = never.filter("missing", pl.col("docs") >= FEW_DOCS).sort("field")
     if 2 * never["count"].sum() <= missed:
         return ""
-    more = f" and {_counted(never.height - 2, 'more field')}" if never.height > 2 else ""
+    more = f" and {counted(never.height - 2, 'more field')}" if never.height > 2 else ""
     return ", ".join(never["field"].head(2)) + more
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"
-
-
-def _nouns(rows: pl.DataFrame) -> str:
-    """What a sentence calls these cases, if one word fits all their levels."""
-    nouns = {COUNTED.get(level, "values") for level in rows["level"].unique()}
-    return nouns.pop() if len(nouns) == 1 else "values"
 
 
 def _is_few(rows: pl.DataFrame) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from formlab import decisions as decided
+from formlab import tables
 from formlab.analysis.splits import merge_splits
 from formlab.analysis.summarise import summarise
 from formlab.errors import NotAvailable
@@ -74,11 +75,11 @@ def corrected(corpus: Corpus, decisions: pl.DataFrame) -> tuple[Corpus, Counter[
         status=pl.when("out").then(pl.lit("unscored")).otherwise("status"),
     ).select(corpus.records.columns)
     judged = gold.filter(pl.col("decision").is_not_null())
-    found = Counter(judged.filter("fresh")["decision"])
-    done = Counter[str]({f"found {word}": count for word, count in found.items()})
+    found = judged.filter("fresh")["decision"]
+    done = Counter(f"found {word}" for word in found)
     done["labels corrected"] = judged["mended"].sum()
     done["labels left out"] = (records["status"] != corpus.records["status"]).sum()
-    done["on a label that has changed since"] = (~judged["fresh"]).sum()
+    done["on a label that has changed since"] = judged.height - found.len()
     done["on nothing that is there"] = ruled.height - judged.height
     return dataclasses.replace(corpus, records=records), +done
 
@@ -98,8 +99,9 @@ def with_label_corrections(evaluation: Evaluation, decisions: pl.DataFrame) -> E
         problem = f"the evaluation of {evaluation.system} does not hold what it scored"
         raise NotAvailable(problem, remedy="formlab score … --out, with this version of formlab")
     done = corrected(evaluation.corpus, decisions)[1]
-    notes = {f"{NOTE}{name}": count for name, count in done.items()}
-    return again.changed(notes=again.notes | notes, made={})
+    notes = {name: count for name, count in again.notes.items() if not name.startswith(NOTE)}
+    notes |= {f"{NOTE}{name}": count for name, count in done.items()}
+    return again.changed(notes=notes, made={})
 
 
 def corrected_scores(
@@ -120,23 +122,21 @@ def corrected_scores(
     for split in evaluations:
         groups.setdefault((split.benchmark, split.system, split.mode), []).append(split)
     frames, counts, key = [], Counter[str](), ["metric", "level"]
-    values = ["value", "ci_low", "ci_high", "corrected", "corrected_low", "corrected_high"]
     for splits in groups.values():
         mended = [with_label_corrections(split, decisions) for split in splits]
-        for split in splits:
-            counts.update(corrected(split.corpus, decisions)[1])
-        pool = merge_splits(splits)
-        before, after = (
-            summarise(merge_splits(group), by=(), average="pooled", **draws)
-            .filter(pl.col("slice_by").is_null())
-            .select(*key, *values[:3], "n_cases")
-            for group in (splits, mended)
+        for split in mended:
+            done = {name: n for name, n in split.notes.items() if name.startswith(NOTE)}
+            counts.update({name.removeprefix(NOTE): count for name, count in done.items()})
+        pools = merge_splits(splits), merge_splits(mended)
+        before, after = (summarise(pool, by=(), average="pooled", **draws) for pool in pools)
+        after = tables.only(after, slice_by=None)
+        joined = tables.only(before, slice_by=None).join(
+            after, on=key, how="left", maintain_order="left", suffix="_new"
         )
-        after = after.rename(
-            dict(zip(values, values[3:], strict=False)) | {"n_cases": "n_corrected"}
-        )
-        of = pl.lit(f"{pool.system} on {pool.benchmark}:{pool.split}").alias("of")
-        change = (pl.col("corrected") - pl.col("value")).alias("change")
-        joined = before.join(after, on=key, how="left", maintain_order="left")
-        frames.append(joined.select(of, *key, *values, change, "n_cases", "n_corrected"))
+        of = pl.lit(f"{pools[0].system} on {pools[0].benchmark}:{pools[0].split}").alias("of")
+        values = {"corrected": "value_new"}
+        values |= {f"corrected_{end}": f"ci_{end}_new" for end in ("low", "high")}
+        values |= {"change": pl.col("value_new") - pl.col("value")}
+        values |= {"n_cases": "n_cases", "n_corrected": "n_cases_new"}
+        frames.append(joined.select(of, *key, "value", "ci_low", "ci_high", **values))
     return pl.concat(frames), dict(counts)

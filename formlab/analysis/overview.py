@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from formlab import benchmarks, selection
+from formlab import benchmarks, selection, tables
 from formlab.analysis.comparability import of_gold
 from formlab.analysis.finding import KEYS, Finding, asked, in_fields, origin
 from formlab.errors import UnknownName
@@ -19,19 +18,13 @@ from formlab.metrics.page import ERRORS
 from formlab.scoring.bands import sliced
 from formlab.scoring.causes import CAUSES, STAGE_OF, STAGES, WHAT_TO_TRY, advice
 from formlab.scoring.tasks import content
-from formlab.tables import LADDER, STATUSES, SUMMARY, USABLE, WHOLE_LEVELS, Settings, settings_text
+from formlab.tables import LADDER, STATUSES, SUMMARY, USABLE, settings_text
 
-RUNS: dict[str, Any] = {
-    **dict.fromkeys(("benchmark", "split", "system", "mode"), pl.String),
-    **dict.fromkeys(("documents", "answered", "values", "right"), pl.Int64),
-    **dict.fromkeys(("wrong", "missing", "spurious"), pl.Int64),
-    "page_cer": pl.Float64,
-    "calls": pl.Int64,
-    "seconds": pl.Float64,
-    "tokens": pl.Int64,
-    "cost": pl.Float64,
-    "settings": pl.String,
-}
+RUNS = tables.schema(
+    "benchmark split system mode documents:int answered:int values:int right:int wrong:int "
+    "missing:int spurious:int page_cer:number calls:int seconds:number tokens:int cost:number "
+    "settings"
+)
 
 
 def runs(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
@@ -54,19 +47,23 @@ def _run(evaluation: Evaluation) -> dict[str, Any]:
     usable = cases.filter(pl.col("status").is_in(USABLE)).select(pl.col("doc_id").n_unique())
     of_pages = pl.col("metric") == "cer", pl.col("level") == "page", pl.col("slice_by").is_null()
     pages = evaluation.scan("scores").filter(*of_pages).select("value").collect()["value"]
-    pages = pages.drop_nans().drop_nulls()
-    settings = evaluation.settings.get("system") or {}
-    row = origin(evaluation) | {"mode": evaluation.mode}
-    row |= cases.filter(in_fields()).select(**counts).collect().row(0, named=True)
-    row |= {"documents": len(evaluation.document_names), "answered": usable.collect().item()}
-    row |= {"settings": ", ".join(f"{name} {value}" for name, value in settings.items())}
-    row |= {"page_cer": math.fsum(pages) / len(pages) if len(pages) else None}
+    sums = {"page_cer": pages.drop_nans().drop_nulls()}
+    row = origin(evaluation) | cases.filter(in_fields()).select(**counts).collect().to_dicts()[0]
     if evaluation.predictions is not None:
         tokens = pl.sum_horizontal("tokens_in", "tokens_out", ignore_nulls=False)
         spent = evaluation.predictions.responses.select("seconds", "cost", tokens=tokens)
-        row |= {c.name: math.fsum(c.drop_nulls()) for c in spent if c.count()}
-        row |= {"calls": spent.height}
-    return row
+        sums |= {column.name: column.drop_nulls() for column in spent}
+        row["calls"] = spent.height
+    row |= {name: math.fsum(column) for name, column in sums.items() if len(column)}
+    if "page_cer" in row:
+        row["page_cer"] /= len(sums["page_cer"])
+    settings = evaluation.settings.get("system") or {}
+    return row | {
+        "mode": evaluation.mode,
+        "documents": len(evaluation.document_names),
+        "answered": usable.collect().item(),
+        "settings": ", ".join(f"{name} {value}" for name, value in settings.items()),
+    }
 
 
 def failures(evaluation: Evaluation) -> dict[str, int]:
@@ -86,10 +83,9 @@ def answers(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     """
     # This metric has one row for each answer, with its status.
     answer = pl.col("metric") == "usable_answers", pl.col("slice_by") == "task"
-    columns = ["system", "benchmark", "status", pl.col("slice_value").alias("task")]
-    scores = [evaluation.scan("scores") for evaluation in evaluations]
-    rows = pl.concat(table.filter(*answer).select(columns).collect() for table in scores)
-    key = ["system", "benchmark", "task"]
+    columns, key = ["system", "benchmark", "status"], ["system", "benchmark", "task"]
+    scores = (evaluation.scan("scores").filter(*answer) for evaluation in evaluations)
+    rows = pl.concat(table.select(*columns, task="slice_value").collect() for table in scores)
     counts = rows.group_by(*key, "status").agg(answers=pl.len().cast(pl.Int64))
     share = pl.col("answers") / pl.col("answers").sum().over(key)
     return counts.with_columns(share=share).sort(*key, _place("status", STATUSES))
@@ -111,32 +107,30 @@ def worst_pages(evaluation: Evaluation, *, limit: int | None = 10) -> pl.DataFra
     """
     named = {"wer": "wer"} | {name: f"words_{name}" for name in ERRORS}
     of_pages = pl.col("level") == "page", pl.col("metric").is_in(list(named.values()))
-    scored = evaluation.scan("scores").filter(*of_pages).collect()
     rates = {name: pl.col("value").filter(metric=metric).first() for name, metric in named.items()}
     words = pl.col("total").filter(metric="wer").first().cast(pl.Int64)
-    pages = scored.group_by("doc_id", maintain_order=True).agg(
-        pl.col("status").first(), words=words, **rates
-    )
+    scored = evaluation.scan("scores").filter(*of_pages).group_by("doc_id", maintain_order=True)
+    pages = scored.agg(pl.col("status").first(), words=words, **rates).collect()
     counts = {
         "fields": pl.len(),
         "wrong": (pl.col("outcome") != "match").sum(),
         "missed": (pl.col("outcome") == "missing").sum(),
         "out_of_order": (pl.col("cause") == "wrong_order").sum(),
     }
-    fields = asked(evaluation, ["doc_id", "outcome", "cause"]).group_by("doc_id").agg(**counts)
+    fields = asked(evaluation, ["doc_id", "outcome", "cause"])
+    fields = fields.group_by("doc_id").agg(**counts)
     pages = pages.join(fields, on="doc_id", how="left", maintain_order="left")
     rate = pl.col("wer").fill_nan(None)
-    ranked = pages.with_columns(pl.col(*counts).fill_null(0).cast(pl.Int64)).sort(
-        rate, "doc_id", descending=[True, False], nulls_last=True
-    )
-    return ranked if limit is None else ranked.head(limit)
+    pages = pages.with_columns(pl.col(*counts).fill_null(0).cast(pl.Int64))
+    pages = pages.sort(rate, "doc_id", descending=[True, False], nulls_last=True)
+    return pages if limit is None else pages.head(limit)
 
 
 def wrong_fields(cases: pl.DataFrame) -> pl.DataFrame:
     """The cases of fields that are not right, or that stand out of order in a page's text."""
     wrong = pl.col("outcome").is_in(["mismatch", "missing", "spurious"])
     misplaced = (pl.col("cause") == "wrong_order").fill_null(False)
-    return cases.filter(~pl.col("level").is_in(WHOLE_LEVELS), wrong | misplaced)
+    return cases.filter(in_fields(), wrong | misplaced)
 
 
 def top_errors(cases: pl.DataFrame, *, limit: int = 20) -> pl.DataFrame:
@@ -146,15 +140,13 @@ def top_errors(cases: pl.DataFrame, *, limit: int = 20) -> pl.DataFrame:
     document and path.
     """
     length = pl.col("gold").fill_null("").str.len_chars().cast(pl.Int64)
-    ranked = (
-        wrong_fields(cases)
-        .sort("similarity", -length, "doc_id", "path", maintain_order=True)
-        .with_columns(rank=pl.int_range(pl.len()).over("cause"), count=pl.len().over("cause"))
-    )
+    ranked = wrong_fields(cases).sort("similarity", -length, "doc_id", "path", maintain_order=True)
+    count = pl.len().over("cause").cast(pl.Int64)
+    ranked = ranked.with_columns(rank=pl.int_range(pl.len()).over("cause"), count=count)
     # A cause's nth field comes when n - 1/2 of its fields would be due, as Sainte-Laguë has it.
-    due, count = (pl.col("rank") + 0.5) / pl.col("count"), -pl.col("count").cast(pl.Int64)
-    chosen = ranked.sort(due, count, "cause", maintain_order=True).head(limit)
-    return chosen.sort(count, "cause", "rank", nulls_last=True).select(cases.columns)
+    due, often = (pl.col("rank") + 0.5) / pl.col("count"), -pl.col("count")
+    chosen = ranked.sort(due, often, "cause", maintain_order=True).head(limit)
+    return chosen.sort(often, "cause", "rank", nulls_last=True).select(cases.columns)
 
 
 def cause_counts(cases: pl.DataFrame, by: str | None = None, *, pages: bool = True) -> pl.DataFrame:
@@ -175,10 +167,10 @@ def cause_counts(cases: pl.DataFrame, by: str | None = None, *, pages: bool = Tr
     slices = [by] if by else []
     counts = wrong.group_by("cause", *slices).agg(cases=pl.len().cast(pl.Int64))
     # A table made elsewhere may have causes of its own.
-    words = {"default": None, "return_dtype": pl.String}
+    of_cause = pl.col("cause").replace_strict
     counts = counts.with_columns(
-        pl.col("cause").replace_strict(STAGE_OF, **words).alias("stage"),
-        pl.col("cause").replace_strict(tips, **words).alias("try"),
+        of_cause(STAGE_OF, default=None, return_dtype=pl.String).alias("stage"),
+        of_cause(tips, default=None, return_dtype=pl.String).alias("try"),
         share=pl.col("cases") / pl.col("cases").sum(),
     )
     often = -pl.col("cases").sum().over("cause")
@@ -220,7 +212,7 @@ MEASURES = (
 )
 LEVELS = tuple(dict.fromkeys(measure.level for measure in MEASURES))
 HEADLINES: dict[str, Any] = {
-    **dict.fromkeys(("level", "over", "tasks", "panel"), pl.String),
+    **tables.schema("level over tasks panel"),
     **{name: kind for name, kind in SUMMARY.items() if name != "level"},
     "score_level": pl.String,
 }
@@ -234,8 +226,8 @@ def headlines(summary: pl.DataFrame) -> pl.DataFrame:
     scores may share an axis if and only if their `panel` is the same: the same metric of the same
     level and tasks, by the same rules.
     """
-    rows, overall = [], pl.col("slice_by").is_null()
-    for row in _defined(summary).filter(overall).iter_rows(named=True):
+    rows = []
+    for row in _defined(summary, None).iter_rows(named=True):
         for number, measure in enumerate(MEASURES):
             tasks = _tasks(row["benchmark"], measure.tasks)
             is_it = (row["metric"], row["level"]) == (measure.metric, measure.of)
@@ -247,8 +239,9 @@ def headlines(summary: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=HEADLINES).sort(order, maintain_order=True)
 
 
-def _defined(summary: pl.DataFrame) -> pl.DataFrame:
-    return summary.filter(pl.col("value").is_not_nan(), average="pooled")
+def _defined(summary: pl.DataFrame, by: str | None) -> pl.DataFrame:
+    is_there = pl.col("value").is_not_nan(), pl.col("slice_by").eq_missing(pl.lit(by))
+    return summary.filter(*is_there, average="pooled")
 
 
 def _tasks(benchmark: str, tasks: tuple[str, ...]) -> list[str]:
@@ -264,8 +257,7 @@ def _tasks(benchmark: str, tasks: tuple[str, ...]) -> list[str]:
 def rules(row: Mapping[str, Any]) -> str:
     """How a score is measured, without its data, its system and its interval."""
     measured = {name: row["settings"].get(name) for name in ("rules", "read", "average")}
-    settings = dataclasses.asdict(Settings(**measured))
-    return settings_text({**row, "benchmark": None, "split": None, "settings": settings})
+    return settings_text({**row, "benchmark": None, "split": None, "settings": measured})
 
 
 def rungs(summary: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
@@ -275,12 +267,10 @@ def rungs(summary: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
     """
     names = {f"{rung}_accuracy": rung for rung in LADDER}
     tasks = {name: ", ".join(_tasks(name, _READ + _NAMED)) for name in set(summary["benchmark"])}
-    chosen = pl.col("slice_by").is_null() & (pl.col("level") == "field")
-    rows = _defined(summary).filter(
-        pl.col("slice_by") == by if by else chosen, pl.col("metric").is_in([*names])
-    )
-    columns = [name for name in SUMMARY if name != "task"]
-    of, rung = pl.col("benchmark").replace(tasks), pl.col("metric").replace(names)
+    rows = _defined(summary, by).filter(pl.col("metric").is_in([*names]))
+    rows = rows if by else rows.filter(pl.col("level") == "field")
+    rung, of = pl.col("metric").replace(names), pl.col("benchmark").replace(tasks)
+    columns = (name for name in SUMMARY if name != "task")
     return rows.select(rung.alias("rung"), of.alias("tasks"), *columns)
 
 
@@ -332,15 +322,14 @@ def _fits(values: pl.Series, chosen: Sequence[str | None]) -> pl.Series:
     """Whether each value is one of those chosen; a number may be in a band of them."""
     names = [name for name in chosen if name is not None]
     # Tables write whole numbers without a dot, whatever their type.
-    whole = [f"{name}.0" for name in names] if values.dtype.is_float() else []
-    fits = values.cast(pl.String).is_in([*names, *whole]).fill_null(False)
+    numbers = [f"{name}.0" for name in names] if values.dtype.is_float() else []
+    fits = values.cast(pl.String).is_in([*names, *numbers]).fill_null(False)
     if None in chosen:
         fits |= values.is_null()
-    for band in map(_BAND.fullmatch, names) if values.dtype.is_numeric() else ():
-        if band:
-            under, low, high, more = band.groups()
-            end = float(high or under or "inf")
-            # A band of whole numbers ends with its last, another before the first of the next.
-            below = values <= end if high and values.dtype.is_integer() else values < end
-            fits |= (below & (values >= float(low or more or "-inf"))).fill_null(False)
+    for band in filter(None, map(_BAND.fullmatch, names)) if values.dtype.is_numeric() else ():
+        under, low, high, more = band.groups()
+        end = float(high or under or "inf")
+        # A band of whole numbers ends with its last, another before the first of the next.
+        below = values <= end if high and values.dtype.is_integer() else values < end
+        fits |= (below & (values >= float(low or more or "-inf"))).fill_null(False)
     return fits

@@ -60,10 +60,8 @@ def open_evaluations(
         shipped = [split for split in splits if _shipped(benchmark, split, system).is_dir()]
         return [_of_sample(benchmark, system, split) for split in shipped or splits]
     folder = Path(folder)
-    if (folder / "manifest.json").is_file():
-        return [open_evaluation(folder)]
-    found = sorted(folder.glob("*/manifest.json"))
-    evaluations = [open_evaluation(file.parent) for file in found if not is_hidden(file, folder)]
+    files = sorted(folder.glob("manifest.json")) or sorted(folder.glob("*/manifest.json"))
+    evaluations = [open_evaluation(file.parent) for file in files if not is_hidden(file, folder)]
     if not evaluations:
         remedy = "the folder that formlab score wrote with --out"
         raise DataMissing("no evaluation here or in its folders", where=folder, remedy=remedy)
@@ -134,27 +132,24 @@ def of_system(evaluations: Sequence[Evaluation], system: str = "") -> Evaluation
 
 
 def _of_sample(
-    benchmark: str,
-    system: str,
-    split: str | None = None,
-    change: Mapping[str, Any] | None = None,
+    benchmark: str, system: str, split: str | None = None, change: Mapping[str, Any] = {}
 ) -> Evaluation:
-    corpus, change = benchmarks.load(benchmark, split=split), dict(change or {})
+    corpus = benchmarks.load(benchmark, split=split)
     if benchmark in SAMPLES:
         import yaml
 
         name, _, texts = system.rstrip(")").partition("(")
         settings = yaml.safe_load(f"{{{texts.replace('=', ': ')}}}")
-        return SAMPLES[benchmark](corpus, name, settings | change)
+        return SAMPLES[benchmark](corpus, name, settings | dict(change))
     if "click" in benchmarks.get(benchmark).tasks:
         absent = "nothing is installed that fills in forms (the add-on formlab_arena)"
         raise NotAvailable(f"the sample of {benchmark} cannot be opened: {absent}")
+    name, settings = system, {}
     # What comes with formlab as read needs neither the system nor its engine.
-    if not change and (folder := _shipped(benchmark, corpus.split, system)).is_dir():
-        return evaluate(corpus, Predictions.load(folder))
-    reader = systems.get(system)
-    settings = reader.settings({key: str(value) for key, value in change.items()})
-    name = reader.run_name(settings)
+    if change or not _shipped(benchmark, corpus.split, name).is_dir():
+        reader = systems.get(system)
+        settings = reader.settings({key: str(value) for key, value in change.items()})
+        name = reader.run_name(settings)
     if (folder := _shipped(benchmark, corpus.split, name)).is_dir():
         shipped = Predictions.load(folder)
         if settings.items() <= shipped.settings.items():
@@ -163,9 +158,8 @@ def _of_sample(
         resources.need(reader.extra)
     out = cache.run_folder(f"{benchmark}-{corpus.split}-{name}-{state_of(reader)}")
     # Two notebooks that run side by side may ask for the same sample.
-    return evaluate(
-        corpus, systems.run(corpus, reader, out=out, settings=settings, name=name, wait=True)
-    )
+    read = systems.run(corpus, reader, out=out, settings=settings, name=name, wait=True)
+    return evaluate(corpus, read)
 
 
 def _shipped(benchmark: str, split: str, name: str) -> Path:

@@ -11,6 +11,7 @@ import polars as pl
 
 from formlab import tables
 from formlab.analysis.finding import KEYS, LABEL, OUTCOME, READER, asked, origin
+from formlab.analysis.summarise import interval_text
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
@@ -43,16 +44,12 @@ COLUMNS += ("template", "domain", "page", "position")
 # What follows from its gold and its box.
 _OF_GOLD = ("nesting", "vertical", "horizontal", "length", "box_height", "box_width")
 _OF_GOLD += ("year", "magnitude", "case", "index")
-_VALUES = ("value", "ci_low", "ci_high", "rest", "difference", "difference_low")
-_VALUES += ("difference_high", "p", "p_adjusted", "excess")
-SLICES: dict[str, Any] = {
-    **dict.fromkeys(("benchmark", "split", "system", "metric"), pl.String),
-    **dict.fromkeys(("slice_by", "slice_value"), pl.List(pl.String)),
-    **dict.fromkeys(_VALUES, pl.Float64),
-    **dict.fromkeys(("n_docs", "n_cases", "n_tested"), pl.Int64),
-    "mode": pl.String,
-    "settings": tables.SETTINGS,
-}
+SLICES = tables.schema(
+    "benchmark split system metric slice_by:texts slice_value:texts value:number ci_low:number "
+    "ci_high:number rest:number difference:number difference_low:number difference_high:number "
+    "p:number p_adjusted:number excess:number n_docs:int n_cases:int n_tested:int mode "
+    "settings:settings"
+)
 # What a sentence on a slice is made of.
 _TOLD = ("kind", "gold", "pred", "cause", "outcome")
 # Columns that follow from the error: searching them would be circular.
@@ -61,14 +58,12 @@ _AFTERWARDS = ("outcome", "cause", "similarity", "status", "exact", "normalised"
 
 def slice_name(weakness: Weakness) -> str:
     """A slice as a sentence has it: ``kind is date and the year is 2016 or later``."""
-    return " and ".join(map(_phrase, weakness.columns, weakness.values))
-
-
-def _phrase(column: str, value: str) -> str:
-    start = next((start for start in (AT_LEAST, UNDER) if value.startswith(start)), "")
-    if phrase := _PHRASES.get((column, start)):
-        return phrase.format(value.removeprefix(start))
-    return f"{column.replace('_', ' ')} is {value}"
+    phrases = []
+    for column, value in zip(weakness.columns, weakness.values, strict=True):
+        start = next((start for start in (AT_LEAST, UNDER) if value.startswith(start)), "")
+        plain = f"{column.replace('_', ' ')} is {start}{{}}"
+        phrases.append(_PHRASES.get((column, start), plain).format(value.removeprefix(start)))
+    return " and ".join(phrases)
 
 
 def slice_rows(
@@ -77,24 +72,28 @@ def slice_rows(
     """Weaknesses with their shares, that of the values in none of them, and the difference."""
     elsewhere = ~np.logical_or.reduce([weakness.inside for weakness in found] or [[False]])
     for weakness in found:
-        sides = [
+        sums = [
             by_document(search.document[at], [1 - search.loss[at], at[at]], search.count)
             for at in (weakness.inside, elsewhere)
         ]
-        value, rest = (float(ratio(side.sum(axis=0))) for side in sides)
-        span = apart = (np.nan, np.nan)
+        value, rest = (float(ratio(of.sum(axis=0))) for of in sums)
+        interval = apart = (np.nan, np.nan)
         if resamples:
-            drawn, others = map(ratio, drawn_parts(sides, resamples=resamples, seed=seed))
-            span, apart = percentiles(drawn, level), percentiles(drawn - others, level)
+            drawn, others = map(ratio, drawn_parts(sums, resamples=resamples, seed=seed))
+            interval, apart = percentiles(drawn, level), percentiles(drawn - others, level)
         count = int(weakness.inside.sum())
-        numbers = (value, *span, rest, value - rest, *apart, weakness.p, weakness.p_adjusted)
         yield {
-            **dict(zip(_VALUES, (*numbers, abs(value - rest) * count), strict=True)),
+            **dict(zip(("ci_low", "ci_high"), interval, strict=True)),
+            **dict(zip(("difference_low", "difference_high"), apart, strict=True)),
+            **{name: getattr(weakness, name) for name in ("p", "p_adjusted", "n_tested")},
             "slice_by": weakness.columns,
             "slice_value": weakness.values,
+            "value": value,
+            "rest": rest,
+            "difference": value - rest,
+            "excess": abs(value - rest) * count,
             "n_cases": count,
             "n_docs": len(np.unique(search.document[weakness.inside])),
-            "n_tested": weakness.n_tested,
         }
 
 
@@ -118,38 +117,29 @@ def find_slices(
     out, as are documents that are mostly wrong, and a slice must hold as well without labels that
     may be wrong.
 
-    Returns a row for each slice, ranked by `excess`, how many values are lost by not being as good
-    as the rest; `rest` is the share of the values that are in no weakness. A number is cut at its
-    own values: ``at least 26``. A slice was picked for looking bad: expect its difference to be
-    smaller on new documents.
+    Returns a row for each slice of each evaluation, ranked by `excess`, how many values are lost by
+    not being as good as the rest; `rest` is the share of the values that are in no weakness. A
+    number is cut at its own values: ``at least 26``. A slice was picked for looking bad: expect its
+    difference to be smaller on new documents.
+
+    `columns`: of *cases* or *documents*, bands, or what follows from the gold (``year``, ``index``
+    …); if left out all of these and a user's own, each within every kind and field as well. Columns
+    that follow from the error, such as ``cause``, are refused. `min_docs`, `min_cases`: the least
+    support of a slice; `alpha`: the chance that any slice is named where all values are alike,
+    after Holm; `resamples`, `level`, `seed`: of the percentile intervals.
 
     Raises `UnknownName` if a column is not known or not allowed.
-
-    Parameters
-    ----------
-    evaluations
-        One, or several that are searched one by one.
-    columns
-        Of *cases* or *documents*, bands, or what follows from the gold (``year``, ``index`` …).
-        If left out all of these and a user's own, each within every kind and field as well.
-        Columns that follow from the error, such as ``cause``, are refused.
-    min_docs, min_cases
-        The least support of a slice.
-    alpha
-        The chance that any slice is named where all values are alike, after Holm.
-    resamples, level, seed
-        Of the percentile intervals.
     """
     if refused := [name for name in columns or () if name in _AFTERWARDS]:
         allowed = [name for name in columns or () if name not in _AFTERWARDS]
         raise UnknownName.of("column to search slices in", refused[0], allowed or COLUMNS)
+    draws = {"resamples": resamples, "level": level, "seed": seed}
     settings = Settings(
         rules=f"columns<={max_columns}|docs>={min_docs}|cases>={min_cases}",
-        interval=f"bootstrap,documents,n={resamples},level={level:g},seed={seed}",
+        interval=interval_text(**draws),
         test=f"exchanged within documents,holm<={alpha:g}",
     )
     base = {"metric": OUTCOME, "settings": dataclasses.asdict(settings)}
-    draws = {"resamples": resamples, "level": level, "seed": seed}
     rows = []
     for one in [evaluations] if isinstance(evaluations, Evaluation) else evaluations:
         search = search_of(one, columns, max_columns, min_docs, min_cases)
@@ -176,16 +166,15 @@ def search_of(
     for part in evaluation.parts():
         cases = _of_gold(part)
         if answered:
-            usable = pl.col("status").is_in(USABLE)
-            documents = part.scan("cases").filter(usable).select("doc_id").collect()["doc_id"]
-            known = pl.col("status").is_in([*USABLE, "missing"])
-            cases = cases.filter(known, pl.col("doc_id").is_in(documents.implode()))
+            usable = part.scan("cases").filter(pl.col("status").is_in(USABLE))
+            documents = usable.select("doc_id").collect()["doc_id"].implode()
+            readable = pl.col("status").is_in([*USABLE, "missing"])
+            cases = cases.filter(readable, pl.col("doc_id").is_in(documents))
         table = cases.select(*KEYS, *_TOLD, right=right, sure=sure)
-        pieces.append((table, [_column(cases, part, name) for name in names]))
-    table = pl.concat([table for table, _ in pieces])
-    found = (pl.concat(several) for several in zip(*(of for _, of in pieces), strict=True))
-    values = dict(zip(names, found, strict=False))
-    return Search(table, values, HEADS if columns is None else (), *support)
+        pieces.append((table, *(_column(cases, part, name) for name in names)))
+    table, *values = (pl.concat(piece) for piece in zip(*pieces, strict=True))
+    heads = HEADS if columns is None else ()
+    return Search(table, dict(zip(names, values, strict=True)), heads, *support)
 
 
 def _column(cases: pl.DataFrame, part: Evaluation, name: str) -> pl.Series:

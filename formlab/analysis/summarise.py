@@ -17,7 +17,12 @@ from formlab.stats.sums import document_sums
 UNKNOWN = "unknown"
 _COUNTS = ("n_docs", "n_cases", "n_undefined")
 _SAME = ("benchmark", "split", "metric", "level", "mode", "settings")
-_AXES = ("x", "y", "x_value", "y_value")
+_AXES = ("x_value", "y_value")
+
+
+def interval_text(*, resamples: int, level: float, seed: int) -> str:
+    """How a percentile interval over documents was drawn, for `settings`."""
+    return f"bootstrap,documents,n={resamples},level={level:g},seed={seed}"
 
 
 def summarise(
@@ -51,7 +56,7 @@ def summarise(
     rows = list(document_sums(evaluation, columns, average=average))
     scores = [(row.tally, row.score) for row in rows]
     ends = intervals(scores, resamples=resamples, level=level, seed=seed)
-    interval = f"bootstrap,documents,n={resamples},level={level:g},seed={seed}"
+    interval = interval_text(resamples=resamples, level=level, seed=seed)
     summary = [
         row.labels
         | {"value": row.value, "ci_low": low, "ci_high": high}
@@ -83,20 +88,18 @@ def surface(
 
     Raises `UnknownName` if there is no such metric or column.
     """
-    name, cases, axes = metrics.get(metric).name, evaluation.fields, _AXES[2:]
-    values = (sliced(cases, evaluation.documents, column) for column in (x, y))
-    words = [
-        _words(of, (bins or {}).get(column)) for of, column in zip(values, (x, y), strict=True)
-    ]
-    codes = pl.concat_str([pl.lit(word.to_physical()) for word in words], separator=" ")
-    named = cases.select(slice_value=codes, **dict(zip(axes, words, strict=True)))
+    name, cases = metrics.get(metric).name, evaluation.fields
+    words = {
+        axis: _words(sliced(cases, evaluation.documents, column), (bins or {}).get(column))
+        for axis, column in zip(_AXES, (x, y), strict=True)
+    }
+    codes = pl.concat_str([word.to_physical() for word in words.values()], separator=" ")
+    named = cases.select(slice_value=codes, **words)
     marked = dataclasses.replace(evaluation, cases=cases.with_columns(cell=named["slice_value"]))
     cells = summarise(marked, by=["cell"], average="pooled", **draws)
     cells = cells.filter(metric=name, slice_by="cell").join(named.unique(), on="slice_value")
-    used = [cells.select(pl.col(axis).unique().sort()) for axis in axes]
-    grid = (
-        used[0].join(used[1], how="cross").join(cells, on=axes, how="left", maintain_order="left")
-    )
+    rows, columns = (cells.select(pl.col(axis).unique().sort()) for axis in _AXES)
+    grid = rows.join(columns, how="cross").join(cells, on=_AXES, how="left", maintain_order="left")
     # No draw of a single document tells anything.
     ends = pl.when(pl.col("n_docs").ne_missing(1)).then(pl.col("ci_low", "ci_high"))
     return grid.with_columns(
@@ -105,18 +108,17 @@ def surface(
         pl.col(_COUNTS).fill_null(0),
         x=pl.lit(x),
         y=pl.lit(y),
-    ).select(*_SAME[:5], *_AXES, "value", "ci_low", "ci_high", *_COUNTS, "settings")
+    ).select(*_SAME[:5], "x", "y", *_AXES, "value", "ci_low", "ci_high", *_COUNTS, "settings")
 
 
 def _words(values: pl.Series, edges: Sequence[float] | None) -> pl.Series:
     """Each value as a word, in the order of the values; the unknown comes last."""
     words = values = values.fill_nan(None) if values.dtype.is_float() else values
     if edges:
-        whole = values.dtype.is_integer()
-        words = cut(pl.DataFrame({"at": values}), band("", pl.col("at"), edges, whole=whole))
+        is_integer = values.dtype.is_integer()
+        words = cut(pl.DataFrame({"at": values}), band("", pl.col("at"), edges, whole=is_integer))
     elif values.dtype.is_float():
-        names = {value: f"{value:g}" for value in values.drop_nulls().unique()}
-        words = values.replace_strict(names, default=None, return_dtype=pl.String)
+        words = values.map_elements("{:g}".format, return_dtype=pl.String)
     words = words.cast(pl.String).fill_null(UNKNOWN)
     # Of words whose order is their own, such as bands, the numbers tell it.
     order = pl.DataFrame({"word": words, "value": values.to_physical()}).group_by("word")

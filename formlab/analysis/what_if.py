@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import polars as pl
 
+from formlab import tables
 from formlab.analysis.comparability import of_gold
-from formlab.analysis.finding import in_fields
+from formlab.analysis.finding import in_fields, ranked
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.scoring import causes
@@ -30,12 +30,10 @@ STAGES: dict[str, tuple[str, ...]] = {
 }
 OTHER = "other"
 METRICS = {"fields": "share of values right", "documents": "share of documents wholly right"}
-_SCHEMA: dict[str, Any] = {
-    **dict.fromkeys(("metric", "stage"), pl.String),
-    **dict.fromkeys(("value", "gain", "ci_low", "ci_high", "lowest", "highest"), pl.Float64),
-    **dict.fromkeys(("n_cases", "n_docs"), pl.Int64),
-    "causes": pl.List(pl.String),
-}
+_SCHEMA = tables.schema(
+    "metric stage value:number gain:number ci_low:number ci_high:number lowest:number "
+    "highest:number n_cases:int n_docs:int causes:texts"
+)
 
 
 def what_if(
@@ -84,24 +82,18 @@ def what_if(
     cases = evaluation.gathered(lambda part: _masks(part, of_cause, bits[OTHER]))
     documents = cases.group_by("doc_id").agg(pl.col("mask").bitwise_or(), pl.any("asked"))
     units, rows = {"fields": cases, "documents": documents}, []
-    for metric in metrics:
-        unit = units[metric].filter("asked")
-        for name, bit in bits.items():
-            errors, is_of_stage = cases.filter(pl.col("mask") & bit > 0), pl.col("mask") & bit > 0
-            if not errors.height or not unit.height:
-                continue
-            part = is_of_stage / pl.max_horizontal(1, pl.col("mask").bitwise_count_ones())
-            ends = share(unit, part, resamples=resamples, level=level, seed=seed)
-            row = {"metric": metric, "stage": name, "value": (unit["mask"] == 0).mean()}
-            row |= dict(zip(("gain", "ci_low", "ci_high"), ends, strict=True))
-            row |= {
-                "lowest": (unit["mask"] == bit).mean(),
-                "highest": (unit["mask"] & bit > 0).mean(),
-            }
-            row |= {"n_cases": errors.height, "n_docs": errors["doc_id"].n_unique()}
-            counts = errors["cause"].drop_nulls().value_counts()
-            counts = counts.sort("count", "cause", descending=[True, False])
-            rows.append(row | {"causes": counts["cause"].to_list()})
+    for metric, (name, bit) in itertools.product(metrics, bits.items()):
+        unit, is_of_stage = units[metric].filter("asked"), pl.col("mask") & bit > 0
+        errors = cases.filter(is_of_stage)
+        if not errors.height or not unit.height:
+            continue
+        part = is_of_stage / pl.max_horizontal(1, pl.col("mask").bitwise_count_ones())
+        gain, low, high = share(unit, part, resamples=resamples, level=level, seed=seed)
+        row = {"metric": metric, "stage": name, "value": (unit["mask"] == 0).mean()}
+        row |= {"gain": gain, "ci_low": low, "ci_high": high}
+        row |= {"lowest": (unit["mask"] == bit).mean(), "highest": (unit["mask"] & bit > 0).mean()}
+        row |= {"n_cases": errors.height, "n_docs": errors["doc_id"].n_unique()}
+        rows.append(row | {"causes": ranked(errors, "cause")["cause"].to_list()})
     return pl.DataFrame(rows, schema=_SCHEMA)
 
 

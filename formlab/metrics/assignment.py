@@ -9,13 +9,9 @@ import scipy
 def assign(gain: np.ndarray, *, least: float | None = 0.0) -> list[tuple[int, int]]:
     """Rows and columns paired one to one such that the pairs gain most in all, by row.
 
-    Parameters
-    ----------
-    gain
-        What each pair gains, shape (rows, columns), of finite numbers; either may be 0.
-    least
-        What a pair must gain; one that gains less, or nothing, is left out, and pulls no other
-        pair apart. With None as many pairs are made as there are rows or columns.
+    `gain` is what each pair gains, shape (rows, columns), of finite numbers; either may be 0. A
+    pair that gains less than `least`, or nothing, is left out, and pulls no other pair apart. With
+    None as many pairs are made as there are rows or columns.
 
     Examples
     --------

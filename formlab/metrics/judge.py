@@ -26,10 +26,9 @@ from formlab.text.markup import SILENT, Event, events, is_html, written_events
 ENTRIES = "entity_diagnostics"
 # Published name of each type, and its part of the keys of counts; in those of rates in lower case.
 TYPES = {name: name.replace(" ", "_") for name, _ in FACTS.values()}
-# The figures of an answer, of which one will do where there are no verdicts.
-_FIGURES = ("structure_score", "overall_score", "entity_accuracy", "correct_entities")
+# An answer has one of these: its verdicts, or figures without them.
+_TELLING = (ENTRIES, "structure_score", "overall_score", "entity_accuracy", "correct_entities")
 _STATED = re.compile(r"(correct|total)_entities(?:_with_(.+)_type)?", re.IGNORECASE)
-# Beyond this length Python's parser, which the released code uses, may take minutes.
 _LONGEST = 300_000
 _SPACE = re.compile(r"\s+")
 _STEPS = (
@@ -40,7 +39,7 @@ _STEPS = (
 )
 Answer = dict[str, Any]
 Fact = Mapping[str, str]
-Tallies = dict[str, tuple[float, float]]
+Tallies = dict[tuple[str, str], tuple[float, float]]
 
 
 def parse(text: str) -> tuple[Answer | None, str]:
@@ -62,20 +61,17 @@ def parse(text: str) -> tuple[Answer | None, str]:
             answer, status = repair(text[:LONGEST])[0], "repaired"
         except ValueError:
             return None, "bad_json"
-    if isinstance(answer, dict) and any(
-        answer.get(key) is not None for key in (ENTRIES, *_FIGURES)
-    ):
-        return answer, status
-    return None, "bad_json"
+    has = isinstance(answer, dict) and any(answer.get(key) is not None for key in _TELLING)
+    return (answer, status) if has else (None, "bad_json")
 
 
 def plain_text(prediction: str) -> str:
     """A prediction as the released code gives it to the judge and searches it."""
-    stream: Iterable[Event] = [Event("text", prediction)]
+    # Beyond this length Python's parser, which the released code uses, may take minutes.
     if len(prediction) <= _LONGEST:
         stream = written_events(prediction)
-    elif is_html(prediction):
-        stream = events(prediction)
+    else:
+        stream = events(prediction) if is_html(prediction) else [Event("text", prediction)]
     pieces, silent = [], 0
     for event, data, _ in stream:
         if event == "text" and not silent:
@@ -97,8 +93,7 @@ def official(raw: Mapping[str, Any], facts: Sequence[Fact], text: str) -> Answer
     of the text, also "5" in "2015".
     """
     answer = json.loads(json.dumps(raw))
-    entries = _entries(answer)
-    _overrule(entries, text)
+    entries = _overruled(_entries(answer), text)
     # A type that is a list or an object is none of those that are counted.
     kinds = {"total": Counter(str(fact["type"]) for fact in facts)}
     for word, key in (("found", "found_in_prediction"), ("correct", "correct")):
@@ -114,20 +109,15 @@ def official(raw: Mapping[str, Any], facts: Sequence[Fact], text: str) -> Answer
 
 def by_substring(values: Sequence[str], prediction: str) -> list[FactVerdict]:
     """Verdicts of the released code's checks alone, where a judge placed nothing (`official`)."""
-    entries: list[Answer] = [{"value": value} for value in values]
-    _overrule(entries, plain_text(prediction))
+    blank = {"found_in_prediction": False, "correct": False, "matched_text": ""}
+    entries = _overruled([blank | {"value": value} for value in values], plain_text(prediction))
+    verdicts = ([entry[name] for name in blank] for entry in entries)
     return [
-        FactVerdict(
-            entry.get("found_in_prediction", False),
-            entry.get("correct", False),
-            misplaced=False,
-            text=entry.get("matched_text", ""),
-        )
-        for entry in entries
+        FactVerdict(found, right, misplaced=False, text=text) for found, right, text in verdicts
     ]
 
 
-def _overrule(entries: list[Answer], text: str) -> None:
+def _overruled(entries: list[Answer], text: str) -> list[Answer]:
     text = text.lower()
     packed = _SPACE.sub("", text)
     for entry in entries:
@@ -140,6 +130,7 @@ def _overrule(entries: list[Answer], text: str) -> None:
                     entry["matched_text"] = matched = value
         if matched and _same(matched, value):
             entry["correct"] = True
+    return entries
 
 
 def _same(first: str, second: str) -> bool:
@@ -187,18 +178,16 @@ def settled(
     only where it stands in the prediction in whole tokens. `notes` count what is odd.
     """
     notes = Counter() if notes is None else notes
-    entries, verdicts = _matched(raw, facts, notes), []
+    entries, verdicts = entries_of(raw, facts, notes), []
     for number, fact in enumerate(facts):
         if (entry := entries.get(number)) is None:
             verdicts.append(MISSING)
             continue
-        words = tokens(fact["value"])
-        stands = bool(pred.find(words) or pred.run_together(words))
-        matched = entry.get("matched_text")
+        words, matched = tokens(fact["value"]), entry.get("matched_text")
         matched = matched if isinstance(matched, str) else ""
-        claimed = entry.get("correct") is True
-        correct = stands and (claimed or _same(matched, fact["value"]))
-        notes["judge: called correct, not in the prediction"] += claimed and not stands
+        stands, claimed = bool(pred.find(words) or pred.run_together(words)), entry.get("correct")
+        correct = stands and (claimed is True or _same(matched, fact["value"]))
+        notes["judge: called correct, not in the prediction"] += claimed is True and not stands
         found = stands or entry.get("found_in_prediction") is True
         text = matched or (fact["value"] if stands else "")
         verdicts.append(FactVerdict(found, correct, misplaced=False, text=text))
@@ -207,15 +196,17 @@ def settled(
 
 def _entries(raw: Mapping[str, Any]) -> list[Answer]:
     entries = raw.get(ENTRIES)
-    return (
-        [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-    )
+    entries = entries if isinstance(entries, list) else []
+    return [entry for entry in entries if isinstance(entry, dict)]
 
 
-def _matched(
+def entries_of(
     raw: Mapping[str, Any], facts: Sequence[Fact], notes: Counter[str]
 ) -> dict[int, Mapping[str, Any]]:
-    """The entry of each fact that has one, by its place: by `number`, else value, type and hint."""
+    """The entry of each fact that has one, by its place: by `number`, else value, type and hint.
+
+    `notes` count entries for no fact, facts listed twice and facts skipped.
+    """
     entries: dict[int, Mapping[str, Any]] = {}
     for entry in _entries(raw):
         index = _fact_of(entry, facts, entries)
@@ -248,7 +239,7 @@ def _kind_of(name: Any) -> str | None:
     return kinds.get(word) or FACTS.get(word, (None, None))[1]
 
 
-def _stated_counts(answer: Mapping[str, Any]) -> Tallies:
+def _stated_counts(answer: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
     """A judge's counts, correct and total, by kind; of all facts under the empty name."""
     counts: dict[str, dict[str, float]] = {}
     for key, value in answer.items():
@@ -256,10 +247,8 @@ def _stated_counts(answer: Mapping[str, Any]) -> Tallies:
         kind = match and (_kind_of(match[2]) if match[2] else "")
         if kind is not None and figure is not None:
             counts.setdefault(kind, {}).setdefault(match[1].lower(), figure)
-    pairs = {
-        kind: (count.get("correct", -1), count.get("total", -1)) for kind, count in counts.items()
-    }
-    return {kind: pair for kind, pair in pairs.items() if 0 <= pair[0] <= pair[1]}
+    pairs = ((kind, of.get("correct", -1), of.get("total", -1)) for kind, of in counts.items())
+    return {kind: (correct, total) for kind, correct, total in pairs if 0 <= correct <= total}
 
 
 def _figure(value: Any) -> float | None:
@@ -278,8 +267,8 @@ def page_scores(
     *,
     mode: str,
     notes: Counter[str],
-) -> tuple[Tallies, Tallies]:
-    """The tally of each metric of `METRICS` on one page, and its correct and all facts by kind.
+) -> Tallies:
+    """The tally of each metric on one page, by its name and the kind of facts, empty for all.
 
     In mode `official` facts are correct by the judge's own verdicts, in mode `fixed` by its
     verified ones (`settled`); a judge's counts without verdicts count in both, in `fixed` over the
@@ -291,26 +280,27 @@ def page_scores(
     """
     notes = notes if mode == "official" else Counter()
     kinds = _by_kind(raw, facts, pred, mode, notes)
-    counts = kinds.pop("", (np.nan, np.nan))
+    correct, total = kinds.setdefault("", (np.nan, np.nan))
     structure = _within(raw, "structure_score", 2, notes)
     stated = _within(raw, "overall_score", 10, notes)
-    share = counts[0] / counts[1] if counts[1] else np.nan
+    share = correct / total if total else np.nan
     score = 5 * (round(share, 2) if mode == "official" else share)
     stated_score = _figure(raw.get("entity_score"))
     overall, parts = (
-        np.clip(2 * structure + entities, 0, 10)
+        float(np.clip(2 * structure + entities, 0, 10))
         for entities in (score, score if stated_score is None else stated_score)
     )
     # Parts are stated with two decimals.
     notes["judge: overall score that its own parts do not make"] += abs(stated - parts) > 0.06
-    values = (structure, np.nan, score, overall, stated)
-    tallies = {name: (float(value), 1.0) for name, value in zip(METRICS, values, strict=True)}
-    return tallies | {"judge_entity_accuracy": counts}, kinds
+    values = {"structure": structure, "entity_score": score}
+    values |= {"overall": overall, "overall_stated": stated}
+    tallies = {(f"judge_{name}", ""): (value, 1.0) for name, value in values.items()}
+    return tallies | {(_SHARE, kind): counts for kind, counts in kinds.items()}
 
 
 def _by_kind(
     raw: Mapping[str, Any], facts: Sequence[Fact], pred: Places, mode: str, notes: Counter[str]
-) -> Tallies:
+) -> dict[str, tuple[float, float]]:
     """Correct and all facts by kind, of every kind under the empty name."""
     stated = _stated_counts(raw)
     kinds = [_kind_of(fact["type"]) or fact["type"] for fact in facts]
@@ -319,7 +309,7 @@ def _by_kind(
         over = {kind: stated[kind][1] if mode == "official" else golds[kind] for kind in stated}
         return {kind: (min(stated[kind][0], over[kind]), float(over[kind])) for kind in stated}
     if mode == "official":
-        entries = _matched(raw, facts, Counter())
+        entries = entries_of(raw, facts, Counter())
         correct = [entries.get(n, {}).get("correct") is True for n in range(len(facts))]
     else:
         correct = [verdict.correct for verdict in settled(raw, facts, pred)]
@@ -337,24 +327,14 @@ def _within(raw: Mapping[str, Any], name: str, high: float, notes: Counter[str])
     return np.nan if odd or value is None else value
 
 
-_POINTS = "points of 10, mean over pages"
-_OVERALL = "2 × structure + entity score, mean over pages"
+_SHARE, _MEAN, _TEN = "judge_entity_accuracy", "mean over pages", {"high": 10.0}
+_OVERALL, _POINTS = f"2 × structure + entity score, {_MEAN}", f"points of 10, {_MEAN}"
 METRICS = family(
-    (
-        "judge_structure",
-        "structure score of the judge",
-        "points of 2, mean over pages",
-        {"high": 2.0},
-    ),
-    ("judge_entity_accuracy", "facts right by the judge", "correct per fact"),
-    (
-        "judge_entity_score",
-        "entity score of the judge",
-        "5 × facts right, mean over pages",
-        {"high": 5.0},
-    ),
-    ("judge_overall", "overall score of the judge", _OVERALL, {"high": 10.0}),
-    ("judge_overall_stated", "overall score as the judge states it", _POINTS, {"high": 10.0}),
+    ("judge_structure", "structure score of the judge", f"points of 2, {_MEAN}", {"high": 2.0}),
+    (_SHARE, "facts right by the judge", "correct per fact"),
+    ("judge_entity_score", "entity score of the judge", f"5 × facts right, {_MEAN}", {"high": 5.0}),
+    ("judge_overall", "overall score of the judge", _OVERALL, _TEN),
+    ("judge_overall_stated", "overall score as the judge states it", _POINTS, _TEN),
     source="He et al., arXiv:2511.14998v1, appendix C",
     units=("page",),
     tasks=("fact",),

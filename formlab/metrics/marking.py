@@ -141,11 +141,6 @@ def _cells(value: str) -> Counter[str]:
     return Counter(f"{number}:{cell}" for number, cell in cells if cell)
 
 
-def mark_counts(gold: Counter[str], pred: Counter[str]) -> tuple[int, int, int]:
-    """True positives, predicted marks, gold marks."""
-    return (gold & pred).total(), pred.total(), gold.total()
-
-
 def mark_tallies(
     golds: Sequence[str],
     preds: Sequence[str],
@@ -158,11 +153,11 @@ def mark_tallies(
     """
     nothing = [None] * len(golds)
     rows = zip(golds, preds, subtypes or nothing, kinds or nothing, strict=True)
-    counts = [
-        mark_counts(marks(gold, **how), predicted_marks(pred, gold, **how))
-        for gold, pred, subtype, kind in rows
-        for how in [{"subtype": subtype, "kind": kind}]
-    ]
+    counts = []
+    for gold, pred, subtype, kind in rows:
+        how = {"subtype": subtype, "kind": kind}
+        right, given = marks(gold, **how), predicted_marks(pred, gold, **how)
+        counts.append(((right & given).total(), given.total(), right.total()))
     return f1_tallies("mark", *np.array(counts, dtype=float).reshape(-1, 3).T)
 
 

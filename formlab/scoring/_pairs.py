@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import date as Date  # noqa: N812 - as in `text.values`
 from decimal import Decimal
 from functools import lru_cache
-from itertools import combinations, product
+from itertools import combinations, groupby, product
 
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Levenshtein
@@ -165,8 +165,6 @@ def _is_unit(word: str) -> bool:
 
 
 def _symbols(value: str) -> str:
-    if value.isascii() and "%" not in value and "$" not in value:
-        return ""
     return "".join(char for char in value if char in "%‰°" or unicodedata.category(char) == "Sc")
 
 
@@ -244,16 +242,13 @@ def _grouping(value: str, places: Iterable[int]) -> bool:
 def _other_writing(gold: str, pred: str) -> str | None:
     if (gold + pred).isascii() and "&" not in gold + pred:
         return None
-    if letters(_bare(gold)) == letters(_bare(pred)):
+    parts = (unicodedata.normalize("NFD", value.casefold()) for value in (gold, pred))
+    bare = [letters("".join(c for c in of if not unicodedata.combining(c))) for of in parts]
+    if bare[0] == bare[1]:
         return "diacritic"
     plain = (unicodedata.normalize("NFKC", value) for value in (gold, pred))
     first, second = (letters(value.replace("⁄", "/").replace("&", " and ")) for value in plain)
     return "notation" if first == second != "" else None
-
-
-def _bare(value: str) -> str:
-    parts = unicodedata.normalize("NFD", value.casefold())
-    return "".join(char for char in parts if not unicodedata.combining(char))
 
 
 def _misread(gold: str, pred: str) -> str:
@@ -305,14 +300,11 @@ def _scaled(gold: str, pred: str) -> bool:
     if not _DIGIT.search(gold) or not _DIGIT.search(pred):
         return False
     first, second = _number(gold), _number(pred)
-    if not first or not second or first == second or _figures(first) != _figures(second):
+    if not first or not second or first == second:
         return False
+    figures = {"".join(map(str, of.as_tuple().digits)).strip("0") for of in (first, second)}
     codes = squashed(gold).isdigit() and squashed(pred).isdigit()
-    return not (codes and abs(first / second) in (10, Decimal("0.1")))
-
-
-def _figures(value: Decimal) -> str:
-    return "".join(map(str, value.as_tuple().digits)).strip("0")
+    return len(figures) == 1 and not (codes and abs(first / second) in (10, Decimal("0.1")))
 
 
 def _contained(gold: str, pred: str) -> str | None:
@@ -352,15 +344,14 @@ def _in_order(fragment: Iterable[str], whole: Iterable[str]) -> bool:
     return all(part in left for part in fragment)
 
 
-def _changes(gold: str, pred: str) -> list[tuple[str, str]]:
+def _changes(gold: str, pred: str) -> Iterator[tuple[str, str]]:
     """The runs of characters that differ, gold beside prediction."""
-    runs, joined = [], False
-    for tag, a, b, c, d in Levenshtein.opcodes(gold, pred).as_list():
-        if tag != "equal":
-            before = runs.pop() if joined else ("", "")
-            runs.append((before[0] + gold[a:b], before[1] + pred[c:d]))
-        joined = tag != "equal"
-    return runs
+    codes = Levenshtein.opcodes(gold, pred)
+    for is_equal, run in groupby(codes, key=lambda code: code.tag == "equal"):
+        run = list(run)
+        if not is_equal:
+            first, last = run[0], run[-1]
+            yield gold[first.src_start : last.src_end], pred[first.dest_start : last.dest_end]
 
 
 def _alike(first: str, second: str) -> bool:

@@ -165,10 +165,7 @@ def cut(frame: pl.DataFrame, band: Band) -> pl.Series:
 def sliced(cases: pl.DataFrame, documents: pl.DataFrame, column: str) -> pl.Series:
     """The value of `column` for each case: its own, its document's, or one of `DERIVED`.
 
-    Raises
-    ------
-    UnknownName
-        If there is no such column.
+    `UnknownName` if there is no such column.
     """
     if column in BANDS:
         return cut(cases, BANDS[column]).alias(column)

@@ -46,18 +46,9 @@ def advice(name: str, *, pages: bool = True) -> str:
 def cause(gold: str, pred: str, *, right: bool = False) -> str:
     """The cause of a difference, from the two texts alone.
 
-    Parameters
-    ----------
-    gold, pred
-        As annotated and as emitted; not the same.
-    right
-        Whether the pair counts as right all the same: then only how it is written can differ.
-
-    Returns
-    -------
-    str
-        One of `CAUSES`. Where several fit, what the value's type says (unit, sign, number, date)
-        goes before what its characters say, and the narrower cause before the wider.
+    It is one of `CAUSES`. Where several fit, what the value's type says (unit, sign, number, date)
+    goes before what its characters say, and the narrower cause before the wider. `gold` and `pred`
+    are not the same; where the pair is `right` all the same, only how it is written can differ.
 
     Examples
     --------

@@ -199,12 +199,11 @@ def _assigned(
     filled, usable = pl.col("value").str.strip_chars() != "", pl.col("status").is_in(USABLE)
     columns = ["doc_id", "row", "field", "value", "kind", "accepted", RULE]
     right: dict[str, _Right] = defaultdict(dict)
-    for doc, row, field, *known in gold.filter(filled).select(columns).iter_rows():
-        value, kind, accepted, rule = known
+    for doc, row, field, value, kind, accepted, rule in gold.filter(filled)[columns].iter_rows():
         accepted = tuple(accepted or ())
         right[doc][row] = field, _Gold(value, kind, accepted, rule, orders.get(doc))
     given: dict[str, _Given] = defaultdict(dict)
-    for doc, row, *answer in claims.filter(filled, usable).select(columns[:4]).iter_rows():
+    for doc, row, *answer in claims.filter(filled, usable)[columns[:4]].iter_rows():
         given[doc][row] = tuple(answer)
     agreeing = _agreeing(right, given, threshold)
     # The patterns of lists whose items keep their order.
@@ -351,8 +350,6 @@ class _Document:
         """What each pair of lists adds, their items being assigned at best."""
         items = ([item for node in side for item in node.values()] for side in (golds, preds))
         values = self._worths(*items, place)
-        if values.shape == (len(golds), len(preds)):
-            return values
         rows, columns = (np.cumsum([0, *map(len, side)]) for side in (golds, preds))
         total = np.zeros((len(golds), len(preds)))
         for row, column in np.ndindex(*total.shape):
@@ -367,27 +364,22 @@ class _Document:
         columns = [place for place, row in enumerate(preds) if row in self.given]
         if not rows or not columns:
             return total
-        # Values repeat: each two of them are compared once.
         golds = [self.right[golds[place]][1] for place in rows]
-        preds = [self.given[preds[place]] for place in columns]
-        right, given = (
-            {value: code for code, value in enumerate(dict.fromkeys(side))}
-            for side in (golds, preds)
-        )
-        spelled = [[_normal(value) for value in (gold.gold, *gold.accepted)] for gold in right]
-        texts = [list(itertools.chain(*spelled)), [_normal(value) for _, value in given]]
+        given = [self.given[preds[place]] for place in columns]
+        spelled = [[_normal(value) for value in (gold.gold, *gold.accepted)] for gold in golds]
+        texts = list(itertools.chain(*spelled)), [_normal(value) for _, value in given]
         likeness = Levenshtein.normalized_similarity
         alike = process.cdist(*texts, scorer=likeness, dtype=np.float64)
         starts = np.cumsum([0, *map(len, spelled[:-1])])
         alike = np.maximum.reduceat(alike, starts, axis=0)
         # However alike, what agrees with another item's value is no misreading of this one's.
         alike[:, [answer in self.others for answer in given]] = 0.0
-        places = {value: code for (_, value), code in given.items()}
-        for gold, row in right.items():
+        places = defaultdict(list)
+        for place, (_, value) in enumerate(given):
+            places[value].append(place)
+        for row, gold in enumerate(golds):
             # Agreement outweighs all likeness.
             for value in self.agreeing.get(gold, ()):
-                if value in places:
-                    alike[row, places[value]] = 1 + len(self.right) + (value == gold.gold)
-        codes = [right[gold] for gold in golds], [given[pred] for pred in preds]
-        total[np.ix_(rows, columns)] = alike[np.ix_(*codes)]
+                alike[row, places.get(value, [])] = 1 + len(self.right) + (value == gold.gold)
+        total[np.ix_(rows, columns)] = alike
         return total

@@ -13,7 +13,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -21,7 +20,7 @@ import scipy
 from rapidfuzz import fuzz
 from rapidfuzz.distance import LCSseq, Levenshtein
 
-from formlab import text
+from formlab import tables, text
 from formlab.metrics.assignment import assign
 from formlab.metrics.page import word_edits
 from formlab.scoring.align import INSERTED, from_predictions, with_read
@@ -46,7 +45,8 @@ _TAKEN = "\0"
 
 # The distance of a value, by its number, from a place, given the places of others.
 Near = Callable[[int, int, dict[int, int]], float]
-Span, Words = tuple[int, int], Mapping[int, Sequence[str]]
+# Values and their words by their numbers.
+Span, Values, Words = tuple[int, int], Mapping[int, str], Mapping[int, Sequence[str]]
 # The places that values have together, by the numbers of the values.
 Places = dict[tuple[int, ...], list[Span]]
 RULES = (
@@ -61,8 +61,7 @@ _RUN = 3
 _NOT_JUDGED = "fields not judged: the gold text of their page does not hold them"
 _NORM = ("nfc", "space", "lower")
 _WORD = re.compile(r"\S+")
-SCHEMA: dict[str, Any] = {"doc_id": pl.String, "path": pl.String, "pred": pl.String}
-SCHEMA |= {"at": pl.Int64, "judged": pl.Boolean, "displaced": pl.Boolean}
+SCHEMA = tables.schema("doc_id path pred at:int judged:flag displaced:flag")
 
 
 def texts_only(claims: pl.DataFrame) -> bool:
@@ -140,77 +139,63 @@ def _nfc(value: str) -> str:
 
 def _fields(doc_id: str, group: pl.DataFrame, gold: str | None, page: Text) -> Iterator[tuple]:
     plain = [_nfc(value) for value in group["value"]]
-    values = [squash(value) for value in plain]
+    values = dict(enumerate(map(squash, plain)))
+    words = {n: [squash(word) for word in value.split()] for n, value in enumerate(plain)}
     boxes = group.select(BOX).cast(pl.Float64).to_numpy()
-    near = _Neighbours(boxes)
-    layers, golds = _layers(values, gold, near)
-    pred: dict[int, Stretch] = {}
-    for layer in layers:
-        side = [golds[number] for number in layer] if golds else None
-        words = {i: [squash(word) for word in plain[n].split()] for i, n in enumerate(layer)}
-        own = [values[number] for number in layer]
-        found = find_stretches(own, page, near.of(layer), words=words, gold=side)
-        pred |= {n: stretch for n, stretch in zip(layer, found, strict=True) if stretch is not None}
-    judged = {number for layer in layers for number in layer}
+    near, golds, pred = _neighbours(boxes), {}, {}
+    for layer in _layers(values, gold, near):
+        wanted, pieces = ({n: of[n] for n in layer} for of in (values, words))
+        pred |= find_stretches(wanted, page, near, words=pieces, gold=layer)
+        golds |= layer
     # Which of two equal values stands where cannot be known.
-    once = [n for n in pred if values.count(values[n]) == 1]
-    known = [n for n in once if n in golds and np.isfinite(boxes[n]).all()]
+    counts = Counter(values.values())
+    known = [n for n in pred if golds[n] and counts[values[n]] == 1 and np.isfinite(boxes[n]).all()]
     displaced: set[int] = set()
     if len(known) > 1:
-        places = (np.array([int(side[n].places[0]) for n in known]) for side in (golds, pred))
+        places = (np.array([int(of[n].places[0]) for n in known]) for of in (golds, pred))
         displaced = {known[i] for i in np.flatnonzero(out_of_order(boxes[known], *places))}
     for number, path in enumerate(group["path"]):
         places = pred[number].places if number in pred else None
         read, at = ("", None) if places is None else (page.shown(places), page.at(int(places[0])))
-        yield doc_id, path, read, at, number in judged, number in displaced
+        yield doc_id, path, read, at, number in golds, number in displaced
 
 
-def _layers(
-    values: list[str], gold: str | None, near: _Neighbours
-) -> tuple[list[list[int]], dict[int, Stretch]]:
-    """The fields in layers that share no word of the gold text, and where they stand there."""
-    left = [number for number, value in enumerate(values) if value]
+def _layers(values: Values, gold: str | None, near: Near) -> Iterator[Mapping[int, Stretch | None]]:
+    """Layers of fields that share no word of the gold text, each with where it stands there."""
+    left = {number: value for number, value in values.items() if value}
     if gold is None or not gold.strip():
-        return [left], {}
+        yield dict.fromkeys(left)
+        return
     page = Text(_nfc(gold), keep=TITLES)
-    layers, stretches = [], {}
     for _ in range(_LAYERS):
-        found = find_stretches([values[n] for n in left], page, near.of(left), bar=_GOLD)
-        layer = {n: s for n, s in zip(left, found, strict=True) if s is not None}
+        layer = find_stretches(left, page, near, bar=_GOLD)
         if not layer:
-            break
-        layers.append(list(layer))
-        stretches |= layer
-        left = [number for number in left if number not in layer]
-    return layers, stretches
+            return
+        yield layer
+        left = {number: value for number, value in left.items() if number not in layer}
 
 
-class _Neighbours:
-    """Fields beside each other on a page: as the gold lists them, along lines, down columns."""
+def _neighbours(boxes: np.ndarray) -> Near:
+    """The distance of a field from a place: to that of its nearest neighbour whose place is known.
 
-    def __init__(self, boxes: np.ndarray) -> None:
-        whole = np.flatnonzero(np.isfinite(boxes).all(axis=1))
-        self.orders = [list(range(len(boxes)))]
-        for sides in ((0, 1, 2, 3), (1, 0, 3, 2)) if whole.size else ():
-            order = [int(whole[i]) for row in rows(boxes[whole][:, sides]) for i in row]
-            self.orders.append(order)
-        self.ranks = [{number: i for i, number in enumerate(order)} for order in self.orders]
+    Neighbours stand beside each other as the gold lists them, along lines and down columns.
+    """
+    placed = np.flatnonzero(np.isfinite(boxes).all(axis=1))
+    orders = [list(range(len(boxes)))]
+    for edges in ((0, 1, 2, 3), (1, 0, 3, 2)) if placed.size else ():
+        orders.append([int(placed[i]) for row in rows(boxes[placed][:, edges]) for i in row])
+    ranks = [{number: rank for rank, number in enumerate(order)} for order in orders]
 
-    def of(self, layer: list[int]) -> Near:
-        """The distance of a field of a layer from a place: to the nearest neighbour's place."""
+    def near(number: int, at: int, known: dict[int, int]) -> float:
+        distances = []
+        for order, ranked in zip(orders, ranks, strict=True):
+            if (rank := ranked.get(number)) is not None:
+                for beside in (order[rank - 1 :: -1] if rank else (), order[rank + 1 :]):
+                    first = next((other for other in beside if other in known), None)
+                    distances += [] if first is None else [abs(at - known[first])]
+        return float(min(distances, default=at))
 
-        def near(number: int, at: int, known: dict[int, int]) -> float:
-            anchors = {layer[n]: position for n, position in known.items()}
-            distances = []
-            for order, ranks in zip(self.orders, self.ranks, strict=True):
-                if (rank := ranks.get(layer[number])) is not None:
-                    for beside in (order[rank - 1 :: -1] if rank else (), order[rank + 1 :]):
-                        first = next((other for other in beside if other in anchors), None)
-                        if first is not None:
-                            distances.append(abs(at - anchors[first]))
-            return float(min(distances, default=at))
-
-        return near
+    return near
 
 
 def inserted(golds: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
@@ -264,7 +249,14 @@ def out_of_order(boxes: np.ndarray, gold_places: np.ndarray, places: np.ndarray)
     before = _precedes(np.asarray(boxes, dtype=float))
     before &= gold_places[:, None] < gold_places[None, :]
     conflict = before & (places[:, None] > places[None, :])
-    return _outside_antichain(conflict)
+    # Out of order is what a least vertex cover of the split graph takes, after Kőnig.
+    graph = scipy.sparse.csr_array(conflict)
+    partner = scipy.sparse.csgraph.maximum_bipartite_matching(graph, perm_type="column")
+    inside, reached = np.zeros(len(conflict), dtype=bool), partner < 0
+    while (inside != reached).any():
+        inside = reached
+        reached = inside | np.isin(partner, np.flatnonzero(conflict[inside].any(axis=0)))
+    return ~inside | conflict[inside].any(axis=0)
 
 
 def _precedes(boxes: np.ndarray) -> np.ndarray:
@@ -285,26 +277,6 @@ def _precedes(boxes: np.ndarray) -> np.ndarray:
 
 def _shared(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return np.minimum.outer(high, high) - np.maximum.outer(low, low)
-
-
-def _outside_antichain(conflict: np.ndarray) -> np.ndarray:
-    """What a least vertex cover of the split graph takes, after Kőnig: the rest is no pair."""
-    matched = scipy.sparse.csgraph.maximum_bipartite_matching(
-        scipy.sparse.csr_array(conflict), perm_type="column"
-    )
-    partner = {int(column): row for row, column in enumerate(matched) if column >= 0}
-    front = [row for row, column in enumerate(matched) if column < 0]
-    rows, columns = set(front), set()
-    while front:
-        reached = set(np.flatnonzero(conflict[front.pop()]).tolist()) - columns
-        columns |= reached
-        further = {partner[column] for column in reached if column in partner} - rows
-        rows |= further
-        front += further
-    cover = np.ones(len(conflict), dtype=bool)
-    cover[list(rows)] = False
-    cover[list(columns)] = True
-    return cover
 
 
 def least(length: int) -> float:
@@ -328,10 +300,7 @@ def squash(value: str) -> str:
 def _alike(value: str) -> str:
     plain = text.normalise(value.replace(_TAKEN, " "), ("dashes", "quotes"))
     # A few letters become two in lower case, which would shift all that follow.
-    lower = plain.lower()
-    if len(lower) == len(plain):
-        return lower
-    return "".join(char.lower() if len(char.lower()) == 1 else char for char in plain)
+    return "".join(low if len(low := char.lower()) == 1 else char for char in plain)
 
 
 class Text:
@@ -437,28 +406,28 @@ class _View:
 
 
 def find_stretches(
-    values: Sequence[str],
+    values: Values,
     page: Text,
     near: Near,
     *,
     words: Words | None = None,
-    gold: Sequence[Stretch] | None = None,
+    gold: Mapping[int, Stretch | None] | None = None,
     bar: float = 0.0,
-) -> list[Stretch | None]:
-    """One stretch of the page's text for each value, where it has one.
+) -> dict[int, Stretch]:
+    """One stretch of the page's text for each value that has one, by its number.
 
     The values that are most certain, by length and similarity, choose first. Equal values share
     their places by `near`. What is not found is looked for once more in what then is free, also
     as if the taken stretches were not there; at last its `words`, one by one in their order.
 
-    `values` and `words` are as from `squash`, not empty; `gold` says where each value stands in the
-    gold text; `bar` is the least similarity, where it is higher than `least`.
+    `values` and `words` are as from `squash`, not empty; `gold` says where values stand in the gold
+    text; `bar` is the least similarity, where it is higher than `least`.
     """
     free = np.ones(len(page.squashed), dtype=bool)
     cores: dict[int, np.ndarray] = {}
     for inside, closed, sure in _SWEEPS:
         view = _View(page, free, closed=closed)
-        left = {n: value for n, value in enumerate(values) if n not in cores}
+        left = {n: value for n, value in values.items() if n not in cores}
         assigned = _sweep(left, view, bar=max(bar, sure), inside=inside) if left else {}
         anchors = {n: int(span[0]) for n, span in cores.items()}
         for number, (start, end) in _shared_out(assigned, view, near, anchors).items():
@@ -466,14 +435,14 @@ def find_stretches(
             free[cores[number]] = False
         if closed:
             _pieces(words or {}, page, cores, free, share=max(sure, _PIECES))
-    stretches: list[Stretch | None] = [None] * len(values)
-    for number, core in cores.items():
-        reference = gold[number] if gold else None
-        stretches[number] = _whole(values[number], core, page, free, reference, bar)
-    return stretches
+    stretches = {
+        number: _whole(values[number], core, page, free, (gold or {}).get(number), bar)
+        for number, core in sorted(cores.items(), key=lambda of: of[0])
+    }
+    return {number: stretch for number, stretch in stretches.items() if stretch}
 
 
-def _sweep(values: dict[int, str], view: _View, *, bar: float, inside: bool) -> Places:
+def _sweep(values: Values, view: _View, *, bar: float, inside: bool) -> Places:
     """The places that the fields of each value have together, the most certain first."""
     groups: dict[str, list[int]] = defaultdict(list)
     for number, value in values.items():

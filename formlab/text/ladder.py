@@ -148,28 +148,17 @@ def ladder(
 ) -> Ladder:
     """The rungs on which `pred` counts as `gold`, or as any of the `accepted` values.
 
-    Parameters
-    ----------
-    gold, pred
-        The annotated and the predicted value, as written.
-    kind
-        The field's type. For number, money, date, choice, checkbox, radio, dropdown and address
-        `typed` compares the parsed values (`formlab.text.values`). For any other kind and None
-        it holds when both are fully a number, an amount or a date, with a digit, and the same.
-    accepted
-        Further right values; each rung, and the similarity, takes the best over all.
-    threshold
-        The least similarity that is `fuzzy`, in [0, 1].
-    order
-        Which comes first in a date of numbers alone, ``day`` or ``month``. If left out, 05/06/2020
-        is equal only to a date that leaves the same choice; ``either`` lets both readings count.
+    `exact` (same code points) implies `normalised` (NFC, white space, case, dashes, quotes) implies
+    `typed` implies `fuzzy`. `similarity` is 1 - Levenshtein distance over the longer length, of the
+    normalised texts, in [0, 1]; two empty texts have 1.
 
-    Returns
-    -------
-    Ladder
-        `exact` (same code points) implies `normalised` (NFC, white space, case, dashes, quotes)
-        implies `typed` implies `fuzzy`. `similarity` is 1 - Levenshtein distance over the longer
-        length, of the normalised texts, in [0, 1]; two empty texts have 1.
+    `kind`: the field's type. For number, money, date, choice, checkbox, radio, dropdown and address
+    `typed` compares the parsed values (`formlab.text.values`). For any other kind and None it holds
+    when both are fully a number, an amount or a date, with a digit, and the same. `accepted`:
+    further right values; each rung, and the similarity, takes the best over all. `threshold`: the
+    least similarity that is `fuzzy`, in [0, 1]. `order`: which comes first in a date of numbers
+    alone, ``day`` or ``month``. If left out, 05/06/2020 is equal only to a date that leaves the
+    same choice; ``either`` lets both readings count.
 
     Examples
     --------
@@ -222,12 +211,8 @@ def ladders(
 
     The data frame has n rows with the columns of `Ladder`, and `ambiguous`: whether a pair is the
     same date only if day and month are read in the other order. Where a gold or a pred is null
-    nothing was compared: no rung holds, and the similarity is 0.
-
-    Raises
-    ------
-    ValueError
-        If the sequences differ in length, or `threshold` is outside [0, 1].
+    nothing was compared: no rung holds, and the similarity is 0. `ValueError` if the sequences
+    differ in length, or `threshold` is outside [0, 1].
 
     Examples
     --------

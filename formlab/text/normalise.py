@@ -89,23 +89,13 @@ LADDER_STEPS = ("nfc", "forms", "dashes", "quotes", "space", "lower", "nfc", "un
 
 
 def normalise(text: str, steps: Sequence[str] = ("nfc", "space", "lower")) -> str:
-    """`text` after each of `steps`, in that order.
+    """`text` after each of `steps`, in that order; `UnknownName` for one that is not in `STEPS`.
 
-    Parameters
-    ----------
-    text
-        Any string, lone surrogates and control characters included.
-    steps
-        Names from `STEPS`: `nfc` (Unicode NFC), `space` (each run of white space is one space,
-        none at the ends), `lower` (lower case), `forms` (full-width characters and ligatures as
-        plain ones, none that is invisible), `dashes` (every dash and minus is `-`),
-        `quotes` (typographic quotes and primes are `'` or `"`), `units` (no space before the
-        unit of a number or in a range of numbers).
-
-    Raises
-    ------
-    UnknownName
-        If a step is not in `STEPS`.
+    They are `nfc` (Unicode NFC), `space` (each run of white space is one space, none at the ends),
+    `lower` (lower case), `forms` (full-width characters and ligatures as plain ones, none that is
+    invisible), `dashes` (every dash and minus is `-`), `quotes` (typographic quotes and primes are
+    `'` or `"`), `units` (no space before the unit of a number or in a range of numbers). `text` is
+    any string, lone surrogates and control characters included.
 
     Examples
     --------

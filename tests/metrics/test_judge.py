@@ -101,10 +101,11 @@ def test_5_megabytes_of_open_tags_are_read_in_linear_time():
 
 def values(answer, text="page 5 in Q2 2023", mode="fixed"):
     notes = Counter()
-    tallies, counts = page_scores(answer, FACTS, Places(read(text)), mode=mode, notes=notes)
-    counts |= {"": tallies["judge_entity_accuracy"]}
+    tallies = page_scores(answer, FACTS, Places(read(text)), mode=mode, notes=notes)
+    counts = {kind: of for (name, kind), of in tallies.items() if name == "judge_entity_accuracy"}
     odd = {name.removeprefix("judge: "): n for name, n in notes.items() if n}
-    return {name[6:]: hits / total for name, (hits, total) in tallies.items()}, counts, odd
+    rates = {name[6:]: hits / total for (name, kind), (hits, total) in tallies.items() if not kind}
+    return rates, counts, odd
 
 
 def test_the_overall_score_is_twice_the_structure_and_five_times_the_share_of_right_facts():

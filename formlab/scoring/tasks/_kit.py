@@ -60,7 +60,6 @@ class Scoring:
     threshold: float
     whole: Whole
     reader: str = READER
-    pairing: str = "default"
 
     @functools.cached_property
     def orders(self) -> dict[str, Any]:

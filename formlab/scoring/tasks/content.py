@@ -18,9 +18,8 @@ from formlab import metrics, tables, text
 from formlab.metrics.counts import field_tallies
 from formlab.metrics.marking import cross_tallies, mark_tallies
 from formlab.scoring import page_text
-from formlab.scoring.align import side_by_side, with_status
+from formlab.scoring.align import PAIRING, match, side_by_side, with_status
 from formlab.scoring.fields import described, filled, words_of_pages
-from formlab.scoring.pairing import PAIRINGS, match
 from formlab.scoring.tasks._kit import NORM, Scoring, TaskScores, any_for, text_rows, used
 from formlab.scoring.whole import Whole
 
@@ -30,10 +29,7 @@ READABLE = ("text", "visual")
 
 
 def score(scoring: Scoring) -> TaskScores:
-    """Every field by the measures of its modality and by the ladder.
-
-    The option `pairing` is one of `formlab.scoring.pairing.PAIRINGS`.
-    """
+    """Every field by the measures of its modality and by the ladder."""
     cases, rules, notes = read_cases(scoring)
     if not cases.height:
         return TaskScores(notes=notes)
@@ -43,7 +39,7 @@ def score(scoring: Scoring) -> TaskScores:
     if _field_claims(scoring.whole.answers).height:
         # Which fields were found at all, whatever was read in them.
         tallies = field_tallies(scored["gold"].fill_null("").to_list(), used(scored))
-        how = "of=fields with a value", PAIRINGS[scoring.pairing]
+        how = "of=fields with a value", PAIRING
         scores += (scoring.rows(scored, metrics.get(n), t, *how) for n, t in tallies.items())
     return TaskScores.of([cases], scores, notes)
 
@@ -71,14 +67,14 @@ def read_cases(
     claimed, is_read = _field_claims(answers), words_of_pages(answers).height > 0
     gold, claims = _field_claims(scoring.corpus.records), _field_claims(records)
     notes: dict[str, int] = {}
-    rules = PAIRINGS[scoring.pairing], described(scoring.reader) if is_read else None
+    rules = PAIRING, described(scoring.reader) if is_read else None
     text_alone = page_text.texts_only(answers.filter(task="text"))
     if not claimed.height and not is_read and text_alone:
         # Marks and drawings cannot be read in the texts of pages.
         fields, texts = gold.filter(pl.col("task").is_in(READABLE)), records.filter(task="text")
         pages = scoring.corpus.records.filter(pl.col("path").is_null(), pl.col("task") == "text")
         claims = texts.filter(pl.col("path").is_not_null())
-        joined = side_by_side(fields, claims, match(fields, claims, by="default"))
+        joined = side_by_side(fields, claims, match(fields, claims))
         joined, notes = page_text.in_page_text(joined, pl.concat([fields, pages]), texts)
         notes["gold fields not scored: a text shows no marks"] = gold.height - fields.height
         rules = None, page_text.RULES
@@ -86,7 +82,7 @@ def read_cases(
         notes = {"gold fields not scored: the predictions give none": gold.height}
         return tables.table("cases", []), rules, notes
     else:
-        joined = side_by_side(gold, claims, match(gold, claims, by=scoring.pairing))
+        joined = side_by_side(gold, claims, match(gold, claims))
         unnamed = pl.col("task").is_in(READABLE) & pl.col("pred_path").is_null()
         joined = filled(joined, words_of_pages(records), unnamed, reader=scoring.reader)
     joined = with_status(joined, records)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import polars as pl
 
 from formlab import metrics
 from formlab.analysis.comparability import common
-from formlab.analysis.compare import compare, score_pairs, score_rows
+from formlab.analysis.compare import compare, score_pairs
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Evaluation
 from formlab.stats.tests import (
@@ -75,7 +76,10 @@ def assert_not_worse(
     __tracebackhide__ = True
     if not (margin >= 0 and 0 < alpha < 1):
         raise ValueError(f"margin {margin} must be 0 or more, alpha {alpha} in (0, 1)")
-    systems = common([_loaded(evaluation), _loaded(baseline)]).evaluations
+    pair_of_systems = [
+        of if isinstance(of, Evaluation) else Evaluation.load(of) for of in (evaluation, baseline)
+    ]
+    systems = common(pair_of_systems).evaluations
     pair = _pair(systems, metric, average, level)
     labels, draws = pair.labels, {"resamples": resamples, "seed": seed}
     (row,) = paired_differences([pair], permutations=0, level=1 - 2 * alpha, **draws)
@@ -106,20 +110,13 @@ def assert_not_worse(
     raise AssertionError(_message(labels | numbers, alpha, kinds.to_dicts(), documents))
 
 
-def _loaded(evaluation: Evaluation | str | Path) -> Evaluation:
-    return evaluation if isinstance(evaluation, Evaluation) else Evaluation.load(evaluation)
-
-
-def _pair(
-    evaluations: tuple[Evaluation, ...], metric: str, average: str, level: str | None
-) -> Pair:
+def _pair(systems: Sequence[Evaluation], metric: str, average: str, level: str | None) -> Pair:
     """The parts of both systems by document."""
-    systems, rows = tuple(e.system for e in evaluations), score_rows(evaluations, (), average)
-    pairs = score_pairs(rows, systems, [metric])
-    levels = {p.labels["level"]: p for p in pairs if p.labels["slice_by"] is None}
+    pairs = [p for p in score_pairs(systems, average=average) if p.labels["slice_by"] is None]
+    levels = {p.labels["level"]: p for p in pairs if p.labels["metric"] == metric}
     if not levels:
         metrics.refuse_mean(metric)
-        known = dict.fromkeys(key[0] for key in rows[systems[0]])
+        known = dict.fromkeys(pair.labels["metric"] for pair in pairs)
         raise UnknownName.of("metric scored for both systems", metric, known)
     if level is None and len(levels) > 1:
         remedy = f"level='{next(iter(levels))}'"

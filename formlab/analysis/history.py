@@ -177,12 +177,12 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     """The scores of one run, with the tests against the run before."""
     options = {"resamples": draws["resamples"], "seed": draws["seed"]}
-    summary = tables.only(summarise(run, average=average, **options), slice_by=None).to_dicts()
-    scores = [
-        row
-        for row in summary
-        if row["metric"] in chosen or (not chosen and (row["metric"], row["level"]) in _HEADLINES)
-    ]
+    scores = tables.only(
+        summarise(run, by=(), average=average, **options), slice_by=None
+    ).to_dicts()
+    wanted = {(row["metric"], row["level"]) for row in scores if row["metric"] in chosen}
+    wanted = wanted if chosen else _HEADLINES
+    scores = [row for row in scores if (row["metric"], row["level"]) in wanted]
     values = values_right(run, **options)
     labels, tests = {"at": run.made.get("at"), "system": run.system}, {}
     if before is not None:
@@ -202,18 +202,17 @@ def _tests(
 ) -> dict[tuple[str, str], dict[str, Any]]:
     """By metric and level the difference of the first run from the second, with its test."""
     values = values_compared(pair, ["kind"], **draws)
-    rows = values.head(1).to_dicts()
-    if shared := sorted(names & scored_metrics(pair[0])):
+    kinds = [{"kind": kind["slice_value"], **kind} for kind in shown_kinds(values)]
+    verdict, rows = SAME if identical(*pair) else None, values.head(1).to_dicts()
+    if shared := sorted(names & {name for name, _ in scored_metrics(pair[0])}):
         table = compare(pair, metric=shared, average=average, **draws)
         rows += tables.only(table, slice_by=None).to_dicts()
-    kinds = [{"kind": kind["slice_value"], **kind} for kind in shown_kinds(values)]
-    more = {"verdict": SAME if identical(*pair) else None, "note": None}
-    tests = {(row["metric"], row["level"]): {"test": row} | more for row in rows}
-    if (OUTCOME, "field") in tests:
-        row = tests[OUTCOME, "field"]["test"]
-        flips = {"fixed": row["only_a"], "broken": row["only_b"], "kinds": kinds}
-        tests[OUTCOME, "field"] |= flips
-    return tests
+    return {
+        (row["metric"], row["level"]): {"test": row, "verdict": verdict, "note": None}
+        | {"fixed": row["only_a"], "broken": row["only_b"]}
+        | {"kinds": kinds if row["metric"] == OUTCOME else None}
+        for row in rows
+    }
 
 
 def _judge(rows: list[dict[str, Any]]) -> None:
@@ -224,21 +223,22 @@ def _judge(rows: list[dict[str, Any]]) -> None:
     for row, test in zip(rows, compared(tests), strict=True):
         row |= {name: test[name] for name in ("difference", "p", "least_difference")}
         row |= {"difference_low": test["ci_low"], "difference_high": test["ci_high"]}
-        row["p_adjusted"] = test["p_holm"]
-        shown = BETTER if test["better"] == test["system_a"] else WORSE
-        row["verdict"] = row["verdict"] or (shown if test["better"] else NOT_SHOWN)
+        shown = {test["system_a"]: BETTER, test["system_b"]: WORSE}.get(test["better"], NOT_SHOWN)
+        row |= {"p_adjusted": test["p_holm"], "verdict": row["verdict"] or shown}
 
 
 def _changes(before: Evaluation, run: Evaluation) -> str | None:
     """The settings and versions that differ, as ``scale 1.0 → 2.0``."""
-    settings = []
-    for of in (before, run):
+    old, new = (
         # The settings that are not at their default stand in a system's name as well.
-        known = {"system": of.system.partition("(")[0]}
-        known |= {name: value for name, value in of.settings.items() if name != "system"}
-        known |= of.settings.get("system") or {}
-        known |= {"formlab": of.made["formlab"]} if "formlab" in of.made else {}
-        settings.append({name: str(value) for name, value in known.items()})
-    pairs = {n: [of.get(n, "none") for of in settings] for n in {**settings[0], **settings[1]}}
-    texts = [f"{name} {old} → {new}" for name, (old, new) in pairs.items() if old != new]
+        {"system": of.system.partition("(")[0]}
+        | {name: value for name, value in of.settings.items() if name != "system"}
+        | (of.settings.get("system") or {})
+        | {name: of.made[name] for name in ("formlab",) if name in of.made}
+        for of in (before, run)
+    )
+    pairs = {name: (str(old.get(name, "none")), str(new.get(name, "none"))) for name in old | new}
+    texts = [
+        f"{name} {first} → {second}" for name, (first, second) in pairs.items() if first != second
+    ]
     return "; ".join(texts) or None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from math import ceil, isnan, log2
 from statistics import NormalDist
 from typing import Any
@@ -32,7 +31,8 @@ class Pair:
     """Two systems to tell apart by one score.
 
     `first` and `second` are the parts of each document, shape (documents, k); `score` takes
-    (…, k) to (…) and is better `up` or down. `labels` are the columns that the row is known by.
+    (…, k) to (…) and is better `up` or down. `labels` are the columns that the row is known by;
+    `sure` is the same pair without cases that are in doubt, if there are any.
     """
 
     first: np.ndarray
@@ -40,16 +40,13 @@ class Pair:
     score: Callable[[np.ndarray], np.ndarray]
     up: bool = True
     labels: dict[str, Any] = field(default_factory=dict)
+    sure: Pair | None = None
 
-    @cached_property
-    def sums(self) -> tuple[np.ndarray, np.ndarray]:
-        """The parts of each system over all documents."""
-        return self.first.sum(axis=0, dtype=float), self.second.sum(axis=0, dtype=float)
-
-    @property
-    def values(self) -> tuple[float, float]:
-        """The score of each system."""
-        return float(self.score(self.sums[0])), float(self.score(self.sums[1]))
+    def __post_init__(self) -> None:
+        # The parts of each system over all documents, its score, and the lead of the first.
+        self.sums = self.first.sum(axis=0, dtype=float), self.second.sum(axis=0, dtype=float)
+        self.values = tuple(float(self.score(sums)) for sums in self.sums)
+        self.difference = float(self.lead(*self.sums))
 
     def lead(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """By how much the first is better, from the sums of both."""
@@ -69,7 +66,8 @@ def paired_differences(
     """By how much the first of each pair is better, with interval, p and what could be shown.
 
     Returns for each pair its labels and `value_a value_b difference ci_low ci_high p
-    least_difference`.
+    least_difference`; of one with a pair that is `sure` also `surest`, the greater p of both, or 1
+    where they differ in who is ahead.
 
     Parameters
     ----------
@@ -86,21 +84,27 @@ def paired_differences(
     seed
         Of draws and swaps.
     """
-    p_values, drawn, rows = permutation_p(pairs, permutations=permutations, seed=seed), None, []
+    swapped = {"permutations": permutations, "seed": seed}
+    sure = iter(permutation_p([pair.sure for pair in pairs if pair.sure], **swapped))
+    drawn, rows = None, []
     if pairs and len(pairs[0].first) > 1 and resamples:
         tables = [table for pair in pairs for table in (pair.first, pair.second)]
         drawn = drawn_parts(tables, resamples=resamples, seed=seed)
-    for pair, p in zip(pairs, p_values, strict=True):
+    for pair, p in zip(pairs, permutation_p(pairs, **swapped), strict=True):
         leads = pair.lead(next(drawn), next(drawn)) if drawn else np.array([])
         leads = leads[~np.isnan(leads)]
         error = float(leads.std(ddof=1)) if leads.size > 1 else 0.0
         enough = pair.labels.get("n_docs", len(pair.first)) >= documents_needed(1 - level)
         known = enough and error > ROUNDING
         least = minimum_detectable_difference(error, level=level, power=power) if known else NAN
-        (first, second), (low, high) = pair.values, percentiles(leads, level)
-        numbers = {"value_a": first, "value_b": second, "difference": float(pair.lead(*pair.sums))}
-        numbers |= {"ci_low": low, "ci_high": high, "p": p, "least_difference": least}
-        rows.append(pair.labels | numbers)
+        row = pair.labels | dict(zip(("value_a", "value_b"), pair.values, strict=True))
+        row |= dict(zip(("ci_low", "ci_high"), percentiles(leads, level), strict=True))
+        row |= {"difference": pair.difference, "p": p, "least_difference": least}
+        if pair.sure:
+            again = next(sure)
+            is_same = np.sign(pair.sure.difference) == np.sign(pair.difference)
+            row["surest"] = max(p, again) if is_same else 1.0
+        rows.append(row)
     return rows
 
 
@@ -114,7 +118,7 @@ def permutation_p(pairs: Sequence[Pair], *, permutations: int = 9999, seed: int 
     for number, pair in enumerate(pairs):
         deltas = np.subtract(pair.second, pair.first, dtype=float)
         differing = deltas[(deltas != 0).any(axis=1)]
-        if np.isnan(np.subtract(*pair.values)):
+        if isnan(pair.difference):
             continue
         if len(differing) <= EXACT:
             moved = _every_swap(len(differing)) @ differing
@@ -133,9 +137,8 @@ def permutation_p(pairs: Sequence[Pair], *, permutations: int = 9999, seed: int 
 
 def _is_extreme(pair: Pair, moved: np.ndarray) -> np.ndarray:
     """Whether the difference is at least as large once `moved` has changed sides."""
-    first, second = pair.sums
-    observed = abs(pair.lead(first, second))
-    values = abs(pair.lead(first + moved, second - moved))
+    observed = abs(pair.difference)
+    values = abs(pair.lead(pair.sums[0] + moved, pair.sums[1] - moved))
     return ~(values < observed * (1 - ROUNDING) - 1e-14)
 
 
@@ -177,9 +180,9 @@ def loss_p(pair: Pair, margin: float, *, permutations: int = 9999, seed: int = 0
 def contributions(pair: Pair) -> np.ndarray:
     """What each document adds to the lead of the first of a pair; their mean is the lead."""
     first, second = pair.sums
-    lead = pair.lead(first, second)
-    values = (len(pair.first) - 1) * (lead - pair.lead(first - pair.first, second - pair.second))
-    return values - values.mean() + lead if len(values) else values
+    rest = pair.lead(first - pair.first, second - pair.second)
+    values = (len(pair.first) - 1) * (pair.difference - rest)
+    return values - values.mean() + pair.difference if len(values) else values
 
 
 def documents_needed(alpha: float = ALPHA) -> int:
@@ -225,50 +228,53 @@ def holds(
 def compared(
     tests: Rows, *, by_other_rules: Sequence[Rows] = (), level: float = 0.95
 ) -> list[dict[str, Any]]:
-    """Tests of pairs, with p adjusted over its family, `rules`, and who is `better`.
+    """Tests of pairs, with p adjusted over its family, `n_tested`, `rules` and who is `better`.
 
     `tests` are as from `paired_differences`, with the labels `KEY`, `n_docs` and `read`, whether a
     reading rule has a say; one may have `rules`, and a `surest` p that is adjusted instead of p.
     `by_other_rules` are the same tests under each other rule of reading fields from pages.
 
-    `p_holm` is adjusted over the pairs and slices of a metric, average and level. Rows of no slice
-    are a family apart, and so are kinds: both were planned, and looking at other slices costs them
-    nothing. `least_difference` is NaN where no p of a family can hold after that. `rules` tells
-    whether the verdict is the ``same`` under all reading rules or ``depends``; a difference is
-    shown where `holds` at 1 - `level`.
+    `p_holm` is adjusted over the `n_tested` pairs and slices of a metric, average and level. Rows
+    of no slice are a family apart, and so are kinds: both were planned, and looking at other slices
+    costs them nothing. `least_difference` is NaN where no p of a family can hold after that.
+    `rules` tells whether the verdict is the ``same`` under all reading rules or ``depends``; a
+    difference is shown where `holds` at 1 - `level`.
     """
-    rows, alpha = [dict(row) for row in tests], 1 - level
-    signs = [_signs(several, alpha) for several in (tests, *by_other_rules)]
-    for family in _families(rows):
-        adjusted = adjusted_p([row.get("surest", row["p"]) for row in family])
-        tested = sum(not isnan(row["p"]) for row in family)
-        for row, p in zip(family, adjusted.tolist(), strict=True):
-            row |= {"p_holm": p, "rules": row.get("rules")}
-            # With fewer documents the least p there can be, counted for all tests, shows nothing.
-            if row["n_docs"] < documents_needed(alpha / max(tested, 1)):
-                row["least_difference"] = NAN
-            if by_other_rules and row["read"] and not isnan(row["p"]):
-                said = {of.get(tuple(row.get(name) for name in KEY)) for of in signs}
-                row["rules"] = SAME if len(said) == 1 else DEPENDS
-            ahead = row["system_a" if row["difference"] > 0 else "system_b"]
-            is_shown = holds(p, row["ci_low"], row["ci_high"], row["rules"], alpha=alpha)
-            row["better"] = ahead if is_shown else None
+    alpha, rows = 1 - level, _adjusted(tests)
+    signs = [
+        {
+            _key(row): np.sign(row["difference"]) if row["p_holm"] <= alpha + 1e-9 else 0
+            # Labels in doubt have no say in what a rule changes.
+            for row in _adjusted([{**row, "surest": row["p"]} for row in version])
+        }
+        for version in (tests, *by_other_rules)
+    ]
+    for row in rows:
+        row["rules"] = row.get("rules")
+        if by_other_rules and row["read"] and not isnan(row["p"]):
+            row["rules"] = SAME if len({of.get(_key(row)) for of in signs}) == 1 else DEPENDS
+        # With fewer documents the least p there can be, counted for all tests, shows nothing.
+        if row["n_docs"] < documents_needed(alpha / max(row["n_tested"], 1)):
+            row["least_difference"] = NAN
+        ahead = row["system_a" if row["difference"] > 0 else "system_b"]
+        is_shown = holds(row["p_holm"], row["ci_low"], row["ci_high"], row["rules"], alpha=alpha)
+        row["better"] = ahead if is_shown else None
     return rows
 
 
-def _families(rows: Rows) -> list[list[Any]]:
-    """The rows whose p are adjusted together."""
-    families: dict[tuple[Any, ...], list[Any]] = {}
+def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(row.get(name) for name in KEY)
+
+
+def _adjusted(tests: Rows) -> list[dict[str, Any]]:
+    """The rows with `p_holm` and `n_tested`, each in its family."""
+    rows, families = [dict(row) for row in tests], {}
     for row in rows:
         by = row["slice_by"] if row["slice_by"] in (None, "kind") else ""
-        families.setdefault((*(row.get(name) for name in KEY[:3]), by), []).append(row)
-    return [*families.values()]
-
-
-def _signs(rows: Rows, alpha: float) -> dict[tuple[Any, ...], float]:
-    """What each row says: the sign of its difference, or 0 where none is shown."""
-    return {
-        tuple(row.get(name) for name in KEY): np.sign(row["difference"]) if p <= alpha + 1e-9 else 0
-        for family in _families(rows)
-        for row, p in zip(family, adjusted_p([row["p"] for row in family]), strict=True)
-    }
+        families.setdefault((*_key(row)[:3], by), []).append(row)
+    for family in families.values():
+        adjusted = adjusted_p([row.get("surest", row["p"]) for row in family])
+        tested = sum(not isnan(row["p"]) for row in family)
+        for row, p in zip(family, adjusted.tolist(), strict=True):
+            row |= {"p_holm": p, "n_tested": tested}
+    return rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,9 +28,17 @@ TASK_TITLES = {
 }
 TASKS = tuple(TASK_TITLES)
 SIMPLE, NESTED, WHOLE = "simple entities", "line items", "all entities"
-CELL = {"corpus": pl.String, "task": pl.Enum(TASKS), "train_size": pl.Int64, "n_splits": pl.Int64}
-FEW_SHOT: dict[str, Any] = tables.SCHEMAS["summary"] | CELL
-FEW_SHOT |= {"part": pl.String, "lowest": pl.Float64, "highest": pl.Float64, "interval": pl.String}
+FEW_SHOT: dict[str, Any] = {
+    **tables.SUMMARY,
+    "corpus": pl.String,
+    "task": pl.Enum(TASKS),
+    "train_size": pl.Int64,
+    "n_splits": pl.Int64,
+    "part": pl.String,
+    "lowest": pl.Float64,
+    "highest": pl.Float64,
+    "interval": pl.String,
+}
 _LEVEL = 0.95
 MODES = ("official", "fixed")
 CHANGES: dict[str, Any] = {
@@ -73,31 +81,26 @@ def few_shot(evaluations: Sequence[Evaluation], **draws: int) -> pl.DataFrame:
     `evaluations`: one a split; `draws`: `resamples` and `seed` as for `summarise`.
     """
     rows = [pl.DataFrame(schema=FEW_SHOT)]
-    rows += [_split_scores(split, draws) for split in evaluations if schema_of(split)]
+    rows += [_split_scores(split, **draws) for split in evaluations if schema_of(split)]
     key = ["corpus", "task", "train_size", "system", "part", "metric"]
     means = [_mean(group) for _, group in pl.concat(rows).group_by(key, maintain_order=True)]
     order = ["corpus", "part", "metric", "task", "train_size"]
     return pl.DataFrame(means, schema=FEW_SHOT).sort(order, maintain_order=True)
 
 
-def _split_scores(split: Evaluation, draws: Mapping[str, int]) -> pl.DataFrame:
-    corpus, task, train_size = cell_of(split)
-    overall = pl.col("slice_by").is_null() & pl.col("metric").is_in(["micro_f1", "macro_f1"])
-    group = pl.struct("slice_by", "slice_value")
-    nested = [{"slice_by": "entity", "slice_value": name} for name in schema_of(split).groups]
-    simple = pl.col("slice_by").eq("group") & pl.col("slice_value").eq("unrepeated")
-    part = pl.when(overall).then(pl.lit(WHOLE)).when(pl.col("metric") != "f1").then(None)
-    part = part.when(simple).then(pl.lit(SIMPLE)).when(group.is_in(nested)).then(pl.lit(NESTED))
+def _split_scores(split: Evaluation, **draws: int) -> pl.DataFrame:
+    column, value = pl.col("slice_by"), pl.col("slice_value")
+    is_nested = (column == "entity") & value.is_in(schema_of(split).groups)
+    is_simple = (column == "group") & (value == "unrepeated")
+    is_whole = column.is_null() & pl.col("metric").is_in(["micro_f1", "macro_f1"])
+    part = pl.when(is_whole).then(pl.lit(WHOLE)).when(pl.col("metric") != "f1").then(None)
+    part = part.when(is_simple).then(pl.lit(SIMPLE)).when(is_nested).then(pl.lit(NESTED))
     scores = summarise(split, by=(), average="pooled", level=_LEVEL, **draws)
     scores = scores.filter(level="document").with_columns(part=part).drop_nulls("part")
+    labels = dict(zip(("corpus", "task", "train_size"), cell_of(split), strict=True))
+    labels |= {"n_splits": 1, "interval": "documents"}
     scores = scores.with_columns(
-        corpus=pl.lit(corpus),
-        task=pl.lit(task),
-        train_size=pl.lit(train_size),
-        n_splits=1,
-        lowest="value",
-        highest="value",
-        interval=pl.lit("documents"),
+        lowest="value", highest="value", **{n: pl.lit(v) for n, v in labels.items()}
     )
     return scores.select(pl.col(name).cast(kind) for name, kind in FEW_SHOT.items())
 
@@ -169,13 +172,13 @@ def by_entity(evaluations: Sequence[Evaluation], **draws: int) -> pl.DataFrame:
             corpora.setdefault(cell_of(evaluation)[0], []).append(evaluation)
     columns = tables.SUMMARY | {"corpus": pl.String, "type": pl.String, "n_gold": pl.Int64}
     found, key = [pl.DataFrame(schema=columns)], ["slice_by", "slice_value"]
-    for name, members in corpora.items():
-        schema, whole = schema_of(members[0]), merge_splits(members)
+    for name, splits in corpora.items():
+        schema, merged = schema_of(splits[0]), merge_splits(splits)
         types = {entity: schema.type_of(entity) for entity in schema.entities}
         types |= dict.fromkeys(schema.groups, NESTED)
-        golds = whole.scores.filter(metric="f1", level="document").group_by(key)
+        golds = merged.scores.filter(metric="f1", level="document").group_by(key)
         golds = golds.agg(n_gold=pl.col("stats").list.get(1).sum().cast(pl.Int64))
-        rows = summarise(whole, by=(), average="pooled", **draws).filter(level="document")
+        rows = summarise(merged, by=(), average="pooled", **draws).filter(level="document")
         rows = rows.join(golds, on=key, how="left", nulls_equal=True, maintain_order="left")
         kind = pl.col("slice_value").replace(types)
         found.append(rows.with_columns(corpus=pl.lit(name), type=kind).select(*columns))
@@ -194,68 +197,65 @@ def changed_entities(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     for split in evaluations:
         if schema_of(split) and split.corpus and split.predictions:
             rows = mode_changes(split.corpus, split.predictions)
-            origin = {"corpus": pl.lit(cell_of(split)[0]), "split": pl.lit(split.split)}
-            changes.append(rows.with_columns(**origin))
+            changes.append(
+                rows.with_columns(corpus=pl.lit(cell_of(split)[0]), split=pl.lit(split.split))
+            )
     more = pl.col("fixed") > pl.col("official")
     effect = pl.when(more).then(pl.lit(MORE)).when(~more).then(pl.lit(LESS)).otherwise(pl.lit(ELSE))
-    table = pl.concat(changes, how="diagonal").with_columns(effect=effect)
-    return table.select(*CHANGES)
+    return pl.concat(changes, how="diagonal").with_columns(effect=effect).select(*CHANGES)
 
 
 def mode_changes(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
     """The rows of `changed_entities` of one corpus, without its name and the effect."""
-    entities = Schema.of(corpus)
+    schema = Schema.of(corpus)
     of_corpus = pl.col("doc_id").is_in(corpus.documents["doc_id"].implode())
     claims = dataclasses.replace(predictions, records=predictions.records.filter(of_corpus))
-    both = leaves(corpus, claims, entities)
-    preds = _items(both.pred, both.pred_records)
-    table, matches = _items(both.gold, both.gold_records), {}
-    for mode in MODES:
-        matches[mode] = match_entities(both.gold, both.pred, entities.matches, mode=mode)
+    both = leaves(corpus, claims, schema)
+    table, preds = _items(both.gold, both.gold_records), _items(both.pred, both.pred_records)
+    official, fixed = (
+        match_entities(both.gold, both.pred, schema.matches, mode=mode) for mode in MODES
+    )
+    for mode, matches in zip(MODES, (official, fixed), strict=True):
         texts = preds.select(pred="item", **{f"{mode}_pred": "gold"})
-        pairs = matches[mode].pairs.join(texts, on="pred", how="left")
+        pairs = matches.pairs.join(texts, on="pred", how="left")
         pairs = pairs.rename({"gold": "item", "pred": f"{mode}_item", "credit": mode})
         table = table.join(pairs, on="item", how="left", maintain_order="left")
-    table = table.with_columns(pl.col(MODES).fill_null(0.0))
-    pairs = matches["official"].pairs["pred"]
-    is_shared = pl.col("official_item").is_in(pairs.filter(pairs.is_duplicated()).implode())
+    used = official.pairs["pred"]
+    is_shared = pl.col("official_item").is_in(used.filter(used.is_duplicated()).implode())
     is_shared &= pl.col("official_item").ne_missing(pl.col("fixed_item"))
-    function = pl.col("name").replace_strict(entities.matches, default="", return_dtype=pl.String)
-    reason = (
-        pl.when(is_shared & (pl.col("fixed") < pl.col("official")))
-        .then(pl.lit(SHARED))
-        .when(pl.col("name").is_in(entities.groups))
-        .then(pl.lit(PARTS))
-        .otherwise(function.replace_strict(_BY_FUNCTION, default=OTHER))
+    is_shared &= pl.col("fixed") < pl.col("official")
+    functions = {name: _BY_FUNCTION.get(of, OTHER) for name, of in schema.matches.items()}
+    functions |= dict.fromkeys(schema.groups, PARTS)
+    reason = pl.col("name").replace_strict(functions, default=OTHER, return_dtype=pl.String)
+    table = table.with_columns(pl.col(MODES).fill_null(0.0))
+    table = table.filter(pl.col("official") != pl.col("fixed")).with_columns(
+        reason=pl.when(is_shared).then(pl.lit(SHARED)).otherwise(reason)
     )
-    table = table.filter(pl.col("official") != pl.col("fixed")).with_columns(reason=reason)
-    is_used = pl.col("item").is_in(matches["fixed"].pairs["pred"].implode())
-    forgiven = preds.filter(pl.col("item").is_in(matches["official"].forgiven.tolist())).select(
+    is_used = pl.col("item").is_in(fixed.pairs["pred"].implode())
+    forgiven = preds.filter(pl.col("item").is_in(official.forgiven.tolist())).select(
         "doc_id",
         "name",
         official_pred="gold",
         fixed_pred=pl.when(is_used).then("gold"),
         reason=pl.lit(EQUAL),
     )
-    labelled = set(both.gold["name"])
-    absent = [
-        {"name": name, "reason": ABSENT} for name in entities.entities if name not in labelled
-    ]
-    schema = {"name": pl.String, "reason": pl.String}
-    return pl.concat([table, forgiven, pl.DataFrame(absent, schema=schema)], how="diagonal")
+    absent = [name for name in schema.entities if name not in set(both.gold["name"])]
+    absent = pl.DataFrame({"name": absent}, schema={"name": pl.String})
+    return pl.concat([table, forgiven, absent.with_columns(reason=pl.lit(ABSENT))], how="diagonal")
 
 
 def _items(leaf: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
     """By number the document, name, path and text of each entity, of line items all components."""
     path, value = records["path"].gather(leaf["row"]), pl.col("value").fill_null("")
-    part = pl.format("{}: {}", "component", value)
-    home = pl.when(pl.col("component").is_null()).then("path")
+    is_simple = pl.col("component").is_null()
     rows = leaf.with_columns(path=path).select(
         "item",
         "name",
         doc_id="doc",
-        path=home.otherwise(pl.col("path").str.extract("^(/[^/]*/[^/]*)")),
-        gold=pl.coalesce(part, value),
+        path=pl.when(is_simple)
+        .then("path")
+        .otherwise(pl.col("path").str.extract("^(/[^/]*/[^/]*)")),
+        gold=pl.coalesce(pl.format("{}: {}", "component", value), value),
     )
     firsts = pl.col("doc_id", "name", "path").first()
     return rows.group_by("item", maintain_order=True).agg(firsts, pl.col("gold").str.join("; "))

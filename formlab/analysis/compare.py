@@ -125,16 +125,17 @@ def compare(
 def _tested(versions: Sequence[Sequence[Pair]], **draws: Any) -> pl.DataFrame:
     """The tests of pairs; the other `versions` are of the same under other rules of reading."""
     options = DRAWS | draws
-    tests, *others = (
-        paired_differences(pairs, **options | ({"resamples": 0} if at else {}))
-        for at, pairs in enumerate(versions)
-    )
     interval = "bootstrap,documents,paired,n={resamples},level={level:g},seed={seed}"
     made = {"interval": interval.format(**options)}
     made |= {"test": "swap,documents,n={permutations},power={power:g}".format(**options)}
-    rows = compared(tests, by_other_rules=others, level=options["level"])
-    rows = [row | {"settings": dataclasses.asdict(row["settings"]) | made} for row in rows]
-    return pl.DataFrame([{n: row.get(n) for n in COMPARISON} for row in rows], schema=COMPARISON)
+    schema = COMPARISON | {"read": pl.Boolean, "surest": pl.Float64}
+    tests = []
+    for pairs in versions:
+        rows = paired_differences(pairs, **options | ({"resamples": 0} if tests else {}))
+        rows = [row | {"settings": dataclasses.asdict(row["settings"]) | made} for row in rows]
+        rows = [{name: row.get(name) for name in schema} for row in rows]
+        tests.append(pl.DataFrame(rows, schema=schema))
+    return compared(*tests, level=options["level"]).select(*COMPARISON)
 
 
 def _check_columns(evaluations: Sequence[Evaluation], by: Sequence[str]) -> None:

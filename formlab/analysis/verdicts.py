@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
+from formlab.analysis import finding
 from formlab.analysis.comparability import common, digests, named, scored_metrics
 from formlab.analysis.compare import (
     COMPARISON,
@@ -18,25 +20,7 @@ from formlab.analysis.compare import (
     flips_of_common,
     values_compared,
 )
-from formlab.analysis.finding import (
-    KEYS,
-    OUTCOME,
-    SAME,
-    Finding,
-    Row,
-    adjusted_text,
-    asked,
-    by_text,
-    cause_apart,
-    comparison_sentence,
-    counts_text,
-    detectable_text,
-    is_up,
-    keys,
-    other_system,
-    verdict_words,
-    word,
-)
+from formlab.analysis.finding import KEYS, OUTCOME, SAME, Finding, Row, asked, is_up
 from formlab.analysis.summarise import summarise
 from formlab.folders import Evaluation
 from formlab.scoring.causes import IN_WORDS
@@ -51,6 +35,9 @@ RANKS: dict[str, Any] = {
     **dict.fromkeys(("rank", "n_docs", "n_cases"), pl.Int64),
     "groups": pl.List(pl.Int64),
 }
+# The columns of a comparison that its finding has as well.
+_OF_FINDING = ("benchmark", "split", "metric", "n_docs", "n_cases", "n_tested")
+_OF_FINDING += ("ci_low", "ci_high", "p")
 _ANSWER = ("doc_id", "task", "level", "path", "pred_path", "pred", "status")
 _COMPARED = {
     "cases": (*_ANSWER, *(f"pred_{edge}" for edge in BOX)),
@@ -82,14 +69,8 @@ def verdicts(
     documents. `verdict` is ``>`` or ``<`` where the first or the second system is shown to do
     better, ``=`` where every answer of both is the same, and ``≈`` where no difference was shown.
 
-    Parameters
-    ----------
-    evaluations
-        As from `common(…).evaluations`.
-    metric
-        By which whole documents are compared; another that was scored where this one was not.
-    reference, **draws
-        As for `compare`.
+    `evaluations`: as from `common(…).evaluations`; `metric`: by which whole documents are compared,
+    or another that was scored where this one was not; `reference`, `draws`: as for `compare`.
     """
     options = {"reference": reference or None, **draws}
     found = [values_compared(evaluations, ["kind"], **options)]
@@ -133,9 +114,8 @@ def tell_apart(evaluations: Sequence[Evaluation], table: pl.DataFrame) -> list[F
         pair, kind = (row["system_a"], row["system_b"]), row["slice_value"]
         if kind is not None and row["better"] is None:
             continue
-        columns = ("ci_low", "ci_high", "n_docs", "n_cases", "p", "metric", "n_tested")
-        numbers: dict[str, Any] = {name: row[name] for name in (*columns, "benchmark", "split")}
-        claim = comparison_sentence(row)
+        numbers: dict[str, Any] = {name: row[name] for name in _OF_FINDING}
+        claim = finding.comparison_sentence(row)
         if kind is not None and pair not in shown_over_all:
             claim += "; no difference over all fields was shown"
         if row["metric"] == OUTCOME:
@@ -143,7 +123,7 @@ def tell_apart(evaluations: Sequence[Evaluation], table: pl.DataFrame) -> list[F
                 flipped[pair] = flips_of_common(*map(systems.get, pair), columns=wanted)
             cases = flipped[pair] if kind is None else flipped[pair].filter(kind=kind)
             claim += _cause_phrase(row, cases)
-            numbers["cases"] = keys(cases.filter(pl.col("right_a") != pl.col("right_b")))
+            numbers["cases"] = finding.keys(cases.filter(pl.col("right_a") != pl.col("right_b")))
             numbers["at_least"] = max(0.0, row["ci_low"], -row["ci_high"]) * row["n_cases"]
             numbers["what_to_try"] = "Look at the fields that one of them alone gets right."
         numbers |= {"effect": row["difference"], "p_adjusted": row["p_holm"], "systems": pair}
@@ -158,7 +138,7 @@ def _cause_phrase(row: Row, flipped: pl.DataFrame) -> str:
         return ""
     sides = "ab" if row["better"] == row["system_b"] else "ba"
     wrong = [flipped.filter(~pl.col(f"right_{of}")).select(cause=f"cause_{of}") for of in sides]
-    if not (cause := cause_apart(*wrong, clear=())):
+    if not (cause := finding.cause_apart(*wrong, clear=())):
         return ""
     counts = [f"{of.filter(cause=cause).height:,} of {of.height:,}" for of in wrong]
     worse, better = (row[f"system_{of}"] for of in sides)
@@ -172,17 +152,11 @@ def ranks(evaluations: Sequence[Evaluation], table: pl.DataFrame, **draws: Any) 
     of `table` instead of Nemenyi's.
 
     Returns the schema RANKS. `groups` are the numbers, from 1, of the groups that a system is in:
-    neighbouring ranks of which no pair is told apart.
+    neighbouring ranks of which no pair is told apart. Systems are ranked by the share of fields
+    right, or where no fields were scored by the metric of whole documents.
 
-    Parameters
-    ----------
-    evaluations
-        As from `common(…).evaluations`.
-    table
-        As from `verdicts`, of all pairs. Systems are ranked by the share of fields right, or where
-        no fields were scored by the metric of whole documents.
-    **draws
-        `resamples`, `level` and `seed` of the interval, as for `summarise`.
+    `evaluations`: as from `common(…).evaluations`; `table`: as from `verdicts`, of all pairs;
+    `draws`: `resamples`, `level` and `seed` of the interval, as for `summarise`.
     """
     metric = table["metric"].first() or OUTCOME
     if metric == OUTCOME:
@@ -196,9 +170,9 @@ def ranks(evaluations: Sequence[Evaluation], table: pl.DataFrame, **draws: Any) 
     apart = {frozenset(pair) for pair in shown["system_a", "system_b"].rows()}
     # The longest runs of neighbours of which no pair is told apart; none of a system alone.
     names, groups = [row["system"] for row in rows], []
-    for start in range(len(names)):
-        run: list[str] = []
-        for name in names[start:]:
+    for start, first in enumerate(names):
+        run = [first]
+        for name in names[start + 1 :]:
             if any(frozenset((name, other)) in apart for other in run):
                 break
             run.append(name)
@@ -229,9 +203,8 @@ def side_by_side(
     *,
     average: str | None = None,
     by: Sequence[str] = (),
-    resamples: int = 1000,
     permutations: int = 9999,
-    seed: int = 0,
+    **draws: Any,
 ) -> pl.DataFrame:
     """The scores of several systems, each marked by how it stands to the best of its column.
 
@@ -245,7 +218,7 @@ def side_by_side(
 
     `evaluations`: one or more of the same documents; a metric is compared among the systems that
     have it, and systems of one name are numbered. `scores`: names of metrics; all that were scored
-    if left out. The rest is as for `compare`.
+    if left out. The rest is as for `compare`, `draws` are `resamples` and `seed`.
 
     Examples
     --------
@@ -257,8 +230,8 @@ def side_by_side(
     """
     systems = named(evaluations)
     names = None if scores is None else {metrics.get(name).name for name in scores}
-    draws: dict[str, Any] = {"by": by, "average": average, "resamples": resamples, "seed": seed}
-    rows = pl.concat([summarise(system, **draws) for system in systems]).to_dicts()
+    options = {"by": by, "average": average, **draws}
+    rows = pl.concat([summarise(system, **options) for system in systems]).to_dicts()
     rows = [row for row in rows if names is None or row["metric"] in names]
     having: dict[str, frozenset[str]] = {}
     columns: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
@@ -270,10 +243,9 @@ def side_by_side(
         alike = common([system for system in systems if system.system in group]).evaluations
         scored = {name for name, _ in scored_metrics(alike[0])}
         shared = [name for name in having if having[name] == group and name in scored]
-        table = compare(alike, metric=shared, permutations=permutations, **draws)
-        for test in table.filter(
-            pl.col("p_holm").is_not_nan(), pl.col("ci_low").is_not_nan()
-        ).to_dicts():
+        table = compare(alike, metric=shared, permutations=permutations, **options)
+        is_tested = pl.col("p_holm").is_not_nan() & pl.col("ci_low").is_not_nan()
+        for test in table.filter(is_tested).to_dicts():
             for one, other in ("ab", "ba"):
                 pair = test[f"system_{one}"], test[f"system_{other}"]
                 # A test of only what both were scored on says nothing of another number.
@@ -310,42 +282,40 @@ def verdict_sentence(table: pl.DataFrame, ranked: pl.DataFrame) -> str:
     """
     if not table.height:
         return "Neither a field nor a whole document was scored for both systems."
-    groups = [
-        group.to_dicts() for group in _over_all(table).partition_by("metric", maintain_order=True)
-    ]
-    rows = groups[0]
+    by_metric = _over_all(table).partition_by("metric", maintain_order=True)
+    rows, *others = (of.to_dicts() for of in by_metric)
     if all(row["verdict"] == SAME for row in rows):
         systems = dict.fromkeys(row[name] for row in rows for name in ("system_a", "system_b"))
-        return (
-            f"{_list([*systems])} are identical: every answer is the same ({counts_text(rows[0])})."
-        )
+        counts = finding.counts_text(rows[0])
+        return f"{_list([*systems])} are identical: every answer is the same ({counts})."
     if len(rows) > 1:
         names = ranked["system"].to_list()
-        return ". ".join(_sentence_of_several(group, names) for group in groups) + "."
+        return ". ".join(_sentence_of_several(of, names) for of in (rows, *others)) + "."
+    first, *pages = (finding.comparison_sentence(row) for row in itertools.chain(rows, *others))
     kinds = [
-        f"On {word(row['slice_value'])}: {comparison_sentence(row)}" for row in shown_kinds(table)
+        f"On {finding.word(row['slice_value'])}: {finding.comparison_sentence(row)}"
+        for row in shown_kinds(table)
     ]
-    first, *rest = (comparison_sentence(row) for (row,) in groups)
-    return ". ".join([first, *kinds, *rest]) + "."
+    return ". ".join([first, *kinds, *pages]) + "."
 
 
 def _sentence_of_several(rows: Sequence[Row], names: Sequence[str]) -> str:
-    wins = {name: [row for row in rows if row["better"] == name] for name in names}
     # Where the best value is not shown to beat anyone, the sentence is of the first that does.
-    best = next((name for name in names if wins[name]), None)
-    does, aspect = verdict_words(rows[0])
-    if best is None:
+    winners = [name for name in names if any(row["better"] == name for row in rows)]
+    does, aspect = finding.verdict_words(rows[0])
+    if not winners:
         most = max(rows, key=lambda row: np.nan_to_num(row["least_difference"]))
-        return f"No difference in {aspect} was shown among {_list(names)}{detectable_text(most)}"
-    beaten = [other_system(row, best) for row in wins[best]]
-    least = min(wins[best], key=lambda row: abs(row["difference"]))
-    which = f"least ahead of {other_system(least, best)}: " if len(beaten) > 1 else ""
-    rest = [name for name in names if name not in (best, *beaten)]
+        seen = finding.detectable_text(most)
+        return f"No difference in {aspect} was shown among {_list(names)}{seen}"
+    best = winners[0]
+    wins = {finding.other_system(row, best): row for row in rows if row["better"] == best}
+    least = min(wins, key=lambda name: abs(wins[name]["difference"]))
+    which = f"least ahead of {least}: " if len(wins) > 1 else ""
+    size, row = finding.by_text(wins[least], size_only=True), wins[least]
+    details = f"{which}by {size}; {finding.counts_text(row)}, {finding.adjusted_text(row)}"
+    rest = [name for name in names if name not in (best, *wins)]
     ends = f"; no difference from {_list(rest)} was shown" if rest else ""
-    details = (
-        f"{which}by {by_text(least, size_only=True)}; {counts_text(least)}, {adjusted_text(least)}"
-    )
-    return f"{best} {does} than {_list(beaten)} ({details}){ends}"
+    return f"{best} {does} than {_list([*wins])} ({details}){ends}"
 
 
 def _list(names: Sequence[str]) -> str:

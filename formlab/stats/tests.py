@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil, isnan, log2
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from formlab.stats.draws import block_sizes, drawn_parts, percentiles, weighted_sums
 
@@ -21,7 +22,6 @@ NAN = float("nan")
 ALPHA = 0.05
 # Whether the verdict is the same under all rules of reading fields from pages.
 SAME, DEPENDS = "same", "depends"
-Rows = Sequence[Mapping[str, Any]]
 # What tells the rows of a comparison apart.
 KEY = ("metric", "average", "level", "slice_by", "slice_value", "system_a", "system_b")
 
@@ -214,67 +214,55 @@ def adjusted_p(p: Sequence[float] | np.ndarray) -> np.ndarray:
     return adjusted
 
 
-def holds(
-    p: float, low: float, high: float, rules: str | None = None, *, alpha: float = ALPHA
-) -> bool:
-    """Whether a difference was shown: the one rule for every comparison.
-
-    The adjusted `p` is at most `alpha`, the interval is clear of 0, and no reading rule says
-    otherwise.
-    """
-    return bool(p <= alpha * (1 + 1e-9) and (low > 0 or high < 0) and rules != DEPENDS)
-
-
 def compared(
-    tests: Rows, *, by_other_rules: Sequence[Rows] = (), level: float = 0.95
-) -> list[dict[str, Any]]:
+    tests: pl.DataFrame, *by_other_rules: pl.DataFrame, level: float = 0.95
+) -> pl.DataFrame:
     """Tests of pairs, with p adjusted over its family, `n_tested`, `rules` and who is `better`.
 
-    `tests` are as from `paired_differences`, with the labels `KEY`, `n_docs` and `read`, whether a
-    reading rule has a say; one may have `rules`, and a `surest` p that is adjusted instead of p.
-    `by_other_rules` are the same tests under each other rule of reading fields from pages.
+    `tests` are the rows of `paired_differences` with the labels `KEY`, `n_docs`, `read`, whether a
+    reading rule has a say, `rules`, and `surest`, the p to adjust where it is not p; both may be
+    null. `by_other_rules` are the same tests under each other rule of reading fields from pages.
 
     `p_holm` is adjusted over the `n_tested` pairs and slices of a metric, average and level. Rows
     of no slice are a family apart, and so are kinds: both were planned, and looking at other slices
     costs them nothing. `least_difference` is NaN where no p of a family can hold after that.
-    `rules` tells whether the verdict is the ``same`` under all reading rules or ``depends``; a
-    difference is shown where `holds` at 1 - `level`.
+    `rules` tells whether the verdict is the ``same`` under all reading rules or ``depends``. A
+    difference is shown, and one of both `better`, where `p_holm` is at most 1 - `level`, the
+    interval is clear of 0 and no reading rule says otherwise: the one rule for every comparison.
     """
-    alpha, rows = 1 - level, _adjusted(tests)
-    signs = [
-        {
-            _key(row): np.sign(row["difference"]) if row["p_holm"] <= alpha + 1e-9 else 0
-            # Labels in doubt have no say in what a rule changes.
-            for row in _adjusted([{**row, "surest": row["p"]} for row in version])
-        }
-        for version in (tests, *by_other_rules)
-    ]
-    for row in rows:
-        row["rules"] = row.get("rules")
-        if by_other_rules and row["read"] and not isnan(row["p"]):
-            row["rules"] = SAME if len({of.get(_key(row)) for of in signs}) == 1 else DEPENDS
-        # With fewer documents the least p there can be, counted for all tests, shows nothing.
-        if row["n_docs"] < documents_needed(alpha / max(row["n_tested"], 1)):
-            row["least_difference"] = NAN
-        ahead = row["system_a" if row["difference"] > 0 else "system_b"]
-        is_shown = holds(row["p_holm"], row["ci_low"], row["ci_high"], row["rules"], alpha=alpha)
-        row["better"] = ahead if is_shown else None
-    return rows
+    alpha, table = 1 - level, _adjusted(tests, pl.coalesce("surest", "p"))
+    has_p = pl.col("p").is_not_nan()
+    if by_other_rules:
+        # Labels in doubt have no say in what a rule changes.
+        versions = [_adjusted(of, pl.col("p")) for of in (tests, *by_other_rules)]
+        sign = pl.when(pl.col("p_holm") <= alpha + ROUNDING).then(pl.col("difference").sign())
+        is_same = (pl.len() == len(versions)) & (sign.fill_null(0).n_unique() == 1)
+        same = pl.concat(versions).group_by(KEY).agg(same=is_same)
+        table = table.join(same, on=KEY, how="left", nulls_equal=True, maintain_order="left")
+        rules = pl.when("same").then(pl.lit(SAME)).otherwise(pl.lit(DEPENDS))
+        table = table.with_columns(
+            rules=pl.when(has_p & pl.col("read")).then(rules).otherwise("rules")
+        )
+    # With fewer documents the least p there can be, counted for all tests, shows nothing.
+    needed = pl.col("n_tested").map_elements(
+        lambda n: documents_needed(alpha / max(n, 1)), pl.Int64
+    )
+    is_enough = pl.col("n_docs") >= needed
+    is_clear = (pl.col("ci_low").fill_nan(None) > 0) | (pl.col("ci_high").fill_nan(None) < 0)
+    is_shown = (
+        is_clear & (pl.col("p_holm") <= alpha + ROUNDING) & pl.col("rules").ne_missing(DEPENDS)
+    )
+    ahead = pl.when(pl.col("difference") > 0).then("system_a").otherwise("system_b")
+    return table.with_columns(
+        least_difference=pl.when(is_enough).then("least_difference").otherwise(NAN),
+        better=pl.when(is_shown).then(ahead),
+    )
 
 
-def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(row.get(name) for name in KEY)
-
-
-def _adjusted(tests: Rows) -> list[dict[str, Any]]:
+def _adjusted(tests: pl.DataFrame, p: pl.Expr) -> pl.DataFrame:
     """The rows with `p_holm` and `n_tested`, each in its family."""
-    rows, families = [dict(row) for row in tests], {}
-    for row in rows:
-        by = row["slice_by"] if row["slice_by"] in (None, "kind") else ""
-        families.setdefault((*_key(row)[:3], by), []).append(row)
-    for family in families.values():
-        adjusted = adjusted_p([row.get("surest", row["p"]) for row in family])
-        tested = sum(not isnan(row["p"]) for row in family)
-        for row, p in zip(family, adjusted.tolist(), strict=True):
-            row |= {"p_holm": p, "n_tested": tested}
-    return rows
+    is_planned = pl.col("slice_by").is_null() | (pl.col("slice_by") == "kind")
+    family = *KEY[:3], pl.when(is_planned).then("slice_by").otherwise(pl.lit(""))
+    holm = p.map_batches(lambda of: pl.Series(adjusted_p(of.to_numpy())), pl.Float64)
+    tested = pl.col("p").is_not_nan().sum().cast(pl.Int64)
+    return tests.with_columns(p_holm=holm.over(family), n_tested=tested.over(family))

@@ -81,22 +81,14 @@ def compare(
     the share of values right; `UnknownName` if there is no such metric or system, or `by` is a
     column of the system.
 
-    Parameters
-    ----------
-    evaluations
-        Two or more, of the same corpus, split, mode and threshold, cut to what all were scored on.
-    metric
-        Registered metrics; all that were scored if left out. ``outcome`` is the share of the gold's
-        values right; its rows count how many both get right, one alone or none.
-    average
-        Only ``pooled`` or only ``macro``, the mean over documents; both if left out.
-    by
-        Columns of the gold, of *documents* or a user's own to slice the fields by.
-    reference
-        The system that every other is compared with, as `system_a`; all pairs if left out.
-    **draws
-        `resamples` (1000), `permutations` (9999), `level` (0.95), `power` (0.8) and `seed` (0), as
-        for `stats.tests.paired_differences`; the draws are those of `summarise`.
+    `evaluations`: two or more, of the same corpus, split, mode and threshold, cut to what all were
+    scored on. `metric`: registered metrics, all that were scored if left out; ``outcome`` is the
+    share of the gold's values right, whose rows count how many both get right, one alone or none.
+    `average`: only ``pooled`` or only ``macro``, the mean over documents. `by`: columns of the
+    gold, of *documents* or a user's own to slice the fields by. `reference`: the system that every
+    other is compared with, as `system_a`; all pairs if left out. `draws`: `resamples` (1000),
+    `permutations` (9999), `level` (0.95), `power` (0.8) and `seed` (0), as for
+    `stats.tests.paired_differences`; the draws are those of `summarise`.
 
     References
     ----------
@@ -191,30 +183,27 @@ def score_pairs(
     }
     scored = dict.fromkeys(key[0] for system in rows.values() for key in system)
     names = list(scored if names is None else names)
-    for name in {*names} - {*scored}:
-        metrics.refuse_mean(name)
-        raise UnknownName.of("metric scored for all systems", name, scored)
+    if unknown := [name for name in names if name not in scored]:
+        metrics.refuse_mean(unknown[0])
+        raise UnknownName.of("metric scored for all systems", unknown[0], scored)
     # One slice that holds everything would only be tested once more.
     slices = Counter(column for column, _ in {key[3:] for of in rows.values() for key in of})
+    single = {column for column in by if slices[column] == 1}
     pairs = []
     for systems in evaluation_pairs(evaluations, reference):
-        first, second = (rows[system.system] for system in systems)
-        keys = [
-            key
-            for key in dict.fromkeys([*first, *second])
-            if key[0] in names and not (key[3] in by and slices[key[3]] == 1)
-        ]
+        both = [rows[system.system] for system in systems]
+        keys = [key for key in both[0] | both[1] if key[0] in names and key[3] not in single]
         # All slices of a metric stand together.
         for key in sorted(keys, key=lambda key: (names.index(key[0]), key[1] == metrics.MACRO)):
-            pairs.append(_score_pair(first.get(key), second.get(key), systems))
+            pairs.append(_score_pair([of.get(key) for of in both], systems))
     return pairs
 
 
-def _score_pair(first: Row | None, second: Row | None, systems: Sequence[Evaluation]) -> Pair:
-    scored = [row for row in (first, second) if row]
-    base, counts = scored[0], ("n_docs", "n_cases", "n_undefined")
+def _score_pair(rows: Sequence[Row | None], systems: Sequence[Evaluation]) -> Pair:
+    scored, counts = [row for row in rows if row], ("n_docs", "n_cases", "n_undefined")
+    base = scored[0]
     # A system without a case in the slice (of claims that only the other makes) adds nothing.
-    parts = [row.tally if row else np.zeros(base.tally.shape) for row in (first, second)]
+    parts = (row.tally if row else np.zeros(base.tally.shape) for row in rows)
     up = metrics.get(base.labels["metric"]).direction == "up"
     # Settings that differ stand each after the other.
     made = [dataclasses.asdict(row.labels["settings"]) for row in scored]
@@ -239,27 +228,19 @@ def values_compared(
     needed = [*KEY, *by, *(root for name in by for root in roots(name))]
     needed += [f"{name}_{which}" for name in ("cause", *_RIGHT) for which in "ab"]
     columns, pairs = list(dict.fromkeys(needed)), evaluation_pairs(systems, reference)
-    tables = [flips_of_common(*pair, columns=columns) for pair in pairs]
-    counts = [table[f"rights_{of}"].list.len().max() or 0 for table in tables for of in "ab"]
-    versions = [
-        [
-            test
-            for pair, table in zip(pairs, tables, strict=True)
-            for test in _value_pairs(*pair, table.with_columns(_right(rule)), by)
+    tables = [(pair, flips_of_common(*pair, columns=columns)) for pair in pairs]
+    counts = [of[f"rights_{which}"].list.len().max() or 0 for _, of in tables for which in "ab"]
+    versions = [[one for pair, of in tables for one in _value_pairs(*pair, of, by)]]
+    for rule in range(max(counts, default=0)):
+        # Whether fields are right as another reading rule has it, where it has a say.
+        read = [
+            pl.coalesce(pl.col(f"rights_{of}").list.get(rule, null_on_oob=True), f"right_{of}")
+            for of in "ab"
         ]
-        for rule in (None, *range(max(counts, default=0)))
-    ]
+        right = {f"right_{of}": by_rule for of, by_rule in zip("ab", read, strict=True)}
+        changed = [(pair, of.with_columns(**right)) for pair, of in tables]
+        versions.append([one for pair, of in changed for one in _value_pairs(*pair, of, by)])
     return _tested(versions, **draws)
-
-
-def _right(rule: int | None) -> Iterator[pl.Expr]:
-    """Whether fields are right as one of the other reading rules has it, where it has a say."""
-    for which in "ab":
-        right = pl.col(f"right_{which}")
-        if rule is not None:
-            read = pl.col(f"rights_{which}").list.get(rule, null_on_oob=True)
-            right = pl.coalesce(read, right).alias(f"right_{which}")
-        yield right
 
 
 def _value_pairs(
@@ -275,20 +256,19 @@ def _value_pairs(
     def pair(rows: pl.DataFrame, column: str | None = None, value: str | None = None) -> Pair:
         number = rows["doc_id"].cast(names).to_physical().to_numpy()
         a, b = rows["right_a"].to_numpy(), rows["right_b"].to_numpy()
-        parts = [
-            by_document(number, [of, np.ones(len(of))], len(names.categories)) for of in (a, b)
-        ]
-        counts = zip(FLIPS, (a & b, a & ~b, b & ~a, ~(a | b)), strict=True)
-        of = {name.replace(" ", "_"): int(values.sum()) for name, values in counts}
+        count, ones = len(names.categories), np.ones(len(a))
+        parts = (by_document(number, [right, ones], count) for right in (a, b))
+        of = {"both_right": a & b, "only_a": a & ~b, "only_b": b & ~a, "both_wrong": ~(a | b)}
+        of = {name: int(values.sum()) for name, values in of.items()}
         of |= {"n_cases": rows.height, "n_docs": rows["doc_id"].n_unique()}
         of |= {"task": rows["task"].first() if rows["task"].n_unique() == 1 else None}
         return Pair(*parts, ratio, labels=labels | of | {"slice_by": column, "slice_value": value})
 
     if table.height:
-        odd = pl.any_horizontal(pl.col("cause_a", "cause_b").is_in([READER, LABEL]))
-        sure = table.filter(~odd.fill_null(False))
-        doubted = sure.height < table.height
-        yield dataclasses.replace(pair(table), sure=pair(sure) if doubted else None)
+        whole, odd = pair(table), pl.col("cause_a", "cause_b").is_in([READER, LABEL])
+        sure = table.filter(~pl.any_horizontal(odd).fill_null(False))
+        whole.sure = pair(sure) if sure.height < table.height else None
+        yield whole
     for column in by:
         text = sliced(table, first.documents, column).cast(pl.String).fill_null("none")
         groups = dict(iter(table.group_by(text.alias("_slice"), maintain_order=True)))

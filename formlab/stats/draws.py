@@ -53,11 +53,6 @@ def drawn_parts(tables: Sequence[np.ndarray], *, resamples: int, seed: int) -> I
     return weighted_sums(tables, lambda: draws(count, resamples=resamples, seed=seed))
 
 
-def drawn_sums(table: np.ndarray, *, resamples: int, seed: int) -> np.ndarray:
-    """One table (documents, k) summed over each draw: shape (resamples, k)."""
-    return next(drawn_parts([table], resamples=resamples, seed=seed))
-
-
 def percentiles(values: np.ndarray, level: float) -> tuple[float, float]:
     """The ends between which the share `level` of the values lies; NaN is no value."""
     values = values[~np.isnan(values)]

@@ -69,20 +69,10 @@ def paired_differences(
     least_difference`; of one with a pair that is `sure` also `surest`, the greater p of both, or 1
     where they differ in who is ahead.
 
-    Parameters
-    ----------
-    pairs
-        All over the same documents, in the same order.
-    resamples, level
-        Draws of documents with replacement, those of `summarise`, for the percentile interval.
-    permutations
-        Random swaps of the two systems' parts of a document, for the two-sided p (see
-        `permutation_p`).
-    power
-        Of the least difference, which is NaN where the pair has fewer than `documents_needed`, and
-        where no draw differs from another.
-    seed
-        Of draws and swaps.
+    `pairs`: all over the same documents, in the same order. `resamples`, `level`: draws of
+    documents with replacement, those of `summarise`, for the percentile interval. `permutations`:
+    random swaps for the two-sided p (see `permutation_p`). `power`: of the least difference, which
+    is NaN where the pair has fewer than `documents_needed`, and where no draw differs from another.
     """
     swapped = {"permutations": permutations, "seed": seed}
     sure = iter(permutation_p([pair.sure for pair in pairs if pair.sure], **swapped))

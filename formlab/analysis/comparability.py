@@ -157,21 +157,20 @@ def _shared_cases(systems: list[Evaluation], notes: dict[str, int]) -> list[Eval
         part = "whole pages" if whole else "fields"
         notes[f"{part} of task {task}, scored for {', '.join(names)} only"] = count
 
-    def shared_cases(part: Evaluation) -> pl.DataFrame:
-        cases = _with_turns(part.cases).with_columns(is_page)
-        return cases.join(shared, on=group, how="semi", maintain_order="left").drop("is_page")
-
     unscored = ~is_whole & ~scored & pl.col("gold").is_not_null()
     blind = pl.concat(
-        system.gathered(lambda part: shared_cases(part).filter(unscored).select(KEY))
+        system.gathered(lambda part: _with_turns(part.cases).filter(unscored).select(*KEY, is_page))
         for system in systems
-    ).unique()
+    )
+    blind = blind.unique().join(shared, on=group, how="semi")
     if blind.height:
         notes["fields that could not be scored for every system"] = blind.height
 
     def cases(part: Evaluation) -> pl.DataFrame:
-        rows = shared_cases(part).join(blind, on=KEY, how="anti", maintain_order="left")
-        return rows.drop("turn")
+        rows = _with_turns(part.cases).with_columns(is_page)
+        rows = rows.join(shared, on=group, how="semi", maintain_order="left")
+        rows = rows.join(blind, on=KEY, how="anti", maintain_order="left")
+        return rows.drop("turn", "is_page")
 
     def scores(part: Evaluation) -> pl.DataFrame:
         place = ["doc_id", "path"]

@@ -7,17 +7,17 @@ nothing; where it holds whole documents these are exchanged.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
-import scipy
 from scipy import sparse, special
 
 from formlab.scoring.bands import NUMBERS
-from formlab.stats.draws import by_document
 from formlab.stats.tests import adjusted_p
 
 # Sums that reach no further are counted exactly, others by their three moments, as are p from
@@ -45,15 +45,13 @@ Slice = tuple[Words, Words, np.ndarray]
 class Exchanged:
     """Losses of values in documents, against which parts are tested: one-sided, more is worse.
 
-    `document` and `loss` are of each value: documents are numbered from 0 to `count` - 1, a loss
-    is 0 or 1. Only values that are `active` are exchanged.
+    `document` and `loss` are of each value: documents are numbered from 0, a loss is 0 or 1. Only
+    values that are `active` are exchanged.
     """
 
-    def __init__(
-        self, document: np.ndarray, loss: np.ndarray, count: int, active: np.ndarray | None = None
-    ) -> None:
-        active = np.ones(len(loss), dtype=bool) if active is None else active
-        self.document, self.loss, self.count = document, loss, count
+    def __init__(self, document: np.ndarray, loss: np.ndarray, active: np.ndarray) -> None:
+        self.document, self.loss = document, loss
+        self.count = int(document.max(initial=-1)) + 1
         self.sizes, self.losses = self._sums(np.flatnonzero(active))
 
     def _sums(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -77,7 +75,7 @@ class Exchanged:
 
     def _within(self, cells: np.ndarray, losses: np.ndarray) -> np.ndarray:
         """Exchanged within documents, and where several values are of one, also by documents."""
-        table, number = self._chances(cells)
+        table, number = self._table(cells)
         p = _sums(table, number, losses.sum(axis=1))
         # Values of one document may fail together: then documents with any loss in the part count.
         several = (cells > 1).any(axis=1) & (p < 0.2)
@@ -91,18 +89,14 @@ class Exchanged:
         p[several] = np.clip(2 * np.minimum(by_spread, by_any), p[several], 1)
         return p
 
-    def _chances(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _table(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Chances of 0, 1, 2 … losses in a part of a document, and which row each document has."""
         wide = int(self.sizes.max(initial=0)) + 1
         key = (self.sizes * wide + self.losses.astype(np.int64)) * wide + cells
         distinct, number = np.unique(key, return_inverse=True)
-        size, lost, drawn = (
-            np.maximum(distinct // wide**2, 1),
-            distinct // wide % wide,
-            distinct % wide,
-        )
+        size, lost, drawn = distinct // wide**2, distinct // wide % wide, distinct % wide
         k = np.arange(int(np.minimum(lost, drawn).max(initial=0)) + 1)
-        table = scipy.stats.hypergeom.pmf(k, size[:, None], lost[:, None], drawn[:, None])
+        table = _chances(k, size[:, None], lost[:, None], drawn[:, None])
         return table, number.reshape(cells.shape)
 
     def _of_documents(self, inside: np.ndarray) -> np.ndarray:
@@ -156,8 +150,8 @@ def spread_p(sizes: np.ndarray, lost: int, of: int, seen: int, share: float) -> 
     if not seen or not len(sizes):
         return 1.0
     distinct, times = np.unique(sizes, return_counts=True)
-    chances = scipy.stats.hypergeom.sf(np.ceil(share * distinct) - 1, of, lost, distinct)
-    return float(special.pdtrc(seen - 1, times @ chances))
+    chances = [drawn_p(math.ceil(share * size), size, lost, of) for size in distinct.tolist()]
+    return float(special.pdtrc(seen - 1, float(times @ np.array(chances))))
 
 
 def drawn_p(least: int, size: int, lost: int, of: int) -> float:
@@ -170,16 +164,30 @@ def drawn_p(least: int, size: int, lost: int, of: int) -> float:
     >>> round(drawn_p(2, 2, 2, 4), 6)  # Both of two, out of six pairs.
     0.166667
     """
-    return float(scipy.stats.hypergeom.sf(least - 1, of, lost, size))
+    return min(1.0, float(_chances(np.arange(least, min(size, lost) + 1), of, lost, size).sum()))
+
+
+def _chances(k: np.ndarray, size: Any, lost: Any, drawn: Any) -> np.ndarray:
+    """The hypergeometric distribution (`scipy.stats` takes a second to be imported)."""
+
+    def ways(of: Any, some: Any) -> np.ndarray:
+        some = np.clip(some, 0, of)
+        return -np.log1p(of) - special.betaln(some + 1, of - some + 1)
+
+    possible = (k <= np.minimum(lost, drawn)) & (drawn - k <= size - lost)
+    return np.exp(ways(lost, k) + ways(size - lost, drawn - k) - ways(size, drawn)) * possible
 
 
 def tail(seen: np.ndarray, mean: np.ndarray, variance: np.ndarray, third: np.ndarray) -> np.ndarray:
     """The chance of `seen` or more of a sum with these moments, by a shifted gamma distribution."""
     varies = variance > 1e-12
     deviation = np.sqrt(np.where(varies, variance, 1))
-    skew = np.where(varies, third, 0) / deviation**3
-    gamma = scipy.stats.pearson3.sf(seen, skew, mean, deviation)
-    return np.where(varies, gamma, seen - mean <= 1e-9)
+    skew, z = np.where(varies, third, 0) / deviation**3, (seen - mean) / deviation
+    is_skewed = np.abs(skew) > 1e-3
+    shape = 4 / np.where(is_skewed, skew, 1) ** 2
+    x = np.maximum(shape + np.sqrt(shape) * z * np.sign(skew), 0)
+    gamma = np.where(skew > 0, special.gammaincc(shape, x), special.gammainc(shape, x))
+    return np.where(varies, np.where(is_skewed, gamma, special.ndtr(-z)), z <= 1e-9)
 
 
 @dataclass
@@ -252,9 +260,10 @@ class Search:
     def atoms(self) -> Iterator[tuple[str, str]]:
         """Column and value of every slice by one column."""
         for name, words in self.words.items():
-            for at in self.cuts.get(name, ()):
-                yield from ((name, self.cut(name, at, prefix)) for prefix in (AT_LEAST, UNDER))
-            yield from ((name, word) for word in (() if name in self.cuts else words))
+            if name in self.cuts:
+                places = itertools.product(self.cuts[name], (AT_LEAST, UNDER))
+                words = [self.cut(name, at, prefix) for at, prefix in places]
+            yield from zip(itertools.repeat(name), words, strict=False)
 
     def cut(self, name: str, at: int, prefix: str) -> str:
         """The value of a slice that ends before the number at a place."""
@@ -267,11 +276,11 @@ class Search:
         def supported(slices: Iterable[Slice]) -> list[Slice]:
             enough = []
             for columns, words, at in slices:
-                has_documents = len(np.unique(self.document[at])) >= self.min_docs
-                if has_documents and len(at) >= self.min_cases:
+                if len(at) < self.min_cases:
+                    continue
+                if len(np.unique(self.document[at])) >= self.min_docs:
                     enough.append((columns, words, at))
-                    mark = hash(at.tobytes())
-                    if len(at) < total and mark not in seen:
+                    if len(at) < total and (mark := hash(at.tobytes())) not in seen:
                         seen.add(mark)
                         found.append(enough[-1])
             return enough
@@ -310,11 +319,13 @@ class Search:
         """The slice that explains most, or the documents that are mostly wrong."""
         slices = self.slices(active)
         p_documents, of_documents = self._documents(active)
-        p = np.array([p_documents, *self._p([at for *_, at in slices], active)])
+        places = [at for *_, at in slices]
+        p = np.array([p_documents, *Exchanged(self.document, self.loss, active).p(places)])
         adjusted, tested = adjusted_p(p), int((~np.isnan(p)).sum())
         holds, best = adjusted <= alpha, None
         if not self.sure[active].all() and holds[1:].any():
-            sure = self._p([at[self.sure[at]] for *_, at in slices], active & self.sure)
+            test = Exchanged(self.document, self.loss, active & self.sure)
+            sure = test.p([at[self.sure[at]] for at in places])
             holds[1:] &= adjusted_p(sure) <= alpha
         if holds[1:].any():
             gains = {
@@ -349,8 +360,8 @@ class Search:
             low, high = cuts[cuts.index(at) - 1] + 1, cuts[cuts.index(at) + 1]
             near = sorted(range(low, high), key=lambda n: abs(n - at))[:_CUTS]
             tried = [(*words[:place], self.cut(name, n, prefix), *words[place + 1 :]) for n in near]
-            places = (np.flatnonzero(self._mask(columns, of, active)) for of in tried)
-            gains = [self._gain(at, active) for at in places]
+            masks = (self._mask(columns, of, active) for of in tried)
+            gains = [self._gain(np.flatnonzero(mask), active) for mask in masks]
             # One error by chance beside a cut is no reason to move it. The first is as it was.
             best = int(np.argmax(gains))
             words = tried[best] if gains[best] > gains[0] + _MOVED else words
@@ -359,26 +370,22 @@ class Search:
     def _gain(self, at: np.ndarray, active: np.ndarray) -> float:
         """The logarithm of how much likelier the losses are with a rate of its own for a slice."""
 
-        def likelihood(wrong: float, of: float) -> float:
-            parts = np.array([wrong, of - wrong])
-            return float((parts * np.log(np.maximum(parts, 1e-12) / max(of, 1e-12))).sum())
+        def likelihood(lost: float, of: float) -> float:
+            parts = np.array([lost, of - lost, of])
+            return float(special.xlogy(parts, parts) @ (1, 1, -1))
 
         inside, lost, total = float(self.loss[at].sum()), self.loss[active].sum(), active.sum()
         rest = likelihood(lost - inside, total - len(at))
         return likelihood(inside, len(at)) + rest - likelihood(lost, total)
 
-    def _p(self, places: Sequence[np.ndarray], active: np.ndarray) -> np.ndarray:
-        return Exchanged(self.document, self.loss, self.count, active).p(places)
-
     def _documents(self, active: np.ndarray) -> tuple[float, np.ndarray]:
         """p of so many documents that are mostly wrong, and which values they hold."""
-        document, loss = self.document[active], self.loss[active]
-        if not len(loss):
-            return np.nan, np.zeros(len(active), dtype=bool)
-        sizes, wrong = by_document(document, [np.ones(len(loss)), loss], self.count).T
-        bad = (sizes >= _LEAST) & (wrong >= _MOSTLY * sizes)
-        sizes = sizes[sizes >= _LEAST].astype(int)
-        p = spread_p(sizes, int(loss.sum()), len(loss), bad.sum(), _MOSTLY)
+        test, count = Exchanged(self.document, self.loss, active), int(active.sum())
+        if not count:
+            return np.nan, active
+        bad = (test.sizes >= _LEAST) & (test.losses >= _MOSTLY * test.sizes)
+        sizes = test.sizes[test.sizes >= _LEAST]
+        p = spread_p(sizes, int(test.losses.sum()), count, bad.sum(), _MOSTLY)
         return p, bad[self.document] & active
 
 

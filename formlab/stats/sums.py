@@ -45,12 +45,10 @@ class Row:
 
 
 def small(values: np.ndarray) -> np.ndarray:
-    """Numbers in the smallest of four types that holds them all unchanged."""
-    for kind in (np.uint8, np.uint16, np.uint32):
-        if values.min(initial=0) >= 0 and values.max(initial=0) <= np.iinfo(kind).max:
-            cast = values.astype(kind)
-            return cast if (cast == values).all() else values
-    return values
+    """Numbers in the smallest type that holds them all unchanged, of counts an unsigned one."""
+    if values.min(initial=0) < 0 or (values % 1).any():
+        return values
+    return values.astype(np.min_scalar_type(int(values.max(initial=0))))
 
 
 def slice_order(column: str, value: str) -> tuple[int, float, str]:

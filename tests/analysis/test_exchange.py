@@ -11,7 +11,7 @@ from formlab.stats.exchange import Exchanged, spread_p, tail
 
 def p_of(document, loss, inside):
     document, loss, inside = map(np.array, (document, loss, inside))
-    test = Exchanged(document, loss.astype(float), document.max() + 1)
+    test = Exchanged(document, loss.astype(float), np.ones(len(loss), dtype=bool))
     return test.p([np.flatnonzero(inside)])[0]
 
 

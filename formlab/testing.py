@@ -71,8 +71,8 @@ def assert_not_worse(
     __tracebackhide__ = True
     if not (margin >= 0 and 0 < alpha < 1):
         raise ValueError(f"margin {margin} must be 0 or more, alpha {alpha} in (0, 1)")
-    named = evaluation, baseline
-    opened = [of if isinstance(of, Evaluation) else Evaluation.load(of) for of in named]
+    pair = evaluation, baseline
+    opened = [of if isinstance(of, Evaluation) else Evaluation.load(of) for of in pair]
     systems = common(opened).evaluations
     pair = _pair(systems, metric, average, level)
     draws = {"resamples": resamples, "seed": seed}
@@ -115,8 +115,8 @@ def _pair(systems: Sequence[Evaluation], metric: str, average: str, level: str |
     levels = {p.labels["level"]: p for p in pairs if p.labels["metric"] == metric}
     if not levels:
         metrics.refuse_mean(metric)
-        known = dict.fromkeys(pair.labels["metric"] for pair in pairs)
-        raise UnknownName.of("metric scored for both systems", metric, known)
+        scored = dict.fromkeys(pair.labels["metric"] for pair in pairs)
+        raise UnknownName.of("metric scored for both systems", metric, scored)
     if level is None and len(levels) > 1:
         remedy = f"level='{next(iter(levels))}'"
         raise DataBroken(f"{metric} is of {' and of '.join(levels)}", remedy=remedy)

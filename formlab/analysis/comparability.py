@@ -153,8 +153,8 @@ def _shared_cases(systems: list[Evaluation], notes: dict[str, int]) -> list[Eval
     shared = groups.filter(is_shared).select(group)
     if not shared.height:
         raise _unlike("no task was scored for all of them")
-    for task, whole, names, count in groups.filter(~is_shared).sort(group).iter_rows():
-        part = "whole pages" if whole else "fields"
+    for task, of_pages, names, count in groups.filter(~is_shared).sort(group).iter_rows():
+        part = "whole pages" if of_pages else "fields"
         notes[f"{part} of task {task}, scored for {', '.join(names)} only"] = count
 
     unscored = ~is_whole & ~scored & pl.col("gold").is_not_null()

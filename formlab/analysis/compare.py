@@ -265,10 +265,10 @@ def _value_pairs(
         return Pair(*parts, ratio, labels=labels | of | {"slice_by": column, "slice_value": value})
 
     if table.height:
-        whole, odd = pair(table), pl.col("cause_a", "cause_b").is_in([READER, LABEL])
+        overall, odd = pair(table), pl.col("cause_a", "cause_b").is_in([READER, LABEL])
         sure = table.filter(~pl.any_horizontal(odd).fill_null(False))
-        whole.sure = pair(sure) if sure.height < table.height else None
-        yield whole
+        overall.sure = pair(sure) if sure.height < table.height else None
+        yield overall
     for column in by:
         text = sliced(table, first.documents, column).cast(pl.String).fill_null("none")
         groups = dict(iter(table.group_by(text.alias("_slice"), maintain_order=True)))

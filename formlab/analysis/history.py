@@ -15,7 +15,7 @@ from formlab.analysis.compare import COMPARISON, compare, values_compared
 from formlab.analysis.finding import OUTCOME
 from formlab.analysis.overview import MEASURES
 from formlab.analysis.summarise import summarise
-from formlab.analysis.verdicts import identical, shown_kinds, values_right
+from formlab.analysis.verdicts import identical, significant_kinds, values_right
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Evaluation, is_hidden
 from formlab.stats.tests import compared
@@ -187,7 +187,7 @@ def _tests(
     """By metric and level the difference of a run from the one before, with its test."""
     pair = common([run, before]).evaluations
     values = values_compared(pair, ["kind"], **draws)
-    kinds = [{"kind": kind["slice_value"], **kind} for kind in shown_kinds(values)]
+    kinds = [{"kind": kind["slice_value"], **kind} for kind in significant_kinds(values)]
     verdict, rows = SAME if identical(*pair) else None, values.head(1).to_dicts()
     if shared := sorted(names & {name for name, _ in scored_metrics(pair[0])}):
         table = compare(pair, metric=shared, average=average, **draws)

@@ -39,25 +39,17 @@ RANKS: dict[str, Any] = {
 _OF_FINDING = ("benchmark", "split", "metric", "n_docs", "n_cases", "n_tested")
 _OF_FINDING += ("ci_low", "ci_high", "p")
 _ANSWER = ("doc_id", "task", "level", "path", "pred_path", "pred", "status")
-_COMPARED = {
-    "cases": (*_ANSWER, *(f"pred_{edge}" for edge in BOX)),
-    "scores": ("doc_id", "task", "level", "path", "metric", "value"),
-}
+_ANSWER += tuple(f"pred_{edge}" for edge in BOX)
+_SCORE = ("doc_id", "task", "level", "path", "metric", "value")
 
 
-def identical(*pair: Evaluation) -> bool:
+def identical(first: Evaluation, second: Evaluation) -> bool:
     """Whether every answer of two systems is the same (text, place, status), and every score.
 
     Both are from one `common(…)`.
     """
-    first, second = (
-        [
-            digests(of, lambda p, t=t, n=n: p.scan(t).select(n).collect())
-            for t, n in _COMPARED.items()
-        ]
-        for of in pair
-    )
-    return first == second
+    read = (lambda part: part.cases.select(_ANSWER)), (lambda part: part.scores.select(_SCORE))
+    return all(digests(first, of) == digests(second, of) for of in read)
 
 
 def verdicts(
@@ -74,21 +66,16 @@ def verdicts(
     """
     options = {"reference": reference or None, **draws}
     found = [values_compared(evaluations, ["kind"], **options)]
-    is_whole = ~pl.col("level").is_in([*tables.FIELD_LEVELS, "answer"])
-    whole = [
-        system.changed(
-            {
-                "scores": lambda part: part.scan("scores").filter(
-                    is_whole, pl.col("slice_by").is_null()
-                )
-            }
-        )
+    of_fields = pl.col("level").is_in([*tables.FIELD_LEVELS, "answer"])
+    is_page = ~of_fields & pl.col("slice_by").is_null()
+    pages = [
+        system.changed({"scores": lambda part: part.scan("scores").filter(is_page)})
         for system in evaluations
     ]
-    scored = {name for name, _ in scored_metrics(whole[0])}
+    scored = {name for name, _ in scored_metrics(pages[0])}
     if shared := [name for name in metrics.METRICS if name in scored]:
         name = metric if metrics.get(metric).name in shared else shared[0]
-        rows = compare(whole, metric=name, average="pooled", **options)
+        rows = compare(pages, metric=name, average="pooled", **options)
         found.append(rows.filter(pl.col("difference").is_not_nan()))
     table = pl.concat(found)
     pairs = evaluation_pairs(evaluations, reference or None)
@@ -106,7 +93,7 @@ def tell_apart(evaluations: Sequence[Evaluation], table: pl.DataFrame) -> list[F
     `evaluations`: as from `common(…).evaluations`; `table`: as from `verdicts` of them.
     """
     systems = {evaluation.system: evaluation for evaluation in evaluations}
-    shown_over_all = set(_over_all(table).drop_nulls("better")["system_a", "system_b"].rows())
+    significant_pairs = set(_over_all(table).drop_nulls("better")["system_a", "system_b"].rows())
     wanted = [*KEYS, "kind", "right_a", "right_b", "cause_a", "cause_b"]
     flipped: dict[tuple[str, str], pl.DataFrame] = {}
     found = []
@@ -116,7 +103,7 @@ def tell_apart(evaluations: Sequence[Evaluation], table: pl.DataFrame) -> list[F
             continue
         numbers: dict[str, Any] = {name: row[name] for name in _OF_FINDING}
         claim = finding.comparison_sentence(row)
-        if kind is not None and pair not in shown_over_all:
+        if kind is not None and pair not in significant_pairs:
             claim += "; no difference over all fields was shown"
         if row["metric"] == OUTCOME:
             if pair not in flipped:
@@ -166,8 +153,8 @@ def ranks(evaluations: Sequence[Evaluation], table: pl.DataFrame, **draws: Any) 
         scored = pl.concat([summarise(e, average="pooled", **draws) for e in evaluations])
         rows = tables.only(scored, **level).filter(pl.col("value").is_not_nan()).to_dicts()
     rows.sort(key=lambda row: row["value"], reverse=is_up(metric))
-    shown = _over_all(table).filter(pl.col("metric") == metric).drop_nulls("better")
-    apart = {frozenset(pair) for pair in shown["system_a", "system_b"].rows()}
+    significant = _over_all(table).filter(pl.col("metric") == metric).drop_nulls("better")
+    apart = {frozenset(pair) for pair in significant["system_a", "system_b"].rows()}
     # The longest runs of neighbours of which no pair is told apart; none of a system alone.
     names, groups = [row["system"] for row in rows], []
     for start, first in enumerate(names):
@@ -265,13 +252,13 @@ def _over_all(table: pl.DataFrame) -> pl.DataFrame:
     return table.filter(pl.col("slice_by").is_null())
 
 
-def shown_kinds(table: pl.DataFrame, most: int = 3) -> list[dict[str, Any]]:
+def significant_kinds(table: pl.DataFrame, most: int = 3) -> list[dict[str, Any]]:
     """The rows of kinds on which a difference is shown, the largest first.
 
     Kinds are tested beside all fields together, which may hide what one of them loses.
     """
-    shown = tables.only(table, slice_by="kind").drop_nulls("better")
-    return shown.sort(pl.col("difference").abs(), descending=True).head(most).to_dicts()
+    rows = tables.only(table, slice_by="kind").drop_nulls("better")
+    return rows.sort(pl.col("difference").abs(), descending=True).head(most).to_dicts()
 
 
 def verdict_sentence(table: pl.DataFrame, ranked: pl.DataFrame) -> str:
@@ -294,7 +281,7 @@ def verdict_sentence(table: pl.DataFrame, ranked: pl.DataFrame) -> str:
     first, *pages = (finding.comparison_sentence(row) for row in itertools.chain(rows, *others))
     kinds = [
         f"On {finding.word(row['slice_value'])}: {finding.comparison_sentence(row)}"
-        for row in shown_kinds(table)
+        for row in significant_kinds(table)
     ]
     return ". ".join([first, *kinds, *pages]) + "."
 

@@ -66,10 +66,10 @@ class Exchanged:
         for begin in range(0, len(parts), step):
             block = parts[begin : begin + step]
             cells, losses = map(np.stack, zip(*map(self._sums, block), strict=True))
-            whole = ((cells == 0) | (cells == self.sizes)).all(axis=1)
+            is_whole = ((cells == 0) | (cells == self.sizes)).all(axis=1)
             found = np.ones(len(block))
-            found[whole] = self._of_documents(cells[whole] > 0)
-            found[~whole] = self._within(cells[~whole], losses[~whole])
+            found[is_whole] = self._of_documents(cells[is_whole] > 0)
+            found[~is_whole] = self._within(cells[~is_whole], losses[~is_whole])
             p[begin : begin + step] = found
         return p
 

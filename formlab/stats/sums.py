@@ -192,11 +192,11 @@ def _rows(evaluation: Evaluation, key: tuple, pieces: Sequence[tuple], count: in
     if metric.average == OVER_ENTITIES:
         return
     # Of several cases a document has the score of their sum; of one, that case's own.
-    own = score(table[present])
+    scores = score(table[present])
     if base["n_cases"] == len(present):
-        own[np.searchsorted(present, number)] = np.concatenate(values)
+        scores[np.searchsorted(present, number)] = np.concatenate(values)
     means = np.zeros((count, 2))
-    means[present] = np.stack([np.nan_to_num(own), ~np.isnan(own)], axis=1)
-    labels = {"average": metrics.MACRO, "n_undefined": int(np.isnan(own).sum())}
+    means[present] = np.stack([np.nan_to_num(scores), ~np.isnan(scores)], axis=1)
+    labels = {"average": metrics.MACRO, "n_undefined": int(np.isnan(scores).sum())}
     labels["settings"] = dataclasses.replace(settings, average="macro")
     yield Row(base | labels, small(means), metrics.ratio)

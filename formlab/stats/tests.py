@@ -85,8 +85,10 @@ def paired_differences(
         leads = leads[~np.isnan(leads)]
         error = float(leads.std(ddof=1)) if leads.size > 1 else 0.0
         enough = pair.labels.get("n_docs", len(pair.first)) >= documents_needed(1 - level)
-        known = enough and error > ROUNDING
-        least = minimum_detectable_difference(error, level=level, power=power) if known else NAN
+        detectable = enough and error > ROUNDING
+        least = (
+            minimum_detectable_difference(error, level=level, power=power) if detectable else NAN
+        )
         row = pair.labels | dict(zip(("value_a", "value_b"), pair.values, strict=True))
         row |= dict(zip(("ci_low", "ci_high"), percentiles(leads, level), strict=True))
         row |= {"difference": pair.difference, "p": p, "least_difference": least}

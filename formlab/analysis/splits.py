@@ -30,14 +30,10 @@ TASKS = tuple(TASK_TITLES)
 SIMPLE, NESTED, WHOLE = "simple entities", "line items", "all entities"
 FEW_SHOT: dict[str, Any] = {
     **tables.SUMMARY,
-    "corpus": pl.String,
+    **dict.fromkeys(("corpus", "part", "interval"), pl.String),
+    **dict.fromkeys(("train_size", "n_splits"), pl.Int64),
+    **dict.fromkeys(("lowest", "highest"), pl.Float64),
     "task": pl.Enum(TASKS),
-    "train_size": pl.Int64,
-    "n_splits": pl.Int64,
-    "part": pl.String,
-    "lowest": pl.Float64,
-    "highest": pl.Float64,
-    "interval": pl.String,
 }
 _LEVEL = 0.95
 MODES = ("official", "fixed")
@@ -80,29 +76,23 @@ def few_shot(evaluations: Sequence[Evaluation], **draws: int) -> pl.DataFrame:
 
     `evaluations`: one a split; `draws`: `resamples` and `seed` as for `summarise`.
     """
+    metric, value = pl.col("metric"), pl.col("slice_value")
+    of_all = pl.col("slice_by").is_null() & metric.is_in(["micro_f1", "macro_f1"])
+    part = pl.when(of_all).then(pl.lit(WHOLE)).when(metric != "f1").then(None)
+    part = part.when(value == "unrepeated").then(pl.lit(SIMPLE))
+    part = part.when(pl.col("type") == NESTED).then(pl.lit(NESTED))
     rows = [pl.DataFrame(schema=FEW_SHOT)]
-    rows += [_split_scores(split, **draws) for split in evaluations if schema_of(split)]
+    for split in filter(schema_of, evaluations):
+        _, task, size = cell_of(split)
+        labels = {"task": task, "train_size": size, "n_splits": 1, "interval": "documents"}
+        scores = by_entity([split], **draws).with_columns(part=part).drop_nulls("part")
+        labels = {name: pl.lit(label) for name, label in labels.items()}
+        scores = scores.with_columns(lowest="value", highest="value", **labels)
+        rows.append(scores.select(pl.col(name).cast(kind) for name, kind in FEW_SHOT.items()))
     key = ["corpus", "task", "train_size", "system", "part", "metric"]
     means = [_mean(group) for _, group in pl.concat(rows).group_by(key, maintain_order=True)]
     order = ["corpus", "part", "metric", "task", "train_size"]
     return pl.DataFrame(means, schema=FEW_SHOT).sort(order, maintain_order=True)
-
-
-def _split_scores(split: Evaluation, **draws: int) -> pl.DataFrame:
-    column, value = pl.col("slice_by"), pl.col("slice_value")
-    is_nested = (column == "entity") & value.is_in(schema_of(split).groups)
-    is_simple = (column == "group") & (value == "unrepeated")
-    is_whole = column.is_null() & pl.col("metric").is_in(["micro_f1", "macro_f1"])
-    part = pl.when(is_whole).then(pl.lit(WHOLE)).when(pl.col("metric") != "f1").then(None)
-    part = part.when(is_simple).then(pl.lit(SIMPLE)).when(is_nested).then(pl.lit(NESTED))
-    scores = summarise(split, by=(), average="pooled", level=_LEVEL, **draws)
-    scores = scores.filter(level="document").with_columns(part=part).drop_nulls("part")
-    labels = dict(zip(("corpus", "task", "train_size"), cell_of(split), strict=True))
-    labels |= {"n_splits": 1, "interval": "documents"}
-    scores = scores.with_columns(
-        lowest="value", highest="value", **{n: pl.lit(v) for n, v in labels.items()}
-    )
-    return scores.select(pl.col(name).cast(kind) for name, kind in FEW_SHOT.items())
 
 
 def _mean(group: pl.DataFrame) -> dict[str, Any]:
@@ -143,20 +133,14 @@ def merge_splits(evaluations: Sequence[Evaluation]) -> Evaluation:
     )
     if scores.filter(metric="macro_f1")["stats"].list.len().n_unique() > 1:
         scores = scores.filter(~pl.col("metric").str.starts_with("macro_"))
+    scores = scores.with_columns(split=pl.lit(name))
     documents = documents.unique("doc_id", keep="first", maintain_order=True)
-    return dataclasses.replace(
-        first,
-        documents=documents.with_columns(split=pl.lit(name)),
-        cases=cases,
-        scores=scores.with_columns(split=pl.lit(name)),
-        split=name,
-        notes=dict(sum((Counter(split.notes) for split in evaluations), Counter())),
-        sources={name: code for split in evaluations for name, code in split.sources.items()},
-        unreadable={},
-        # There is no one corpus of several splits to score again.
-        corpus=None,
-        predictions=None,
-    )
+    documents = documents.with_columns(split=pl.lit(name))
+    # There is no one corpus of several splits to score again.
+    facts = {"split": name, "unreadable": {}, "corpus": None, "predictions": None}
+    facts["notes"] = dict(sum((Counter(split.notes) for split in evaluations), Counter()))
+    facts["sources"] = {of: code for split in evaluations for of, code in split.sources.items()}
+    return dataclasses.replace(first, documents=documents, cases=cases, scores=scores, **facts)
 
 
 def by_entity(evaluations: Sequence[Evaluation], **draws: int) -> pl.DataFrame:
@@ -231,31 +215,22 @@ def mode_changes(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
     table = table.filter(pl.col("official") != pl.col("fixed")).with_columns(
         reason=pl.when(is_shared).then(pl.lit(SHARED)).otherwise(reason)
     )
-    is_used = pl.col("item").is_in(fixed.pairs["pred"].implode())
-    forgiven = preds.filter(pl.col("item").is_in(official.forgiven.tolist())).select(
-        "doc_id",
-        "name",
-        official_pred="gold",
-        fixed_pred=pl.when(is_used).then("gold"),
-        reason=pl.lit(EQUAL),
-    )
+    text = pl.when(pl.col("item").is_in(fixed.pairs["pred"].implode())).then("gold")
+    forgiven = preds.filter(pl.col("item").is_in(official.forgiven.tolist()))
+    forgiven = forgiven.select("doc_id", "name", official_pred="gold", fixed_pred=text)
     absent = [name for name in schema.entities if name not in set(both.gold["name"])]
     absent = pl.DataFrame({"name": absent}, schema={"name": pl.String})
-    return pl.concat([table, forgiven, absent.with_columns(reason=pl.lit(ABSENT))], how="diagonal")
+    more = ((EQUAL, forgiven), (ABSENT, absent))
+    rows = [of.with_columns(reason=pl.lit(reason)) for reason, of in more]
+    return pl.concat([table, *rows], how="diagonal")
 
 
 def _items(leaf: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
     """By number the document, name, path and text of each entity, of line items all components."""
     path, value = records["path"].gather(leaf["row"]), pl.col("value").fill_null("")
-    is_simple = pl.col("component").is_null()
-    rows = leaf.with_columns(path=path).select(
-        "item",
-        "name",
-        doc_id="doc",
-        path=pl.when(is_simple)
-        .then("path")
-        .otherwise(pl.col("path").str.extract("^(/[^/]*/[^/]*)")),
-        gold=pl.coalesce(pl.format("{}: {}", "component", value), value),
-    )
-    firsts = pl.col("doc_id", "name", "path").first()
-    return rows.group_by("item", maintain_order=True).agg(firsts, pl.col("gold").str.join("; "))
+    part = pl.format("{}: {}", "component", value)
+    # The path of a component is /item/number/component.
+    home = pl.col("path").str.extract("^(/[^/]*(?:/[^/]*)?)")
+    rows = leaf.with_columns(path=path).with_columns(path=home, gold=pl.coalesce(part, value))
+    firsts = pl.col("name", "path").first(), pl.col("doc").first().alias("doc_id")
+    return rows.group_by("item", maintain_order=True).agg(*firsts, pl.col("gold").str.join("; "))

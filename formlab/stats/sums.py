@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,8 @@ class Row:
 
 def small(values: np.ndarray) -> np.ndarray:
     """Numbers in the smallest type that holds them all unchanged, of counts an unsigned one."""
-    if values.min(initial=0) < 0 or (values % 1).any():
+    is_finite = np.isfinite(values).all()
+    if not is_finite or values.min(initial=0) < 0 or (values % 1).any():
         return values
     return values.astype(np.min_scalar_type(int(values.max(initial=0))))
 
@@ -168,22 +170,20 @@ def _summed(scores: pl.DataFrame) -> pl.DataFrame:
 def _rows(evaluation: Evaluation, key: tuple, pieces: Sequence[tuple], count: int) -> Iterator[Row]:
     metric = metrics.get(key[-1])
     numbers, parts, values, counts, made = zip(*pieces, strict=True)
-    table = np.zeros((count, parts[0].shape[1]))
-    for number, sums in zip(numbers, parts, strict=True):
-        # A document may have scores of several tasks.
-        np.add.at(table, number, sums)
-    made = [
-        (TASKS.index(task) if task in TASKS else -1, task, mode or "", tables.Settings(**settings))
-        for rows in made
-        for task, mode, settings in rows
+    number, table = np.concatenate(numbers), np.zeros((count, parts[0].shape[1]))
+    # A document may have scores of several tasks.
+    np.add.at(table, number, np.concatenate(parts))
+    tasks = (None, *TASKS)
+    scored = [
+        (tasks.index(task), mode or "", tables.Settings(**settings))
+        for task, mode, settings in chain(*made)
     ]
     # Of scores that were made differently, the settings of the first task stand for all.
-    *_, task, mode, settings = min(made, key=lambda of: (of[0], of[2], of[3].text()))
-    number = np.concatenate(numbers)
+    task, mode, settings = min(scored, key=lambda of: (*of[:2], of[2].text()))
     present = np.unique(number)
     base = {name: getattr(evaluation, name) for name in ("benchmark", "split", "system")}
     base |= {"metric": metric.name, "average": metrics.POOLED, "mode": mode or None}
-    base |= {"task": task if len({task for _, task, *_ in made}) == 1 else None}
+    base |= {"task": tasks[task] if len({of[0] for of in scored}) == 1 else None}
     base |= dict(zip(SLICE, key[1:4], strict=True))
     base |= dict(zip(COUNTS, map(int, sum(counts)), strict=True))
     base |= {"n_docs": len(present), "settings": dataclasses.replace(settings, average="micro")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -62,7 +63,11 @@ def percentiles(values: np.ndarray, level: float) -> tuple[float, float]:
 
 
 def intervals(
-    scores: Sequence[tuple[np.ndarray, Score]], *, resamples: int, level: float, seed: int
+    scores: Sequence[tuple[np.ndarray, Score]],
+    *,
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
 ) -> list[tuple[float, float]]:
     """The percentile interval of each score of parts (documents, k); NaN below two documents."""
     if not scores or len(scores[0][0]) < 2 or not resamples:
@@ -77,17 +82,11 @@ def by_document(number: np.ndarray, columns: Sequence[np.ndarray], count: int) -
 
 
 def share(
-    rows: pl.DataFrame,
-    part: pl.Expr,
-    whole: pl.Expr | None = None,
-    *,
-    resamples: int,
-    level: float = 0.95,
-    seed: int = 0,
+    rows: pl.DataFrame, part: pl.Expr, whole: pl.Expr | None = None, **draws: Any
 ) -> tuple[float, float, float]:
     """The share that the sum of `part` has of that of `whole`, and its interval over documents.
 
-    `whole` counts the rows if left out. Of fewer than two documents there is no interval (NaN).
+    `whole` counts the rows if left out; `draws` are those of `intervals`.
 
     Examples
     --------
@@ -98,5 +97,5 @@ def share(
     total = pl.len() if whole is None else whole.sum()
     sums = rows.group_by("doc_id").agg(part=part.cast(float).sum(), whole=total.cast(float))
     table = sums.sort("doc_id").select("part", "whole").to_numpy()
-    (ends,) = intervals([(table, ratio)], resamples=resamples, level=level, seed=seed)
+    (ends,) = intervals([(table, ratio)], **draws)
     return float(ratio(table.sum(axis=0))), *ends

@@ -175,7 +175,8 @@ def _chances(k: np.ndarray, size: Any, lost: Any, drawn: Any) -> np.ndarray:
         return -np.log1p(of) - special.betaln(some + 1, of - some + 1)
 
     possible = (k <= np.minimum(lost, drawn)) & (drawn - k <= size - lost)
-    return np.exp(ways(lost, k) + ways(size - lost, drawn - k) - ways(size, drawn)) * possible
+    chances = np.exp(ways(lost, k) + ways(size - lost, drawn - k) - ways(size, drawn))
+    return np.minimum(chances, 1) * possible
 
 
 def tail(seen: np.ndarray, mean: np.ndarray, variance: np.ndarray, third: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import polars as pl
@@ -34,7 +35,7 @@ def inspect_scorer(
     metrics: Sequence[str] = METRICS,
     average: str = registry.POOLED,
 ) -> Any:
-    """A scorer of Inspect that judges answers as `formlab.open_log` does.
+    """A scorer of Inspect, for ``Task(scorer=…)``, that judges answers as `formlab.open_log` does.
 
     A target that is a JSON object asks for its fields, and the answer is read as JSON; any other
     target is one value. A sample's value is a dict of `metrics` over its own fields; the results
@@ -44,20 +45,12 @@ def inspect_scorer(
     Inspect shows no scorer the samples that failed, unless the task sets ``score_on_error``;
     `formlab score LOG` counts them as nothing found.
 
-    It is for ``Task(scorer=…)``.
-
     Raises `NotAvailable` without `inspect_ai`; `UnknownName` if there is no such metric, or none of
     fields.
 
-    Parameters
-    ----------
-    types
-        A file or dict of types, as for `FieldTypes.read`. If left out they are inferred: for a
-        sample's own value from its own target, for the results from all.
-    metrics
-        Names of metrics of fields.
-    average
-        ``pooled`` or ``macro``, the mean over documents.
+    `types`: a file or dict of types, as for `FieldTypes.read`; if left out they are inferred, for a
+    sample's own value from its own target, for the results from all. `metrics`: names of metrics of
+    fields; `average`: ``pooled`` or ``macro``, the mean over documents.
 
     Examples
     --------
@@ -74,8 +67,8 @@ def inspect_scorer(
     def over_all(types: dict[str, Any] | None, metrics: list[str], average: str) -> Any:
         def results(scores: Sequence[Any]) -> dict[str, float]:
             samples = [sample.score.metadata["formlab"] for sample in scores]
-            epochs = [_values(each, metrics, average) for each in _evaluations(samples, types)]
-            return {name: sum(each[name] for each in epochs) / len(epochs) for name in metrics}
+            epochs = [_values(of, metrics, average) for of in _evaluations(samples, types)]
+            return {name: fmean(epoch[name] for epoch in epochs) for name in metrics}
 
         return results
 
@@ -99,15 +92,13 @@ def inspect_scorer(
 def _sample(state: Any, target: Any) -> dict[str, Any]:
     """What formlab reads of a sample, as it stands in Inspect's logs."""
     output, texts = state.output, list(target)
+    choices = [{"stop_reason": choice.stop_reason} for choice in output.choices[:1]]
     return {
         "id": state.sample_id,
         "epoch": state.epoch,
         "target": texts[0] if len(texts) == 1 else texts,
         "metadata": {name: state.metadata[name] for name in _PLACE if name in state.metadata},
-        "output": {
-            "completion": output.completion,
-            "choices": [{"stop_reason": each.stop_reason} for each in output.choices[:1]],
-        },
+        "output": {"completion": output.completion, "choices": choices},
     }
 
 
@@ -123,20 +114,19 @@ def _values(evaluation: Evaluation, metrics: Sequence[str], average: str) -> dic
     rows = summarise(evaluation, by=(), average=average, resamples=0)
     rows = rows.filter(pl.col("slice_by").is_null(), level="field")
     values = dict(rows.select("metric", "value").iter_rows())
-    for name in metrics:
-        if name not in values:
-            raise UnknownName.of("metric of fields", name, values)
+    if unknown := [name for name in metrics if name not in values]:
+        raise UnknownName.of("metric of fields", unknown[0], values)
     return {name: values[name] for name in metrics}
 
 
 def _explained(evaluation: Evaluation) -> str:
     """The fields that are wrong, with what was read and why it is wrong."""
-    fields = evaluation.fields
-    wrong = fields.filter(fields["outcome"].is_in(["mismatch", "missing", "spurious"]))
-    count = Counter(wrong["outcome"])
+    wrong = evaluation.fields.filter(pl.col("outcome").is_in(["mismatch", "missing", "spurious"]))
+    if not wrong.height:
+        return "all right"
+    counts = ", ".join(f"{n} {outcome}" for outcome, n in Counter(wrong["outcome"]).most_common())
     lines = [
         f"{row['path']}: {row['gold']!r}, answered {row['pred']!r} ({row['cause']})"
         for row in wrong.head(_NAMED).iter_rows(named=True)
     ]
-    counts = ", ".join(f"{n} {outcome}" for outcome, n in count.most_common())
-    return "\n".join([f"{counts} of {fields.height} fields" if counts else "all right", *lines])
+    return "\n".join([f"{counts} of {evaluation.fields.height} fields", *lines])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +12,16 @@ import polars as pl
 
 from formlab import metrics
 from formlab.analysis.comparability import common
-from formlab.analysis.compare import compare, score_pairs, score_rows
+from formlab.analysis.compare import compare, score_pairs
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Evaluation
-from formlab.stats.tests import (
-    Pair,
-    contributions,
-    documents_needed,
-    loss_p,
-    paired_differences,
-)
+from formlab.stats.tests import Pair, contributions, documents_needed, loss_p, paired_differences
 
 __all__ = ["assert_not_worse"]
 
 # How many documents a failure names.
 NAMED = 5
+_INTERVAL = "difference {difference:+.4g}, {} interval {ci_low:+.4g} to {ci_high:+.4g}, p = {p:.3g}"
 
 
 def assert_not_worse(
@@ -75,19 +71,20 @@ def assert_not_worse(
     __tracebackhide__ = True
     if not (margin >= 0 and 0 < alpha < 1):
         raise ValueError(f"margin {margin} must be 0 or more, alpha {alpha} in (0, 1)")
-    systems = common([_loaded(evaluation), _loaded(baseline)]).evaluations
+    pair = evaluation, baseline
+    opened = [of if isinstance(of, Evaluation) else Evaluation.load(of) for of in pair]
+    systems = common(opened).evaluations
     pair = _pair(systems, metric, average, level)
-    labels, draws = pair.labels, {"resamples": resamples, "seed": seed}
+    draws = {"resamples": resamples, "seed": seed}
     (row,) = paired_differences([pair], permutations=0, level=1 - 2 * alpha, **draws)
-    p = loss_p(pair, margin, permutations=permutations, seed=seed)
     leads = np.nan_to_num(pair.lead(pair.first, pair.second))
     numbers = {
         "value": row["value_a"],
         "baseline": row["value_b"],
         **{name: row[name] for name in ("difference", "ci_low", "ci_high")},
-        "p": p,
+        "p": loss_p(pair, margin, permutations=permutations, seed=seed),
         "margin": margin,
-        "n_docs": labels["n_docs"],
+        "n_docs": row["n_docs"],
         "n_worse": int((leads < 0).sum()),
         "n_better": int((leads > 0).sum()),
     }
@@ -95,32 +92,31 @@ def assert_not_worse(
         return numbers
     draws |= {"permutations": permutations, "average": average, "level": 1 - alpha}
     kinds = compare(systems, metric=metric, by=["kind"], **draws).sort("difference")
-    of_kind = {"slice_by": "kind", "level": labels["level"], "better": systems[1].system}
-    kinds = kinds.filter(pl.col("difference") < -margin, **of_kind)
-    if p <= alpha and not kinds.height:
+    of_kind = {"slice_by": "kind", "level": row["level"], "better": systems[1].system}
+    kinds = kinds.filter(pl.col("difference") < -margin, **of_kind).to_dicts()
+    if numbers["p"] <= alpha and not kinds:
         return numbers
+    lines = _message(row | numbers, alpha)
+    lines += ["Shown on kinds:"] * bool(kinds)
+    for kind in kinds:
+        tested = _INTERVAL.format(f"{1 - alpha:.0%}", **kind | {"p": kind["p_holm"]})
+        lines.append(f"  {kind['slice_value']}: {tested} after Holm, {kind['n_docs']} documents")
     worst = [at for at in np.argsort(contributions(pair))[:NAMED] if leads[at] < 0]
+    lines += ["Most lost:"] * bool(worst)
     columns = (pair.score(parts[worst]) for parts in (pair.second, pair.first))
-    rows = zip(systems[0].document_names.gather(worst), *columns, strict=True)
-    documents = [f"  {name}: {old:.3g} to {new:.3g}" for name, old, new in rows]
-    raise AssertionError(_message(labels | numbers, alpha, kinds.to_dicts(), documents))
+    for name, old, new in zip(systems[0].document_names.gather(worst), *columns, strict=True):
+        lines.append(f"  {name}: {old:.3g} to {new:.3g}")
+    raise AssertionError("\n".join(lines))
 
 
-def _loaded(evaluation: Evaluation | str | Path) -> Evaluation:
-    return evaluation if isinstance(evaluation, Evaluation) else Evaluation.load(evaluation)
-
-
-def _pair(
-    evaluations: tuple[Evaluation, ...], metric: str, average: str, level: str | None
-) -> Pair:
+def _pair(systems: Sequence[Evaluation], metric: str, average: str, level: str | None) -> Pair:
     """The parts of both systems by document."""
-    systems, rows = tuple(e.system for e in evaluations), score_rows(evaluations, (), average)
-    pairs = score_pairs(rows, systems, [metric])
-    levels = {p.labels["level"]: p for p in pairs if p.labels["slice_by"] is None}
+    pairs = [p for p in score_pairs(systems, average=average) if p.labels["slice_by"] is None]
+    levels = {p.labels["level"]: p for p in pairs if p.labels["metric"] == metric}
     if not levels:
         metrics.refuse_mean(metric)
-        known = dict.fromkeys(key[0] for key in rows[systems[0]])
-        raise UnknownName.of("metric scored for both systems", metric, known)
+        scored = dict.fromkeys(pair.labels["metric"] for pair in pairs)
+        raise UnknownName.of("metric scored for both systems", metric, scored)
     if level is None and len(levels) > 1:
         remedy = f"level='{next(iter(levels))}'"
         raise DataBroken(f"{metric} is of {' and of '.join(levels)}", remedy=remedy)
@@ -132,30 +128,23 @@ def _pair(
     return dataclasses.replace(pair, first=first, second=second)
 
 
-def _message(
-    row: dict[str, Any], alpha: float, kinds: list[dict[str, Any]], documents: list[str]
-) -> str:
-    needed, shown = documents_needed(2 * alpha), row["p"] <= alpha
+def _message(row: dict[str, Any], alpha: float) -> list[str]:
+    """What failed, the numbers, and what they show."""
+    needed, is_excluded = documents_needed(2 * alpha), row["p"] <= alpha
     verdict = "Neither a loss of the margin nor its absence is shown"
     if -row["ci_high"] >= row["margin"]:
         verdict = "The loss is shown: all of the interval is beyond the margin"
-    elif shown:
+    elif is_excluded:
         verdict = "A loss of the margin is excluded overall"
     elif row["n_docs"] < needed:
         verdict = f"With {row['n_docs']} documents nothing can be shown, {needed} are needed"
     score = "{metric} ({average} {level}) of {system_a} on {benchmark}:{split}".format(**row)
-    score = score.replace("(pooled ", "(")
-    says = "loses on some kinds more than" if shown else "is not shown to lose less than"
-    interval = "difference {difference:+.4g}, {} interval {ci_low:+.4g} to {ci_high:+.4g}, p = "
-    lines = [
-        f"{score} {says} {row['margin']:g}",
-        f"{row['value']:.4g} against {row['baseline']:.4g} of the baseline: "
-        f"{interval.format(f'{1 - 2 * alpha:.0%}', **row)}{row['p']:.3g} against alpha = {alpha:g}",
-        f"n = {row['n_docs']} documents, {row['n_worse']} worse and {row['n_better']} better. "
-        f"{verdict}.",
-        *["Shown on kinds:"] * bool(kinds),
+    says = "loses on some kinds more than" if is_excluded else "is not shown to lose less than"
+    values = "{value:.4g} against {baseline:.4g} of the baseline".format(**row)
+    tested = _INTERVAL.format(f"{1 - 2 * alpha:.0%}", **row)
+    counts = "n = {n_docs} documents, {n_worse} worse and {n_better} better".format(**row)
+    return [
+        f"{score.replace('(pooled ', '(')} {says} {row['margin']:g}",
+        f"{values}: {tested} against alpha = {alpha:g}",
+        f"{counts}. {verdict}.",
     ]
-    for kind in kinds:
-        tested = f"{interval.format(f'{1 - alpha:.0%}', **kind)}{kind['p_holm']:.3g} after Holm"
-        lines.append(f"  {kind['slice_value']}: {tested}, {kind['n_docs']} documents")
-    return "\n".join([*lines, *["Most lost:"] * bool(documents), *documents])

@@ -10,7 +10,7 @@ import polars as pl
 from scipy import stats
 
 from formlab.errors import DataMissing, TableBroken
-from formlab.stats.draws import drawn_sums
+from formlab.stats.draws import drawn_parts
 from formlab.stats.tests import adjusted_p
 from formlab_experiments.degradations import DEGRADATIONS
 from formlab_experiments.effects import effects
@@ -154,7 +154,7 @@ def half_level(
         hits = counts.pivot("step", index="page_of", values="hits").sort("page_of")
         hits = hits.select("0", *places["step"].cast(pl.String)).fill_null(0).to_numpy()
         pages = len(hits)
-        draws = drawn_sums(hits, resamples=resamples, seed=seed)
+        (draws,) = drawn_parts([hits], resamples=resamples, seed=seed)
         steps = _half(np.vstack([hits.sum(axis=0), draws]))
         tails = _tails(level, pages)
         drawn = resamples and pages > 1

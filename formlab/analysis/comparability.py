@@ -13,8 +13,6 @@ from formlab.folders import Evaluation
 from formlab.tables import WHOLE_LEVELS
 
 KEY = ("doc_id", "task", "path", "turn")
-_SETTINGS = {"threshold": "threshold", "reading rule": "reader"}
-_REMEDY = "formlab score with the same files, --split, --mode and --documents for each"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,14 +36,29 @@ def common(evaluations: Sequence[Evaluation]) -> Common:
     if len(evaluations) < 2:
         remedy = "formlab compare EVAL_A EVAL_B"
         raise DataBroken("a comparison takes two evaluations or more", remedy=remedy)
-    systems, notes = named(evaluations), Counter[str]()
+    systems, notes = named(evaluations), {}
     for other in systems[1:]:
         _check_alike(systems[0], other)
     systems = _shared_cases(systems, notes)
     for other in systems[1:]:
         _check_gold(systems[0], other)
-    systems = _shared_metrics(systems, notes)
-    return Common(tuple(systems), dict(notes))
+    return Common(tuple(_shared_metrics(systems, notes)), notes)
+
+
+def named(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
+    """The evaluations with systems of one name numbered, in their cases and scores as well."""
+    counts, systems = Counter[str](), []
+    for evaluation in evaluations:
+        counts[evaluation.system] += 1
+        if (number := counts[evaluation.system]) > 1:
+            name = f"{evaluation.system} ({number})"
+            tables = {
+                table: lambda part, t=table, n=name: part.scan(t).with_columns(system=pl.lit(n))
+                for table in ("cases", "scores")
+            }
+            evaluation = evaluation.changed(tables, system=name)
+        systems.append(evaluation)
+    return systems
 
 
 def fields(evaluation: Evaluation) -> pl.DataFrame:
@@ -76,30 +89,14 @@ def _with_turns(cases: pl.DataFrame) -> pl.DataFrame:
     return cases.with_columns(turn=pl.when(claimed).then(-turn).otherwise(turn))
 
 
-def named(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
-    """The evaluations with systems of one name numbered, in their cases and scores as well."""
-    counts, systems = Counter[str](), []
-    for evaluation in evaluations:
-        counts[evaluation.system] += 1
-        if (number := counts[evaluation.system]) > 1:
-            name = f"{evaluation.system} ({number})"
-            column = pl.lit(name).alias("system")
-            tables = {
-                table: lambda part, t=table, c=column: getattr(part, t).with_columns(c)
-                for table in ("cases", "scores")
-            }
-            evaluation = evaluation.changed(tables, system=name)
-        systems.append(evaluation)
-    return systems
+def scored_metrics(evaluation: Evaluation) -> set[tuple[str, str]]:
+    """The metrics of an evaluation's scores, each with a level that it is of."""
+    pairs = evaluation.gathered(lambda of: of.select("metric", "level").unique(), "scores")
+    return set(pairs.rows())
 
 
-def scored_metrics(evaluation: Evaluation) -> set[str]:
-    """The metrics of an evaluation's scores."""
-    return set(evaluation.gathered(lambda part: part.scores.select("metric").unique())["metric"])
-
-
-def digests(evaluation: Evaluation, read: Callable[[Evaluation], pl.DataFrame]) -> pl.DataFrame:
-    """For each document how many rows `read` takes of its part, and the sum of their hashes.
+def digests(evaluation: Evaluation, read: Callable[[Evaluation], pl.DataFrame]) -> set[tuple]:
+    """Of each document how many rows `read` takes of its part, and the sum of their hashes.
 
     Documents of two evaluations that agree in both have the same rows, in whatever order; that
     others agree by chance has a probability of 1 in 2^64.
@@ -107,82 +104,83 @@ def digests(evaluation: Evaluation, read: Callable[[Evaluation], pl.DataFrame]) 
 
     def summed(part: Evaluation) -> pl.DataFrame:
         rows = read(part)
-        hashed = rows.select("doc_id", rows.hash_rows().alias("hash"))
+        hashed = rows.select("doc_id", hash=rows.hash_rows())
         return hashed.group_by("doc_id").agg(pl.len(), pl.col("hash").sum())
 
-    return evaluation.gathered(summed).sort("doc_id")
+    return set(evaluation.gathered(summed).rows())
 
 
 def _unlike(difference: str) -> DataBroken:
-    return DataBroken(f"these evaluations cannot be compared: {difference}", remedy=_REMEDY)
+    remedy = "formlab score with the same files, --split, --mode and --documents for each"
+    return DataBroken(f"these evaluations cannot be compared: {difference}", remedy=remedy)
 
 
-def _check_alike(first: Evaluation, other: Evaluation) -> None:
-    facts = []
-    for evaluation in (first, other):
-        settings = {name: evaluation.settings.get(key) for name, key in _SETTINGS.items()}
-        origin = {name: getattr(evaluation, name) for name in ("benchmark", "split", "mode")}
-        facts.append(origin | settings)
+def _check_alike(*pair: Evaluation) -> None:
+    facts = [
+        {name: getattr(system, name) for name in ("benchmark", "split", "mode")}
+        | {"threshold": system.settings.get("threshold")}
+        | {"reading rule": system.settings.get("reader")}
+        for system in pair
+    ]
     texts = [
-        f"{name} is {value} in {first.system}, {facts[1][name]} in {other.system}"
+        f"{name} is {value} in {pair[0].system}, {facts[1][name]} in {pair[1].system}"
         for name, value in facts[0].items()
         if value != facts[1][name]
     ]
-    names, others = set(first.document_names), set(other.document_names)
-    for system, alone in ((first.system, names - others), (other.system, others - names)):
-        if alone:
-            texts.append(f"{len(alone)} documents are only in {system}, such as {min(alone)}")
+    for system, other in (pair, pair[::-1]):
+        if alone := {*system.document_names} - {*other.document_names}:
+            texts.append(
+                f"{len(alone)} documents are only in {system.system}, such as {min(alone)}"
+            )
     if texts:
         raise _unlike("; ".join(texts))
 
 
-def _shared_cases(evaluations: list[Evaluation], notes: Counter[str]) -> list[Evaluation]:
+def _shared_cases(systems: list[Evaluation], notes: dict[str, int]) -> list[Evaluation]:
     """Cases of tasks and fields that every system was scored on, whole pages apart from fields."""
-    task, scored = ["task", "is_page"], pl.col("outcome") != "unscored"
-    is_page = pl.col("path").is_null().alias("is_page")
-
-    def counted(part: Evaluation) -> pl.DataFrame:
-        rows = part.cases.group_by("task", is_page).agg(pl.len(), scored=scored.any())
-        return rows.with_columns(system=pl.lit(part.system))
-
-    counts = pl.concat(evaluation.gathered(counted) for evaluation in evaluations)
-    counts = counts.group_by(*task, "system", maintain_order=True).agg(
-        pl.col("len").sum(), pl.any("scored")
+    group, is_page = ["task", "is_page"], pl.col("path").is_null().alias("is_page")
+    scored, is_whole = pl.col("outcome") != "unscored", pl.col("level").is_in(WHOLE_LEVELS)
+    counts = pl.concat(
+        system.gathered(
+            lambda cases: cases.group_by("task", is_page).agg(pl.len(), scored=scored.sum()),
+            "cases",
+        ).select(*group, "len", "scored", system=pl.lit(system.system))
+        for system in systems
     )
-    groups = counts.filter("scored").group_by(task).agg("system", pl.col("len").max())
-    is_shared = pl.col("system").list.len() == len(evaluations)
-    shared = groups.filter(is_shared).select(task)
+    counts = counts.group_by(*group, "system", maintain_order=True).sum()
+    groups = counts.filter(pl.col("scored") > 0).group_by(group).agg("system", pl.max("len"))
+    is_shared = pl.col("system").list.len() == len(systems)
+    shared = groups.filter(is_shared).select(group)
     if not shared.height:
         raise _unlike("no task was scored for all of them")
-    for name, whole, systems, count in groups.filter(~is_shared).sort(task).iter_rows():
-        part = "whole pages" if whole else "fields"
-        notes[f"{part} of task {name}, scored for {', '.join(systems)} only"] = count
+    for task, of_pages, names, count in groups.filter(~is_shared).sort(group).iter_rows():
+        part = "whole pages" if of_pages else "fields"
+        notes[f"{part} of task {task}, scored for {', '.join(names)} only"] = count
 
-    def shared_cases(part: Evaluation) -> pl.DataFrame:
-        cases = _with_turns(part.cases).with_columns(is_page)
-        return cases.join(shared, on=task, how="semi", maintain_order="left").drop("is_page")
-
-    unscored = ~pl.col("level").is_in(WHOLE_LEVELS) & ~scored & pl.col("gold").is_not_null()
+    unscored = ~is_whole & ~scored & pl.col("gold").is_not_null()
     blind = pl.concat(
-        evaluation.gathered(lambda part: shared_cases(part).filter(unscored).select(KEY))
-        for evaluation in evaluations
-    ).unique()
+        system.gathered(lambda part: _with_turns(part.cases).filter(unscored).select(*KEY, is_page))
+        for system in systems
+    )
+    blind = blind.unique().join(shared, on=group, how="semi")
     if blind.height:
         notes["fields that could not be scored for every system"] = blind.height
 
     def cases(part: Evaluation) -> pl.DataFrame:
-        rows = shared_cases(part).join(blind, on=KEY, how="anti", maintain_order="left")
-        return rows.drop("turn")
+        rows = _with_turns(part.cases).with_columns(is_page)
+        rows = rows.join(shared, on=group, how="semi", maintain_order="left")
+        rows = rows.join(blind, on=KEY, how="anti", maintain_order="left")
+        return rows.drop("turn", "is_page")
 
     def scores(part: Evaluation) -> pl.DataFrame:
-        key, is_field = ["doc_id", "path"], ~pl.col("level").is_in(WHOLE_LEVELS)
-        rest = cases(part).filter(is_field).select(key)
-        gone = part.fields.select(key).join(rest, on=key, how="anti").unique()
-        return part.scores.join(gone, on=key, how="anti", maintain_order="left")
+        place = ["doc_id", "path"]
+        rest = cases(part).filter(~is_whole).select(place)
+        gone = part.fields.select(place).join(rest, on=place, how="anti").unique()
+        return part.scores.join(gone, on=place, how="anti", maintain_order="left")
 
-    if groups.height == shared.height and not blind.height:
-        return evaluations
-    return [evaluation.changed({"cases": cases, "scores": scores}) for evaluation in evaluations]
+    if not notes:
+        return systems
+    return [system.changed({"cases": cases, "scores": scores}) for system in systems]
 
 
 def _gold(part: Evaluation) -> pl.DataFrame:
@@ -192,46 +190,39 @@ def _gold(part: Evaluation) -> pl.DataFrame:
     return _with_turns(cases).filter(turn=1).select(*KEY, "gold", accepted)
 
 
-def _check_gold(first: Evaluation, other: Evaluation) -> None:
+def _check_gold(*pair: Evaluation) -> None:
     """The gold of fields and pages is the same; nodes of trees follow from it."""
-    sums = [set(digests(evaluation, _gold).rows()) for evaluation in (first, other)]
-    if not (unlike := [doc_id for doc_id, *_ in sums[0] ^ sums[1]]):
+    first, second = (digests(system, _gold) for system in pair)
+    if not (unlike := [doc_id for doc_id, *_ in first ^ second]):
         return
-    golds = [
-        evaluation.gathered(lambda part: _gold(part).filter(pl.col("doc_id").is_in(unlike)))
-        for evaluation in (first, other)
-    ]
-    odd = golds[0].join(
-        golds[1], on=KEY, how="full", coalesce=True, nulls_equal=True, suffix="_other"
+    first, second = (
+        system.gathered(lambda part: _gold(part).filter(pl.col("doc_id").is_in(unlike)))
+        for system in pair
     )
+    odd = first.join(second, on=KEY, how="full", coalesce=True, nulls_equal=True, suffix="_other")
     same = (pl.col(name).eq_missing(pl.col(f"{name}_other")) for name in ("gold", "accepted"))
     odd = odd.filter(~pl.all_horizontal(same)).sort(KEY, nulls_last=True)
-    for row in odd.head(1).iter_rows(named=True):
-        texts = [row["gold"], row["gold_other"]]
-        texts = ["nothing" if text is None else repr(text[:40]) for text in texts]
-        place = f"{row['doc_id']} {row['path'] or '(whole page)'}"
-        raise _unlike(
-            f"the gold of {odd.height} cases differs between {first.system} and "
-            f"{other.system}, first {place}: {' against '.join(texts)}"
-        )
+    row = odd.row(0, named=True)
+    texts = (row["gold"], row["gold_other"])
+    texts = ["nothing" if text is None else repr(text[:40]) for text in texts]
+    raise _unlike(
+        f"the gold of {odd.height} cases differs between {pair[0].system} and {pair[1].system}, "
+        f"first {row['doc_id']} {row['path'] or '(whole page)'}: {' against '.join(texts)}"
+    )
 
 
-def _shared_metrics(evaluations: list[Evaluation], notes: Counter[str]) -> list[Evaluation]:
+def _shared_metrics(systems: list[Evaluation], notes: dict[str, int]) -> list[Evaluation]:
     """Scores by metrics that every system has."""
     key = ["metric", "level"]
-    made = [
-        set(evaluation.gathered(lambda part: part.scores.select(key).unique()).rows())
-        for evaluation in evaluations
-    ]
-    shared = set.intersection(*made)
-    if odd := sorted({metric for metric, _ in set.union(*made) - shared}):
-        notes[f"metrics not scored for every system: {', '.join(odd)}"] = len(odd)
-    rows = pl.DataFrame(sorted(shared), schema=dict.fromkeys(key, pl.String), orient="row")
+    scored = [scored_metrics(system) for system in systems]
+    shared = set.intersection(*scored)
+    odd = sorted({metric for metric, _ in set.union(*scored) - shared})
+    if not odd:
+        return systems
+    notes[f"metrics not scored for every system: {', '.join(odd)}"] = len(odd)
+    rows = pl.LazyFrame(sorted(shared), schema=dict.fromkeys(key, pl.String), orient="row")
 
-    def scores(part: Evaluation) -> pl.DataFrame:
-        return part.scores.join(rows, on=key, how="semi", maintain_order="left")
+    def scores(part: Evaluation) -> pl.LazyFrame:
+        return part.scan("scores").join(rows, on=key, how="semi", maintain_order="left")
 
-    return [
-        evaluation if metrics == shared else evaluation.changed({"scores": scores})
-        for evaluation, metrics in zip(evaluations, made, strict=True)
-    ]
+    return [system.changed({"scores": scores}) for system in systems]

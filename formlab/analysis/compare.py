@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.comparability import KEY, common, fields, of_gold
+from formlab.analysis.comparability import KEY, common, fields, named, of_gold
 from formlab.analysis.finding import LABEL, OUTCOME, READER
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Evaluation
@@ -25,7 +25,7 @@ from formlab.scoring.fields import others
 from formlab.stats.draws import by_document
 from formlab.stats.sums import SLICE, Row, document_sums, slice_order
 from formlab.stats.tests import Pair, compared, paired_differences
-from formlab.tables import BOX, CASES, DOCUMENTS, LADDER, Settings, own_columns
+from formlab.tables import BOX, CASES, DOCUMENTS, LADDER, Settings
 
 COMPARISON: dict[str, Any] = {
     **dict.fromkeys(("benchmark", "split"), pl.String),
@@ -34,8 +34,8 @@ COMPARISON: dict[str, Any] = {
     **dict.fromkeys(("value_a", "value_b", "difference", "ci_low", "ci_high"), pl.Float64),
     "better": pl.String,
     **dict.fromkeys(("p", "p_holm", "least_difference"), pl.Float64),
-    **dict.fromkeys(("n_docs", "n_cases", "n_undefined", "both_right", "only_a"), pl.Int64),
-    **dict.fromkeys(("only_b", "both_wrong"), pl.Int64),
+    **dict.fromkeys(("n_tested", "n_docs", "n_cases", "n_undefined"), pl.Int64),
+    **dict.fromkeys(("both_right", "only_a", "only_b", "both_wrong"), pl.Int64),
     "rules": pl.String,
     "settings": tables.SETTINGS,
 }
@@ -50,9 +50,6 @@ SYSTEM += ("confidence", "status", "outcome", *LADDER, "similarity", "cause", "p
 SYSTEM += ("readings", "at", "ambiguous", "failed")
 _RIGHT = ("right", "rights")
 DRAWS = {"resamples": 1000, "permutations": 9999, "level": 0.95, "power": 0.8, "seed": 0}
-# The metric, average and slice that a row is of.
-Key = tuple[str | None, ...]
-Tests = list[dict[str, Any]]
 
 
 def compare(
@@ -84,22 +81,14 @@ def compare(
     the share of values right; `UnknownName` if there is no such metric or system, or `by` is a
     column of the system.
 
-    Parameters
-    ----------
-    evaluations
-        Two or more, of the same corpus, split, mode and threshold, cut to what all were scored on.
-    metric
-        Registered metrics; all that were scored if left out. ``outcome`` is the share of the gold's
-        values right; its rows count how many both get right, one alone or none.
-    average
-        Only ``pooled`` or only ``macro``, the mean over documents; both if left out.
-    by
-        Columns of the gold, of *documents* or a user's own to slice the fields by.
-    reference
-        The system that every other is compared with, as `system_a`; all pairs if left out.
-    **draws
-        `resamples` (1000), `permutations` (9999), `level` (0.95), `power` (0.8) and `seed` (0), as
-        for `stats.tests.paired_differences`; the draws are those of `summarise`.
+    `evaluations`: two or more, of the same corpus, split, mode and threshold, cut to what all were
+    scored on. `metric`: registered metrics, all that were scored if left out; ``outcome`` is the
+    share of the gold's values right, whose rows count how many both get right, one alone or none.
+    `average`: only ``pooled`` or only ``macro``, the mean over documents. `by`: columns of the
+    gold, of *documents* or a user's own to slice the fields by. `reference`: the system that every
+    other is compared with, as `system_a`; all pairs if left out. `draws`: `resamples` (1000),
+    `permutations` (9999), `level` (0.95), `power` (0.8) and `seed` (0), as for
+    `stats.tests.paired_differences`; the draws are those of `summarise`.
 
     References
     ----------
@@ -110,24 +99,35 @@ def compare(
     if has_values and average == metrics.MACRO:
         problem = f"{OUTCOME} is the share of all values right and has no mean over documents"
         raise DataBroken(problem, remedy=f"average={metrics.POOLED!r}, or another metric")
-    systems, options = common(evaluations).evaluations, DRAWS | draws
-    _check_columns(systems, by)
+    systems = common(evaluations).evaluations
     found = [values_compared(systems, by, reference, **draws)] if has_values else []
     scores = None if names is None else [name for name in names if name != OUTCOME]
     if scores != [] or not found:
-        details = {"names": scores, "by": by, "average": average}
-        tested = partial(_score_tests, **details, reference=reference, options=options)
-        tests, by_rule = tested(systems), []
+        _check_columns(systems, by)
+        chosen = {"names": scores, "by": by, "average": average, "reference": reference}
+        versions = [score_pairs(systems, **chosen)]
         # Scoring anew under the other rules takes most of the time: only where a rule has a say.
-        if any(row["read"] for row in tests):
-            by_rule = [tested(common(rule).evaluations) for rule in under_other_rules(evaluations)]
-        found.append(_table(compared(tests, by_other_rules=by_rule, level=options["level"])))
+        if any(pair.labels["read"] for pair in versions[0]):
+            rules = map(common, under_other_rules(evaluations))
+            versions += [score_pairs(rule.evaluations, **chosen) for rule in rules]
+        found.append(_tested(versions, **draws))
     return pl.concat(found)
 
 
-def _table(rows: Tests) -> pl.DataFrame:
-    rows = [row | {"settings": dataclasses.asdict(row["settings"])} for row in rows]
-    return pl.DataFrame([{n: row.get(n) for n in COMPARISON} for row in rows], schema=COMPARISON)
+def _tested(versions: Sequence[Sequence[Pair]], **draws: Any) -> pl.DataFrame:
+    """The tests of pairs; the other `versions` are of the same under other rules of reading."""
+    options = DRAWS | draws
+    interval = "bootstrap,documents,paired,n={resamples},level={level:g},seed={seed}"
+    made = {"interval": interval.format(**options)}
+    made |= {"test": "swap,documents,n={permutations},power={power:g}".format(**options)}
+    schema = COMPARISON | {"read": pl.Boolean, "surest": pl.Float64}
+    tests = []
+    for pairs in versions:
+        rows = paired_differences(pairs, **options | ({"resamples": 0} if tests else {}))
+        rows = [row | {"settings": dataclasses.asdict(row["settings"]) | made} for row in rows]
+        rows = [{name: row.get(name) for name in schema} for row in rows]
+        tests.append(pl.DataFrame(rows, schema=schema))
+    return compared(*tests, level=options["level"]).select(*COMPARISON)
 
 
 def _check_columns(evaluations: Sequence[Evaluation], by: Sequence[str]) -> None:
@@ -144,14 +144,11 @@ def under_other_rules(evaluations: Sequence[Evaluation]) -> list[list[Evaluation
 
     Nor are there any where one evaluation does not hold what was scored. All are in memory.
     """
-    systems = common(evaluations).evaluations
+    systems = named(evaluations)
     if not any(part.cases["readings"].count() for system in systems for part in system.parts()):
         return []
-    # Scored is all that an evaluation holds, not only what it has in common with the others.
-    pairs = zip(evaluations, systems, strict=True)
-    named = [evaluation.changed(system=other.system) for evaluation, other in pairs]
     rules = others(systems[0].settings.get("reader", DEFAULT_RULE))
-    rescored = [[score_again(evaluation, reader=rule) for evaluation in named] for rule in rules]
+    rescored = [[score_again(system, reader=rule) for system in systems] for rule in rules]
     return [] if any(None in row for row in rescored) else rescored
 
 
@@ -168,10 +165,15 @@ def evaluation_pairs(
     return [(first, other) for other in systems.values()]
 
 
-def score_rows(
-    evaluations: Sequence[Evaluation], by: Sequence[str], average: str | None = None
-) -> dict[str, dict[Key, Row]]:
-    """By system, then metric, average and slice, the tallies of each document."""
+def score_pairs(
+    evaluations: Sequence[Evaluation],
+    names: Sequence[str] | None = None,
+    by: Sequence[str] = (),
+    *,
+    average: str | None = None,
+    reference: str | None = None,
+) -> list[Pair]:
+    """Every two systems by each score that either has, to be tested; all without `names`."""
     rows = {
         evaluation.system: {
             tuple(row.labels[name] for name in ROW): row
@@ -179,76 +181,40 @@ def score_rows(
         }
         for evaluation in evaluations
     }
+    scored = dict.fromkeys(key[0] for system in rows.values() for key in system)
+    names = list(scored if names is None else names)
+    if unknown := [name for name in names if name not in scored]:
+        metrics.refuse_mean(unknown[0])
+        raise UnknownName.of("metric scored for all systems", unknown[0], scored)
     # One slice that holds everything would only be tested once more.
-    slices = {key[3:] for system in rows.values() for key in system}
-    columns = [column for column, _ in slices]
-    single = {of for of in slices if of[0] in by and columns.count(of[0]) == 1}
-    return {
-        system: {key: row for key, row in of.items() if key[3:] not in single}
-        for system, of in rows.items()
-    }
+    slices = Counter(column for column, _ in {key[3:] for of in rows.values() for key in of})
+    single = {column for column in by if slices[column] == 1}
+    pairs = []
+    for systems in evaluation_pairs(evaluations, reference):
+        both = [rows[system.system] for system in systems]
+        keys = [key for key in both[0] | both[1] if key[0] in names and key[3] not in single]
+        # All slices of a metric stand together.
+        for key in sorted(keys, key=lambda key: (names.index(key[0]), key[1] == metrics.MACRO)):
+            pairs.append(_score_pair([of.get(key) for of in both], systems))
+    return pairs
 
 
-def score_pairs(
-    rows: Mapping[str, Mapping[Key, Row]], systems: tuple[str, str], names: Sequence[str] | None
-) -> Iterable[Pair]:
-    """Two systems by each score that either has: the tallies of both, as a pair to test."""
-    first, second = (rows[name] for name in systems)
-    keys = dict.fromkeys([*first, *second])
-    names = list(dict.fromkeys(key[0] for key in keys) if names is None else names)
-    chosen = [key for key in keys if key[0] in names]
-    # All slices of a metric stand together.
-    for key in sorted(chosen, key=lambda key: (names.index(key[0]), key[1] == metrics.MACRO)):
-        both = first.get(key), second.get(key)
-        scored = [row for row in both if row]
-        base, labels = scored[0], [row.labels for row in scored]
-        # A system without a case in the slice (of claims that only the other makes) adds nothing.
-        parts = [row.tally if row else np.zeros(base.tally.shape) for row in both]
-        up = metrics.get(base.labels["metric"]).direction == "up"
-        known = {n: base.labels[n] for n in ("benchmark", "split", "task", "mode", *ROW)}
-        known |= dict(zip(("system_a", "system_b"), systems, strict=True))
-        known |= {n: max(x[n] for x in labels) for n in ("n_docs", "n_cases", "n_undefined")}
-        known["settings"] = _together([label["settings"] for label in labels])
-        yield Pair(*parts, base.score, up, known | {"read": bool(known["settings"].read)})
-
-
-def _together(several: Sequence[Settings]) -> Settings:
-    """The settings of both systems; where they differ, each after the other."""
-    rows = [dataclasses.asdict(settings) for settings in several]
-    values = {name: dict.fromkeys(row[name] or "none" for row in rows) for name in rows[0]}
-    joined = {name: " / ".join(texts) for name, texts in values.items() if len(texts) > 1}
-    return dataclasses.replace(several[0], **joined)
-
-
-def _score_tests(
-    systems: Sequence[Evaluation],
-    names: Sequence[str] | None,
-    by: Sequence[str],
-    average: str | None,
-    reference: str | None,
-    options: Mapping[str, Any],
-) -> Tests:
-    """The test of every pair of systems by every metric and slice."""
-    rows = score_rows(systems, by, average)
-    several = [(a.system, b.system) for a, b in evaluation_pairs(systems, reference)]
-    pairs = [pair for names_of in several for pair in score_pairs(rows, names_of, names)]
-    for name in {*(names or ())} - {pair.labels["metric"] for pair in pairs}:
-        metrics.refuse_mean(name)
-        scored = dict.fromkeys(key[0] for of in rows.values() for key in of)
-        raise UnknownName.of("metric scored for all systems", name, scored)
-    made = _settings_of_tests(**options)
-    tests = paired_differences(pairs, **options)
-    return [row | {"settings": dataclasses.replace(row["settings"], **made)} for row in tests]
-
-
-def _settings_of_tests(
-    *, resamples: int, permutations: int, level: float, power: float, seed: int
-) -> dict[str, str]:
-    """What of the settings says how differences were tested."""
-    return {
-        "interval": f"bootstrap,documents,paired,n={resamples},level={level:g},seed={seed}",
-        "test": f"swap,documents,n={permutations},power={power:g}",
-    }
+def _score_pair(rows: Sequence[Row | None], systems: Sequence[Evaluation]) -> Pair:
+    scored, counts = [row for row in rows if row], ("n_docs", "n_cases", "n_undefined")
+    base = scored[0]
+    # A system without a case in the slice (of claims that only the other makes) adds nothing.
+    parts = (row.tally if row else np.zeros(base.tally.shape) for row in rows)
+    up = metrics.get(base.labels["metric"]).direction == "up"
+    # Settings that differ stand each after the other.
+    made = [dataclasses.asdict(row.labels["settings"]) for row in scored]
+    texts = {name: dict.fromkeys(row[name] or "none" for row in made) for name in made[0]}
+    joined = {name: " / ".join(of) for name, of in texts.items() if len(of) > 1}
+    settings = dataclasses.replace(base.labels["settings"], **joined)
+    labels = base.labels | {name: max(row.labels[name] for row in scored) for name in counts}
+    labels |= {f"system_{which}": of.system for which, of in zip("ab", systems, strict=True)}
+    return Pair(
+        *parts, base.score, up, labels | {"settings": settings, "read": bool(settings.read)}
+    )
 
 
 def values_compared(
@@ -259,76 +225,57 @@ def values_compared(
 ) -> pl.DataFrame:
     """`compare` of the values right by systems of one `common(…)`."""
     _check_columns(systems, by)
-    options, pairs = DRAWS | draws, evaluation_pairs(systems, reference)
-    needed = [*KEY, "page", *BOX, "kind", *by, *(root for name in by for root in roots(name))]
-    needed += [f"{name}_{which}" for name in ("cause", "right", "rights") for which in "ab"]
-    tables = [flips_of_common(*pair, columns=list(dict.fromkeys(needed))) for pair in pairs]
-    counts = [table[f"rights_{of}"].list.len().max() or 0 for table in tables for of in "ab"]
-    rows, *elsewhere = (
-        [
-            test
-            for pair, table in zip(pairs, tables, strict=True)
-            for test in _value_tests(*pair, table.with_columns(_right(rule)), by, options)
+    needed = [*KEY, *by, *(root for name in by for root in roots(name))]
+    needed += [f"{name}_{which}" for name in ("cause", *_RIGHT) for which in "ab"]
+    columns, pairs = list(dict.fromkeys(needed)), evaluation_pairs(systems, reference)
+    tables = [(pair, flips_of_common(*pair, columns=columns)) for pair in pairs]
+    counts = [of[f"rights_{which}"].list.len().max() or 0 for _, of in tables for which in "ab"]
+    versions = [[one for pair, of in tables for one in _value_pairs(*pair, of, by)]]
+    for rule in range(max(counts, default=0)):
+        # Whether fields are right as another reading rule has it, where it has a say.
+        read = [
+            pl.coalesce(pl.col(f"rights_{of}").list.get(rule, null_on_oob=True), f"right_{of}")
+            for of in "ab"
         ]
-        for rule in (None, *range(max(counts, default=0)))
-    )
-    return _table(compared(rows, by_other_rules=elsewhere, level=options["level"]))
+        right = {f"right_{of}": by_rule for of, by_rule in zip("ab", read, strict=True)}
+        changed = [(pair, of.with_columns(**right)) for pair, of in tables]
+        versions.append([one for pair, of in changed for one in _value_pairs(*pair, of, by)])
+    return _tested(versions, **draws)
 
 
-def _right(rule: int | None) -> Iterator[pl.Expr]:
-    """Whether fields are right as one of the other reading rules has it, where it has a say."""
-    for which in "ab":
-        right, read = pl.col(f"right_{which}"), pl.col(f"rights_{which}")
-        yield (
-            right
-            if rule is None
-            else pl.coalesce(read.list.get(rule, null_on_oob=True).alias(f"right_{which}"), right)
-        )
-
-
-def _value_tests(
-    first: Evaluation,
-    second: Evaluation,
-    table: pl.DataFrame,
-    by: Sequence[str],
-    options: Mapping[str, Any],
-) -> Tests:
-    """The tests of the values right: of all fields, with its `surest` p, then by slices."""
-    if not table.height:
-        return []
+def _value_pairs(
+    first: Evaluation, second: Evaluation, table: pl.DataFrame, by: Sequence[str]
+) -> Iterator[Pair]:
+    """The values right of two systems: all fields, then slices."""
+    names = pl.Enum(first.document_names)
     labels = {name: getattr(first, name) for name in ("benchmark", "split", "mode")}
     labels |= {"system_a": first.system, "system_b": second.system, "metric": OUTCOME}
     labels |= {"average": metrics.POOLED, "level": "field", "read": True}
-    labels["settings"] = Settings(rules="right", **_settings_of_tests(**options))
-    names = first.document_names
+    labels["settings"] = Settings(rules="right")
 
     def pair(rows: pl.DataFrame, column: str | None = None, value: str | None = None) -> Pair:
-        number = rows["doc_id"].cast(pl.Enum(names)).to_physical().to_numpy()
+        number = rows["doc_id"].cast(names).to_physical().to_numpy()
         a, b = rows["right_a"].to_numpy(), rows["right_b"].to_numpy()
-        parts = (by_document(number, [of, np.ones(len(of))], len(names)) for of in (a, b))
-        counts = {"n_cases": rows.height, "n_docs": rows["doc_id"].n_unique()}
-        counts |= {"both_right": (a & b).sum(), "only_a": (a & ~b).sum()}
-        counts |= {"only_b": (b & ~a).sum(), "both_wrong": (~a & ~b).sum()}
-        task = rows["task"].first() if rows["task"].n_unique() == 1 else None
-        of = {"task": task, "slice_by": column, "slice_value": value}
-        return Pair(*parts, ratio, labels=labels | of | {n: int(x) for n, x in counts.items()})
+        count, ones = len(names.categories), np.ones(len(a))
+        parts = (by_document(number, [right, ones], count) for right in (a, b))
+        of = {"both_right": a & b, "only_a": a & ~b, "only_b": b & ~a, "both_wrong": ~(a | b)}
+        of = {name: int(values.sum()) for name, values in of.items()}
+        of |= {"n_cases": rows.height, "n_docs": rows["doc_id"].n_unique()}
+        of |= {"task": rows["task"].first() if rows["task"].n_unique() == 1 else None}
+        return Pair(*parts, ratio, labels=labels | of | {"slice_by": column, "slice_value": value})
 
-    pairs = [pair(table)]
+    if table.height:
+        overall, odd = pair(table), pl.col("cause_a", "cause_b").is_in([READER, LABEL])
+        sure = table.filter(~pl.any_horizontal(odd).fill_null(False))
+        overall.sure = pair(sure) if sure.height < table.height else None
+        yield overall
     for column in by:
         text = sliced(table, first.documents, column).cast(pl.String).fill_null("none")
         groups = dict(iter(table.group_by(text.alias("_slice"), maintain_order=True)))
-        for (value,) in sorted(groups, key=lambda key: slice_order(column, key[0])):
-            # One slice that holds everything would only be tested once more.
-            if len(groups) > 1:
-                pairs.append(pair(groups[value,], column, value))
-    row, *rest = paired_differences(pairs, **options)
-    odd = pl.any_horizontal(pl.col("cause_a", "cause_b").is_in([READER, LABEL]))
-    sure = table.filter(~odd.fill_null(False))
-    if sure.height < table.height:
-        (again,) = paired_differences([pair(sure)], **{**options, "resamples": 0})
-        is_same = np.sign(again["difference"]) == np.sign(row["difference"])
-        row["surest"] = max(row["p"], again["p"]) if is_same else 1.0
-    return [row, *rest]
+        # One slice that holds everything would only be tested once more.
+        if len(groups) > 1:
+            for (value,) in sorted(groups, key=lambda key: slice_order(column, key[0])):
+                yield pair(groups[value,], column, value)
 
 
 def flips(first: Evaluation, second: Evaluation) -> pl.DataFrame:
@@ -353,31 +300,27 @@ def flips_of_common(
     ids = [[part.documents["doc_id"].to_list() for part in of.parts()] for of in pair]
     # Parts that hold other documents are looked at together.
     parts = zip(*(of.parts() for of in pair), strict=True) if ids[0] == ids[1] else [pair]
-    found = []
-    for both in parts:
-        table = _flipped(*both)
-        names = table.columns if columns is None else columns
-        found.append(table.select(name for name in names if name in table.columns))
-    return pl.concat(found, how="diagonal_relaxed")
+    tables = (_flipped(*both) for both in parts)
+    if columns is not None:
+        tables = (table.select(n for n in columns if n in table.columns) for table in tables)
+    return pl.concat(tables, how="diagonal_relaxed")
 
 
 def _flipped(*pair: Evaluation) -> pl.DataFrame:
     """The fields of two evaluations beside each other."""
-    users = dict.fromkeys(name for of in pair for name in own_columns("cases", of.cases))
-    gold = [name for name in [*CASES, *users] if name not in SYSTEM and name not in KEY]
     frames = []
     for of in pair:
         cases = fields(of).filter(of_gold())
-        cases = cases.with_columns(pl.lit(None).alias(n) for n in users if n not in cases.columns)
         cases = cases.with_columns(right=(pl.col("outcome") == "match").fill_null(False))
         threshold = of.settings.get("threshold", THRESHOLD)
-        cases = cases.with_columns(rights(cases, "normalised", threshold=threshold))
-        frames.append(cases.select(*KEY, *gold, *SYSTEM, *_RIGHT))
-    a, b = frames
-    joined = a.join(b, on=KEY, nulls_equal=True, suffix="_b", maintain_order="left")
-    joined = joined.with_columns(pl.coalesce(name, f"{name}_b") for name in gold)
-    joined = joined.drop(f"{name}_b" for name in gold)
-    joined = joined.rename({name: f"{name}_a" for name in (*SYSTEM, *_RIGHT)})
+        frames.append(cases.with_columns(rights(cases, "normalised", threshold=threshold)))
+    first, second = frames
+    by_system = (*SYSTEM, *_RIGHT)
+    second = second.select(
+        n for n in second.columns if n in (*KEY, *by_system) or n not in first.columns
+    )
+    joined = first.join(second, on=KEY, nulls_equal=True, suffix="_b", maintain_order="left")
+    joined = joined.rename({name: f"{name}_a" for name in by_system})
     place = 3 - 2 * pl.col("right_a").cast(pl.Int8) - pl.col("right_b").cast(pl.Int8)
     flip = place.replace_strict(dict(enumerate(FLIPS)), return_dtype=pl.Enum(FLIPS))
     return joined.with_columns(flip=flip)

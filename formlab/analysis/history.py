@@ -11,11 +11,11 @@ import polars as pl
 
 from formlab import files, metrics, tables
 from formlab.analysis.comparability import common, scored_metrics
-from formlab.analysis.compare import compare, values_compared
+from formlab.analysis.compare import COMPARISON, compare, values_compared
 from formlab.analysis.finding import OUTCOME
 from formlab.analysis.overview import MEASURES
 from formlab.analysis.summarise import summarise
-from formlab.analysis.verdicts import identical, shown_kinds, values_right
+from formlab.analysis.verdicts import identical, significant_kinds, values_right
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Evaluation, is_hidden
 from formlab.stats.tests import compared
@@ -111,9 +111,7 @@ def history(
     *,
     metric: Sequence[str] = (),
     average: str = metrics.POOLED,
-    resamples: int = 1000,
-    permutations: int = 9999,
-    seed: int = 0,
+    **draws: int,
 ) -> pl.DataFrame:
     """The scores of each run with intervals, and what changed since the run before.
 
@@ -129,15 +127,9 @@ def history(
 
     Raises `DataMissing` if there is no evaluation; `UnknownName` if a metric is not registered.
 
-    Parameters
-    ----------
-    evaluations
-        In time order, by name or in a list, whose runs are numbered. Those of several corpora
-        are grouped (`corpora`) and never compared.
-    metric
-        Metrics beside the share of fields right; the headline of each level if left out.
-    average, resamples, permutations, seed
-        As for `compare`.
+    `evaluations`: in time order, by name or in a list, whose runs are numbered; those of several
+    corpora are grouped (`corpora`) and never compared. `metric`: metrics beside the share of fields
+    right; the headline of each level if left out. `average` and `draws` are as for `compare`.
 
     Examples
     --------
@@ -153,92 +145,90 @@ def history(
         raise DataMissing("there is no evaluation", remedy="formlab score … --out FOLDER")
     for name in metric:
         metrics.get(name)
-    draws = {"resamples": resamples, "permutations": permutations, "seed": seed}
     rows = []
     for corpus, runs in corpora(evaluations).items():
         before, earlier, last = [None, *runs.values()], [], []
         for (name, run), previous in zip(runs.items(), before, strict=False):
             earlier += last
-            scores = _rows(previous, run, metric, average, draws)
+            scores = _rows(previous, run, metric, average, **draws)
             last = [row | {"corpus": corpus, "run": name} for row in scores]
         # The last run was looked at first: the others are adjusted together.
-        _judge(earlier)
-        _judge(last)
-        rows += earlier + last
+        rows += [row for several in (earlier, last) for row in _judged(several)]
     return pl.DataFrame([{n: row.get(n) for n in HISTORY} for row in rows], schema=HISTORY)
 
 
 def _rows(
-    before: Evaluation | None,
-    run: Evaluation,
-    chosen: Sequence[str],
-    average: str,
-    draws: dict[str, int],
+    before: Evaluation | None, run: Evaluation, chosen: Sequence[str], average: str, **draws: int
 ) -> Iterator[dict[str, Any]]:
     """The scores of one run, with the tests against the run before."""
-    options = {"resamples": draws["resamples"], "seed": draws["seed"]}
-    summary = tables.only(summarise(run, average=average, **options), slice_by=None).to_dicts()
-    scores = [
-        row
-        for row in summary
-        if row["metric"] in chosen or (not chosen and (row["metric"], row["level"]) in _HEADLINES)
-    ]
-    values = values_right(run, **options)
+    options = {name: draws[name] for name in ("resamples", "seed") if name in draws}
+    scores = tables.only(
+        summarise(run, by=(), average=average, **options), slice_by=None
+    ).to_dicts()
+    if chosen:
+        scores = [row for row in scores if row["metric"] in chosen]
+    else:
+        scores = [row for row in scores if (row["metric"], row["level"]) in _HEADLINES]
     labels, tests = {"at": run.made.get("at"), "system": run.system}, {}
     if before is not None:
         labels |= {"changed": _changes(before, run), "verdict": INCOMPARABLE}
         labels["note"] = "the run before was not scored by it"
         try:
-            pair = common([run, before]).evaluations
-            tests = _tests(pair, {row["metric"] for row in scores}, average, draws)
+            tests = _tests(run, before, {row["metric"] for row in scores}, average, **draws)
         except DataBroken as error:
             labels["note"] = error.what
-    for row in [values] * bool(values) + scores:
+    for row in filter(None, [values_right(run, **options), *scores]):
         yield row | labels | tests.get((row["metric"], row["level"]), {})
 
 
 def _tests(
-    pair: Sequence[Evaluation], names: set[str], average: str, draws: dict[str, int]
+    run: Evaluation, before: Evaluation, names: set[str], average: str, **draws: int
 ) -> dict[tuple[str, str], dict[str, Any]]:
-    """By metric and level the difference of the first run from the second, with its test."""
+    """By metric and level the difference of a run from the one before, with its test."""
+    pair = common([run, before]).evaluations
     values = values_compared(pair, ["kind"], **draws)
-    rows = values.head(1).to_dicts()
-    if shared := sorted(names & scored_metrics(pair[0])):
+    kinds = [{"kind": kind["slice_value"], **kind} for kind in significant_kinds(values)]
+    verdict, rows = SAME if identical(*pair) else None, values.head(1).to_dicts()
+    if shared := sorted(names & {name for name, _ in scored_metrics(pair[0])}):
         table = compare(pair, metric=shared, average=average, **draws)
         rows += tables.only(table, slice_by=None).to_dicts()
-    kinds = [{"kind": kind["slice_value"], **kind} for kind in shown_kinds(values)]
-    more = {"verdict": SAME if identical(*pair) else None, "note": None}
-    tests = {(row["metric"], row["level"]): {"test": row} | more for row in rows}
-    if (OUTCOME, "field") in tests:
-        row = tests[OUTCOME, "field"]["test"]
-        flips = {"fixed": row["only_a"], "broken": row["only_b"], "kinds": kinds}
-        tests[OUTCOME, "field"] |= flips
-    return tests
+    return {
+        (row["metric"], row["level"]): {"test": row, "verdict": verdict, "note": None}
+        | {"fixed": row["only_a"], "broken": row["only_b"]}
+        | {"kinds": kinds if row["metric"] == OUTCOME else None}
+        for row in rows
+    }
 
 
-def _judge(rows: list[dict[str, Any]]) -> None:
-    """Adjust the p of tests together, and give the verdicts."""
-    rows = [row for row in rows if "test" in row]
+def _judged(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Rows with verdicts, their p adjusted together."""
     # The p of `compare` is adjusted once more, for the other runs.
-    tests = [row["test"] | {"surest": row["test"]["p_holm"]} for row in rows]
-    for row, test in zip(rows, compared(tests), strict=True):
-        row |= {name: test[name] for name in ("difference", "p", "least_difference")}
-        row |= {"difference_low": test["ci_low"], "difference_high": test["ci_high"]}
-        row["p_adjusted"] = test["p_holm"]
-        shown = BETTER if test["better"] == test["system_a"] else WORSE
-        row["verdict"] = row["verdict"] or (shown if test["better"] else NOT_SHOWN)
+    tests = [row["test"] | {"surest": row["test"]["p_holm"]} for row in rows if "test" in row]
+    tests = pl.DataFrame(tests, schema=COMPARISON | {"surest": pl.Float64})
+    tested = compared(tests).iter_rows(named=True)
+    for row in rows:
+        if "test" in row:
+            test = next(tested)
+            ahead = {test["system_a"]: BETTER, test["system_b"]: WORSE}
+            row["verdict"] = row["verdict"] or ahead.get(test["better"], NOT_SHOWN)
+            row |= {"difference_low": test["ci_low"], "difference_high": test["ci_high"]}
+            row |= {name: test[name] for name in ("difference", "p", "least_difference")}
+            row["p_adjusted"] = test["p_holm"]
+        yield row
 
 
 def _changes(before: Evaluation, run: Evaluation) -> str | None:
     """The settings and versions that differ, as ``scale 1.0 → 2.0``."""
-    settings = []
-    for of in (before, run):
+    old, new = (
         # The settings that are not at their default stand in a system's name as well.
-        known = {"system": of.system.partition("(")[0]}
-        known |= {name: value for name, value in of.settings.items() if name != "system"}
-        known |= of.settings.get("system") or {}
-        known |= {"formlab": of.made["formlab"]} if "formlab" in of.made else {}
-        settings.append({name: str(value) for name, value in known.items()})
-    pairs = {n: [of.get(n, "none") for of in settings] for n in {**settings[0], **settings[1]}}
-    texts = [f"{name} {old} → {new}" for name, (old, new) in pairs.items() if old != new]
+        {"system": of.system.partition("(")[0]}
+        | {name: value for name, value in of.settings.items() if name != "system"}
+        | (of.settings.get("system") or {})
+        | {name: of.made[name] for name in ("formlab",) if name in of.made}
+        for of in (before, run)
+    )
+    pairs = {name: (str(old.get(name, "none")), str(new.get(name, "none"))) for name in old | new}
+    texts = [
+        f"{name} {first} → {second}" for name, (first, second) in pairs.items() if first != second
+    ]
     return "; ".join(texts) or None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,9 +28,13 @@ TASK_TITLES = {
 }
 TASKS = tuple(TASK_TITLES)
 SIMPLE, NESTED, WHOLE = "simple entities", "line items", "all entities"
-CELL = {"corpus": pl.String, "task": pl.Enum(TASKS), "train_size": pl.Int64, "n_splits": pl.Int64}
-FEW_SHOT: dict[str, Any] = tables.SCHEMAS["summary"] | CELL
-FEW_SHOT |= {"part": pl.String, "lowest": pl.Float64, "highest": pl.Float64, "interval": pl.String}
+FEW_SHOT: dict[str, Any] = {
+    **tables.SUMMARY,
+    **dict.fromkeys(("corpus", "part", "interval"), pl.String),
+    **dict.fromkeys(("train_size", "n_splits"), pl.Int64),
+    **dict.fromkeys(("lowest", "highest"), pl.Float64),
+    "task": pl.Enum(TASKS),
+}
 _LEVEL = 0.95
 MODES = ("official", "fixed")
 CHANGES: dict[str, Any] = {
@@ -72,34 +76,23 @@ def few_shot(evaluations: Sequence[Evaluation], **draws: int) -> pl.DataFrame:
 
     `evaluations`: one a split; `draws`: `resamples` and `seed` as for `summarise`.
     """
+    metric, value = pl.col("metric"), pl.col("slice_value")
+    of_all = pl.col("slice_by").is_null() & metric.is_in(["micro_f1", "macro_f1"])
+    part = pl.when(of_all).then(pl.lit(WHOLE)).when(metric != "f1").then(None)
+    part = part.when(value == "unrepeated").then(pl.lit(SIMPLE))
+    part = part.when(pl.col("type") == NESTED).then(pl.lit(NESTED))
     rows = [pl.DataFrame(schema=FEW_SHOT)]
-    rows += [_split_scores(split, draws) for split in evaluations if schema_of(split)]
+    for split in filter(schema_of, evaluations):
+        _, task, size = cell_of(split)
+        labels = {"task": task, "train_size": size, "n_splits": 1, "interval": "documents"}
+        scores = by_entity([split], **draws).with_columns(part=part).drop_nulls("part")
+        labels = {name: pl.lit(label) for name, label in labels.items()}
+        scores = scores.with_columns(lowest="value", highest="value", **labels)
+        rows.append(scores.select(pl.col(name).cast(kind) for name, kind in FEW_SHOT.items()))
     key = ["corpus", "task", "train_size", "system", "part", "metric"]
     means = [_mean(group) for _, group in pl.concat(rows).group_by(key, maintain_order=True)]
     order = ["corpus", "part", "metric", "task", "train_size"]
     return pl.DataFrame(means, schema=FEW_SHOT).sort(order, maintain_order=True)
-
-
-def _split_scores(split: Evaluation, draws: Mapping[str, int]) -> pl.DataFrame:
-    corpus, task, train_size = cell_of(split)
-    overall = pl.col("slice_by").is_null() & pl.col("metric").is_in(["micro_f1", "macro_f1"])
-    group = pl.struct("slice_by", "slice_value")
-    nested = [{"slice_by": "entity", "slice_value": name} for name in schema_of(split).groups]
-    simple = pl.col("slice_by").eq("group") & pl.col("slice_value").eq("unrepeated")
-    part = pl.when(overall).then(pl.lit(WHOLE)).when(pl.col("metric") != "f1").then(None)
-    part = part.when(simple).then(pl.lit(SIMPLE)).when(group.is_in(nested)).then(pl.lit(NESTED))
-    scores = summarise(split, by=(), average="pooled", level=_LEVEL, **draws)
-    scores = scores.filter(level="document").with_columns(part=part).drop_nulls("part")
-    scores = scores.with_columns(
-        corpus=pl.lit(corpus),
-        task=pl.lit(task),
-        train_size=pl.lit(train_size),
-        n_splits=1,
-        lowest="value",
-        highest="value",
-        interval=pl.lit("documents"),
-    )
-    return scores.select(pl.col(name).cast(kind) for name, kind in FEW_SHOT.items())
 
 
 def _mean(group: pl.DataFrame) -> dict[str, Any]:
@@ -140,20 +133,14 @@ def merge_splits(evaluations: Sequence[Evaluation]) -> Evaluation:
     )
     if scores.filter(metric="macro_f1")["stats"].list.len().n_unique() > 1:
         scores = scores.filter(~pl.col("metric").str.starts_with("macro_"))
+    scores = scores.with_columns(split=pl.lit(name))
     documents = documents.unique("doc_id", keep="first", maintain_order=True)
-    return dataclasses.replace(
-        first,
-        documents=documents.with_columns(split=pl.lit(name)),
-        cases=cases,
-        scores=scores.with_columns(split=pl.lit(name)),
-        split=name,
-        notes=dict(sum((Counter(split.notes) for split in evaluations), Counter())),
-        sources={name: code for split in evaluations for name, code in split.sources.items()},
-        unreadable={},
-        # There is no one corpus of several splits to score again.
-        corpus=None,
-        predictions=None,
-    )
+    documents = documents.with_columns(split=pl.lit(name))
+    # There is no one corpus of several splits to score again.
+    facts = {"split": name, "unreadable": {}, "corpus": None, "predictions": None}
+    facts["notes"] = dict(sum((Counter(split.notes) for split in evaluations), Counter()))
+    facts["sources"] = {of: code for split in evaluations for of, code in split.sources.items()}
+    return dataclasses.replace(first, documents=documents, cases=cases, scores=scores, **facts)
 
 
 def by_entity(evaluations: Sequence[Evaluation], **draws: int) -> pl.DataFrame:
@@ -169,13 +156,13 @@ def by_entity(evaluations: Sequence[Evaluation], **draws: int) -> pl.DataFrame:
             corpora.setdefault(cell_of(evaluation)[0], []).append(evaluation)
     columns = tables.SUMMARY | {"corpus": pl.String, "type": pl.String, "n_gold": pl.Int64}
     found, key = [pl.DataFrame(schema=columns)], ["slice_by", "slice_value"]
-    for name, members in corpora.items():
-        schema, whole = schema_of(members[0]), merge_splits(members)
+    for name, splits in corpora.items():
+        schema, merged = schema_of(splits[0]), merge_splits(splits)
         types = {entity: schema.type_of(entity) for entity in schema.entities}
         types |= dict.fromkeys(schema.groups, NESTED)
-        golds = whole.scores.filter(metric="f1", level="document").group_by(key)
+        golds = merged.scores.filter(metric="f1", level="document").group_by(key)
         golds = golds.agg(n_gold=pl.col("stats").list.get(1).sum().cast(pl.Int64))
-        rows = summarise(whole, by=(), average="pooled", **draws).filter(level="document")
+        rows = summarise(merged, by=(), average="pooled", **draws).filter(level="document")
         rows = rows.join(golds, on=key, how="left", nulls_equal=True, maintain_order="left")
         kind = pl.col("slice_value").replace(types)
         found.append(rows.with_columns(corpus=pl.lit(name), type=kind).select(*columns))
@@ -194,68 +181,56 @@ def changed_entities(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     for split in evaluations:
         if schema_of(split) and split.corpus and split.predictions:
             rows = mode_changes(split.corpus, split.predictions)
-            origin = {"corpus": pl.lit(cell_of(split)[0]), "split": pl.lit(split.split)}
-            changes.append(rows.with_columns(**origin))
+            changes.append(
+                rows.with_columns(corpus=pl.lit(cell_of(split)[0]), split=pl.lit(split.split))
+            )
     more = pl.col("fixed") > pl.col("official")
     effect = pl.when(more).then(pl.lit(MORE)).when(~more).then(pl.lit(LESS)).otherwise(pl.lit(ELSE))
-    table = pl.concat(changes, how="diagonal").with_columns(effect=effect)
-    return table.select(*CHANGES)
+    return pl.concat(changes, how="diagonal").with_columns(effect=effect).select(*CHANGES)
 
 
 def mode_changes(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
     """The rows of `changed_entities` of one corpus, without its name and the effect."""
-    entities = Schema.of(corpus)
+    schema = Schema.of(corpus)
     of_corpus = pl.col("doc_id").is_in(corpus.documents["doc_id"].implode())
     claims = dataclasses.replace(predictions, records=predictions.records.filter(of_corpus))
-    both = leaves(corpus, claims, entities)
-    preds = _items(both.pred, both.pred_records)
-    table, matches = _items(both.gold, both.gold_records), {}
-    for mode in MODES:
-        matches[mode] = match_entities(both.gold, both.pred, entities.matches, mode=mode)
+    both = leaves(corpus, claims, schema)
+    table, preds = _items(both.gold, both.gold_records), _items(both.pred, both.pred_records)
+    official, fixed = (
+        match_entities(both.gold, both.pred, schema.matches, mode=mode) for mode in MODES
+    )
+    for mode, matches in zip(MODES, (official, fixed), strict=True):
         texts = preds.select(pred="item", **{f"{mode}_pred": "gold"})
-        pairs = matches[mode].pairs.join(texts, on="pred", how="left")
+        pairs = matches.pairs.join(texts, on="pred", how="left")
         pairs = pairs.rename({"gold": "item", "pred": f"{mode}_item", "credit": mode})
         table = table.join(pairs, on="item", how="left", maintain_order="left")
-    table = table.with_columns(pl.col(MODES).fill_null(0.0))
-    pairs = matches["official"].pairs["pred"]
-    is_shared = pl.col("official_item").is_in(pairs.filter(pairs.is_duplicated()).implode())
+    used = official.pairs["pred"]
+    is_shared = pl.col("official_item").is_in(used.filter(used.is_duplicated()).implode())
     is_shared &= pl.col("official_item").ne_missing(pl.col("fixed_item"))
-    function = pl.col("name").replace_strict(entities.matches, default="", return_dtype=pl.String)
-    reason = (
-        pl.when(is_shared & (pl.col("fixed") < pl.col("official")))
-        .then(pl.lit(SHARED))
-        .when(pl.col("name").is_in(entities.groups))
-        .then(pl.lit(PARTS))
-        .otherwise(function.replace_strict(_BY_FUNCTION, default=OTHER))
+    is_shared &= pl.col("fixed") < pl.col("official")
+    functions = {name: _BY_FUNCTION.get(of, OTHER) for name, of in schema.matches.items()}
+    functions |= dict.fromkeys(schema.groups, PARTS)
+    reason = pl.col("name").replace_strict(functions, default=OTHER, return_dtype=pl.String)
+    table = table.with_columns(pl.col(MODES).fill_null(0.0))
+    table = table.filter(pl.col("official") != pl.col("fixed")).with_columns(
+        reason=pl.when(is_shared).then(pl.lit(SHARED)).otherwise(reason)
     )
-    table = table.filter(pl.col("official") != pl.col("fixed")).with_columns(reason=reason)
-    is_used = pl.col("item").is_in(matches["fixed"].pairs["pred"].implode())
-    forgiven = preds.filter(pl.col("item").is_in(matches["official"].forgiven.tolist())).select(
-        "doc_id",
-        "name",
-        official_pred="gold",
-        fixed_pred=pl.when(is_used).then("gold"),
-        reason=pl.lit(EQUAL),
-    )
-    labelled = set(both.gold["name"])
-    absent = [
-        {"name": name, "reason": ABSENT} for name in entities.entities if name not in labelled
-    ]
-    schema = {"name": pl.String, "reason": pl.String}
-    return pl.concat([table, forgiven, pl.DataFrame(absent, schema=schema)], how="diagonal")
+    text = pl.when(pl.col("item").is_in(fixed.pairs["pred"].implode())).then("gold")
+    forgiven = preds.filter(pl.col("item").is_in(official.forgiven.tolist()))
+    forgiven = forgiven.select("doc_id", "name", official_pred="gold", fixed_pred=text)
+    absent = [name for name in schema.entities if name not in set(both.gold["name"])]
+    absent = pl.DataFrame({"name": absent}, schema={"name": pl.String})
+    more = ((EQUAL, forgiven), (ABSENT, absent))
+    rows = [of.with_columns(reason=pl.lit(reason)) for reason, of in more]
+    return pl.concat([table, *rows], how="diagonal")
 
 
 def _items(leaf: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
     """By number the document, name, path and text of each entity, of line items all components."""
     path, value = records["path"].gather(leaf["row"]), pl.col("value").fill_null("")
     part = pl.format("{}: {}", "component", value)
-    home = pl.when(pl.col("component").is_null()).then("path")
-    rows = leaf.with_columns(path=path).select(
-        "item",
-        "name",
-        doc_id="doc",
-        path=home.otherwise(pl.col("path").str.extract("^(/[^/]*/[^/]*)")),
-        gold=pl.coalesce(part, value),
-    )
-    firsts = pl.col("doc_id", "name", "path").first()
-    return rows.group_by("item", maintain_order=True).agg(firsts, pl.col("gold").str.join("; "))
+    # The path of a component is /item/number/component.
+    home = pl.col("path").str.extract("^(/[^/]*(?:/[^/]*)?)")
+    rows = leaf.with_columns(path=path).with_columns(path=home, gold=pl.coalesce(part, value))
+    firsts = pl.col("name", "path").first(), pl.col("doc").first().alias("doc_id")
+    return rows.group_by("item", maintain_order=True).agg(*firsts, pl.col("gold").str.join("; "))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.comparability import common, digests, named, of_gold, scored_metrics
+from formlab.analysis import finding
+from formlab.analysis.comparability import common, digests, named, scored_metrics
 from formlab.analysis.compare import (
     COMPARISON,
     ROW,
@@ -18,47 +20,27 @@ from formlab.analysis.compare import (
     flips_of_common,
     values_compared,
 )
-from formlab.analysis.finding import (
-    KEYS,
-    OUTCOME,
-    SAME,
-    Finding,
-    Row,
-    adjusted_text,
-    by_text,
-    cause_apart,
-    comparison_sentence,
-    counts_text,
-    detectable_text,
-    is_up,
-    keys,
-    other_system,
-    verdict_words,
-    word,
-)
+from formlab.analysis.finding import KEYS, OUTCOME, SAME, Finding, Row, asked, is_up
 from formlab.analysis.summarise import summarise
 from formlab.folders import Evaluation
-from formlab.metrics import ratio
 from formlab.scoring.causes import IN_WORDS
-from formlab.stats.draws import by_document, intervals
+from formlab.stats.draws import share
 from formlab.tables import BOX, settings_text
 
 BETTER, WORSE, ALIKE = ">", "<", "≈"
-VERDICTS: dict[str, Any] = COMPARISON | {"verdict": pl.String, "n_tested": pl.Int64}
+VERDICTS: dict[str, Any] = COMPARISON | {"verdict": pl.String}
 RANKS: dict[str, Any] = {
     **dict.fromkeys(("system", "metric"), pl.String),
     **dict.fromkeys(("value", "ci_low", "ci_high"), pl.Float64),
     **dict.fromkeys(("rank", "n_docs", "n_cases"), pl.Int64),
     "groups": pl.List(pl.Int64),
 }
-# How many kinds a sentence names.
-_KINDS = 3
+# The columns of a comparison that its finding has as well.
+_OF_FINDING = ("benchmark", "split", "metric", "n_docs", "n_cases", "n_tested")
+_OF_FINDING += ("ci_low", "ci_high", "p")
 _ANSWER = ("doc_id", "task", "level", "path", "pred_path", "pred", "status")
-_COMPARED = {
-    "cases": (*_ANSWER, *(f"pred_{edge}" for edge in BOX)),
-    "scores": ("doc_id", "task", "level", "path", "metric", "value"),
-}
-_OF_DOCUMENTS = ~pl.col("level").is_in([*tables.FIELD_LEVELS, "answer"])
+_ANSWER += tuple(f"pred_{edge}" for edge in BOX)
+_SCORE = ("doc_id", "task", "level", "path", "metric", "value")
 
 
 def identical(first: Evaluation, second: Evaluation) -> bool:
@@ -66,14 +48,8 @@ def identical(first: Evaluation, second: Evaluation) -> bool:
 
     Both are from one `common(…)`.
     """
-
-    def sums(of: Evaluation) -> list[pl.DataFrame]:
-        return [
-            digests(of, lambda part, t=table, n=names: getattr(part, t).select(n))
-            for table, names in _COMPARED.items()
-        ]
-
-    return all(one.equals(other) for one, other in zip(sums(first), sums(second), strict=True))
+    read = (lambda part: part.cases.select(_ANSWER)), (lambda part: part.scores.select(_SCORE))
+    return all(digests(first, of) == digests(second, of) for of in read)
 
 
 def verdicts(
@@ -84,40 +60,31 @@ def verdicts(
     Returns rows of `compare`: values right (`metric` ``outcome``) over all and by kind, then whole
     documents. `verdict` is ``>`` or ``<`` where the first or the second system is shown to do
     better, ``=`` where every answer of both is the same, and ``≈`` where no difference was shown.
-    `n_tested` counts the comparisons that `p_holm` is adjusted for.
 
-    Parameters
-    ----------
-    evaluations
-        As from `common(…).evaluations`.
-    metric
-        By which whole documents are compared; another that was scored where this one was not.
-    reference, **draws
-        As for `compare`.
+    `evaluations`: as from `common(…).evaluations`; `metric`: by which whole documents are compared,
+    or another that was scored where this one was not; `reference`, `draws`: as for `compare`.
     """
     options = {"reference": reference or None, **draws}
     found = [values_compared(evaluations, ["kind"], **options)]
-    whole = pl.col("slice_by").is_null(), _OF_DOCUMENTS
-    alone = [
-        system.changed({"scores": lambda part: part.scan("scores").filter(*whole).collect()})
+    of_fields = pl.col("level").is_in([*tables.FIELD_LEVELS, "answer"])
+    is_page = ~of_fields & pl.col("slice_by").is_null()
+    pages = [
+        system.changed({"scores": lambda part: part.scan("scores").filter(is_page)})
         for system in evaluations
     ]
-    scored = set.intersection(*map(scored_metrics, alone))
+    scored = {name for name, _ in scored_metrics(pages[0])}
     if shared := [name for name in metrics.METRICS if name in scored]:
         name = metric if metrics.get(metric).name in shared else shared[0]
-        rows = compare(alone, metric=name, average="pooled", **options)
-        found.append(rows.filter(*whole, pl.col("difference").is_not_nan()))
+        rows = compare(pages, metric=name, average="pooled", **options)
+        found.append(rows.filter(pl.col("difference").is_not_nan()))
     table = pl.concat(found)
     pairs = evaluation_pairs(evaluations, reference or None)
-    same = [{"system_a": a.system, "system_b": b.system} for a, b in pairs if identical(a, b)]
-    is_same = pl.struct("system_a", "system_b").is_in(same) if same else pl.lit(False)
-    first = pl.when(pl.col("better") == pl.col("system_a")).then(pl.lit(BETTER))
-    ahead = first.when(pl.col("better").is_not_null()).then(pl.lit(WORSE))
-    counted = pl.col("p").is_not_nan().sum().over("metric", "slice_by")
-    return table.with_columns(
-        verdict=ahead.when(is_same).then(pl.lit(SAME)).otherwise(pl.lit(ALIKE)),
-        n_tested=counted.cast(pl.Int64),
-    ).select(*VERDICTS)
+    same = {(a.system, b.system) for a, b in pairs if identical(a, b)}
+    signs = [
+        SAME if (a, b) in same else {a: BETTER, b: WORSE}.get(better, ALIKE)
+        for a, b, better in table.select("system_a", "system_b", "better").iter_rows()
+    ]
+    return table.with_columns(pl.Series("verdict", signs, pl.String))
 
 
 def tell_apart(evaluations: Sequence[Evaluation], table: pl.DataFrame) -> list[Finding]:
@@ -126,7 +93,7 @@ def tell_apart(evaluations: Sequence[Evaluation], table: pl.DataFrame) -> list[F
     `evaluations`: as from `common(…).evaluations`; `table`: as from `verdicts` of them.
     """
     systems = {evaluation.system: evaluation for evaluation in evaluations}
-    shown_over_all = set(_over_all(table).drop_nulls("better")["system_a", "system_b"].rows())
+    significant_pairs = set(_over_all(table).drop_nulls("better")["system_a", "system_b"].rows())
     wanted = [*KEYS, "kind", "right_a", "right_b", "cause_a", "cause_b"]
     flipped: dict[tuple[str, str], pl.DataFrame] = {}
     found = []
@@ -134,19 +101,17 @@ def tell_apart(evaluations: Sequence[Evaluation], table: pl.DataFrame) -> list[F
         pair, kind = (row["system_a"], row["system_b"]), row["slice_value"]
         if kind is not None and row["better"] is None:
             continue
-        columns = ("ci_low", "ci_high", "n_docs", "n_cases", "p", "metric", "n_tested")
-        numbers: dict[str, Any] = {name: row[name] for name in (*columns, "benchmark", "split")}
-        claim = comparison_sentence(row)
-        if kind is not None and pair not in shown_over_all:
+        numbers: dict[str, Any] = {name: row[name] for name in _OF_FINDING}
+        claim = finding.comparison_sentence(row)
+        if kind is not None and pair not in significant_pairs:
             claim += "; no difference over all fields was shown"
         if row["metric"] == OUTCOME:
             if pair not in flipped:
                 flipped[pair] = flips_of_common(*map(systems.get, pair), columns=wanted)
             cases = flipped[pair] if kind is None else flipped[pair].filter(kind=kind)
             claim += _cause_phrase(row, cases)
-            surely = max(0.0, row["ci_low"], -row["ci_high"]) * row["n_cases"]
-            numbers["cases"] = keys(cases.filter(pl.col("right_a") != pl.col("right_b")))
-            numbers |= {"at_least": surely}
+            numbers["cases"] = finding.keys(cases.filter(pl.col("right_a") != pl.col("right_b")))
+            numbers["at_least"] = max(0.0, row["ci_low"], -row["ci_high"]) * row["n_cases"]
             numbers["what_to_try"] = "Look at the fields that one of them alone gets right."
         numbers |= {"effect": row["difference"], "p_adjusted": row["p_holm"], "systems": pair}
         numbers |= {"holds": row["better"] is not None, "system": ", ".join(pair)}
@@ -159,14 +124,12 @@ def _cause_phrase(row: Row, flipped: pl.DataFrame) -> str:
     if row["better"] is None:
         return ""
     sides = "ab" if row["better"] == row["system_b"] else "ba"
-    worse, better = (
-        flipped.filter(~pl.col(f"right_{of}")).select(cause=f"cause_{of}") for of in sides
-    )
-    if not (cause := cause_apart(worse, better, clear=())):
+    wrong = [flipped.filter(~pl.col(f"right_{of}")).select(cause=f"cause_{of}") for of in sides]
+    if not (cause := finding.cause_apart(*wrong, clear=())):
         return ""
-    counts = [f"{of.filter(cause=cause).height:,} of {of.height:,}" for of in (worse, better)]
-    names = row[f"system_{sides[0]}"], row[f"system_{sides[1]}"]
-    return f"; in {counts[0]} errors of {names[0]} {IN_WORDS[cause]}, of {names[1]} in {counts[1]}"
+    counts = [f"{of.filter(cause=cause).height:,} of {of.height:,}" for of in wrong]
+    worse, better = (row[f"system_{of}"] for of in sides)
+    return f"; in {counts[0]} errors of {worse} {IN_WORDS[cause]}, of {better} in {counts[1]}"
 
 
 def ranks(evaluations: Sequence[Evaluation], table: pl.DataFrame, **draws: Any) -> pl.DataFrame:
@@ -176,28 +139,22 @@ def ranks(evaluations: Sequence[Evaluation], table: pl.DataFrame, **draws: Any) 
     of `table` instead of Nemenyi's.
 
     Returns the schema RANKS. `groups` are the numbers, from 1, of the groups that a system is in:
-    neighbouring ranks of which no pair is told apart.
+    neighbouring ranks of which no pair is told apart. Systems are ranked by the share of fields
+    right, or where no fields were scored by the metric of whole documents.
 
-    Parameters
-    ----------
-    evaluations
-        As from `common(…).evaluations`.
-    table
-        As from `verdicts`, of all pairs. Systems are ranked by the share of fields right, or where
-        no fields were scored by the metric of whole documents.
-    **draws
-        `resamples`, `level` and `seed` of the interval, as for `summarise`.
+    `evaluations`: as from `common(…).evaluations`; `table`: as from `verdicts`, of all pairs;
+    `draws`: `resamples`, `level` and `seed` of the interval, as for `summarise`.
     """
     metric = table["metric"].first() or OUTCOME
     if metric == OUTCOME:
         rows = [row for system in evaluations if (row := values_right(system, **draws))]
     else:
+        level = {"metric": metric, "level": table["level"].first(), "slice_by": None}
         scored = pl.concat([summarise(e, average="pooled", **draws) for e in evaluations])
-        known = pl.col("value").is_not_nan() & _OF_DOCUMENTS
-        rows = tables.only(scored, metric=metric, slice_by=None).filter(known).to_dicts()
+        rows = tables.only(scored, **level).filter(pl.col("value").is_not_nan()).to_dicts()
     rows.sort(key=lambda row: row["value"], reverse=is_up(metric))
-    shown = _over_all(table).filter(pl.col("metric") == metric).drop_nulls("better")
-    apart = {frozenset(pair) for pair in shown["system_a", "system_b"].rows()}
+    significant = _over_all(table).filter(pl.col("metric") == metric).drop_nulls("better")
+    apart = {frozenset(pair) for pair in significant["system_a", "system_b"].rows()}
     # The longest runs of neighbours of which no pair is told apart; none of a system alone.
     names, groups = [row["system"] for row in rows], []
     for start, first in enumerate(names):
@@ -215,23 +172,14 @@ def ranks(evaluations: Sequence[Evaluation], table: pl.DataFrame, **draws: Any) 
     return pl.DataFrame([{name: row[name] for name in RANKS} for row in rows], schema=RANKS)
 
 
-def values_right(
-    evaluation: Evaluation, *, resamples: int = 1000, level: float = 0.95, seed: int = 0
-) -> dict[str, Any] | None:
-    """The share of the gold's values that are right, with interval and counts; None of no value."""
-    values = evaluation.gathered(
-        lambda part: part.fields.filter(of_gold()).select("doc_id", "outcome")
-    )
+def values_right(evaluation: Evaluation, **draws: Any) -> dict[str, Any] | None:
+    """The share of the gold's values that are right, as a row of a summary; None of no value."""
+    values = asked(evaluation, ["doc_id", "outcome"])
     if not values.height:
         return None
-    names = evaluation.document_names
-    number = values["doc_id"].cast(pl.Enum(names)).to_physical().to_numpy()
-    right = (values["outcome"] == "match").fill_null(False)
-    parts = by_document(number, [right, np.ones(len(right))], len(names))
-    (ends,) = intervals([(parts, ratio)], resamples=resamples, level=level, seed=seed)
-    numbers = float(ratio(parts.sum(axis=0))), *ends
+    right = (pl.col("outcome") == "match").fill_null(False)
     row = {"system": evaluation.system, "metric": OUTCOME, "average": "pooled", "level": "field"}
-    row |= dict(zip(("value", "ci_low", "ci_high"), numbers, strict=True))
+    row |= dict(zip(("value", "ci_low", "ci_high"), share(values, right, **draws), strict=True))
     return row | {"n_docs": values["doc_id"].n_unique(), "n_cases": values.height}
 
 
@@ -241,9 +189,8 @@ def side_by_side(
     *,
     average: str | None = None,
     by: Sequence[str] = (),
-    resamples: int = 1000,
     permutations: int = 9999,
-    seed: int = 0,
+    **draws: Any,
 ) -> pl.DataFrame:
     """The scores of several systems, each marked by how it stands to the best of its column.
 
@@ -255,15 +202,9 @@ def side_by_side(
     Raises `DataBroken` if evaluations with a metric in common cannot be compared; `UnknownName` if
     a metric of `scores` is not registered.
 
-    Parameters
-    ----------
-    evaluations
-        One or more of the same documents. A metric is compared among the systems that have it.
-        Systems of one name are numbered.
-    scores
-        Names of metrics; all that were scored if left out.
-    average, by, resamples, permutations, seed
-        As for `compare`.
+    `evaluations`: one or more of the same documents; a metric is compared among the systems that
+    have it, and systems of one name are numbered. `scores`: names of metrics; all that were scored
+    if left out. The rest is as for `compare`, `draws` are `resamples` and `seed`.
 
     Examples
     --------
@@ -273,60 +214,50 @@ def side_by_side(
     >>> table.filter(level="page").select("system", "mark").rows()
     [('ocr', 'best'), ('ocr(scale=2.0)', 'near')]
     """
-    systems = {evaluation.system: evaluation for evaluation in named(evaluations)}
-    draws: dict[str, Any] = {"by": by, "average": average, "resamples": resamples, "seed": seed}
-    rows = pl.concat([summarise(system, **draws) for system in systems.values()])
-    if scores is not None:
-        rows = rows.filter(pl.col("metric").is_in([metrics.get(name).name for name in scores]))
-    having: dict[tuple[str, ...], list[str]] = {}
-    for metric, names in (
-        rows.group_by("metric").agg(pl.col("system").unique()).sort("metric").rows()
-    ):
-        having.setdefault(tuple(name for name in systems if name in names), []).append(metric)
-    pairs = [pl.DataFrame(schema=COMPARISON)]
-    for names, shared in having.items():
-        if len(names) > 1:
-            alike = common([systems[name] for name in names]).evaluations
-            scored = set.intersection(*map(scored_metrics, alike))
-            shared = [name for name in shared if name in scored]
-            pairs.append(compare(alike, metric=shared, permutations=permutations, **draws))
-    ups = [name for name in rows["metric"].unique() if is_up(name)]
-    height = pl.when(pl.col("metric").is_in(ups)).then("value").otherwise(-pl.col("value"))
-    height = height.fill_nan(None)
-    best = (height == height.max().over(ROW)).fill_null(False) & (pl.len().over(ROW) > 1)
-    rows = rows.with_columns(best=best)
-    tops = rows.filter("best").unique(ROW, keep="first", maintain_order=True)
-    tests = pl.concat(
-        pl.concat(pairs).select(
-            *(*ROW, "better", "ci_low", pl.col("p_holm").fill_nan(None).alias("p")),
-            system=f"system_{one}",
-            other=f"system_{two}",
-            value=f"value_{one}",
-        )
-        for one, two in ("ab", "ba")
-    )
-    tests = tests.join(tops.select(*ROW, other="system"), on=[*ROW, "other"], nulls_equal=True)
-    # A test of only what both systems were scored on says nothing of another number.
-    tests = tests.filter(pl.col("p").is_not_null(), pl.col("ci_low").is_not_nan())
-    tests = tests.select(*ROW, "system", "value", "better", "p")
-    on = [*ROW, "system", "value"]
-    rows = rows.join(tests, on=on, how="left", nulls_equal=True, maintain_order="left")
-    told = pl.when(pl.col("better").is_null()).then(pl.lit("near")).otherwise(pl.lit("worse"))
-    mark = pl.when("best").then(pl.lit("best")).when(pl.col("p").is_not_null()).then(told)
-    return rows.select(*tables.SCHEMAS["summary"], mark.alias("mark"), "p")
+    systems = named(evaluations)
+    names = None if scores is None else {metrics.get(name).name for name in scores}
+    options = {"by": by, "average": average, **draws}
+    rows = pl.concat([summarise(system, **options) for system in systems]).to_dicts()
+    rows = [row for row in rows if names is None or row["metric"] in names]
+    having: dict[str, frozenset[str]] = {}
+    columns: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        having[row["metric"]] = having.get(row["metric"], frozenset()) | {row["system"]}
+        columns.setdefault(tuple(row[name] for name in ROW), []).append(row)
+    tests = {}
+    for group in {of for of in having.values() if len(of) > 1}:
+        alike = common([system for system in systems if system.system in group]).evaluations
+        scored = {name for name, _ in scored_metrics(alike[0])}
+        shared = [name for name in having if having[name] == group and name in scored]
+        table = compare(alike, metric=shared, permutations=permutations, **options)
+        is_tested = pl.col("p_holm").is_not_nan() & pl.col("ci_low").is_not_nan()
+        for test in table.filter(is_tested).to_dicts():
+            for one, other in ("ab", "ba"):
+                pair = test[f"system_{one}"], test[f"system_{other}"]
+                # A test of only what both were scored on says nothing of another number.
+                key = *(test[name] for name in ROW), *pair, test[f"value_{one}"]
+                tests[key] = test["p_holm"], "near" if test["better"] is None else "worse"
+    for key, cells in columns.items():
+        values = [row["value"] for row in cells if row["value"] == row["value"]]
+        best = (max if is_up(key[0]) else min)(values, default=None) if len(cells) > 1 else None
+        top = next((row["system"] for row in cells if row["value"] == best), None)
+        for row in cells:
+            p, mark = tests.get((*key, row["system"], top, row["value"]), (None, None))
+            row |= {"mark": "best" if row["value"] == best else mark, "p": p}
+    return pl.DataFrame(rows, schema=tables.SUMMARY | {"mark": pl.String, "p": pl.Float64})
 
 
 def _over_all(table: pl.DataFrame) -> pl.DataFrame:
     return table.filter(pl.col("slice_by").is_null())
 
 
-def shown_kinds(table: pl.DataFrame) -> list[dict[str, Any]]:
-    """The rows of kinds on which a difference is shown, the largest first, at most three.
+def significant_kinds(table: pl.DataFrame, most: int = 3) -> list[dict[str, Any]]:
+    """The rows of kinds on which a difference is shown, the largest first.
 
     Kinds are tested beside all fields together, which may hide what one of them loses.
     """
-    shown = tables.only(table, slice_by="kind").drop_nulls("better")
-    return shown.sort(pl.col("difference").abs(), descending=True).head(_KINDS).to_dicts()
+    rows = tables.only(table, slice_by="kind").drop_nulls("better")
+    return rows.sort(pl.col("difference").abs(), descending=True).head(most).to_dicts()
 
 
 def verdict_sentence(table: pl.DataFrame, ranked: pl.DataFrame) -> str:
@@ -337,43 +268,40 @@ def verdict_sentence(table: pl.DataFrame, ranked: pl.DataFrame) -> str:
     """
     if not table.height:
         return "Neither a field nor a whole document was scored for both systems."
-    metric = table["metric"][0]
-    rows = tables.only(_over_all(table), metric=metric).to_dicts()
-    pages = table.filter(pl.col("metric") != metric).to_dicts()
+    by_metric = _over_all(table).partition_by("metric", maintain_order=True)
+    rows, *others = (of.to_dicts() for of in by_metric)
     if all(row["verdict"] == SAME for row in rows):
-        systems = dict.fromkeys(n for row in rows for n in (row["system_a"], row["system_b"]))
-        return (
-            f"{_list([*systems])} are identical: every answer is the same ({counts_text(rows[0])})."
-        )
-    if len(rows) == 1:
-        kinds = [
-            f"On {word(row['slice_value'])}: {comparison_sentence(row)}"
-            for row in shown_kinds(table)
-        ]
-        parts = [comparison_sentence(rows[0]), *kinds, *map(comparison_sentence, pages)]
-    else:
+        systems = dict.fromkeys(row[name] for row in rows for name in ("system_a", "system_b"))
+        counts = finding.counts_text(rows[0])
+        return f"{_list([*systems])} are identical: every answer is the same ({counts})."
+    if len(rows) > 1:
         names = ranked["system"].to_list()
-        parts = [_sentence_of_several(group, names) for group in (rows, pages) if group]
-    return ". ".join(parts) + "."
+        return ". ".join(_sentence_of_several(of, names) for of in (rows, *others)) + "."
+    first, *pages = (finding.comparison_sentence(row) for row in itertools.chain(rows, *others))
+    kinds = [
+        f"On {finding.word(row['slice_value'])}: {finding.comparison_sentence(row)}"
+        for row in significant_kinds(table)
+    ]
+    return ". ".join([first, *kinds, *pages]) + "."
 
 
 def _sentence_of_several(rows: Sequence[Row], names: Sequence[str]) -> str:
-    wins = {name: [row for row in rows if row["better"] == name] for name in names}
     # Where the best value is not shown to beat anyone, the sentence is of the first that does.
-    best = next((name for name in names if wins[name]), None)
-    does, aspect = verdict_words(rows[0])
-    if best is None:
+    winners = [name for name in names if any(row["better"] == name for row in rows)]
+    does, aspect = finding.verdict_words(rows[0])
+    if not winners:
         most = max(rows, key=lambda row: np.nan_to_num(row["least_difference"]))
-        return f"No difference in {aspect} was shown among {_list(names)}{detectable_text(most)}"
-    beaten = [other_system(row, best) for row in wins[best]]
-    least = min(wins[best], key=lambda row: abs(row["difference"]))
-    which = f"least ahead of {other_system(least, best)}: " if len(beaten) > 1 else ""
-    rest = [name for name in names if name not in (best, *beaten)]
+        seen = finding.detectable_text(most)
+        return f"No difference in {aspect} was shown among {_list(names)}{seen}"
+    best = winners[0]
+    wins = {finding.other_system(row, best): row for row in rows if row["better"] == best}
+    least = min(wins, key=lambda name: abs(wins[name]["difference"]))
+    which = f"least ahead of {least}: " if len(wins) > 1 else ""
+    size, row = finding.by_text(wins[least], size_only=True), wins[least]
+    details = f"{which}by {size}; {finding.counts_text(row)}, {finding.adjusted_text(row)}"
+    rest = [name for name in names if name not in (best, *wins)]
     ends = f"; no difference from {_list(rest)} was shown" if rest else ""
-    details = (
-        f"{which}by {by_text(least, size_only=True)}; {counts_text(least)}, {adjusted_text(least)}"
-    )
-    return f"{best} {does} than {_list(beaten)} ({details}){ends}"
+    return f"{best} {does} than {_list([*wins])} ({details}){ends}"
 
 
 def _list(names: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from formlab.show import plain
 
 _AVERAGES = click.Choice(["pooled", "macro"])
 # Columns for people: of a comparison with --all, without it, and of what changed over time.
-_HIDDEN = ("benchmark", "split", "task", "level", "mode", "n_undefined", "settings")
+_HIDDEN = ("benchmark", "split", "task", "level", "mode", "n_tested", "n_undefined", "settings")
 _COMPARED = ("system_a", "system_b", "metric", "slice", "value_a", "value_b", "difference")
 _COMPARED += ("ci_low", "ci_high", "only_a", "only_b", "better")
 _CHANGED = ("corpus", "run", "at", "metric", "value", "difference", "difference_low")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -53,11 +54,6 @@ def drawn_parts(tables: Sequence[np.ndarray], *, resamples: int, seed: int) -> I
     return weighted_sums(tables, lambda: draws(count, resamples=resamples, seed=seed))
 
 
-def drawn_sums(table: np.ndarray, *, resamples: int, seed: int) -> np.ndarray:
-    """One table (documents, k) summed over each draw: shape (resamples, k)."""
-    return next(drawn_parts([table], resamples=resamples, seed=seed))
-
-
 def percentiles(values: np.ndarray, level: float) -> tuple[float, float]:
     """The ends between which the share `level` of the values lies; NaN is no value."""
     values = values[~np.isnan(values)]
@@ -67,7 +63,11 @@ def percentiles(values: np.ndarray, level: float) -> tuple[float, float]:
 
 
 def intervals(
-    scores: Sequence[tuple[np.ndarray, Score]], *, resamples: int, level: float, seed: int
+    scores: Sequence[tuple[np.ndarray, Score]],
+    *,
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
 ) -> list[tuple[float, float]]:
     """The percentile interval of each score of parts (documents, k); NaN below two documents."""
     if not scores or len(scores[0][0]) < 2 or not resamples:
@@ -82,17 +82,11 @@ def by_document(number: np.ndarray, columns: Sequence[np.ndarray], count: int) -
 
 
 def share(
-    rows: pl.DataFrame,
-    part: pl.Expr,
-    whole: pl.Expr | None = None,
-    *,
-    resamples: int,
-    level: float = 0.95,
-    seed: int = 0,
+    rows: pl.DataFrame, part: pl.Expr, whole: pl.Expr | None = None, **draws: Any
 ) -> tuple[float, float, float]:
     """The share that the sum of `part` has of that of `whole`, and its interval over documents.
 
-    `whole` counts the rows if left out. Of fewer than two documents there is no interval (NaN).
+    `whole` counts the rows if left out; `draws` are those of `intervals`.
 
     Examples
     --------
@@ -103,5 +97,5 @@ def share(
     total = pl.len() if whole is None else whole.sum()
     sums = rows.group_by("doc_id").agg(part=part.cast(float).sum(), whole=total.cast(float))
     table = sums.sort("doc_id").select("part", "whole").to_numpy()
-    (ends,) = intervals([(table, ratio)], resamples=resamples, level=level, seed=seed)
+    (ends,) = intervals([(table, ratio)], **draws)
     return float(ratio(table.sum(axis=0))), *ends

@@ -7,72 +7,75 @@ nothing; where it holds whole documents these are exchanged.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 from scipy import sparse, special
 
 from formlab.scoring.bands import NUMBERS
-from formlab.stats.draws import by_document
 from formlab.stats.tests import adjusted_p
 
-# Sums that reach no further are counted exactly, others by their three moments.
-_LONGEST = 1024
-# From this p on, by the moments, nothing is counted exactly.
-_DOUBTFUL = 0.1
+# Sums that reach no further are counted exactly, others by their three moments, as are p from
+# `_DOUBTFUL` on.
+_LONGEST, _DOUBTFUL = 1024, 0.1
 # Draws of whole documents, up to so many of them; p of fewer hits is by three moments.
 _DRAWS, _DOCUMENTS, _HITS = 4999, 2000, 10
 # So many cells of slices and documents are tested at once.
 _CELLS = 250_000
-Part = tuple[np.ndarray, np.ndarray]
-Words = tuple[str, ...]
 # A number is cut at so many places at most; another column has at most so many values.
 _CUTS, _WORDS = 16, 200
 # No more weaknesses than so many are looked for, one after the other.
 _ROUNDS = 12
 # A document is mostly wrong from this share on, if it has so many values.
 _MOSTLY, _LEAST = 0.5, 5
-# By so much a further column must make the losses likelier, as a logarithm: twenty times.
-_EARNED = 3.0
-# By so much a cut at another place must: more than by one loss alone.
-_MOVED = 5.0
+# By so much a further column must make the losses likelier, as a logarithm: twenty times; and a
+# cut at another place: by more than one loss alone.
+_EARNED, _MOVED = 3.0, 5.0
 AT_LEAST, UNDER = "at least ", "under "
+Words = tuple[str, ...]
+# Columns, values and places of a slice.
+Slice = tuple[Words, Words, np.ndarray]
 
 
 class Exchanged:
     """Losses of values in documents, against which parts are tested: one-sided, more is worse.
 
-    Parameters
-    ----------
-    document, loss
-        Of each value; documents are numbered from 0 to `count` - 1, a loss is 0 or 1.
+    `document` and `loss` are of each value: documents are numbered from 0, a loss is 0 or 1. Only
+    values that are `active` are exchanged.
     """
 
-    def __init__(self, document: np.ndarray, loss: np.ndarray, count: int) -> None:
-        self.count, self.sizes = count, np.bincount(document, minlength=count)
-        self.losses = np.bincount(document, weights=loss, minlength=count)
+    def __init__(self, document: np.ndarray, loss: np.ndarray, active: np.ndarray) -> None:
+        self.document, self.loss = document, loss
+        self.count = int(document.max(initial=-1)) + 1
+        self.sizes, self.losses = self._sums(np.flatnonzero(active))
 
-    def p(self, parts: Sequence[Part]) -> np.ndarray:
-        """p of each part, given by document and loss of its values."""
-        step = max(1, _CELLS // max(self.count, 1))
-        blocks = [self._block(parts[at : at + step]) for at in range(0, len(parts), step)]
-        return np.concatenate([np.zeros(0), *blocks])
+    def _sums(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Values and losses of each document at some places."""
+        document = self.document[at]
+        losses = np.bincount(document, weights=self.loss[at], minlength=self.count)
+        return np.bincount(document, minlength=self.count), losses
 
-    def _block(self, parts: Sequence[Part]) -> np.ndarray:
-        cells = np.stack([np.bincount(d, minlength=self.count) for d, _ in parts])
-        losses = np.stack([np.bincount(d, weights=x, minlength=self.count) for d, x in parts])
-        whole = ((cells == 0) | (cells == self.sizes)).all(axis=1)
-        p = np.ones(len(parts))
-        p[whole] = self._of_documents(cells[whole] > 0)
-        p[~whole] = self._within(cells[~whole], losses[~whole])
+    def p(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+        """p of each part, given by the places of its values."""
+        step, p = max(1, _CELLS // max(self.count, 1)), np.ones(len(parts))
+        for begin in range(0, len(parts), step):
+            block = parts[begin : begin + step]
+            cells, losses = map(np.stack, zip(*map(self._sums, block), strict=True))
+            is_whole = ((cells == 0) | (cells == self.sizes)).all(axis=1)
+            found = np.ones(len(block))
+            found[is_whole] = self._of_documents(cells[is_whole] > 0)
+            found[~is_whole] = self._within(cells[~is_whole], losses[~is_whole])
+            p[begin : begin + step] = found
         return p
 
     def _within(self, cells: np.ndarray, losses: np.ndarray) -> np.ndarray:
         """Exchanged within documents, and where several values are of one, also by documents."""
-        table, number = self._chances(cells)
+        table, number = self._table(cells)
         p = _sums(table, number, losses.sum(axis=1))
         # Values of one document may fail together: then documents with any loss in the part count.
         several = (cells > 1).any(axis=1) & (p < 0.2)
@@ -86,16 +89,14 @@ class Exchanged:
         p[several] = np.clip(2 * np.minimum(by_spread, by_any), p[several], 1)
         return p
 
-    def _chances(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _table(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Chances of 0, 1, 2 … losses in a part of a document, and which row each document has."""
         wide = int(self.sizes.max(initial=0)) + 1
         key = (self.sizes * wide + self.losses.astype(np.int64)) * wide + cells
         distinct, number = np.unique(key, return_inverse=True)
-        n, lost, m = distinct // wide**2, distinct // wide % wide, distinct % wide
-        n, lost, m = n[:, None], lost[:, None], m[:, None]
-        k = np.arange(int(np.minimum(lost, m).max(initial=0)) + 1)[None, :]
-        possible = (k <= np.minimum(lost, m)) & (m - k <= n - lost)
-        table = np.exp(_ways(lost, k) + _ways(n - lost, m - k) - _ways(n, m)) * possible
+        size, lost, drawn = distinct // wide**2, distinct // wide % wide, distinct % wide
+        k = np.arange(int(np.minimum(lost, drawn).max(initial=0)) + 1)
+        table = _chances(k, size[:, None], lost[:, None], drawn[:, None])
         return table, number.reshape(cells.shape)
 
     def _of_documents(self, inside: np.ndarray) -> np.ndarray:
@@ -111,8 +112,7 @@ class Exchanged:
         p = tail(seen, chosen * mean, share * (away**2).sum(), third)
         if count > _DOCUMENTS or not len(inside):
             return p
-        draw = np.random.default_rng(0)
-        drawn = draw.permuted(np.tile(moved, (_DRAWS, 1)), axis=1)
+        drawn = np.random.default_rng(0).permuted(np.tile(moved, (_DRAWS, 1)), axis=1)
         hits = ((inside @ drawn.T) >= seen[:, None] - 1e-9).sum(axis=1)
         by_draws = (np.maximum(hits, _HITS) + 1) / (_DRAWS + 1)
         return np.where(hits >= _HITS, by_draws, np.minimum(p, by_draws))
@@ -127,7 +127,6 @@ def _sums(table: np.ndarray, number: np.ndarray, seen: np.ndarray) -> np.ndarray
     moments = [of[number].sum(axis=1) for of in of_rows]
     p = tail(seen - 0.5, *moments)
     reach = np.maximum(moments[0] + 12 * np.sqrt(moments[1]) + 30, seen + 2)
-    # What is far from significant need not be exact.
     short = (reach < _LONGEST) & (p < _DOUBTFUL)
     if not short.any() or table.shape[1] >= _LONGEST:
         return p
@@ -151,7 +150,7 @@ def spread_p(sizes: np.ndarray, lost: int, of: int, seen: int, share: float) -> 
     if not seen or not len(sizes):
         return 1.0
     distinct, times = np.unique(sizes, return_counts=True)
-    chances = [drawn_p(int(np.ceil(share * size)), int(size), lost, of) for size in distinct]
+    chances = [drawn_p(math.ceil(share * size), size, lost, of) for size in distinct.tolist()]
     return float(special.pdtrc(seen - 1, float(times @ np.array(chances))))
 
 
@@ -165,15 +164,19 @@ def drawn_p(least: int, size: int, lost: int, of: int) -> float:
     >>> round(drawn_p(2, 2, 2, 4), 6)  # Both of two, out of six pairs.
     0.166667
     """
-    k = np.arange(max(least, size + lost - of), min(size, lost) + 1)
-    chances = np.exp(_ways(lost, k) + _ways(of - lost, size - k) - _ways(of, size))
-    return min(1.0, float(chances.sum()))
+    return min(1.0, float(_chances(np.arange(least, min(size, lost) + 1), of, lost, size).sum()))
 
 
-def _ways(of: np.ndarray | int, some: np.ndarray | int) -> np.ndarray:
-    """The logarithm of in how many ways some can be chosen."""
-    some = np.clip(some, 0, of)
-    return special.gammaln(of + 1) - special.gammaln(some + 1) - special.gammaln(of - some + 1)
+def _chances(k: np.ndarray, size: Any, lost: Any, drawn: Any) -> np.ndarray:
+    """The hypergeometric distribution (`scipy.stats` takes a second to be imported)."""
+
+    def ways(of: Any, some: Any) -> np.ndarray:
+        some = np.clip(some, 0, of)
+        return -np.log1p(of) - special.betaln(some + 1, of - some + 1)
+
+    possible = (k <= np.minimum(lost, drawn)) & (drawn - k <= size - lost)
+    chances = np.exp(ways(lost, k) + ways(size - lost, drawn - k) - ways(size, drawn))
+    return np.minimum(chances, 1) * possible
 
 
 def tail(seen: np.ndarray, mean: np.ndarray, variance: np.ndarray, third: np.ndarray) -> np.ndarray:
@@ -181,11 +184,11 @@ def tail(seen: np.ndarray, mean: np.ndarray, variance: np.ndarray, third: np.nda
     varies = variance > 1e-12
     deviation = np.sqrt(np.where(varies, variance, 1))
     skew, z = np.where(varies, third, 0) / deviation**3, (seen - mean) / deviation
-    skewed = np.abs(skew) > 1e-3
-    shape = 4 / np.where(skewed, skew, 1) ** 2
+    is_skewed = np.abs(skew) > 1e-3
+    shape = 4 / np.where(is_skewed, skew, 1) ** 2
     x = np.maximum(shape + np.sqrt(shape) * z * np.sign(skew), 0)
     gamma = np.where(skew > 0, special.gammaincc(shape, x), special.gammainc(shape, x))
-    return np.where(varies, np.where(skewed, gamma, special.ndtr(-z)), 1.0 * (z <= 1e-9))
+    return np.where(varies, np.where(is_skewed, gamma, special.ndtr(-z)), z <= 1e-9)
 
 
 @dataclass
@@ -255,47 +258,48 @@ class Search:
                 self.columns[name] = column.cast(pl.String).cast(pl.Enum(self.words[name]))
         self.heads = [name for name in heads if name in self.columns]
 
-    def atoms(self) -> Iterator[tuple[Words, Words]]:
+    def atoms(self) -> Iterator[tuple[str, str]]:
         """Column and value of every slice by one column."""
         for name, words in self.words.items():
-            places = self.cuts.get(name, ())
-            cuts = [self.cut(name, at, prefix) for at in places for prefix in (AT_LEAST, UNDER)]
-            yield from (((name,), (value,)) for value in (cuts if name in self.cuts else words))
+            if name in self.cuts:
+                places = itertools.product(self.cuts[name], (AT_LEAST, UNDER))
+                words = [self.cut(name, at, prefix) for at, prefix in places]
+            yield from zip(itertools.repeat(name), words, strict=False)
 
     def cut(self, name: str, at: int, prefix: str) -> str:
         """The value of a slice that ends before the number at a place."""
         return f"{prefix}{_edge(*self.words[name][at - 1 : at + 1])}"
 
-    def slices(self, active: np.ndarray) -> list[tuple[Words, Words, np.ndarray]]:
-        """Columns, values and places of the slices with enough support; the same ones once."""
-        marks, total = np.random.default_rng(0).random(len(active)), int(active.sum())
-        seen: set[float] = set()
-        found = []
+    def slices(self, active: np.ndarray) -> list[Slice]:
+        """The slices with enough support; those of the same values once."""
+        total, seen, found = int(active.sum()), set(), []
 
-        def has_support(slice_: tuple[Words, Words, np.ndarray]) -> bool:
-            at = slice_[2]
-            enough = len(at) >= self.min_cases
-            enough &= len(np.unique(self.document[at])) >= self.min_docs
-            mark = float(marks[at].sum())
-            if enough and len(at) < total and mark not in seen:
-                seen.add(mark)
-                found.append(slice_)
+        def supported(slices: Iterable[Slice]) -> list[Slice]:
+            enough = []
+            for columns, words, at in slices:
+                if len(at) < self.min_cases:
+                    continue
+                if len(np.unique(self.document[at])) >= self.min_docs:
+                    enough.append((columns, words, at))
+                    if len(at) < total and (mark := hash(at.tobytes())) not in seen:
+                        seen.add(mark)
+                        found.append(enough[-1])
             return enough
 
-        atoms = ((*atom, np.flatnonzero(self._mask(*atom, active))) for atom in self.atoms())
-        level = singles = [slice_ for slice_ in atoms if has_support(slice_)]
+        masks = ((name, word, self._mask((name,), (word,), active)) for name, word in self.atoms())
+        level = singles = supported(((n,), (w,), np.flatnonzero(mask)) for n, w, mask in masks)
         for _ in range(1, self.depth):
             deeper = []
             for columns, words, at in level:
                 inside = np.zeros(len(active), dtype=bool)
                 inside[at] = True
                 beside = self._beside(columns)
-                for (name,), (value,), other in singles:
-                    if name in beside:
+                for name, word, other in singles:
+                    if name[0] in beside:
                         both = other[inside[other]]
                         if self.min_cases <= len(both) < min(len(at), len(other)):
-                            deeper.append(((*columns, name), (*words, value), both))
-            level = [slice_ for slice_ in deeper if has_support(slice_)]
+                            deeper.append((columns + name, words + word, both))
+            level = supported(deeper)
         return found
 
     def _beside(self, columns: Words) -> set[str]:
@@ -316,11 +320,13 @@ class Search:
         """The slice that explains most, or the documents that are mostly wrong."""
         slices = self.slices(active)
         p_documents, of_documents = self._documents(active)
-        p = np.array([p_documents, *self._p([at for *_, at in slices], active)])
+        places = [at for *_, at in slices]
+        p = np.array([p_documents, *Exchanged(self.document, self.loss, active).p(places)])
         adjusted, tested = adjusted_p(p), int((~np.isnan(p)).sum())
         holds, best = adjusted <= alpha, None
         if not self.sure[active].all() and holds[1:].any():
-            sure = self._p([at[self.sure[at]] for *_, at in slices], active & self.sure)
+            test = Exchanged(self.document, self.loss, active & self.sure)
+            sure = test.p([at[self.sure[at]] for at in places])
             holds[1:] &= adjusted_p(sure) <= alpha
         if holds[1:].any():
             gains = {
@@ -355,9 +361,8 @@ class Search:
             low, high = cuts[cuts.index(at) - 1] + 1, cuts[cuts.index(at) + 1]
             near = sorted(range(low, high), key=lambda n: abs(n - at))[:_CUTS]
             tried = [(*words[:place], self.cut(name, n, prefix), *words[place + 1 :]) for n in near]
-            gains = [
-                self._gain(np.flatnonzero(self._mask(columns, of, active)), active) for of in tried
-            ]
+            masks = (self._mask(columns, of, active) for of in tried)
+            gains = [self._gain(np.flatnonzero(mask), active) for mask in masks]
             # One error by chance beside a cut is no reason to move it. The first is as it was.
             best = int(np.argmax(gains))
             words = tried[best] if gains[best] > gains[0] + _MOVED else words
@@ -366,27 +371,22 @@ class Search:
     def _gain(self, at: np.ndarray, active: np.ndarray) -> float:
         """The logarithm of how much likelier the losses are with a rate of its own for a slice."""
 
-        def likelihood(wrong: float, of: float) -> float:
-            parts = np.array([wrong, of - wrong])
-            return float((parts * np.log(np.maximum(parts, 1e-12) / max(of, 1e-12))).sum())
+        def likelihood(lost: float, of: float) -> float:
+            parts = np.array([lost, of - lost, of])
+            return float(special.xlogy(parts, parts) @ (1, 1, -1))
 
         inside, lost, total = float(self.loss[at].sum()), self.loss[active].sum(), active.sum()
         rest = likelihood(lost - inside, total - len(at))
         return likelihood(inside, len(at)) + rest - likelihood(lost, total)
 
-    def _p(self, places: Sequence[np.ndarray], active: np.ndarray) -> np.ndarray:
-        test = Exchanged(self.document[active], self.loss[active], self.count)
-        return test.p([(self.document[at], self.loss[at]) for at in places])
-
     def _documents(self, active: np.ndarray) -> tuple[float, np.ndarray]:
         """p of so many documents that are mostly wrong, and which values they hold."""
-        document, loss = self.document[active], self.loss[active]
-        if not len(loss):
-            return np.nan, np.zeros(len(active), dtype=bool)
-        sizes, wrong = by_document(document, [np.ones(len(loss)), loss], self.count).T
-        bad = (sizes >= _LEAST) & (wrong >= _MOSTLY * sizes)
-        sizes = sizes[sizes >= _LEAST].astype(int)
-        p = spread_p(sizes, int(loss.sum()), len(loss), bad.sum(), _MOSTLY)
+        test, count = Exchanged(self.document, self.loss, active), int(active.sum())
+        if not count:
+            return np.nan, active
+        bad = (test.sizes >= _LEAST) & (test.losses >= _MOSTLY * test.sizes)
+        sizes = test.sizes[test.sizes >= _LEAST]
+        p = spread_p(sizes, int(test.losses.sum()), count, bad.sum(), _MOSTLY)
         return p, bad[self.document] & active
 
 

@@ -5,27 +5,18 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from formlab import metrics
+from formlab import metrics, tables
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
-from formlab.metrics import ratio
 from formlab.metrics.metric import OVER_ENTITIES
 from formlab.scoring.bands import BANDS, DERIVED, roots, sliced
-from formlab.tables import (
-    BOX,
-    FIELD_LEVELS,
-    LEVELS,
-    SETTINGS,
-    TASKS,
-    USABLE,
-    WHOLE_LEVELS,
-    Settings,
-)
+from formlab.tables import BOX, FIELD_LEVELS, LEVELS, SETTINGS, TASKS, USABLE, WHOLE_LEVELS
 
 # What tells the rows of a metric apart; `task` follows from them.
 SLICE = ("level", "slice_by", "slice_value")
@@ -55,17 +46,11 @@ class Row:
 
 
 def small(values: np.ndarray) -> np.ndarray:
-    """Numbers in the smallest of four types that holds them all unchanged."""
-    for kind in (np.uint8, np.uint16, np.uint32):
-        if values.min(initial=0) >= 0 and values.max(initial=0) <= np.iinfo(kind).max:
-            cast = values.astype(kind)
-            return cast if (cast == values).all() else values
-    return values
-
-
-def of_cases() -> pl.Expr:
-    """Whether scores are of single cases, by whose columns they can be sliced."""
-    return pl.col("level").is_in(FIELD_LEVELS) & pl.col("slice_by").is_null()
+    """Numbers in the smallest type that holds them all unchanged, of counts an unsigned one."""
+    is_finite = np.isfinite(values).all()
+    if not is_finite or values.min(initial=0) < 0 or (values % 1).any():
+        return values
+    return values.astype(np.min_scalar_type(int(values.max(initial=0))))
 
 
 def slice_order(column: str, value: str) -> tuple[int, float, str]:
@@ -131,7 +116,13 @@ def document_sums(
 
 def _added(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
     """What documents of a part add to each score: rows of sums, and how these were scored."""
-    fields = _fields(part, by)
+    fields = part.scan("cases").filter(~pl.col("level").is_in(WHOLE_LEVELS))
+    columns = fields.collect_schema().names()
+    everywhere = dict.fromkeys([*columns, *part.documents.columns, *DERIVED])
+    if unknown := [name for name in by if name not in everywhere]:
+        raise UnknownName.of("column to slice by", unknown[0], everywhere)
+    needed = {*_CASE, "cause", "ambiguous", *BOX, *by}.union(*map(roots, by))
+    fields = fields.select(name for name in columns if name in needed).collect()
     flags = {"n_reader": pl.col("cause") == "reader", "n_ambiguous": pl.col("ambiguous")}
     # Keys of several columns are slow to join and to group by; their hashes are quick.
     case, placed = pl.struct(_CASE).hash(), fields.drop_nulls("path")
@@ -155,7 +146,9 @@ def _added(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
     stats[:2] = map(pl.coalesce, stats, ("hits", "total"))
     scores = scores.with_columns(stats).drop("stats", "hits", "total")
     groups = [_summed(scores)]
-    loose = scores.filter(of_cases()).drop("slice_by", "slice_value", "by_column")
+    # Scores of single cases can be sliced by their columns.
+    loose = scores.filter(pl.col("level").is_in(FIELD_LEVELS), pl.col("slice_by").is_null())
+    loose = loose.drop("slice_by", "slice_value", "by_column")
     for name in by:
         # Two cases at one path may be of two slices, or of one.
         text = sliced(fields, part.documents, name).cast(pl.String).fill_null("none")
@@ -181,50 +174,36 @@ def _summed(scores: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _fields(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
-    """The fields of a part with the columns that their slices follow from."""
-    rows = part.scan("cases").filter(~pl.col("level").is_in(WHOLE_LEVELS))
-    columns = rows.collect_schema().names()
-    everywhere = dict.fromkeys([*columns, *part.documents.columns, *DERIVED])
-    if unknown := [name for name in by if name not in everywhere]:
-        raise UnknownName.of("column to slice by", unknown[0], everywhere)
-    needed = {*_CASE, "cause", "ambiguous", *BOX, *by}.union(*map(roots, by))
-    return rows.select(name for name in columns if name in needed).collect()
-
-
 def _rows(evaluation: Evaluation, key: tuple, pieces: Sequence[tuple], count: int) -> Iterator[Row]:
     metric = metrics.get(key[-1])
     numbers, parts, values, counts, made = zip(*pieces, strict=True)
-    table = np.zeros((count, parts[0].shape[1]))
-    for number, sums in zip(numbers, parts, strict=True):
-        # A document may have scores of several tasks.
-        np.add.at(table, number, sums)
+    number, table = np.concatenate(numbers), np.zeros((count, parts[0].shape[1]))
+    # A document may have scores of several tasks.
+    np.add.at(table, number, np.concatenate(parts))
+    tasks = (None, *TASKS)
     scored = [
-        (row["task"], row["mode"] or "", Settings(**row["settings"]))
-        for rows in made
-        for row in rows
+        (tasks.index(way["task"]), way["mode"] or "", tables.Settings(**way["settings"]))
+        for way in chain(*made)
     ]
     # Of scores that were made differently, the settings of the first task stand for all.
-    order = {task: at for at, task in enumerate(TASKS)}
-    task, mode, settings = min(scored, key=lambda of: (order.get(of[0], -1), of[1], of[2].text()))
+    task, mode, settings = min(scored, key=lambda of: (*of[:2], of[2].text()))
+    present = np.unique(number)
     base = {name: getattr(evaluation, name) for name in ("benchmark", "split", "system")}
     base |= {"metric": metric.name, "average": metrics.POOLED, "mode": mode or None}
-    base |= {"task": task if len({of[0] for of in scored}) == 1 else None}
+    base |= {"task": tasks[task] if len({of[0] for of in scored}) == 1 else None}
     base |= dict(zip(SLICE, key[1:4], strict=True))
     base |= dict(zip(COUNTS, map(int, sum(counts)), strict=True))
-    number = np.concatenate(numbers)
-    present = np.unique(number)
     base |= {"n_docs": len(present), "settings": dataclasses.replace(settings, average="micro")}
     score = metric.score_in(mode or None)
     yield Row(base, small(table), score)
     if metric.average == OVER_ENTITIES:
         return
     # Of several cases a document has the score of their sum; of one, that case's own.
-    own = score(table[present])
+    scores = score(table[present])
     if base["n_cases"] == len(present):
-        own[np.searchsorted(present, number)] = np.concatenate(values)
+        scores[np.searchsorted(present, number)] = np.concatenate(values)
     means = np.zeros((count, 2))
-    means[present] = np.stack([np.nan_to_num(own), ~np.isnan(own)], axis=1)
-    labels = {"average": metrics.MACRO, "n_undefined": int(np.isnan(own).sum())}
+    means[present] = np.stack([np.nan_to_num(scores), ~np.isnan(scores)], axis=1)
+    labels = {"average": metrics.MACRO, "n_undefined": int(np.isnan(scores).sum())}
     labels["settings"] = dataclasses.replace(settings, average="macro")
-    yield Row(base | labels, small(means), ratio)
+    yield Row(base | labels, small(means), metrics.ratio)

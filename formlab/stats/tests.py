@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from math import ceil, isnan, log2
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from formlab.stats.draws import block_sizes, drawn_parts, percentiles, weighted_sums
 
@@ -22,7 +22,6 @@ NAN = float("nan")
 ALPHA = 0.05
 # Whether the verdict is the same under all rules of reading fields from pages.
 SAME, DEPENDS = "same", "depends"
-Rows = Sequence[Mapping[str, Any]]
 # What tells the rows of a comparison apart.
 KEY = ("metric", "average", "level", "slice_by", "slice_value", "system_a", "system_b")
 
@@ -32,7 +31,8 @@ class Pair:
     """Two systems to tell apart by one score.
 
     `first` and `second` are the parts of each document, shape (documents, k); `score` takes
-    (…, k) to (…) and is better `up` or down. `labels` are the columns that the row is known by.
+    (…, k) to (…) and is better `up` or down. `labels` are the columns that the row is known by;
+    `sure` is the same pair without cases that are in doubt, if there are any.
     """
 
     first: np.ndarray
@@ -40,16 +40,13 @@ class Pair:
     score: Callable[[np.ndarray], np.ndarray]
     up: bool = True
     labels: dict[str, Any] = field(default_factory=dict)
+    sure: Pair | None = None
 
-    @cached_property
-    def sums(self) -> tuple[np.ndarray, np.ndarray]:
-        """The parts of each system over all documents."""
-        return self.first.sum(axis=0, dtype=float), self.second.sum(axis=0, dtype=float)
-
-    @property
-    def values(self) -> tuple[float, float]:
-        """The score of each system."""
-        return float(self.score(self.sums[0])), float(self.score(self.sums[1]))
+    def __post_init__(self) -> None:
+        # The parts of each system over all documents, its score, and the lead of the first.
+        self.sums = self.first.sum(axis=0, dtype=float), self.second.sum(axis=0, dtype=float)
+        self.values = tuple(float(self.score(sums)) for sums in self.sums)
+        self.difference = float(self.lead(*self.sums))
 
     def lead(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """By how much the first is better, from the sums of both."""
@@ -69,38 +66,37 @@ def paired_differences(
     """By how much the first of each pair is better, with interval, p and what could be shown.
 
     Returns for each pair its labels and `value_a value_b difference ci_low ci_high p
-    least_difference`.
+    least_difference`; of one with a pair that is `sure` also `surest`, the greater p of both, or 1
+    where they differ in who is ahead.
 
-    Parameters
-    ----------
-    pairs
-        All over the same documents, in the same order.
-    resamples, level
-        Draws of documents with replacement, those of `summarise`, for the percentile interval.
-    permutations
-        Random swaps of the two systems' parts of a document, for the two-sided p (see
-        `permutation_p`).
-    power
-        Of the least difference, which is NaN where the pair has fewer than `documents_needed`, and
-        where no draw differs from another.
-    seed
-        Of draws and swaps.
+    `pairs`: all over the same documents, in the same order. `resamples`, `level`: draws of
+    documents with replacement, those of `summarise`, for the percentile interval. `permutations`:
+    random swaps for the two-sided p (see `permutation_p`). `power`: of the least difference, which
+    is NaN where the pair has fewer than `documents_needed`, and where no draw differs from another.
     """
-    p_values, drawn, rows = permutation_p(pairs, permutations=permutations, seed=seed), None, []
+    swapped = {"permutations": permutations, "seed": seed}
+    sure = iter(permutation_p([pair.sure for pair in pairs if pair.sure], **swapped))
+    drawn, rows = None, []
     if pairs and len(pairs[0].first) > 1 and resamples:
         tables = [table for pair in pairs for table in (pair.first, pair.second)]
         drawn = drawn_parts(tables, resamples=resamples, seed=seed)
-    for pair, p in zip(pairs, p_values, strict=True):
+    for pair, p in zip(pairs, permutation_p(pairs, **swapped), strict=True):
         leads = pair.lead(next(drawn), next(drawn)) if drawn else np.array([])
         leads = leads[~np.isnan(leads)]
         error = float(leads.std(ddof=1)) if leads.size > 1 else 0.0
         enough = pair.labels.get("n_docs", len(pair.first)) >= documents_needed(1 - level)
-        known = enough and error > ROUNDING
-        least = minimum_detectable_difference(error, level=level, power=power) if known else NAN
-        (first, second), (low, high) = pair.values, percentiles(leads, level)
-        numbers = {"value_a": first, "value_b": second, "difference": float(pair.lead(*pair.sums))}
-        numbers |= {"ci_low": low, "ci_high": high, "p": p, "least_difference": least}
-        rows.append(pair.labels | numbers)
+        detectable = enough and error > ROUNDING
+        least = (
+            minimum_detectable_difference(error, level=level, power=power) if detectable else NAN
+        )
+        row = pair.labels | dict(zip(("value_a", "value_b"), pair.values, strict=True))
+        row |= dict(zip(("ci_low", "ci_high"), percentiles(leads, level), strict=True))
+        row |= {"difference": pair.difference, "p": p, "least_difference": least}
+        if pair.sure:
+            again = next(sure)
+            is_same = np.sign(pair.sure.difference) == np.sign(pair.difference)
+            row["surest"] = max(p, again) if is_same else 1.0
+        rows.append(row)
     return rows
 
 
@@ -114,7 +110,7 @@ def permutation_p(pairs: Sequence[Pair], *, permutations: int = 9999, seed: int 
     for number, pair in enumerate(pairs):
         deltas = np.subtract(pair.second, pair.first, dtype=float)
         differing = deltas[(deltas != 0).any(axis=1)]
-        if np.isnan(np.subtract(*pair.values)):
+        if isnan(pair.difference):
             continue
         if len(differing) <= EXACT:
             moved = _every_swap(len(differing)) @ differing
@@ -133,9 +129,8 @@ def permutation_p(pairs: Sequence[Pair], *, permutations: int = 9999, seed: int 
 
 def _is_extreme(pair: Pair, moved: np.ndarray) -> np.ndarray:
     """Whether the difference is at least as large once `moved` has changed sides."""
-    first, second = pair.sums
-    observed = abs(pair.lead(first, second))
-    values = abs(pair.lead(first + moved, second - moved))
+    observed = abs(pair.difference)
+    values = abs(pair.lead(pair.sums[0] + moved, pair.sums[1] - moved))
     return ~(values < observed * (1 - ROUNDING) - 1e-14)
 
 
@@ -177,9 +172,9 @@ def loss_p(pair: Pair, margin: float, *, permutations: int = 9999, seed: int = 0
 def contributions(pair: Pair) -> np.ndarray:
     """What each document adds to the lead of the first of a pair; their mean is the lead."""
     first, second = pair.sums
-    lead = pair.lead(first, second)
-    values = (len(pair.first) - 1) * (lead - pair.lead(first - pair.first, second - pair.second))
-    return values - values.mean() + lead if len(values) else values
+    rest = pair.lead(first - pair.first, second - pair.second)
+    values = (len(pair.first) - 1) * (pair.difference - rest)
+    return values - values.mean() + pair.difference if len(values) else values
 
 
 def documents_needed(alpha: float = ALPHA) -> int:
@@ -211,64 +206,55 @@ def adjusted_p(p: Sequence[float] | np.ndarray) -> np.ndarray:
     return adjusted
 
 
-def holds(
-    p: float, low: float, high: float, rules: str | None = None, *, alpha: float = ALPHA
-) -> bool:
-    """Whether a difference was shown: the one rule for every comparison.
-
-    The adjusted `p` is at most `alpha`, the interval is clear of 0, and no reading rule says
-    otherwise.
-    """
-    return bool(p <= alpha * (1 + 1e-9) and (low > 0 or high < 0) and rules != DEPENDS)
-
-
 def compared(
-    tests: Rows, *, by_other_rules: Sequence[Rows] = (), level: float = 0.95
-) -> list[dict[str, Any]]:
-    """Tests of pairs, with p adjusted over its family, `rules`, and who is `better`.
+    tests: pl.DataFrame, *by_other_rules: pl.DataFrame, level: float = 0.95
+) -> pl.DataFrame:
+    """Tests of pairs, with p adjusted over its family, `n_tested`, `rules` and who is `better`.
 
-    `tests` are as from `paired_differences`, with the labels `KEY`, `n_docs` and `read`, whether a
-    reading rule has a say; one may have `rules`, and a `surest` p that is adjusted instead of p.
-    `by_other_rules` are the same tests under each other rule of reading fields from pages.
+    `tests` are the rows of `paired_differences` with the labels `KEY`, `n_docs`, `read`, whether a
+    reading rule has a say, `rules`, and `surest`, the p to adjust where it is not p; both may be
+    null. `by_other_rules` are the same tests under each other rule of reading fields from pages.
 
-    `p_holm` is adjusted over the pairs and slices of a metric, average and level. Rows of no slice
-    are a family apart, and so are kinds: both were planned, and looking at other slices costs them
-    nothing. `least_difference` is NaN where no p of a family can hold after that. `rules` tells
-    whether the verdict is the ``same`` under all reading rules or ``depends``; a difference is
-    shown where `holds` at 1 - `level`.
+    `p_holm` is adjusted over the `n_tested` pairs and slices of a metric, average and level. Rows
+    of no slice are a family apart, and so are kinds: both were planned, and looking at other slices
+    costs them nothing. `least_difference` is NaN where no p of a family can hold after that.
+    `rules` tells whether the verdict is the ``same`` under all reading rules or ``depends``. A
+    difference is shown, and one of both `better`, where `p_holm` is at most 1 - `level`, the
+    interval is clear of 0 and no reading rule says otherwise: the one rule for every comparison.
     """
-    rows, alpha = [dict(row) for row in tests], 1 - level
-    signs = [_signs(several, alpha) for several in (tests, *by_other_rules)]
-    for family in _families(rows):
-        adjusted = adjusted_p([row.get("surest", row["p"]) for row in family])
-        tested = sum(not isnan(row["p"]) for row in family)
-        for row, p in zip(family, adjusted.tolist(), strict=True):
-            row |= {"p_holm": p, "rules": row.get("rules")}
-            # With fewer documents the least p there can be, counted for all tests, shows nothing.
-            if row["n_docs"] < documents_needed(alpha / max(tested, 1)):
-                row["least_difference"] = NAN
-            if by_other_rules and row["read"] and not isnan(row["p"]):
-                said = {of.get(tuple(row.get(name) for name in KEY)) for of in signs}
-                row["rules"] = SAME if len(said) == 1 else DEPENDS
-            ahead = row["system_a" if row["difference"] > 0 else "system_b"]
-            is_shown = holds(p, row["ci_low"], row["ci_high"], row["rules"], alpha=alpha)
-            row["better"] = ahead if is_shown else None
-    return rows
+    alpha, table = 1 - level, _adjusted(tests, pl.coalesce("surest", "p"))
+    has_p = pl.col("p").is_not_nan()
+    if by_other_rules:
+        # Labels in doubt have no say in what a rule changes.
+        versions = [_adjusted(of, pl.col("p")) for of in (tests, *by_other_rules)]
+        sign = pl.when(pl.col("p_holm") <= alpha + ROUNDING).then(pl.col("difference").sign())
+        is_same = (pl.len() == len(versions)) & (sign.fill_null(0).n_unique() == 1)
+        same = pl.concat(versions).group_by(KEY).agg(same=is_same)
+        table = table.join(same, on=KEY, how="left", nulls_equal=True, maintain_order="left")
+        rules = pl.when("same").then(pl.lit(SAME)).otherwise(pl.lit(DEPENDS))
+        table = table.with_columns(
+            rules=pl.when(has_p & pl.col("read")).then(rules).otherwise("rules")
+        )
+    # With fewer documents the least p there can be, counted for all tests, shows nothing.
+    needed = pl.col("n_tested").map_elements(
+        lambda n: documents_needed(alpha / max(n, 1)), pl.Int64
+    )
+    is_enough = pl.col("n_docs") >= needed
+    is_clear = (pl.col("ci_low").fill_nan(None) > 0) | (pl.col("ci_high").fill_nan(None) < 0)
+    is_shown = (
+        is_clear & (pl.col("p_holm") <= alpha + ROUNDING) & pl.col("rules").ne_missing(DEPENDS)
+    )
+    ahead = pl.when(pl.col("difference") > 0).then("system_a").otherwise("system_b")
+    return table.with_columns(
+        least_difference=pl.when(is_enough).then("least_difference").otherwise(NAN),
+        better=pl.when(is_shown).then(ahead),
+    )
 
 
-def _families(rows: Rows) -> list[list[Any]]:
-    """The rows whose p are adjusted together."""
-    families: dict[tuple[Any, ...], list[Any]] = {}
-    for row in rows:
-        by = row["slice_by"] if row["slice_by"] in (None, "kind") else ""
-        families.setdefault((*(row.get(name) for name in KEY[:3]), by), []).append(row)
-    return [*families.values()]
-
-
-def _signs(rows: Rows, alpha: float) -> dict[tuple[Any, ...], float]:
-    """What each row says: the sign of its difference, or 0 where none is shown."""
-    return {
-        tuple(row.get(name) for name in KEY): np.sign(row["difference"]) if p <= alpha + 1e-9 else 0
-        for family in _families(rows)
-        for row, p in zip(family, adjusted_p([row["p"] for row in family]), strict=True)
-    }
+def _adjusted(tests: pl.DataFrame, p: pl.Expr) -> pl.DataFrame:
+    """The rows with `p_holm` and `n_tested`, each in its family."""
+    is_planned = pl.col("slice_by").is_null() | (pl.col("slice_by") == "kind")
+    family = *KEY[:3], pl.when(is_planned).then("slice_by").otherwise(pl.lit(""))
+    holm = p.map_batches(lambda of: pl.Series(adjusted_p(of.to_numpy())), pl.Float64)
+    tested = pl.col("p").is_not_nan().sum().cast(pl.Int64)
+    return tests.with_columns(p_holm=holm.over(family), n_tested=tested.over(family))

@@ -11,8 +11,8 @@ from formlab.stats.exchange import Exchanged, spread_p, tail
 
 def p_of(document, loss, inside):
     document, loss, inside = map(np.array, (document, loss, inside))
-    test = Exchanged(document, loss.astype(float), document.max() + 1)
-    return test.p([(document[inside], loss[inside].astype(float))])[0]
+    test = Exchanged(document, loss.astype(float), np.ones(len(loss), dtype=bool))
+    return test.p([np.flatnonzero(inside)])[0]
 
 
 def test_chance_of_one_value_a_document_is_that_of_all_ways_to_place_its_losses():

@@ -49,16 +49,6 @@ def test_other_answers_that_are_as_wrong_are_no_identity():
     assert sentence.startswith("No difference in fields right was shown between m and n: ")
 
 
-def test_chance_is_called_no_difference_with_what_would_have_been_seen():
-    pair = from_matrix("m", noise(2, 0.6)), from_matrix("n", noise(3, 0.6))
-    table, ranked, sentence = judged(*pair)
-    (row,) = table.to_dicts()
-    assert (row["verdict"], row["better"]) == ("≈", None)
-    assert sentence.startswith("No difference in fields right was shown between m and n: ")
-    assert f"about {100 * row['least_difference']:.2g} points would have been seen" in sentence
-    assert ranked["groups"].to_list() == [[1], [1]]
-
-
 def test_the_better_of_two_is_named_with_effect_interval_n_and_p_whatever_their_order():
     good, bad = from_matrix("m", noise(0, 0.85)), from_matrix("n", noise(1, 0.4))
     for pair, sign in (((good, bad), ">"), ((bad, good), "<")):

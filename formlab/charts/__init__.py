@@ -52,7 +52,6 @@ from formlab.charts.compare import (
     rank_dots,
 )
 from formlab.charts.corrections import label_corrections
-from formlab.charts.few_shot import few_shot_caption, few_shot_chart
 from formlab.charts.first_screen import FirstScreen, first_screen
 from formlab.charts.judges import audit_figures
 from formlab.charts.published import (
@@ -71,7 +70,7 @@ __all__ = [
     "CHARTS", "ELSEWHERE", "OWN", "PUBLISHED", "Caption", "Card", "Cards", "FirstScreen", "Sources",
     "Table", "audit_figures", "bars", "beside", "caption", "cards", "cause_bars", "cause_table",
     "cited", "comparison_table", "defined", "difference_dots", "dots",
-    "each_page_figures", "edit_trees", "few_shot_caption", "few_shot_chart", "figure",
+    "each_page_figures", "edit_trees", "figure",
     "findings_table", "first_screen", "flip_table", "headline_table", "heatmap",
     "label_corrections", "ladder_lines", "level_dots", "lines", "not_shown", "note",
     "notes_table", "p_words", "page_error_bars", "paper_table", "published", "published_levels",

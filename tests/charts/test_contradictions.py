@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from formlab import analysis
+from formlab import analysis, charts, tables
 from formlab.analysis import Finding
 from tests.analysis.made_pairs import made, pages_alone
 from tests.seeds import seeds
@@ -167,3 +167,17 @@ def test_sentences_over_all_evaluations_are_counts_or_hold(seed):
             cer = several[2].scores["value"].drop_nans()
             assert f"{(cer >= 0.5).sum()} of {cer.len()} pages" in finding.claim
             assert f"the mean is {cer.mean():.3f}" in finding.claim
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_cards_of_a_summary(seed):
+    draw = np.random.default_rng(seed)
+    metrics = ("click_accuracy", "value_found_accuracy", "form_completed")
+    rows = tables.table("summary", [
+        {
+            "benchmark": "b", "split": "s", "system": "fox", "metric": metric, "level": "field",
+            "value": value, "n_missing": 0, "n_undefined": 0, "settings": tables.Settings(),
+        } | counts(draw) | ends(draw, value)
+        for metric, value in zip(metrics, values(draw, 3), strict=True) if draw.random() > 1 / 6
+    ])  # fmt: skip
+    check(charts.score_cards(rows, dict(zip(metrics, "abc", strict=True))).finding, rows)

@@ -10,7 +10,6 @@ from contextlib import suppress
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import chain, islice
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -136,11 +135,11 @@ def pieces(
     layout, first_rows = None, dict[str, str]()
     requests = {"doc_id", *SYNONYMS["doc_id"]} - {"id"} | {*columns.values()}
     for batch in batches(source, notes):
-        if not batch.origins:
+        if not len(batch.origins):
             continue
-        if any(isinstance(cell, dict | list) for row in batch.rows[:20] for cell in row.values()):
+        if any(isinstance(cell, dict | list) for row in batch.rows(20) for cell in row.values()):
             place = "/" if batch.documents else "response"
-            batch = batch._replace(rows=replies.replaced(batch.rows, requests, place))
+            batch.cells = replies.replaced(batch.rows(), requests, place)
         layout = layout or Layout.of(batch, columns)
         yield _values_of(batch, layout, _documents(batch, layout, first_rows), whole)
     if layout is None:
@@ -205,6 +204,8 @@ def _holds_json(batch: Batch, column: str) -> bool:
 
 def texts(values: Sequence[Any]) -> pl.Series:
     """Values as texts of a column; half of a surrogate pair is kept as its escape."""
+    if isinstance(values, pl.Series) and values.dtype == pl.String:
+        return values
     if not set(map(type, values)) <= {str, type(None)}:
         values = list(map(as_text, values))
     try:
@@ -230,33 +231,121 @@ def _documents(batch: Batch, layout: Layout, first_rows: dict[str, str]) -> pl.S
     return names
 
 
+class Cells(NamedTuple):
+    """Cells that may hold values: row, path and value of each; of those with one, a confidence."""
+
+    rows: Sequence[int]
+    paths: pl.Series
+    values: Sequence[Any]
+    sure: Mapping[int, Any]
+
+    @classmethod
+    def long(cls, batch: Batch, names: Mapping[str, str]) -> Cells:
+        """Those of a table of which each row is a value."""
+        paths, values = texts(batch.column(names.get("path"))), batch.column(names["value"])
+        stated = paths.drop_nulls().unique()
+        pointers = [pointer(path) or "" for path in stated]
+        paths = paths.replace_strict(stated, pointers, default="", return_dtype=pl.String)
+        if "text" in batch.names and names["value"] != "text":
+            # A page may have its text beside the values of fields.
+            beside = zip(values, paths, batch.column("text"), strict=True)
+            values = [text if v is None and not path else v for v, path, text in beside]
+        return cls(range(len(values)), paths, values, {})
+
+    @classmethod
+    def wide(cls, batch: Batch, names: Mapping[str, str]) -> Cells:
+        """Those of a table or of objects with a row for each document."""
+        beside = {"doc_id", *names.values()}
+        rows = [_unwrapped(row, beside) for row in batch.rows()]
+        members = {name: _member(name) for name in dict.fromkeys(chain.from_iterable(rows))}
+        sure = {subject: name for name, (*_, subject) in members.items() if subject in members}
+        for name in beside | {*sure.values()}:
+            members.pop(name, None)
+        # A column for the third item is blank where there are two.
+        cells = [
+            (number, name, cell)
+            for number, row in enumerate(rows)
+            for name, cell in row.items()
+            if name in members and not (cell is None and members[name][1])
+        ]
+        numbers, found, values = zip(*cells, strict=True) if cells else ((), (), ())
+        paths = pl.Series([members[name][0] for name in found], dtype=pl.String)
+        sure = {n: rows[numbers[n]].get(sure[name]) for n, name in enumerate(found) if name in sure}
+        return cls(numbers, paths, values, sure)
+
+    def leaves(self, batch: Batch, whole: Collection[str], *, is_long: bool) -> pl.DataFrame:
+        """Their values: row, path, the path `inside` of the row's own JSON, and what is said."""
+        if isinstance(self.values, pl.Series):
+            odd = self.values.str.contains(_MARKS.pattern).arg_true().to_list()
+        else:
+            odd = [n for n, v in enumerate(self.values) if n in self.sure or not _is_plain(v)]
+        found: list[tuple[Any, ...]] = []
+        for n in odd:
+            row, path = self.rows[n], self.paths[n]
+            said = {"confidence": number(self.sure[n])} if n in self.sure else {}
+            try:
+                read = _read(self.values[n], path, said, whole, is_long=is_long)
+                found += [
+                    (n, row, place, place if path else "", v, more) for place, v, more in read
+                ]
+            except RecursionError as error:
+                where = f"{batch.home}{batch.origins[row]}#{path[:80]}"
+                raise DataBroken(str(error), where=where) from None
+        values = self.values
+        if odd:
+            values = list(values)
+            for n in odd:
+                values[n] = None
+        schema = {"n": pl.Int64, "row": pl.Int64}
+        columns = {"n": range(len(values)), "row": self.rows, "path": self.paths}
+        plain = pl.DataFrame(
+            columns | {"inside": self.paths, "value": texts(values)}, schema_overrides=schema
+        )
+        if not odd:
+            return plain
+        numbers, rows, paths, inside, values, said = zip(*found, strict=True) if found else [()] * 6
+        columns = {"n": numbers, "row": rows, "path": texts(paths), "inside": texts(inside)}
+        columns["value"] = texts(values)
+        for name in sorted({name for members in said for name in members}):
+            cells = [members.get(name) for members in said]
+            columns[name] = pl.Series(name, cells, tables.RECORDS[name], strict=False)
+        read = pl.DataFrame(columns, schema_overrides=schema)
+        plain = plain.filter(~pl.col("n").is_in(pl.Series(odd).implode()))
+        return pl.concat([plain, read], how="diagonal").sort("n", maintain_order=True)
+
+
 def _values_of(
     batch: Batch, layout: Layout, documents: pl.Series, whole: Collection[str]
 ) -> pl.DataFrame:
-    found = [*_found(batch, layout, whole)]
-    if lacking := {*range(len(documents))} - {leaf[0] for leaf in found}:
-        found = sorted([*found, *((n, "", "", None, {}) for n in lacking)], key=itemgetter(0))
-    place, inside, path, value, said = ([leaf[n] for leaf in found] for n in range(5))
+    """The values of a batch, a row without one for a document that has none."""
+    cells = (Cells.long if layout.is_long else Cells.wide)(batch, layout.names)
+    leaves = cells.leaves(batch, whole, is_long=layout.is_long).drop("n")
+    every = pl.int_range(len(documents), eager=True).alias("row")
+    lacking = every.filter(~every.is_in(leaves["row"].implode()))
+    if len(lacking):
+        leaves = pl.concat([leaves, lacking.to_frame()], how="diagonal")
+        leaves = leaves.sort("row", maintain_order=True)
     further = {name: column for name, column in layout.names.items() if name not in SYNONYMS}
     if layout.is_long:
         # A row without a path may say `text` for its value, as in formlab's plainest file.
         used = {*layout.names, *layout.names.values(), "text", "origin"}
         further |= {name: name for name in batch.names if name not in used}
     columns = [_column(n, batch, column).alias(files.storable(n)) for n, column in further.items()]
-    columns = [documents, *columns, texts(batch.origins).alias("origin")]
-    rows = pl.DataFrame(columns)
-    values = rows if len(place) == rows.height else rows[place]
-    values.insert_column(1, texts(path).replace("", None).alias("path"))
-    values.insert_column(2, texts(value).alias("value"))
+    rows = pl.DataFrame([documents, *columns, texts(batch.origins).alias("origin")])
+    values = rows[leaves["row"]]
+    values.insert_column(1, leaves["path"].replace("", None))
+    values.insert_column(2, leaves["value"])
     if batch.documents:
-        below = pl.concat_str("origin", pl.lit("#"), texts(inside).replace("", None))
+        below = pl.concat_str("origin", pl.lit("#"), leaves["inside"].replace("", None))
         values = values.with_columns(origin=pl.coalesce(below, "origin"))
-    for name in sorted({name for members in said for name in members}):
-        cells = [members.get(name) for members in said]
-        column = pl.Series(name, cells, tables.RECORDS[name], strict=False)
-        stated = [pl.col(name)] if name in values.columns else []
+    for column in leaves.drop("row", "path", "inside", "value"):
+        stated = [pl.col(column.name)] if column.name in values.columns else []
         values = values.with_columns(pl.coalesce(*stated, column))
     return values
+
+
+def _is_plain(value: Any) -> bool:
+    return not _MARKS.search(value) if type(value) is str else type(value) in _PLAIN
 
 
 def _column(name: str, batch: Batch, column: str) -> pl.Series:
@@ -289,44 +378,16 @@ def _several(cell: Any) -> Any:
     return cell.split("|")
 
 
-def _found(batch: Batch, layout: Layout, whole: Collection[str]) -> Iterator[tuple[Any, ...]]:
-    """Of all values the row's number, the place in its document, path, value and what is said."""
-    cells = (_long if layout.is_long else _wide)(batch.rows, layout.names)
-    for place, path, value, said in cells:
-        if not (_MARKS.search(value) if type(value) is str else type(value) not in _PLAIN):
-            yield place, path, path, value, said
-            continue
-        if type(value) is str and path and not layout.is_long and path not in whole:
-            # An object or its list as text in a cell, as tables have line items.
-            value = answers.stated(value)
-        try:
-            for inside, inner, beside in _leaves(value, path, said, whole):
-                yield from ((place, inside, *leaf) for leaf in _answer(inside, inner, beside))
-        except RecursionError as error:
-            where = f"{batch.home}{batch.origins[place]}#{path[:80]}"
-            raise DataBroken(str(error), where=where) from None
-
-
-def _long(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
-    """The number of each row that is a value, its path and its value."""
-    for place, row in enumerate(rows):
-        path, value = row.get(names.get("path")), row.get(names["value"])
-        path = pointer(path if type(path) is str else as_text(path)) or ""
-        yield place, path, row.get("text") if value is None and not path else value, {}
-
-
-def _wide(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
-    """The number of the row, path, value and confidence of each cell that may hold values."""
-    beside = {"doc_id", *names.values()}
-    for place, row in enumerate(rows):
-        row = _unwrapped(row, beside)
-        sure = {subject: cell for name, cell in row.items() if (subject := _member(name)[2]) in row}
-        for name, cell in row.items():
-            path, is_item, subject = _member(name)
-            # A column for the third item is blank where there are two.
-            if name not in beside and subject not in sure and not (cell is None and is_item):
-                said = {"confidence": number(sure[name])} if name in sure else {}
-                yield place, path, cell, said
+def _read(
+    cell: Any, path: str, said: Row, whole: Collection[str], *, is_long: bool
+) -> Iterator[Leaf]:
+    """The values in a cell: of an object, a list or JSON as text, without a model's reasoning."""
+    if type(cell) is str and path and not is_long and path not in whole:
+        # An object or its list as text in a cell, as tables have line items.
+        cell = answers.stated(cell)
+    for place, value, beside in _leaves(cell, path, said, whole):
+        is_marked = isinstance(value, str) and _MARKS.search(value)
+        yield from _answer(place, value, beside) if is_marked else [(place, value, beside)]
 
 
 @lru_cache(maxsize=2**16)
@@ -395,11 +456,8 @@ def _value_in(members: Row) -> str | None:
     return found[0] if found[0] == "value" or not rest.isdisjoint(_SAID["confidence"]) else None
 
 
-def _answer(path: str, value: Any, said: Row) -> Iterator[Leaf]:
-    """A value, or the fields of what is JSON as text, without reasoning; broken JSON stays."""
-    if not isinstance(value, str) or not _MARKS.search(value):
-        yield path, value, said
-        return
+def _answer(path: str, value: str, said: Row) -> Iterator[Leaf]:
+    """A text, or the fields of what is JSON in it, without reasoning; broken JSON stays."""
     parsed = answers.plain(value) if path else answers.read(value)
     status = {"status": parsed.status}
     if isinstance(parsed.value, str | None):

@@ -131,42 +131,36 @@ class Cells(NamedTuple):
     def leaves(self, batch: Batch, whole: Collection[str], *, is_long: bool) -> pl.DataFrame:
         """Their values: row, path, the path `inside` of the row's own JSON, and what is said."""
         if isinstance(self.values, pl.Series):
-            odd = self.values.str.contains(_MARKS.pattern).arg_true().to_list()
+            odd = self.values.str.contains(_MARKS.pattern).fill_null(value=False)
+            plain = self.values.filter(~odd)
         else:
-            odd = [n for n, v in enumerate(self.values) if n in self.sure or not _is_plain(v)]
+            flags = [n in self.sure or not _is_plain(v) for n, v in enumerate(self.values)]
+            plain = texts([v for v, flag in zip(self.values, flags, strict=True) if not flag])
+            odd = pl.Series(flags, dtype=pl.Boolean)
+        schema = {"n": pl.Int64, "row": pl.Int64}
+        columns = {"n": range(len(odd)), "row": self.rows, "path": self.paths}
+        table = pl.DataFrame(columns | {"inside": self.paths}, schema_overrides=schema)
+        table = table.filter(~odd).with_columns(plain.alias("value"))
         found: list[tuple[Any, ...]] = []
-        for n in odd:
+        for n in odd.arg_true():
             row, path = self.rows[n], self.paths[n]
             said = {"confidence": number(self.sure[n])} if n in self.sure else {}
             try:
-                read = _read(self.values[n], path, said, whole, is_long=is_long)
-                found += [
-                    (n, row, place, place if path else "", v, more) for place, v, more in read
-                ]
+                for place, *leaf in _read(self.values[n], path, said, whole, is_long=is_long):
+                    found.append((n, row, place, place if path else "", *leaf))
             except RecursionError as error:
                 where = f"{batch.home}{batch.origins[row]}#{path[:80]}"
                 raise DataBroken(str(error), where=where) from None
-        values = self.values
-        if odd:
-            values = list(values)
-            for n in odd:
-                values[n] = None
-        schema = {"n": pl.Int64, "row": pl.Int64}
-        columns = {"n": range(len(values)), "row": self.rows, "path": self.paths}
-        plain = pl.DataFrame(
-            columns | {"inside": self.paths, "value": texts(values)}, schema_overrides=schema
-        )
-        if not odd:
-            return plain
-        numbers, rows, paths, inside, values, said = zip(*found, strict=True) if found else [()] * 6
+        if not found:
+            return table
+        numbers, rows, paths, inside, values, said = zip(*found, strict=True)
         columns = {"n": numbers, "row": rows, "path": texts(paths), "inside": texts(inside)}
         columns["value"] = texts(values)
         for name in sorted({name for members in said for name in members}):
             cells = [members.get(name) for members in said]
-            columns[name] = pl.Series(name, cells, tables.RECORDS[name], strict=False)
+            columns[name] = pl.Series(cells, dtype=tables.RECORDS[name], strict=False)
         read = pl.DataFrame(columns, schema_overrides=schema)
-        plain = plain.filter(~pl.col("n").is_in(pl.Series(odd).implode()))
-        return pl.concat([plain, read], how="diagonal").sort("n", maintain_order=True)
+        return pl.concat([table, read], how="diagonal").sort("n", maintain_order=True)
 
 
 def _is_plain(value: Any) -> bool:

@@ -64,9 +64,9 @@ def corpus(
     values = read_values(gold, columns=columns, flaws=flaws)
     has_image = pl.col("image").is_not_null() if "image" in values.columns else pl.lit(value=False)
     documents = values.group_by("doc_id", maintain_order=True).agg(has_image=has_image.any())
-    given = {"types": types, "images": images, "name": name}
-    of_all = Gold.of(gold, documents, FieldTypes.inferred(values), flaws, **given)
-    return of_all.corpus(values, flaws)
+    how = {"types": types, "images": images, "name": name}
+    shared = Gold.of(gold, documents, FieldTypes.inferred(values), flaws, **how)
+    return shared.corpus(values, flaws)
 
 
 @dataclass(frozen=True)
@@ -117,14 +117,14 @@ class Gold:
 
     def corpus(self, values: pl.DataFrame, flaws: Counter[str]) -> Corpus:
         """The corpus of some of the values, whole documents."""
-        # The origin of a value inside of a file goes on after `#`.
-        is_file = pl.col("origin").str.to_lowercase().str.ends_with(".json")
         if "status" not in values.columns:
             values = values.with_columns(status=pl.lit(None, pl.String))
         mended = values.filter(status="repaired")
-        for broken in (values.filter(UNREAD), mended.filter(is_file)):
-            for text, origin in broken.select("value", "origin").rows()[:1]:
-                raise DataBroken(f"no JSON: {text!r:.200}", where=origin, remedy="mend that file")
+        # The origin of a value inside of a file goes on after `#`.
+        is_file = pl.col("origin").str.to_lowercase().str.ends_with(".json")
+        broken = pl.concat([values.filter(UNREAD), mended.filter(is_file)])
+        for text, origin in broken.select("value", "origin").rows()[:1]:
+            raise DataBroken(f"no JSON: {text!r:.200}", where=origin, remedy="mend that file")
         flaws["documents whose text was repaired to be read"] += mended["doc_id"].n_unique()
         key = {"benchmark": OWN, "split": self.split}
         records = self._records(values, key)
@@ -134,9 +134,10 @@ class Gold:
         counts = fields.agg(n_fields=pl.len(), n_kinds=pl.col("kind").n_unique())
         documents = values.group_by("doc_id", maintain_order=True).agg(stated)
         documents = documents.join(counts, on="doc_id", how="left", maintain_order="left")
-        documents = documents.with_columns(pl.col("n_fields", "n_kinds").fill_null(0)).to_dicts()
+        rows = documents.with_columns(pl.col("n_fields", "n_kinds").fill_null(0)).to_dicts()
         meta = {"types": self.types.stated()}
-        for row in documents:
+        of_all = files.storable(json.dumps(meta, ensure_ascii=False))
+        for row in rows:
             pages = [row["image"]] if row.get("image") else self.pages.get(row["doc_id"], [])
             if self.root is not None:
                 row |= page_files.columns(self.root, pages, row, flaws)
@@ -144,10 +145,12 @@ class Gold:
                 encodings = ("utf-8-sig", "latin-1")
                 texts = (files.read_text(self.root / n, encodings=encodings) for n in text_files)
                 row["context"] = files.storable("\n".join(texts))
-            several = {"pages": pages} if self.root is not None and len(pages) > 1 else {}
-            row["meta"] = files.storable(json.dumps(meta | several, ensure_ascii=False))
+            row["meta"] = of_all
+            if self.root is not None and len(pages) > 1:
+                several = json.dumps(meta | {"pages": pages}, ensure_ascii=False)
+                row["meta"] = files.storable(several)
         return Corpus(
-            documents=tables.table("documents", documents, **key),
+            documents=tables.table("documents", rows, **key),
             records=records,
             benchmark=OWN,
             split=self.split,
@@ -158,11 +161,12 @@ class Gold:
 
     def _records(self, values: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
         paths = values["path"].drop_nulls().unique(maintain_order=True)
-        rules = {path: rule_text(self.declared.of(path)) for path in paths}
-        kinds = {path: self.types.of(path).kind for path in paths}
         kind, meta = (
             pl.col("path").replace_strict(found, default=None, return_dtype=pl.String)
-            for found in (kinds, rules)
+            for found in (
+                {path: self.types.of(path).kind for path in paths},
+                {path: rule_text(self.declared.of(path)) for path in paths},
+            )
         )
         stated = [pl.col("kind")] if "kind" in values.columns else []
         is_page = pl.col("path").is_null()

@@ -17,7 +17,7 @@ from formlab import files, tables
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.readers import door
-from formlab.readers.answers import renames
+from formlab.readers.answers import renames, with_tasks
 from formlab.readers.answers import table as records_table
 from formlab.readers.rows import ROLES, Row, Source, by_role, counted
 from formlab.readers.samples import SCORE
@@ -244,13 +244,8 @@ def _joined(run: Run, corpus: Corpus, documents: str) -> Corpus:
 def _predictions(run: Run, corpus: Corpus, of_corpus: pl.Expr) -> Predictions:
     """The answers for a part of the gold, with the log's own scores as columns of their own."""
     key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": run.system}
-    # The task is that of the gold at the same path; a page's own is text.
-    usual = corpus.records.select(*KEY, usual="task").unique(KEY)
     given = run.of("answer", "task", "kind", "status").filter(of_corpus)
-    given = given.join(usual, on=KEY, how="left", nulls_equal=True, maintain_order="left")
-    page = pl.when(pl.col("path").is_null()).then(pl.lit("page"))
-    task, kind = pl.coalesce("task", "usual", pl.lit("text")), pl.coalesce(page, "kind")
-    given = given.with_columns(task=task, kind=kind).drop("usual")
+    given = with_tasks(given, corpus, "text")
     # A log says what its questions are, and nothing of what its answers are.
     records = records_table(given, key | {"role": "prediction"})
     records = records.with_columns(field=pl.lit(None, pl.String))

@@ -47,10 +47,9 @@ def delimited(stream: Any, member: Member, notes: Counter[str]) -> Iterator[Batc
         """Whether the header names documents, the share of rows as wide, and what breaks ties."""
         rows = [cells for cells in csv.reader(above, delimiter=delimiter) if any(cells)] or [[]]
         title = _titles(rows)
-        header, *below = rows[title:]
-        has_id = len(header) > 1 and bool(_words(header) & IDS)
-        share = sum(len(cells) == len(header) > 1 for cells in below) / max(len(below), 1)
-        return has_id, share, -title, len(header)
+        width, below = len(rows[title]), rows[title + 1 :]
+        share = sum(len(cells) == width > 1 for cells in below) / max(len(below), 1)
+        return width > 1 and bool(_words(rows[title]) & IDS), share, -title, width
 
     def rows(lines: Iterable[str], first: int = 1) -> Iterator[tuple[int, list[Any]]]:
         """The rows in lines of which the first has that number, each with that of its own."""
@@ -90,15 +89,14 @@ def _split(lines: list[str], delimiter: str, names: list[str]) -> pl.DataFrame |
     """The cells of lines that are a row with a cell for each name; None if any is not."""
     cell, between = rf'(?:"[^"\x00]*"|[^"\r\n\x00{delimiter}]*)', f"[{delimiter}]"
     whole = rf"\A{cell}(?:{between}{cell}){{{len(names) - 1}}}(?:\r?\n)?\z"
-    if not 1 < len(names) <= _SPLIT or not all(names):
-        return None
-    if not pl.Series(lines).str.contains(whole).all():
+    is_split = 1 < len(names) <= _SPLIT and all(names)
+    if not is_split or not pl.Series(lines).str.contains(whole).all():
         return None
     how = {"separator": delimiter, "has_header": False, "infer_schema": False}
     frame = pl.read_csv("".join(lines).encode(), new_columns=names, **how)
     frame = frame.select(pl.all().replace("", None))
-    is_blank = frame.select(pl.all_horizontal(pl.all().is_null()).any()).item()
-    return None if is_blank or frame.height != len(lines) else frame
+    filled = frame.filter(~pl.all_horizontal(pl.all().is_null()))
+    return frame if filled.height == len(lines) else None
 
 
 def workbook(member: Member, notes: Counter[str]) -> Iterator[Batch]:

@@ -51,21 +51,12 @@ def read_values(
     documents. `columns` has the table's name for each column, such as ``{"doc_id": "id"}``; else
     the usual names (`SYNONYMS`) are looked for. `flaws` counts what is odd, by a short name.
 
-    Returns
-    -------
-    polars.DataFrame
-        doc_id, path (null for the text of a whole page), value, what rows say beside it, own
-        columns as text, and origin (file and line). A document without any value has one row
-        without path and value. Where a document has several values at a path, they and all others
-        at that path are a list: ``/party/0``, ``/party/1``.
+    The columns are doc_id, path (null for the text of a whole page), value, what rows say beside
+    it, own columns as text, and origin (file and line). A document without any value has one row
+    without path and value. Where a document has several values at a path, they and all others at
+    that path are a list: ``/party/0``, ``/party/1``. `DataMissing`, `DataBroken` or `UnknownName`
+    if there is no such file, it cannot be read, or its columns are not told apart.
 
-    Raises
-    ------
-    DataMissing, DataBroken, UnknownName
-        If there is no such file, it cannot be read, or its columns are not told apart.
-
-    Examples
-    --------
     >>> read_values([{"doc_id": "a", "total": 9.5, "items": [{"name": "Tea"}]}]).rows()
     [('a', '/total', '9.5', 'frame, row 1'), ('a', '/items/0/name', 'Tea', 'frame, row 1')]
     """

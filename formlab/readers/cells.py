@@ -112,20 +112,23 @@ class Cells(NamedTuple):
         """Those of a table or of objects with a row for each document."""
         beside = {"doc_id", *names.values()}
         rows = [_unwrapped(row, beside) for row in batch.rows()]
-        members = {name: _member(name) for name in dict.fromkeys(chain.from_iterable(rows))}
-        sure = {subject: name for name, (*_, subject) in members.items() if subject in members}
-        for name in beside | {*sure.values()}:
-            members.pop(name, None)
+        named = dict.fromkeys(chain.from_iterable(rows))
+        members = {name: _member(name) for name in named if name not in beside}
+        subjects = {name: subject for name, (*_, subject) in members.items() if subject}
         # A column for the third item is blank where there are two.
         cells = [
-            (number, name, cell)
-            for number, row in enumerate(rows)
+            (n, name, cell)
+            for n, row in enumerate(rows)
             for name, cell in row.items()
-            if name in members and not (cell is None and members[name][1])
+            if name in members
+            and subjects.get(name) not in row
+            and not (cell is None and members[name][1])
         ]
         numbers, found, values = zip(*cells, strict=True) if cells else ((), (), ())
         paths = pl.Series([members[name][0] for name in found], dtype=pl.String)
-        sure = {n: rows[numbers[n]].get(sure[name]) for n, name in enumerate(found) if name in sure}
+        confidences = {subject: name for name, subject in subjects.items()}
+        beside = ((n, rows[row], confidences.get(found[n])) for n, row in enumerate(numbers))
+        sure = {n: row[name] for n, row, name in beside if name in row} if subjects else {}
         return cls(numbers, paths, values, sure)
 
     def leaves(self, batch: Batch, whole: Collection[str], *, is_long: bool) -> pl.DataFrame:

@@ -94,8 +94,8 @@ def of_corpus(given: pl.DataFrame, corpus: Corpus, notes: Counter[str]) -> pl.Da
 
 def check_left(given: pl.DataFrame, corpus: Corpus, path: Path | None, notes: Counter[str]) -> None:
     """`DataBroken` if nothing is left but answers for another benchmark or split."""
-    for name in ("benchmark", "split") if given.is_empty() else ():
-        if notes[_OTHERS.format(name)]:
+    for name in ("benchmark", "split"):
+        if given.is_empty() and notes[_OTHERS.format(name)]:
             what = f"all answers are for another {name}, not for {getattr(corpus, name)}"
             raise DataBroken(what, where=path, remedy=f"the {name} that was answered")
 
@@ -265,13 +265,13 @@ def renames(answered: pl.Series, known: pl.Series) -> dict[str, str]:
             named.setdefault(name, set()).add(doc_id)
     taken, renamed = {name: name for name in answered}, dict[str, str]()
     for doc_id in strangers:
-        candidates = next((named[name] for name in pages.names(doc_id) if name in named), ())
-        if len(candidates) == 1:
-            (target,) = candidates
-            if (first := taken.setdefault(target, doc_id)) != doc_id:
-                what = f"two answers for document {target!r}: {first!r} and {doc_id!r}"
-                raise DataBroken(what, remedy="keep one of them")
-            renamed[doc_id] = target
+        target, *others = next((named[n] for n in pages.names(doc_id) if n in named), [None])
+        if target is None or others:
+            continue
+        if (first := taken.setdefault(target, doc_id)) != doc_id:
+            what = f"two answers for document {target!r}: {first!r} and {doc_id!r}"
+            raise DataBroken(what, remedy="keep one of them")
+        renamed[doc_id] = target
     return renamed
 
 

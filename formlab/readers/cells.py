@@ -87,12 +87,12 @@ def texts(values: Sequence[Any]) -> pl.Series:
 
 
 class Cells(NamedTuple):
-    """Cells that may hold values: row, path and value of each; of those with one, a confidence."""
+    """Cells that may hold values: row, path and value of each, and how sure, if any says that."""
 
     rows: Sequence[int]
     paths: pl.Series
     values: Sequence[Any]
-    sure: Mapping[int, Any]
+    sure: Sequence[float | None] = ()
 
     @classmethod
     def long(cls, batch: Batch, names: Mapping[str, str]) -> Cells:
@@ -105,7 +105,7 @@ class Cells(NamedTuple):
             # A page may have its text beside the values of fields.
             beside = zip(values, paths, batch.column("text"), strict=True)
             values = [text if v is None and not path else v for v, path, text in beside]
-        return cls(range(len(values)), paths, values, {})
+        return cls(range(len(values)), paths, values)
 
     @classmethod
     def wide(cls, batch: Batch, names: Mapping[str, str]) -> Cells:
@@ -114,7 +114,7 @@ class Cells(NamedTuple):
         rows = [_unwrapped(row, beside) for row in batch.rows()]
         named = dict.fromkeys(chain.from_iterable(rows))
         members = {name: _member(name) for name in named if name not in beside}
-        subjects = {name: subject for name, (*_, subject) in members.items() if subject}
+        subjects = {name: subject for name, (*_, subject) in members.items() if subject in named}
         # A column for the third item is blank where there are two.
         cells = [
             (n, name, cell)
@@ -127,8 +127,8 @@ class Cells(NamedTuple):
         numbers, found, values = zip(*cells, strict=True) if cells else ((), (), ())
         paths = pl.Series([members[name][0] for name in found], dtype=pl.String)
         confidences = {subject: name for name, subject in subjects.items()}
-        beside = ((n, rows[row], confidences.get(found[n])) for n, row in enumerate(numbers))
-        sure = {n: row[name] for n, row, name in beside if name in row} if subjects else {}
+        beside = zip(numbers, found, strict=True) if subjects else ()
+        sure = [number(rows[row].get(confidences.get(name))) for row, name in beside]
         return cls(numbers, paths, values, sure)
 
     def leaves(self, batch: Batch, whole: Collection[str], *, is_long: bool) -> pl.DataFrame:
@@ -137,17 +137,17 @@ class Cells(NamedTuple):
             odd = self.values.str.contains(_MARKS.pattern).fill_null(value=False)
             plain = self.values.filter(~odd)
         else:
-            flags = [n in self.sure or not _is_plain(v) for n, v in enumerate(self.values)]
-            plain = texts([v for v, flag in zip(self.values, flags, strict=True) if not flag])
-            odd = pl.Series(flags, dtype=pl.Boolean)
-        schema = {"n": pl.Int64, "row": pl.Int64}
+            odd = pl.Series([not _is_plain(value) for value in self.values], dtype=pl.Boolean)
+            plain = texts([v for v, is_odd in zip(self.values, odd, strict=True) if not is_odd])
+        schema = {"n": pl.Int64, "row": pl.Int64, "confidence": pl.Float64}
         columns = {"n": range(len(odd)), "row": self.rows, "path": self.paths}
+        columns |= {"confidence": self.sure} if self.sure else {}
         table = pl.DataFrame(columns | {"inside": self.paths}, schema_overrides=schema)
         table = table.filter(~odd).with_columns(plain.alias("value"))
         found: list[tuple[Any, ...]] = []
         for n in odd.arg_true():
             row, path = self.rows[n], self.paths[n]
-            said = {"confidence": number(self.sure[n])} if n in self.sure else {}
+            said = {"confidence": self.sure[n]} if self.sure else {}
             try:
                 for place, *leaf in _read(self.values[n], path, said, whole, is_long=is_long):
                     found.append((n, row, place, place if path else "", *leaf))

@@ -209,13 +209,13 @@ def sides(gold: Any, answers: Any, columns: Mapping[str, str]) -> list[dict[str,
     if neither side has one.
     """
     named, every = list[dict[str, str]](), set[str]()
-    for source, only in zip((gold, answers), SIDES, strict=True):
+    for source, value in zip((gold, answers), SIDES, strict=True):
         # A run is no table.
         is_table = columns and not isinstance(source, Folder) and not is_run(source)
         every |= set(known := columns_of(source) if is_table else ())
         stated = {name: column for name, column in columns.items() if column in known}
-        named.append({n: c for n, c in stated.items() if n not in SIDES})
-        named[-1] |= {"value": stated[only]} if only in stated else {}
+        side = {name: column for name, column in stated.items() if name not in SIDES}
+        named.append(side | ({"value": stated[value]} if value in stated else {}))
     for column in set(columns.values()) - {c for side in named for c in side.values()}:
         raise UnknownName.of("column", column, every)
     return named

@@ -107,10 +107,14 @@ def _frame(rows: list[Row]) -> pl.DataFrame:
     names = dict.fromkeys(["epoch", *(name for row in rows for name in row)])
     dtypes = _DTYPES | {name: pl.Float64 for name in names if name.startswith(SCORE)}
     schema = {name: dtypes.get(name, pl.String) for name in names}
-    # Texts may have half characters, which polars does not take.
-    columns = {name: [files.storable(row.get(name)) for row in rows] for name in names}
+    columns = {name: [row.get(name) for row in rows] for name in names}
     columns["epoch"] = [row.get("epoch") or 1 for row in rows]
-    frame = pl.DataFrame(columns, schema=schema, strict=False)
+    try:
+        frame = pl.DataFrame(columns, schema=schema, strict=False)
+    except UnicodeEncodeError:
+        # Texts may have half characters, which polars does not take.
+        columns = {name: list(map(files.storable, cells)) for name, cells in columns.items()}
+        frame = pl.DataFrame(columns, schema=schema, strict=False)
     # A million times the same.
     return frame.with_columns(pl.col("^(system|split|benchmark|origin)$").cast(pl.Categorical))
 

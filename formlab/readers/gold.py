@@ -44,17 +44,16 @@ def corpus(
     path, such as ``/items/*/price``. A declared rule stands in the record's `meta`
     (`types.rule_of`), and all types in each document's (`FieldTypes.of_document`). A value left
     blank is the empty text. The text of a page is the row without a path; a document without one
-    has such a row that is not scored. The user's own columns are kept in the records, under
-    ``own_<name>`` where formlab has a column of that name.
+    has such a row that is not scored. The user's own columns are kept, under ``own_<name>`` where
+    formlab has a column of that name.
 
-    `gold` and `columns` are as for `read_values`, `types` as for `FieldTypes.read` (where none are
-    declared they are inferred, and `flaws` counts them); the `name` of the corpus, its `split`, is
-    by default the stem of the gold's path. `images` is a folder with images, PDFs and texts called
-    like the documents, see `pages.find`; without one, the gold's own column `image` is relative to
-    the folder of its file. Boxes are in pixels of their page, of a PDF in the unit of
-    `documents.width`, else in points; `page` counts from 1. The text of a document without an
-    image, which is no gold, is the column `context` or a file ``a.txt`` among the images.
-    `DataMissing`, `DataBroken` or `UnknownName` if something is absent or cannot be read.
+    `gold` and `columns` are as for `read_values`, `types` as for `FieldTypes.read` (others are
+    inferred, and `flaws` counts them); the `name` of the corpus, its `split`, is by default the
+    stem of the gold's path. `images` is a folder as for `pages.find`; without one, the gold's own
+    column `image` is relative to the folder of its file. Boxes are in pixels of their page, of a
+    PDF in the unit of `documents.width`, else in points; `page` counts from 1. The text of a
+    document without an image, which is no gold, is the column `context` or a file ``a.txt`` among
+    the images. `DataMissing`, `DataBroken` or `UnknownName` if something cannot be read.
 
     >>> loaded = corpus([{"doc_id": "a", "total": "9.00"}, {"doc_id": "b", "total": ""}])
     >>> loaded.records.filter(path="/total").select("doc_id", "value", "kind").rows()

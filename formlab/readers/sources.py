@@ -239,11 +239,10 @@ def _texts(lines: list[str]) -> dict[str, pl.Series] | None:
 
 def _object(line: str, where: str, number: int) -> Row:
     try:
-        row, end = files.AS_WRITTEN.scan_once(line, 0)
-    except (StopIteration, ValueError, RecursionError):
-        end = 0
-    # A closer look, whose error names the line.
-    row = _parsed(line.removesuffix("\n"), where, number) if line[end:].strip() else row
+        row = files.AS_WRITTEN.decode(line)
+    except (ValueError, RecursionError):
+        # A closer look, whose error names the line.
+        row = _parsed(line.removesuffix("\n"), where, number)
     if not isinstance(row, dict):
         what = f"a JSON object is expected, this is a {type(row).__name__}"
         remedy = 'one object a line, such as {"doc_id": "1", "text": "…"}'

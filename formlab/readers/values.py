@@ -51,11 +51,10 @@ def read_values(
     documents. `columns` has the table's name for each column, such as ``{"doc_id": "id"}``; else
     the usual names (`SYNONYMS`) are looked for. `flaws` counts what is odd, by a short name.
 
-    The columns are doc_id, path (null for the text of a whole page), value, what rows say beside
-    it, own columns as text, and origin (file and line). A document without any value has one row
-    without path and value. Where a document has several values at a path, they and all others at
-    that path are a list: ``/party/0``, ``/party/1``. `DataMissing`, `DataBroken` or `UnknownName`
-    if there is no such file, it cannot be read, or its columns are not told apart.
+    The columns are doc_id, path (null for the text of a page), value, what rows say beside it, own
+    columns as text, and origin (file and line). A document without any value has one row without
+    path. Several values of a document at a path are a list: ``/party/0``, ``/party/1``.
+    `DataMissing`, `DataBroken` or `UnknownName` if it cannot be read or columns are not told apart.
 
     >>> read_values([{"doc_id": "a", "total": 9.5, "items": [{"name": "Tea"}]}]).rows()
     [('a', '/total', '9.5', 'frame, row 1'), ('a', '/items/0/name', 'Tea', 'frame, row 1')]
@@ -162,11 +161,9 @@ def _values_of(
     """The values of a batch, a row without one for a document that has none."""
     cells = (Cells.long if layout.is_long else Cells.wide)(batch, layout.names)
     leaves = cells.leaves(batch, whole, is_long=layout.is_long).drop("n")
-    every = pl.int_range(len(documents), eager=True).alias("row")
-    lacking = every.filter(~every.is_in(leaves["row"].implode()))
-    if len(lacking):
-        leaves = pl.concat([leaves, lacking.to_frame()], how="diagonal")
-        leaves = leaves.sort("row", maintain_order=True)
+    every = pl.int_range(len(documents), eager=True).alias("row").to_frame()
+    if (lacking := every.join(leaves, on="row", how="anti")).height:
+        leaves = pl.concat([leaves, lacking], how="diagonal").sort("row", maintain_order=True)
     further = {name: column for name, column in layout.names.items() if name not in SYNONYMS}
     if layout.is_long:
         # A row without a path may say `text` for its value, as in formlab's plainest file.

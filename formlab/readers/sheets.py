@@ -88,9 +88,9 @@ def delimited(stream: Any, member: Member, notes: Counter[str]) -> Iterator[Batc
 def _split(lines: list[str], delimiter: str, names: list[str]) -> pl.DataFrame | None:
     """The cells of lines that are a row with a cell for each name; None if any is not."""
     cell, between = rf'(?:"[^"\x00]*"|[^"\r\n\x00{delimiter}]*)', f"[{delimiter}]"
-    whole = rf"\A{cell}(?:{between}{cell}){{{len(names) - 1}}}(?:\r?\n)?\z"
+    row = rf"\A{cell}(?:{between}{cell}){{{len(names) - 1}}}(?:\r?\n)?\z"
     is_split = 1 < len(names) <= _SPLIT and all(names)
-    if not is_split or not pl.Series(lines).str.contains(whole).all():
+    if not is_split or not pl.Series(lines).str.contains(row).all():
         return None
     how = {"separator": delimiter, "has_header": False, "infer_schema": False}
     frame = pl.read_csv("".join(lines).encode(), new_columns=names, **how)

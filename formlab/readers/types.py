@@ -29,6 +29,8 @@ TYPES |= {"text": "string", "integer": "number", "boolean": "checkbox", "checkbo
 COMPARATORS = ("exact", "text", "typed", "fuzzy")
 _KNOWN = {"type": TYPES, "comparator": COMPARATORS}
 _FORMATS = {"date": "date", "date-time": "date", "money": "money", "currency": "money"}
+# What of a field says how its values are compared.
+_RULE = ("comparator", "tolerance", "weight", "relative", "ordered")
 # What a JSON Schema may say of a field beside its own words, and how deep it may be nested.
 _WORDS = ("comparator", "tolerance", "relative", "weight", "question", "label")
 _DEEPEST = 40
@@ -89,7 +91,7 @@ def rule_of(meta: str | None) -> FieldType:
 def rule_text(declared: FieldType) -> str | None:
     """How a field is compared, as the `meta` of its records; null where nothing is declared."""
     stated = msgspec.to_builtins(declared)
-    rule = {name: stated[name] for name in FieldType.__struct_fields__[:5] if name in stated}
+    rule = {name: stated[name] for name in _RULE if name in stated}
     return json.dumps(rule) if rule else None
 
 

@@ -36,7 +36,7 @@ READERS = Registry("readers", _FILES)
 _HOMES = {
     "logs": "differences headlines join_report open_log open_logs",
     "gold": "corpus",
-    "types": "FieldType FieldTypes Rule",
+    "types": "FieldType FieldTypes",
     "values": "read_values",
 }
 

@@ -94,8 +94,8 @@ def of_corpus(given: pl.DataFrame, corpus: Corpus, notes: Counter[str]) -> pl.Da
 
 def check_left(given: pl.DataFrame, corpus: Corpus, path: Path | None, notes: Counter[str]) -> None:
     """`DataBroken` if nothing is left but answers for another benchmark or split."""
-    for name in ("benchmark", "split") if given.is_empty() else ():
-        if notes[_OTHERS.format(name)]:
+    for name in ("benchmark", "split"):
+        if given.is_empty() and notes[_OTHERS.format(name)]:
             what = f"all answers are for another {name}, not for {getattr(corpus, name)}"
             raise DataBroken(what, where=path, remedy=f"the {name} that was answered")
 
@@ -141,7 +141,7 @@ def of_values(
     absent = [name for name in ("status", "kind", "task") if name not in given.columns]
     given = given.drop("system", "benchmark", "split", strict=False)
     given = given.with_columns(pl.lit(None, pl.String).alias(name) for name in absent)
-    given = _with_tasks(_claims(_with_choices(given, corpus), corpus), corpus, usual)
+    given = with_tasks(_claims(_with_choices(given, corpus), corpus), corpus, usual)
     for status in ("repaired", "bad_json", "truncated"):
         documents = given.filter(pl.col("status") == status)["doc_id"].n_unique()
         notes[f"documents with answers of status {status}"] += documents
@@ -179,21 +179,20 @@ def table(rows: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
     return rows.select(columns.values())
 
 
-def _with_tasks(given: pl.DataFrame, corpus: Corpus, usual: str) -> pl.DataFrame:
+def with_tasks(given: pl.DataFrame, corpus: Corpus, usual: str) -> pl.DataFrame:
     """The answers with the task of the gold's value at their path, else of its first step."""
-    gold = corpus.records.filter(_HAS_PATH)
+    gold = corpus.records.filter(_HAS_PATH).unique(["doc_id", "path"])
     gold = gold.select("doc_id", "path", gold_task="task", gold_kind="kind")
-    gold = gold.unique(["doc_id", "path"])
     given = given.join(gold, on=["doc_id", "path"], how="left", maintain_order="left")
-    asked = sorted({"vqa", "consistency"} & set(gold["gold_task"]))
-    is_below = {task: pl.col("path").str.starts_with(f"/{task}/") for task in asked}
-    steps = [pl.when(holds).then(pl.lit(task)) for task, holds in is_below.items()]
+    steps = [
+        pl.when(pl.col("path").str.starts_with(f"/{task}/")).then(pl.lit(task))
+        for task in sorted({"vqa", "consistency"} & set(gold["gold_task"]))
+    ]
     steps.append(pl.when(~_HAS_PATH).then(pl.lit("text")))
-    kind = pl.coalesce("kind", pl.when(pl.col("gold_task") == "layout").then("gold_kind"))
-    given = given.with_columns(
-        task=pl.coalesce("task", "gold_task", *steps, pl.lit(usual)), kind=kind
-    )
-    return given.drop("gold_task", "gold_kind")
+    task = pl.coalesce("task", "gold_task", *steps, pl.lit(usual))
+    page, read = pl.when(~_HAS_PATH), pl.when(pl.col("gold_task") == "layout")
+    kind = pl.coalesce(page.then(pl.lit("page")), "kind", read.then("gold_kind"))
+    return given.with_columns(task=task, kind=kind).drop("gold_task", "gold_kind")
 
 
 def _usual_task(corpus: Corpus) -> str:
@@ -229,16 +228,14 @@ def _claims(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     silent = silent.unique("doc_id", keep="first", maintain_order=True)
     claims = pl.concat([given.filter(is_said), silent.with_columns(path=pl.lit(None, pl.String))])
     usual = pl.when(_HAS_VALUE).then(pl.lit("ok")).otherwise(pl.lit("missing"))
-    page = pl.when(~_HAS_PATH).then(pl.lit("page"))
-    claims = claims.with_columns(status=pl.coalesce(_STATUS, usual), kind=pl.coalesce(page, "kind"))
+    claims = claims.with_columns(status=pl.coalesce(_STATUS, usual))
     failed = ~_HAS_PATH & _STATUS.is_in(["bad_json", "truncated"])
     if corpus.benchmark != OWN or claims.filter(failed).is_empty():
         # The page's own row says it of all fields of a benchmark.
         return claims
     asked = corpus.records.filter(_HAS_PATH).select("doc_id", field="path")
     rows = claims.filter(failed).join(asked, on="doc_id", how="left", maintain_order="left")
-    kind = pl.when(pl.col("field").is_null()).then("kind")
-    rows = rows.with_columns(path="field", kind=kind).select(claims.columns)
+    rows = rows.with_columns(path="field", kind=pl.lit(None, pl.String)).select(claims.columns)
     return pl.concat([claims.filter(~failed), rows])
 
 
@@ -268,13 +265,13 @@ def renames(answered: pl.Series, known: pl.Series) -> dict[str, str]:
             named.setdefault(name, set()).add(doc_id)
     taken, renamed = {name: name for name in answered}, dict[str, str]()
     for doc_id in strangers:
-        candidates = next((named[name] for name in pages.names(doc_id) if name in named), ())
-        if len(candidates) == 1:
-            (target,) = candidates
-            if (first := taken.setdefault(target, doc_id)) != doc_id:
-                what = f"two answers for document {target!r}: {first!r} and {doc_id!r}"
-                raise DataBroken(what, remedy="keep one of them")
-            renamed[doc_id] = target
+        target, *others = next((named[n] for n in pages.names(doc_id) if n in named), [None])
+        if target is None or others:
+            continue
+        if (first := taken.setdefault(target, doc_id)) != doc_id:
+            what = f"two answers for document {target!r}: {first!r} and {doc_id!r}"
+            raise DataBroken(what, remedy="keep one of them")
+        renamed[doc_id] = target
     return renamed
 
 

@@ -44,17 +44,16 @@ def corpus(
     path, such as ``/items/*/price``. A declared rule stands in the record's `meta`
     (`types.rule_of`), and all types in each document's (`FieldTypes.of_document`). A value left
     blank is the empty text. The text of a page is the row without a path; a document without one
-    has such a row that is not scored. The user's own columns are kept in the records, under
-    ``own_<name>`` where formlab has a column of that name.
+    has such a row that is not scored. The user's own columns are kept, under ``own_<name>`` where
+    formlab has a column of that name.
 
-    `gold` and `columns` are as for `read_values`, `types` as for `FieldTypes.read` (where none are
-    declared they are inferred, and `flaws` counts them); the `name` of the corpus, its `split`, is
-    by default the stem of the gold's path. `images` is a folder with images, PDFs and texts called
-    like the documents, see `pages.find`; without one, the gold's own column `image` is relative to
-    the folder of its file. Boxes are in pixels of their page, of a PDF in the unit of
-    `documents.width`, else in points; `page` counts from 1. The text of a document without an
-    image, which is no gold, is the column `context` or a file ``a.txt`` among the images.
-    `DataMissing`, `DataBroken` or `UnknownName` if something is absent or cannot be read.
+    `gold` and `columns` are as for `read_values`, `types` as for `FieldTypes.read` (others are
+    inferred, and `flaws` counts them); the `name` of the corpus, its `split`, is by default the
+    stem of the gold's path. `images` is a folder as for `pages.find`; without one, the gold's own
+    column `image` is relative to the folder of its file. Boxes are in pixels of their page, of a
+    PDF in the unit of `documents.width`, else in points; `page` counts from 1. The text of a
+    document without an image, which is no gold, is the column `context` or a file ``a.txt`` among
+    the images. `DataMissing`, `DataBroken` or `UnknownName` if something cannot be read.
 
     >>> loaded = corpus([{"doc_id": "a", "total": "9.00"}, {"doc_id": "b", "total": ""}])
     >>> loaded.records.filter(path="/total").select("doc_id", "value", "kind").rows()
@@ -64,9 +63,9 @@ def corpus(
     values = read_values(gold, columns=columns, flaws=flaws)
     has_image = pl.col("image").is_not_null() if "image" in values.columns else pl.lit(value=False)
     documents = values.group_by("doc_id", maintain_order=True).agg(has_image=has_image.any())
-    given = {"types": types, "images": images, "name": name}
-    of_all = Gold.of(gold, documents, FieldTypes.inferred(values), flaws, **given)
-    return of_all.corpus(values, flaws)
+    how = {"types": types, "images": images, "name": name}
+    shared = Gold.of(gold, documents, FieldTypes.inferred(values), flaws, **how)
+    return shared.corpus(values, flaws)
 
 
 @dataclass(frozen=True)
@@ -117,14 +116,14 @@ class Gold:
 
     def corpus(self, values: pl.DataFrame, flaws: Counter[str]) -> Corpus:
         """The corpus of some of the values, whole documents."""
-        # The origin of a value inside of a file goes on after `#`.
-        is_file = pl.col("origin").str.to_lowercase().str.ends_with(".json")
         if "status" not in values.columns:
             values = values.with_columns(status=pl.lit(None, pl.String))
         mended = values.filter(status="repaired")
-        for broken in (values.filter(UNREAD), mended.filter(is_file)):
-            for text, origin in broken.select("value", "origin").rows()[:1]:
-                raise DataBroken(f"no JSON: {text!r:.200}", where=origin, remedy="mend that file")
+        # The origin of a value inside of a file goes on after `#`.
+        is_file = pl.col("origin").str.to_lowercase().str.ends_with(".json")
+        broken = pl.concat([values.filter(UNREAD), mended.filter(is_file)])
+        for text, origin in broken.select("value", "origin").rows()[:1]:
+            raise DataBroken(f"no JSON: {text!r:.200}", where=origin, remedy="mend that file")
         flaws["documents whose text was repaired to be read"] += mended["doc_id"].n_unique()
         key = {"benchmark": OWN, "split": self.split}
         records = self._records(values, key)
@@ -134,9 +133,10 @@ class Gold:
         counts = fields.agg(n_fields=pl.len(), n_kinds=pl.col("kind").n_unique())
         documents = values.group_by("doc_id", maintain_order=True).agg(stated)
         documents = documents.join(counts, on="doc_id", how="left", maintain_order="left")
-        documents = documents.with_columns(pl.col("n_fields", "n_kinds").fill_null(0)).to_dicts()
+        rows = documents.with_columns(pl.col("n_fields", "n_kinds").fill_null(0)).to_dicts()
         meta = {"types": self.types.stated()}
-        for row in documents:
+        of_all = files.storable(json.dumps(meta, ensure_ascii=False))
+        for row in rows:
             pages = [row["image"]] if row.get("image") else self.pages.get(row["doc_id"], [])
             if self.root is not None:
                 row |= page_files.columns(self.root, pages, row, flaws)
@@ -144,10 +144,12 @@ class Gold:
                 encodings = ("utf-8-sig", "latin-1")
                 texts = (files.read_text(self.root / n, encodings=encodings) for n in text_files)
                 row["context"] = files.storable("\n".join(texts))
-            several = {"pages": pages} if self.root is not None and len(pages) > 1 else {}
-            row["meta"] = files.storable(json.dumps(meta | several, ensure_ascii=False))
+            row["meta"] = of_all
+            if self.root is not None and len(pages) > 1:
+                several = json.dumps(meta | {"pages": pages}, ensure_ascii=False)
+                row["meta"] = files.storable(several)
         return Corpus(
-            documents=tables.table("documents", documents, **key),
+            documents=tables.table("documents", rows, **key),
             records=records,
             benchmark=OWN,
             split=self.split,
@@ -158,11 +160,12 @@ class Gold:
 
     def _records(self, values: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
         paths = values["path"].drop_nulls().unique(maintain_order=True)
-        rules = {path: rule_text(self.declared.of(path)) for path in paths}
-        kinds = {path: self.types.of(path).kind for path in paths}
         kind, meta = (
             pl.col("path").replace_strict(found, default=None, return_dtype=pl.String)
-            for found in (kinds, rules)
+            for found in (
+                {path: self.types.of(path).kind for path in paths},
+                {path: rule_text(self.declared.of(path)) for path in paths},
+            )
         )
         stated = [pl.col("kind")] if "kind" in values.columns else []
         is_page = pl.col("path").is_null()
@@ -205,13 +208,13 @@ def sides(gold: Any, answers: Any, columns: Mapping[str, str]) -> list[dict[str,
     if neither side has one.
     """
     named, every = list[dict[str, str]](), set[str]()
-    for source, only in zip((gold, answers), SIDES, strict=True):
+    for source, value in zip((gold, answers), SIDES, strict=True):
         # A run is no table.
         is_table = columns and not isinstance(source, Folder) and not is_run(source)
         every |= set(known := columns_of(source) if is_table else ())
         stated = {name: column for name, column in columns.items() if column in known}
-        named.append({n: c for n, c in stated.items() if n not in SIDES})
-        named[-1] |= {"value": stated[only]} if only in stated else {}
+        side = {name: column for name, column in stated.items() if name not in SIDES}
+        named.append(side | ({"value": stated[value]} if value in stated else {}))
     for column in set(columns.values()) - {c for side in named for c in side.values()}:
         raise UnknownName.of("column", column, every)
     return named

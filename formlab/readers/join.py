@@ -17,7 +17,7 @@ from formlab import files, tables
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.readers import door
-from formlab.readers.answers import renames
+from formlab.readers.answers import renames, with_tasks
 from formlab.readers.answers import table as records_table
 from formlab.readers.rows import ROLES, Row, Source, by_role, counted
 from formlab.readers.samples import SCORE
@@ -107,10 +107,14 @@ def _frame(rows: list[Row]) -> pl.DataFrame:
     names = dict.fromkeys(["epoch", *(name for row in rows for name in row)])
     dtypes = _DTYPES | {name: pl.Float64 for name in names if name.startswith(SCORE)}
     schema = {name: dtypes.get(name, pl.String) for name in names}
-    # Texts may have half characters, which polars does not take.
-    columns = {name: [files.storable(row.get(name)) for row in rows] for name in names}
+    columns = {name: [row.get(name) for row in rows] for name in names}
     columns["epoch"] = [row.get("epoch") or 1 for row in rows]
-    frame = pl.DataFrame(columns, schema=schema, strict=False)
+    try:
+        frame = pl.DataFrame(columns, schema=schema, strict=False)
+    except UnicodeEncodeError:
+        # Texts may have half characters, which polars does not take.
+        columns = {name: list(map(files.storable, cells)) for name, cells in columns.items()}
+        frame = pl.DataFrame(columns, schema=schema, strict=False)
     # A million times the same.
     return frame.with_columns(pl.col("^(system|split|benchmark|origin)$").cast(pl.Categorical))
 
@@ -244,13 +248,8 @@ def _joined(run: Run, corpus: Corpus, documents: str) -> Corpus:
 def _predictions(run: Run, corpus: Corpus, of_corpus: pl.Expr) -> Predictions:
     """The answers for a part of the gold, with the log's own scores as columns of their own."""
     key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": run.system}
-    # The task is that of the gold at the same path; a page's own is text.
-    usual = corpus.records.select(*KEY, usual="task").unique(KEY)
     given = run.of("answer", "task", "kind", "status").filter(of_corpus)
-    given = given.join(usual, on=KEY, how="left", nulls_equal=True, maintain_order="left")
-    page = pl.when(pl.col("path").is_null()).then(pl.lit("page"))
-    task, kind = pl.coalesce("task", "usual", pl.lit("text")), pl.coalesce(page, "kind")
-    given = given.with_columns(task=task, kind=kind).drop("usual")
+    given = with_tasks(given, corpus, "text")
     # A log says what its questions are, and nothing of what its answers are.
     records = records_table(given, key | {"role": "prediction"})
     records = records.with_columns(field=pl.lit(None, pl.String))

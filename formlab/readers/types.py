@@ -29,6 +29,8 @@ TYPES |= {"text": "string", "integer": "number", "boolean": "checkbox", "checkbo
 COMPARATORS = ("exact", "text", "typed", "fuzzy")
 _KNOWN = {"type": TYPES, "comparator": COMPARATORS}
 _FORMATS = {"date": "date", "date-time": "date", "money": "money", "currency": "money"}
+# What of a field says how its values are compared.
+_RULE = ("comparator", "tolerance", "weight", "relative", "ordered")
 # What a JSON Schema may say of a field beside its own words, and how deep it may be nested.
 _WORDS = ("comparator", "tolerance", "relative", "weight", "question", "label")
 _DEEPEST = 40
@@ -50,14 +52,14 @@ _TESTS = {
 }
 
 
-class Rule(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How the values at a path are compared.
+class FieldType(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How the values at a path are compared, their type, and what a person asks for them by.
 
-    `comparator` is one of `COMPARATORS`, null for that of the field's type; `tolerance` how far a
-    number may be from the right one, in its unit or, where `relative`, as a share of it (``1%``),
-    or a date in days, 0 and more; `weight` how much a field counts, above 0; `ordered` whether the
-    items of the lists that it is in keep their order, so that each is compared with the item at its
-    own position.
+    `comparator` is one of `COMPARATORS`, null for that of the type; `tolerance` how far a number
+    may be from the right one, in its unit or, where `relative`, as a share of it (``1%``), or a
+    date in days, 0 and more; `weight` how much a field counts, above 0; `ordered` whether the items
+    of the lists that it is in keep their order, so that each is compared with the item at its own
+    position.
     """
 
     comparator: str | None = None
@@ -65,11 +67,6 @@ class Rule(msgspec.Struct, frozen=True, omit_defaults=True):
     weight: Annotated[float, msgspec.Meta(gt=0, le=sys.float_info.max)] = 1.0
     relative: bool = False
     ordered: bool = False
-
-
-class FieldType(Rule, frozen=True, omit_defaults=True):
-    """A `Rule` with the type of the values, their choices, and what a person asks for them by."""
-
     type: str | None = None
     question: str | None = None
     label: str | None = None
@@ -82,19 +79,20 @@ class FieldType(Rule, frozen=True, omit_defaults=True):
 
 
 @lru_cache(maxsize=4096)
-def rule_of(meta: str | None) -> Rule:
+def rule_of(meta: str | None) -> FieldType:
     """The rule in the `meta` of a record; the default rule where none was declared.
 
-    >>> rule_of('{"weight": 2.0}').weight, rule_of(None) == Rule()
+    >>> rule_of('{"weight": 2.0}').weight, rule_of(None) == FieldType()
     (2.0, True)
     """
-    return msgspec.convert(meta_of(meta), Rule)
+    return msgspec.convert(meta_of(meta), FieldType)
 
 
 def rule_text(declared: FieldType) -> str | None:
-    """The rule of a field as the `meta` of its records; null where nothing is declared."""
-    stated = msgspec.to_builtins(msgspec.convert(declared, Rule, from_attributes=True))
-    return json.dumps(stated) if stated else None
+    """How a field is compared, as the `meta` of its records; null where nothing is declared."""
+    stated = msgspec.to_builtins(declared)
+    rule = {name: stated[name] for name in _RULE if name in stated}
+    return json.dumps(rule) if rule else None
 
 
 @dataclass(frozen=True)
@@ -265,14 +263,11 @@ def _leaves(
         names = node.get("type") if isinstance(node.get("type"), list) else [node.get("type")]
         usual = next((name for name in names if str(name) in TYPES), "string")
         listed = node["enum"] if isinstance(node.get("enum"), list) else []
-        is_choice = listed or "const" in node
-        said = {"type": "choice" if is_choice else _FORMATS.get(str(node.get("format")), usual)}
+        said = {"type": _FORMATS.get(str(node.get("format")), usual), "ordered": ordered}
+        said |= {"type": "choice"} if listed or "const" in node else {}
         said |= {"choices": [choice for choice in listed if choice is not None]}
-        said |= (
-            {"question": node.get("description")}
-            | {name: node[name] for name in _WORDS if name in node}
-            | {"ordered": ordered}
-        )
+        said |= {"question": node.get("description")}
+        said |= {name: node[name] for name in _WORDS if name in node}
         yield pattern(path), {name: word for name, word in said.items() if word}
 
 

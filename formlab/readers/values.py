@@ -3,64 +3,31 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
-from functools import lru_cache
-from itertools import chain, islice
-from operator import itemgetter
+from itertools import islice
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from formlab import files, tables
 from formlab.errors import DataBroken, UnknownName
-from formlab.readers.door import around, as_text, number
-from formlab.readers.rows import Batch, Row, leaves
-from formlab.readers.sources import WRAPPERS, batches
+from formlab.readers.cells import SYNONYMS, Cells, texts
+from formlab.readers.cells import pattern as pattern
+from formlab.readers.cells import pointer as pointer
+from formlab.readers.door import as_text
+from formlab.readers.rows import Batch, leaves
+from formlab.readers.sources import batches
 from formlab.text import answers, replies
-from formlab.trees import escape
 
-# Other names of the three columns that make a table of values.
-SYNONYMS = {
-    name: others.split()
-    for name, others in {
-        "doc_id": "document document_id doc docid id file filename file_name image",
-        "path": "field key label name pointer",
-        "value": "gold target expected truth ground_truth prediction pred answer output response "
-        "completion text",
-    }.items()
-}
 # What a row may say beside its value: of the record, then of its document.
 RECORD = ("confidence", "page", *tables.BOX, "kind", "accepted", "status", "modality", "subtype")
 RECORD += ("task", "scope", "reference", "complexity", "modal")
 DOCUMENT = ("image", "width", "height", "template", "domain", "context")
 _DTYPES = {n: (tables.DOCUMENTS | tables.RECORDS)[n] for n in (*RECORD, *DOCUMENT)}
 _ALLOWED = {"status": tables.STATUSES, "task": tables.TASKS}
-# `items[0].price`, `$.vendor.name`, `$['items'][0]['name']`, `items[0][name]`.
-_NAME = r"[^\W\d][\w-]*"
-_BRACKETS = rf"""\.?\[(?:\d+|\*)\](?:\[{_NAME}\])?|\[(?:'[^'\]]+'|"[^"\]]+")\]"""
-_DOTTED = re.compile(rf"(?:\$(?:\.?{_NAME})?|{_NAME})(?:\.[\w-]+|{_BRACKETS})+")
-_STEP = re.compile(r"""'([^'\]]+)'|"([^"\]]+)"|([\w*-]+)""")
-_CONFIDENCE = re.compile(r"(.+?)[ _.-]?(?:confidence|conf)", re.IGNORECASE)
-# A text without any of these marks is a value as it stands.
-_MARKS, _PLAIN = re.compile(r"[<{\[`◁]"), {type(None), int, float, bool}
-# What services call a value, and what they say of it in the same object.
-_VALUES = ("value", "content", "text")
-_SAID = {
-    "confidence": ("confidence", "conf", "score", "probability"),
-    "page": ("page", "page_number", "pageNumber"),
-    "box": ("box", "bbox", "bounding_box", "boundingBox", "polygon"),
-}
-_BESIDE = {*chain.from_iterable(_SAID.values()), "type", "kind"}
-# Around an answer: names that may hold all of it, and what may stand beside these.
-_AROUND = {*WRAPPERS, "fields", "output", "prediction", "answer", "json"}
-_CALL = {"model", "usage", "status", "created", "finish_reason", "error", "latency", "seconds"}
-_CALL |= {"cost", "confidence", "system", "tokens", "request_id"}
-# The path of a value ("" for the text of a page), the value, and what is said of it.
-Leaf = tuple[str, Any, Row]
 
 
 @tables.uncollected()
@@ -84,49 +51,17 @@ def read_values(
     documents. `columns` has the table's name for each column, such as ``{"doc_id": "id"}``; else
     the usual names (`SYNONYMS`) are looked for. `flaws` counts what is odd, by a short name.
 
-    Returns
-    -------
-    polars.DataFrame
-        doc_id, path (null for the text of a whole page), value, what rows say beside it, own
-        columns as text, and origin (file and line). A document without any value has one row
-        without path and value. Where a document has several values at a path, they and all others
-        at that path are a list: ``/party/0``, ``/party/1``.
+    The columns are doc_id, path (null for the text of a page), value, what rows say beside it, own
+    columns as text, and origin (file and line). A document without any value has one row without
+    path. Several values of a document at a path are a list: ``/party/0``, ``/party/1``.
+    `DataMissing`, `DataBroken` or `UnknownName` if it cannot be read or columns are not told apart.
 
-    Raises
-    ------
-    DataMissing, DataBroken, UnknownName
-        If there is no such file, it cannot be read, or its columns are not told apart.
-
-    Examples
-    --------
     >>> read_values([{"doc_id": "a", "total": 9.5, "items": [{"name": "Tea"}]}]).rows()
     [('a', '/total', '9.5', 'frame, row 1'), ('a', '/items/0/name', 'Tea', 'frame, row 1')]
     """
     flaws = Counter() if flaws is None else flaws
     values = pl.concat([*pieces(source, columns or {}, flaws)], how="diagonal")
     return listed(values, lists_of(values))
-
-
-def pattern(path: str) -> str:
-    """A path with ``*`` for each place in a list.
-
-    >>> pattern("/items/10/price")
-    '/items/*/price'
-    """
-    return "/".join("*" if step.isdecimal() else step for step in path.split("/"))
-
-
-@lru_cache(maxsize=2**16)
-def pointer(path: str | None) -> str | None:
-    """A path as a JSON pointer; null where it names the whole document.
-
-    >>> pointer("total"), pointer("items[0].price"), pointer("/items/0"), pointer("/")
-    ('/total', '/items/0/price', '/items/0', None)
-    """
-    path = (path or "").strip()
-    if _DOTTED.fullmatch(path):
-        return "/" + "/".join(escape("".join(step)) for step in _STEP.findall(path))
-    return None if path in ("", "/") else path if path.startswith("/") else f"/{path}"
 
 
 def pieces(
@@ -136,11 +71,11 @@ def pieces(
     layout, first_rows = None, dict[str, str]()
     requests = {"doc_id", *SYNONYMS["doc_id"]} - {"id"} | {*columns.values()}
     for batch in batches(source, notes):
-        if not batch.origins:
+        if not len(batch.origins):
             continue
-        if any(isinstance(cell, dict | list) for row in batch.rows[:20] for cell in row.values()):
+        if any(isinstance(cell, dict | list) for row in batch.rows(20) for cell in row.values()):
             place = "/" if batch.documents else "response"
-            batch = batch._replace(rows=replies.replaced(batch.rows, requests, place))
+            batch.cells = replies.replaced(batch.rows(), requests, place)
         layout = layout or Layout.of(batch, columns)
         yield _values_of(batch, layout, _documents(batch, layout, first_rows), whole)
     if layout is None:
@@ -203,16 +138,6 @@ def _holds_json(batch: Batch, column: str) -> bool:
     return any(answers.is_json(text) or answers.plain(text).changes for text in islice(found, 20))
 
 
-def texts(values: Sequence[Any]) -> pl.Series:
-    """Values as texts of a column; half of a surrogate pair is kept as its escape."""
-    if not set(map(type, values)) <= {str, type(None)}:
-        values = list(map(as_text, values))
-    try:
-        return pl.Series(values, dtype=pl.String)
-    except UnicodeEncodeError:
-        return pl.Series([*map(files.storable, values)], dtype=pl.String)
-
-
 def _documents(batch: Batch, layout: Layout, first_rows: dict[str, str]) -> pl.Series:
     """The document of each row; `DataBroken` for none, or for two rows of one in a wide table."""
     column = layout.names["doc_id"]
@@ -233,28 +158,27 @@ def _documents(batch: Batch, layout: Layout, first_rows: dict[str, str]) -> pl.S
 def _values_of(
     batch: Batch, layout: Layout, documents: pl.Series, whole: Collection[str]
 ) -> pl.DataFrame:
-    found = [*_found(batch, layout, whole)]
-    if lacking := {*range(len(documents))} - {leaf[0] for leaf in found}:
-        found = sorted([*found, *((n, "", "", None, {}) for n in lacking)], key=itemgetter(0))
-    place, inside, path, value, said = ([leaf[n] for leaf in found] for n in range(5))
+    """The values of a batch, a row without one for a document that has none."""
+    cells = (Cells.long if layout.is_long else Cells.wide)(batch, layout.names)
+    leaves = cells.leaves(batch, whole, is_long=layout.is_long).drop("n")
+    every = pl.int_range(len(documents), eager=True).alias("row").to_frame()
+    if (lacking := every.join(leaves, on="row", how="anti")).height:
+        leaves = pl.concat([leaves, lacking], how="diagonal").sort("row", maintain_order=True)
     further = {name: column for name, column in layout.names.items() if name not in SYNONYMS}
     if layout.is_long:
         # A row without a path may say `text` for its value, as in formlab's plainest file.
         used = {*layout.names, *layout.names.values(), "text", "origin"}
         further |= {name: name for name in batch.names if name not in used}
     columns = [_column(n, batch, column).alias(files.storable(n)) for n, column in further.items()]
-    columns = [documents, *columns, texts(batch.origins).alias("origin")]
-    rows = pl.DataFrame(columns)
-    values = rows if len(place) == rows.height else rows[place]
-    values.insert_column(1, texts(path).replace("", None).alias("path"))
-    values.insert_column(2, texts(value).alias("value"))
+    rows = pl.DataFrame([documents, *columns, texts(batch.origins).alias("origin")])
+    values = rows[leaves["row"]]
+    values.insert_column(1, leaves["path"].replace("", None))
+    values.insert_column(2, leaves["value"])
     if batch.documents:
-        below = pl.concat_str("origin", pl.lit("#"), texts(inside).replace("", None))
+        below = pl.concat_str("origin", pl.lit("#"), leaves["inside"].replace("", None))
         values = values.with_columns(origin=pl.coalesce(below, "origin"))
-    for name in sorted({name for members in said for name in members}):
-        cells = [members.get(name) for members in said]
-        column = pl.Series(name, cells, tables.RECORDS[name], strict=False)
-        stated = [pl.col(name)] if name in values.columns else []
+    for column in leaves.drop("row", "path", "inside", "value"):
+        stated = [pl.col(column.name)] if column.name in values.columns else []
         values = values.with_columns(pl.coalesce(*stated, column))
     return values
 
@@ -287,130 +211,6 @@ def _several(cell: Any) -> Any:
         if isinstance(parsed := json.loads(cell), list):
             return parsed
     return cell.split("|")
-
-
-def _found(batch: Batch, layout: Layout, whole: Collection[str]) -> Iterator[tuple[Any, ...]]:
-    """Of all values the row's number, the place in its document, path, value and what is said."""
-    cells = (_long if layout.is_long else _wide)(batch.rows, layout.names)
-    for place, path, value, said in cells:
-        if not (_MARKS.search(value) if type(value) is str else type(value) not in _PLAIN):
-            yield place, path, path, value, said
-            continue
-        if type(value) is str and path and not layout.is_long and path not in whole:
-            # An object or its list as text in a cell, as tables have line items.
-            value = answers.stated(value)
-        try:
-            for inside, inner, beside in _leaves(value, path, said, whole):
-                yield from ((place, inside, *leaf) for leaf in _answer(inside, inner, beside))
-        except RecursionError as error:
-            where = f"{batch.home}{batch.origins[place]}#{path[:80]}"
-            raise DataBroken(str(error), where=where) from None
-
-
-def _long(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
-    """The number of each row that is a value, its path and its value."""
-    for place, row in enumerate(rows):
-        path, value = row.get(names.get("path")), row.get(names["value"])
-        path = pointer(path if type(path) is str else as_text(path)) or ""
-        yield place, path, row.get("text") if value is None and not path else value, {}
-
-
-def _wide(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
-    """The number of the row, path, value and confidence of each cell that may hold values."""
-    beside = {"doc_id", *names.values()}
-    for place, row in enumerate(rows):
-        row = _unwrapped(row, beside)
-        sure = {subject: cell for name, cell in row.items() if (subject := _member(name)[2]) in row}
-        for name, cell in row.items():
-            path, is_item, subject = _member(name)
-            # A column for the third item is blank where there are two.
-            if name not in beside and subject not in sure and not (cell is None and is_item):
-                said = {"confidence": number(sure[name])} if name in sure else {}
-                yield place, path, cell, said
-
-
-@lru_cache(maxsize=2**16)
-def _member(name: str) -> tuple[str, bool, str | None]:
-    """The pointer of a column, whether it is of a list's item, and of which its confidence."""
-    is_pointer = name.startswith("/") or any(step.isdecimal() for step in name.split("/")[1:])
-    is_pointer = is_pointer or _DOTTED.fullmatch(name) is not None
-    path = (pointer(name) or "") if is_pointer else f"/{escape(name)}"
-    subject = _CONFIDENCE.fullmatch(name)
-    return path, "*" in pattern(path), subject and subject[1]
-
-
-def _unwrapped(row: Row, beside: Collection[str] = ()) -> Row:
-    """A row without the one object, or text in JSON, that stands around all of its answer."""
-    around = [name for name in row if name not in beside and name.lower() in _AROUND]
-    if len(around) != 1 or not row.keys() - {*beside} <= _CALL | {around[0]}:
-        return row
-    inner = _by_name(row[around[0]])
-    if isinstance(inner, str) and answers.is_json(inner):
-        inner = {"/": inner}
-    if not isinstance(inner, dict) or not inner:
-        return row
-    # There may be several around one another.
-    return _unwrapped({name: row[name] for name in row if name in beside} | inner, beside)
-
-
-def _by_name(value: Any) -> Any:
-    """A list of fields that say their names as an object of them; a list of one object as that."""
-    items = value if isinstance(value, list) else []
-    if not items or not all(isinstance(item, dict) for item in items):
-        return value
-    for name in SYNONYMS["path"]:
-        if all(isinstance(item.get(name), str) and "value" in item for item in items):
-            found: dict[str, Any] = {}
-            for item in items:
-                said = {key: cell for key, cell in item.items() if key != name}
-                found.setdefault(item[name], []).append(said if _value_in(said) else item["value"])
-            return {key: cells if len(cells) > 1 else cells[0] for key, cells in found.items()}
-    return items[0] if len(items) == 1 else value
-
-
-def _leaves(cell: Any, path: str, said: Row, whole: Collection[str] = ()) -> Iterator[Leaf]:
-    """The values in a cell; an object of a value and its confidence, page or box is one value."""
-    if path in whole:
-        yield path, as_text(cell), said
-        return
-    for place, leaf in leaves(cell, path, _value_in):
-        if not isinstance(leaf, dict):
-            yield place, leaf, said
-            continue
-        stated = {key: leaf[n] for key, names in _SAID.items() for n in names if n in leaf}
-        # Four numbers, eight, or points.
-        sides = [side for _, side in leaves(stated.pop("box", ()))]
-        corners = around(zip(sides[::2], sides[1::2], strict=False)) or ()
-        stated = {key: number(text) for key, text in stated.items()}
-        stated |= zip(tables.BOX, corners, strict=False)
-        yield from _leaves(leaf[str(_value_in(leaf))], place, stated)
-
-
-def _value_in(members: Row) -> str | None:
-    """The member that is the value of an object which says more of it; null if it is none."""
-    found = [name for name in _VALUES if name in members]
-    rest = members.keys() - set(found)
-    if not found or not (rest <= _BESIDE or "confidence" in rest) or rest <= {"type", "kind"}:
-        return None
-    return found[0] if found[0] == "value" or not rest.isdisjoint(_SAID["confidence"]) else None
-
-
-def _answer(path: str, value: Any, said: Row) -> Iterator[Leaf]:
-    """A value, or the fields of what is JSON as text, without reasoning; broken JSON stays."""
-    if not isinstance(value, str) or not _MARKS.search(value):
-        yield path, value, said
-        return
-    parsed = answers.plain(value) if path else answers.read(value)
-    status = {"status": parsed.status}
-    if isinstance(parsed.value, str | None):
-        if parsed.changes:
-            value, said = value if parsed.status == "bad_json" else parsed.value, said | status
-        yield path, value, said
-        return
-    inner = _unwrapped(parsed.value) if isinstance(parsed.value, dict) else parsed.value
-    below = [leaf for leaf in _leaves(inner, "", {}) if as_text(leaf[1]) is not None]
-    for place, leaf, stated in below or [("", None, {})]:
-        yield place, leaf, stated | status
 
 
 def listed(values: pl.DataFrame, paths: Collection[str]) -> pl.DataFrame:

@@ -18,7 +18,7 @@ import polars as pl
 
 from formlab import text
 from formlab.readers.answers import OWN
-from formlab.readers.types import Rule, rule_of
+from formlab.readers.types import FieldType, rule_of
 from formlab.tables import LADDER
 from formlab.text.ladder import parser_for, reading
 from formlab.text.values import date_readings, possible_dates
@@ -47,7 +47,7 @@ def with_rules(gold: pl.DataFrame, by_rules: bool | None = None) -> pl.DataFrame
     if by_rules is None:
         stated = gold["meta"].drop_nulls().unique()
         stated = stated.filter(stated.str.contains(_WORDS))
-        declared = any(rule_of(meta) != Rule() for meta in stated)
+        declared = any(rule_of(meta) != FieldType() for meta in stated)
         by_rules = declared or (gold["benchmark"] == OWN).any()
     return gold.with_columns(pl.col("meta").alias(RULE)) if by_rules else gold
 
@@ -55,7 +55,7 @@ def with_rules(gold: pl.DataFrame, by_rules: bool | None = None) -> pl.DataFrame
 def described(declared: Iterable[Declared], *, threshold: float) -> str:
     """Declared rules as `settings` names them: two texts are the same if and only if they are."""
     rules = {(place, kind, rule_of(meta)) for place, kind, meta in declared}
-    texts = sorted(str(row) for row in rules if row[2] != Rule())
+    texts = sorted(str(row) for row in rules if row[2] != FieldType())
     digest = hashlib.sha256("\n".join(texts).encode()).hexdigest()[:8]
     named = [f"declared={digest}"] if texts else []
     named += [f"fuzzy>={threshold:g}", text.VALUE_RULE, f"null={','.join(text.NULL_WORDS)}"]
@@ -140,17 +140,17 @@ def null_answers(cases: pl.DataFrame) -> pl.Series:
     return said.scatter(own_words, False)
 
 
-def is_parsed(rule: Rule, kind: str | None) -> bool:
+def is_parsed(rule: FieldType, kind: str | None) -> bool:
     """Whether values of a kind are compared as parsed."""
     return _rung(rule, kind) == "typed"
 
 
-def _rung(rule: Rule, kind: str | None) -> str:
+def _rung(rule: FieldType, kind: str | None) -> str:
     parsed = kind in PARSED or rule.tolerance is not None
     return _RUNGS[rule.comparator or ("typed" if parsed else "text")]
 
 
-def _within(gold: str, value: str, rule: Rule, kind: str | None, order: str | None) -> bool:
+def _within(gold: str, value: str, rule: FieldType, kind: str | None, order: str | None) -> bool:
     """Whether a value is off by the tolerance at most; one in per cent is relative to the gold."""
     most = Decimal(str(rule.tolerance))
     if kind == "date":

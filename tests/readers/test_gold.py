@@ -16,7 +16,7 @@ import formlab
 from formlab import readers
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.readers import pages
-from formlab.readers.types import FieldType, FieldTypes, Rule, rule_of, rule_text
+from formlab.readers.types import FieldType, FieldTypes, rule_of, rule_text
 
 
 class Item(BaseModel):
@@ -98,15 +98,15 @@ def test_rules_stand_in_records_and_types_in_documents_and_are_saved(tmp_path):
     saved = type(corpus).load(corpus.save(tmp_path / "corpus"))
     rules = {p: rule_of(m) for p, m in saved.records.select("path", "meta").rows() if p}
     assert rules == {
-        "/total": Rule(tolerance=0.5, weight=2.0), "/note": Rule(),
-        "/items/0/name": Rule(comparator="fuzzy"),
+        "/total": FieldType(tolerance=0.5, weight=2.0), "/note": FieldType(),
+        "/items/0/name": FieldType(comparator="fuzzy"),
     }  # fmt: skip
     types = FieldTypes.of_document(saved.documents.row(0, named=True))
     assert types.fields == FieldTypes.read(Invoice).fields | {"/note": FieldType(type="string")}
     lines = {"type": "array", "items": {"properties": {"price": {"tolerance": "1 %"}}}}
     node = {"ordered": True, "items": {"properties": {"lines": lines}}}
     types = FieldTypes.read({"properties": {"pages": node, "other": lines}})
-    rule = Rule(tolerance=0.01, relative=True, ordered=True)
+    rule = FieldType(tolerance=0.01, relative=True, ordered=True)
     assert rule_of(rule_text(types.of("/pages/3/lines/0/price"))) == rule
     assert not types.of("/other/0/price").ordered
 

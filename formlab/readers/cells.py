@@ -1,0 +1,263 @@
+"""The values in the cells of rows: nested, in JSON as text, with what is said of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from formlab import files, tables
+from formlab.errors import DataBroken
+from formlab.readers.door import around, as_text, number
+from formlab.readers.rows import Batch, Row, leaves
+from formlab.readers.sources import WRAPPERS
+from formlab.text import answers
+from formlab.trees import escape
+
+# Other names of the three columns that make a table of values.
+SYNONYMS = {
+    name: others.split()
+    for name, others in {
+        "doc_id": "document document_id doc docid id file filename file_name image",
+        "path": "field key label name pointer",
+        "value": "gold target expected truth ground_truth prediction pred answer output response "
+        "completion text",
+    }.items()
+}
+# `items[0].price`, `$.vendor.name`, `$['items'][0]['name']`, `items[0][name]`.
+_NAME = r"[^\W\d][\w-]*"
+_BRACKETS = rf"""\.?\[(?:\d+|\*)\](?:\[{_NAME}\])?|\[(?:'[^'\]]+'|"[^"\]]+")\]"""
+_DOTTED = re.compile(rf"(?:\$(?:\.?{_NAME})?|{_NAME})(?:\.[\w-]+|{_BRACKETS})+")
+_STEP = re.compile(r"""'([^'\]]+)'|"([^"\]]+)"|([\w*-]+)""")
+_CONFIDENCE = re.compile(r"(.+?)[ _.-]?(?:confidence|conf)", re.IGNORECASE)
+# A text without any of these marks is a value as it stands.
+_MARKS, _PLAIN = re.compile(r"[<{\[`◁]"), {type(None), int, float, bool}
+# What services call a value, and what they say of it in the same object.
+_VALUES = ("value", "content", "text")
+_SAID = {
+    "confidence": ("confidence", "conf", "score", "probability"),
+    "page": ("page", "page_number", "pageNumber"),
+    "box": ("box", "bbox", "bounding_box", "boundingBox", "polygon"),
+}
+_BESIDE = {*chain.from_iterable(_SAID.values()), "type", "kind"}
+# Around an answer: names that may hold all of it, and what may stand beside these.
+_AROUND = {*WRAPPERS, "fields", "output", "prediction", "answer", "json"}
+_CALL = {"model", "usage", "status", "created", "finish_reason", "error", "latency", "seconds"}
+_CALL |= {"cost", "confidence", "system", "tokens", "request_id"}
+# The path of a value ("" for the text of a page), the value, and what is said of it.
+Leaf = tuple[str, Any, Row]
+
+
+def pattern(path: str) -> str:
+    """A path with ``*`` for each place in a list.
+
+    >>> pattern("/items/10/price")
+    '/items/*/price'
+    """
+    return "/".join("*" if step.isdecimal() else step for step in path.split("/"))
+
+
+@lru_cache(maxsize=2**16)
+def pointer(path: str | None) -> str | None:
+    """A path as a JSON pointer; null where it names the whole document.
+
+    >>> pointer("total"), pointer("items[0].price"), pointer("/items/0"), pointer("/")
+    ('/total', '/items/0/price', '/items/0', None)
+    """
+    path = (path or "").strip()
+    if _DOTTED.fullmatch(path):
+        return "/" + "/".join(escape("".join(step)) for step in _STEP.findall(path))
+    return None if path in ("", "/") else path if path.startswith("/") else f"/{path}"
+
+
+def texts(values: Sequence[Any]) -> pl.Series:
+    """Values as texts of a column; half of a surrogate pair is kept as its escape."""
+    if isinstance(values, pl.Series) and values.dtype == pl.String:
+        return values
+    if not set(map(type, values)) <= {str, type(None)}:
+        values = list(map(as_text, values))
+    try:
+        return pl.Series(values, dtype=pl.String)
+    except UnicodeEncodeError:
+        return pl.Series([*map(files.storable, values)], dtype=pl.String)
+
+
+class Cells(NamedTuple):
+    """Cells that may hold values: row, path and value of each, and how sure, if any says that."""
+
+    rows: Sequence[int]
+    paths: pl.Series
+    values: Sequence[Any]
+    sure: Sequence[float | None] = ()
+
+    @classmethod
+    def long(cls, batch: Batch, names: Mapping[str, str]) -> Cells:
+        """Those of a table of which each row is a value."""
+        paths, values = texts(batch.column(names.get("path"))), batch.column(names["value"])
+        stated = paths.drop_nulls().unique()
+        pointers = [pointer(path) or "" for path in stated]
+        paths = paths.replace_strict(stated, pointers, default="", return_dtype=pl.String)
+        if "text" in batch.names and names["value"] != "text":
+            # A page may have its text beside the values of fields.
+            beside = zip(values, paths, batch.column("text"), strict=True)
+            values = [text if v is None and not path else v for v, path, text in beside]
+        return cls(range(len(values)), paths, values)
+
+    @classmethod
+    def wide(cls, batch: Batch, names: Mapping[str, str]) -> Cells:
+        """Those of a table or of objects with a row for each document."""
+        beside = {"doc_id", *names.values()}
+        rows = [_unwrapped(row, beside) for row in batch.rows()]
+        named = dict.fromkeys(chain.from_iterable(rows))
+        members = {name: _member(name) for name in named if name not in beside}
+        subjects = {name: subject for name, (*_, subject) in members.items() if subject in named}
+        # A column for the third item is blank where there are two.
+        cells = [
+            (n, name, cell)
+            for n, row in enumerate(rows)
+            for name, cell in row.items()
+            if name in members
+            and subjects.get(name) not in row
+            and not (cell is None and members[name][1])
+        ]
+        numbers, found, values = zip(*cells, strict=True) if cells else ((), (), ())
+        paths = pl.Series([members[name][0] for name in found], dtype=pl.String)
+        confidences = {subject: name for name, subject in subjects.items()}
+        beside = zip(numbers, found, strict=True) if subjects else ()
+        sure = [number(rows[row].get(confidences.get(name))) for row, name in beside]
+        return cls(numbers, paths, values, sure)
+
+    def leaves(self, batch: Batch, whole: Collection[str], *, is_long: bool) -> pl.DataFrame:
+        """Their values: row, path, the path `inside` of the row's own JSON, and what is said."""
+        if isinstance(self.values, pl.Series):
+            odd = self.values.str.contains(_MARKS.pattern).fill_null(value=False)
+            plain = self.values.filter(~odd)
+        else:
+            odd = pl.Series([not _is_plain(value) for value in self.values], dtype=pl.Boolean)
+            plain = texts([v for v, is_odd in zip(self.values, odd, strict=True) if not is_odd])
+        schema = {"n": pl.Int64, "row": pl.Int64, "confidence": pl.Float64}
+        columns = {"n": range(len(odd)), "row": self.rows, "path": self.paths}
+        columns |= {"confidence": self.sure} if self.sure else {}
+        table = pl.DataFrame(columns | {"inside": self.paths}, schema_overrides=schema)
+        table = table.filter(~odd).with_columns(plain.alias("value"))
+        found: list[tuple[Any, ...]] = []
+        for n in odd.arg_true():
+            row, path = self.rows[n], self.paths[n]
+            said = {"confidence": self.sure[n]} if self.sure else {}
+            try:
+                for place, *leaf in _read(self.values[n], path, said, whole, is_long=is_long):
+                    found.append((n, row, place, place if path else "", *leaf))
+            except RecursionError as error:
+                where = f"{batch.home}{batch.origins[row]}#{path[:80]}"
+                raise DataBroken(str(error), where=where) from None
+        if not found:
+            return table
+        numbers, rows, paths, inside, values, said = zip(*found, strict=True)
+        columns = {"n": numbers, "row": rows, "path": texts(paths), "inside": texts(inside)}
+        columns["value"] = texts(values)
+        for name in sorted({name for members in said for name in members}):
+            cells = [members.get(name) for members in said]
+            columns[name] = pl.Series(cells, dtype=tables.RECORDS[name], strict=False)
+        read = pl.DataFrame(columns, schema_overrides=schema)
+        return pl.concat([table, read], how="diagonal").sort("n", maintain_order=True)
+
+
+def _is_plain(value: Any) -> bool:
+    return not _MARKS.search(value) if type(value) is str else type(value) in _PLAIN
+
+
+def _read(
+    cell: Any, path: str, said: Row, whole: Collection[str], *, is_long: bool
+) -> Iterator[Leaf]:
+    """The values in a cell: of an object, a list or JSON as text, without a model's reasoning."""
+    if type(cell) is str and path and not is_long and path not in whole:
+        # An object or its list as text in a cell, as tables have line items.
+        cell = answers.stated(cell)
+    for place, value, beside in _leaves(cell, path, said, whole):
+        is_marked = isinstance(value, str) and _MARKS.search(value)
+        yield from _answer(place, value, beside) if is_marked else [(place, value, beside)]
+
+
+@lru_cache(maxsize=2**16)
+def _member(name: str) -> tuple[str, bool, str | None]:
+    """The pointer of a column, whether it is of a list's item, and of which its confidence."""
+    is_pointer = name.startswith("/") or any(step.isdecimal() for step in name.split("/")[1:])
+    is_pointer = is_pointer or _DOTTED.fullmatch(name) is not None
+    path = (pointer(name) or "") if is_pointer else f"/{escape(name)}"
+    subject = _CONFIDENCE.fullmatch(name)
+    return path, "*" in pattern(path), subject and subject[1]
+
+
+def _unwrapped(row: Row, beside: Collection[str] = ()) -> Row:
+    """A row without the one object, or text in JSON, that stands around all of its answer."""
+    around = [name for name in row if name not in beside and name.lower() in _AROUND]
+    if len(around) != 1 or not row.keys() - {*beside} <= _CALL | {around[0]}:
+        return row
+    inner = _by_name(row[around[0]])
+    if isinstance(inner, str) and answers.is_json(inner):
+        inner = {"/": inner}
+    if not isinstance(inner, dict) or not inner:
+        return row
+    # There may be several around one another.
+    return _unwrapped({name: row[name] for name in row if name in beside} | inner, beside)
+
+
+def _by_name(value: Any) -> Any:
+    """A list of fields that say their names as an object of them; a list of one object as that."""
+    items = value if isinstance(value, list) else []
+    if not items or not all(isinstance(item, dict) for item in items):
+        return value
+    for name in SYNONYMS["path"]:
+        if all(isinstance(item.get(name), str) and "value" in item for item in items):
+            found: dict[str, Any] = {}
+            for item in items:
+                said = {key: cell for key, cell in item.items() if key != name}
+                found.setdefault(item[name], []).append(said if _value_in(said) else item["value"])
+            return {key: cells if len(cells) > 1 else cells[0] for key, cells in found.items()}
+    return items[0] if len(items) == 1 else value
+
+
+def _leaves(cell: Any, path: str, said: Row, whole: Collection[str] = ()) -> Iterator[Leaf]:
+    """The values in a cell; an object of a value and its confidence, page or box is one value."""
+    if path in whole:
+        yield path, as_text(cell), said
+        return
+    for place, leaf in leaves(cell, path, _value_in):
+        if not isinstance(leaf, dict):
+            yield place, leaf, said
+            continue
+        stated = {key: leaf[n] for key, names in _SAID.items() for n in names if n in leaf}
+        # Four numbers, eight, or points.
+        sides = [side for _, side in leaves(stated.pop("box", ()))]
+        corners = around(zip(sides[::2], sides[1::2], strict=False)) or ()
+        stated = {key: number(text) for key, text in stated.items()}
+        stated |= zip(tables.BOX, corners, strict=False)
+        yield from _leaves(leaf[str(_value_in(leaf))], place, stated)
+
+
+def _value_in(members: Row) -> str | None:
+    """The member that is the value of an object which says more of it; null if it is none."""
+    found = [name for name in _VALUES if name in members]
+    rest = members.keys() - set(found)
+    if not found or not (rest <= _BESIDE or "confidence" in rest) or rest <= {"type", "kind"}:
+        return None
+    return found[0] if found[0] == "value" or not rest.isdisjoint(_SAID["confidence"]) else None
+
+
+def _answer(path: str, value: str, said: Row) -> Iterator[Leaf]:
+    """A text, or the fields of what is JSON in it, without reasoning; broken JSON stays."""
+    parsed = answers.plain(value) if path else answers.read(value)
+    status = {"status": parsed.status}
+    if isinstance(parsed.value, str | None):
+        if parsed.changes:
+            value, said = value if parsed.status == "bad_json" else parsed.value, said | status
+        yield path, value, said
+        return
+    inner = _unwrapped(parsed.value) if isinstance(parsed.value, dict) else parsed.value
+    below = [leaf for leaf in _leaves(inner, "", {}) if as_text(leaf[1]) is not None]
+    for place, leaf, stated in below or [("", None, {})]:
+        yield place, leaf, stated | status

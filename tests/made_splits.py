@@ -35,6 +35,6 @@ def evaluations(folder, answers, *, gold=GOLD, mode="official"):
         file = folder / f"{name}{SUFFIX}"
         text = {"meta": {"model": "demo"}, "results": {"a.pdf": entities}}
         file.write_text(json.dumps(text))
-        corpus = vrdu.read(name, root)
+        corpus = vrdu.BENCHMARK.load(name, root)
         found.append(analysis.evaluate(corpus, read_predictions(file, corpus), mode=mode))
     return found

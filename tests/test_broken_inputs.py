@@ -45,9 +45,9 @@ def corpora(tmp_path_factory):
     fincriticaled = benchmarks.load("fincriticaled", root=home / "facts")
     return {
         "funsd": benchmarks.load("funsd"), "formcraft": benchmarks.load("formcraft"),
-        "vrdu": vrdu.read(made_vrdu.SPLIT, home / "vrdu"),
+        "vrdu": vrdu.BENCHMARK.load(made_vrdu.SPLIT, home / "vrdu"),
         "omniai": benchmarks.load("omniai", root=home / "omniai"),
-        "formfactory": formfactory.read("all", made_formfactory.make(home / "formfactory")),
+        "formfactory": formfactory.BENCHMARK.load("all", made_formfactory.make(home / "ff")),
         "own": own.corpus([{"doc_id": n, "path": "/t", "value": "9"} for n in "ab"]),
         "fincriticaled": fincriticaled, "pages": pages, "facts": home / "facts",
         "judged": readers.read_predictions(pages, fincriticaled),

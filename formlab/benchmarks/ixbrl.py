@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lxml import etree
 
 from formlab import browser, files
-from formlab.benchmarks._facts import FACTS
+from formlab.benchmarks.facts import FACTS
 from formlab.errors import DataBroken
 
 if TYPE_CHECKING:

@@ -266,7 +266,7 @@ def test_value_stands_where_its_rule_says(runs, values):
 
 
 def test_sample_is_read_from_text_layer_and_from_scans():
-    corpus = vrdu.read("MadeFilings-pdfs", SAMPLE)
+    corpus = vrdu.BENCHMARK.load("MadeFilings-pdfs", SAMPLE)
     read = pdf_rules.start(pdf_rules.DEFAULTS, 1)
     gold = {
         row["path"]: row

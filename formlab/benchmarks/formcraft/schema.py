@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation
 
-from formlab.benchmarks._build import box_of
+from formlab.benchmarks.corpus import box_of
 from formlab.text.normalise import as_text, as_texts
 
 

@@ -29,7 +29,6 @@ KINDS = dict(FACTS.values())
 _ORDER = {name: number for number, name in enumerate(TYPES)}
 SYMBOLS = frozenset({"$", "€", "£", "¥", "₹", "₩", "CHF", "USD", "EUR", "GBP"})
 _SHORTEST, _AROUND = 30, 40
-_STRETCH = 4096
 # More characters than the values of a page have, unless its tags were not closed.
 _LARGEST = 10_000_000
 _ROLES = (
@@ -79,8 +78,8 @@ class _Tree:
     # strings are long enough for a hint, the last one standing for none.
     numbers: list[int] = field(default_factory=list)
     longer: list[int] = field(default_factory=list)
-    # The first stretch of an element's text, normalised, and whether that is all of it.
-    texts: dict[int, tuple[str, bool]] = field(default_factory=dict)
+    # The normalised text of elements that hints were taken from.
+    texts: dict[int, str] = field(default_factory=dict)
 
     def text(self, node: int, by: str = "") -> str:
         return by.join(self.strings[self.first[node] : self.last[node]])
@@ -213,7 +212,9 @@ def _next(page: _Tree, node: int) -> int | None:
 def _hint(page: _Tree, node: int, value: str) -> str:
     above = page.longer[page.above[node]]
     while above >= 0:
-        text = _start(page, above, value)
+        if above not in page.texts:
+            page.texts[above] = _normalised(page.text(above, " "))
+        text = page.texts[above]
         if len(text) >= _SHORTEST:
             break
         above = page.longer[page.above[above]]
@@ -223,42 +224,6 @@ def _hint(page: _Tree, node: int, value: str) -> str:
     if at < 0:
         return text[: 2 * _AROUND].strip()
     return text[max(0, at - _AROUND) : at + len(value) + _AROUND].strip()
-
-
-def _start(page: _Tree, node: int, value: str) -> str:
-    """A node's text, or as much of it as the hint needs: an unclosed tag may hold megabytes."""
-    size = _STRETCH
-    while True:
-        if size > _STRETCH or node not in page.texts:
-            raw, whole = _joined(page, node, size)
-            text = _normalised(raw)
-            if size == _STRETCH:
-                page.texts[node] = text, whole
-        else:
-            text, whole = page.texts[node]
-        if whole:
-            return text
-        at = text.find(value)
-        if at >= 0 and len(text) > at + len(value) + 4 * _AROUND and "<" not in text:
-            return text
-        size *= 8
-
-
-def _joined(page: _Tree, node: int, size: int) -> tuple[str, bool]:
-    """About the first `size` characters of a node's text, and whether that is all of it."""
-    first, last = page.first[node], page.last[node]
-    if page.ends[last] - page.ends[first] <= size:
-        return page.text(node, " "), True
-    pieces, length = [], 0
-    for index in range(first, last):
-        if length > size:
-            return " ".join(pieces), False
-        piece = page.strings[index]
-        if len(piece) > 2 * size:
-            return " ".join([*pieces, piece[:size]]), False
-        pieces.append(piece)
-        length += len(piece) + 1
-    return " ".join(pieces), True
 
 
 def _normalised(text: str) -> str:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import msgspec
 
 from formlab import files
-from formlab.benchmarks._spec import part_of
-from formlab.benchmarks.vrdu._schema import Schema
+from formlab.benchmarks.spec import part_of
+from formlab.benchmarks.vrdu.schema import Schema
 from formlab.errors import DataMissing, UnknownName
 
 WITH_PDF = "-pdfs"
@@ -52,8 +52,6 @@ class Split(NamedTuple):
 def decode(name: str) -> Split | None:
     """What the name of a split says, or None if it is not built as the published ones.
 
-    Examples
-    --------
     >>> split = decode("FARA-lv3-unk_Short-Form-train_50-test_300-valid_100-SD_2")
     >>> split.task, split.template, split.train, split.seed
     ('unseen', 'Short-Form', 50, 2)

@@ -29,13 +29,13 @@ import numpy as np
 
 from formlab import tables, text
 from formlab.benchmarks import sroie
-from formlab.benchmarks.formcraft._relations import (
+from formlab.benchmarks.formcraft.linked import (
     DEPENDENT,
     RuleRelation,
     has_letters,
     same,
     with_relations,
-)  # fmt: skip
+)
 from formlab.benchmarks.formcraft.schema import FieldModel, FormCraft, Group
 from formlab.benchmarks.meta import Row
 from formlab.text.layout import rows as in_rows

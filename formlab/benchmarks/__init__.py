@@ -85,8 +85,6 @@ def corpora(
     when their corpus is asked for, except by a plug-in that reads all of them first. The other
     parameters and errors are those of `load`.
 
-    Examples
-    --------
     >>> [corpus.documents.height for corpus in corpora("funsd", split="test", records=800)]
     [3, 2, 3]
     """
@@ -111,8 +109,6 @@ def training(corpus: Corpus, *, limit: int | None = None, seed: int = 0) -> Corp
     so many are drawn by `seed`; the first ones of a draw are the same for every limit.
     `DataMissing` if its split has no documents to learn from, or its files are no longer there.
 
-    Examples
-    --------
     >>> corpus = load("vrdu")
     >>> few = training(corpus, limit=1, seed=7)
     >>> few.split.removeprefix(corpus.split), few.documents.height

@@ -6,8 +6,9 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import accumulate
+from operator import attrgetter
 from typing import NamedTuple
 
 from formlab.errors import DataBroken
@@ -31,9 +32,8 @@ SYMBOLS = frozenset({"$", "€", "£", "¥", "₹", "₩", "CHF", "USD", "EUR", 
 _SHORTEST, _AROUND = 30, 40
 # More characters than the values of a page have, unless its tags were not closed.
 _LARGEST = 10_000_000
-_ROLES = (
-    dict.fromkeys(VOID, "void") | dict.fromkeys(SILENT, "silent") | dict.fromkeys(FACTS, "fact")
-)
+_ROLES = dict.fromkeys(VOID, "void") | dict.fromkeys(SILENT, "silent")
+_ROLES |= dict.fromkeys(FACTS, "fact")
 # Each with what a text has that it changes.
 _STEPS = (
     ("<", re.compile(r"</?[a-zA-Z][^>]*>"), " "),
@@ -55,34 +55,112 @@ class Fact(NamedTuple):
     mark: int
 
 
-@dataclass(slots=True)
-class _Tree:
-    """A page's trimmed strings and its elements that may hold some, numbered from the root, 0.
+@dataclass(slots=True, eq=False)
+class _Element:
+    """An element of a page, which holds the strings from `first` up to `last`.
 
-    Element n holds the strings from ``first[n]`` up to ``last[n]``, and the elements behind it
-    up to ``end[n]``.
+    Elements are numbered from the root, 0, in the order of their start tags: those inside of it are
+    the ones after its own `number`, up to `end`. `hint` is its normalised text, once it is needed.
     """
 
-    strings: list[str] = field(default_factory=list)
-    # How long they are up to each, joined by spaces, and the element right around each.
-    ends: list[int] = field(default_factory=lambda: [0])
-    owner: list[int] = field(default_factory=list)
-    tags: list[str] = field(default_factory=lambda: [""])
-    above: list[int] = field(default_factory=lambda: [-1])
-    first: list[int] = field(default_factory=lambda: [0])
-    last: list[int] = field(default_factory=lambda: [-1])
-    end: list[int] = field(default_factory=lambda: [-1])
-    # The elements that are facts.
-    facts: list[int] = field(default_factory=list)
-    # The elements that are numbers; and of each element, itself or the closest one around it whose
-    # strings are long enough for a hint, the last one standing for none.
-    numbers: list[int] = field(default_factory=list)
-    longer: list[int] = field(default_factory=list)
-    # The normalised text of elements that hints were taken from.
-    texts: dict[int, str] = field(default_factory=dict)
+    tag: str
+    above: _Element | None
+    number: int
+    first: int
+    last: int = -1
+    end: int = -1
+    hint: str | None = None
 
-    def text(self, node: int, by: str = "") -> str:
-        return by.join(self.strings[self.first[node] : self.last[node]])
+
+class _Page:
+    """The trimmed strings and the elements of a page as Python's own parser builds them.
+
+    Nothing is moved, and an end tag closes all that was opened since its start tag.
+    """
+
+    def __init__(self, stream: Iterable[Event], flaws: Counter[str]) -> None:
+        self.strings: list[str] = []
+        self.owners: list[_Element] = []  # The element right around each string.
+        self.facts: list[_Element] = []
+        self.numbers: list[_Element] = []
+        top: _Element | None = _Element("", None, 0, 0)
+        open_tags: dict[str, int] = defaultdict(int)
+        count, silent, facts = 1, 0, 0
+        for event, name, _ in stream:
+            role = _ROLES.get(name) if event != "text" else None
+            if event == "text":
+                if not silent and (text := name.strip()):
+                    self.strings.append(text)
+                    self.owners.append(top)
+            elif event == "start" and role != "void":
+                open_tags[name] += 1
+                top = _Element(name, top, count, len(self.strings))
+                count += 1
+                if role == "fact":
+                    flaws["fact tags nested in a fact tag"] += facts > 0
+                    self.facts.append(top)
+                if name == "number":
+                    self.numbers.append(top)
+                silent += role == "silent"
+                facts += role == "fact"
+            elif event != "start" and open_tags[name]:
+                closed = ""
+                while closed != name:
+                    closed, top.last, top.end = top.tag, len(self.strings), count
+                    open_tags[closed] -= 1
+                    silent -= _ROLES.get(closed) == "silent"
+                    facts -= _ROLES.get(closed) == "fact"
+                    top = top.above
+        while top:
+            top.last, top.end, top = len(self.strings), count, top.above
+        # How long the strings are up to each, joined by spaces.
+        self.ends = [0, *accumulate(len(text) + 1 for text in self.strings)]
+
+    def size(self, element: _Element) -> int:
+        """The characters of an element's strings, joined by spaces."""
+        return self.ends[element.last] - self.ends[element.first]
+
+    def text(self, element: _Element, by: str = "") -> str:
+        return by.join(self.strings[element.first : element.last])
+
+    def number_after(self, element: _Element) -> str:
+        """The number that a lone currency sign stands before; empty if there is none."""
+        for anchor in filter(None, (element, element.above)):
+            after = self._next(anchor)
+            if after is None:
+                # Text beside the sign itself ends the search in its own element only.
+                continue
+            if anchor is element and after.tag == "number":
+                return self.text(after)
+            place = bisect_right(self.numbers, after.number, key=attrgetter("number"))
+            if place < len(self.numbers) and self.numbers[place].number < after.end:
+                return self.text(self.numbers[place])
+        return ""
+
+    def _next(self, element: _Element) -> _Element | None:
+        """The next sibling that has text; None where that is text itself, or nothing."""
+        above, after = element.above, element.last
+        if above is None or after >= above.last or self.owners[after] is above:
+            return None
+        sibling = self.owners[after]
+        while sibling.above is not above:
+            sibling = sibling.above
+        return sibling
+
+    def hint(self, element: _Element, value: str) -> str:
+        """The text around a value in the closest element with enough of it."""
+        above = element.above
+        while above:
+            # Normalised it is shorter, and no longer once it is joined by spaces.
+            if above.hint is None and self.size(above) > _SHORTEST:
+                above.hint = _normalised(self.text(above, " "))
+            if len(above.hint or "") >= _SHORTEST:
+                break
+            above = above.above
+        text = above.hint if above else _normalised(self.text(element, " "))
+        if (at := text.find(value)) < 0:
+            return text[: 2 * _AROUND].strip()
+        return text[max(0, at - _AROUND) : at + len(value) + _AROUND].strip()
 
 
 def tagged(
@@ -94,136 +172,25 @@ def tagged(
     with 30 characters. A lone currency sign takes the number that follows it. `DataBroken`, with
     `where`, if facts stand in so many others that their values are many times the page.
 
-    Examples
-    --------
     >>> from formlab.text.markup import written_events
     >>> page = "<td><monetaryunit>$</monetaryunit> <NUMBER>4,310</NUMBER></td>"
     >>> [(fact.type, fact.value) for fact in tagged(written_events(page))]
     [('Number', '4,310'), ('Monetary Unit', '$4,310')]
     """
     flaws = Counter() if flaws is None else flaws
-    page = _grow(stream, flaws)
-    facts = []
-    page.ends += accumulate([len(text) + 1 for text in page.strings])
-    _measure(page)
-    size = sum(page.ends[page.last[node]] - page.ends[page.first[node]] for node in page.facts)
-    if size > max(_LARGEST, 2 * page.ends[-1]):
+    page, facts = _Page(stream, flaws), []
+    if (size := sum(map(page.size, page.facts))) > max(_LARGEST, 2 * page.ends[-1]):
         what = f"fact tags in fact tags, with {size:,} characters as values"
         raise DataBroken(what, where=where, remedy="close the tags")
-    for mark, node in enumerate(page.facts):
-        value = page.text(node)
-        if not value:
+    for mark, element in enumerate(page.facts):
+        if not (value := page.text(element)):
             continue
-        name, kind = FACTS[page.tags[node]]
+        name, kind = FACTS[element.tag]
         if name == "Monetary Unit" and value in SYMBOLS:
-            value += _number_after(page, node)
+            value += page.number_after(element)
             flaws["currency signs without a number"] += value in SYMBOLS
-        facts.append(Fact(name, kind, value, _hint(page, node, value), mark))
+        facts.append(Fact(name, kind, value, page.hint(element, value), mark))
     return sorted(facts, key=lambda fact: _ORDER[fact.type])
-
-
-def _grow(stream: Iterable[Event], flaws: Counter[str]) -> _Tree:
-    """The elements as Python's own parser builds them.
-
-    Nothing is moved, and an end tag closes all that was opened since its start tag.
-    """
-    page = _Tree()
-    strings, owner, tags, above = page.strings, page.owner, page.tags, page.above
-    first, last, end = page.first, page.last, page.end
-    open_tags: dict[str, int] = defaultdict(int)
-    top = silent = facts = 0
-    for what, name, _ in stream:
-        if what == "text":
-            if not silent and (text := name.strip()):
-                strings.append(text)
-                owner.append(top)
-        elif what == "start":
-            role = _ROLES.get(name)
-            if role:
-                if role == "void":
-                    continue
-                if role == "fact":
-                    flaws["fact tags nested in a fact tag"] += facts > 0
-                    page.facts.append(len(tags))
-                    facts += 1
-                else:
-                    silent += 1
-            open_tags[name] += 1
-            above.append(top)
-            top = len(tags)
-            tags.append(name)
-            first.append(len(strings))
-            last.append(-1)
-            end.append(-1)
-        elif open_tags[name]:
-            tag, here, size = "", len(strings), len(tags)
-            while tag != name:
-                tag, last[top], end[top] = tags[top], here, size
-                open_tags[tag] -= 1
-                role = _ROLES.get(tag)
-                if role:
-                    silent -= role == "silent"
-                    facts -= role == "fact"
-                top = above[top]
-    while top >= 0:
-        last[top], end[top], top = len(strings), len(tags), above[top]
-    return page
-
-
-def _measure(page: _Tree) -> None:
-    """Set `numbers` and `longer` of a page whose elements are all known."""
-    page.numbers += [node for node, tag in enumerate(page.tags) if tag == "number"]
-    ends, longer = page.ends, page.longer
-    elements = zip(page.above, page.first, page.last, strict=True)
-    for node, (above, first, last) in enumerate(elements):
-        # Joined by spaces it is shorter, and no longer once it is normalised.
-        is_long = ends[last] - ends[first] > _SHORTEST
-        longer.append(node if is_long else longer[above] if node else -1)
-    longer.append(-1)
-
-
-def _number_after(page: _Tree, node: int) -> str:
-    for anchor in (node, page.above[node]):
-        after = _next(page, anchor)
-        if after is None:
-            # Text beside the sign itself ends the search in its own element only.
-            continue
-        if anchor == node and page.tags[after] == "number":
-            return page.text(after)
-        place = bisect_right(page.numbers, after)
-        if place < len(page.numbers) and page.numbers[place] < page.end[after]:
-            return page.text(page.numbers[place])
-    return ""
-
-
-def _next(page: _Tree, node: int) -> int | None:
-    """The next sibling that has text; None where that is text itself, or nothing."""
-    above, after = page.above[node], page.last[node]
-    if above < 0 or after >= page.last[above]:
-        return None
-    sibling = page.owner[after]
-    if sibling == above:
-        return None
-    while page.above[sibling] != above:
-        sibling = page.above[sibling]
-    return sibling
-
-
-def _hint(page: _Tree, node: int, value: str) -> str:
-    above = page.longer[page.above[node]]
-    while above >= 0:
-        if above not in page.texts:
-            page.texts[above] = _normalised(page.text(above, " "))
-        text = page.texts[above]
-        if len(text) >= _SHORTEST:
-            break
-        above = page.longer[page.above[above]]
-    else:
-        text = _normalised(page.text(node, " "))
-    at = text.find(value)
-    if at < 0:
-        return text[: 2 * _AROUND].strip()
-    return text[max(0, at - _AROUND) : at + len(value) + _AROUND].strip()
 
 
 def _normalised(text: str) -> str:

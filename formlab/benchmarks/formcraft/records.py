@@ -50,8 +50,6 @@ class ItemMeta(NamedTuple):
 def item_meta(record: Row | str | None) -> ItemMeta:
     """The `meta` of a question's or check's record.
 
-    Examples
-    --------
     >>> item_meta({"meta": '{"question": "Who signed?", "fields": ["/Name"]}'}).fields
     ['/Name']
     """
@@ -64,8 +62,6 @@ def answer_meta(item: Mapping[str, Any]) -> str | None:
 
     Those are a mapping of paths to values, or a list of objects with `path` and `value`.
 
-    Examples
-    --------
     >>> answer_meta({"answer": "9", "fields": [{"path": "/Parts", "value": 4}]})
     '{"values": {"/Parts": "4"}}'
     """
@@ -84,8 +80,6 @@ def answer_meta(item: Mapping[str, Any]) -> str | None:
 class Paths:
     """Gives each field and group of one form a path of its own.
 
-    Examples
-    --------
     >>> paths = Paths()
     >>> paths.of("", "Section A"), paths.of("/Section A", "Yes/No"), paths.of("", "Section A")
     ('/Section A', '/Section A/Yes~1No', '/Section A#2')
@@ -111,8 +105,6 @@ class Paths:
 def label_of(path: str) -> str:
     """The label that a path ends in.
 
-    Examples
-    --------
     >>> label_of("/Section A/Yes~1No#2")
     'Yes/No'
     """

@@ -31,6 +31,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,46 +41,20 @@ from formlab import files
 from formlab.benchmarks import funsd
 from formlab.benchmarks.corpus import Part, Row, SplitReader, counts_of, image_columns
 from formlab.benchmarks.formcraft import linked, receipts
-from formlab.benchmarks.formcraft.formulas import NoFormulaError, is_written_as, number_in, value_of
-from formlab.benchmarks.formcraft.records import (
-    CONSISTENCY,
-    VQA,
-    ItemMeta,
-    Paths,
-    answer_meta,
-    field_rows,
-    item_meta,
-    item_rows,
-    label_of,
-)
-from formlab.benchmarks.formcraft.schema import (
-    Check,
-    FieldModel,
-    FormCraft,
-    Group,
-    Question,
-    Relation,
-    share,
-)
-from formlab.benchmarks.formcraft.taxonomy import (
-    MODALITIES,
-    RELATIONS,
-    TASK_OF,
-    canonical,
-    cells,
-    modality_of,
-)
+from formlab.benchmarks.formcraft.records import field_rows, item_rows
+from formlab.benchmarks.formcraft.schema import FormCraft
 from formlab.benchmarks.formcraft.tidy import NotAFormError, tidied
 from formlab.benchmarks.meta import meta_of
 from formlab.benchmarks.spec import Benchmark
 from formlab.errors import DataBroken, DataMissing
 
-__all__ = ["BENCHMARK", "CONSISTENCY", "IMAGES", "MODALITIES", "RELATIONS", "TASK_OF", "VQA"]
-__all__ += ["Check", "FieldModel", "FormCraft", "Group", "ItemMeta", "NoFormulaError"]
-__all__ += ["NotAFormError", "Paths", "Question", "Relation", "answer_meta", "canonical", "cells"]
-__all__ += ["field_rows", "is_written_as", "item_meta", "item_rows", "label_of", "modality_of"]
-__all__ += ["number_in", "questions_of", "read_form", "share", "splits", "tidied", "value_of"]
-
+# Names that the modules of this folder have for others.
+_HOMES = {
+    "formulas": "NoFormulaError is_written_as number_in value_of",
+    "records": "CONSISTENCY VQA ItemMeta Paths answer_meta item_meta label_of",
+    "schema": "Check FieldModel Group Question Relation share",
+    "taxonomy": "MODALITIES RELATIONS TASK_OF canonical cells modality_of",
+}
 IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
 
 
@@ -221,3 +196,10 @@ def _pages(folder: Path, form: FormCraft, stem: str) -> list[Path]:
             break
         pages.append(page)
     return pages
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names.split():
+            return getattr(import_module(f"{__name__}.{home}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

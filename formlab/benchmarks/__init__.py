@@ -1,4 +1,4 @@
-"""The benchmarks that formlab reads: one file or folder each, with its entry `BENCHMARK`."""
+"""The benchmarks that formlab reads: one file or folder each, and one entry."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from formlab import files, resources
+from formlab.benchmarks.entries import ENTRIES
 from formlab.benchmarks.spec import Benchmark, part_of
 from formlab.errors import DataMissing
 from formlab.registry import Registry
@@ -15,9 +16,7 @@ from formlab.registry import Registry
 if TYPE_CHECKING:
     from formlab.folders import Corpus
 
-_NAMES = ["fincriticaled", "formcraft", "formfactory", "funsd", "ocrbench_v2", "omniai", "own"]
-_NAMES += ["sroie", "vrdu"]
-BENCHMARKS = Registry("benchmarks", {n: f"formlab.benchmarks.{n}:BENCHMARK" for n in _NAMES})
+BENCHMARKS = Registry("benchmarks", dict.fromkeys(ENTRIES, "formlab.benchmarks.entries:ENTRIES"))
 # What `training` notes of documents that it leaves out.
 LEAKED = "train documents that are to be read too, left out"
 # How many gold records are read and scored together at most, unless one document has more.

@@ -20,7 +20,6 @@ from formlab import files, tables
 from formlab.benchmarks.corpus import Part, Row, SplitReader, box_of, counts_of, image_columns
 from formlab.benchmarks.facts import FACTS, Fact, tagged
 from formlab.benchmarks.meta import meta_of
-from formlab.benchmarks.spec import Benchmark
 from formlab.errors import DataBroken, DataMissing, GoldInDoubt
 from formlab.text.markup import written_events
 
@@ -31,7 +30,7 @@ _NAME = re.compile(r"gold_(\d+)\.(?:txt|html?)")
 _OPEN = re.compile(rf"<({'|'.join(FACTS)})\b[^>]*>", re.IGNORECASE)
 _CLOSE = re.compile(rf"</({'|'.join(FACTS)})\s*>", re.IGNORECASE)
 _REMEDY = "a folder with gold_0.txt, gold_1.txt, …, or a CSV with a column of tagged HTML"
-__all__ = ["BENCHMARK", "FACTS", "FactMeta", "decoded", "fact_meta", "tagged", "untagged"]
+__all__ = ["FACTS", "FactMeta", "decoded", "fact_meta", "tagged", "untagged"]
 # Number, HTML, origin and document columns of a page.
 _Page = tuple[str, str, str, Row]
 
@@ -102,20 +101,6 @@ def reader(split: str, root: Path) -> SplitReader:
     units = _units(root, split_flaws, split_sources)
     found = {"flaws": split_flaws, "sources": split_sources, "empty": empty}
     return SplitReader("fincriticaled", split, root, units, read, **found)
-
-
-BENCHMARK = Benchmark(
-    "fincriticaled",
-    reader,
-    title="FinCriticalED: are the financial facts right?",
-    licence="research only, by its paper; the filings themselves are public",
-    citation="He, Peng, Cao, Wang et al. FinCriticalED. arXiv:2511.14998, 2025.",
-    source="https://huggingface.co/datasets/TheFinAI/FinCriticalED",
-    splits={"test": 859},
-    tasks=("fact",),
-    slices=("kind", "domain"),
-    modes=("fixed", "official"),
-)
 
 
 def _units(root: Path, flaws: Counter[str], sources: dict[str, str]) -> list[Any]:

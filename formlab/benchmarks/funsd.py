@@ -15,7 +15,6 @@ import msgspec
 
 from formlab import files
 from formlab.benchmarks.corpus import Part, Row, SplitReader, box_of, image_columns
-from formlab.benchmarks.spec import Benchmark
 from formlab.errors import DataBroken, GoldInDoubt
 from formlab.files import Whole
 from formlab.tables import BOX
@@ -63,18 +62,6 @@ def reader(split: str, root: Path) -> SplitReader:
     empty = DataBroken("no annotation files", where=folder, remedy="check the download")
     annotations = sorted(folder.glob("*.json"), key=attrgetter("name"))
     return SplitReader("funsd", split, root, annotations, read, empty=empty)
-
-
-BENCHMARK = Benchmark(
-    "funsd",
-    reader,
-    title="FUNSD: form understanding in noisy scanned documents",
-    licence="for non-commercial, research and educational use",
-    citation="Jaume, Ekenel, Thiran. FUNSD. ICDAR-OST 2019.",
-    source="https://guillaumejaume.github.io/FUNSD/",
-    splits={"test": 50, "train": 149},
-    tasks=("text", "layout"),
-)
 
 
 def rows_of(file: Path, flaws: Counter[str]) -> list[Row]:

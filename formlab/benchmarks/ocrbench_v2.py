@@ -19,7 +19,6 @@ import msgspec
 from formlab import files
 from formlab.benchmarks.corpus import Part, Row, SplitReader, counts_of, image_columns
 from formlab.benchmarks.formcraft import VQA
-from formlab.benchmarks.spec import Benchmark
 from formlab.errors import DataBroken
 from formlab.text.answers import parse
 from formlab.text.normalise import as_texts
@@ -85,18 +84,6 @@ def reader(split: str, root: Path) -> SplitReader:
     one_file = {"sources": {FILE: files.sha256(root / FILE)}, "file_of": lambda _: None}
     empty = DataBroken("no entries", where=root / FILE, remedy="check the download")
     return SplitReader("ocrbench_v2", split, root, list(by_image), read, empty=empty, **one_file)
-
-
-BENCHMARK = Benchmark(
-    "ocrbench_v2",
-    reader,
-    title="OCRBench v2: questions about images of many datasets, FUNSD and SROIE among them",
-    licence="that of each of its datasets",
-    citation="Fu et al. OCRBench v2. arXiv:2501.00321, 2024.",
-    source="https://github.com/Yuliang-Liu/MultimodalOCR",
-    tasks=("text", "vqa"),
-    find_splits=splits,
-)
 
 
 def _entries(root: Path) -> list[_Entry]:

@@ -22,7 +22,6 @@ import msgspec
 from formlab import files
 from formlab.benchmarks.corpus import Part, Row, SplitReader, counts_of, image_columns
 from formlab.benchmarks.meta import meta_of
-from formlab.benchmarks.spec import Benchmark
 from formlab.errors import DataBroken, DataMissing
 from formlab.text.normalise import as_text
 from formlab.trees import escape
@@ -74,19 +73,6 @@ def reader(split: str, root: Path) -> SplitReader:
     empty = DataBroken("no items", where=base, remedy="one JSON file a form")
     alone = {"empty": empty, "file_of": lambda file: None if file in several else file}
     return SplitReader("omniai", split, root, list(names), read, **alone)
-
-
-BENCHMARK = Benchmark(
-    "omniai",
-    reader,
-    title="OmniAI: JSON from open forms and documents",
-    licence="MIT (the tool and its open data)",
-    citation="OmniAI. OCR benchmark. 2025.",
-    source="https://github.com/getomni-ai/benchmark",
-    splits={"test": 1000},
-    tasks=("text", "value"),
-    modes=("official", "fixed"),
-)
 
 
 def _items(file: Path) -> Iterator[tuple[str, Row]]:

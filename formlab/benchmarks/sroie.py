@@ -15,7 +15,6 @@ from rapidfuzz import fuzz
 
 from formlab import files
 from formlab.benchmarks.corpus import Part, Row, SplitReader, image_columns
-from formlab.benchmarks.spec import Benchmark
 from formlab.errors import DataBroken
 
 KEYS = ("company", "date", "address", "total")
@@ -48,17 +47,6 @@ def reader(split: str, root: Path) -> SplitReader:
 
     empty = DataBroken("no key files", where=folder, remedy="check the download")
     return SplitReader("sroie", split, root, sorted(folder.glob("*.json")), read, empty=empty)
-
-
-BENCHMARK = Benchmark(
-    "sroie",
-    reader,
-    title="SROIE: key values of scanned receipts",
-    licence="not stated by the publisher; for research, as given to the competition",
-    citation="Huang et al. ICDAR2019 competition on scanned receipt OCR. ICDAR 2019.",
-    source="https://rrc.cvc.uab.es/?ch=13",
-    splits={"train": 626},
-)
 
 
 def receipt(file: Path, root: Path, flaws: Counter[str]) -> tuple[list[Row], list[Row]]:

@@ -45,7 +45,6 @@ from formlab.benchmarks.formcraft.records import field_rows, item_rows
 from formlab.benchmarks.formcraft.schema import FormCraft
 from formlab.benchmarks.formcraft.tidy import NotAFormError, tidied
 from formlab.benchmarks.meta import meta_of
-from formlab.benchmarks.spec import Benchmark
 from formlab.errors import DataBroken, DataMissing
 
 # Names that the modules of this folder have for others.
@@ -106,21 +105,6 @@ def reader(split: str, root: Path) -> SplitReader:
 
     empty = DataBroken("no forms", where=root, remedy="one JSON file a form")
     return SplitReader("formcraft", split, root, forms.files, read, empty=empty)
-
-
-BENCHMARK = Benchmark(
-    "formcraft",
-    reader,
-    title="FORMCRAFT: content, layout and relations of forms",
-    licence="not released; the project's own sample is Apache-2.0",
-    citation="FORMCRAFT: beyond documents, benchmarking form intelligence. Under review, 2025.",
-    source="not released yet; the paper gives no address",
-    splits={"test": 366},
-    # Textual fields go with the other modalities: fields are matched once, over all of them.
-    tasks=("marking", "visual", "cross", "vqa", "consistency", "layout"),
-    slices=("modality", "subtype"),
-    find_splits=splits,
-)
 
 
 def _other_datasets(root: Path) -> dict[str, SplitFiles]:

@@ -24,11 +24,10 @@ from formlab.benchmarks.formfactory.gold import (
     items_of,
     pointer,
 )
-from formlab.benchmarks.spec import Benchmark
 from formlab.errors import DataBroken
 from formlab.text.normalise import as_text
 
-__all__ = ["BENCHMARK", "Box", "FormField", "WebForm", "doc_id", "elements_of", "forms"]
+__all__ = ["Box", "FormField", "WebForm", "doc_id", "elements_of", "forms"]
 __all__ += ["gold_items", "gold_row", "instances", "items_of", "pointer", "split_texts"]
 _MARK = re.compile(r"^[ \t*#]*(\d{1,4})([.)])", re.MULTILINE)
 
@@ -76,20 +75,6 @@ def reader(split: str, root: Path) -> SplitReader:
     unread = "forms unreadable, with all their instances"
     settings = {"flaws": flaws, "empty": empty, "file_of": file_of, "unread": unread}
     return SplitReader("formfactory", split, root, units, read, **settings)
-
-
-BENCHMARK = Benchmark(
-    "formfactory",
-    reader,
-    title="FormFactory: filling in web forms from a text, by clicks and typing",
-    licence="MIT",
-    citation="Li et al. FormFactory. arXiv:2506.01520, 2025.",
-    source="https://formfactory-ai.github.io",
-    splits={"all": 1240},
-    tasks=("click",),
-    slices=("kind", "domain", "template"),
-    modes=("official", "fixed"),
-)
 
 
 def doc_id(form: WebForm, number: int) -> str:

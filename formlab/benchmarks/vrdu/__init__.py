@@ -16,14 +16,14 @@ import polars as pl
 from formlab import files
 from formlab.benchmarks.corpus import Part, Row, SplitReader, counts_of
 from formlab.benchmarks.meta import meta_of
-from formlab.benchmarks.spec import Benchmark, part_of
+from formlab.benchmarks.spec import part_of
 from formlab.benchmarks.vrdu import dataset, few_shot, labels
 from formlab.benchmarks.vrdu.dataset import flat_path, fractions, placed, whole, words
 from formlab.benchmarks.vrdu.few_shot import Split, decode
 from formlab.benchmarks.vrdu.schema import REPEATED, UNREPEATED, Schema
 from formlab.errors import DataMissing
 
-__all__ = ["BENCHMARK", "REPEATED", "UNREPEATED", "Schema", "Split", "decode", "flat_path"]
+__all__ = ["REPEATED", "UNREPEATED", "Schema", "Split", "decode", "flat_path"]
 __all__ += ["fractions", "placed", "split_meta", "splits", "whole", "words"]
 
 
@@ -76,10 +76,10 @@ def reader(split: str, root: Path) -> SplitReader:
     template = parts.template if parts else None
     info = {"template": template, "domain": name, "meta": json.dumps(meta)}
     gold = {"task": "entity", "modality": "textual"}
-    names = set(listed or ())
+    names, lacking = set(listed or ()), "documents of the split that have no gold"
     if listed is None:
+        lacking = "PDFs without gold, left out"
         names = {path.name for path in home.glob("main/pdfs/*.pdf") if files.is_file(path)}
-    lacking = "PDFs without gold, left out" if listed is None else _NO_GOLD
     flaws[lacking] = len(names - by_name.keys())
 
     def read(key: str, flaws: Counter[str], _: dict[str, str]) -> Iterator[Part]:
@@ -98,23 +98,6 @@ def reader(split: str, root: Path) -> SplitReader:
     units, sources = [key for key in by_name if key in names], {}
     sources[str(file.relative_to(root))] = files.sha256(file)
     return SplitReader("vrdu", split, root, units, read, flaws=flaws, sources=sources)
-
-
-_NO_GOLD = "documents of the split that have no gold"
-BENCHMARK = Benchmark(
-    "vrdu",
-    reader,
-    title="VRDU: visually-rich document understanding, ad-buy and registration forms",
-    licence="CC BY 4.0",
-    citation="Wang, Zhou, Wei, Lee, Tata. VRDU: a benchmark for visually-rich document "
-    "understanding. KDD 2023.",
-    source="https://github.com/google-research-datasets/vrdu",
-    tasks=("entity",),
-    slices=("kind", "subtype"),
-    modes=("official", "fixed"),
-    find_splits=splits,
-    parts=few_shot.PARTS,
-)
 
 
 def split_meta(documents: pl.DataFrame) -> Row:

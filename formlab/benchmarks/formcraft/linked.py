@@ -23,7 +23,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from formlab import tables, text, trees
 from formlab.benchmarks import funsd
@@ -96,12 +96,10 @@ def with_relations(
     the formula and the paths of all its fields, whose records have their places on the page.
     """
 
-    def inside(fields: Iterable[FieldModel], groups: Iterable[Group] | None) -> Any:
-        yield from fields
-        for group in groups or ():
-            yield from inside(group.fields, group.groups)
+    def fields_of(holder: FormCraft | Group) -> list[FieldModel]:
+        return [*holder.fields, *(f for group in holder.groups or () for f in fields_of(group))]
 
-    fields = list(inside(form.fields, form.groups))
+    fields = fields_of(form)
     rows = (row for row in field_rows(form, Counter()) if row["kind"] != "group")
     paths = {id(field): row["path"] for field, row in zip(fields, rows, strict=True)}
     # A label that others have too is numbered in questions.

@@ -136,10 +136,8 @@ def form_of(root: Path, file: Path, flaws: Counter[str]) -> FormCraft:
 
 def _line(pieces: list[Row]) -> _Line:
     written = " ".join(piece["value"] for piece in pieces)
-    numbers = [
-        _field("amount", match[0], _part(piece, match.span()), "money")
-        for piece in pieces for match in _AMOUNT.finditer(piece["value"])
-    ]  # fmt: skip
+    found = [(piece, match) for piece in pieces for match in _AMOUNT.finditer(piece["value"])]
+    numbers = [_field("amount", m[0], _part(piece, m.span()), "money") for piece, m in found]
     matches = list(_AMOUNT.finditer(written))
     label = written[: matches[0].start()] if matches else written
     closed = bool(numbers and matches and _CODE.fullmatch(written[matches[-1].end() :]))

@@ -121,12 +121,6 @@ def test_released_gold_lists_only_fields_that_the_form_has_but_for_ten_instances
     assert held.mean() > 0.8
 
 
-def test_option_is_matched_through_slips_but_never_through_another_number():
-    options = {"Fall 2024", "Spring 2025", "Part-time"}
-    assert boxes.closest_option(options, "Part time") == "Part-time"
-    assert boxes.closest_option(options, "Fall 2025") is None
-
-
 def test_other_numbering_style_within_a_text_is_no_border():
     text = "**1)** x\n".replace("**1)**", "1)") + "1. a\n2. b\n2)y"
     assert split_texts(text, [["x"], ["y"]], Counter()) == ["x\n1. a\n2. b", "y"]

@@ -8,55 +8,40 @@ import shutil
 import socket
 import subprocess
 import sys
-import urllib.parse
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
 
 from formlab import resources
 from formlab.errors import NotAvailable
 
 if TYPE_CHECKING:
-    from playwright.sync_api import (
-        BrowserContext,
-        ConsoleMessage,
-        Dialog,
-        Page,
-        Request,
-        Route,
-        WebSocket,
-    )
+    from playwright.sync_api import ConsoleMessage, Dialog, Page, Request, Route, WebSocket
 
 COMMANDS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # The switch is given twice where a page may reach servers: the last one holds.
 _NAMES = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 # --no-sandbox: containers without user namespaces cannot start Chromium otherwise (SECURITY.md).
-FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    # Nothing goes round the proxy: no name that is looked up, and no datagram of WebRTC (the first
-    # of its switches was renamed; Chromium ignores the one that it does not know).
-    _NAMES, "--webrtc-ip-handling-policy=disable_non_proxied_udp",
-    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
-)  # fmt: skip
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
+FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+# Nothing goes round the proxy: no name that is looked up, and no datagram of WebRTC (the first of
+# its switches was renamed; Chromium ignores the one that it does not know).
+FLAGS += [_NAMES, "--webrtc-ip-handling-policy=disable_non_proxied_udp"]
+FLAGS += ["--force-webrtc-ip-handling-policy=disable_non_proxied_udp"]
 PATIENCE = 120_000  # milliseconds
 _REMEDY = "python -m playwright install chromium, or set FORMLAB_CHROMIUM to a Chromium"
+# Asked in a process of its own: Playwright's sync API refuses to start inside a running event loop,
+# which is where a notebook cell lives.
+_ASK = "from playwright.sync_api import sync_playwright as s\n"
+_ASK += "with s() as p: print(p.chromium.executable_path)"
 
 
 def find() -> Path:
     """The Chromium to use: FORMLAB_CHROMIUM, one on the PATH, or the one Playwright installed.
 
-    Examples
-    --------
-    >>> import os
-    >>> os.environ["FORMLAB_CHROMIUM"] = "/nowhere/chromium"
-    >>> find()
-    Traceback (most recent call last):
-    ...
-    formlab.errors.NotAvailable: FORMLAB_CHROMIUM names no executable file (/nowhere/chromium). \
-Try: python -m playwright install chromium, or set FORMLAB_CHROMIUM to a Chromium
-    >>> del os.environ["FORMLAB_CHROMIUM"]
+    `NotAvailable`, with the command that installs one, if there is none.
     """
     if named := os.environ.get("FORMLAB_CHROMIUM"):
         if command := shutil.which(named):
@@ -65,22 +50,12 @@ Try: python -m playwright install chromium, or set FORMLAB_CHROMIUM to a Chromiu
     for name in COMMANDS:
         if command := shutil.which(name):
             return Path(command)
-    if (own := _playwright_chromium()) and own.is_file():
-        return own
-    raise NotAvailable("no Chromium was found", remedy=_REMEDY)
-
-
-def _playwright_chromium() -> Path | None:
-    # Asked in a process of its own: Playwright's sync API refuses to start inside a running
-    # event loop, which is where a notebook cell lives.
-    code = (
-        "from playwright.sync_api import sync_playwright as s\n"
-        "with s() as p: print(p.chromium.executable_path)"
-    )
     done = subprocess.run(  # noqa: S603 - our own interpreter and a constant
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", _ASK], capture_output=True, text=True, check=False, timeout=60
     )
-    return Path(done.stdout.strip()) if done.returncode == 0 and done.stdout.strip() else None
+    if done.returncode == 0 and (path := Path(done.stdout.strip())).is_file():
+        return path
+    raise NotAvailable("no Chromium was found", remedy=_REMEDY)
 
 
 @dataclasses.dataclass
@@ -103,7 +78,7 @@ class Visit:
         """Every request, console error, exception and dialog, one line each."""
         lists = {"request": [line[:300] for line in self.requests], "console": self.console}
         lists |= {"error": self.errors, "dialog": self.dialogs}
-        return [f"{what}: {line}" for what, lines in lists.items() for line in lines]
+        return [f"{kind}: {line}" for kind, lines in lists.items() for line in lines]
 
 
 @contextmanager
@@ -114,54 +89,37 @@ def page(
     scheme: Literal["light", "dark"] = "light",
     allow: Sequence[str] = ("file:", "data:", "blob:", "about:"),
     scripts: bool = True,
-    init_script: str | None = None,
 ) -> Iterator[Visit]:
     """A page in a fresh profile; each request that does not start as `allow` says is aborted.
 
     What does not ask, such as a socket, a datagram or the look-up of a name, reaches no server
-    but those of `allow`.
-
-    Parameters
-    ----------
-    address
-        A file or an URL to open and wait for; None leaves the page blank.
-    size
-        Width and height of the window in CSS pixels.
-    scheme
-        The user's preferred colours, as the page sees them.
-    allow
-        Prefixes of the addresses that may be requested.
-    scripts
-        Whether scripts of the page run; a page that others wrote needs none to be drawn.
-    init_script
-        JavaScript run before any script of the page, a hook for tests.
+    but those of `allow`. `address`, a file or a URL, is opened and waited for; without one the page
+    is blank. The window has `size` in CSS pixels; `scheme` are the user's preferred colours. A page
+    that others wrote needs no `scripts` to be drawn.
     """
     resources.need("browser")
     from playwright.sync_api import sync_playwright
 
-    executable, servers = find(), _servers(allow)
+    executable = find()
+    servers = [server for server in map(urlsplit, allow) if server.hostname]
     names = ", ".join([_NAMES, *(f"EXCLUDE {server.hostname}" for server in servers)])
     with sync_playwright() as playwright, socket.socket() as closed:
         # A port that is taken and that nobody listens at: a proxy which refuses everything.
         closed.bind(("127.0.0.1", 0))
-        proxy = {
-            "server": "http://{}:{}".format(*closed.getsockname()),
-            # The last rule that fits an address holds; this one has loopback come to the proxy.
-            "bypass": ",".join(["<-loopback>", *(server.netloc for server in servers)]),
-        }
+        # The last rule that fits an address holds; this one has loopback come to the proxy.
+        bypass = ",".join(["<-loopback>", *(server.netloc for server in servers)])
+        proxy = {"server": "http://{}:{}".format(*closed.getsockname()), "bypass": bypass}
         browser = playwright.chromium.launch(
             executable_path=executable, args=[*FLAGS, names], proxy=proxy
         )
         try:
+            window = {"width": size[0], "height": size[1]}
             context = browser.new_context(
-                viewport={"width": size[0], "height": size[1]}, color_scheme=scheme,
-                java_script_enabled=scripts,
-            )  # fmt: skip
+                viewport=window, color_scheme=scheme, java_script_enabled=scripts
+            )
             # Playwright's half a minute is too little for a large page on a busy machine.
             context.set_default_timeout(PATIENCE)
-            if init_script:
-                context.add_init_script(init_script)
-            visit = _watched(context, tuple(allow), scripts=scripts)
+            visit = _watched(context.new_page(), tuple(allow), scripts=scripts)
             if address is not None:
                 url = address.resolve().as_uri() if isinstance(address, Path) else address
                 visit.page.goto(url, wait_until="load")
@@ -170,18 +128,12 @@ def page(
             browser.close()
 
 
-def _servers(allow: Sequence[str]) -> list[urllib.parse.SplitResult]:
-    """The servers among the addresses that may be requested."""
-    parts = map(urllib.parse.urlsplit, allow)
-    return [part for part in parts if part.hostname]
+def _watched(page: Page, allow: tuple[str, ...], *, scripts: bool) -> Visit:
+    visit = Visit(page)
 
-
-def _watched(context: BrowserContext, allow: tuple[str, ...], *, scripts: bool) -> Visit:
-    visit = Visit(context.new_page())
-
-    def note(asked: Request | WebSocket) -> None:
-        if not asked.url.startswith(allow):
-            visit.requests.append(asked.url)
+    def log_request(request: Request | WebSocket) -> None:
+        if not request.url.startswith(allow):
+            visit.requests.append(request.url)
 
     def gate(route: Route) -> None:
         if route.request.url.startswith(allow):
@@ -192,32 +144,29 @@ def _watched(context: BrowserContext, allow: tuple[str, ...], *, scripts: bool) 
         else:
             route.abort()
 
-    # Some requests, such as those of a redirect or a prefetch, are told and not handed over: these
-    # fail at the proxy.
-    context.on("request", note)
-
-    def stopped(asked: Request) -> None:
+    def forgive(request: Request) -> None:
         # Chromium tells of what the page's own policy stopped, too: that was never sent.
-        if asked.failure == "csp" and asked.url in visit.requests:
-            visit.requests.remove(asked.url)
+        if request.failure == "csp" and request.url in visit.requests:
+            visit.requests.remove(request.url)
 
-    context.on("requestfailed", stopped)
-    visit.page.on("websocket", note)
-    context.route("**/*", gate)
-    # What opens in another tab has left the page as well.
-    context.on("page", lambda other: visit.requests.append(f"new page: {other.url}"))
-
-    def log(message: ConsoleMessage) -> None:
+    def log_console(message: ConsoleMessage) -> None:
         visit.console += [f"error: {message.text}"] if message.type == "error" else []
-
-    visit.page.on("console", log)
-    visit.page.on("pageerror", lambda error: visit.errors.append(str(error)))
 
     def dismiss(dialog: Dialog) -> None:
         visit.dialogs.append(dialog.message)
         dialog.dismiss()
 
-    visit.page.on("dialog", dismiss)
+    # Some requests, such as those of a redirect or a prefetch, are told and not handed over: these
+    # fail at the proxy.
+    page.context.on("request", log_request)
+    page.context.on("requestfailed", forgive)
+    page.context.route("**/*", gate)
+    # What opens in another tab has left the page as well.
+    page.context.on("page", lambda other: visit.requests.append(f"new page: {other.url}"))
+    page.on("websocket", log_request)
+    page.on("console", log_console)
+    page.on("pageerror", lambda error: visit.errors.append(str(error)))
+    page.on("dialog", dismiss)
     return visit
 
 

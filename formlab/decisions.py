@@ -1,15 +1,10 @@
 """Decisions of people about values and items: a small text file, one decision a line.
 
 A file of JSON lines, sorted, that diffs and merges well; each reviewer has one. A line has the key
-of what was decided on (`benchmark`, `split`, `doc_id`, `task`, `path`), `decision`, `reviewer` and
-`time`, and where they apply
-
-- `label`: the value that was judged, so that a decision on an older label is recognised;
-- `value`: the value that is right;
-- `parts`: what else an edit changed, by name, such as ``{"subtype": "circle"}``;
-- `note`: free text.
-
-Without a `split` a decision holds in every split that the document stands in. A file may be
+of what was decided on (`benchmark`, `split`, `doc_id`, `task`, `path`; without `split` it holds in
+every split of the document), `decision`, `reviewer` and `time`, and where they apply the `label`
+that was judged, by which a decision on an older label is recognised, the right `value`, the `parts`
+that an edit changed beside it, such as ``{"subtype": "circle"}``, and a `note`. A file may be
 appended to: of two lines of one reviewer with the same key the last one counts.
 """
 
@@ -36,8 +31,7 @@ ADJUDICATION = (*tables.DECIDED[6:], "edit")
 SUFFIX = ".jsonl"
 Row = dict[str, Any]
 Seen = Mapping[str, Any] | None
-# Whatever stands there.
-_ANY: Row = {}
+_ANY: Row = {}  # Whatever stands there.
 _EXAMPLE = '{"benchmark": "funsd", "doc_id": "1", "task": "text", "decision": "wrong", …}'
 # JSON lets these characters pass; they move a terminal's cursor or reorder the text beside them.
 _UNSAFE = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -51,8 +45,7 @@ def read(path: str | Path) -> pl.DataFrame:
     where two files of a folder hold different decisions of one reviewer on one thing.
     """
     path = Path(path)
-    sources = sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path]
-    if not sources:
+    if not (sources := sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path]):
         remedy = f"a folder with a file of decisions for each reviewer, such as me{SUFFIX}"
         raise DataMissing("no decisions here", where=path, remedy=remedy)
     merged: dict[tuple, tuple[str, Row]] = {}
@@ -143,38 +136,35 @@ def _latest(path: Path) -> dict[tuple, tuple[str, Row]]:
 
 
 def _row(line: Row, where: str) -> Row:
+    def refused(what: str, remedy: str = _EXAMPLE) -> DataBroken:
+        return DataBroken(what, where=where, remedy=remedy)
+
     if unknown := sorted(set(line) - set(tables.DECISIONS)):
-        what = f"unknown {', '.join(unknown)}"
-        raise DataBroken(what, where=where, remedy=f"one of: {', '.join(tables.DECISIONS)}")
+        raise refused(f"unknown {', '.join(unknown)}", f"one of: {', '.join(tables.DECISIONS)}")
     row: Row = dict.fromkeys(tables.DECISIONS) | line
-    if row["parts"] is not None and not isinstance(row["parts"], dict):
-        remedy = 'such as {"subtype": "circle"}'
-        raise DataBroken("parts should be an object", where=where, remedy=remedy)
+    if not isinstance(row["parts"], dict | None):
+        raise refused("parts should be an object", 'such as {"subtype": "circle"}')
     # As a table holds it: half a surrogate pair as its escape.
     parts = files.storable(json.dumps(row["parts"], ensure_ascii=False, sort_keys=True))
     row["parts"] = parts if row["parts"] else None
-    odd = [name for name, value in row.items() if value is not None and not isinstance(value, str)]
-    if odd:
-        raise DataBroken(f"{', '.join(odd)} should be text", where=where, remedy=_EXAMPLE)
+    if odd := [name for name, value in row.items() if not isinstance(value, str | None)]:
+        raise refused(f"{', '.join(odd)} should be text")
     for name in ("benchmark", "doc_id", "task", "decision", "reviewer"):
         if not row[name]:
-            raise DataBroken(f"a decision without {name}", where=where, remedy=_EXAMPLE)
+            raise refused(f"a decision without {name}")
     for name, allowed in (("decision", tables.DECIDED), ("task", tables.TASKS)):
         if row[name] not in allowed:
-            remedy = f"one of: {', '.join(allowed)}"
-            raise DataBroken(f"unknown {name} {row[name]!r:.80}", where=where, remedy=remedy)
+            raise refused(f"unknown {name} {row[name]!r:.80}", f"one of: {', '.join(allowed)}")
     return row
 
 
 def _text(decisions: pl.DataFrame) -> str:
     """The lines of a file, sorted."""
     lines = []
-    for row in decisions.iter_rows(named=True):
-        known = {name: row[name] for name in tables.DECISIONS if row[name] is not None}
-        if "parts" in known:
-            # As an object, a changed part is a changed word in a diff and no string in a string.
-            known["parts"] = json.loads(known["parts"])
-        lines.append(as_line(known) + "\n")
+    for row in decisions.select(*tables.DECISIONS).iter_rows(named=True):
+        # As an object, a changed part is a changed word in a diff and no string in a string.
+        row["parts"] = row["parts"] and json.loads(row["parts"])
+        lines.append(as_line({name: row[name] for name in row if row[name] is not None}) + "\n")
     return "".join(sorted(lines))
 
 

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from PIL import Image
@@ -16,25 +16,98 @@ from PIL import Image
 from formlab.errors import DataBroken
 from formlab.files import read_bytes
 
-# What Pillow raises for files with broken headers: SyntaxError for a PNG, the lookups for a TIFF.
-_UNREADABLE = (
-    OSError, EOFError, ValueError, SyntaxError, TypeError, LookupError, struct.error,
-    Image.DecompressionBombError,
-)  # fmt: skip
+if TYPE_CHECKING:
+    from pypdfium2 import PdfDocument
 
-# The number of EXIF's orientation, and how each turns an image.
+# What Pillow raises for files with broken headers: SyntaxError for a PNG, the lookups for a TIFF.
+_UNREADABLE = (OSError, EOFError, ValueError, SyntaxError, TypeError, LookupError, struct.error)
+_UNREADABLE += (Image.DecompressionBombError,)
+# The number of EXIF's orientation, and how those from 2 to 8 turn an image.
 _ORIENTATION = 0x0112
-_TURNS = dict(enumerate((
-    Image.Transpose.FLIP_LEFT_RIGHT, Image.Transpose.ROTATE_180, Image.Transpose.FLIP_TOP_BOTTOM,
-    Image.Transpose.TRANSPOSE, Image.Transpose.ROTATE_270, Image.Transpose.TRANSVERSE,
-    Image.Transpose.ROTATE_90,
-), start=2))  # fmt: skip
+_TURNS = "FLIP_LEFT_RIGHT ROTATE_180 FLIP_TOP_BOTTOM TRANSPOSE ROTATE_270 TRANSVERSE ROTATE_90"
+
+
+class PageSize(NamedTuple):
+    """Width and height of a page in pixels or points, and how many go to an inch; 0 if unknown."""
+
+    width: float
+    height: float
+    dpi: float = 0.0
 
 
 def image_size(path: str | Path) -> tuple[int, int]:
     """Width and height in pixels of an image as it is shown, without decoding it."""
     with _image(path) as image:
         return _shown_size(image)
+
+
+def image_sizes(path: str | Path) -> list[PageSize]:
+    """The size of each page of an image, without decoding it: only a TIFF may have several."""
+    sizes = []
+    with _image(path) as image:
+        for number in range(_frames(image)):
+            image.seek(number)
+            sizes.append(PageSize(*_shown_size(image), _dpi(image)))
+    return sizes
+
+
+def upright_format(path: str | Path) -> str:
+    """The format of an image whose pixels are shown as they are stored; of another, nothing."""
+    with _image(path) as image:
+        return image.format or "" if _orientation(image) == 1 else ""
+
+
+def page_count(path: str | Path) -> int:
+    """How many pages a file has: a PDF or TIFF may have several, any other image has one.
+
+    `DataMissing` or `DataBroken` if there is no such file, or it is neither.
+    """
+    if _is_pdf(path):
+        with _pdf(path) as document:
+            return len(document)
+    with _image(path) as image:
+        return _frames(image)
+
+
+def read_image(
+    path: str | Path, *, page: int = 1, width: float | None = None, zoom: float = 1.0
+) -> Image.Image:
+    """The decoded image in RGB, turned as its EXIF data say; of a PDF or TIFF one page.
+
+    Pages of a PDF, which are drawn, and of a TIFF are counted from 1; any other image is its own
+    only page. The first page of a PDF is `width` pixels wide at `zoom` 1, its width in points if
+    that is left out, and the other pages are drawn at the same scale. `DataMissing` or `DataBroken`
+    if there is no such file, image or page.
+    """
+    if _is_pdf(path):
+        return _pdf_page(path, page, width, zoom)
+    with _image(path) as image:
+        if (count := _frames(image)) > 1:
+            if not 1 <= page <= count:
+                raise DataBroken(f"no page {page}, the TIFF has {count}", where=path)
+            image.seek(page - 1)
+        orientation, greys = _orientation(image), None
+        if image.mode in ("I", "F") or image.mode.startswith("I;16"):
+            # Greys of 16 bits as 8: white is the largest value of the mode, not of this page.
+            values = np.nan_to_num(np.asarray(image, np.float64))
+            whites = (255, 65535) if image.mode in ("I", "F") else (65535,)
+            low, high = min(0.0, values.min()), values.max()
+            high = next((white for white in whites if high <= white), high)
+            greys = np.round((values - low) * (255 / (high - low))).astype(np.uint8)
+        image = (image if greys is None else Image.fromarray(greys)).convert("RGB")
+        turn = dict(enumerate(_TURNS.split(), start=2)).get(orientation)
+        return image.transpose(Image.Transpose[turn]) if turn else image
+
+
+@contextmanager
+def _image(path: str | Path) -> Iterator[Image.Image]:
+    """An image that is decoded when its pixels are asked for."""
+    read_bytes(path, 1)
+    try:
+        with Image.open(path) as image:
+            yield image
+    except _UNREADABLE as error:
+        raise DataBroken(f"not a readable image: {error}", where=path) from error
 
 
 def _shown_size(image: Image.Image) -> tuple[int, int]:
@@ -54,48 +127,6 @@ def _orientation(image: Image.Image) -> int:
         return 1
 
 
-def _as_shown(image: Image.Image) -> Image.Image:
-    """An image in RGB, turned as its EXIF data say, with all greys of 16 bits as 8."""
-    turn = _TURNS.get(_orientation(image))
-    if image.mode in ("I", "F") or image.mode.startswith("I;16"):
-        image = _as_grey(np.nan_to_num(np.asarray(image, np.float64)), image.mode)
-    image = image.convert("RGB")
-    return image if turn is None else image.transpose(turn)
-
-
-def _as_grey(values: np.ndarray, mode: str) -> Image.Image:
-    """Greys of 8 bits of the values of an image that has more than 256 of them."""
-    low, high = min(0.0, values.min()), values.max()
-    # White is what the mode has as its largest value, not what this page has.
-    white = [255, 65535] if mode in ("I", "F") else [65535]
-    high = next((each for each in white if high <= each), high)
-    return Image.fromarray(np.round((values - low) * (255 / (high - low))).astype(np.uint8))
-
-
-def upright_format(path: str | Path) -> str:
-    """The format of an image whose pixels are shown as they are stored; of another, nothing."""
-    with _image(path) as image:
-        return image.format or "" if _orientation(image) == 1 else ""
-
-
-class PageSize(NamedTuple):
-    """Width and height of a page in pixels or points, and how many go to an inch; 0 if unknown."""
-
-    width: float
-    height: float
-    dpi: float = 0.0
-
-
-def image_sizes(path: str | Path) -> list[PageSize]:
-    """The size of each page of an image, without decoding it: only a TIFF may have several."""
-    sizes = []
-    with _image(path) as image:
-        for number in range(_frames(image)):
-            image.seek(number)
-            sizes.append(PageSize(*_shown_size(image), _dpi(image)))
-    return sizes
-
-
 def _dpi(image: Image.Image) -> float:
     try:
         dpi = float(image.info["dpi"][0])
@@ -104,89 +135,34 @@ def _dpi(image: Image.Image) -> float:
     return dpi if math.isfinite(dpi) and dpi > 1 else 0.0
 
 
-@contextmanager
-def _image(path: str | Path) -> Iterator[Image.Image]:
-    """An image that is decoded when its pixels are asked for."""
-    read_bytes(path, 1)
-    try:
-        with Image.open(path) as image:
-            yield image
-    except _UNREADABLE as error:
-        raise DataBroken(f"not a readable image: {error}", where=path) from error
-
-
-def read_image(
-    path: str | Path, *, page: int = 1, width: float | None = None, zoom: float = 1.0
-) -> Image.Image:
-    """The decoded image in RGB, turned as its EXIF data say; of a PDF or TIFF one page.
-
-    Parameters
-    ----------
-    path
-        An image or a PDF.
-    page
-        Of a PDF, which is drawn, or a TIFF with several pages, from 1; any other image is its own
-        only page.
-    width
-        Of a PDF, how many pixels its first page is wide at `zoom` 1; its width in points if left
-        out. The other pages are drawn at the same scale.
-    zoom
-        Of a PDF, how many times larger it is drawn.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If there is no such file, image or page.
-    """
-    if read_bytes(path, 5) == b"%PDF-":
-        return _pdf_page(path, page, width, zoom)
-    with _image(path) as image:
-        if (count := _frames(image)) > 1:
-            if not 1 <= page <= count:
-                raise DataBroken(f"no page {page}, the TIFF has {count}", where=path)
-            image.seek(page - 1)
-        return _as_shown(image)
-
-
-def page_count(path: str | Path) -> int:
-    """How many pages a file has: a PDF or TIFF may have several, any other image has one.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If there is no such file, or it is neither.
-    """
-    if read_bytes(path, 5) != b"%PDF-":
-        with _image(path) as image:
-            return _frames(image)
-    import pypdfium2
-
-    try:
-        with pypdfium2.PdfDocument(path) as document:
-            return len(document)
-    except pypdfium2.PdfiumError as error:
-        raise DataBroken(f"not a readable PDF: {error}", where=path) from error
-
-
 def _frames(image: Image.Image) -> int:
     # The frames of an animation are no pages.
     return getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
 
 
-def _pdf_page(path: str | Path, number: int, width: float | None, zoom: float) -> Image.Image:
+def _is_pdf(path: str | Path) -> bool:
+    return read_bytes(path, 5) == b"%PDF-"
+
+
+@contextmanager
+def _pdf(path: str | Path) -> Iterator[PdfDocument]:
     import pypdfium2
 
     try:
         with pypdfium2.PdfDocument(path) as document:
-            count = len(document)
-            if not 1 <= number <= count:
-                raise DataBroken(f"no page {number}, the PDF has {count}", where=path)
-            page = document[number - 1]
-            scale = zoom * (width / document[0].get_width() if width else 1.0)
-            across, down = (side * scale for side in page.get_size())
-            if across * down > (Image.MAX_IMAGE_PIXELS or math.inf):
-                what = f"page {number} would be {across:.0f} x {down:.0f} pixels"
-                raise DataBroken(what, where=path)
-            return page.render(scale=scale).to_pil().convert("RGB")
+            yield document
     except (pypdfium2.PdfiumError, ZeroDivisionError, ValueError) as error:
         raise DataBroken(f"not a readable PDF: {error}", where=path) from error
+
+
+def _pdf_page(path: str | Path, number: int, width: float | None, zoom: float) -> Image.Image:
+    with _pdf(path) as document:
+        if not 1 <= number <= len(document):
+            raise DataBroken(f"no page {number}, the PDF has {len(document)}", where=path)
+        page = document[number - 1]
+        scale = zoom * (width / document[0].get_width() if width else 1.0)
+        across, down = (side * scale for side in page.get_size())
+        if across * down > (Image.MAX_IMAGE_PIXELS or math.inf):
+            what = f"page {number} would be {across:.0f} x {down:.0f} pixels"
+            raise DataBroken(what, where=path)
+        return page.render(scale=scale).to_pil().convert("RGB")

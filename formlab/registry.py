@@ -27,7 +27,7 @@ from formlab.errors import DataBroken, FormlabError, NotAvailable, UnknownName
 VARIABLE = "FORMLAB_PLUGINS"
 # What is registered, and what a decorated function becomes: a class and the field it goes into.
 KINDS: dict[str, tuple[str, str] | None] = {
-    "benchmarks": ("formlab.benchmarks._spec:Benchmark", "read"),
+    "benchmarks": ("formlab.benchmarks.spec:Benchmark", "read"),
     "metrics": ("formlab.metrics.metric:Metric", "tallies"),
     "systems": ("formlab.systems._spec:System", "start"),
     "readers": ("formlab.readers.rows:Reader", "read"),

@@ -36,14 +36,12 @@ def say(notes: Mapping[str, int], *, left_out: Mapping[str, str] = MappingProxyT
 def show(rows: list[dict[str, Any]], *, as_json: bool, title: str = "") -> None:
     """Print rows as a table under a title, or as a JSON array in which undefined is null."""
     if as_json:
-        defined = [
-            {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()}
-            for row in rows
-        ]
+        defined = [{k: None if _is_nan(v) else v for k, v in row.items()} for row in rows]
         text = json.dumps(defined, indent=1, ensure_ascii=False)
         # A terminal obeys U+009B too, which JSON leaves as it is.
-        safe = (c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
-        click.echo("".join(safe))
+        click.echo(
+            "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
+        )
         return
     from rich.console import Console
     from rich.table import Table
@@ -62,14 +60,18 @@ def show(rows: list[dict[str, Any]], *, as_json: bool, title: str = "") -> None:
     Console(width=None if sys.stdout.isatty() else 10_000, emoji=False).print(table)
 
 
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
 def _cell(value: Any) -> str:
     from rich.markup import escape
 
-    if value is None or isinstance(value, bool):
-        return {None: "–", True: "yes", False: "no"}[value]
-    if isinstance(value, float):
-        return "–" if math.isnan(value) else f"{value:.4f}"
-    return escape(plain(str(value)))
+    if value is None or _is_nan(value):
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4f}" if isinstance(value, float) else escape(plain(str(value)))
 
 
 def progress(text: str, *, shown: bool = True) -> Any:
@@ -108,60 +110,53 @@ _NEXT = {
 
 def line(folder: Any) -> str:
     """What a folder is, and how many documents, values and flaws it has, on one line."""
-    name, counts, _ = _facts(folder)
-    return f"{name}: {', '.join(counts)}"
+    return _facts(folder)[0]
 
 
 def html(folder: Any) -> str:
     """The same with what was noted, the first values and what to call next; text is escaped."""
     import polars as pl
 
-    lines = [line(folder), *(f"{note}: {count:,}" for note, count in _noted(folder).items())]
+    first, notes, rows = _facts(folder)
     left_out = islice(getattr(folder, "unreadable", {}).items(), ROWS)
+    lines = [first, *(f"{note}: {count:,}" for note, count in notes.items())]
     lines += [f"left out: {file}: {reason}" for file, reason in left_out]
     cells = pl.col(pl.String).map_elements(plain, return_dtype=pl.String)
-    table = _facts(folder)[-1].with_columns(cells)._repr_html_()
     text = "".join(f"<p>{escape(plain(line)[:_LONGEST])}</p>" for line in lines)
-    return f"<div>{text}{table}<p>Next: <code>{_NEXT[type(folder).__name__]}</code></p></div>"
+    text += rows.head(ROWS).with_columns(cells)._repr_html_()
+    return f"<div>{text}<p>Next: <code>{_NEXT[type(folder).__name__]}</code></p></div>"
 
 
-def _facts(folder: Any) -> tuple[str, list[str], Any]:
-    """Name, counts in words and first values of a folder."""
+def _facts(folder: Any) -> tuple[str, dict[str, int], Any]:
+    """What a folder is and has on one line, what was noted of it, and its values."""
     import polars as pl
 
     from formlab import tables
 
-    if (kind := type(folder).__name__) == "Evaluation":
+    kind, outcomes = type(folder).__name__, {}
+    if kind == "Evaluation":
         name = f"of {folder.system} on {folder.benchmark}:{folder.split} ({folder.mode})"
         documents = folder.scan("documents").select(pl.len()).collect().item()
         values = folder.scan("cases").filter(~pl.col("level").is_in(tables.WHOLE_LEVELS))
         outcomes = dict(values.group_by("outcome").len().collect().iter_rows())
-        counts = [_count(documents, "document"), _count(sum(outcomes.values()), "field")]
-        counts += [f"{outcomes[n]:,} {n}" for n in tables.OUTCOMES if n in outcomes]
-        columns = ("doc_id", "path", "kind", "gold", "pred", "outcome", "cause")
-        rows = values.select(columns).head(ROWS).collect()
+        rows = values.select("doc_id", "path", "kind", "gold", "pred", "outcome", "cause")
+        rows, height, noun = rows.head(ROWS).collect(), sum(outcomes.values()), "field"
     else:
         is_gold = kind == "Corpus"
         name = f"{folder.benchmark}:{folder.split}" if is_gold else f"of {folder.system}"
-        documents = folder.documents if is_gold else folder.records
+        documents = (folder.documents if is_gold else folder.records)["doc_id"].n_unique()
         values = folder.records.filter(pl.col("path").is_not_null())
         # Words and links are evidence; an engine that reads pages gives nothing else.
         claims = values.filter(pl.col("task") != "layout")
-        values = claims if claims.height else values
-        counts = [_count(documents["doc_id"].n_unique(), "document")]
-        counts.append(_count(values.height, "gold value" if is_gold else "value"))
-        rows = values.select("doc_id", "path", "kind", "value").head(ROWS)
-    if noted := _noted(folder):
-        counts.append(_count(len(noted), "flaw" if kind == "Corpus" else "note"))
-    return plain(f"{kind} {name}"), counts, rows
-
-
-def _noted(folder: Any) -> dict[str, int]:
-    """Notes or flaws with their counts; types that were inferred are none."""
-    from formlab.tables import INFERRED
-
-    noted = folder.flaws if type(folder).__name__ == "Corpus" else folder.notes
-    return {note: count for note, count in noted.items() if INFERRED not in note}
+        rows = (claims if claims.height else values).select("doc_id", "path", "kind", "value")
+        height, noun = rows.height, "gold value" if is_gold else "value"
+    counts = [_count(documents, "document"), _count(height, noun)]
+    counts += [f"{outcomes[n]:,} {n}" for n in tables.OUTCOMES if n in outcomes]
+    noted = folder.flaws if kind == "Corpus" else folder.notes
+    # Types that were inferred are no flaw.
+    noted = {note: count for note, count in noted.items() if tables.INFERRED not in note}
+    counts += [_count(len(noted), "flaw" if kind == "Corpus" else "note")] if noted else []
+    return f"{plain(f'{kind} {name}')}: {', '.join(counts)}", noted, rows
 
 
 def _count(count: int, noun: str) -> str:

@@ -146,18 +146,16 @@ def table(name: str, rows: Iterable[Any] | Mapping[str, list[Any]], **same: Any)
     if unknown := sorted(columns.keys() - schema.keys()):
         remedy = "frame.with_columns for columns of your own" if name in _OPEN else None
         raise TableBroken(f"{name}: unknown columns {', '.join(unknown)}", remedy=remedy)
-    if name == "cases":
-        names = ("level", "path", "pred_path", "task")
-        given = (columns.get(key, [same.get(key)] * height) for key in names)
-        columns["level"] = [
-            level or ("page" if path is pred is None else "node" if task == "layout" else "field")
-            for level, path, pred, task in zip(*given, strict=True)
-        ]
     series = {key: _series(name, key, values, schema[key]) for key, values in columns.items()}
     for key in schema.keys() - series.keys():
         only = _series(name, key, [same.get(key)], schema[key])
         series[key] = only.new_from_index(0, height)
-    return pl.DataFrame([series[key] for key in schema])
+    frame = pl.DataFrame([series[key] for key in schema])
+    if name != "cases":
+        return frame
+    is_page = pl.col("path").is_null() & pl.col("pred_path").is_null()
+    level = pl.when(is_page).then(pl.lit("page")).when(task="layout").then(pl.lit("node"))
+    return frame.with_columns(pl.col("level").fill_null(level.otherwise(pl.lit("field"))))
 
 
 def _series(name: str, key: str, values: list[Any], kind: Any) -> pl.Series:
@@ -177,13 +175,12 @@ def _series(name: str, key: str, values: list[Any], kind: Any) -> pl.Series:
 def uncollected() -> Iterator[None]:
     """Disable the cyclic garbage collector, as a context or a decorator."""
     # Rows are made by the hundred thousand, none in cycles: looking takes a quarter of the time.
-    was = gc.isenabled()
+    change = gc.enable if gc.isenabled() else gc.disable
     gc.disable()
     try:
         yield
     finally:
-        if was:
-            gc.enable()
+        change()
 
 
 def only(frame: pl.DataFrame, **equal: object) -> pl.DataFrame:

@@ -2,8 +2,7 @@
 
 import json
 
-from formlab import analysis
-from formlab.benchmarks import vrdu
+from formlab import analysis, benchmarks
 from formlab.readers import read_predictions
 from formlab.readers.published import SUFFIX
 
@@ -35,6 +34,6 @@ def evaluations(folder, answers, *, gold=GOLD, mode="official"):
         file = folder / f"{name}{SUFFIX}"
         text = {"meta": {"model": "demo"}, "results": {"a.pdf": entities}}
         file.write_text(json.dumps(text))
-        corpus = vrdu.read(name, root)
+        corpus = benchmarks.get("vrdu").load(name, root)
         found.append(analysis.evaluate(corpus, read_predictions(file, corpus), mode=mode))
     return found

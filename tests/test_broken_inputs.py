@@ -12,7 +12,6 @@ import formlab
 from formlab import benchmarks, decisions, readers
 from formlab.analysis import audit
 from formlab.analysis.audit import judge_scores
-from formlab.benchmarks import formfactory, vrdu
 from formlab.readers import gold as own
 from formlab.readers import logs
 from formlab.systems.chat import limits
@@ -45,9 +44,9 @@ def corpora(tmp_path_factory):
     fincriticaled = benchmarks.load("fincriticaled", root=home / "facts")
     return {
         "funsd": benchmarks.load("funsd"), "formcraft": benchmarks.load("formcraft"),
-        "vrdu": vrdu.read(made_vrdu.SPLIT, home / "vrdu"),
+        "vrdu": benchmarks.get("vrdu").load(made_vrdu.SPLIT, home / "vrdu"),
         "omniai": benchmarks.load("omniai", root=home / "omniai"),
-        "formfactory": formfactory.read("all", made_formfactory.make(home / "formfactory")),
+        "formfactory": benchmarks.load("formfactory", root=made_formfactory.make(home / "ff")),
         "own": own.corpus([{"doc_id": n, "path": "/t", "value": "9"} for n in "ab"]),
         "fincriticaled": fincriticaled, "pages": pages, "facts": home / "facts",
         "judged": readers.read_predictions(pages, fincriticaled),

@@ -5,7 +5,7 @@ from collections import Counter
 import polars as pl
 import pytest
 
-from formlab.benchmarks import funsd
+from formlab import benchmarks
 from formlab.benchmarks.formcraft import FormCraft, field_rows
 from formlab.errors import DataBroken
 from formlab.trees import MAX_LEVELS, Node, flatten, from_records
@@ -153,7 +153,7 @@ def test_hostile_labels_and_values_stay_as_they_are():
 
 
 def test_every_entity_of_funsd_is_a_node_or_part_of_a_value(shared):
-    corpus = funsd.read("test", shared / "data" / "funsd")
+    corpus = benchmarks.get("funsd").load("test", shared / "data" / "funsd")
     flaws, extra = Counter(), 0
     entity = r"^/entities/\d+$"
     for _, part in corpus.records.group_by("doc_id", maintain_order=True):

@@ -1,6 +1,6 @@
 """A benchmark of one's own: a folder with a text file and a JSON file of fields for each receipt.
 
-formlab --plugin toy_benchmark.py benchmarks
+formlab --plugin toy_benchmark.py list benchmarks
 formlab --plugin toy_benchmark.py score receipts --root FOLDER --predictions ANSWERS.jsonl
 """
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from formlab import files, metrics, readers, tables
+from formlab import benchmarks, files, metrics, readers, tables
 from formlab.analysis.agreement import rater_agreement
 from formlab.analysis.summarise import summarise
 from formlab.benchmarks import fincriticaled
@@ -108,7 +108,7 @@ def check(raw: str | Path, *, root: str | Path, predictions: str | Path | None =
     ``pred_<i>.txt``, ``pred`` in `root` if left out. `DataMissing` or `DataBroken` if a file is
     absent or unreadable, or no answer is for a gold page.
     """
-    corpus = fincriticaled.read("test", Path(root))
+    corpus = benchmarks.get("fincriticaled").load("test", Path(root))
     where = Path(root) / "pred" if predictions is None else Path(predictions)
     reader = readers.reader_of(where, corpus)
     if reader is None or reader.name != corpus.benchmark:

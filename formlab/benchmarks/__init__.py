@@ -1,22 +1,22 @@
-"""The benchmarks that formlab reads: one file each, one registry line each."""
+"""The benchmarks that formlab reads: one file or folder each, and one entry."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from formlab import files, resources
-from formlab.benchmarks._own import OWN
-from formlab.benchmarks._spec import Benchmark, part_of
-from formlab.errors import DataBroken, DataMissing
+from formlab.benchmarks.entries import ENTRIES
+from formlab.benchmarks.spec import Benchmark, part_of
+from formlab.errors import DataMissing
 from formlab.registry import Registry
 
 if TYPE_CHECKING:
     from formlab.folders import Corpus
 
-BENCHMARKS = Registry("benchmarks", dict.fromkeys(OWN, "formlab.benchmarks._own:OWN"))
+BENCHMARKS = Registry("benchmarks", dict.fromkeys(ENTRIES, "formlab.benchmarks.entries:ENTRIES"))
 # What `training` notes of documents that it leaves out.
 LEAKED = "train documents that are to be read too, left out"
 # How many gold records are read and scored together at most, unless one document has more.
@@ -70,11 +70,26 @@ def load(
     return benchmark.load(split or benchmark.first_split(folder), folder, part)
 
 
-def none_read(unreadable: Mapping[str, str], where: Path | None) -> DataBroken:
-    """The error for documents of which none can be read, with the reason of the first."""
-    first = next(iter(unreadable.values()))
-    what = f"no document can be read, the first of {len(unreadable)}: {first}"
-    return DataBroken(what, where=where)
+def corpora(
+    name: str,
+    *,
+    root: str | Path | None = None,
+    split: str | None = None,
+    part: str | None = None,
+    records: float | None = None,
+) -> Iterator[Corpus]:
+    """The corpus that `load` gives, in corpora of documents that follow one another.
+
+    Each has at most `records` gold records, by default `BATCH`, or one document. Documents are read
+    when their corpus is asked for, except by a plug-in that reads all of them first. The other
+    parameters and errors are those of `load`.
+
+    >>> [corpus.documents.height for corpus in corpora("funsd", split="test", records=800)]
+    [3, 2, 3]
+    """
+    benchmark, folder = get(name), _folder(name, root)
+    split = split or benchmark.first_split(folder)
+    return benchmark.corpora(split, folder, part, records=records or BATCH)
 
 
 def _folder(name: str, root: str | Path | None) -> Path:
@@ -85,61 +100,14 @@ def _folder(name: str, root: str | Path | None) -> Path:
     return folder
 
 
-def corpora(
-    name: str, *, root: str | Path | None = None, split: str | None = None,
-    part: str | None = None, records: float | None = None,
-) -> Iterator[Corpus]:  # fmt: skip
-    """The corpus that `load` gives, in corpora of documents that follow one another.
-
-    Each has at most `records` gold records, or one document. Documents are read when their corpus
-    is asked for, except by a plug-in's reader without a `reader`: that reads all of them first.
-
-    Parameters
-    ----------
-    name, root, split, part
-        As for `load`; so are the errors.
-    records
-        How many gold records one has at most, by default `BATCH`; of one document it may have more.
-
-    Examples
-    --------
-    >>> [corpus.documents.height for corpus in corpora("funsd", split="test", records=800)]
-    [3, 2, 3]
-    """
-    benchmark, folder, records = get(name), _folder(name, root), records or BATCH
-    chosen = benchmark.named(split or benchmark.first_split(folder), folder, part)
-    if benchmark.reader is not None:
-        made = benchmark.reader(chosen, folder).corpora(records)
-        yield from (corpus.check() for corpus in made)
-    else:
-        from formlab.benchmarks._build import cut
-
-        yield from cut(benchmark.read(chosen, folder).check(), records)
-
-
 def training(corpus: Corpus, *, limit: int | None = None, seed: int = 0) -> Corpus:
     """The documents with gold that a system may learn from before it reads `corpus`.
 
     They are those of the part ``train`` of its split, or of the benchmark's split ``train``, and
-    never one that `corpus` has: such documents are left out and counted in `flaws`.
+    never one that `corpus` has: such documents are left out and counted in `flaws`. With `limit`,
+    so many are drawn by `seed`; the first ones of a draw are the same for every limit.
+    `DataMissing` if its split has no documents to learn from, or its files are no longer there.
 
-    Parameters
-    ----------
-    corpus
-        What will be read.
-    limit
-        At most so many documents, drawn by `seed`; the first ones of a draw are the same for every
-        limit.
-    seed
-        Of the draw.
-
-    Raises
-    ------
-    DataMissing
-        If its split has no documents to learn from, or its files are no longer there.
-
-    Examples
-    --------
     >>> corpus = load("vrdu")
     >>> few = training(corpus, limit=1, seed=7)
     >>> few.split.removeprefix(corpus.split), few.documents.height
@@ -156,16 +124,13 @@ def training(corpus: Corpus, *, limit: int | None = None, seed: int = 0) -> Corp
         where = f"{corpus.benchmark}:{corpus.split}"
         raise DataMissing("no documents to learn from", where=where, remedy=remedy)
     split = part_of(corpus.split, benchmark.parts)[0] if is_part else "train"
-    whole = benchmark.load(split, corpus.root, "train" if is_part else None)
+    found = benchmark.load(split, corpus.root, "train" if is_part else None)
     own = set(corpus.documents["doc_id"])
-    names = [doc for doc in whole.documents["doc_id"] if doc not in own]
-    flaws = {LEAKED: n} if (n := whole.documents.height - len(names)) else {}
+    names = [doc for doc in found.documents["doc_id"] if doc not in own]
+    flaws = {LEAKED: n} if (n := found.documents.height - len(names)) else {}
     if limit is not None:
         names = sorted(names)
         random.Random(seed).shuffle(names)
         names = names[:limit]
-    chosen = pl.col("doc_id").is_in(names)
-    return dataclasses.replace(
-        whole, documents=whole.documents.filter(chosen), records=whole.records.filter(chosen),
-        flaws=whole.flaws | flaws,
-    )  # fmt: skip
+    chosen = found.filtered(pl.col("doc_id").is_in(names))
+    return dataclasses.replace(chosen, flaws=found.flaws | flaws)

@@ -17,11 +17,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from formlab import files, tables
-from formlab.benchmarks._build import Part, Row, SplitReader, box_of, corpus_reader, image_columns
-from formlab.benchmarks._facts import FACTS, Fact, tagged
+from formlab.benchmarks.corpus import Part, Row, SplitReader, box_of, counts_of, image_columns
+from formlab.benchmarks.facts import FACTS, Fact, tagged
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, DataMissing, GoldInDoubt
-from formlab.files import convert
 from formlab.text.markup import written_events
 
 FOLDERS = ("", "gold", "gold_annotation_html", "data/gold_annotation_html")
@@ -31,7 +30,9 @@ _NAME = re.compile(r"gold_(\d+)\.(?:txt|html?)")
 _OPEN = re.compile(rf"<({'|'.join(FACTS)})\b[^>]*>", re.IGNORECASE)
 _CLOSE = re.compile(rf"</({'|'.join(FACTS)})\s*>", re.IGNORECASE)
 _REMEDY = "a folder with gold_0.txt, gold_1.txt, …, or a CSV with a column of tagged HTML"
-__all__ = ["FACTS", "FactMeta", "decoded", "fact_meta", "read", "reader", "tagged", "untagged"]
+__all__ = ["FACTS", "FactMeta", "decoded", "fact_meta", "tagged", "untagged"]
+# Number, HTML, origin and document columns of a page.
+_Page = tuple[str, str, str, Row]
 
 
 class FactMeta(NamedTuple):
@@ -55,12 +56,19 @@ def fact_meta(record: Row) -> FactMeta:
 def untagged(markup: str) -> str:
     """A gold page's HTML without the tags of its facts, which no system is asked to write.
 
-    Examples
-    --------
     >>> untagged("<td><Number>4,310</Number></td>")
     '<td>4,310</td>'
     """
     return _CLOSE.sub("", _OPEN.sub("", markup))
+
+
+def decoded(file: Path, counts: Counter[str]) -> str:
+    """The text of a file; one that is not UTF-8 is read as latin-1 and counted."""
+    try:
+        return files.read_text(file)
+    except DataBroken:
+        counts["files in latin-1"] += 1
+        return files.read_text(file, encodings=("latin-1",))
 
 
 def reader(split: str, root: Path) -> SplitReader:
@@ -70,44 +78,33 @@ def reader(split: str, root: Path) -> SplitReader:
     concepts, each from top to bottom. `kind` is the fact's type; `meta` holds the published name
     of that type and the hint of its context.
     """
-    counted: Counter[str] = Counter()
-    hashes: dict[str, str] = {}
+    split_flaws: Counter[str] = Counter()
+    split_sources: dict[str, str] = {}
 
-    def read(unit: _Unit, flaws: Counter[str], sources: dict[str, str]) -> Iterator[Part]:
-        stem, markup, origin, meta = unit if isinstance(unit, tuple) else _page(unit, flaws)
+    def read(unit: _Page | Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[Part]:
+        stem, markup, origin, stated = unit if isinstance(unit, tuple) else _page(unit, flaws)
         if isinstance(unit, Path):
             sources[unit.relative_to(root).as_posix()] = files.sha256(unit)
         facts = tagged(written_events(markup), flaws=flaws, where=origin)
         _count_flaws(markup, facts, flaws)
+        image, boxes = _picture(root.parent if root.is_file() else root, stem, flaws)
         gold = {"task": "fact", "page": 1}
-        image = _image(root, stem, flaws)
-        boxes = _boxes(root, image, flaws)
         rows = [gold | {"kind": "page", "value": markup, "origin": origin}]
         for number, fact in enumerate(facts):
-            row = {"path": f"/facts/{number}", "kind": fact.kind, "value": fact.value}
-            said = FactMeta(fact.type, fact.hint, fact.mark)._asdict()
-            row["meta"] = json.dumps(said, ensure_ascii=False)
-            row["origin"] = f"{origin}#/facts/{number}"
+            path, said = f"/facts/{number}", FactMeta(fact.type, fact.hint, fact.mark)._asdict()
+            row = {"path": path, "kind": fact.kind, "value": fact.value}
+            row |= {"origin": f"{origin}#{path}", "meta": json.dumps(said, ensure_ascii=False)}
             rows.append(gold | row | boxes.get(fact.mark, {}))
-        counts = {"n_fields": len(facts), "n_kinds": len({fact.kind for fact in facts})}
-        yield {"doc_id": stem} | counts | image | meta, rows
+        yield {"doc_id": stem} | counts_of(rows[1:]) | image | stated, rows
 
-    return SplitReader(
-        "fincriticaled", split, root, _units(root, counted, hashes), read, flaws=counted,
-        sources=hashes, empty=DataMissing("no gold pages", where=root, remedy=_REMEDY),
-    )  # fmt: skip
-
-
-read = corpus_reader(reader)
+    empty = DataMissing("no gold pages", where=root, remedy=_REMEDY)
+    units = _units(root, split_flaws, split_sources)
+    found = {"flaws": split_flaws, "sources": split_sources, "empty": empty}
+    return SplitReader("fincriticaled", split, root, units, read, **found)
 
 
-# Number, HTML, origin and document columns of a page, or its file.
-_Page = tuple[str, str, str, Row]
-_Unit = _Page | Path
-
-
-def _units(root: Path, flaws: Counter[str], sources: dict[str, str]) -> list[_Unit]:
-    """The pages in the order of their numbers."""
+def _units(root: Path, flaws: Counter[str], sources: dict[str, str]) -> list[Any]:
+    """The files of pages in the order of their numbers, or the pages of a CSV."""
     if root.is_file():
         return list(_rows(root, flaws, sources))
     if not root.is_dir():
@@ -122,34 +119,24 @@ def _units(root: Path, flaws: Counter[str], sources: dict[str, str]) -> list[_Un
                     raise GoldInDoubt(what, where=file.parent, remedy="keep one of them")
         if numbered:
             return [numbered[number] for number in sorted(numbered)]
-    first = next(iter(sorted(root.glob("*.csv"))), None)
-    return list(_rows(first, flaws, sources)) if first else []
-
-
-def _page(file: Path, flaws: Counter[str]) -> _Page:
-    number = _NAME.fullmatch(file.name)[1]  # type: ignore[index]
-    # What it says of itself: the type of document becomes its domain.
-    side, stated = file.with_name(f"meta_{number}.json"), {}
-    if side.is_file():
-        meta = files.read_json(side)
-        convert(meta, _Meta, where=side)
-        stated = {"domain": meta.get("document_type"), "meta": json.dumps(meta, ensure_ascii=False)}
-    return str(int(number)), decoded(file, flaws), file.name, stated
-
-
-def decoded(file: Path, counts: Counter[str]) -> str:
-    """The text of a file; one that is not UTF-8 is read as latin-1 and counted."""
-    try:
-        return files.read_text(file)
-    except DataBroken:
-        counts["files in latin-1"] += 1
-        return files.read_text(file, encodings=("latin-1",))
+    return [page for file in sorted(root.glob("*.csv"))[:1] for page in _rows(file, flaws, sources)]
 
 
 class _Meta(msgspec.Struct):
     """What must be of its type in what a page says of itself."""
 
     document_type: str | None = None
+
+
+def _page(file: Path, flaws: Counter[str]) -> _Page:
+    number = _NAME.fullmatch(file.name)[1]  # type: ignore[index]
+    # What it says of itself: the type of document becomes its domain.
+    beside, stated = file.with_name(f"meta_{number}.json"), {}
+    if beside.is_file():
+        meta = files.read_json(beside)
+        domain = files.convert(meta, _Meta, where=beside).document_type
+        stated = {"domain": domain, "meta": json.dumps(meta, ensure_ascii=False)}
+    return str(int(number)), decoded(file, flaws), file.name, stated
 
 
 def _rows(file: Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[_Page]:
@@ -165,32 +152,25 @@ def _rows(file: Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[
     for number, (line, row) in enumerate(rows[1:]):
         if len(row) <= column:
             raise DataBroken("a row without its HTML", where=f"{file}:{line}")
-        kept = {"domain": row[kind] if kind < len(row) else None}
-        yield str(number), row[column], f"{file.name}:{line}", kept
+        stated = {"domain": row[kind] if kind < len(row) else None}
+        yield str(number), row[column], f"{file.name}:{line}", stated
 
 
-def _image(root: Path, stem: str, flaws: Counter[str]) -> Row:
-    base = root.parent if root.is_file() else root
+def _picture(base: Path, stem: str, flaws: Counter[str]) -> tuple[Row, dict[int, Row]]:
+    """The columns of a page's image, and the boxes of its fact tags by their running numbers."""
     images = [base / folder / f"{stem}.png" for folder in IMAGES]
     image = next((image for image in images if image.is_file()), None)
-    # Pages may come without images: that is no flaw.
-    return image_columns(base, image, flaws) if image else {}
-
-
-def _boxes(root: Path, image: Row, flaws: Counter[str]) -> dict[int, Row]:
-    """The boxes of the fact tags on a page's image, by the tag's running number."""
-    base = root.parent if root.is_file() else root
-    side = (base / image["image"]).with_suffix(".json") if image else None
-    if side is None or not side.is_file():
-        return {}
-    listed = files.read_json(side, list[Any], remedy="[[x0, y0, x1, y1], …]")
-    boxes = {}
-    for mark, value in enumerate(listed):
-        if box := box_of(value):
-            boxes[mark] = dict(zip(tables.BOX, box, strict=True))
-        else:
-            flaws["fact boxes not known"] += 1
-    return boxes
+    if image is None:  # Pages may come without images: that is no flaw.
+        return {}, {}
+    columns, boxes = image_columns(base, image, flaws), {}
+    if (beside := image.with_suffix(".json")).is_file():
+        listed = files.read_json(beside, list[Any], remedy="[[x0, y0, x1, y1], …]")
+        for mark, value in enumerate(listed):
+            if box := box_of(value):
+                boxes[mark] = dict(zip(tables.BOX, box, strict=True))
+            else:
+                flaws["fact boxes not known"] += 1
+    return columns, boxes
 
 
 def _count_flaws(markup: str, facts: list[Fact], flaws: Counter[str]) -> None:

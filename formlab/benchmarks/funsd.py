@@ -5,7 +5,6 @@ Layout: ``{training_data,testing_data}/{annotations/<id>.json,images/<id>.png}``
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from operator import attrgetter
@@ -15,7 +14,7 @@ from typing import Any
 import msgspec
 
 from formlab import files
-from formlab.benchmarks._build import Part, Row, SplitReader, box_of, corpus_reader, image_columns
+from formlab.benchmarks.corpus import Part, Row, SplitReader, box_of, image_columns
 from formlab.errors import DataBroken, GoldInDoubt
 from formlab.files import Whole
 from formlab.tables import BOX
@@ -51,15 +50,13 @@ def reader(split: str, root: Path) -> SplitReader:
         root / FOLDERS[split] / "annotations",
         remedy="a folder that holds training_data and testing_data, as FUNSD is published",
     )
-    images, inside = root / FOLDERS[split] / "images", folder.relative_to(root).as_posix()
+    images = root / FOLDERS[split] / "images"
 
     def read(file: Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[Part]:
-        data = files.read_bytes(file)
-        entities = _entities(file, data)
-        rows = _rows(file, entities, flaws)
-        kinds = {entity.label for entity in entities}
-        document = {"doc_id": file.stem, "n_fields": len(entities), "n_kinds": len(kinds)}
-        sources[f"{inside}/{file.name}"] = hashlib.sha256(data).hexdigest()
+        rows = rows_of(file, flaws)
+        kinds = [row["kind"] for row in rows[1:] if row["task"] == "text"]
+        document = {"doc_id": file.stem, "n_fields": len(kinds), "n_kinds": len(set(kinds))}
+        sources[file.relative_to(root).as_posix()] = files.sha256(file)
         yield document | image_columns(root, f"{images}/{file.stem}.png", flaws), rows
 
     empty = DataBroken("no annotation files", where=folder, remedy="check the download")
@@ -67,47 +64,27 @@ def reader(split: str, root: Path) -> SplitReader:
     return SplitReader("funsd", split, root, annotations, read, empty=empty)
 
 
-read = corpus_reader(reader)
-
-
-def rows_of(file: Path, flaws: Counter) -> list[Row]:
-    """The records of one file of annotations, as `read` has them."""
-    return _rows(file, _entities(file, files.read_bytes(file)), flaws)
-
-
-def _entities(file: Path, data: bytes) -> list[_Entity]:
-    try:
-        entities = msgspec.json.decode(data, type=_Form).form
-    except (ValueError, RecursionError):
-        # Python's parser says what is wrong, and takes what only it takes, as half a character.
-        remedy = "an object with a list 'form' of entities"
-        entities = files.read_json(file, _Form, remedy=remedy).form
+def rows_of(file: Path, flaws: Counter[str]) -> list[Row]:
+    """The records of one file of annotations: the page, entities with their words, links."""
+    entities = files.read_json(file, _Form, remedy="an object with a list 'form' of entities").form
     for index, entity in enumerate(entities):
         entity.id = index if entity.id is None else entity.id
     counts = Counter(entity.id for entity in entities)
     if twice := [str(number) for number, count in counts.items() if count > 1]:
         raise GoldInDoubt(f"entity ids given twice: {', '.join(twice)}", where=file)
-    return entities
-
-
-def _rows(file: Path, entities: list[_Entity], flaws: Counter[str]) -> list[Row]:
-    """The records of one file: the page, entities with their words, links."""
     name, texts = file.name, {entity.id: entity.text.strip() for entity in entities}
     page = " ".join(filter(None, map(texts.get, sorted(texts))))
     rows: list[Row] = [{"task": "text", "kind": "page", "value": page, "origin": name, "page": 1}]
     flaws["entities without text"] += list(texts.values()).count("")
-    boxes = _boxes([item for entity in entities for item in (entity, *entity.words)], flaws)
     for entity in entities:
         path = f"/entities/{entity.id}"
         flaws["entities with an unknown label"] += entity.label not in LABELS
-        origin, box = f"{name}#{path}", dict(zip(BOX, next(boxes), strict=True))
-        row = {"task": "text", "path": path, "kind": entity.label, "value": entity.text} | box
-        rows.append(row | {"page": 1, "origin": origin, "modality": "textual"})
+        row = {"task": "text", "path": path, "kind": entity.label, "modality": "textual"}
+        rows.append(row | _place(entity, f"{name}#{path}", flaws))
         for count, word in enumerate(entity.words):
             flaws["words without text"] += not word.text.strip()
-            row = {"task": "layout", "path": f"{path}/words/{count}", "kind": "word", "page": 1}
-            box = dict(zip(BOX, next(boxes), strict=True))
-            rows.append(row | {"origin": origin, "value": word.text} | box)
+            row = {"task": "layout", "path": f"{path}/words/{count}", "kind": "word"}
+            rows.append(row | _place(word, f"{name}#{path}", flaws))
     # Both ends of a link list it; it is one link.
     mentions = Counter(link for entity in entities for link in entity.linking)
     blank = {number for number, text in texts.items() if not text}
@@ -127,9 +104,11 @@ def _rows(file: Path, entities: list[_Entity], flaws: Counter[str]) -> list[Row]
     return rows
 
 
-def _boxes(items: list[_Word], flaws: Counter[str]) -> Iterator[tuple[float | None, ...]]:
-    """The box of each item, of nulls where it has none; what is odd is counted."""
-    boxes = [box_of(item.box) for item in items]
-    flaws["boxes missing or malformed"] += boxes.count(None)
-    flaws["boxes without area"] += sum(b[0] >= b[2] or b[1] >= b[3] for b in boxes if b)
-    return iter([box or (None,) * 4 for box in boxes])
+def _place(item: _Word, origin: str, flaws: Counter[str]) -> Row:
+    """Value, origin and box of an entity or word; a box that is odd is counted."""
+    row: Row = {"value": item.text, "page": 1, "origin": origin}
+    if (box := box_of(item.box)) is None:
+        flaws["boxes missing or malformed"] += 1
+        return row
+    flaws["boxes without area"] += box[0] >= box[2] or box[1] >= box[3]
+    return row | dict(zip(BOX, box, strict=True))

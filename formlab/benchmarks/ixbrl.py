@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lxml import etree
 
 from formlab import browser, files
-from formlab.benchmarks._facts import FACTS
+from formlab.benchmarks.facts import FACTS
 from formlab.errors import DataBroken
 
 if TYPE_CHECKING:
@@ -39,6 +38,7 @@ _BOXES = """names => [...document.querySelectorAll(names)].map(fact => {
 })"""
 _NO_FACT = "formlab-no-fact"
 _NUMBERED = re.compile(rf'(<(?:{"|".join(FACTS)})\b[^<>]*?) data-fact="(\d+)"')
+_ATTRIBUTES = ("name", "contextRef", "unitRef", "scale", "sign", "format")
 _ENTITIES = ("EntityRegistrantName", "TradingSymbol")
 
 
@@ -51,77 +51,60 @@ def gold_pages(filing: Path) -> tuple[list[str], list[list[dict[str, Any]]], dic
     """
     data = files.read_bytes(filing)
     parser = etree.XMLParser(recover=True, huge_tree=True, resolve_entities=False, no_network=True)
+    notes, facts = Counter[str](), list[dict[str, Any]]()
     try:
         root = etree.fromstring(data, parser)
-    except etree.XMLSyntaxError as error:
-        raise DataBroken(f"not XML: {error.msg}", where=f"{filing}:{error.lineno or 1}") from error
-    notes: Counter[str] = Counter()
-    facts: dict[int, dict[str, Any]] = {}
-    try:
         body = None if root is None else next((n for n in root.iter() if _name(n) == "body"), None)
-        if body is None or not any(_prefixed(node) for node in body.iter()):
+        if body is None or not any(map(_is_tag, body.iter())):
             what = "no inline XBRL in this file"
             raise DataBroken(what, where=filing, remedy="an iXBRL 10-K or 10-Q")
         _drop_hidden(body, notes)
         for node in list(body.iter()):
-            if _prefixed(node):
+            if _is_tag(node):
                 _retag(node, facts, notes)
             elif _name(node).lower() in FACTS:
                 # Only what the filing tags is a fact.
                 node.tag = "span"
         etree.strip_tags(body, _NO_FACT)
         pages = [_page(nodes) for nodes in _cut(body)]
+    except etree.XMLSyntaxError as error:
+        raise DataBroken(f"not XML: {error.msg}", where=f"{filing}:{error.lineno or 1}") from error
     except UnicodeDecodeError as error:
         # libxml2 takes half characters that lxml cannot hand over.
         raise DataBroken("half a character in a name", where=filing) from error
     pages = [page for page in pages if re.sub(r"<[^>]*>|\s|&#160;", "", page)]
-    mine = [[facts[int(n)] for _, n in _NUMBERED.findall(page)] for page in pages]
-    notes["facts"] = sum(map(len, mine))
-    return [_NUMBERED.sub(r"\1", page) for page in pages], mine, dict(notes)
+    facts_of_pages = [[facts[int(n)] for _, n in _NUMBERED.findall(page)] for page in pages]
+    notes["facts"] = sum(map(len, facts_of_pages))
+    return [_NUMBERED.sub(r"\1", page) for page in pages], facts_of_pages, dict(notes)
 
 
 def write_pages(
-    filing: Path,
-    out: Path,
-    *,
-    pages: Collection[int] | None = None,
-    limit: int | None = None,
-    dpi: int = DPI,
+    filing: Path, out: Path, *, limit: int | None = None, dpi: int = DPI
 ) -> dict[str, int]:
     """Write ``gold_<i>.txt``, ``meta_<i>.json`` and ``images/<i>.png`` for pages of a filing.
 
     Beside each picture, ``images/<i>.json`` says where on it each fact stands.
 
-    By default these are all pages that hold a fact, or the first `limit` of them; `pages` are
-    numbers from 0. Chromium draws them; no script of the filing runs, and nothing that it names at
-    other addresses or in files is fetched. A page that it cannot draw, such as one of a mile, has
-    no picture. The answer counts the pages and facts written, the ``pages not drawn``, the
-    ``requests blocked``, and the tags of each sort that the filing has beside its facts.
+    These are all pages that hold a fact, or the first `limit` of them. Chromium draws them; no
+    script of the filing runs, and nothing that it names at other addresses or in files is fetched.
+    A page that it cannot draw, such as one of a mile, has no picture. The answer counts the pages
+    and facts written, the ``pages not drawn``, the ``requests blocked``, and the tags of each sort
+    that the filing has beside its facts.
     """
     texts, facts, notes = gold_pages(filing)
-    chosen = [n for n in range(len(texts)) if (facts[n] if pages is None else n in pages)]
-    chosen = chosen[:limit]
-    zoom, undrawn = dpi / 96, 0
-    size = round(_WIDE * dpi), round(_HIGH * dpi)
+    chosen = [number for number, page_facts in enumerate(facts) if page_facts][:limit]
+    undrawn, size = 0, (round(_WIDE * dpi), round(_HIGH * dpi))
+    style = f"<head><style>{_STYLE % (dpi / 96)}</style></head>"
     with browser.page(size=size, allow=("data:",), scripts=False) as visit:
         for number in chosen:
-            files.write_text(
-                out / f"gold_{number}.txt", f"<html><body>{texts[number]}</body></html>\n"
-            )
-            meta = {
-                "document_type": "financial statement",
-                "filing": filing.name,
-                "facts": facts[number],
-            }
-            files.write_json(out / f"meta_{number}.json", meta)
-            style = f"<style>{_STYLE % zoom}</style>"
-            html = f"<html><head>{style}</head><body>{texts[number]}</body></html>"
-            undrawn += not _drawn(visit.page, html, out / "images" / f"{number}.png")
-    return notes | {
-        "pages": len(chosen), "pages not drawn": undrawn,
-        "facts": sum(len(facts[n]) for n in chosen),
-        "requests blocked": len(set(visit.requests)),
-    }  # fmt: skip
+            text, image = f"<body>{texts[number]}</body>", out / "images" / f"{number}.png"
+            files.write_text(out / f"gold_{number}.txt", f"<html>{text}</html>\n")
+            meta = {"document_type": "financial statement", "filing": filing.name}
+            files.write_json(out / f"meta_{number}.json", meta | {"facts": facts[number]})
+            undrawn += not _drawn(visit.page, f"<html>{style}{text}</html>", image)
+    notes |= {"pages": len(chosen), "pages not drawn": undrawn}
+    notes["facts"] = sum(len(facts[number]) for number in chosen)
+    return notes | {"requests blocked": len(set(visit.requests))}
 
 
 def _drawn(page: Page, html: str, image: Path) -> bool:
@@ -152,37 +135,31 @@ def _name(node: etree._Element) -> str:
     return name if _TAG.fullmatch(name) else "span"
 
 
-def _prefixed(node: etree._Element) -> bool:
+def _is_tag(node: etree._Element) -> bool:
     return isinstance(node.tag, str) and "inlineXBRL" in node.tag.rpartition("}")[0]
 
 
 def _drop_hidden(body: etree._Element, notes: Counter[str]) -> None:
-    headers = [node for node in body.iter() if _prefixed(node) and _name(node) == "header"]
+    headers = [node for node in body.iter() if _is_tag(node) and _name(node) == "header"]
     for node in headers:
-        tags = ("nonFraction", "nonNumeric")
-        notes["hidden facts left out"] += sum(_name(child) in tags for child in node.iter())
+        hidden = [child for child in node.iter() if _name(child) in ("nonFraction", "nonNumeric")]
+        notes["hidden facts left out"] += len(hidden)
     if headers:
         etree.strip_elements(body, *{node.tag for node in headers}, with_tail=False)
 
 
-def _retag(node: etree._Element, facts: dict[int, dict[str, Any]], notes: Counter[str]) -> None:
+def _retag(node: etree._Element, facts: list[dict[str, Any]], notes: Counter[str]) -> None:
     text = "".join(node.itertext()).strip()
-    tag = _tag(node, text)
-    if not tag:
-        if _name(node) in ("nonFraction", "nonNumeric"):
-            notes["tags without a printed figure, date or name left out"] += 1
+    if not (tag := _tag(node, text)):
+        is_value = _name(node) in ("nonFraction", "nonNumeric")
+        notes["tags without a printed figure, date or name left out"] += is_value
         node.tag = _NO_FACT
         return
-    number = len(facts)
-    kept = {
-        key: node.get(key) for key in ("name", "contextRef", "unitRef", "scale", "sign", "format")
-    }
-    facts[number] = {key: value for key, value in kept.items() if value is not None}
-    facts[number] |= {"text": text, "value": _value(text, node)}
-    for key in list(node.attrib):
-        del node.attrib[key]
+    fact = {key: node.get(key) for key in _ATTRIBUTES if node.get(key) is not None}
+    facts.append(fact | {"text": text, "value": _value(text, node)})
+    node.attrib.clear()
     node.tag = tag
-    node.set("data-fact", str(number))
+    node.set("data-fact", str(len(facts) - 1))
 
 
 def _tag(node: etree._Element, text: str) -> str | None:
@@ -203,19 +180,15 @@ def _tag(node: etree._Element, text: str) -> str | None:
 def _value(text: str, node: etree._Element) -> str | None:
     """The number that the tag states: as printed, times ten to the `scale`, negated by `sign`.
 
-    Examples
-    --------
     >>> node = etree.fromstring('<f scale="6" sign="-" format="ixt:num-dot-decimal"/>')
     >>> _value("1,279.5", node)
     '-1279500000'
     """
     if _name(node) == "nonNumeric":
         return None
-    form = node.get("format") or ""
-    figures = _NO_FIGURE.sub("", text)
-    comma = "comma" in form.split(":")[-1]
-    figures = figures.replace(".", "").replace(",", ".") if comma else figures.replace(",", "")
-    scale = node.get("scale") or "0"
+    figures, scale = _NO_FIGURE.sub("", text), node.get("scale") or "0"
+    has_comma = "comma" in (node.get("format") or "").split(":")[-1]
+    figures = figures.replace(".", "").replace(",", ".") if has_comma else figures.replace(",", "")
     if not _SCALE.fullmatch(scale):
         return None
     try:

@@ -11,8 +11,6 @@ Row = dict[str, Any]
 def meta_of(row: Any) -> Row:
     """The `meta` of a row, or a text of it, as an object; empty where there is none.
 
-    Examples
-    --------
     >>> meta_of({"meta": '{"pages": ["a.png"]}'}), meta_of({"meta": None}), meta_of("[1]")
     ({'pages': ['a.png']}, {}, {})
     """
@@ -24,8 +22,6 @@ def meta_of(row: Any) -> Row:
 def page_images(document: Row) -> list[str]:
     """The images of a document in order: those that its meta lists, else the one it has.
 
-    Examples
-    --------
     >>> page_images({"image": "a.png", "meta": '{"images": ["a.png", "a_2.png"]}'})
     ['a.png', 'a_2.png']
     >>> page_images({"image": "a.png"}), page_images({"image": None})

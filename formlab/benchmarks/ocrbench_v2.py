@@ -17,10 +17,9 @@ from typing import Any
 import msgspec
 
 from formlab import files
-from formlab.benchmarks._build import Part, Row, SplitReader, corpus_reader, image_columns
+from formlab.benchmarks.corpus import Part, Row, SplitReader, counts_of, image_columns
 from formlab.benchmarks.formcraft import VQA
 from formlab.errors import DataBroken
-from formlab.files import convert
 from formlab.text.answers import parse
 from formlab.text.normalise import as_texts
 from formlab.trees import escape
@@ -39,14 +38,15 @@ class _Entry(msgspec.Struct):
     dataset_name: str | None = None
     type: str | None = None
     id: str | int | None = None
+    answers: Any = None
 
 
 def splits(root: Path) -> dict[str, int]:
     """Each dataset in the file with its count of images, and all together."""
     images: dict[str, set[str]] = {EVERY: set()}
     for entry in _entries(root):
-        for name in (EVERY, str(entry.get("dataset_name"))):
-            images.setdefault(name, set()).add(str(entry.get("image_path")))
+        for name in (EVERY, str(entry.dataset_name)):
+            images.setdefault(name, set()).add(entry.image_path)
     return {name: len(paths) for name, paths in images.items()}
 
 
@@ -57,66 +57,54 @@ def reader(split: str, root: Path) -> SplitReader:
     kind); whole pages that are to be read are at no path. All of `answers` are accepted. Answers
     that are no text cannot be scored here; they stay, and are counted.
     """
-    by_image: dict[Path, list[tuple[int, Row]]] = {}
+    by_image: dict[Path, list[tuple[int, _Entry]]] = {}
     for index, entry in enumerate(_entries(root)):
-        if split in (EVERY, str(entry.get("dataset_name"))):
-            by_image.setdefault(Path(entry["image_path"]), []).append((index, entry))
+        if split in (EVERY, str(entry.dataset_name)):
+            by_image.setdefault(Path(entry.image_path), []).append((index, entry))
     stems = Counter(path.stem for path in by_image)
     plain = Counter(path.with_suffix("") for path in by_image)
 
-    def read(
-        unit: tuple[Path, list[tuple[int, Row]]], flaws: Counter[str], _: dict[str, str]
-    ) -> Iterator[Part]:
-        name, entries = unit
+    def read(name: Path, flaws: Counter[str], _: dict[str, str]) -> Iterator[Part]:
         flaws["images of one name in several folders"] += stems[name.stem] > 1
         # With its folders, and with its ending, only where it takes them to tell images apart.
         bare = name.with_suffix("")
-        whole = "__".join((bare if plain[bare] == 1 else name).parts)
-        unique = name.stem if stems[name.stem] == 1 else whole
+        doc_id = "__".join((bare if plain[bare] == 1 else name).parts)
         rows: dict[str, Row] = {}
-        for index, entry in entries:
+        for index, entry in by_image[name]:
             for row in _rows(entry, index, flaws):
                 flaws["keys asked for twice"] += row["path"] in rows
                 rows.setdefault(row["path"], row)
         # A path of another file's making must not lead out of the folder.
         image = None if name.is_absolute() or ".." in name.parts else root / name
-        kinds = {row["kind"] for row in rows.values()}
-        document = {
-            "doc_id": unique, "n_fields": len(rows), "n_kinds": len(kinds),
-            "domain": str(entries[0][1].get("dataset_name")),
-        }  # fmt: skip
-        document |= image_columns(root, image, flaws)
-        yield document, [{"page": 1} | row for row in rows.values()]
+        document = {"doc_id": name.stem if stems[name.stem] == 1 else doc_id}
+        document |= {"domain": str(by_image[name][0][1].dataset_name)} | counts_of(rows.values())
+        yield document | image_columns(root, image, flaws), list(rows.values())
 
-    return SplitReader(
-        "ocrbench_v2", split, root, list(by_image.items()), read,
-        sources={FILE: files.sha256(root / FILE)},
-        empty=DataBroken("no entries", where=root / FILE, remedy="check the download"),
-    )  # fmt: skip
+    # All stand in one file.
+    one_file = {"sources": {FILE: files.sha256(root / FILE)}, "file_of": lambda _: None}
+    empty = DataBroken("no entries", where=root / FILE, remedy="check the download")
+    return SplitReader("ocrbench_v2", split, root, list(by_image), read, empty=empty, **one_file)
 
 
-read = corpus_reader(reader)
-
-
-def _entries(root: Path) -> list[Row]:
-    entries = files.read_json(root / FILE)
-    convert(entries, list[_Entry], where=root / FILE, remedy="the file as it is published")
-    if lacking := [n for n, entry in enumerate(entries) if not Path(entry["image_path"]).name]:
+def _entries(root: Path) -> list[_Entry]:
+    entries = files.read_json(root / FILE, list[_Entry], remedy="the file as it is published")
+    if lacking := [n for n, entry in enumerate(entries) if not Path(entry.image_path).name]:
         raise DataBroken("an entry without an image", where=f"{root / FILE}#/{lacking[0]}")
     return entries
 
 
-def _rows(entry: Row, index: int, flaws: Counter[str]) -> Iterator[Row]:
-    kind, answers = str(entry.get("type")), accepted(entry.get("answers"))
-    shared = {"modality": "textual", "origin": f"{FILE}#/{index}"}
+def _rows(entry: _Entry, index: int, flaws: Counter[str]) -> Iterator[Row]:
+    kind, answers = str(entry.type), accepted(entry.answers)
+    shared = {"modality": "textual", "origin": f"{FILE}#/{index}", "page": 1}
     if isinstance(answers, dict):
         for key, values in answers.items():
             row = {"task": "text", "path": f"/{escape(key)}", "kind": key}
             yield shared | row | _values(as_texts(values))
         return
     flaws["entries whose keys cannot be read"] += "key information" in kind
-    row = {"task": "vqa", "path": f"{VQA}/{entry.get('id', index)}", "kind": kind}
-    row["meta"] = json.dumps({"question": str(entry.get("question") or "")}, ensure_ascii=False)
+    number = index if entry.id is None else entry.id
+    row = {"task": "vqa", "path": f"{VQA}/{number}", "kind": kind}
+    row["meta"] = json.dumps({"question": entry.question or ""}, ensure_ascii=False)
     if kind.startswith("full-page OCR"):
         row = {"task": "text", "path": None, "kind": "page"}
     row |= shared | _values(as_texts(answers))
@@ -135,8 +123,6 @@ def _values(values: list[str]) -> Row:
 def accepted(answers: Any) -> Any:
     """The accepted texts, or the object that is asked for, which may be written as Python's text.
 
-    Examples
-    --------
     >>> accepted(["{'total': ['5.15'], 'date': ['22/03/18']}"])
     {'total': ['5.15'], 'date': ['22/03/18']}
     >>> accepted(["5.15", "RM 5.15"])

@@ -14,28 +14,33 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
 from formlab import files
-from formlab.benchmarks._build import Part, Row, SplitReader, corpus_reader, image_columns
+from formlab.benchmarks.corpus import Part, Row, SplitReader, counts_of, image_columns
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, DataMissing
-from formlab.files import convert
 from formlab.text.normalise import as_text
 from formlab.trees import escape
 
 # The path of the row that holds the whole of the true JSON.
 WHOLE = "/"
-_KINDS = {"number": "number", "integer": "number", "boolean": "checkbox", "string": "string"}
+_KINDS = {"number": "number", "integer": "number", "boolean": "checkbox"}
 _DEEPEST, _LONGEST = 60, 200
-_PUBLISHED = {
-    "truth": "trueJsonOutput", "image": "imageUrl", "markdown": "trueMarkdownOutput",
-}  # fmt: skip
-_REMEDY = "an object with imageUrl, jsonSchema and trueJsonOutput"
 _NAME = re.compile(r"[^\w.-]+")
+
+
+class _Item(msgspec.Struct):
+    """What must be as it is published in an item; its schema and metadata may be anything."""
+
+    trueJsonOutput: Any  # noqa: N815
+    imageUrl: str | None = None  # noqa: N815
+    trueMarkdownOutput: str | None = None  # noqa: N815
+    file_name: str | None = None
+    id: str | int | None = None
 
 
 def reader(split: str, root: Path) -> SplitReader:
@@ -43,77 +48,57 @@ def reader(split: str, root: Path) -> SplitReader:
 
     Leaves are at JSON Pointers (``/items/0/price``, task `text`), their kind from the schema; the
     whole JSON, canonical, is at ``/`` (task `value`, kind `json`); the Markdown is the page's text.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If there is no folder or no item, or a file or item cannot be read.
     """
     folder = files.folder(root, remedy="a folder with OmniAI's items as JSON files")
     base = folder / split if (folder / split).is_dir() else folder
+    several: set[Path] = set()
     # Of equal names the second gets a number, so all names are known before a form is read.
-    taken: set[str] = set()
-    units = [_unit(file, taken) for file in sorted([*base.glob("*.json"), *base.glob("*.jsonl")])]
+    names, taken = {}, set[str]()
+    for file in sorted([*base.glob("*.json"), *base.glob("*.jsonl")]):
+        names[file] = []
+        with suppress(*() if file.suffix == ".jsonl" else (DataBroken, DataMissing)):
+            if file.suffix == ".jsonl" or isinstance(files.read_json(file), list):
+                several.add(file)
+        # Of a file with one form, reading the form says what is wrong.
+        with suppress(*() if file in several else (DataBroken, DataMissing)):
+            names[file] = [_doc_id(item, file, where, taken) for where, item in _items(file)]
 
-    def read(unit: _Unit, flaws: Counter[str], sources: dict[str, str]) -> Iterator[Part]:
-        file = unit.file
+    def read(file: Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[Part]:
         sources[str(file.relative_to(root))] = files.sha256(file)
-        for doc_id, (where, item) in zip(unit.names, _items(file), strict=True):
+        for doc_id, (where, item) in zip(names[file], _items(file), strict=True):
             rows = list(records_of(item, where, flaws))
             document = {"doc_id": doc_id} | _document(item, base, root, rows, flaws)
-            yield document, [{"page": 1} | row for row in rows]
+            yield document, [row | {"page": 1} for row in rows]
 
     empty = DataBroken("no items", where=base, remedy="one JSON file a form")
-    return SplitReader(
-        "omniai", split, root, units, read, empty=empty,
-        file_of=lambda unit: None if unit.has_several else unit.file,
-    )  # fmt: skip
-
-
-read = corpus_reader(reader)
-
-
-class _Unit(NamedTuple):
-    """A file, the names of its items, and whether it may have several."""
-
-    file: Path
-    names: list[str]
-    has_several: bool
-
-
-class _Item(msgspec.Struct, rename=lambda name: _PUBLISHED.get(name, name)):
-    """What must be as it is published in an item; its schema and metadata may be anything."""
-
-    truth: Any
-    image: str | None = None
-    markdown: str | None = None
-    file_name: str | None = None
-    id: str | int | None = None
-
-
-def _unit(file: Path, taken: set[str]) -> _Unit:
-    has_several = file.suffix == ".jsonl"
-    try:
-        has_several = has_several or isinstance(files.read_json(file), list)
-        items = list(_items(file))
-    except (DataBroken, DataMissing):
-        if has_several:
-            raise
-        # Reading the form says what is wrong.
-        items = []
-    return _Unit(file, [_doc_id(item, file, where, taken) for where, item in items], has_several)
+    alone = {"empty": empty, "file_of": lambda file: None if file in several else file}
+    return SplitReader("omniai", split, root, list(names), read, **alone)
 
 
 def _items(file: Path) -> Iterator[tuple[str, Row]]:
+    """The items of a file, each with its place."""
     if file.suffix == ".jsonl":
         items = [(f":{number}", item) for number, item in files.each_jsonl(file)]
+    elif isinstance(value := files.read_json(file), list):
+        items = [(f"#/{number}", item) for number, item in enumerate(value)]
     else:
-        value = files.read_json(file)
-        several = isinstance(value, list)
-        items = [(f"#/{n}", item) for n, item in enumerate(value)] if several else [("", value)]
+        items = [("", value)]
+    remedy = "an object with imageUrl, jsonSchema and trueJsonOutput"
     for place, item in items:
-        convert(item, _Item, where=f"{file}{place}", remedy=_REMEDY)
+        files.convert(item, _Item, where=f"{file}{place}", remedy=remedy)
         yield f"{file.name}{place}", item
+
+
+def _doc_id(item: Row, file: Path, where: str, taken: set[str]) -> str:
+    """The name of the file if it holds one item, else that of the image."""
+    name = file.stem if where == file.name else PurePosixPath(basename(_image(item))).stem
+    name = _NAME.sub("_", str(item.get("id") or name))[:_LONGEST] or "item"
+    unique, number = name, 1
+    while unique in taken:
+        number += 1
+        unique = f"{name}_{number}"
+    taken.add(unique)
+    return unique
 
 
 def _image(item: Row) -> str:
@@ -137,42 +122,22 @@ def image_url(document: Row | str | None) -> str:
     return str(meta_of(document).get("imageUrl") or "")
 
 
-def _doc_id(item: Row, file: Path, where: str, taken: set[str]) -> str:
-    """The name of the file if it holds one item, else that of the image."""
-    name = file.stem if where == file.name else PurePosixPath(basename(_image(item))).stem
-    name = _NAME.sub("_", str(item.get("id") or name))[:_LONGEST] or "item"
-    unique, number = name, 1
-    while unique in taken:
-        number += 1
-        unique = f"{name}_{number}"
-    taken.add(unique)
-    return unique
-
-
 def records_of(item: Row, where: str, flaws: Counter[str]) -> Iterator[Row]:
     """The gold records of one item: the page's text, the whole JSON, and its leaves."""
-    text = item.get("trueMarkdownOutput")
+    text, truth = item.get("trueMarkdownOutput"), item["trueJsonOutput"]
     flaws["items without Markdown"] += not text
-    yield {
-        "task": "text", "kind": "page", "value": text,
-        "status": "ok" if text else "unscored", "origin": f"{where}#/trueMarkdownOutput",
-    }  # fmt: skip
-    truth = item["trueJsonOutput"]
+    row = {"task": "text", "kind": "page", "value": text, "origin": f"{where}#/trueMarkdownOutput"}
+    yield row | {"status": "ok" if text else "unscored"}
     if isinstance(truth, str):
         # An item from a data set viewer has it as text.
         with suppress(DataBroken):
             truth = files.parse_json(truth, where="trueJsonOutput")
-    yield {
-        "task": "value", "path": WHOLE, "kind": "json", "origin": f"{where}#/trueJsonOutput",
-        "value": json.dumps(truth, ensure_ascii=False, sort_keys=True),
-    }  # fmt: skip
+    origin, text = f"{where}#/trueJsonOutput", json.dumps(truth, ensure_ascii=False, sort_keys=True)
+    yield {"task": "value", "path": WHOLE, "kind": "json", "value": text, "origin": origin}
     for path, kind, value in _leaves(truth, item.get("jsonSchema"), "", where):
         flaws["true values of null"] += value is None
-        yield {
-            "task": "text", "path": path, "kind": kind,
-            "value": None if value is None else as_text(value),
-            "origin": f"{where}#/trueJsonOutput{path}",
-        }  # fmt: skip
+        row = {"task": "text", "path": path, "kind": kind, "origin": f"{origin}{path}"}
+        yield row | {"value": None if value is None else as_text(value)}
 
 
 def _leaves(
@@ -190,25 +155,17 @@ def _leaves(
         for index, item in enumerate(value):
             yield from _leaves(item, rules.get("items"), f"{path}/{index}", where, depth + 1)
     elif path:
-        stated = rules.get("type")
-        kind = (
-            "choice" if "enum" in rules else _KINDS.get(stated if isinstance(stated, str) else "")
-        )
-        yield path, kind or "string", value
+        kind = "choice" if "enum" in rules else _KINDS.get(str(rules.get("type")), "string")
+        yield path, kind, value
 
 
 def _document(item: Row, base: Path, root: Path, rows: list[Row], flaws: Counter[str]) -> Row:
     metadata = item.get("metadata") if isinstance(item.get("metadata"), dict) else {}
     domain = metadata.get("format") or metadata.get("documentType")
-    fields = [row for row in rows if row.get("path") not in (None, WHOLE)]
-    row: Row = {
-        "n_fields": len(fields), "n_kinds": len({field["kind"] for field in fields}),
-        "domain": None if domain is None else str(domain),
-        "meta": json.dumps(
-            {"imageUrl": _image(item), "metadata": metadata, "jsonSchema": item.get("jsonSchema")},
-            ensure_ascii=False,
-        ),
-    }  # fmt: skip
+    meta = {"imageUrl": _image(item), "metadata": metadata, "jsonSchema": item.get("jsonSchema")}
+    row = counts_of(row for row in rows if row.get("path") not in (None, WHOLE))
+    row |= {"domain": None if domain is None else str(domain)}
+    row |= {"meta": json.dumps(meta, ensure_ascii=False)}
     name = basename(_image(item))
     places = (base / name, base / "images" / name) if name else ()
     image = next(filter(files.is_file, places), None)

@@ -14,7 +14,7 @@ from pathlib import Path
 from rapidfuzz import fuzz
 
 from formlab import files
-from formlab.benchmarks._build import Part, Row, SplitReader, corpus_reader, image_columns
+from formlab.benchmarks.corpus import Part, Row, SplitReader, image_columns
 from formlab.errors import DataBroken
 
 KEYS = ("company", "date", "address", "total")
@@ -22,6 +22,7 @@ KEYS = ("company", "date", "address", "total")
 LINES_PER_KEY = 6
 # Below this similarity (0 to 100) the lines do not hold the value.
 SAME = 85.0
+_TEXT = {"task": "text", "modality": "textual", "page": 1}
 
 
 def reader(split: str, root: Path) -> SplitReader:
@@ -37,72 +38,60 @@ def reader(split: str, root: Path) -> SplitReader:
     def read(file: Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[Part]:
         keys, lines = receipt(file, root, flaws)
         page = " ".join(line["value"].strip() for line in lines if line["value"].strip())
-        rows = [{"task": "text", "kind": "page", "value": page, "origin": f"{file.stem}.csv"}]
+        row = {"task": "text", "kind": "page", "value": page, "page": 1}
         image = image_columns(root, root / "img" / f"{file.stem}.jpg", flaws)
         count = sum(row.get("status") != "unscored" for row in keys)
         sources[f"key/{file.name}"] = files.sha256(file)
         document = {"doc_id": file.stem, "n_fields": count, "n_kinds": count} | image
-        yield document, [{"page": 1} | row for row in (*rows, *keys, *lines)]
+        yield document, [row | {"origin": f"{file.stem}.csv"}, *keys, *lines]
 
     empty = DataBroken("no key files", where=folder, remedy="check the download")
     return SplitReader("sroie", split, root, sorted(folder.glob("*.json")), read, empty=empty)
 
 
-read = corpus_reader(reader)
-
-
-def receipt(file: Path, root: Path, flaws: Counter) -> tuple[list[Row], list[Row]]:
+def receipt(file: Path, root: Path, flaws: Counter[str]) -> tuple[list[Row], list[Row]]:
     """The records of one receipt: its keys, from `file`, and its lines."""
     lines = _lines(root / "box" / f"{file.stem}.csv", flaws)
+    boxed = [line for line in lines if "x0" in line]
     # Numbers as they are written: the total is 9.00, not 9.0.
     keys = files.read_json(file, dict[str, str | None], as_written=True)
-    names = dict.fromkeys((*KEYS, *keys))
-    return [_key(name, keys, lines, file.name, flaws) for name in names], lines
+    rows = []
+    for name in dict.fromkeys((*KEYS, *keys)):
+        row = _TEXT | {"path": f"/{name}", "kind": name, "origin": f"{file.name}#/{name}"}
+        value = keys.get(name)
+        if value is None:
+            flaws[f"keys absent: {name}"] += 1
+            # Not annotated is not the same as annotated as empty: nothing can be scored here.
+            rows.append(row | {"status": "unscored"})
+            continue
+        flaws[f"keys empty: {name}"] += not value.strip()
+        box = _find(value, boxed)
+        flaws["key values not found in the lines"] += box is None and bool(value.strip())
+        rows.append(row | {"value": value} | (box or {}))
+    return rows, lines
 
 
-def _lines(file: Path, flaws: Counter) -> list[Row]:
+def _lines(file: Path, flaws: Counter[str]) -> list[Row]:
     """One record per line of text; a line that cannot be read as one keeps its raw text."""
     if not files.is_file(file):
         flaws["box files missing"] += 1
         return []
-    lines = []
+    lines: list[Row] = []
     for number, line in enumerate(files.read_text(file).split("\n"), start=1):
         if not line.strip():
             continue
+        row = _TEXT | {"kind": "line", "path": f"/lines/{len(lines)}", "value": line.rstrip("\r")}
         # The text may hold commas; the eight numbers before it may not.
         *corners, text = line.rstrip("\r").split(",", 8)
-        row = {
-            "task": "text", "kind": "line", "path": f"/lines/{len(lines)}", "modality": "textual",
-            "origin": f"{file.name}:{number}",
-        }  # fmt: skip
         try:
-            x, y = ([float(c) for c in corners[axis::2]] for axis in (0, 1))
+            x, y = ([float(corner) for corner in corners[axis::2]] for axis in (0, 1))
             if len(x) != 4 or len(y) != 4 or not all(map(math.isfinite, x + y)):
                 raise ValueError
-            box = {"x0": min(x), "y0": min(y), "x1": max(x), "y1": max(y)}
-            lines.append(row | {"value": text} | box)
+            row |= {"value": text, "x0": min(x), "y0": min(y), "x1": max(x), "y1": max(y)}
         except ValueError:
             flaws["box lines malformed"] += 1
-            lines.append(row | {"value": line.rstrip("\r")})
+        lines.append(row | {"origin": f"{file.name}:{number}"})
     return lines
-
-
-def _key(
-    name: str, keys: dict[str, str | None], lines: list[Row], file: str, flaws: Counter
-) -> Row:
-    row = {
-        "task": "text", "path": f"/{name}", "kind": name, "modality": "textual",
-        "origin": f"{file}#/{name}",
-    }  # fmt: skip
-    value = keys.get(name)
-    if value is None:
-        flaws[f"keys absent: {name}"] += 1
-        # Not annotated is not the same as annotated as empty: nothing can be scored here.
-        return row | {"status": "unscored"}
-    flaws[f"keys empty: {name}"] += not value.strip()
-    box = _find(value, [line for line in lines if line.get("x0") is not None])
-    flaws["key values not found in the lines"] += box is None and bool(value.strip())
-    return row | {"value": value} | (box or {})
 
 
 def _find(value: str, lines: list[Row]) -> dict[str, float] | None:
@@ -126,7 +115,9 @@ def _find(value: str, lines: list[Row]) -> dict[str, float] | None:
                 break
             score = fuzz.ratio(target, joined, score_cutoff=best)
             if score > best:
-                best, best_box = score, _union(lines[start:end])
+                ends = {"x0": min, "y0": min, "x1": max, "y1": max}
+                best, joint = score, lines[start:end]
+                best_box = {side: choose(x[side] for x in joint) for side, choose in ends.items()}
     return best_box
 
 
@@ -136,8 +127,3 @@ def part_of_line(line: Row, span: tuple[int, int, int]) -> dict[str, float]:
     width = (line["x1"] - line["x0"]) / length
     left = line["x0"] + start * width
     return {"x0": left, "y0": line["y0"], "x1": line["x0"] + end * width, "y1": line["y1"]}
-
-
-def _union(lines: list[Row]) -> dict[str, float]:
-    ends = {"x0": min, "y0": min, "x1": max, "y1": max}
-    return {side: end(line[side] for line in lines) for side, end in ends.items()}

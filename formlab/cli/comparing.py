@@ -105,14 +105,14 @@ def report(notebooks: tuple[Path, ...], settings: dict[str, str], **given: Any) 
     evaluations, changes, manifest = (given.pop(n) for n in ("evaluations", "changes", "manifest"))
     given = {n: value for n, value in given.items() if value is not None}
     given |= {name: typed[name] for name in settings}
-    if not manifest:
-        given = {"out": Path("reports"), "workers": None} | given
-        given["parameters"] = {n: _literal(text) for n, text in pairs(changes).items()}
-        results = reports.build(notebooks or None, evaluations=evaluations, **given)
-    elif notebooks or evaluations or changes:
+    if manifest and (notebooks or evaluations or changes):
         raise click.UsageError("NOTEBOOKS, --eval and -p go into the manifest")
-    else:
+    if manifest:
         results = reports.build_manifest(manifest, **given)
+    else:
+        given = {"out": Path("reports"), "workers": None, "evaluations": evaluations} | given
+        parameters = {name: _literal(text) for name, text in pairs(changes).items()}
+        results = reports.build(notebooks or None, parameters=parameters, **given)
     rows = [
         {"report": result.html.name if result.html else result.name, "status": result.status}
         | {"seconds": round(result.seconds), "error": result.error or ""}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from contextlib import suppress
 from functools import partial
 from itertools import islice
@@ -20,10 +20,7 @@ from formlab.show import plain, say
 if TYPE_CHECKING:
     import polars as pl
 
-    from formlab.folders import Evaluation
-
-# How many scores follow the main one without --all, and rows that make a source more than answers.
-MAIN, _ROLES = 5, ("gold", "figure")
+MAIN = 5  # scores that follow the main one without --all
 
 
 @command(
@@ -38,7 +35,16 @@ MAIN, _ROLES = 5, ("gold", "figure")
     *options.MODEL,
     options.PROMPT,
 )
-def run(gold: str | Path, system: str, settings: dict[str, str], **given: Any) -> Rows:
+def run(
+    gold: str | Path,
+    system: str,
+    settings: dict[str, str],
+    documents: str | int | Path,
+    out: Path | None,
+    name: str | None,
+    workers: int | str,
+    **given: Any,
+) -> Rows:
     """Run a system on the forms of GOLD. Run the same command again to resume.
 
     GOLD is a benchmark's name, or your own gold: CSV, TSV, JSONL, Parquet, XLSX, a folder of JSON.
@@ -49,7 +55,6 @@ def run(gold: str | Path, system: str, settings: dict[str, str], **given: Any) -
     from formlab.scoring import choice
     from formlab.tables import USABLE
 
-    documents = given["documents"]
     if documents == "answered":
         raise DataBroken("--documents answered: nothing is answered yet", remedy="all, FILE or N")
     reader = systems.get(system)
@@ -59,11 +64,10 @@ def run(gold: str | Path, system: str, settings: dict[str, str], **given: Any) -
         names = corpus.documents["doc_id"].to_list()
         listed = choice.decide(names, set(), documents, where=corpus.split).documents
         corpus = corpus.filtered(pl.col("doc_id").is_in(listed))
-    name = given["name"] or reader.run_name(chosen)
-    folder = f"{corpus.benchmark}-{corpus.split}-{name}".replace("/", "-")
-    out = given["out"] or Path("runs", folder)
+    name = name or reader.run_name(chosen)
+    out = out or Path("runs", f"{corpus.benchmark}-{corpus.split}-{name}".replace("/", "-"))
     limit = documents if isinstance(documents, int) else None
-    passed = {"settings": chosen, "name": name, "limit": limit, "workers": given["workers"]}
+    passed = {"settings": chosen, "name": name, "limit": limit, "workers": workers}
     predictions = systems.run(corpus, reader, out=out, **passed)
     responses = predictions.responses
     failed = responses.filter(~pl.col("status").is_in(USABLE))
@@ -114,32 +118,32 @@ def score(gold: tuple[str | Path, ...], predictions: tuple[Path, ...], **given: 
         raise click.UsageError("one GOLD with --predictions")
     if benchmark and not predictions:
         raise click.UsageError("--predictions: what is scored against the benchmark")
-    if not predictions and len(gold) == 1:
-        reader = readers.reader_of(first)
-        if reader and reader.both:
-            return scored(*reader.both(first), **given)
+    reader = readers.reader_of(first) if len(gold) == 1 and not predictions else None
+    if reader and reader.both:
+        return scored(*reader.both(first), **given)
     if not predictions or (benchmark and all(map(_is_log, predictions))):
         return _logs(predictions or gold, benchmark, **given)
     if len(predictions) > 1:
         raise click.UsageError("one --predictions, unless they are logs")
-    if not benchmark:
-        return scored(first, predictions[0], **given)
-    splits = [given["split"]] if given["split"] else readers.splits(predictions[0]) or [None]
-    if len(splits) > 1:
-        what = f"predictions for several splits: {', '.join(splits)}"
-        raise DataBroken(what, where=predictions[0], remedy="--split, and a command for each")
-    corpora = benchmarks.corpora(benchmark, root=given["root"], split=splits[0])
-    return scored(corpora, predictions[0], **given)
+    if benchmark:
+        splits = [given["split"]] if given["split"] else readers.splits(predictions[0]) or [None]
+        if len(splits) > 1:
+            what = f"predictions for several splits: {', '.join(splits)}"
+            raise DataBroken(what, where=predictions[0], remedy="--split, and a command for each")
+        first = benchmarks.corpora(benchmark, root=given["root"], split=splits[0])
+    return scored(first, predictions[0], **given)
 
 
 def scored(gold: Any, answers: Any, **given: Any) -> Rows:
     """The scores of answers to gold, saved where the options `SCORING` have a folder for it."""
-    from formlab import analysis
+    from formlab import analysis, benchmarks
     from formlab.folders import Evaluation
     from formlab.readers import UNMET
+    from formlab.scoring import choice
+    from formlab.tables import readable
 
     documents, out = given["documents"], given["out"]
-    passed = {n: given[n] for n in _PASSED if given.get(n) is not None}
+    passed = {name: given[name] for name in _PASSED if given.get(name) is not None}
     passed |= {"limit": documents} if isinstance(documents, int) else {"documents": documents}
     before: dict[str, Any] = {}
     if out:
@@ -157,23 +161,12 @@ def scored(gold: Any, answers: Any, **given: Any) -> Rows:
         old = f"{before.get('system')} ({', '.join(sources)})"
         note = f"note: in {out}, the evaluation of {old} was replaced by {evaluation.system}"
         click.echo(plain(note), err=True)
-    return _summary(evaluation, given)
-
-
-def _summary(evaluation: Evaluation, given: Mapping[str, Any]) -> Rows:
-    """The scores of an evaluation: its main number, and few others beside it.
-
-    Slices that were not asked for are summarised only where everything is wanted.
-    """
-    from formlab import analysis, benchmarks
-    from formlab.scoring import choice
-    from formlab.tables import readable
-
-    by, everything = given["by"], given["everything"]
     if sentence := choice.part_run(evaluation):
         click.echo(plain(sentence), err=True)
-    notes = {n: count for n, count in evaluation.notes.items() if n not in choice.NOTES}
+    notes = {note: count for note, count in notes.items() if note not in choice.NOTES}
     say(notes, left_out=evaluation.unreadable)
+    by, everything = given["by"], given["everything"]
+    # Slices that were not asked for are summarised only where everything is wanted.
     usual = benchmarks.get(evaluation.benchmark).slices if everything else ()
     drawing = {"resamples": given["resamples"], "seed": given["seed"]}
     summary = analysis.summarise(evaluation, by=by or usual, **drawing)
@@ -192,16 +185,17 @@ def _main(summary: pl.DataFrame, by: Collection[str]) -> list[tuple[str, Any]]:
     from formlab import analysis, metrics
     from formlab.tables import readable
 
-    pooled = summary.filter(average="pooled")
+    pooled, metric = summary.filter(average="pooled"), pl.col("metric")
     heads = analysis.headlines(pooled).select("metric", level="score_level", place="panel")
     ranked = pooled.join(heads, on=["metric", "level"], how="left", maintain_order="left")
     # First what speaks for a level, then metrics of plug-ins, then shares of fields.
-    metric, is_undefined = pl.col("metric"), pl.col("value").is_nan()
-    is_builtin, is_share = (
-        metric.is_in([*metrics.METRICS.builtin]),
-        metric.str.ends_with("accuracy"),
+    is_builtin = metric.is_in([*metrics.METRICS.builtin])
+    order = (
+        pl.col("place"),
+        is_builtin,
+        pl.col("value").is_nan(),
+        ~metric.str.ends_with("accuracy"),
     )
-    order = (pl.col("place"), is_builtin, is_undefined, ~is_share)
     ranked = ranked.sort(*order, nulls_last=True, maintain_order=True)
     total = ranked.filter(pl.col("slice_by").is_null()).head(1 + MAIN)
     title = "{system}, {benchmark}:{split}: {metric} {value:.4f} [{ci_low:.4f}, {ci_high:.4f}] "
@@ -216,15 +210,15 @@ def _is_log(path: Path) -> bool:
     """Whether a file or folder has scores or gold of its own beside answers."""
     from formlab import readers
     from formlab.readers.logs import NAMES
-    from formlab.readers.rows import Source
-    from formlab.readers.samples import ODD, SCORE, names
+    from formlab.readers.rows import ODD, Source
+    from formlab.readers.samples import SCORE, names
 
     if (reader := readers.reader_of(path)) is None:
         columns = names(path)
         return all(columns & {*NAMES[name]} for name in ("gold", "value"))
-    with suppress(FormlabError, *ODD):
+    with suppress(*ODD):
         rows = islice(reader.read(Source(path)), 1000)
-        return any(row["role"] in _ROLES or any(n.startswith(SCORE) for n in row) for row in rows)
+        return any(r["role"] in ("gold", "figure") or SCORE in " ".join(r) for r in rows)
     return False
 
 
@@ -234,9 +228,8 @@ def _logs(logs: tuple[Path, ...], benchmark: str | None, **given: Any) -> Rows:
     from formlab.analysis.comparability import named
     from formlab.readers.logs import differences, headlines, join_report, open_logs
 
-    out, everything = given["out"], given["everything"]
-    passed = {key: given[key] for key in ("columns", "types", "root", "split", "name")}
-    passed["documents"] = "all" if given["documents"] == "all" else "asked"
+    out, passed = given["out"], {k: given[k] for k in ("columns", "types", "root", "split", "name")}
+    passed |= {"documents": "all" if given["documents"] == "all" else "asked"}
     opening = partial(open_logs, benchmark=benchmark, out=out if len(logs) == 1 else None, **passed)
     paths = [log.resolve() for log in logs]
     found = dict(workers.each(opening, paths, workers=given["workers"]))
@@ -245,27 +238,24 @@ def _logs(logs: tuple[Path, ...], benchmark: str | None, **given: Any) -> Rows:
             what = f"the log cannot be read: {result.reason}"
             raise NotAvailable(what, where=path, remedy="more memory")
     # In the order in which they were named, whichever was read first.
-    opened = [(path, evaluation) for path in paths for evaluation in found[path]]
-    evaluations = named([evaluation for _, evaluation in opened])
+    places = [path for path in paths for _ in found[path]]
+    evaluations = named([evaluation for path in paths for evaluation in found[path]])
     rows, tables = [], []
-    for number, ((path, _), evaluation) in enumerate(
-        zip(opened, evaluations, strict=True), start=1
-    ):
-        # Of one log with one run it is saved already.
-        folder = out / f"{number}-{path.stem}" if out and len(opened) > 1 else out
-        if folder and folder != out:
-            evaluation.save(folder)
+    for number, (path, evaluation) in enumerate(zip(places, evaluations, strict=True), start=1):
+        folder = out
+        if out and len(places) > 1:  # Of one log with one run it is saved already.
+            evaluation.save(folder := out / f"{number}-{path.stem}")
         say(evaluation.notes, left_out=evaluation.unreadable)
         differ, where = differences(evaluation), f"{evaluation.benchmark}:{evaluation.split}"
+        figures, why = headlines(evaluation).to_dicts(), Counter(differ["why"].to_list())
         row = {"log": str(path), "system": evaluation.system, "benchmark": where}
-        row |= {"notes": evaluation.notes, "join": join_report(evaluation)}
-        row |= {"headlines": headlines(evaluation).to_dicts(), "differences": differ.to_dicts()}
-        row |= {"why": dict(Counter(differ["why"].to_list()).most_common())}
+        row |= {"notes": evaluation.notes, "join": join_report(evaluation), "headlines": figures}
+        row |= {"differences": differ.to_dicts(), "why": dict(why.most_common())}
         rows.append(row | {"out": folder and str(folder)})
         title = f"{row['system']}, {where}, {path}"
-        if figures := [figure for figure in row["headlines"] if figure["by"] == "formlab"]:
-            title += ": {measure} {value:.4f} ({n} samples)".format(**figures[-1])
-        tables.append((title, row["headlines"]))
+        if formlab_figures := [figure for figure in figures if figure["by"] == "formlab"]:
+            title += ": {measure} {value:.4f} ({n} samples)".format(**formlab_figures[-1])
+        tables.append((title, figures))
         title = f"cases that the log and formlab count differently: {differ.height}"
-        tables += [(title, differ if everything else [])] if differ.height else []
+        tables += [(title, differ if given["everything"] else [])] if differ.height else []
     return Rows(rows, tables)

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from formlab import benchmarks, readers, tables
-from formlab.benchmarks._build import batch_numbers
+from formlab.benchmarks.corpus import batch_numbers
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
 from formlab.readers import answers, runs

@@ -14,7 +14,7 @@ import polars as pl
 
 from formlab import benchmarks, files, tables
 from formlab import workers as processes
-from formlab.benchmarks._build import cut
+from formlab.benchmarks.corpus import cut, none_read
 from formlab.errors import FormlabError, TableBroken, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics.counts import VALIDITY_METRICS, answer_tallies
@@ -187,7 +187,7 @@ def _of_batches(
     answered = {name for fact in facts for name in fact.answered}
     chosen = choose(made.names, answered, where=f"{corpus.benchmark}:{corpus.split}")
     if not made.names and corpus.unreadable:
-        raise benchmarks.none_read(corpus.unreadable, corpus.root)
+        raise none_read(corpus.unreadable, corpus.root)
     if chosen.description != choice.ALL:
         names = frozenset(chosen.documents)
         how = dataclasses.replace(how, description=chosen.description, chosen=names)

@@ -6,10 +6,9 @@ import json
 import polars as pl
 import pytest
 
-from formlab import tables
+from formlab import benchmarks, tables
 from formlab.analysis import evaluate, open_audit
 from formlab.analysis.audit import answers, check, judge_scores
-from formlab.benchmarks._own import OWN
 from formlab.errors import DataBroken, DataMissing
 from formlab.readers import read_predictions
 
@@ -37,7 +36,7 @@ def of_pages(folder):
     """Three pages read, the last as nothing, and one without a fact, evaluated."""
     pages(folder, "Net sales 4,310\nCosts 1,250", OTHER, "")
     (folder / "gold_3.txt").write_text("<p>No fact</p>")
-    corpus = OWN["fincriticaled"].load("test", folder)
+    corpus = benchmarks.get("fincriticaled").load("test", folder)
     return evaluate(corpus, read_predictions(folder / "pred", corpus))
 
 

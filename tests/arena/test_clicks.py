@@ -4,8 +4,7 @@ import polars as pl
 import pytest
 
 import formlab_arena
-from formlab import analysis, readers
-from formlab.benchmarks import formfactory
+from formlab import analysis, benchmarks, readers
 from formlab_arena.action_groups import Reader, content_of
 from formlab_arena.evaluation import read_run
 from formlab_arena.screens import by_screen
@@ -55,7 +54,7 @@ def test_misses_tell_how_far_off_and_what_was_hit(clumsy):
 
 
 def test_lines_on_released_screenshots_have_misses_too(tmp_path):
-    corpus = formfactory.read("all", make(tmp_path / "formfactory"))
+    corpus = benchmarks.get("formfactory").load("all", make(tmp_path / "formfactory"))
     (tmp_path / "A12-01.txt").write_text("[15,20] Ada\n[150,35] Berg\n")
     done = analysis.evaluate(corpus, readers.read_predictions(tmp_path / "A12-01.txt", corpus))
     [row] = formlab_arena.misses(done).to_dicts()

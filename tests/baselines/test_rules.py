@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from formlab.benchmarks import vrdu
+from formlab import benchmarks
 from formlab_baselines import form_rules, pdf_rules
 from formlab_baselines.form_answers import answers
 from formlab_baselines.form_build import build
@@ -266,7 +266,7 @@ def test_value_stands_where_its_rule_says(runs, values):
 
 
 def test_sample_is_read_from_text_layer_and_from_scans():
-    corpus = vrdu.read("MadeFilings-pdfs", SAMPLE)
+    corpus = benchmarks.get("vrdu").load("MadeFilings-pdfs", SAMPLE)
     read = pdf_rules.start(pdf_rules.DEFAULTS, 1)
     gold = {
         row["path"]: row

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from formlab.benchmarks._own import OWN
+from formlab import benchmarks
 from formlab.benchmarks.fincriticaled import tagged
 from formlab.text.markup import written_events
 
@@ -23,7 +23,7 @@ def write(root, pages):
 
 
 def load(root):
-    return OWN["fincriticaled"].load("test", root)
+    return benchmarks.get("fincriticaled").load("test", root)
 
 
 def test_both_vocabularies_in_any_case_and_inside_markup():
@@ -91,7 +91,7 @@ def drawn(tmp_path, boxes):
     (tmp_path / "images").mkdir()
     Image.new("L", (90, 40), 255).save(tmp_path / "images" / "0.png")
     (tmp_path / "images" / "0.json").write_text(boxes)
-    return OWN["fincriticaled"].load("test", tmp_path)
+    return benchmarks.get("fincriticaled").load("test", tmp_path)
 
 
 def test_boxes_beside_the_picture_belong_to_the_facts_in_the_order_of_their_tags(tmp_path):

@@ -5,9 +5,7 @@ import polars as pl
 import pytest
 
 from formlab import benchmarks
-from formlab.benchmarks import formfactory
-from formlab.benchmarks.formfactory import _boxes, _forms
-from formlab.benchmarks.formfactory._texts import split_texts
+from formlab.benchmarks.formfactory import boxes, split_texts
 from formlab.tables import only
 
 from ..made_formfactory import make
@@ -32,7 +30,7 @@ def items(row):
 
 
 def test_made_forms_are_read(root):
-    corpus = formfactory.read("all", root)
+    corpus = benchmarks.get("formfactory").load("all", root)
     assert corpus.documents["doc_id"].to_list() == ["A12-01", "A12-02", "F12-01"]
     assert corpus.records.height == 6 + 6 + 4
     first = corpus.documents.row(0, named=True)
@@ -46,19 +44,19 @@ def test_made_forms_are_read(root):
 
 
 def test_option_of_a_radio_button_is_the_one_that_is_meant(root):
-    row = gold(formfactory.read("all", root), "A12-01", "/Gender")
+    row = gold(benchmarks.get("formfactory").load("all", root), "A12-01", "/Gender")
     assert (row["kind"], row["x0"], row["y0"]) == ("radio", 10, 85)
     assert items(row) == [{"value": "Female", "targets": [[1, 10, 85, 20, 95]]}]
 
 
 def test_list_may_be_clicked_on_its_input_and_on_the_option(root):
-    row = gold(formfactory.read("all", root), "F12-01", "/Availability")
+    row = gold(benchmarks.get("formfactory").load("all", root), "F12-01", "/Availability")
     places = [[1, 10, 40, 100, 60], [2, 10, 40, 100, 60], [2, 10, 70, 100, 80]]
     assert items(row) == [{"value": "Weekends", "targets": places}]
 
 
 def test_box_to_leave_alone_has_nothing_to_do(root):
-    corpus = formfactory.read("all", root)
+    corpus = benchmarks.get("formfactory").load("all", root)
     row = gold(corpus, "A12-01", "/Subscribe to Newsletter")
     assert (row["value"], items(row), row["page"]) == ("false", [], None)
     ticked = gold(corpus, "A12-02", "/Subscribe to Newsletter")
@@ -67,7 +65,7 @@ def test_box_to_leave_alone_has_nothing_to_do(root):
 
 
 def test_what_is_odd_is_counted_and_nothing_is_dropped(root):
-    flaws = formfactory.read("all", root).flaws
+    flaws = benchmarks.get("formfactory").load("all", root).flaws
     assert flaws["malformed box lines"] == 1
     assert flaws["malformed box line F12_1.txt:2"] == 1
     assert flaws["boxes named for another screenshot"] == 1
@@ -91,7 +89,7 @@ def test_texts_are_told_by_the_values_they_hold():
 
 def test_released_boxes_are_495_good_ones_of_499_lines(shared):
     root, flaws = shared / "data" / "formfactory", Counter()
-    screens = [_boxes.read_screens(root, f, flaws, {}) for f in _forms.forms().values()]
+    screens = [boxes.read_screens(root, f, flaws, {}) for f in boxes.forms().values()]
     assert sum(len(screen.boxes) for screen in screens) == 495
     assert flaws["malformed box lines"] == 4
     assert sum(len(screen.images) for screen in screens) == 102
@@ -101,8 +99,8 @@ def test_released_boxes_are_495_good_ones_of_499_lines(shared):
 
 def test_every_element_of_the_field_list_is_a_released_box(shared):
     root = shared / "data" / "formfactory"
-    for form in _forms.forms().values():
-        names = {box.name for box in _boxes.read_screens(root, form, Counter(), {}).boxes}
+    for form in boxes.forms().values():
+        names = {box.name for box in boxes.read_screens(root, form, Counter(), {}).boxes}
         for field in form.fields.values():
             assert set(field.elements) <= names, (form.code, field)
 
@@ -121,12 +119,6 @@ def test_released_gold_lists_only_fields_that_the_form_has_but_for_ten_instances
         records["value"].str.to_lowercase(), literal=True
     )  # fmt: skip
     assert held.mean() > 0.8
-
-
-def test_option_is_matched_through_slips_but_never_through_another_number():
-    options = {"Fall 2024", "Spring 2025", "Part-time"}
-    assert _boxes._closest_option(options, "Part time") == "Part-time"
-    assert _boxes._closest_option(options, "Fall 2025") is None
 
 
 def test_other_numbering_style_within_a_text_is_no_border():

@@ -1,6 +1,6 @@
 import pytest
 
-from formlab.benchmarks._own import OWN
+from formlab import benchmarks
 from formlab.benchmarks.ixbrl import gold_pages, write_pages
 from tests import leaking
 
@@ -74,7 +74,7 @@ def test_page_of_a_filing_runs_no_script_and_fetches_nothing(filing, tmp_path):
 def test_a_limit_takes_the_first_pages_with_a_fact(filing, tmp_path):
     notes = write_pages(filing, tmp_path / "out", limit=2, dpi=72)
     assert (notes["pages"], notes["facts"]) == (2, 2)
-    documents = OWN["fincriticaled"].load("test", tmp_path / "out").documents
+    documents = benchmarks.get("fincriticaled").load("test", tmp_path / "out").documents
     assert documents["doc_id"].to_list() == ["0", "1"]
 
 

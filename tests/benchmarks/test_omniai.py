@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 from PIL import Image
 
+from formlab import benchmarks
 from formlab.benchmarks import omniai
 from formlab.folders import Predictions
 from formlab.scoring.tasks import jsonvalue
@@ -45,7 +46,7 @@ def predicted(corpus, answers, status="ok"):
 
 
 def test_leaves_the_whole_and_the_page_become_records(root):
-    corpus = omniai.read("test", root).check()
+    corpus = benchmarks.get("omniai").load("test", root).check()
     assert corpus.records.select("path", "task", "kind", "value").rows() == [
         (None, "text", "page", "# Bill\n\n9.50"),
         ("/", "value", "json", json.dumps(TRUTH, sort_keys=True)),
@@ -64,7 +65,7 @@ def test_lists_lines_and_truth_as_text_are_read(tmp_path):
     other = ITEM | {"imageUrl": "../../f4.png", "trueJsonOutput": json.dumps(TRUTH)}
     (tmp_path / "all.json").write_text(json.dumps([ITEM, other]))
     (tmp_path / "more.jsonl").write_text(json.dumps(ITEM | {"id": "x/1"}) + "\n")
-    corpus = omniai.read("test", tmp_path).check()
+    corpus = benchmarks.get("omniai").load("test", tmp_path).check()
     assert corpus.documents["doc_id"].to_list() == ["f3", "f4", "x_1"]
     whole = corpus.records.filter(pl.col("path") == "/")["value"]
     assert whole.n_unique() == 1
@@ -74,7 +75,7 @@ def test_lists_lines_and_truth_as_text_are_read(tmp_path):
 def test_json_accuracy_of_documents_right_wrong_broken_and_missing(root):
     for name in ("two", "three", "four"):
         (root / f"{name}.json").write_text(json.dumps(ITEM))
-    corpus = omniai.read("test", root)
+    corpus = benchmarks.get("omniai").load("test", root)
     # Four leaves: total, paid, name, price. A changed total, and a null filled in.
     wrong = TRUTH | {"total": 9, "paid": True}
     given = {"one": json.dumps(TRUTH), "two": json.dumps(wrong), "three": "not JSON"}

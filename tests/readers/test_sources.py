@@ -12,8 +12,6 @@ from backports.zstd import zipfile
 
 import formlab
 from formlab import benchmarks, registry, systems
-from formlab.benchmarks import formcraft, formfactory, vrdu
-from formlab.benchmarks._own import OWN
 from formlab.errors import DataBroken, FormlabError
 from formlab.folders import Predictions
 from formlab.readers import READERS, Source, benches, logs, read_predictions, reader_of, splits
@@ -74,14 +72,14 @@ def archive(file, members):
 
 def corpus_of(name, folder):
     if name == "formfactory":
-        return formfactory.read("all", made_formfactory.make(folder / "gold"))
+        return benchmarks.get("formfactory").load("all", made_formfactory.make(folder / "gold"))
     if name == "vrdu":
-        return vrdu.read(made_vrdu.SPLIT, made_vrdu.make(folder / "gold"))
+        return benchmarks.get("vrdu").load(made_vrdu.SPLIT, made_vrdu.make(folder / "gold"))
     if name == "formcraft":
         put(folder / "gold", {f"forms/{doc}.json": FORM for doc in "ab"})
-        return formcraft.read("test", folder / "gold")
+        return benchmarks.get("formcraft").load("test", folder / "gold")
     put(folder, {f"gold/gold_{n}.txt": f"<p>Page <number>{n}7</number></p>" for n in range(3)})
-    return OWN["fincriticaled"].load("test", folder)
+    return benchmarks.get("fincriticaled").load("test", folder)
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ images, relative to `images`), `template`, `domain`, and the items of L3:
   `derivation`, an operation and the paths of the fields it is applied to.
 
 The folders of FUNSD and of SROIE are read too, as forms in FORMCRAFT's terms: groups and fields
-from links (`_linked`) or from the places of lines (`_receipts`), and the relations that rules find
-to hold on the page (`_relations`). Splits and documents keep the names that the dataset gives them.
+from links (`linked`) or from the places of lines (`receipts`), and the relations that rules find
+to hold on the page (`linked`). Splits and documents keep the names that the dataset gives them.
 
 The path of a field is its labels from the top, ``/Section A/Name``, with ``~`` and ``/`` in labels
 escaped as in a JSON Pointer and ``#2`` after the second of equal paths.
@@ -31,6 +31,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,49 +39,21 @@ from pydantic import ValidationError
 
 from formlab import files
 from formlab.benchmarks import funsd
-from formlab.benchmarks._build import Part, Row, SplitReader, corpus_reader, image_columns
-from formlab.benchmarks.formcraft import _linked, _receipts
-from formlab.benchmarks.formcraft.formulas import NoFormulaError, is_written_as, number_in, value_of
-from formlab.benchmarks.formcraft.records import (
-    CONSISTENCY,
-    VQA,
-    ItemMeta,
-    Paths,
-    answer_meta,
-    field_rows,
-    item_meta,
-    item_rows,
-    label_of,
-)
-from formlab.benchmarks.formcraft.schema import (
-    Check,
-    FieldModel,
-    FormCraft,
-    Group,
-    Question,
-    Relation,
-    share,
-)
-from formlab.benchmarks.formcraft.taxonomy import (
-    MODALITIES,
-    RELATIONS,
-    TASK_OF,
-    canonical,
-    cells,
-    modality_of,
-)
+from formlab.benchmarks.corpus import Part, Row, SplitReader, counts_of, image_columns
+from formlab.benchmarks.formcraft import linked, receipts
+from formlab.benchmarks.formcraft.records import field_rows, item_rows
+from formlab.benchmarks.formcraft.schema import FormCraft
 from formlab.benchmarks.formcraft.tidy import NotAFormError, tidied
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, DataMissing
 
-__all__ = [
-    "CONSISTENCY", "IMAGES", "MODALITIES", "RELATIONS", "TASK_OF", "VQA", "Check", "FieldModel",
-    "FormCraft", "Group", "ItemMeta", "NoFormulaError", "NotAFormError", "Paths", "Question",
-    "Relation", "answer_meta", "canonical", "cells", "field_rows", "is_written_as", "item_meta",
-    "item_rows", "label_of", "modality_of", "number_in", "questions_of", "read", "read_form",
-    "reader", "share", "splits", "tidied", "value_of",
-]  # fmt: skip
-
+# Names that the modules of this folder have for others.
+_HOMES = {
+    "formulas": "NoFormulaError is_written_as number_in value_of",
+    "records": "CONSISTENCY VQA ItemMeta Paths answer_meta item_meta label_of",
+    "schema": "Check FieldModel Group Question Relation share",
+    "taxonomy": "MODALITIES RELATIONS TASK_OF canonical cells modality_of",
+}
 IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
 
 
@@ -108,44 +81,43 @@ def splits(root: Path) -> dict[str, int]:
 def reader(split: str, root: Path) -> SplitReader:
     """The forms of one split: a record per field, group, question and consistency check.
 
-    Raises
-    ------
-    DataMissing
-        If there is no folder of forms, or a listed form is not there.
-    DataBroken
-        At the first form that is not JSON or not of the schema, with its file and place.
+    `DataMissing` if there is no folder of forms, or a listed form is not there.
     """
     forms = _other_datasets(root).get(split) or _own_forms(split, root)
 
     def read(file: Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[Part]:
         form = forms.form_of(file, flaws)
         fields = list(field_rows(form, flaws))
-        known = {row["path"] for row in fields}
-        rows = [*fields, *item_rows(form, known, flaws)]
-        document = _document(forms.images, root, form, file.stem, fields, flaws)
+        rows = [*fields, *item_rows(form, {row["path"] for row in fields}, flaws)]
+        pages = _pages(forms.images, form, file.stem)
+        missing = [page for page in pages if not files.is_file(page)]
+        flaws["images missing"] += len(missing) if pages else 1
+        asked = [item.model_dump(include={"id", "question", "options"}) for item in form.vqa]
+        meta: Row = {"pages": [page.relative_to(root).as_posix() for page in pages]}
+        meta |= {"questions": asked} if asked else {}
+        document = {"doc_id": file.stem, "template": form.template, "domain": form.domain}
+        document |= counts_of(row for row in fields if row["kind"] != "group")
+        if pages and pages[0] not in missing:
+            document |= image_columns(root, pages[0], flaws)
         sources[str(file.relative_to(root))] = files.sha256(file)
-        yield document, [{"origin": f"{file.name}#{row['path']}"} | row for row in rows]
+        rows = [{"origin": f"{file.name}#{row['path']}"} | row for row in rows]
+        yield document | {"meta": json.dumps(meta)}, rows
 
     empty = DataBroken("no forms", where=root, remedy="one JSON file a form")
     return SplitReader("formcraft", split, root, forms.files, read, empty=empty)
 
 
-read = corpus_reader(reader)
-
-
 def _other_datasets(root: Path) -> dict[str, SplitFiles]:
     """The splits of FUNSD or SROIE in the folder `root`, named as the dataset names them."""
     if (root / "key").is_dir() and (root / "box").is_dir():
-        keys, form_of = sorted((root / "key").glob("*.json")), partial(_receipts.form_of, root)
+        keys, form_of = sorted((root / "key").glob("*.json")), partial(receipts.form_of, root)
         return {"train": SplitFiles(keys, form_of, root / "img")}
-    folders = {split: root / folder for split, folder in reversed(funsd.FOLDERS.items())}
-    return {
-        split: SplitFiles(
-            sorted((folder / "annotations").glob("*.json")), _linked.form_of, folder / "images"
-        )
-        for split, folder in folders.items()
-        if (folder / "annotations").is_dir()
-    }
+    found = {}
+    for split, folder in reversed(funsd.FOLDERS.items()):
+        if (home := root / folder / "annotations").is_dir():
+            forms = sorted(home.glob("*.json"))
+            found[split] = SplitFiles(forms, linked.form_of, root / folder / "images")
+    return found
 
 
 def _own_forms(split: str, root: Path) -> SplitFiles:
@@ -180,8 +152,6 @@ def read_form(file: Path) -> FormCraft:
 def questions_of(document: Row) -> list[Row]:
     """The questions about a form, each with `id`, `question` and `options`, from its document.
 
-    Examples
-    --------
     >>> questions_of({"meta": '{"questions": [{"id": "q1", "question": "Who signed?"}]}'})
     [{'id': 'q1', 'question': 'Who signed?'}]
     """
@@ -197,26 +167,6 @@ def _ids(file: Path) -> list[str]:
     return list(dict.fromkeys(filter(None, lines)))
 
 
-def _document(
-    images: Path, root: Path, form: FormCraft, stem: str, fields: list[Row], flaws: Counter[str]
-) -> Row:
-    pages = _pages(images, form, stem)
-    real = [row for row in fields if row["kind"] != "group"]
-    kinds = {row["kind"] for row in real}
-    names = [page.relative_to(root).as_posix() for page in pages]
-    asked = [item.model_dump(include={"id", "question", "options"}) for item in form.vqa]
-    row: Row = {
-        "doc_id": stem, "n_fields": len(real), "n_kinds": len(kinds),
-        "template": form.template, "domain": form.domain,
-        "meta": json.dumps({"pages": names} | ({"questions": asked} if asked else {})),
-    }  # fmt: skip
-    missing = [page for page in pages if not files.is_file(page)]
-    flaws["images missing"] += len(missing) if pages else 1
-    if not pages or pages[0] in missing:
-        return row
-    return row | image_columns(root, pages[0], flaws)
-
-
 def _pages(folder: Path, form: FormCraft, stem: str) -> list[Path]:
     """The images of a form: those it names, else those named after it."""
     if form.pages:
@@ -230,3 +180,10 @@ def _pages(folder: Path, form: FormCraft, stem: str) -> list[Path]:
             break
         pages.append(page)
     return pages
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names.split():
+            return getattr(import_module(f"{__name__}.{home}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -56,8 +56,6 @@ def _value(node: ast.expr, values: Mapping[str, Fraction]) -> Fraction:
 def number_in(written: str) -> Fraction | None:
     """The number or amount of money that a text is; a percent sign does not count.
 
-    Examples
-    --------
     >>> number_in("$1,200.50"), number_in("25 %"), number_in("two")
     (Fraction(2401, 2), Fraction(25, 1), None)
     """
@@ -70,8 +68,6 @@ def number_in(written: str) -> Fraction | None:
 def is_written_as(exact: Fraction, written: str) -> bool:
     """Whether `written` is the number `exact`, to as many decimals as it shows.
 
-    Examples
-    --------
     >>> is_written_as(Fraction(11, 3), "3.67"), is_written_as(Fraction(11, 3), "3.66")
     (True, False)
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -50,8 +50,6 @@ class ItemMeta(NamedTuple):
 def item_meta(record: Row | str | None) -> ItemMeta:
     """The `meta` of a question's or check's record.
 
-    Examples
-    --------
     >>> item_meta({"meta": '{"question": "Who signed?", "fields": ["/Name"]}'}).fields
     ['/Name']
     """
@@ -64,18 +62,15 @@ def answer_meta(item: Mapping[str, Any]) -> str | None:
 
     Those are a mapping of paths to values, or a list of objects with `path` and `value`.
 
-    Examples
-    --------
     >>> answer_meta({"answer": "9", "fields": [{"path": "/Parts", "value": 4}]})
     '{"values": {"/Parts": "4"}}'
     """
     fields = item.get("fields")
     if isinstance(fields, list):
-        fields = {as_text(f["path"]): f.get("value") for f in fields
-                  if isinstance(f, dict) and "path" in f}  # fmt: skip
-    if not isinstance(fields, dict):
-        fields = {}
-    values = {path: as_text(value) for path, value in fields.items() if value is not None}
+        fields = [field for field in fields if isinstance(field, dict) and "path" in field]
+        fields = {as_text(field["path"]): field.get("value") for field in fields}
+    named = fields.items() if isinstance(fields, dict) else ()
+    values = {path: as_text(value) for path, value in named if value is not None}
     meta = {"reason": as_text(item.get("reason")), "values": values}
     meta = {name: value for name, value in meta.items() if value}
     return json.dumps(meta) if meta else None
@@ -84,8 +79,6 @@ def answer_meta(item: Mapping[str, Any]) -> str | None:
 class Paths:
     """Gives each field and group of one form a path of its own.
 
-    Examples
-    --------
     >>> paths = Paths()
     >>> paths.of("", "Section A"), paths.of("/Section A", "Yes/No"), paths.of("", "Section A")
     ('/Section A', '/Section A/Yes~1No', '/Section A#2')
@@ -111,8 +104,6 @@ class Paths:
 def label_of(path: str) -> str:
     """The label that a path ends in.
 
-    Examples
-    --------
     >>> label_of("/Section A/Yes~1No#2")
     'Yes/No'
     """
@@ -129,31 +120,26 @@ def field_rows(form: FormCraft, flaws: Counter[str]) -> Iterator[Row]:
     `layout` and the kind `group`, its label as value. `flaws` counts labels and words of the
     taxonomy that are missing or unknown.
     """
-    yield from _rows(form.fields, form.groups, "", Paths(), flaws)
+    paths = Paths()
 
+    def rows_of(holder: FormCraft | Group, parent: str) -> Iterator[Row]:
+        for field in holder.fields:
+            flaws["fields without a label"] += not field.label.strip()
+            modality, subtype = modality_of(field.modality, field.modality_subtype)
+            flaws["fields of an unknown modality"] += modality is None
+            flaws["fields of an unknown subtype"] += modality is not None and subtype is None
+            kind = field.kind or _KINDS.get(subtype or "", "string")
+            row = {"task": TASK_OF.get(modality or "", "text"), "kind": kind}
+            row |= {"path": paths.of(parent, field.label), "value": field.value}
+            row |= {"modality": modality, "subtype": subtype, "accepted": field.accepted or None}
+            yield row | _page_and_box(field)
+        for group in holder.groups or ():
+            path = paths.of(parent, group.label)
+            row = {"task": "layout", "path": path, "kind": "group", "value": group.label}
+            yield row | _page_and_box(group)
+            yield from rows_of(group, path)
 
-def _rows(
-    fields: Iterable[FieldModel],
-    groups: Iterable[Group] | None,
-    parent: str,
-    paths: Paths,
-    flaws: Counter[str],
-) -> Iterator[Row]:
-    for field in fields:
-        flaws["fields without a label"] += not field.label.strip()
-        modality, subtype = modality_of(field.modality, field.modality_subtype)
-        flaws["fields of an unknown modality"] += modality is None
-        flaws["fields of an unknown subtype"] += modality is not None and subtype is None
-        yield {
-            "task": TASK_OF.get(modality or "", "text"), "path": paths.of(parent, field.label),
-            "kind": field.kind or _KINDS.get(subtype or "", "string"), "modality": modality,
-            "subtype": subtype, "value": field.value, "accepted": field.accepted or None,
-        } | _page_and_box(field)  # fmt: skip
-    for group in groups or ():
-        path = paths.of(parent, group.label)
-        row = {"task": "layout", "path": path, "kind": "group", "value": group.label}
-        yield row | _page_and_box(group)
-        yield from _rows(group.fields, group.groups, path, paths, flaws)
+    yield from rows_of(form, "")
 
 
 def _page_and_box(item: FieldModel | Group) -> Row:
@@ -165,29 +151,24 @@ def item_rows(form: FormCraft, known: set[str], flaws: Counter[str]) -> Iterator
     """Rows of the questions and consistency checks; `known` are the paths of the fields."""
     for item in form.vqa:
         flaws["questions about a field that is not there"] += bool(set(item.fields) - known)
-        meta = {"question": item.question, "options": item.options, "fields": item.fields}
         answer, *others = item.answers or [None]
         flaws["questions without an answer"] += answer is None
-        yield _item(item, f"{VQA}/{item.id}", "vqa", meta, flaws) | {
-            "kind": item.kind or ("choice" if item.options else None),
-            "value": answer, "accepted": others or None,
-            "status": "unscored" if answer is None else "ok",
-        }  # fmt: skip
+        row = {"kind": item.kind or ("choice" if item.options else None), "value": answer}
+        row |= {"accepted": others or None, "status": "unscored" if answer is None else "ok"}
+        meta = {"question": item.question, "options": item.options, "fields": item.fields}
+        yield row | _item(item, f"{VQA}/{item.id}", "vqa", meta, flaws)
     for item in form.consistency:
         paths = {item.source, item.dependent, *item.fields}
         flaws["checks of a field that is not there"] += not paths <= known
+        row = {"kind": item.kind, "value": item.expected, "confidence": item.confidence}
         meta = {"source": item.source, "dependent": item.dependent, "fields": item.fields}
-        yield _item(item, f"{CONSISTENCY}/{item.id}", "consistency", meta, flaws) | {
-            "kind": item.kind, "value": item.expected, "confidence": item.confidence,
-        }  # fmt: skip
+        yield row | _item(item, f"{CONSISTENCY}/{item.id}", "consistency", meta, flaws)
 
 
 def _item(item: Question | Check, path: str, task: str, meta: Row, flaws: Counter[str]) -> Row:
-    labels = {}
-    for axis in RELATIONS:
-        label = getattr(item, axis)
-        labels[axis] = canonical(axis, label)
-        flaws[f"items with an unknown {axis}"] += labels[axis] is None
+    labels = {axis: canonical(axis, getattr(item, axis)) for axis in RELATIONS}
+    for axis, label in labels.items():
+        flaws[f"items with an unknown {axis}"] += label is None
     meta |= {"rationale": item.rationale, "derivation": item.derivation}
     text = json.dumps({key: value for key, value in meta.items() if value}, ensure_ascii=False)
     return {"task": task, "path": path, "meta": text} | labels

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation
 
-from formlab.benchmarks._build import box_of
+from formlab.benchmarks.corpus import box_of
 from formlab.text.normalise import as_text, as_texts
 
 
@@ -62,8 +62,6 @@ class FieldModel(_Model):
     A ticked box is a value such as ``checked``; a set of options is a list of those marked. `box`
     is x0, y0, x1, y1 in pixels of image `page`, counted from 1.
 
-    Examples
-    --------
     >>> FieldModel(label="Copies", modality="Textual", modality_subtype="Mixed", value=3).value
     '3'
     """
@@ -130,8 +128,6 @@ class Check(Relation):
 class FormCraft(_Model):
     """A whole form.
 
-    Examples
-    --------
     >>> form = FormCraft.model_validate({"fields": [], "groups": [{"label": "A", "fields": []}]})
     >>> form.groups[0].label
     'A'

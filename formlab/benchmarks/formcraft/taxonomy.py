@@ -23,52 +23,40 @@ RELATIONS: dict[str, tuple[str, ...]] = {
     "modal": ("single-modality", "cross-modality"),
 }
 # Further spellings, as the paper's text, tables and prompts have them; compared as letters only.
-_SPELLINGS: dict[str, dict[str, str]] = {
-    "modality": {
-        "textual": "text",
-        "marking": "markings interactive",
-        "visual": "image",
-        "cross": "cross-modal cross-modality mixed-modality multi-modal",
-    },
-    "subtype": {
-        "machine-printed": "machine-printed-text printed printed-text print typed",
-        "handwritten": "handwritten-text handwriting hand-written",
-        "mixed": "mixed-text mixed-printed-and-handwritten-text mixed-printed-and-handwritten",
-        "text-in-drawing": "text-in-drawings text-in-draw textindraw",
-        "checkbox": "checkboxes radio radio-button radio-buttons checkboxes-and-radio-buttons "
-        "checkbox-and-radio checkbox/radio check-box",
-        "circle": "circles circled circling",
-        "table-grid": "table grid tables grids tables-and-grids table/grid",
-        "annotation": "annotations marking markings annotations-and-markings annotation/marking",
-        "static-image": "static-images static-images-and-illustrations statistic-image "
-        "illustration image photo photograph barcode qr-code",
-        "chart": "charts graph charts-and-diagrams",
-        "diagram": "diagrams flowchart",
-        "hand-drawn": "hand-drawn-sketch hand-drawn-sketches sketch handdrawn drawing",
-        "printed-paint": "machine-printed-paint stamp postmark printedpaint",
-        "cross": "cross-modal cross-modality",
-    },
-    "scope": {
-        "intra-group": "intragroup within-group local",
-        "inter-group": "intergroup between-groups",
-        "cross-page": "cross-page/document cross-document cross-page-document",
-    },
-    "reference": {
-        "direct-link": "direct",
-        "constraint": "consistency consistency-or-constraint consistency/constraint",
-        "domain-specific": "domain knowledge-driven domain-specific/knowledge-driven "
-        "domain-specific-or-knowledge-driven domain-knowledge",
-    },
-    "complexity": {
-        "simple": "",
-        "compound": "",
-        "chained": "hierarchical hierarchical-(chained) chain hierarchical/chained",
-    },
-    "modal": {
-        "single-modality": "single single-modal intra-modality",
-        "cross-modality": "cross cross-modal multi-modal",
-    },
-}
+_SPELLINGS = """
+modality textual: text
+modality marking: markings interactive
+modality visual: image
+modality cross: cross-modal cross-modality mixed-modality multi-modal
+subtype machine-printed: machine-printed-text printed printed-text print typed
+subtype handwritten: handwritten-text handwriting
+subtype mixed: mixed-text mixed-printed-and-handwritten-text mixed-printed-and-handwritten
+subtype text-in-drawing: text-in-drawings text-in-draw
+subtype checkbox: checkboxes radio radio-button radio-buttons checkboxes-and-radio-buttons
+subtype checkbox: checkbox-and-radio checkbox/radio
+subtype circle: circles circled circling
+subtype table-grid: table grid tables grids tables-and-grids
+subtype annotation: annotations marking markings annotations-and-markings annotation/marking
+subtype static-image: static-images static-images-and-illustrations statistic-image
+subtype static-image: illustration image photo photograph barcode qr-code
+subtype chart: charts graph charts-and-diagrams
+subtype diagram: diagrams flowchart
+subtype hand-drawn: hand-drawn-sketch hand-drawn-sketches sketch drawing
+subtype printed-paint: machine-printed-paint stamp postmark
+subtype cross: cross-modal cross-modality
+scope intra-group: within-group local
+scope inter-group: between-groups
+scope cross-page: cross-page/document cross-document
+reference direct-link: direct
+reference constraint: consistency consistency-or-constraint consistency/constraint
+reference domain-specific: domain knowledge-driven domain-specific/knowledge-driven
+reference domain-specific: domain-specific-or-knowledge-driven domain-knowledge
+complexity simple:
+complexity compound:
+complexity chained: hierarchical hierarchical-(chained) chain hierarchical/chained
+modal single-modality: single single-modal intra-modality
+modal cross-modality: cross cross-modal multi-modal
+"""
 _LETTERS = re.compile(r"[^a-z]+")
 # A label is a few words; what is longer is no label.
 _LONGEST = 80
@@ -78,14 +66,10 @@ def _letters(label: str) -> str:
     return _LETTERS.sub("", label[:_LONGEST].casefold())
 
 
-_KNOWN = {
-    axis: {
-        _letters(spelling): name
-        for name, others in names.items()
-        for spelling in (name, *others.split())
-    }
-    for axis, names in _SPELLINGS.items()
-}
+_KNOWN: dict[str, dict[str, str]] = {}
+for _line in _SPELLINGS.strip().splitlines():
+    _axis, _name, *_others = _line.replace(":", "").split()
+    _KNOWN.setdefault(_axis, {}).update({_letters(word): _name for word in (_name, *_others)})
 
 
 def canonical(axis: str, label: str | None) -> str | None:
@@ -93,8 +77,6 @@ def canonical(axis: str, label: str | None) -> str | None:
 
     Case, hyphens, slashes and spaces do not count.
 
-    Examples
-    --------
     >>> canonical("subtype", "Radio Buttons"), canonical("reference", "Consistency or Constraint")
     ('checkbox', 'constraint')
     >>> canonical("modality", "olfactory")
@@ -105,8 +87,6 @@ def canonical(axis: str, label: str | None) -> str | None:
 def modality_of(modality: str | None, subtype: str | None) -> tuple[str | None, str | None]:
     """Modality and subtype of a field in their one spelling; a known subtype tells the modality.
 
-    Examples
-    --------
     >>> modality_of(None, "Handwritten")
     ('textual', 'handwritten')
     >>> modality_of("Cross", "Textual + Marking")
@@ -125,8 +105,6 @@ def modality_of(modality: str | None, subtype: str | None) -> tuple[str | None, 
 def cells() -> list[dict[str, str]]:
     """Every combination of scope, reference, complexity and modal relationship.
 
-    Examples
-    --------
     >>> len(cells()), cells()[0]["scope"]
     (54, 'intra-group')
     """

@@ -7,30 +7,29 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from formlab import files
-from formlab.benchmarks._build import Part, Row, SplitReader, corpus_reader
-from formlab.benchmarks.formfactory._boxes import Box, Screens, owned, read_screens
-from formlab.benchmarks.formfactory._forms import FormField, WebForm, forms
-from formlab.benchmarks.formfactory._gold import (
+from formlab.benchmarks.corpus import Part, Row, SplitReader, counts_of
+from formlab.benchmarks.formfactory.boxes import Box, FormField, WebForm, forms, owned, read_screens
+from formlab.benchmarks.formfactory.gold import (
     elements_of,
     gold_items,
     gold_row,
     items_of,
     pointer,
 )
-from formlab.benchmarks.formfactory._texts import split_texts
 from formlab.errors import DataBroken
 from formlab.text.normalise import as_text
 
-__all__ = [
-    "Box", "FormField", "WebForm", "doc_id", "elements_of", "forms", "gold_items", "gold_row",
-    "items_of", "pointer", "read", "reader",
-]  # fmt: skip
+__all__ = ["Box", "FormField", "WebForm", "doc_id", "elements_of", "forms"]
+__all__ += ["gold_items", "gold_row", "instances", "items_of", "pointer", "split_texts"]
+_MARK = re.compile(r"^[ \t*#]*(\d{1,4})([.)])", re.MULTILINE)
 
 
 def reader(split: str, root: Path) -> SplitReader:
@@ -46,38 +45,41 @@ def reader(split: str, root: Path) -> SplitReader:
         root / "data1", remedy="a folder that holds data1, data2 and labeled-images"
     )
 
+    def file_of(form: WebForm) -> Path:
+        return folder / f"{form.file}.json"
+
     def read(form: WebForm, flaws: Counter[str], sources: dict[str, str]) -> Iterator[Part]:
-        file = folder / f"{form.file}.json"
+        file = file_of(form)
         sources[file.relative_to(root).as_posix()] = files.sha256(file)
         screens = read_screens(root, form, flaws, sources)
-        parts = _Parts(form, screens, owned(form, screens))
+        boxes, images = owned(form, screens), screens.images
+        elements = [[*box.row, pointer(name)] for name, found in boxes.items() for box in found]
+        width, height = screens.size or (None, None)
+        page = {"image": images[0] if images else None, "width": width, "height": height}
+        page |= {"template": form.code, "domain": form.domain}
         rows_of = instances(file)
         texts = _texts(root, form, rows_of, flaws, sources)
         for number, (instance, text) in enumerate(zip(rows_of, texts, strict=True), start=1):
-            rows = list(parts.records(instance, f"{file.name}#/{number - 1}", flaws))
-            document = {"doc_id": doc_id(form, number)} | parts.document(number, text, rows)
-            yield document, [{"task": "click"} | row for row in rows]
+            origin = f"{file.name}#/{number - 1}"
+            rows = list(_records(form, instance, boxes, origin, flaws))
+            meta = {"form": form.name, "file": form.file, "instance": number}
+            meta = json.dumps(meta | {"images": images, "elements": elements})
+            document = {"doc_id": doc_id(form, number), "context": text, "meta": meta}
+            yield document | page | counts_of(rows), rows
 
     every = list(forms(root).values())
     # A file that is there and none to be read is left out with its reason.
-    units = [form for form in every if os.path.lexists(folder / f"{form.file}.json")]
+    units = [form for form in every if os.path.lexists(file_of(form))]
     flaws = Counter({"forms without a gold file": len(every) - len(units)})
     empty = DataBroken("no gold files", where=folder, remedy="check the download")
-    return SplitReader(
-        "formfactory", split, root, units, read, flaws=flaws, empty=empty,
-        file_of=lambda form: folder / f"{form.file}.json",
-        unread="forms unreadable, with all their instances",
-    )  # fmt: skip
-
-
-read = corpus_reader(reader)
+    unread = "forms unreadable, with all their instances"
+    settings = {"flaws": flaws, "empty": empty, "file_of": file_of, "unread": unread}
+    return SplitReader("formfactory", split, root, units, read, **settings)
 
 
 def doc_id(form: WebForm, number: int) -> str:
     """The id of an instance, counted from 1.
 
-    Examples
-    --------
     >>> doc_id(forms()["A11"], 3)
     'A11-03'
     """
@@ -87,6 +89,24 @@ def doc_id(form: WebForm, number: int) -> str:
 def instances(file: Path) -> list[Row]:
     """The values of each instance in a file of ``data1``, by their labels."""
     return files.read_json(file, list[dict[str, Any]], remedy='[{"Label": "value"}]')
+
+
+def _records(
+    form: WebForm, instance: Row, boxes: dict[str, list[Box]], origin: str, flaws: Counter[str]
+) -> Iterator[Row]:
+    """The gold records of an instance."""
+    strange = [label for label in instance if label not in form.fields]
+    flaws["instances with labels that the form does not have"] += bool(strange)
+    flaws["values under a label that the form does not have"] += len(strange)
+    for label, value in instance.items():
+        kind = "number" if isinstance(value, int | float) else "string"
+        kind = "checkbox" if isinstance(value, bool) else kind
+        field, places = form.fields.get(label, FormField(label, kind, ())), boxes.get(label, [])
+        entries = gold_items(field, value, places)
+        flaws["values whose field has no box"] += not places
+        has_target = any(entry["targets"] for entry in entries)
+        flaws["values whose option has no box"] += bool(places and entries and not has_target)
+        yield gold_row(field, value, entries) | {"origin": f"{origin}{pointer(label)}"}
 
 
 def _texts(
@@ -101,44 +121,45 @@ def _texts(
     return split_texts(files.read_text(file), values, flaws)
 
 
-class _Parts:
-    """What the instances of one form share."""
+def split_texts(
+    text: str, values: Sequence[Sequence[str]], flaws: Counter[str]
+) -> list[str | None]:
+    """The text of each instance, of a file of all; None for one whose number is not found.
 
-    def __init__(self, form: WebForm, screens: Screens, boxes: dict[str, list[Box]]) -> None:
-        self.form, self.screens, self.boxes = form, screens, boxes
-        self.elements = [
-            [*box.row, pointer(label)] for label, inputs in boxes.items() for box in inputs
-        ]
+    A file numbers all its instances in one style, ``1.`` or ``1)``, that of its first number; a
+    numbered list within a text may use the same. Where a number stands several times, the place is
+    taken whose text holds most of the instance's values, the first of equals.
 
-    def document(self, number: int, text: str | None, rows: list[Row]) -> Row:
-        """The row of *documents* of an instance."""
-        width, height = self.screens.size or (None, None)
-        images = self.screens.images
-        meta = {"form": self.form.name, "file": self.form.file, "instance": number}
-        meta |= {"images": images, "elements": self.elements}
-        return {
-            "template": self.form.code, "domain": self.form.domain, "context": text,
-            "image": images[0] if images else None, "width": width, "height": height,
-            "n_fields": len(rows), "n_kinds": len({row["kind"] for row in rows}),
-            "meta": json.dumps(meta),
-        }  # fmt: skip
+    >>> split_texts("1) Ada, 7\\n1. tea\\n2) Bo, 8", [["Ada"], ["Bo"]], Counter())
+    ['Ada, 7\\n1. tea', 'Bo, 8']
+    """
+    marks = list(_MARK.finditer(text))
+    style = next((mark[2] for mark in marks if int(mark[1]) == 1), None)
+    marks = [mark for mark in marks if mark[2] == style]
+    ends = {mark: after.start() for mark, after in pairwise(marks)}
 
-    def records(self, instance: Row, where: str, flaws: Counter[str]) -> Iterator[Row]:
-        """The rows of *records* of an instance."""
-        strange = [label for label in instance if label not in self.form.fields]
-        flaws["instances with labels that the form does not have"] += bool(strange)
-        flaws["values under a label that the form does not have"] += len(strange)
-        for label, value in instance.items():
-            field = self.form.fields.get(label) or FormField(label, _kind(value), ())
-            entries = gold_items(field, value, self.boxes.get(label, []))
-            flaws["values whose field has no box"] += not self.boxes.get(label)
-            flaws["values whose option has no box"] += bool(
-                self.boxes.get(label) and entries and not any(e["targets"] for e in entries)
-            )
-            yield gold_row(field, value, entries) | {"origin": f"{where}{pointer(label)}"}
+    def held(passage: str, answers: Sequence[str]) -> int:
+        folded = passage.casefold()
+        return sum(bool(value.strip()) and value.casefold() in folded for value in answers)
 
-
-def _kind(value: Any) -> str:
-    if isinstance(value, bool):
-        return "checkbox"
-    return "number" if isinstance(value, int | float) else "string"
+    chosen: list[re.Match[str] | None] = []
+    last = -1
+    for number, answers in enumerate(values, start=1):
+        places = [mark for mark in marks if int(mark[1]) == number and mark.start() > last]
+        best = max(
+            places,
+            key=lambda mark, answers=answers: held(text[mark.end() : ends.get(mark)], answers),
+            default=None,
+        )
+        chosen.append(best)
+        last = best.start() if best else last
+    starts = iter([*(mark.start() for mark in chosen if mark), len(text)][1:])
+    texts = [text[mark.end() : next(starts)].strip() if mark else None for mark in chosen]
+    for passage, answers in zip(texts, values, strict=True):
+        flaws["instances without a text"] += passage is None
+        flaws["texts that hold none of their values"] += passage is not None and not held(
+            passage, answers
+        )
+    others = {int(mark[1]) for mark in marks} - set(range(1, len(values) + 1))
+    flaws["numbered texts without an instance"] += len(others)
+    return texts

@@ -10,41 +10,33 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from formlab import files
-from formlab.benchmarks._build import Part, Row, SplitReader, corpus_reader
-from formlab.benchmarks._spec import part_of
+from formlab.benchmarks.corpus import Part, Row, SplitReader, counts_of
 from formlab.benchmarks.meta import meta_of
-from formlab.benchmarks.vrdu import _dataset, _labels, _splits
-from formlab.benchmarks.vrdu._dataset import flat_path, fractions, placed, whole
-from formlab.benchmarks.vrdu._ocr import words
-from formlab.benchmarks.vrdu._schema import REPEATED, UNREPEATED, Schema
-from formlab.benchmarks.vrdu._splits import Split, decode
+from formlab.benchmarks.spec import part_of
+from formlab.benchmarks.vrdu import dataset, few_shot, labels
+from formlab.benchmarks.vrdu.dataset import flat_path, fractions, placed, whole, words
+from formlab.benchmarks.vrdu.few_shot import Split, decode
+from formlab.benchmarks.vrdu.schema import REPEATED, UNREPEATED, Schema
 from formlab.errors import DataMissing
 
-__all__ = [
-    "REPEATED", "UNREPEATED", "Schema", "Split", "decode", "flat_path", "fractions", "placed",
-    "read", "reader", "split_meta", "splits", "whole", "words",
-]  # fmt: skip
+__all__ = ["REPEATED", "UNREPEATED", "Schema", "Split", "decode", "flat_path"]
+__all__ += ["fractions", "placed", "split_meta", "splits", "whole", "words"]
 
 
 def splits(root: Path) -> dict[str, int]:
     """Each split below `root` with the count of test documents that it lists.
 
     ``<data set>-pdfs`` are the documents whose PDF is there; those without gold are counted too.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If there is no data set, or a split's file cannot be read.
+    `DataMissing` or `DataBroken` if there is no data set, or a split's file cannot be read.
     """
     counts = {}
-    for name, (home, file) in _splits.places(root).items():
+    for name, (home, file) in few_shot.places(root).items():
         pdfs = sum(1 for _ in home.glob("main/pdfs/*.pdf"))
-        counts[name] = pdfs if file is None else len(_splits.documents(file))
+        counts[name] = pdfs if file is None else len(few_shot.documents(file))
     return counts
 
 
@@ -57,79 +49,60 @@ def reader(split: str, root: Path) -> SplitReader:
     surface forms, `accepted` are the others. Boxes, in page fractions, and character spans are in
     `meta`; pixels are given where the OCR states the page's size. `words` reads the OCR itself.
     Without a data set the labels of DeepForm are the gold, of five entities.
-
-    Raises
-    ------
-    DataMissing, DataBroken, UnknownName
-        If files are absent or unreadable, or there is no such split.
     """
-    home, listed = _splits.find(split, root)
+    home, listed = few_shot.find(split, root)
     schema, name = Schema.read(home / "main" / "meta.json")
     flaws: Counter[str] = Counter()
-    file = _dataset.find(home)
+    file = dataset.find(home)
     if file is not None:
-        by_name, twice = _dataset.documents(file)
+        by_name, twice = dataset.documents(file)
         flaws["documents given twice, the last one counts"] = twice
     else:
-        file = home / _labels.NAME
+        file = home / labels.NAME
         if not files.is_file(file):
-            remedy = f"{' or '.join(_dataset.NAMES)}, or {_labels.NAME} beside main/"
+            remedy = f"{' or '.join(dataset.NAMES)}, or {labels.NAME} beside main/"
             raise DataMissing("no annotations", where=home / "main", remedy=remedy)
-        labelled, by_name = _labels.read(file)
+        labelled, by_name = labels.read(file)
         schema = schema.only(labelled)
-    base, part = part_of(split, _splits.PARTS)
+    base, part = part_of(split, few_shot.PARTS)
     parts = decode(base)
     meta: Row = {}
     if parts:
         meta |= {"task": parts.task, "train_size": parts.train, "seed": parts.seed}
-    meta |= {"part": part} if part != _splits.PARTS[0] else {}
+    meta |= {"part": part} if part != few_shot.PARTS[0] else {}
     meta["schema"] = schema._asdict()
-    if file.name in _dataset.NAMES:
+    if file.name in dataset.NAMES:
         meta["ocr"] = home.relative_to(root).as_posix()
     template = parts.template if parts else None
     info = {"template": template, "domain": name, "meta": json.dumps(meta)}
     gold = {"task": "entity", "modality": "textual"}
+    names, lacking = set(listed or ()), "documents of the split that have no gold"
+    if listed is None:
+        lacking = "PDFs without gold, left out"
+        names = {path.name for path in home.glob("main/pdfs/*.pdf") if files.is_file(path)}
+    flaws[lacking] = len(names - by_name.keys())
 
     def read(key: str, flaws: Counter[str], _: dict[str, str]) -> Iterator[Part]:
         annotated, path, size = by_name[key], None, None
-        if isinstance(annotated, _dataset.Annotated):
-            rows = list(_dataset.records(annotated, schema, flaws))
+        if isinstance(annotated, dataset.Annotated):
+            rows = list(dataset.records(annotated, schema, flaws))
             path, size = annotated.file, next(iter(annotated.sizes), None)
         else:
             rows = annotated
             flaws["labels left blank"] += sum(row["value"] is None for row in rows)
-        document = {"doc_id": key} | info | _pdf(home, root, path, key, flaws)
-        document |= {"n_fields": len(rows), "n_kinds": len({row["kind"] for row in rows})}
+        document = {"doc_id": key} | info | _pdf(home, root, path, key, flaws) | counts_of(rows)
         if size:
             document |= {"width": round(size[0]), "height": round(size[1])}
         yield document, [gold | {"subtype": schema.type_of(row["kind"])} | row for row in rows]
 
-    return SplitReader(
-        "vrdu", split, root, _chosen(by_name, listed, home, flaws), read, flaws=flaws,
-        sources={str(file.relative_to(root)): files.sha256(file)},
-    )  # fmt: skip
-
-
-read = corpus_reader(reader)
-
-
-def _chosen(
-    golds: dict[str, Any], listed: list[str] | None, home: Path, flaws: Counter[str]
-) -> list[str]:
-    if listed is None:
-        pdfs = {path.name for path in home.glob("main/pdfs/*.pdf") if files.is_file(path)}
-        flaws["PDFs without gold, left out"] = len(pdfs - golds.keys())
-        return [key for key in golds if key in pdfs]
-    names = set(listed)
-    flaws["documents of the split that have no gold"] = len(names - golds.keys())
-    return [key for key in golds if key in names]
+    units, sources = [key for key in by_name if key in names], {}
+    sources[str(file.relative_to(root))] = files.sha256(file)
+    return SplitReader("vrdu", split, root, units, read, flaws=flaws, sources=sources)
 
 
 def split_meta(documents: pl.DataFrame) -> Row:
     """What documents say of their split: `task`, `train_size` and `seed`, where known.
 
-    Examples
-    --------
     >>> split_meta(pl.DataFrame({"meta": ['{"task": "mixed", "seed": 2}']}))["task"]
     'mixed'
     """

@@ -3,7 +3,7 @@ import json
 import polars as pl
 import pytest
 
-from formlab.benchmarks import formcraft
+from formlab import benchmarks
 from formlab.benchmarks.formcraft import MODALITIES, RELATIONS, canonical
 
 FORM = {
@@ -42,7 +42,7 @@ def root(tmp_path):
 
 
 def test_fields_groups_and_items_become_records(root):
-    corpus = formcraft.read("test", root).check()
+    corpus = benchmarks.get("formcraft").load("test", root).check()
     rows = corpus.records.select("path", "task", "kind", "modality", "subtype", "value").rows()
     assert rows == [
         ("/Name", "text", "string", "textual", "handwritten", "Ada Berg"),
@@ -61,7 +61,7 @@ def test_fields_groups_and_items_become_records(root):
 
 
 def test_items_carry_their_labels_in_the_one_spelling(root):
-    records = formcraft.read("test", root).records
+    records = benchmarks.get("formcraft").load("test", root).records
     items = records.filter(pl.col("task").is_in(["vqa", "consistency"]))
     assert items.select(*RELATIONS).rows() == [
         ("intra-group", "direct-link", "simple", "single-modality"),
@@ -74,7 +74,7 @@ def test_items_carry_their_labels_in_the_one_spelling(root):
 
 
 def test_flaws_are_counted_and_nothing_is_dropped(root):
-    corpus = formcraft.read("test", root)
+    corpus = benchmarks.get("formcraft").load("test", root)
     assert corpus.flaws == {
         "images missing": 1,
         "items with an unknown complexity": 1,
@@ -112,5 +112,5 @@ def test_every_spelling_of_the_paper_is_known():
 def test_an_annotation_cannot_name_an_image_outside_its_folder(root):
     form = FORM | {"pages": ["../../../secret.png"]}
     (root / "forms" / "a.json").write_text(json.dumps(form))
-    meta = json.loads(formcraft.read("test", root).documents["meta"][0])
+    meta = json.loads(benchmarks.get("formcraft").load("test", root).documents["meta"][0])
     assert meta["pages"] == ["images/secret.png"]

@@ -4,8 +4,7 @@ import json
 import polars as pl
 import pytest
 
-from formlab import readers, tables
-from formlab.benchmarks import formfactory
+from formlab import benchmarks, readers, tables
 from formlab.scoring.tasks import actions
 from formlab.tables import only
 
@@ -22,7 +21,7 @@ GOOD = """[15,20] Ada
 
 @pytest.fixture
 def corpus(tmp_path):
-    return formfactory.read("all", make(tmp_path / "formfactory"))
+    return benchmarks.get("formfactory").load("all", make(tmp_path / "formfactory"))
 
 
 @pytest.fixture
@@ -119,7 +118,7 @@ def test_submission_is_judged_by_what_was_sent(corpus):
 
 
 def test_released_gold_is_complete_against_itself_and_a_shift_misses_as_counted(shared):
-    whole = formfactory.read("all", shared / "data" / "formfactory")
+    whole = benchmarks.get("formfactory").load("all", shared / "data" / "formfactory")
     chosen = pl.col("doc_id").str.contains(r"^(A13|A15|C13)-0")
     corpus = dataclasses.replace(
         whole, documents=whole.documents.filter(chosen), records=whole.records.filter(chosen)

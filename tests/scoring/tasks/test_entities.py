@@ -5,9 +5,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from formlab import tables
+from formlab import benchmarks, tables
 from formlab.analysis.splits import mode_changes
-from formlab.benchmarks import vrdu
 from formlab.metrics import entities as family
 from formlab.readers import read_predictions, splits
 from formlab.readers.published import SUFFIX
@@ -58,7 +57,7 @@ def summed(scores):
 
 def test_official_counts_follow_the_hand_count(root, tmp_path):
     put(root, GOLD)
-    corpus = vrdu.read(SPLIT, root)
+    corpus = benchmarks.get("vrdu").load(SPLIT, root)
     predictions = results(tmp_path, corpus, [
         ["who", one("A.Lee")], ["who", one("Bea")], ["day", one("2020-01-22")], ["tag", one("x")],
         ["what", one("tea")], ["sum", one("5")], ["sum", one("6")], ["what", one("jam")],
@@ -93,7 +92,7 @@ def test_official_counts_follow_the_hand_count(root, tmp_path):
 )
 def test_of_an_unrepeated_entity_the_most_confident_value_counts(root, tmp_path, sure, taken, mode):
     put(root, GOLD)
-    corpus = vrdu.read(SPLIT, root)
+    corpus = benchmarks.get("vrdu").load(SPLIT, root)
     found = results(tmp_path, corpus, [["who", one(name)] for name in ("Bea", "A. Lee", "Cy")])
     records = found.records.with_columns(confidence=pl.Series(sure, dtype=pl.Float64))
     found = dataclasses.replace(found, records=records)
@@ -112,7 +111,7 @@ def test_of_an_unrepeated_entity_the_most_confident_value_counts(root, tmp_path,
 
 def test_fixed_mode_mends_each_and_the_changes_are_listed_with_their_reasons(root, tmp_path):
     put(root, GOLD)
-    corpus = vrdu.read(SPLIT, root)
+    corpus = benchmarks.get("vrdu").load(SPLIT, root)
     predictions = results(tmp_path, corpus, [
         ["who", one("A.Lee")], ["day", one("2020-01-22")],
         ["what", one("tea")], ["sum", one("5")], ["sum", one("6")], ["what", one("jam")],
@@ -135,7 +134,7 @@ def test_fixed_mode_mends_each_and_the_changes_are_listed_with_their_reasons(roo
 
 def test_cases_set_values_side_by_side_and_lose_none(root, tmp_path):
     put(root, GOLD)
-    corpus = vrdu.read(SPLIT, root)
+    corpus = benchmarks.get("vrdu").load(SPLIT, root)
     predictions = results(tmp_path, corpus, [
         ["who", one("Ann")], ["who", one("Bea")], ["tag", one("x")],
         ["what", one("tea")], ["sum", one("5")], ["what", one("jelly")], ["sum", one("6")],
@@ -159,7 +158,7 @@ def test_cases_set_values_side_by_side_and_lose_none(root, tmp_path):
 def test_values_that_the_gold_says_nothing_about_are_not_scored(root, tmp_path):
     (root / "main" / "dataset.jsonl").unlink()
     (root / "deepform-2020-labels.csv").write_text("file_id,who,day\na,Ann,\n")
-    corpus = vrdu.read(SPLIT, root)
+    corpus = benchmarks.get("vrdu").load(SPLIT, root)
     entities_ = [["who", one("Ann")], ["day", one("1/1/20")], ["tag", one("x")]]
     found = scored(corpus, results(tmp_path, corpus, entities_))
     assert summed(found.scores)["all", "micro_f1"] == 1
@@ -175,7 +174,7 @@ def test_published_evaluator_is_reproduced_figure_by_figure(shared):
     expected = json.loads((root / "expected.json").read_text())
     heads = {"all": "", "group=unrepeated": "unrepeated_"}
     for split in splits(root / "predictions"):
-        corpus = vrdu.read(split, root)
+        corpus = benchmarks.get("vrdu").load(split, root)
         given = read_predictions(root / "predictions", corpus)
         here = pl.col("doc_id").is_in(corpus.documents["doc_id"].implode())
         given = type(given)(given.records.filter(here), given.responses, given.system)
@@ -195,7 +194,7 @@ def test_published_evaluator_is_reproduced_figure_by_figure(shared):
 def test_day_and_month_are_one_date_only_as_the_document_writes_them(root, tmp_path, others, right):
     tags = [["tag", [one(text)]] for text in others]
     put(root, [["day", [one("1/2/20")]], *tags])
-    corpus = vrdu.read(SPLIT, root)
+    corpus = benchmarks.get("vrdu").load(SPLIT, root)
     for said in ("2020-01-02", "2020-02-01", "2/1/20", "1/2/20", "2020-01-03"):
         found = scored(corpus, results(tmp_path, corpus, [["day", one(said)]]), "fixed")
         same = said == "1/2/20" or said in right

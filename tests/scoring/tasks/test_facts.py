@@ -4,8 +4,7 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from formlab import tables
-from formlab.benchmarks._own import OWN
+from formlab import benchmarks, tables
 from formlab.readers import read_predictions
 from formlab.scoring.tasks import facts
 
@@ -23,7 +22,7 @@ GOLD = (
 def corpus(tmp_path):
     for number in range(2):
         (tmp_path / f"gold_{number}.txt").write_text(GOLD)
-    return OWN["fincriticaled"].load("test", tmp_path)
+    return benchmarks.get("fincriticaled").load("test", tmp_path)
 
 
 def predicted(corpus, texts):
@@ -99,7 +98,7 @@ def test_hostile_pages_are_scored(corpus, text):
 
 def test_page_metrics_equal_the_released_code(shared):
     root = shared / "golden" / "fincriticaled"
-    corpus = OWN["fincriticaled"].load("test", root)
+    corpus = benchmarks.get("fincriticaled").load("test", root)
     scored = scored_by(facts, corpus, read_predictions(root / "pred", corpus), "official")
     names = {"rouge1_stem": "rouge1", "rougeL_stem": "rougeL", "edit_distance": "edit_distance"}
     known = json.loads((root / "text_metrics.json").read_text())
@@ -111,7 +110,7 @@ def test_page_metrics_equal_the_released_code(shared):
 
 def causes(tmp_path, gold, pred):
     (tmp_path / "gold_0.txt").write_text(gold)
-    corpus = OWN["fincriticaled"].load("test", tmp_path)
+    corpus = benchmarks.get("fincriticaled").load("test", tmp_path)
     scored = scored_pages(corpus, {"0": pred})
     return scored.cases.drop_nulls("path")["cause"].to_list()
 
@@ -146,7 +145,7 @@ def test_facts_carry_the_gold_box_and_the_box_of_the_words_read(tmp_path):
     (tmp_path / "images").mkdir()
     Image.new("L", (90, 40), 255).save(tmp_path / "images" / "0.png")
     (tmp_path / "images" / "0.json").write_text("[[50, 10, 80, 20]]")
-    corpus = OWN["fincriticaled"].load("test", tmp_path)
+    corpus = benchmarks.get("fincriticaled").load("test", tmp_path)
     base = {"benchmark": corpus.benchmark, "split": corpus.split, "doc_id": "0"}
     page = base | {"task": "text", "kind": "page", "value": "Net sales 4,310"}
     word = base | {
@@ -162,7 +161,7 @@ def test_facts_carry_the_gold_box_and_the_box_of_the_words_read(tmp_path):
 def test_html_is_compared_as_it_is_written_and_without_the_tags_of_facts(tmp_path):
     gold = "<p>Net sales <number>4</number></p>"
     (tmp_path / "gold_0.txt").write_text(gold)
-    corpus = OWN["fincriticaled"].load("test", tmp_path)
+    corpus = benchmarks.get("fincriticaled").load("test", tmp_path)
 
     def values(text):
         scored = scored_pages(corpus, {"0": text})

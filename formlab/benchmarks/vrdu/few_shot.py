@@ -9,9 +9,9 @@ from typing import NamedTuple
 import msgspec
 
 from formlab import files
-from formlab.benchmarks._spec import part_of
-from formlab.benchmarks.vrdu._schema import Schema
-from formlab.errors import DataMissing, UnknownName
+from formlab.benchmarks.spec import part_of
+from formlab.benchmarks.vrdu.schema import Schema
+from formlab.errors import DataMissing
 
 WITH_PDF = "-pdfs"
 # The documents that a split's file lists; a corpus of others than the test ones says so in its
@@ -52,8 +52,6 @@ class Split(NamedTuple):
 def decode(name: str) -> Split | None:
     """What the name of a split says, or None if it is not built as the published ones.
 
-    Examples
-    --------
     >>> split = decode("FARA-lv3-unk_Short-Form-train_50-test_300-valid_100-SD_2")
     >>> split.task, split.template, split.train, split.seed
     ('unseen', 'Short-Form', 50, 2)
@@ -72,40 +70,29 @@ def decode(name: str) -> Split | None:
     return Split(name, match["dataset"], TASKS[level], *counts, template)
 
 
-def homes(root: Path) -> list[Path]:
-    """The folders below or at `root` that hold a data set: those with `main` and splits."""
-    folders = [path for path in (root, *sorted(root.glob("*/"))) if (path / "main").is_dir()]
-    if not folders:
-        remedy = "a folder with main/ and few_shot-splits/, as VRDU is published"
-        raise DataMissing("no VRDU data set", where=root, remedy=remedy)
-    return folders
-
-
 def find(name: str, root: Path) -> tuple[Path, list[str] | None]:
     """The data set that has the split `name` (or a part of it), and the documents listed there.
 
     ``<data set>-pdfs`` is every document that has gold and whose PDF is there; its list is None.
     """
-    # A name is not a path: it must be one of those that are there.
-    known = places(root)
+    # A name is not a path: it is one of those that are there.
     split, part = part_of(name, PARTS)
-    if split not in known:
-        raise UnknownName.of("split of vrdu", split, known)
-    home, file = known[split]
+    home, file = places(root)[split]
     if file is None and part != PARTS[0]:
-        remedy = "a few-shot split"
-        raise DataMissing(f"{split} has no {part} documents of its own", where=home, remedy=remedy)
+        what, remedy = f"{split} has no {part} documents of its own", "a few-shot split"
+        raise DataMissing(what, where=home, remedy=remedy)
     return home, None if file is None else documents(file, part)
 
 
 def places(root: Path) -> dict[str, tuple[Path, Path | None]]:
     """The splits below `root`, each with its data set and file: the published ones come first."""
-    known: dict[str, tuple[Path, Path | None]] = {
-        file.stem: (home, file)
-        for home in homes(root)
-        for file in sorted(home.glob("few_shot-splits/*.json"))
-    }
-    for home in homes(root):
+    homes = [path for path in (root, *sorted(root.glob("*/"))) if (path / "main").is_dir()]
+    if not homes:
+        remedy = "a folder with main/ and few_shot-splits/, as VRDU is published"
+        raise DataMissing("no VRDU data set", where=root, remedy=remedy)
+    files_of = [(home, f) for home in homes for f in sorted(home.glob("few_shot-splits/*.json"))]
+    known: dict[str, tuple[Path, Path | None]] = {file.stem: (h, file) for h, file in files_of}
+    for home in homes:
         if next(home.glob("main/pdfs/*.pdf"), None):
             known[f"{Schema.read(home / 'main' / 'meta.json')[1]}{WITH_PDF}"] = (home, None)
     return known

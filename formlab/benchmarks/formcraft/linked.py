@@ -1,11 +1,13 @@
-"""FUNSD's forms as forms of FORMCRAFT: groups and fields from labels and links.
+"""FUNSD's forms as forms of FORMCRAFT, and relations that rules find on a page.
 
 By rule: an answer is a field labelled by the question that it is linked from, and each of several
 answers is a field. A question without an answer is a field left blank; a header, a question with
 further questions, and whatever else has something below it is a group. An answer without a question
 is a field without a label. Other text to which nothing is linked is no field.
 
-Relations found:
+A rule proposes a relation by the labels or links of its fields; it is kept, as a check and a
+question of L3 made without a model, only where the printed values bear it out: every expected value
+stands on the page and follows from the others there. Of FUNSD these are
 
 - ``cell``: an answer of two questions, a row and a column, as in a table.
 - ``header``: a question that stands under several headers, and is answered under this one.
@@ -18,21 +20,134 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
 from formlab import tables, text, trees
 from formlab.benchmarks import funsd
-from formlab.benchmarks.formcraft._relations import RuleRelation, has_letters, same, with_relations
-from formlab.benchmarks.formcraft.formulas import number_in
-from formlab.benchmarks.formcraft.schema import FieldModel, FormCraft, Group
+from formlab.benchmarks.formcraft.formulas import (
+    NoFormulaError,
+    is_written_as,
+    number_in,
+    value_of,
+)
+from formlab.benchmarks.formcraft.records import field_rows
+from formlab.benchmarks.formcraft.schema import Check, FieldModel, FormCraft, Group, Question
 from formlab.benchmarks.meta import Row
 from formlab.trees import Node
 
+DISAGREE = "relations by labels that the numbers do not bear out"
+# Stands in a question for the name of the field that is asked for.
+DEPENDENT = "{dependent}"
+_LETTER = re.compile(r"[^\W\d_]")
 _TOTAL = re.compile(r"\btotals?\b", re.IGNORECASE)
 _DIGITS = 5
+
+
+class RuleRelation(NamedTuple):
+    """A relation: the value of `dependent` follows from `sources`, by `formula` over their names.
+
+    Without a formula the values are the same, as dates or as texts. `question` asks for the
+    dependent value, with `DEPENDENT` for its name. Without `sources` the question's words refer to
+    each other and nothing follows: it is a question and no check.
+    """
+
+    rule: str
+    dependent: FieldModel
+    sources: dict[str, FieldModel]
+    formula: str | None = None
+    question: str = ""
+
+    def holds(self) -> bool:
+        """Whether the printed values are as the relation says."""
+        values = {name: source.value for name, source in self.sources.items()}
+        if self.formula is None:
+            return all(same(value, self.dependent.value) for value in values.values())
+        numbers = {name: number_in(value) for name, value in values.items()}
+        known = {name: number for name, number in numbers.items() if number is not None}
+        try:
+            return is_written_as(value_of(self.formula, known), self.dependent.value)
+        except NoFormulaError:
+            # A value is no number, or the sum is longer than a formula may be.
+            return False
+
+
+def same(value: str, other: str) -> bool:
+    """Whether two texts are the same date or, case and white space aside, the same text."""
+    dates = text.date(value), text.date(other)
+    if all(dates):
+        return value == other or dates[0] == dates[1]
+    return text.normalise(value, text.LADDER_STEPS) == text.normalise(other, text.LADDER_STEPS)
+
+
+def has_letters(label: str, least: int = 3) -> bool:
+    """Whether a text has so many letters that it can be a label."""
+    return len(_LETTER.findall(label)) >= least
+
+
+def with_relations(
+    form: FormCraft, proposed: Iterable[RuleRelation], flaws: Counter[str]
+) -> FormCraft:
+    """The form with a check and a question for each relation that holds, rule by rule.
+
+    Each dependent field gets one relation of a rule. The `derivation` of an item names the rule,
+    the formula and the paths of all its fields, whose records have their places on the page.
+    """
+
+    def fields_of(holder: FormCraft | Group) -> list[FieldModel]:
+        return [*holder.fields, *(f for group in holder.groups or () for f in fields_of(group))]
+
+    fields = fields_of(form)
+    rows = (row for row in field_rows(form, Counter()) if row["kind"] != "group")
+    paths = {id(field): row["path"] for field, row in zip(fields, rows, strict=True)}
+    # A label that others have too is numbered in questions.
+    total, number, names = Counter(field.label for field in fields), Counter[str](), {}
+    for field in fields:
+        number[field.label] += 1
+        which = f" (number {number[field.label]} on the page)" if total[field.label] > 1 else ""
+        names[id(field)] = f"“{field.label}”{which}"
+    kept: dict[tuple[str, int], RuleRelation] = {}
+    failed: set[tuple[str, int]] = set()
+    for relation in proposed:
+        key = (relation.rule, id(relation.dependent))
+        if key not in kept and relation.holds():
+            kept[key] = relation
+        elif key not in kept:
+            failed.add(key)
+    flaws[DISAGREE] += len(failed - kept.keys())
+    derived = {at for (_, at), relation in kept.items() if relation.sources}
+    numbers = Counter[str]()
+    for relation in kept.values():
+        numbers[relation.rule] += 1
+        dependent, value = paths[id(relation.dependent)], relation.dependent.value
+        sources = {name: paths[id(source)] for name, source in relation.sources.items()}
+        groups = {path.rpartition("/")[0] for path in (*sources.values(), dependent)}
+        complexity = "compound" if len(sources) > 1 or relation.rule == "cell" else "simple"
+        if any(id(source) in derived for source in relation.sources.values()):
+            complexity = "chained"
+        derivation = {"rule": relation.rule, "formula": relation.formula, "fields": sources}
+        item = {
+            "id": f"{relation.rule}-{numbers[relation.rule]}",
+            "kind": relation.dependent.kind,
+            "scope": "intra-group" if len(groups) == 1 else "inter-group",
+            "reference": "constraint" if sources else "direct-link",
+            "complexity": complexity,
+            "modal": "single-modality",
+            "derivation": {name: part for name, part in derivation.items() if part},
+            "rationale": f"Found by the rule “{relation.rule}”.",
+        }
+        *others, last = [names[id(field)] for field in relation.sources.values()] or [""]
+        listed = f"{', '.join(others)} and {last}" if others else last
+        question = relation.question or f"Going by {listed}, what must {DEPENDENT} be?"
+        question = question.replace(DEPENDENT, names[id(relation.dependent)])
+        involved = [*sources.values(), dependent]
+        form.vqa.append(Question(**item, question=question, answers=[value], fields=involved))
+        if sources:
+            ends = {"source": involved[0], "dependent": dependent}
+            form.consistency.append(Check(**item, **ends, expected=value))
+    return form
 
 
 class _Answer(NamedTuple):
@@ -44,7 +159,7 @@ class _Answer(NamedTuple):
 
 
 def form_of(file: Path, flaws: Counter[str]) -> FormCraft:
-    """The form in a file of annotations, with the relations found on it."""
+    """The form in a file of FUNSD's annotations, with the relations found on it."""
     rows = [row for row in funsd.rows_of(file, flaws) if row.get("path")]
     entities = {row["path"]: row for row in rows if row["task"] == "text"}
     links = [row for row in rows if row["kind"] == "link"]
@@ -86,8 +201,9 @@ def form_of(file: Path, flaws: Counter[str]) -> FormCraft:
     fields, groups = contents(tree.children, None, "")
     form = FormCraft(fields=fields, groups=groups, domain="forms")
     labels = Counter(_name(row["value"]) for row in entities.values())
-    links = (*_cells(answers, labels), *_under_headers(answers, labels))
-    return with_relations(form, (*links, *_sums(answers), *_repeated(answers)), flaws)
+    rules = (_cells(answers, labels), _under_headers(answers, labels))
+    rules += (_sums(answers), _repeated(answers))
+    return with_relations(form, [relation for rule in rules for relation in rule], flaws)
 
 
 def _field(label: str, row: Row) -> FieldModel:
@@ -122,7 +238,7 @@ def _cells(answers: list[_Answer], labels: Counter[str]) -> Iterator[RuleRelatio
             row, column = (answer.questions[side.index(True)]["value"] for side in (beside, over))
             if has_letters(row) and has_letters(column):
                 asked = f"What stands in the row “{row}” under “{column}”?"
-                yield RuleRelation("cell", answer.field, {}, question=asked, link=True)
+                yield RuleRelation("cell", answer.field, {}, question=asked)
 
 
 def _share(box: tuple, other: tuple, axis: int) -> float:
@@ -138,23 +254,20 @@ def _under_headers(answers: list[_Answer], labels: Counter[str]) -> Iterator[Rul
         single = once[key] == labels[key[0]] == len(answer.questions) == 1
         if known and single and headers[key[1]] > 1:
             asked = f"Under “{answer.header}”, what is filled in for “{answer.field.label}”?"
-            yield RuleRelation("header", answer.field, {}, question=asked, link=True)
+            yield RuleRelation("header", answer.field, {}, question=asked)
 
 
 def _sums(answers: list[_Answer]) -> Iterator[RuleRelation]:
     """Totals under a column, and at the end of a row, of numbers."""
-    numbers = [
-        answer for answer in answers
-        if answer.field.box and number_in(answer.field.value) is not None
-    ]  # fmt: skip
+    boxed = [answer for answer in answers if answer.field.box]
+    numbers = [answer for answer in boxed if number_in(answer.field.value) is not None]
     for total in numbers:
         if not any(_TOTAL.search(row["value"]) for row in total.questions):
             continue
         others = [other for other in numbers if other is not total]
-        column = _before(others, total, 1)
         row = _before(others, total, 0)
         row = [other for other in row if any(asked in total.questions for asked in other.questions)]
-        for parts in (column, row):
+        for parts in (_before(others, total, 1), row):
             if len(parts) > 1:
                 sources = {f"n{n}": part.field for n, part in enumerate(parts)}
                 yield RuleRelation("sum", total.field, sources, " + ".join(sources))
@@ -163,11 +276,8 @@ def _sums(answers: list[_Answer]) -> Iterator[RuleRelation]:
 def _before(answers: list[_Answer], total: _Answer, axis: int) -> list[_Answer]:
     """The answers left of a total in its row (axis 0), or above it in its column (axis 1)."""
     end = total.field.box
-    return [
-        answer for answer in answers
-        if _share(answer.field.box, end, 1 - axis) > 0
-        and answer.field.box[axis + 2] <= end[axis] + 1
-    ]  # fmt: skip
+    beside = [answer for answer in answers if _share(answer.field.box, end, 1 - axis) > 0]
+    return [answer for answer in beside if answer.field.box[axis + 2] <= end[axis] + 1]
 
 
 def _repeated(answers: list[_Answer]) -> Iterator[RuleRelation]:

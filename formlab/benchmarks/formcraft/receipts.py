@@ -29,13 +29,13 @@ import numpy as np
 
 from formlab import tables, text
 from formlab.benchmarks import sroie
-from formlab.benchmarks.formcraft._relations import (
+from formlab.benchmarks.formcraft.linked import (
     DEPENDENT,
     RuleRelation,
     has_letters,
     same,
     with_relations,
-)  # fmt: skip
+)
 from formlab.benchmarks.formcraft.schema import FieldModel, FormCraft, Group
 from formlab.benchmarks.meta import Row
 from formlab.text.layout import rows as in_rows
@@ -136,10 +136,8 @@ def form_of(root: Path, file: Path, flaws: Counter[str]) -> FormCraft:
 
 def _line(pieces: list[Row]) -> _Line:
     written = " ".join(piece["value"] for piece in pieces)
-    numbers = [
-        _field("amount", match[0], _part(piece, match.span()), "money")
-        for piece in pieces for match in _AMOUNT.finditer(piece["value"])
-    ]  # fmt: skip
+    found = [(piece, match) for piece in pieces for match in _AMOUNT.finditer(piece["value"])]
+    numbers = [_field("amount", m[0], _part(piece, m.span()), "money") for piece, m in found]
     matches = list(_AMOUNT.finditer(written))
     label = written[: matches[0].start()] if matches else written
     closed = bool(numbers and matches and _CODE.fullmatch(written[matches[-1].end() :]))

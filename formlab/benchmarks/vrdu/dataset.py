@@ -1,31 +1,35 @@
-"""The annotations of `dataset.jsonl`, read line by line: the OCR beside them is large."""
+"""The annotations of `dataset.jsonl` and the OCR beside them, which is large: read by the line."""
 
 from __future__ import annotations
 
+import atexit
 import functools
 import gzip
 import json
+import threading
 import zlib
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import msgspec
 
 from formlab import files
-from formlab.benchmarks.vrdu._schema import UNREPEATED, Schema
+from formlab.benchmarks.meta import Row, meta_of
+from formlab.benchmarks.vrdu.schema import UNREPEATED, Schema
 from formlab.errors import DataBroken
-from formlab.files import convert
 from formlab.tables import BOX
 from formlab.trees import escape
 
-Row = dict[str, Any]
 PUBLISHED = "the file as it is published"
 NAMES = ("dataset.jsonl", "dataset.jsonl.gz")
 # No page is wider, and no document has more pages.
 _WIDEST = _PAGES = 1_000_000
+# One file at most, left open: to seek forwards in a packed file costs what lies between.
+_STREAMS: dict[tuple, IO[bytes]] = {}
+_LOCK = threading.Lock()
 
 
 class Annotated(NamedTuple):
@@ -49,7 +53,7 @@ class _Page(msgspec.Struct, gc=False):
 
 
 class _Ocr(msgspec.Struct, gc=False):
-    pages: list[_Page] = []
+    pages: list[_Page] | None = None
 
 
 class _Line(msgspec.Struct):
@@ -64,11 +68,6 @@ class _Line(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Line).decode
 
 
-class _Needed(msgspec.Struct):
-    filename: str
-    annotations: list[Any]
-
-
 def find(home: Path) -> Path | None:
     """The data set of a corpus, unpacked or not; None if it is not there."""
     return next((f for name in NAMES if files.is_file(f := home / "main" / name)), None)
@@ -76,22 +75,22 @@ def find(home: Path) -> Path | None:
 
 def documents(path: Path) -> tuple[dict[str, Annotated], int]:
     """The documents by file name, and how many names came twice; the last one counts."""
+    return _documents(*_state(path))
+
+
+def _state(path: Path) -> tuple[Path, int, int]:
     stat = path.stat()
-    return _documents(path, stat.st_mtime_ns, stat.st_size)
+    return path, stat.st_mtime_ns, stat.st_size
 
 
 # All splits of a benchmark share one file, which takes far longer to read than to score.
 @functools.lru_cache(maxsize=2)
 def _documents(path: Path, _changed: int, _size: int) -> tuple[dict[str, Annotated], int]:
-    documents: dict[str, Annotated] = {}
-    count = 0
-    for number, offset, line in _lines(path):
-        document = _document(line, offset, path=path, number=number)
-        documents[document.name] = document
-        count += 1
-    if not documents:
+    found = [_document(line, offset, path, number) for number, offset, line in _lines(path)]
+    if not found:
         raise DataBroken("no documents in the file", where=path, remedy="check the download")
-    return documents, count - len(documents)
+    by_name = {document.name: document for document in found}
+    return by_name, len(found) - len(by_name)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
@@ -107,37 +106,27 @@ def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
         raise DataBroken(what, where=f"{path}:{number + 1}", remedy="download it again") from error
 
 
-def _document(line: bytes, offset: int, *, path: Path, number: int) -> Annotated:
-    where = f"{path.name}:{number}"
+def _document(line: bytes, offset: int, path: Path, number: int) -> Annotated:
     try:
         read = _decode(line)
-        pages = read.ocr.pages if read.ocr else ()
-        sizes, file = [_size(msgspec.structs.asdict(page)) for page in pages], read.file_path
     except (ValueError, RecursionError):
         # Python's parser says what is wrong, and takes what only it takes, as half a character.
-        at = f"{path}:{number}"
+        where = f"{path}:{number}"
         try:
             text = line.rstrip().decode()
         except UnicodeDecodeError as error:
-            raise DataBroken(f"not UTF-8: {error.reason}", where=at) from error
+            raise DataBroken(f"not UTF-8: {error.reason}", where=where) from error
         value = files.parse_json(text, where=str(path), first_line=number)
-        read = convert(value, _Needed, where=at, remedy=PUBLISHED)
-        sizes = [_size(page) for page in member(value.get("ocr"), "pages", list) or ()]
-        file = member(value, "file_path", str)
-    return Annotated(read.filename, file, read.annotations, sizes, where, offset)
+        read = files.convert(value, _Line, where=where, remedy=PUBLISHED)
+    sizes = [_size(page) for page in (read.ocr and read.ocr.pages) or ()]
+    place = f"{path.name}:{number}"
+    return Annotated(read.filename, read.file_path, read.annotations, sizes, place, offset)
 
 
-def member(value: Any, key: str, kind: type) -> Any:
-    """The value of a key of a JSON object, if it is one and the value is of that kind."""
-    inner = value.get(key) if isinstance(value, dict) else None
-    return inner if isinstance(inner, kind) else None
-
-
-def _size(page: Any) -> tuple[float, float] | None:
-    size = page.get("dimension") or page if isinstance(page, dict) else None
-    if not isinstance(size, dict):
-        return None
-    pair = (size.get("width"), size.get("height"))
+def _size(page: _Page) -> tuple[float, float] | None:
+    pair = (page.width, page.height)
+    if isinstance(page.dimension, dict) and page.dimension:
+        pair = (page.dimension.get("width"), page.dimension.get("height"))
     # A width of 1 is a page measured in fractions, not in pixels.
     is_size = all(isinstance(side, int | float) and 1 < side < _WIDEST for side in pair)
     return pair if is_size else None
@@ -148,16 +137,27 @@ def records(document: Annotated, schema: Schema, flaws: Counter[str]) -> Iterato
     seen: Counter[str] = Counter()
     for index, annotation in enumerate(document.annotations):
         where = f"{document.where}#/annotations/{index}"
-        name, entities = _shape(annotation, where)
-        if isinstance(name, str):
-            path = flat_path(name, schema, seen)
-            flaws["unrepeated entities annotated twice"] += (
-                schema.patterns.get(name) == UNREPEATED and seen[name] > 1
-            )
-            flaws["entities that meta.json does not know"] += name not in schema.matches
-            yield _record(path, name, entities, document, where, flaws)
+        names, entities = _shape(annotation, where)
+        if isinstance(names, str):
+            path = flat_path(names, schema, seen)
+            is_single = schema.patterns.get(names) == UNREPEATED
+            flaws["unrepeated entities annotated twice"] += is_single and seen[names] > 1
+            flaws["entities that meta.json does not know"] += names not in schema.matches
+            yield _record(path, names, entities, document, where, flaws)
             continue
-        yield from _line_item(name, entities, document, schema, seen, flaws, where)
+        group = schema.group_of(names) or "line_item"
+        is_known = set(names) <= set(schema.names(group))
+        flaws["line items without components"] += not names
+        flaws["line items with a component that meta.json does not know"] += not is_known
+        flaws["line items with more names than values, or fewer"] += len(names) != len(entities)
+        base, counts = f"/{escape(group)}/{seen[group]}", Counter[str]()
+        seen[group] += 1
+        for place, name in enumerate(names):
+            again = f"/{counts[name]}" if counts[name] else ""
+            flaws["line items with a component twice"] += bool(again)
+            counts[name] += 1
+            path, found = f"{base}/{escape(name)}{again}", entities[place : place + 1]
+            yield _record(path, name, found, document, where, flaws)
 
 
 def _shape(annotation: Any, where: str) -> tuple[str | tuple[str, ...], list[Any]]:
@@ -180,28 +180,6 @@ def flat_path(name: str, schema: Schema, seen: Counter[str]) -> str:
     return f"/{escape(name)}" if single else f"/{escape(name)}/{number}"
 
 
-def _line_item(
-    names: tuple[str, ...], entities: list[Any], document: Annotated, schema: Schema,
-    seen: Counter[str], flaws: Counter[str], where: str,
-) -> Iterator[Row]:  # fmt: skip
-    group = schema.group_of(names) or "line_item"
-    flaws["line items without components"] += not names
-    flaws["line items with a component that meta.json does not know"] += not set(names) <= set(
-        schema.names(group)
-    )
-    flaws["line items with more names than values, or fewer"] += len(names) != len(entities)
-    base = f"/{escape(group)}/{seen[group]}"
-    seen[group] += 1
-    counts: Counter[str] = Counter()
-    for index, name in enumerate(names):
-        path = f"{base}/{escape(name)}"
-        if counts[name]:
-            flaws["line items with a component twice"] += 1
-            path += f"/{counts[name]}"
-        counts[name] += 1
-        yield _record(path, name, entities[index : index + 1], document, where, flaws)
-
-
 def _record(
     path: str, name: str, entities: list[Any], document: Annotated, where: str, flaws: Counter[str]
 ) -> Row:
@@ -210,15 +188,14 @@ def _record(
         if not isinstance(entity, list) or not entity or not isinstance(entity[0], str):
             what = "an entity is [text, [page, x0, y0, x1, y1], [[start, end], …]]"
             raise DataBroken(what, where=where, remedy=PUBLISHED)
-        forms.append(whole(entity[0], flaws))
-        boxes.append(entity[1] if len(entity) > 1 else None)
-        segments.append(entity[2] if len(entity) > 2 else None)
-        flaws["boxes missing or malformed"] += fractions(boxes[-1]) is None
-    row: Row = {
-        "path": path, "kind": name, "value": forms[0] if forms else None,
-        "accepted": list(dict.fromkeys(forms[1:])), "origin": where,
-        "meta": json.dumps({"boxes": boxes, "segments": segments}),
-    }  # fmt: skip
+        text, box, places = [*entity, None, None][:3]
+        forms.append(whole(text, flaws))
+        boxes.append(box)
+        segments.append(places)
+        flaws["boxes missing or malformed"] += fractions(box) is None
+    row: Row = {"path": path, "kind": name, "value": forms[0] if forms else None, "origin": where}
+    row |= {"accepted": list(dict.fromkeys(forms[1:]))}
+    row |= {"meta": json.dumps({"boxes": boxes, "segments": segments})}
     return row | placed(boxes[0] if boxes else None, document.sizes)
 
 
@@ -234,8 +211,6 @@ def whole(text: str, counts: Counter[str]) -> str:
 def fractions(box: Any) -> tuple[int, tuple[float, ...]] | None:
     """Page (from 0) and corners in page fractions of a published box; None if it is malformed.
 
-    Examples
-    --------
     >>> fractions([0, 0.1, 0.2, 0.3, 0.4]), fractions([0.1, 0.2, 0.3, 0.4])
     ((0, (0.1, 0.2, 0.3, 0.4)), None)
     """
@@ -259,3 +234,70 @@ def placed(box: Any, sizes: list[tuple[float, float] | None]) -> Row:
         return {"page": page + 1}
     pixels = (corner * side for corner, side in zip(corners, size * 2, strict=True))
     return {"page": page + 1} | dict(zip(BOX, pixels, strict=True))
+
+
+def words(document: Row, root: Path | None, flaws: Counter[str] | None = None) -> list[Row] | None:
+    """The words of the OCR that VRDU supplies for a document; None where it supplies none.
+
+    They are records of task ``layout``, in the order of the OCR, with page (from 1) and box: in
+    the units of the document's gold, and in fractions of the page in `meta`. Documents are read
+    fastest in the order of the corpus: a packed file is read forwards once.
+
+    `document` is a row of the documents of a corpus, `root` that of the corpus; `flaws` counts
+    words without a text or a box, which are left out. `DataBroken` if the data set is no longer
+    there, or is another one.
+
+    >>> from formlab import benchmarks
+    >>> corpus = benchmarks.load("vrdu")
+    >>> rows = words(corpus.documents.row(0, named=True), corpus.root)
+    >>> rows[0]["value"], rows[0]["page"]
+    ('Ashmouth', 1)
+    """
+    home = meta_of(document).get("ocr")
+    if home is None or root is None:
+        return None
+    file, counts = find(Path(root) / home), Counter() if flaws is None else flaws
+    annotated = documents(file)[0].get(document["doc_id"]) if file else None
+    if file is None or annotated is None:
+        what, where = f"{document['doc_id']} is no longer in the data set", Path(root) / home
+        raise DataBroken(what, where=where, remedy="load the corpus anew")
+    ocr = files.parse_json(_line(file, annotated.offset), where=annotated.where).get("ocr") or {}
+    rows: list[Row] = []
+    for number, page in enumerate(ocr.get("pages") or ()):
+        for token in page.get("tokens") or ():
+            token = token if isinstance(token, dict) else {}
+            value, box = _value(token, ocr.get("text")), [number, *(token.get("bbox") or ())]
+            if not value or fractions(box) is None:
+                counts["words of the OCR without a text or a box"] += 1
+                continue
+            row = {"task": "layout", "kind": "word", "path": f"/ocr/words/{len(rows)}"}
+            # Checked to be plain numbers: their list is written as in JSON.
+            row |= {"value": whole(value, counts), "meta": f'{{"box": {box}}}'}
+            rows.append(row | placed(box, annotated.sizes))
+    return rows
+
+
+def _value(token: Row, text: Any) -> str:
+    """The text of a token: its own, else what its segments cut from the document's text."""
+    if isinstance(token.get("text"), str):
+        return token["text"].strip()
+    segments = token.get("segments") or [token.get("segment")]
+    try:
+        return "".join(text[start:end] for start, end in segments).strip()
+    except (TypeError, ValueError):
+        return ""
+
+
+def _line(file: Path, offset: int) -> str:
+    with _LOCK:
+        if (key := _state(file)) not in _STREAMS:
+            _close()
+            _STREAMS[key] = (gzip.open if file.suffix == ".gz" else open)(file, "rb")
+        _STREAMS[key].seek(offset)
+        return _STREAMS[key].readline().decode()
+
+
+@atexit.register
+def _close() -> None:
+    while _STREAMS:
+        _STREAMS.popitem()[1].close()

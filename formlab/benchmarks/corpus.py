@@ -13,17 +13,13 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from formlab import benchmarks, files, pictures, tables
+from formlab import files, pictures, tables
 from formlab.errors import DataBroken, DataMissing, FormlabError, GoldInDoubt
 from formlab.folders import Corpus
 
 Row = dict[str, Any]
 # The row of a document, and those of its gold records.
 Part = tuple[Row, list[Row]]
-# How many rows are collected before they become a table.
-_ROWS = 3_000
-# What is counted of files that cannot be read.
-UNREADABLE = "documents unreadable"
 
 
 @dataclass(frozen=True)
@@ -33,7 +29,8 @@ class SplitReader:
     `units` are what documents are read from, such as their files, in the order of the corpus;
     ``read(unit, flaws, sources)`` yields the documents of a unit with their gold records, which
     lack only what all rows share, and counts what is odd in `flaws`. What is known of the whole
-    split before its documents are read stands in the `flaws` and `sources` here.
+    split before its documents are read stands in the `flaws` and `sources` here; `empty` is raised
+    where there is no document.
 
     A unit whose own file (`file_of`) cannot be read is left out, counted as `unread`, and listed
     with the reason. It is an error if the gold contradicts itself (`GoldInDoubt`), if the file
@@ -47,35 +44,27 @@ class SplitReader:
     read: Callable[[Any, Counter[str], dict[str, str]], Iterator[Part]]
     flaws: Counter[str] = field(default_factory=Counter)
     sources: dict[str, str] = field(default_factory=dict)
-    # Raised where there is no document.
     empty: FormlabError | None = None
     file_of: Callable[[Any], Path | None] = lambda unit: unit if isinstance(unit, Path) else None
-    unread: str = UNREADABLE
-
-    @tables.uncollected()
-    def corpus(self) -> Corpus:
-        """The documents of all units."""
-        return next(self.corpora(math.inf))
+    unread: str = "documents unreadable"
 
     def corpora(self, records: float) -> Iterator[Corpus]:
-        """The same in corpora of at most so many gold records, or of one document."""
+        """The documents in corpora of at most so many gold records, or of one document."""
         # What is odd in the split as a whole is counted once.
-        growing, is_first = _Growing(self, Counter(self.flaws)), True
+        batch, is_first = _Batch(self, Counter(self.flaws)), True
         for unit in self.units:
             flaws, sources = Counter[str](), dict[str, str]()
-            for document, rows in self._parts(unit, flaws, sources, growing.unreadable):
-                if growing.documents and growing.height + len(rows) > records:
-                    yield growing.corpus()
-                    growing, is_first = _Growing(self, Counter()), False
-                growing.add(document, rows)
-                growing.note(flaws, sources)
-            growing.note(flaws, sources)
-        if is_first and not growing.documents:
-            if growing.unreadable:
-                raise benchmarks.none_read(growing.unreadable, self.root)
-            if self.empty:
-                raise self.empty
-        yield growing.corpus()
+            for document, rows in self._parts(unit, flaws, sources, batch.unreadable):
+                if batch.documents and len(batch.rows) + len(rows) > records:
+                    yield batch.corpus()
+                    batch, is_first = _Batch(self, Counter()), False
+                batch.documents.append(document)
+                batch.rows += [row | {"doc_id": document["doc_id"]} for row in rows]
+                batch.note(flaws, sources)
+            batch.note(flaws, sources)
+        if is_first and not batch.documents and (batch.unreadable or self.empty):
+            raise none_read(batch.unreadable, self.root) if batch.unreadable else self.empty
+        yield batch.corpus()
 
     def _parts(
         self, unit: Any, flaws: Counter[str], sources: dict[str, str], unreadable: dict[str, str]
@@ -105,35 +94,13 @@ class SplitReader:
         yield from parts
 
 
-def corpus_reader(reader: Callable[[str, Path], SplitReader]) -> Callable[[str, Path], Corpus]:
-    """The function that reads all documents of a split at once."""
-    return lambda split, root: reader(split, root).corpus()
-
-
-class _Growing:
+class _Batch:
     """The rows of some documents as they are collected."""
 
     def __init__(self, split: SplitReader, flaws: Counter[str]) -> None:
         self.split, self.flaws, self.sources = split, flaws, dict(split.sources)
-        self.documents: list[Row] = []
+        self.documents, self.rows = list[Row](), list[Row]()
         self.unreadable: dict[str, str] = {}
-        self.base = {"benchmark": split.benchmark, "split": split.split}
-        self.height, self.parts = 0, list[pl.DataFrame]()
-        self.rows, self.names = list[Row](), list[str]()
-
-    def add(self, document: Row, rows: list[Row]) -> None:
-        self.documents.append(document)
-        self.height += len(rows)
-        self.rows += rows
-        self.names += [files.storable(document["doc_id"])] * len(rows)
-        if len(self.rows) >= _ROWS:
-            self.flush()
-
-    def flush(self) -> None:
-        """Make a table of the rows so far."""
-        made = tables.table("records", self.rows, **self.base, role="gold", status="ok")
-        self.parts.append(made.with_columns(pl.Series("doc_id", self.names, pl.String)))
-        self.rows, self.names = [], []
 
     def note(self, flaws: Counter[str], sources: dict[str, str]) -> None:
         """Take over what was counted since the last time."""
@@ -143,30 +110,37 @@ class _Growing:
         sources.clear()
 
     def corpus(self) -> Corpus:
-        self.flush()
+        base = {"benchmark": self.split.benchmark, "split": self.split.split}
         return Corpus(
-            documents=tables.table("documents", self.documents, **self.base),
-            records=pl.concat(self.parts, rechunk=True),
-            **self.base,
+            documents=tables.table("documents", self.documents, **base),
+            records=tables.table("records", self.rows, **base, role="gold", status="ok"),
+            **base,
             root=self.split.root,
             flaws={what: count for what, count in sorted(self.flaws.items()) if count},
             sources=self.sources,
             unreadable=self.unreadable,
-        )
+        ).check()
+
+
+def none_read(unreadable: dict[str, str], where: Path | None) -> DataBroken:
+    """The error for documents of which none can be read, with the reason of the first."""
+    first = next(iter(unreadable.values()))
+    what = f"no document can be read, the first of {len(unreadable)}: {first}"
+    return DataBroken(what, where=where)
 
 
 def cut(corpus: Corpus, records: float) -> Iterator[Corpus]:
     """A corpus as corpora of at most so many gold records each, or of one document."""
+    if corpus.records.height <= records:
+        yield corpus
+        return
     heights = dict(corpus.records.group_by("doc_id").len().iter_rows())
     names = corpus.documents["doc_id"]
     numbers = batch_numbers((heights.get(name, 0) for name in names), records)
-    for number in range((numbers.max() or 0) + 1):
-        chosen = pl.col("doc_id").is_in(names.filter(numbers == number).implode())
-        yield dataclasses.replace(
-            corpus, documents=corpus.documents.filter(chosen),
-            records=corpus.records.filter(chosen), flaws={} if number else corpus.flaws,
-            unreadable={} if number else corpus.unreadable,
-        )  # fmt: skip
+    for number in numbers.unique(maintain_order=True):
+        part = corpus.filtered(pl.col("doc_id").is_in(names.filter(numbers == number).implode()))
+        # What is odd in the whole is counted once.
+        yield part if number == 0 else dataclasses.replace(part, flaws={}, unreadable={})
 
 
 def batch_numbers(counts: Iterable[int], records: float) -> pl.Series:
@@ -201,6 +175,16 @@ def image_columns(
         flaws[missing] += 1
         return {}
     return row | {"image": Path(image).relative_to(root).as_posix()}
+
+
+def counts_of(rows: Iterable[Row]) -> Row:
+    """The columns `n_fields` and `n_kinds` of a document by the rows of its fields.
+
+    >>> counts_of([{"kind": "date"}, {"kind": "money"}, {"kind": "date"}])
+    {'n_fields': 3, 'n_kinds': 2}
+    """
+    kinds = [row["kind"] for row in rows]
+    return {"n_fields": len(kinds), "n_kinds": len(set(kinds))}
 
 
 def box_of(value: Any) -> tuple[float, float, float, float] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,14 +32,9 @@ def read(path: Path) -> tuple[tuple[str, ...], dict[str, list[dict[str, Any]]]]:
         if name in labels:
             remedy = "keep one of the lines"
             raise GoldInDoubt(f"{row[0]!r} is labelled twice", where=where, remedy=remedy)
-        labels[name] = list(_records(header[1:], row[1:], f"{path.name}:{line}"))
+        labels[name] = []
+        for kind, cell in zip(header[1:], row[1:], strict=True):
+            value = {"value": cell} if cell.strip() else {"value": None, "status": "unscored"}
+            record = {"path": f"/{kind}", "kind": kind, "origin": f"{path.name}:{line}"}
+            labels[name].append(record | value)
     return tuple(header[1:]), labels
-
-
-def _records(names: list[str], cells: list[str], where: str) -> Iterator[dict[str, Any]]:
-    for name, cell in zip(names, cells, strict=True):
-        blank = not cell.strip()
-        yield {
-            "path": f"/{name}", "kind": name, "value": None if blank else cell,
-            "status": "unscored" if blank else "ok", "origin": where,
-        }  # fmt: skip

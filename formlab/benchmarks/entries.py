@@ -1,21 +1,23 @@
-"""The entries of formlab's own benchmarks; their readers are imported when used."""
+"""The entries of formlab's own benchmarks; what reads them is imported when used."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pkgutil import resolve_name
 from typing import Any
 
-from formlab.benchmarks._spec import Benchmark
+from formlab.benchmarks.spec import Benchmark
 
 
-def _entry(name: str, **entry: Any) -> Benchmark:
-    """An entry whose module is called like it."""
-    module = f"formlab.benchmarks.{name}"
-    return Benchmark(name=name, read=f"{module}:read", reader=f"{module}:reader", **entry)
+def _later(name: str, package: str = "formlab.benchmarks") -> Callable[..., Any]:
+    """A function ``module:name`` that is imported when it is called."""
+    return lambda *values: resolve_name(f"{package}.{name}")(*values)
 
 
-_OWN = (
-    _entry(
+_ENTRIES = (
+    Benchmark(
         "fincriticaled",
+        _later("fincriticaled:reader"),
         title="FinCriticalED: are the financial facts right?",
         licence="research only, by its paper; the filings themselves are public",
         citation="He, Peng, Cao, Wang et al. FinCriticalED. arXiv:2511.14998, 2025.",
@@ -25,8 +27,9 @@ _OWN = (
         slices=("kind", "domain"),
         modes=("fixed", "official"),
     ),
-    _entry(
+    Benchmark(
         "formcraft",
+        _later("formcraft:reader"),
         title="FORMCRAFT: content, layout and relations of forms",
         licence="not released; the project's own sample is Apache-2.0",
         citation="FORMCRAFT: beyond documents, benchmarking form intelligence. Under review, 2025.",
@@ -35,10 +38,11 @@ _OWN = (
         # Textual fields go with the other modalities: fields are matched once, over all of them.
         tasks=("marking", "visual", "cross", "vqa", "consistency", "layout"),
         slices=("modality", "subtype"),
-        find_splits="formlab.benchmarks.formcraft:splits",
+        find_splits=_later("formcraft:splits"),
     ),
-    _entry(
+    Benchmark(
         "formfactory",
+        _later("formfactory:reader"),
         title="FormFactory: filling in web forms from a text, by clicks and typing",
         licence="MIT",
         citation="Li et al. FormFactory. arXiv:2506.01520, 2025.",
@@ -48,8 +52,9 @@ _OWN = (
         slices=("kind", "domain", "template"),
         modes=("official", "fixed"),
     ),
-    _entry(
+    Benchmark(
         "funsd",
+        _later("funsd:reader"),
         title="FUNSD: form understanding in noisy scanned documents",
         licence="for non-commercial, research and educational use",
         citation="Jaume, Ekenel, Thiran. FUNSD. ICDAR-OST 2019.",
@@ -57,17 +62,19 @@ _OWN = (
         splits={"test": 50, "train": 149},
         tasks=("text", "layout"),
     ),
-    _entry(
+    Benchmark(
         "ocrbench_v2",
+        _later("ocrbench_v2:reader"),
         title="OCRBench v2: questions about images of many datasets, FUNSD and SROIE among them",
         licence="that of each of its datasets",
         citation="Fu et al. OCRBench v2. arXiv:2501.00321, 2024.",
         source="https://github.com/Yuliang-Liu/MultimodalOCR",
         tasks=("text", "vqa"),
-        find_splits="formlab.benchmarks.ocrbench_v2:splits",
+        find_splits=_later("ocrbench_v2:splits"),
     ),
-    _entry(
+    Benchmark(
         "omniai",
+        _later("omniai:reader"),
         title="OmniAI: JSON from open forms and documents",
         licence="MIT (the tool and its open data)",
         citation="OmniAI. OCR benchmark. 2025.",
@@ -77,37 +84,36 @@ _OWN = (
         modes=("official", "fixed"),
     ),
     Benchmark(
-        name="own",
+        "own",
+        _later("gold:read", "formlab.readers"),
         title="forms of one's own, with gold in a table or in JSON files",
         licence="the user's own",
         source="formlab score GOLD",
-        tasks=("text",),
-        read="formlab.readers.gold:read",
-        find_splits="formlab.readers.gold:splits",
-        schema="formlab.readers.gold:schema_of",
+        find_splits=_later("gold:splits", "formlab.readers"),
+        schema=_later("gold:schema_of", "formlab.readers"),
     ),
-    _entry(
+    Benchmark(
         "sroie",
+        _later("sroie:reader"),
         title="SROIE: key values of scanned receipts",
         licence="not stated by the publisher; for research, as given to the competition",
         citation="Huang et al. ICDAR2019 competition on scanned receipt OCR. ICDAR 2019.",
         source="https://rrc.cvc.uab.es/?ch=13",
         splits={"train": 626},
-        tasks=("text",),
     ),
-    _entry(
+    Benchmark(
         "vrdu",
+        _later("vrdu:reader"),
         title="VRDU: visually-rich document understanding, ad-buy and registration forms",
         licence="CC BY 4.0",
         citation="Wang, Zhou, Wei, Lee, Tata. VRDU: a benchmark for visually-rich document "
         "understanding. KDD 2023.",
         source="https://github.com/google-research-datasets/vrdu",
-        splits={},
         tasks=("entity",),
         slices=("kind", "subtype"),
         modes=("official", "fixed"),
-        find_splits="formlab.benchmarks.vrdu:splits",
+        find_splits=_later("vrdu:splits"),
         parts=("test", "train", "valid"),
     ),
 )
-OWN = {benchmark.name: benchmark for benchmark in _OWN}
+ENTRIES = {benchmark.name: benchmark for benchmark in _ENTRIES}

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from formlab import tables, text
-from formlab.benchmarks.formfactory._boxes import Box, targets
-from formlab.benchmarks.formfactory._forms import FormField
+from formlab.benchmarks.formfactory.boxes import Box, FormField, targets
 from formlab.benchmarks.meta import Row, meta_of
 from formlab.trees import escape
 
@@ -16,8 +15,6 @@ from formlab.trees import escape
 def pointer(label: str) -> str:
     """The path of a field.
 
-    Examples
-    --------
     >>> pointer("Title/Position")
     '/Title~1Position'
     """
@@ -27,8 +24,6 @@ def pointer(label: str) -> str:
 def gold_items(field: FormField, value: Any, boxes: Sequence[Box]) -> list[Row]:
     """The values to enter one by one, each with its `targets`; none for a field to leave empty.
 
-    Examples
-    --------
     >>> gold_items(FormField("Age", "number", ("Age",)), 40, [Box("Age", 1, (10, 10, 90, 30))])
     [{'value': '40', 'targets': [[1, 10, 10, 90, 30]]}]
     """
@@ -45,21 +40,16 @@ def gold_row(field: FormField, value: Any, entries: list[Row]) -> Row:
     """What *records* has of a field: page and box are those of the first place that is right."""
     places = [target for entry in entries for target in entry["targets"]]
     page, *box = places[0] if places else [None] * 5
-    return {
-        "path": pointer(field.label), "kind": field.kind, "page": page,
-        "value": text.as_text(value), "accepted": _accepted(field, value),
-        "meta": json.dumps({"items": entries}, ensure_ascii=False),
-    } | {
-        side: None if edge is None else float(edge)
-        for side, edge in zip(tables.BOX, box, strict=True)
-    }  # fmt: skip
+    row = {"task": "click", "path": pointer(field.label), "kind": field.kind, "page": page}
+    row |= {"value": text.as_text(value), "accepted": _accepted(field, value)}
+    row |= {"meta": json.dumps({"items": entries}, ensure_ascii=False)}
+    edges = zip(tables.BOX, box, strict=True)
+    return row | {name: None if edge is None else float(edge) for name, edge in edges}
 
 
 def items_of(metas: Iterable[str | None]) -> list[list[Row]]:
     """The `items` of records, as `gold_items` makes them, from the `meta` of each.
 
-    Examples
-    --------
     >>> items_of(['{"items": [{"value": "40", "targets": []}]}', None])
     [[{'value': '40', 'targets': []}], []]
     """

@@ -89,8 +89,6 @@ class Schema(NamedTuple):
     def entities(self) -> list[str]:
         """What is scored on its own: unrepeated and repeated entities, then line items.
 
-        Examples
-        --------
         >>> Schema({}, {"sum": "item", "date": "unrepeated", "day": "item"}).entities
         ['date', 'item']
         """

@@ -323,16 +323,19 @@ def check_unpacked(size: int, packed: int, *, where: object) -> None:
         raise DataBroken(f"a member that unpacks from {packed} to {size} bytes", where=where)
 
 
-def local(address: str | Path) -> Path:
+def local(address: Any) -> Any:
     """A path, or what is at an address as fsspec takes it, such as ``s3://bucket/a.csv``.
 
     A file or folder behind an address is fetched into the cache folder, again once it has changed;
     ``http`` has files only. `DataMissing` if nothing can be fetched, `NotAvailable` if the extra
-    ``scale``, or the library for this kind of address, is not installed.
+    ``scale``, or the library for this kind of address, is not installed. What is neither, such as a
+    frame, stays as it is.
 
     >>> local("gold.csv").name, local("file:///data/gold.csv").name
     ('gold.csv', 'gold.csv')
     """
+    if not isinstance(address, str | Path):
+        return address
     # A Path has made one slash of two; one letter is a drive of Windows.
     parts = re.fullmatch(r"([a-z][a-z0-9+.]+):/{1,3}([^/].*)", str(address))
     if parts is None:

@@ -137,7 +137,11 @@ class Cells(NamedTuple):
             odd = self.values.str.contains(_MARKS.pattern).fill_null(value=False)
             plain = self.values.filter(~odd)
         else:
-            odd = pl.Series([not _is_plain(value) for value in self.values], dtype=pl.Boolean)
+            is_odd = (
+                bool(_MARKS.search(v)) if type(v) is str else type(v) not in _PLAIN
+                for v in self.values
+            )
+            odd = pl.Series([*is_odd], dtype=pl.Boolean)
             plain = texts([v for v, is_odd in zip(self.values, odd, strict=True) if not is_odd])
         schema = {"n": pl.Int64, "row": pl.Int64, "confidence": pl.Float64}
         columns = {"n": range(len(odd)), "row": self.rows, "path": self.paths}
@@ -164,10 +168,6 @@ class Cells(NamedTuple):
             columns[name] = pl.Series(cells, dtype=tables.RECORDS[name], strict=False)
         read = pl.DataFrame(columns, schema_overrides=schema)
         return pl.concat([table, read], how="diagonal").sort("n", maintain_order=True)
-
-
-def _is_plain(value: Any) -> bool:
-    return not _MARKS.search(value) if type(value) is str else type(value) in _PLAIN
 
 
 def _read(

@@ -59,7 +59,7 @@ def corpus(
     >>> loaded.records.filter(path="/total").select("doc_id", "value", "kind").rows()
     [('a', '9.00', 'number'), ('b', '', 'number')]
     """
-    flaws, gold = Counter[str](), located(gold)
+    flaws, gold = Counter[str](), local(gold)
     values = read_values(gold, columns=columns, flaws=flaws)
     has_image = pl.col("image").is_not_null() if "image" in values.columns else pl.lit(value=False)
     documents = values.group_by("doc_id", maintain_order=True).agg(has_image=has_image.any())
@@ -194,11 +194,6 @@ def schema_of(document: Mapping[str, Any]) -> dict[str, Any]:
 def splits(root: Path) -> dict[str, int]:
     """The one split of a gold file or folder; its documents are counted when it is read."""
     return {stem(Path(root).resolve()): 0}
-
-
-def located(source: Any) -> Any:
-    """The local path of a path or address; any other source as it is."""
-    return local(source) if isinstance(source, str | Path) else source
 
 
 def sides(gold: Any, answers: Any, columns: Mapping[str, str]) -> list[dict[str, str]]:

@@ -281,11 +281,10 @@ def differences(evaluation: Evaluation) -> pl.DataFrame:
     Columns `doc_id`, `path` (null where whole documents are scored), `gold`, `pred`, `status`, the
     log's `log_score` and `formlab` (1 if right, else 0; of a document the metric's value).
     """
-    if stated(evaluation).get("scorer") is None:
+    if (scorer := stated(evaluation).get("scorer")) is None:
         return pl.DataFrame(schema=dict.fromkeys((*_COLUMNS, "why"), pl.String))
     distance = (pl.col("log_score") - pl.col("formlab")).abs()
     differ = _units(evaluation).filter(pl.col("log_score").is_null() | (distance > _CLOSE))
-    scorer = stated(evaluation)["scorer"]
     why = [_why(row, scorer) for row in differ.iter_rows(named=True)]
     return differ.select(*_COLUMNS, why=pl.Series(why, dtype=pl.String))
 

@@ -8,25 +8,21 @@ import re
 import sys
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import reduce
 from itertools import chain, islice
 from typing import Any
 
-import polars as pl
-
 from formlab import files
 from formlab.errors import DataBroken
 from formlab.readers.door import Member, ending
-from formlab.readers.rows import IDS, ROWS, Batch, origins
+from formlab.readers.rows import IDS, ROWS, Batch
 
 # How many rows a title and the header are looked for in.
 _ABOVE = 20
 # A cell by its column and row; and how many may lie between the first and the last.
 _CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"')
 _CELLS = 50_000_000
-# Of more columns a row is not matched at once.
-_SPLIT = 200
 # What is read as blank: errors, and formulas that a library wrote without their values.
 _BLANK = {
     "error cells (#N/A, #REF! …), read as blank": re.compile(
@@ -51,17 +47,16 @@ def delimited(stream: Any, member: Member, notes: Counter[str]) -> Iterator[Batc
         share = sum(len(cells) == width > 1 for cells in below) / max(len(below), 1)
         return width > 1 and bool(_words(rows[title]) & IDS), share, -title, width
 
-    def rows(lines: Iterable[str], first: int = 1) -> Iterator[tuple[int, list[Any]]]:
-        """The rows in lines of which the first has that number, each with that of its own."""
-        line = first
+    def rows() -> Iterator[tuple[int, list[Any]]]:
+        """Each row that is not blank after the number of its first line."""
+        line, reader = 1, csv.reader(chain(above, stream), delimiter=delimiter, strict=True)
         try:
-            reader = csv.reader(lines, delimiter=delimiter, strict=True)
             for cells in reader:
                 if text := "".join(cells):
                     if "\0" in text:
                         raise csv.Error("a NUL byte: this is no text")
                     yield line, cells
-                line = first + reader.line_num
+                line = 1 + reader.line_num
         except csv.Error as error:
             remedy = "quote what holds a quotation mark or the delimiter"
             remedy = "save the file as UTF-8" if "NUL" in str(error) else remedy
@@ -71,40 +66,12 @@ def delimited(stream: Any, member: Member, notes: Counter[str]) -> Iterator[Batc
     with files.csv_cells(sys.maxsize):
         is_tabbed = ending(member.name) in (".tsv", ".tab")
         delimiter = "\t" if is_tabbed else max(",;\t|", key=fit)
-        reader = csv.reader(above, delimiter=delimiter)
-        ended = [(reader.line_num, cells) for cells in reader if any(cells)]
-        names, title = _header(ended, f"{member.where}:", notes)
-        line = ended[title][0] + 1 if ended else 1
-        lines = chain(above[line - 1 :], stream)
-        while some := list(islice(lines, ROWS)):
-            if (frame := _split(some, delimiter, names)) is None:
-                numbered = rows(chain(some, lines), line)
-                yield from _under(names, numbered, member, ":", notes)
-            else:
-                yield Batch(origins(f"{member.name}:", line, frame.height), frame.to_dict())
-            line += len(some)
-
-
-def _split(lines: list[str], delimiter: str, names: list[str]) -> pl.DataFrame | None:
-    """The cells of lines that are a row with a cell for each name; None if any is not."""
-    cell, between = rf'(?:"[^"\x00]*"|[^"\r\n\x00{delimiter}]*)', f"[{delimiter}]"
-    row = rf"\A{cell}(?:{between}{cell}){{{len(names) - 1}}}(?:\r?\n)?\z"
-    is_split = 1 < len(names) <= _SPLIT and all(names)
-    if not is_split or not pl.Series(lines).str.contains(row).all():
-        return None
-    how = {"separator": delimiter, "has_header": False, "infer_schema": False}
-    frame = pl.read_csv("".join(lines).encode(), new_columns=names, **how)
-    frame = frame.select(pl.all().replace("", None))
-    filled = frame.filter(~pl.all_horizontal(pl.all().is_null()))
-    return frame if filled.height == len(lines) else None
+        yield from _under(rows(), member, ":", notes)
 
 
 def workbook(member: Member, notes: Counter[str]) -> Iterator[Batch]:
     """The rows of the sheet with the table, under its header."""
-    numbered = _sheet(member, notes)
-    above = list(islice(numbered, _ABOVE))
-    names, title = _header(above, f"{member.where}, row ", notes)
-    yield from _under(names, chain(above[title + 1 :], numbered), member, ", row ", notes)
+    yield from _under(_sheet(member, notes), member, ", row ", notes)
 
 
 def _sheet(member: Member, notes: Counter[str]) -> Iterator[tuple[int, list[Any]]]:
@@ -174,13 +141,12 @@ def _header(
 
 
 def _under(
-    names: list[str],
-    numbered: Iterator[tuple[int, list[Any]]],
-    member: Member,
-    mark: str,
-    notes: Counter[str],
+    numbered: Iterator[tuple[int, list[Any]]], member: Member, mark: str, notes: Counter[str]
 ) -> Iterator[Batch]:
     """The rows under the header of a table."""
+    above = list(islice(numbered, _ABOVE))
+    names, title = _header(above, f"{member.where}{mark}", notes)
+    numbered = chain(above[title + 1 :], numbered)
     width = len(names)
     while some := list(islice(numbered, ROWS)):
         for number, cells in some if {len(cells) for _, cells in some} != {width} else ():

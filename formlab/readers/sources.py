@@ -10,7 +10,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import polars as pl
 
 from formlab import files
@@ -27,7 +26,6 @@ FRAME = "frame"
 WRAPPERS = ("predictions", "documents", "results", "result", "data", "response", "answers")
 # How many files of documents are read at once.
 _FILES = 1_000
-_TEXTS = msgspec.json.Decoder(dict[str, str | None]).decode_lines
 
 
 def items(source: Any, notes: Counter[str] | None = None) -> Iterator[tuple[str, Row]]:
@@ -214,27 +212,10 @@ def _lines(stream: Any, member: Member) -> Iterator[Batch]:
     stream.reconfigure(newline="\n")
     line = 1
     while some := list(islice(stream, ROWS)):
-        if columns := _texts(some):
-            yield Batch(origins(f"{member.name}:", line, len(some)), columns)
-        else:
-            numbered = [(n, text) for n, text in enumerate(some, start=line) if text.strip()]
-            rows = [_object(text, member.where, number) for number, text in numbered]
-            yield Batch([f"{member.name}:{number}" for number, _ in numbered], rows)
+        numbered = [(n, text) for n, text in enumerate(some, start=line) if text.strip()]
+        rows = [_object(text, member.where, number) for number, text in numbered]
+        yield Batch([f"{member.name}:{number}" for number, _ in numbered], rows)
         line += len(some)
-
-
-def _texts(lines: list[str]) -> dict[str, pl.Series] | None:
-    """The columns of JSON lines that are objects of the same names, all with texts; else None."""
-    text = "".join(lines)
-    try:
-        rows = _TEXTS(text)
-    except (msgspec.MsgspecError, UnicodeError):
-        return None
-    names = {*map(tuple, rows)}
-    # As many colons as names: none is there twice.
-    if len(names) != 1 or len(rows) < len(lines) or text.count('":') != sum(map(len, rows)):
-        return None
-    return {n: pl.Series([row[n] for row in rows], dtype=pl.String) for n in names.pop()}
 
 
 def _object(line: str, where: str, number: int) -> Row:

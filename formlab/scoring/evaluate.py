@@ -18,7 +18,7 @@ from formlab.benchmarks.corpus import cut, none_read
 from formlab.errors import FormlabError, TableBroken, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics.counts import VALIDITY_METRICS, answer_tallies
-from formlab.readers.gold import located, sides
+from formlab.readers.gold import sides
 from formlab.saving import replacing
 from formlab.scoring import across, choice
 from formlab.scoring.align import unscored
@@ -142,7 +142,7 @@ def evaluate(
     ['mismatch']
     """
     others(reader)  # Whether there is such a rule.
-    gold, predictions = located(gold), located(predictions)
+    gold, predictions = files.local(gold), files.local(predictions)
     with _workplace(out) as workplace:
         home = Path(workplace)
         if isinstance(gold, Corpus):

@@ -23,7 +23,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cache, lru_cache
 from importlib import metadata
-from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeVar
 
@@ -47,7 +46,8 @@ LARGEST, DEEPEST = 2**31, 200
 # The limit of `csv` itself is 128 KiB a cell; within a block that states another, nothing changes.
 csv.field_size_limit(LARGEST - 1)
 csv_cells = nullcontext
-_TEXT = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_LIKE_BRACKETS = bytes.maketrans(b"{}", b"[]")
+_NO_MARKS = bytes({*range(256)} - {*b'[]{}"'})
 _HOST = f"{zlib.crc32(platform.node().encode()):08x}"
 # Tags such as !!bool before other words are followed without a look: all kinds of errors.
 _NOT_YAML = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError)
@@ -186,6 +186,10 @@ def parse_json(
     how: dict[str, Any] = {"parse_float": str, "parse_int": str} if as_written else {}
     how |= {"object_pairs_hook": _named_once} if once else {}
     _check_depth(text, f"{where}:{first_line}")
+    # Python reads half of a surrogate pair and NaN, and names the line of other errors.
+    with suppress(msgspec.DecodeError, UnicodeError, RecursionError):
+        if not how:
+            return msgspec.json.decode(text, type=kind)
     try:
         value = json.loads(text, **how)
     except ValueError as error:
@@ -211,12 +215,18 @@ AS_WRITTEN = json.JSONDecoder(object_pairs_hook=_named_once, parse_float=str, pa
 
 def _check_depth(text: str, where: str) -> None:
     """`DataBroken` if lists and objects stand in more than `DEEPEST` others."""
-    if text.count("[") + text.count("{") > DEEPEST:
-        brackets = re.findall(r"[][{}]", _TEXT.sub("", text))
-        steps = (1 if bracket in "[{" else -1 for bracket in brackets)
-        if max(accumulate(steps), default=0) > DEEPEST:
-            what = f"nested more than {DEEPEST} deep"
-            raise DataBroken(what, where=where, remedy="mend that line")
+    if text.count("[") + text.count("{") <= DEEPEST:
+        return
+    data, depth = text.encode("utf-8", "replace"), 0
+    data = re.sub(rb"\\.", b"", data, flags=re.DOTALL) if b"\\" in data else data
+    # A text without brackets has two quotes left, which also stand where one text follows another.
+    marks = data.translate(_LIKE_BRACKETS, _NO_MARKS).replace(b'""', b"")
+    marks = re.sub(rb'"[^"]*"?', b"", marks)
+    while b"[]" in marks and depth <= DEEPEST:
+        marks, depth = marks.replace(b"[]", b""), depth + 1
+    if depth + marks.count(b"[") > DEEPEST:
+        what = f"nested more than {DEEPEST} deep"
+        raise DataBroken(what, where=where, remedy="mend that line")
 
 
 def read_json(path: str | Path, kind: type[T] = object, **how: Any) -> T:

@@ -121,6 +121,9 @@ class Folder:
 
     def mapped(self, function: Callable[[Self], Self], **values: Any) -> Self:
         """The same with the tables that `function` gives every part; `values` are new fields."""
+        if self._count == 1:
+            result = function(self)
+            return self._with({}, **{name: getattr(result, name) for name in self.TABLES} | values)
         made = {name: partial(_table, function, name) for name in self.TABLES}
         return self.changed(made, **values)
 
@@ -178,10 +181,21 @@ class Folder:
     @classmethod
     def opened(cls, folder: str | Path) -> Self:
         """What `save` wrote, each table read (or scanned) when it is asked for."""
-        folder = Path(folder)
-        home, content = cls.home(folder), cls.manifest_of(folder)
+        home, content = cls.home(Path(folder)), cls.manifest_of(Path(folder))
         registry.restore(content["plugins"], where=home)
-        return cls._stored(home, content)
+        values = {field: content[field] for field in cls.scalars() if field in content}
+        if values.get("root") is not None:
+            values["root"] = Path(values["root"])
+        for member, sha256 in content["members"].items():
+            saving.check_unchanged(home / member / MANIFEST, sha256)
+            values[member] = cls.MEMBERS[member].opened(home / member)
+        scans: dict[str, list[Any]] = {table: [] for table in cls.TABLES}
+        for table in cls.TABLES:
+            for name, _, sha256 in content["tables"][table]:
+                # Format 1 has one file beside the content.
+                file = home / (table if name[0].isdigit() else "") / name
+                scans[table].append(partial(_scanned, table, file, sha256))
+        return cls(**dict.fromkeys(cls.TABLES), **values)._with(scans)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -201,22 +215,6 @@ class Folder:
         members = {name: getattr(self, name) for name in self.MEMBERS}
         read = {name: member and member._collected() for name, member in members.items()}
         return dataclasses.replace(self, **read).check()
-
-    @classmethod
-    def _stored(cls, folder: Path, content: Mapping[str, Any]) -> Self:
-        values = {field: content[field] for field in cls.scalars() if field in content}
-        if values.get("root") is not None:
-            values["root"] = Path(values["root"])
-        for member, sha256 in content["members"].items():
-            saving.check_unchanged(folder / member / MANIFEST, sha256)
-            values[member] = cls.MEMBERS[member].opened(folder / member)
-        scans: dict[str, list[Any]] = {table: [] for table in cls.TABLES}
-        for table in cls.TABLES:
-            for name, _, sha256 in content["tables"][table]:
-                # Format 1 has one file beside the content.
-                file = folder / (table if name[0].isdigit() else "") / name
-                scans[table].append(partial(_scanned, table, file, sha256))
-        return cls(**dict.fromkeys(cls.TABLES), **values)._with(scans)
 
     @classmethod
     def home(cls, folder: Path) -> Path:
@@ -239,8 +237,8 @@ def _made(make: Callable[[Any], Any], part: Folder) -> pl.LazyFrame:
     return make(part).lazy()
 
 
-def _table(function: Callable[[Any], Any], name: str, part: Folder) -> pl.LazyFrame:
-    return _of_part(function, part).scan(name)
+def _table(function: Callable[[Any], Any], name: str, part: Folder) -> pl.DataFrame:
+    return getattr(_of_part(function, part), name)
 
 
 @lru_cache(maxsize=1)

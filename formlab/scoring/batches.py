@@ -84,10 +84,10 @@ def batches(
     first = list(islice(gold, 2))
     stored = None if in_memory and len(first) == 1 else _Gold(folder, chain(first, gold))
     corpus = stored.corpus if stored else first[0]
-    is_run, found = readers.is_run(predictions), predictions
+    found, is_path = predictions, isinstance(predictions, Path)
+    is_run = readers.is_run(predictions)
     if not isinstance(predictions, Predictions) and not callable(predictions):
-        has_reader = isinstance(predictions, Path) and not columns
-        has_reader = has_reader and readers.reader_of(predictions, corpus) is not None
+        has_reader = is_path and not columns and readers.reader_of(predictions, corpus)
         if stored and runs.is_finished(predictions):
             found = runs.opened(predictions, corpus)
         elif stored and not is_run and not has_reader:
@@ -98,21 +98,21 @@ def batches(
             found = readers.read_predictions(predictions, every, columns=columns)
     if stored:
         found, count, answered = _written(found, stored)
+        names = stored.documents["doc_id"].to_list()
     else:
         found = found(corpus, _EVERY) if callable(found) else found
         answered = choice.answered(found, corpus.split)
-    is_stem = isinstance(predictions, Path) and not is_run
-    is_stem = is_stem and found.system == stem(predictions.resolve())
+        names = corpus.documents["doc_id"].to_list()
+    is_stem = is_path and not is_run and found.system == stem(predictions.resolve())
     system = name or (fallback if is_stem else None) or found.system
     found = dataclasses.replace(found, system=system)
     if not stored:
-        names = corpus.documents["doc_id"].to_list()
         return Cut([Batch(0, corpus, found)], corpus, found, names, answered)
     # What is odd in the whole is noted once.
     same = dataclasses.replace(corpus, flaws={}, sources={}, unreadable={})
     silent = dataclasses.replace(found, notes={}, sources={})
     made = [Batch(number, same, silent, folder) for number in range(count)]
-    return Cut(made, corpus, found, stored.documents["doc_id"].to_list(), answered)
+    return Cut(made, corpus, found, names, answered)
 
 
 class _Gold:
@@ -129,12 +129,11 @@ class _Gold:
             fields = [pl.concat([*fields, valued.len()]).group_by("path", "task", "kind").sum()]
         self.folder, self.count, self.fields = folder, len(bare), fields[0]
         self.documents = pl.concat(documents)
-        sources, unreadable = (
-            {file: text for corpus in bare for file, text in getattr(corpus, name).items()}
-            for name in ("sources", "unreadable")
-        )
-        flaws = dict(sum((Counter(corpus.flaws) for corpus in bare), Counter()))
-        whole = {"flaws": flaws, "sources": sources, "unreadable": unreadable}
+        whole = {
+            "flaws": dict(sum((Counter(corpus.flaws) for corpus in bare), Counter())),
+            "sources": {file: text for c in bare for file, text in c.sources.items()},
+            "unreadable": {file: text for c in bare for file, text in c.unreadable.items()},
+        }
         self.corpus = dataclasses.replace(bare[0], **whole)
         if (twice := self.documents["doc_id"].is_duplicated()).any():
             name = self.documents["doc_id"].filter(twice)[0]

@@ -30,7 +30,7 @@ from formlab.scoring.fields import READER, others
 from formlab.scoring.own_metrics import own_scores
 from formlab.scoring.tasks import families
 from formlab.scoring.tasks._kit import Scoring, made_by, score_table
-from formlab.scoring.whole import Whole, by_corpus, whole_of
+from formlab.scoring.whole import Whole, by_corpus
 from formlab.show import progress
 
 # Similarity from which on the rung `fuzzy` of the ladder holds.
@@ -236,7 +236,7 @@ def know_batch(batch: Batch, how: How) -> Facts:
     return Facts(
         count=corpus.documents.height,
         is_matched=matched.height > 0,
-        whole=whole_of(corpus, predictions),
+        whole=Whole.of(corpus, predictions),
         strange=strange.select("split", "doc_id").unique().rows(),
     )
 
@@ -374,7 +374,7 @@ def score_again(
     chosen = (settings[name] for name in ("threshold", "reader", "documents"))
     how, corpus = How(evaluation.mode, *chosen, labels), corpus.mapped(gold)
     both = zip(corpus.parts(), predictions.parts(), strict=True)
-    whole = Whole.together(whole_of(*part) for part in both)
+    whole = Whole.together(Whole.of(*part) for part in both)
     again = partial(_again, gold=gold, whole=whole, how=how)
     return evaluation.mapped(again, settings=settings, corpus=corpus)
 

@@ -43,7 +43,11 @@ UNPACKABLE = (LookupError, OSError, EOFError, ValueError, RuntimeError, NotImple
 UNPACKABLE += (zipfile.BadZipFile, zlib.error, lzma.LZMAError)
 # The most bytes of a file that are read at once, and how deep JSON and YAML may be nested.
 LARGEST, DEEPEST = 2**31, 200
-_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+# The limit of `csv` itself is 128 KiB a cell; within a block that states another, nothing changes.
+csv.field_size_limit(LARGEST - 1)
+_LIKE_BRACKETS = bytes.maketrans(b"{}", b"[]")
+_NO_MARKS = bytes({*range(256)} - {*b'[]{}"'})
+_HOST = f"{zlib.crc32(platform.node().encode()):08x}"
 # Tags such as !!bool before other words are followed without a look: all kinds of errors.
 _NOT_YAML = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError)
 
@@ -77,20 +81,21 @@ def is_file(path: str | Path) -> bool:
 
 def _open(path: str | Path) -> BinaryIO:
     """A regular file, open for reading; `DataMissing` for a pipe, a device, a folder or nothing."""
+    # Not to wait for whoever writes into a pipe.
+    flag = getattr(os, "O_NONBLOCK", 0)
     try:
-        # Not to wait for whoever writes into a pipe.
-        flag = getattr(os, "O_NONBLOCK", 0)
         stream = open(path, "rb", 0, opener=lambda name, flags: os.open(name, flags | flag))  # noqa: SIM115
+        if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            return stream
+        stream.close()
+        what = "not a regular file"
+    except FileNotFoundError:
+        what = "no such file"
     except OSError as error:
         what = f"cannot be read: {error.strerror}"
-        what = "no such file" if isinstance(error, FileNotFoundError) else what
-        raise DataMissing(what, where=path, remedy="check the path") from error
     except ValueError as error:  # A name with a zero character, or with half a character.
-        raise DataMissing(f"no name of a file: {error}", where=repr(str(path))[:200]) from error
-    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-        stream.close()
-        raise DataMissing("not a regular file", where=path, remedy="check the path")
-    return stream
+        what = f"no name of a file: {error}"
+    raise DataMissing(what, where=storable(str(path)), remedy="check the path")
 
 
 def read_bytes(path: str | Path, count: int = -1) -> bytes:
@@ -154,10 +159,9 @@ def storable(value: Any) -> Any:
 def convert(value: Any, kind: type[T], *, where: object, remedy: str | None = None) -> T:
     """A parsed value as a type that msgspec knows: a Struct, a dict, a list, …"""
     try:
-        try:
+        with suppress(UnicodeEncodeError):
             return msgspec.convert(value, kind)
-        except UnicodeEncodeError:
-            return msgspec.convert(storable(value), kind)
+        return msgspec.convert(storable(value), kind)
     # Python's own errors are those of integers of thousands of digits.
     except (ValueError, OverflowError, RecursionError) as error:
         raise DataBroken(str(error), where=where, remedy=remedy) from error
@@ -181,6 +185,10 @@ def parse_json(
     how: dict[str, Any] = {"parse_float": str, "parse_int": str} if as_written else {}
     how |= {"object_pairs_hook": _named_once} if once else {}
     _check_depth(text, f"{where}:{first_line}")
+    # Python reads half of a surrogate pair and NaN, and names the line of other errors.
+    with suppress(msgspec.DecodeError, UnicodeError, RecursionError):
+        if not how:
+            return msgspec.json.decode(text, type=kind)
     try:
         value = json.loads(text, **how)
     except ValueError as error:
@@ -208,12 +216,14 @@ def _check_depth(text: str, where: str) -> None:
     """`DataBroken` if lists and objects stand in more than `DEEPEST` others."""
     if text.count("[") + text.count("{") <= DEEPEST:
         return
-    import numpy as np  # A third of a second, which few texts need.
-
-    codes = np.frombuffer(_TEXT.sub(b"", text.encode("utf-8", "replace")), np.uint8)
-    # Opening brackets have the second bit.
-    brackets = codes[np.isin(codes, list(b"[{]}"))]
-    if np.cumsum(np.where(brackets & 2, 1, -1), dtype=np.int32).max(initial=0) > DEEPEST:
+    data, depth = text.encode("utf-8", "replace"), 0
+    data = re.sub(rb"\\.", b"", data, flags=re.DOTALL) if b"\\" in data else data
+    # A text without brackets has two quotes left, which also stand where one text follows another.
+    marks = data.translate(_LIKE_BRACKETS, _NO_MARKS).replace(b'""', b"")
+    marks = re.sub(rb'"[^"]*"?', b"", marks)
+    while b"[]" in marks and depth <= DEEPEST:
+        marks, depth = marks.replace(b"[]", b""), depth + 1
+    if depth + marks.count(b"[") > DEEPEST:
         what = f"nested more than {DEEPEST} deep"
         raise DataBroken(what, where=where, remedy="mend that line")
 
@@ -277,38 +287,15 @@ def csv_rows(path: str | Path, text: str) -> list[tuple[int, list[str]]]:
     """The rows of a CSV file's text that are not empty, each with the number of its last line."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
-        with csv_cells(len(text)):
-            return [(reader.line_num, row) for row in reader if row]
+        return [(reader.line_num, row) for row in reader if row]
     except csv.Error as error:
         where, remedy = f"{path}:{reader.line_num}", "mend that line; quote cells of several lines"
         raise DataBroken(f"not a readable CSV: {error}", where=where, remedy=remedy) from error
 
 
-@contextmanager
-def csv_cells(size: int) -> Iterator[None]:
-    """Within it, ``csv`` reads cells of up to ``size`` characters; its own limit is 128 KiB."""
-    limit = csv.field_size_limit(max(size, 1))
-    try:
-        yield
-    finally:
-        csv.field_size_limit(limit)
-
-
-def read_parquet(path: str | Path) -> pl.DataFrame:
-    """The table of a Parquet file."""
-    import polars as pl  # Whoever reads no table does without its half a second.
-
-    read_bytes(path, 1)
-    try:
-        return pl.scan_parquet(path, glob=False).collect()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        first = str(error).splitlines()[0]
-        raise DataBroken(f"not a readable Parquet file: {first}", where=path) from error
-
-
 def parquet_columns(path: str | Path) -> dict[str, Any]:
     """The columns of a Parquet file with their types; polars' errors if it is none."""
-    import polars as pl
+    import polars as pl  # Whoever reads no table does without its half a second.
 
     # `read_parquet_schema` takes a name with brackets for a pattern.
     return dict(pl.scan_parquet(path, glob=False).collect_schema())
@@ -353,11 +340,11 @@ def local(address: Any) -> Any:
         is_folder = not protocol.startswith("http") and system.isdir(path)
         names = sorted(system.find(path)) if is_folder else [path]
         state = repr([url, *((name, system.ukey(name)) for name in names)])
-        home = cache_folder() / "fetched" / hashlib.sha256(state.encode()).hexdigest()[:16]
-        target = home / path.rpartition("/")[2]
+        digest = hashlib.sha256(state.encode()).hexdigest()[:16]
+        target = cache_folder() / "fetched" / digest / path.rpartition("/")[2]
         for name in names:
-            file = Path(os.path.normpath(f"{target}/{name.removeprefix(path)}"))
-            if not file.is_relative_to(target):
+            file = target / name.removeprefix(path).lstrip("/")
+            if ".." in file.parts or not file.is_relative_to(target):
                 raise ValueError(f"a name that leads out of the folder: {name!r}")
             if not file.is_file():
                 with atomic(file) as part:
@@ -375,14 +362,14 @@ def writing(path: str | Path) -> Iterator[None]:
     """Within it, `NotAvailable` with `path` if something cannot be written there."""
     # Tables cannot be written to such a place, nor can the record of an output name it.
     if (name := os.fsencode(path)) != name.decode("utf-8", "replace").encode():
-        shown = name.decode("utf-8", "backslashreplace")
-        raise NotAvailable("a name that is not UTF-8", where=shown, remedy="another name")
+        where = name.decode("utf-8", "backslashreplace")
+        raise NotAvailable("a name that is not UTF-8", where=where, remedy="another name")
     try:
         yield
     except Exception as error:
         # Polars tells in words what the system refused; what tells of nothing is not for here.
-        told = re.search(r"\(os error (\d+)\)", str(error))
-        code = getattr(error, "errno", None) or (int(told[1]) if told else None)
+        number = re.search(r"\(os error (\d+)\)", str(error))
+        code = getattr(error, "errno", None) or (number and int(number[1]))
         if code is None:
             raise
         what, remedy = f"cannot write: {os.strerror(code)}", "make room there, or another place"
@@ -418,30 +405,24 @@ def temporary(folder: Path, *, prefix: str, suffix: str = ".part") -> Iterator[P
 
 def part_name(name: str, *, suffix: str = ".part") -> str:
     """A hidden name for what is written now: `sweep` leaves it as long as this process lives."""
-    return f".{_stem(name)}.{_host()}-{os.getpid()}-{secrets.token_hex(4)}{suffix}"
+    return f"{_stem(name)}{_HOST}-{os.getpid()}-{secrets.token_hex(4)}{suffix}"
 
 
 def parts_beside(path: Path) -> list[Path]:
     """What has a `part_name` of `path` beside it."""
-    name = re.compile(rf"\.{re.escape(_stem(path.name))}\.[0-9a-f]{{8}}-\d+-[0-9a-f]{{8}}\.\w+")
     beside = path.parent.iterdir() if path.parent.is_dir() else ()
-    return [path for path in beside if name.fullmatch(path.name)]
+    return [other for other in beside if other.name.startswith(_stem(path.name))]
 
 
 def _stem(name: str) -> str:
-    digest = hashlib.sha256(os.fsencode(name)).hexdigest()[:12]
-    return name if len(os.fsencode(name)) <= 120 else digest
-
-
-@cache
-def _host() -> str:
-    return f"{zlib.crc32(platform.node().encode()):08x}"
+    # A name may be as long as the system allows, and another may begin like it.
+    return f".{name[:40]}.{zlib.crc32(os.fsencode(name)):08x}."
 
 
 def sweep(parts: Iterable[Path]) -> None:
     """Remove what processes of this machine that were killed left under a `part_name`."""
     for part in parts:
-        made = re.search(rf"\.{_host()}-(\d{{1,9}})-[0-9a-f]{{8}}\.(part|old)", part.name)
+        made = re.search(rf"\.{_HOST}-(\d{{1,9}})-[0-9a-f]{{8}}\.(part|old)", part.name)
         if made and os.name != "nt":  # On Windows the signal would end the process.
             with suppress(OSError):
                 try:

@@ -17,13 +17,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import polars as pl
 
 from formlab import files, frames, registry, saving, show, tables
-from formlab.errors import (
-    NotAvailable,
-    TableBroken,
-    UnknownName,
-)
+from formlab.errors import TableBroken, UnknownName
 from formlab.saving import MANIFEST, is_hidden, replacing  # noqa: F401
-from formlab.workers import Lost, each
 
 
 class PartFile(NamedTuple):
@@ -44,7 +39,6 @@ class Folder:
 
     TABLES: ClassVar[tuple[str, ...]] = ()
     MEMBERS: ClassVar[dict[str, type[Folder]]] = {}
-    NEEDS_PLUGINS: ClassVar[bool] = False
     # By the name of a table that is not in memory what scans each of its parts.
     _scans: ClassVar[Mapping[str, Sequence[Callable[[], pl.LazyFrame]]]] = {}
 
@@ -83,10 +77,6 @@ class Folder:
     def filtered(self, rows: pl.Expr) -> Self:
         """The same with these rows of each table alone."""
         return dataclasses.replace(self, **{n: getattr(self, n).filter(rows) for n in self.TABLES})
-
-    def uses(self) -> dict[str, Iterable[str]]:
-        """By kind of plug-in the names that its tables mention."""
-        return {}
 
     def check(self) -> Self:
         """Itself, if every table follows its schema; else `TableBroken` with all mismatches."""
@@ -131,28 +121,25 @@ class Folder:
 
     def mapped(self, function: Callable[[Self], Self], **values: Any) -> Self:
         """The same with the tables that `function` gives every part; `values` are new fields."""
-        if self._count > 1:
-            made = {name: partial(_table, function, name) for name in self.TABLES}
-            return self.changed(made, **values)
-        result = function(self)
-        return self._with({}, **{name: getattr(result, name) for name in self.TABLES} | values)
+        if self._count == 1:
+            result = function(self)
+            return self._with({}, **{name: getattr(result, name) for name in self.TABLES} | values)
+        made = {name: partial(_table, function, name) for name in self.TABLES}
+        return self.changed(made, **values)
 
-    def save(self, folder: str | Path, *, workers: int | str = 1) -> Path:
+    def save(self, folder: str | Path) -> Path:
         """Write every table and `manifest.json` into `folder`; all of them or none.
 
         What was saved there before stays whole until what is new takes its place, and so it does
-        if this is killed. Of an evaluation `made` is recorded the first time; parts that are made
-        when they are asked for are made by `workers`, as for `workers.each`. `NotAvailable` if
+        if this is killed. Of an evaluation `made` is recorded the first time. `NotAvailable` if
         nothing can be written there, `DataBroken` if files that are not formlab's are in the way.
         """
         with replacing(folder) as new:
-            written, parts = [], enumerate(self.parts())
-            for (number, _), saved in each(partial(_written, new), parts, workers=workers):
-                if isinstance(saved, Lost):
-                    raise NotAvailable(f"part {number} cannot be made: {saved.reason}")
-                written += saved
+            written = []
+            for number, part in enumerate(self.parts()):
+                written += part.check().write_part(new, number)
             values = {name: getattr(self, name) for name in (*self.scalars(), *self.MEMBERS)}
-            self.finish(new, written, values, self.uses())
+            self.finish(new, written, values)
         return Path(folder)
 
     def write_part(self, folder: Path, number: int, within: str = "") -> list[PartFile]:
@@ -170,10 +157,12 @@ class Folder:
         return written
 
     @classmethod
-    def finish(
-        cls, folder: Path, parts: Sequence[PartFile], values: Mapping[str, Any], uses: Any
-    ) -> None:
+    def finish(cls, folder: Path, parts: Sequence[PartFile], values: Mapping[str, Any]) -> None:
         """Write the manifest of `parts`; `values` has the other fields, and the members."""
+        uses: dict[str, Iterable[str]] = {}
+        if scores := [folder / p.table / p.name for p in parts if p.table == "scores"]:
+            metrics = pl.scan_parquet(scores, glob=False).select(pl.col("metric").unique().sort())
+            uses = {"benchmarks": [values["benchmark"]], "metrics": metrics.collect()["metric"]}
         content = {"kind": cls.__name__, "format": saving.FORMAT, "formlab": files.version()}
         content |= {name: values[name] for name in cls.scalars()}
         if content.get("made") == {}:
@@ -185,18 +174,28 @@ class Folder:
         for name, kind in cls.MEMBERS.items():
             found = [(p, p.table.removeprefix(f"{name}/")) for p in parts]
             if of_member := [p._replace(table=table) for p, table in found if table != p.table]:
-                kind.finish(folder / name, of_member, vars(values[name]), {})
+                kind.finish(folder / name, of_member, vars(values[name]))
                 content["members"][name] = files.sha256(folder / name / MANIFEST)
         files.write_json(folder / MANIFEST, content)
 
     @classmethod
     def opened(cls, folder: str | Path) -> Self:
         """What `save` wrote, each table read (or scanned) when it is asked for."""
-        folder = Path(folder)
-        home, content = cls.home(folder), cls.manifest_of(folder)
-        if cls.NEEDS_PLUGINS:
-            registry.restore(content["plugins"], where=home)
-        return cls._stored(home, content)
+        home, content = cls.home(Path(folder)), cls.manifest_of(Path(folder))
+        registry.restore(content["plugins"], where=home)
+        values = {field: content[field] for field in cls.scalars() if field in content}
+        if values.get("root") is not None:
+            values["root"] = Path(values["root"])
+        for member, sha256 in content["members"].items():
+            saving.check_unchanged(home / member / MANIFEST, sha256)
+            values[member] = cls.MEMBERS[member].opened(home / member)
+        scans: dict[str, list[Any]] = {table: [] for table in cls.TABLES}
+        for table in cls.TABLES:
+            for name, _, sha256 in content["tables"][table]:
+                # Format 1 has one file beside the content.
+                file = home / (table if name[0].isdigit() else "") / name
+                scans[table].append(partial(_scanned, table, file, sha256))
+        return cls(**dict.fromkeys(cls.TABLES), **values)._with(scans)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -216,22 +215,6 @@ class Folder:
         members = {name: getattr(self, name) for name in self.MEMBERS}
         read = {name: member and member._collected() for name, member in members.items()}
         return dataclasses.replace(self, **read).check()
-
-    @classmethod
-    def _stored(cls, folder: Path, content: Mapping[str, Any]) -> Self:
-        values = {field: content[field] for field in cls.scalars() if field in content}
-        if values.get("root") is not None:
-            values["root"] = Path(values["root"])
-        for member, sha256 in content["members"].items():
-            saving.check_unchanged(folder / member / MANIFEST, sha256)
-            values[member] = cls.MEMBERS[member].opened(folder / member)
-        scans: dict[str, list[Any]] = {table: [] for table in cls.TABLES}
-        for table in cls.TABLES:
-            for name, _, sha256 in content["tables"][table]:
-                # Format 1 has one file beside the content.
-                file = folder / (table if name[0].isdigit() else "") / name
-                scans[table].append(partial(_scanned, table, file, sha256))
-        return cls(**dict.fromkeys(cls.TABLES), **values)._with(scans)
 
     @classmethod
     def home(cls, folder: Path) -> Path:
@@ -254,18 +237,14 @@ def _made(make: Callable[[Any], Any], part: Folder) -> pl.LazyFrame:
     return make(part).lazy()
 
 
-def _table(function: Callable[[Any], Any], name: str, part: Folder) -> pl.LazyFrame:
-    return _of_part(function, part).scan(name)
+def _table(function: Callable[[Any], Any], name: str, part: Folder) -> pl.DataFrame:
+    return getattr(_of_part(function, part), name)
 
 
 @lru_cache(maxsize=1)
 def _of_part(function: Callable[[Any], Any], part: Folder) -> Any:
     # The tables of a part are asked for one after another.
     return function(part)
-
-
-def _written(folder: Path, part: tuple[int, Folder]) -> list[PartFile]:
-    return part[1].check().write_part(folder, part[0])
 
 
 def _with_field(table: str, frame: pl.LazyFrame) -> pl.LazyFrame:
@@ -329,7 +308,6 @@ class Evaluation(Folder):
 
     TABLES: ClassVar[tuple[str, ...]] = ("documents", "cases", "scores")
     MEMBERS: ClassVar[dict[str, type[Folder]]] = {"corpus": Corpus, "predictions": Predictions}
-    NEEDS_PLUGINS: ClassVar[bool] = True
     documents: pl.DataFrame
     cases: pl.DataFrame
     scores: pl.DataFrame
@@ -386,8 +364,3 @@ class Evaluation(Folder):
         if twice := sorted({name for name in self.own if self.own.count(name) > 1}):
             raise TableBroken(f"own columns of documents and of cases: {', '.join(twice)}")
         return self
-
-    def uses(self) -> dict[str, Iterable[str]]:
-        """The benchmark, and the metrics of its scores."""
-        metrics = self.scan("scores").select(pl.col("metric").unique().sort()).collect()
-        return {"benchmarks": [self.benchmark], "metrics": metrics["metric"]}

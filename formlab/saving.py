@@ -12,7 +12,6 @@ import re
 import shlex
 import shutil
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -33,8 +32,6 @@ _PART = r"^([0-9]{5,}|documents|records|responses)\.parquet$"
 # What formlab writes into such a folder, in this format and in older ones.
 _TABLE = "(documents|cases|scores|records|responses|tallies|columns)"
 _OURS = re.compile(rf"(\w+/)*((manifest|source)\.json|{_TABLE}(/\d{{5,}})?\.parquet)")
-# How long a reader waits for a folder that is between its two renames, in seconds.
-_PATIENCE = 0.2
 
 
 @contextmanager
@@ -52,55 +49,41 @@ def replacing(folder: str | Path) -> Iterator[Path]:
             folder.mkdir()  # The error of the system.
         _check_own(folder)
         files.sweep(files.parts_beside(folder))
-        before = _state(folder)
-        part = folder.with_name(files.part_name(folder.name))
+        before, part = _state(folder), folder.with_name(files.part_name(folder.name))
         part.mkdir()
         try:
             yield part
             if _state(folder) != before:
                 print(f"note: {folder}: was saved by others meanwhile, replaced", file=sys.stderr)
             _check_own(folder)
-            _swap(part, folder)
+            # Another writer, or a reader that puts the old one back, may be quicker.
+            while part.exists():
+                old = folder.with_name(files.part_name(folder.name, suffix=".old"))
+                with suppress(FileNotFoundError):
+                    folder.rename(old)
+                try:
+                    part.rename(folder)
+                except OSError:
+                    if not folder.is_dir():
+                        raise
+                shutil.rmtree(old, ignore_errors=True)
         finally:
             shutil.rmtree(part, ignore_errors=True)
 
 
 def settled(folder: Path) -> Path:
     """`folder`; what a save that was killed between its two renames moved away is put back."""
-    deadline = time.monotonic() + _PATIENCE
-    while not folder.exists():
+    if not folder.exists():
         old = [path for path in files.parts_beside(folder) if path.suffix == ".old"]
-        if not old:
-            break
-        if time.monotonic() > deadline:
-            with suppress(OSError):
-                max(old, key=lambda path: path.stat().st_mtime_ns).rename(folder)
-            break
-        time.sleep(_PATIENCE / 10)
+        with suppress(OSError, ValueError):
+            max(old, key=lambda path: path.stat().st_mtime_ns).rename(folder)
     return folder
 
 
 def is_hidden(path: Path, folder: Path) -> bool:
     """Whether a file below `folder` belongs to what is being saved, or was replaced."""
-    return any(
-        n[0] == "." and n.endswith((".part", ".old")) for n in path.relative_to(folder).parts
-    )
-
-
-def _swap(part: Path, folder: Path) -> None:
-    is_done = False
-    while not is_done:
-        old = folder.with_name(files.part_name(folder.name, suffix=".old"))
-        with suppress(FileNotFoundError):
-            folder.rename(old)
-        try:
-            part.rename(folder)
-            is_done = True
-        except OSError:
-            # Another writer, or a reader that put the old one back, was quicker.
-            if not folder.is_dir():
-                raise
-        shutil.rmtree(old, ignore_errors=True)
+    names = path.relative_to(folder).parts
+    return any(n[0] == "." and n.endswith((".part", ".old")) for n in names)
 
 
 def _state(folder: Path) -> tuple[int, int] | None:
@@ -128,19 +111,20 @@ def read_manifest(kind: type[Folder], folder: Path) -> dict[str, Any]:
     """The manifest in `folder`; an error if there is none of this kind and format."""
     file = settled(kind.home(folder)) / MANIFEST
     if not files.is_file(file):
-        what = f"this folder holds no {kind.__name__.lower()}"
-        there = "a file, not a folder" if folder.is_file() else "no such folder"
-        what = what if folder.is_dir() else there
+        what = "a file, not a folder" if folder.is_file() else "no such folder"
+        what = f"this folder holds no {kind.__name__.lower()}" if folder.is_dir() else what
         remedy = "formlab score GOLD --predictions FILE --out FOLDER, or formlab run"
         raise DataMissing(what, where=folder, remedy=remedy)
     manifest = files.read_json(file, dict[str, Any], remedy=ANEW)
-    if (stated := manifest.get("kind")) != kind.__name__:
+    stated, number = manifest.get("kind"), manifest.get("format", 1)
+    if stated != kind.__name__:
         what = f"this folder holds {stated or 'something else'}, not {kind.__name__}"
         remedy = "the folder that the matching formlab command wrote with --out"
         raise DataBroken(what, where=file, remedy=remedy)
-    number = manifest.get("format", 1)
     if number == 1 and not kind.MEMBERS:
-        manifest = _of_format_1(manifest)
+        # Each table was a file. Read until 0.4.
+        old = files.convert(manifest.get("tables"), dict[str, _Saved], where=file, remedy=ANEW)
+        manifest["tables"] = {n: [[f"{n}.parquet", t.rows, t.sha256]] for n, t in old.items()}
     elif number != FORMAT:
         what = f"this {stated} is of format {number}, by formlab {manifest.get('formlab')}; this "
         remedy = _score_command(manifest, folder) if kind.MEMBERS else ANEW
@@ -159,26 +143,18 @@ def check_unchanged(file: Path, sha256: str) -> None:
         raise DataBroken("this file has changed since it was saved", where=file, remedy=ANEW)
 
 
-def _of_format_1(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest of format 1 as one of today: each table was a file. Read until 0.4."""
-    parts = None
-    with suppress(AttributeError, KeyError, TypeError):
-        parts = {
-            name: [[f"{name}.parquet", saved["rows"], saved["sha256"]]]
-            for name, saved in manifest["tables"].items()
-        }
-    return {**manifest, "format": FORMAT, "tables": parts, "members": {}}
+class _Saved(msgspec.Struct):
+    rows: int
+    sha256: str
 
 
 def _score_command(manifest: Mapping[str, Any], folder: Path) -> str:
     """The command that makes an evaluation of an older format with this version."""
-    settings, gold = manifest.get("settings") or {}, manifest.get("benchmark")
-    if is_own := gold == "own":
-        # The file or folder of a user's gold, as far as the kept corpus names it.
-        sources, gold = [], manifest.get("split") or "GOLD"
-        with suppress(FormlabError, LookupError, TypeError):
-            sources = list(files.read_json(folder / "corpus" / MANIFEST)["sources"])
-        gold = sources[0] if len(sources) == 1 else gold
+    settings, is_own = manifest.get("settings") or {}, manifest.get("benchmark") == "own"
+    gold = manifest.get("split" if is_own else "benchmark") or "GOLD"
+    with suppress(FormlabError, LookupError, TypeError, ValueError):
+        if is_own:  # The file or folder of a user's gold, as far as the kept corpus names it.
+            (gold,) = files.read_json(folder / "corpus" / MANIFEST)["sources"]
     answers, chosen = folder / "predictions", str(settings.get("documents")).partition(":")[0]
     options = {
         "images" if is_own else "root": manifest.get("root"),
@@ -199,7 +175,6 @@ def _structure(kind: type[Folder]) -> type[msgspec.Struct]:
     hints = get_type_hints(kind) | {"root": str | None}
     needed = [f.name for f in dataclasses.fields(kind) if f.default is f.default_factory]
     fields = [(n, hints[n]) if n in needed else (n, hints[n], None) for n in kind.scalars()]
-    name = Annotated[str, msgspec.Meta(pattern=_PART)]
-    parts = dict[str, list[tuple[name, int, str]]]
+    parts = dict[str, list[tuple[Annotated[str, msgspec.Meta(pattern=_PART)], int, str]]]
     fields += [("tables", parts), ("plugins", list[dict[str, str]]), ("members", dict[str, str])]
     return msgspec.defstruct(kind.__name__, fields, kw_only=True)

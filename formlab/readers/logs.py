@@ -258,7 +258,7 @@ def headlines(evaluation: Evaluation) -> pl.DataFrame:
         rows.append(("log, as stated", measure, "scored", figure["value"], figure["n"]))
     scorer, is_whole = log.get("scorer"), "log_document_status" in evaluation.documents
     measure = f"normalised_accuracy of fields{', mean of documents' if is_whole else ''}"
-    if is_whole and scorer in evaluation.uses()["metrics"]:
+    if is_whole and scorer in evaluation.scores["metric"]:
         measure = scorer
     # An error rate of what was not read is that of an empty text: 1.
     is_rate = scorer in metrics.METRICS and metrics.get(scorer).direction != "up"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import sys
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
@@ -63,10 +62,9 @@ def delimited(stream: Any, member: Member, notes: Counter[str]) -> Iterator[Batc
             where = f"{member.where}:{line}"
             raise DataBroken(f"not a table: {error}", where=where, remedy=remedy) from error
 
-    with files.csv_cells(sys.maxsize):
-        is_tabbed = ending(member.name) in (".tsv", ".tab")
-        delimiter = "\t" if is_tabbed else max(",;\t|", key=fit)
-        yield from _under(rows(), member, ":", notes)
+    is_tabbed = ending(member.name) in (".tsv", ".tab")
+    delimiter = "\t" if is_tabbed else max(",;\t|", key=fit)
+    yield from _under(rows(), member, ":", notes)
 
 
 def workbook(member: Member, notes: Counter[str]) -> Iterator[Batch]:

@@ -21,17 +21,16 @@ LEFT_OUT = "documents that were not chosen, left out"
 NOTES = (UNANSWERED, LEFT_OUT)
 
 
-def answered(corpus: Corpus, predictions: Predictions) -> set[str]:
-    """The documents of the corpus with at least one attempt.
+def answered(predictions: Predictions, split: str) -> set[str]:
+    """The documents of a split with at least one attempt.
 
     Refusals, crashes and unreadable answers count as attempts, so that a failure cannot improve a
     score.
     """
-    here = pl.col("split") == corpus.split
-    predicted = predictions.records.filter(here, pl.col("status") != "missing")["doc_id"].unique()
-    tried = (pl.col("status") != "missing") | (pl.col("attempts") > 0).fill_null(False)
-    asked = predictions.responses.filter(here, tried)["doc_id"]
-    return (set(predicted) | set(asked)) & set(corpus.documents["doc_id"])
+    of_split, is_given = pl.col("split") == split, pl.col("status") != "missing"
+    tried = is_given | (pl.col("attempts") > 0).fill_null(value=False)
+    predicted = predictions.records.filter(of_split, is_given)["doc_id"].unique()
+    return {*predicted, *predictions.responses.filter(of_split, tried)["doc_id"]}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import dataclasses
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,15 +30,13 @@ from formlab.scoring.fields import READER, others
 from formlab.scoring.own_metrics import own_scores
 from formlab.scoring.tasks import families
 from formlab.scoring.tasks._kit import Scoring, made_by, score_table
-from formlab.scoring.whole import Whole, by_corpus, whole_of
+from formlab.scoring.whole import Whole, by_corpus
 from formlab.show import progress
 
 # Similarity from which on the rung `fuzzy` of the ladder holds.
 THRESHOLD = 0.8
 # The note that counts documents which are predicted and not there.
 STRANGE = "predicted documents that are not in the corpus"
-# Folders of large evaluations without `out`, whose parts are read from there until Python ends.
-_KEPT: list[TemporaryDirectory[str]] = []
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,11 +63,10 @@ class How:
 
 
 class Facts(NamedTuple):
-    """What is known of a batch before any is scored; `strange` are its documents of no gold."""
+    """What is known of a batch before any is scored: how many of its documents are chosen, whether
+    any is predicted, what scorers must know of all, and splits and names of no gold."""
 
-    documents: list[str]
-    answered: set[str]
-    notes: Counter[str]
+    count: int
     is_matched: bool
     whole: Whole
     strange: list[tuple[str, str]]
@@ -143,66 +143,60 @@ def evaluate(
     """
     others(reader)  # Whether there is such a rule.
     gold, predictions = files.local(gold), files.local(predictions)
-    with _workplace(out) as workplace:
-        home = Path(workplace)
-        if isinstance(gold, Corpus):
-            is_small = gold.records.height <= benchmarks.BATCH
-            gold = iter([gold]) if is_small else cut(gold, benchmarks.BATCH)
-        elif not isinstance(gold, Iterator):
-            of_gold, columns = sides(gold, predictions, columns or {})
-            gold = own_gold(gold, home / "own", images=images, types=types, columns=of_gold)
-        named = {"name": name, "fallback": fallback, "columns": columns}
-        made = batches(gold, predictions, home, kept=workers == 1, **named)
-        benchmark = benchmarks.get(made.corpus.benchmark)
-        if mode and mode not in benchmark.modes:
-            raise UnknownName.of(f"mode of {benchmark.name}", mode, benchmark.modes)
-        how = How(mode or benchmark.modes[0], threshold, reader)
-        choose = partial(choice.decide, documents=documents, limit=limit)
-        if made.batches[0].folder is None:
-            evaluation = _of_batches(made, how, choose, workers)
-            return Evaluation.load(evaluation.save(out)) if out else evaluation
-        if out is None:
-            _KEPT.append(TemporaryDirectory(prefix="formlab-"))
-            out = Path(_KEPT[-1].name, "evaluation")
+    with ExitStack() as temporary:
+        in_memory = out is None
+        if in_memory:
+            folder = temporary.enter_context(TemporaryDirectory(prefix="formlab-"))
+            out = Path(folder, "evaluation")
         with replacing(out) as new:
-            _of_batches(made, dataclasses.replace(how, out=new), choose, workers)
-    return Evaluation.load(out)
-
-
-def _workplace(out: str | Path | None) -> TemporaryDirectory[str]:
-    """A folder for batches, beside `out` if there is one; what is killed is swept by the next."""
-    if out is None:
-        return TemporaryDirectory(prefix="formlab-")
-    where = files.make_folder(Path(out).absolute().parent)
-    with files.writing(out):
-        return TemporaryDirectory(dir=where, prefix=files.part_name(Path(out).name))
+            workplace = new / "batches"
+            if isinstance(gold, Corpus):
+                is_small = gold.records.height <= benchmarks.BATCH
+                gold = iter([gold]) if is_small else cut(gold, benchmarks.BATCH)
+            elif not isinstance(gold, Iterator):
+                of_gold, columns = sides(gold, predictions, columns or {})
+                given = {"images": images, "types": types, "columns": of_gold}
+                gold = own_gold(gold, workplace / "own", **given)
+            named = {"name": name, "fallback": fallback, "columns": columns}
+            made = batches(gold, predictions, workplace, in_memory=workers == 1, **named)
+            benchmark = benchmarks.get(made.corpus.benchmark)
+            if mode and mode not in benchmark.modes:
+                raise UnknownName.of(f"mode of {benchmark.name}", mode, benchmark.modes)
+            in_memory &= made.batches[0].folder is None
+            if not made.names and made.corpus.unreadable:
+                raise none_read(made.corpus.unreadable, made.corpus.root)
+            where = f"{benchmark.name}:{made.corpus.split}"
+            chosen = choice.decide(made.names, made.answered, documents, limit=limit, where=where)
+            names = None if chosen.description == choice.ALL else frozenset(chosen.documents)
+            of_scores = {"chosen": names, "out": None if in_memory else new}
+            mode = mode or benchmark.modes[0]
+            how = How(mode, threshold, reader, chosen.description, **of_scores)
+            evaluation = _of_batches(made, how, chosen, workers)
+            shutil.rmtree(workplace, ignore_errors=True)
+        if not in_memory:
+            # Parts of a large one without `out` are read from there until Python ends.
+            atexit.register(temporary.pop_all().close)
+    return evaluation or Evaluation.load(out)
 
 
 def _of_batches(
-    made: Cut, how: How, choose: Callable[..., choice.Choice], workers: int | str
+    made: Cut, how: How, chosen: choice.Choice, workers: int | str
 ) -> Evaluation | None:
     """The evaluation of all batches; nothing where it is written into the folder `how.out`."""
-    corpus, predictions, remaining = made.corpus, made.predictions, made.batches
-    known = facts = _each("reading", partial(know_batch, how=how), remaining, workers)
-    answered = {name for fact in facts for name in fact.answered}
-    chosen = choose(made.names, answered, where=f"{corpus.benchmark}:{corpus.split}")
-    if not made.names and corpus.unreadable:
-        raise none_read(corpus.unreadable, corpus.root)
-    if chosen.description != choice.ALL:
-        names = frozenset(chosen.documents)
-        how = dataclasses.replace(how, description=chosen.description, chosen=names)
-        both = zip(made.batches, facts, strict=True)
-        remaining = [b for b, fact in both if names & {*fact.documents} or fact.strange]
-        known = _each("knowing", partial(know_batch, how=how), remaining, workers)
-    if not any(fact.is_matched for fact in known):
-        strange = [row for fact in facts for row in fact.strange]
+    corpus, predictions = made.corpus, made.predictions
+    facts = _each("reading", partial(know_batch, how=how), made.batches, workers)
+    strange = [row for fact in facts for row in fact.strange]
+    if not any(fact.is_matched for fact in facts):
         raise choice.unmatched(corpus, predictions, strange, chosen.documents)
-    whole = Whole.together(fact.whole for fact in known)
-    scored = _each("scoring", partial(score_batch, whole=whole, how=how), remaining, workers)
+    both = zip(made.batches, facts, strict=True)
+    both = [(batch, fact) for batch, fact in both if fact.count or fact.strange]
+    whole = Whole.together(fact.whole for _, fact in both)
+    score, remaining = partial(score_batch, whole=whole, how=how), [batch for batch, _ in both]
+    scored = _each("scoring", score, remaining, workers)
     notes = Counter(predictions.notes) + Counter(chosen.notes)
     notes += Counter({f"gold: {name}": count for name, count in corpus.flaws.items()})
-    notes += Counter({STRANGE: sum(len(fact.strange) for fact in facts)})
-    notes += sum((noted for noted, *_ in [*scored, *((f.notes,) for f in facts)]), Counter())
+    notes += Counter({STRANGE: len(strange)})
+    notes += sum((noted for noted, _ in scored), Counter())
     values = {"notes": dict(notes), "unreadable": corpus.unreadable}
     values["sources"] = corpus.sources | predictions.sources
     if how.out is None:
@@ -212,10 +206,7 @@ def _of_batches(
     values |= {"corpus": corpus, "predictions": predictions, "made": {}, "mode": how.mode}
     values |= {"system": predictions.system, "settings": how.settings(predictions)}
     parts = across.told_on_disk(how.out, [file for _, part in scored for file in part])
-    scores = [how.out / part.table / part.name for part in parts if part.table == "scores"]
-    metrics = pl.scan_parquet(scores, glob=False).select(pl.col("metric").unique().sort())
-    uses = {"benchmarks": [corpus.benchmark], "metrics": metrics.collect()["metric"]}
-    Evaluation.finish(how.out, parts, values, uses)
+    Evaluation.finish(how.out, parts, values)
     return None
 
 
@@ -223,7 +214,7 @@ def _each(
     text: str, function: Callable[[Batch], Any], jobs: list[Batch], workers: Any
 ) -> list[Any]:
     """The results for batches, in their order; how many are done is shown."""
-    if jobs and jobs[0].folder is None:
+    if len(jobs) == 1 and workers == 1:
         return [function(job) for job in jobs]
     results: dict[int, Any] = {}
     with progress("batches") as bar:
@@ -243,12 +234,9 @@ def know_batch(batch: Batch, how: How) -> Facts:
     corpus, predictions = choice.kept(*batch.opened(), how.chosen)
     matched, strange = by_corpus(corpus, predictions)
     return Facts(
-        documents=corpus.documents["doc_id"].to_list(),
-        answered=choice.answered(corpus, predictions),
-        # What is noted of the whole is known already.
-        notes=Counter(predictions.notes) - Counter(batch.predictions.notes),
+        count=corpus.documents.height,
         is_matched=matched.height > 0,
-        whole=whole_of(corpus, predictions),
+        whole=Whole.of(corpus, predictions),
         strange=strange.select("split", "doc_id").unique().rows(),
     )
 
@@ -386,7 +374,7 @@ def score_again(
     chosen = (settings[name] for name in ("threshold", "reader", "documents"))
     how, corpus = How(evaluation.mode, *chosen, labels), corpus.mapped(gold)
     both = zip(corpus.parts(), predictions.parts(), strict=True)
-    whole = Whole.together(whole_of(*part) for part in both)
+    whole = Whole.together(Whole.of(*part) for part in both)
     again = partial(_again, gold=gold, whole=whole, how=how)
     return evaluation.mapped(again, settings=settings, corpus=corpus)
 

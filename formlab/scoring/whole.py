@@ -26,7 +26,6 @@ from formlab.tables import BOX
 
 # The kinds of records that scoring tells apart; all others are as one.
 _READ = ("word", "line")
-_RULES = dict.fromkeys(("path", "kind", rules.RULE), pl.String)
 # A value this short stands in other places by chance.
 TELLING = 3
 # From this likeness on, in [0, 1], a word may be the slip of another.
@@ -44,37 +43,38 @@ class Whole:
 
     `in_gold` and `in_answers` are the combinations of what scoring tells apart: task, status, the
     kind of words that were read, whether there are a path, a value and a box. Where values are
-    judged by rules of their fields, `by_rules`, a table, has each pattern of a path with its kinds
-    and declared rules, else it is null. `prompted` says whether a model was asked, `dates` counts
-    documents by their order of day and month; `words` are those of the gold, `marks` what families
-    of tasks note (`formlab.scoring.tasks.MARKS`).
+    judged by rules of their fields, `rules` has each pattern of a path with its kinds and declared
+    rules, else it is null. `prompted` says whether a model was asked, `dates` counts documents by
+    their order of day and month; `words` are those of the gold, `marks` what families of tasks note
+    (`formlab.scoring.tasks.MARKS`).
     """
 
     in_gold: frozenset[tuple[Any, ...]]
     in_answers: frozenset[tuple[Any, ...]]
-    rules: pl.DataFrame | None = None
+    rules: frozenset[tuple[str | None, ...]] | None = None
     prompted: bool = False
     marks: frozenset[str] = frozenset()
     words: Words | None = None
     dates: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
     @classmethod
-    def of(cls, corpus: Corpus, predictions: Predictions, marks: Iterable[Any] = ()) -> Whole:
-        """Those of a corpus and its predictions, with what the functions `marks` note of them."""
-        ruled = rules.with_rules(corpus.records.filter(pl.col("task") == "text"))
-        known = None
+    def of(cls, corpus: Corpus, predictions: Predictions) -> Whole:
+        """Those of a corpus and its predictions."""
+        gold, answers = corpus.records, by_corpus(corpus, predictions)[0]
+        matched = dataclasses.replace(predictions, records=answers)
+        ruled, declared = rules.with_rules(gold.filter(pl.col("task") == "text")), None
         if rules.RULE in ruled.columns:
-            rows = ruled.select(list(_RULES)).unique().drop_nulls("path").rows()
-            rows = {(pattern(path), *said) for path, *said in rows}
-            known = pl.DataFrame(sorted(rows, key=str), _RULES, orient="row")
-        gold, answers = corpus.records, predictions.records
+            rows = ruled.select("path", "kind", rules.RULE).unique().drop_nulls("path").rows()
+            declared = frozenset((pattern(path), *rule) for path, *rule in rows)
         valued = gold.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
+        tasks = (task for task in benchmarks.get(corpus.benchmark).tasks if task in MARKS)
+        marks = (family.marks(corpus, matched) for family in families(tasks).values())
         return cls(
             in_gold=_told_apart(gold),
             in_answers=_told_apart(answers),
-            rules=known,
+            rules=declared,
             prompted=was_prompted(predictions.responses),
-            marks=frozenset(mark for note in marks for mark in note(corpus, predictions)),
+            marks=frozenset().union(*marks),
             words=Words.of(valued.select("doc_id", gold="value"), _wrong(gold, answers)),
             dates=text.orders_shown(gold["doc_id"], gold["value"]),
         )
@@ -83,11 +83,11 @@ class Whole:
     def together(cls, several: Iterable[Whole]) -> Whole:
         """Those of all batches, in any order."""
         several = list(several)
-        known = [whole.rules for whole in several if whole.rules is not None]
+        declared = [whole.rules for whole in several if whole.rules is not None]
         return cls(
             in_gold=frozenset().union(*(whole.in_gold for whole in several)),
             in_answers=frozenset().union(*(whole.in_answers for whole in several)),
-            rules=pl.concat(known).unique() if known else None,
+            rules=frozenset().union(*declared) if declared else None,
             prompted=any(whole.prompted for whole in several),
             marks=frozenset().union(*(whole.marks for whole in several)),
             words=Words.together(whole.words for whole in several),
@@ -112,17 +112,13 @@ class Whole:
     @cached_property
     def fields(self) -> dict[str, str | None]:
         """The kind of each field by the pattern of its path; of several the first by name."""
-        rows = [] if self.rules is None else self.rules.select("path", "kind").rows()
-        return dict(sorted(rows, key=lambda row: row[1] or "", reverse=True))
+        rows = {(kind or "", path, kind) for path, kind, _ in self.rules or ()}
+        return {path: kind for _, path, kind in sorted(rows, reverse=True)}
 
     @cached_property
     def declared(self) -> frozenset[rules.Declared]:
         """Each field, kind and rule that was declared."""
-        return (
-            frozenset()
-            if self.rules is None
-            else frozenset(self.rules.drop_nulls(rules.RULE).rows())
-        )
+        return frozenset(row for row in self.rules or () if row[2] is not None)
 
 
 def _wrong(gold: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame | None:
@@ -264,15 +260,6 @@ def _both(written: pl.DataFrame, plain: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(
         [written.with_columns(is_folded=pl.lit(False)), plain.with_columns(is_folded=pl.lit(True))]
     )
-
-
-def whole_of(corpus: Corpus, predictions: Predictions) -> Whole:
-    """What scorers must know of all documents, of these."""
-    matched = dataclasses.replace(predictions, records=by_corpus(corpus, predictions)[0])
-    tasks = benchmarks.get(corpus.benchmark).tasks
-    # What families of tasks note of all predictions.
-    marking = families(task for task in tasks if task in MARKS).values()
-    return Whole.of(corpus, matched, [family.marks for family in marking])
 
 
 def by_corpus(corpus: Corpus, predictions: Predictions) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -63,7 +63,7 @@ def test_failure_is_an_answer_and_what_was_never_tried_is_none(corpus, names):
             response(names[5], "ok") | {"split": "train"},
         ]),
     )  # fmt: skip
-    assert choice.answered(corpus, found) == set(names[:3])
+    assert choice.answered(found, "test") == set(names[:3])
 
 
 def test_documents_can_be_named_and_the_first_of_them_be_taken(corpus, names):

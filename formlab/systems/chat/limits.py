@@ -62,8 +62,7 @@ def price_of(model: str, *, prices: str | Path = PRICES) -> Price | None:
     """
     text = files.read_text(Path(prices))
     table = csv.DictReader(text.splitlines())
-    with files.csv_cells(len(text)):
-        row = next((row for row in table if row.get("model") == model), None)
+    row = next((row for row in table if row.get("model") == model), None)
     if row is None:
         return None
     try:

@@ -7,8 +7,8 @@ import pytest
 from formlab import readers, tables
 from formlab.benchmarks import formcraft as benchmark
 from formlab.folders import Predictions
-from formlab.scoring.evaluate import whole_of
 from formlab.scoring.tasks._kit import Scoring
+from formlab.scoring.whole import Whole
 
 
 def predictions(*rows):
@@ -20,7 +20,7 @@ def predictions(*rows):
 
 def scored_by(module, corpus, predictions, mode="fixed", **options):
     """The cases and scores that a module of `formlab.scoring.tasks` makes."""
-    whole = whole_of(corpus, predictions)
+    whole = Whole.of(corpus, predictions)
     return module.score(Scoring(corpus, predictions, mode, 0.8, whole, **options))
 
 

@@ -43,7 +43,7 @@ UNPACKABLE = (LookupError, OSError, EOFError, ValueError, RuntimeError, NotImple
 UNPACKABLE += (zipfile.BadZipFile, zlib.error, lzma.LZMAError)
 # The most bytes of a file that are read at once, and how deep JSON and YAML may be nested.
 LARGEST, DEEPEST = 2**31, 200
-# The limit of `csv` itself is 128 KiB a cell; within a block that states another, nothing changes.
+# The limit of `csv` itself is 128 KiB a cell.
 csv.field_size_limit(LARGEST - 1)
 _LIKE_BRACKETS = bytes.maketrans(b"{}", b"[]")
 _NO_MARKS = bytes({*range(256)} - {*b'[]{}"'})

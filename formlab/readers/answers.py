@@ -15,7 +15,7 @@ import polars as pl
 from formlab import files, readers, tables
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
-from formlab.readers import pages, values
+from formlab.readers import cells, pages, values
 from formlab.readers.door import stem
 from formlab.readers.rows import Row, Source, by_role, counted
 from formlab.readers.sources import document_files
@@ -167,7 +167,7 @@ def table(rows: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
     if key["benchmark"] == OWN:
         # All items of a list are one field. It slices: also what only an answer has.
         paths = rows["path"].drop_nulls().unique()
-        fields = list(map(values.pattern, paths))
+        fields = list(map(cells.pattern, paths))
         known["field"] = pl.col("path").replace_strict(paths, fields, default=None)
     columns = {n: known.get(n, pl.lit(None)).cast(d).alias(n) for n, d in tables.RECORDS.items()}
     for name in rows.columns:
@@ -278,7 +278,7 @@ def renames(answered: pl.Series, known: pl.Series) -> dict[str, str]:
 def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[str, str]:
     """The paths of answers that stand for others of the gold; notes say what meets none."""
     paths, given = set(known.drop_nulls()), set(answered.drop_nulls())
-    fields, folded = {values.pattern(path) for path in paths}, dict[str, list[str]]()
+    fields, folded = {cells.pattern(path) for path in paths}, dict[str, list[str]]()
     for field in fields:
         folded.setdefault(_fold(field), []).append(field)
 
@@ -289,7 +289,7 @@ def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[st
 
     moved, alike = {}, set()
     for path in sorted(given - paths):
-        other, field = place(path), values.pattern(path)
+        other, field = place(path), cells.pattern(path)
         candidates = folded.get(_fold(field), ())
         if other == path and field not in fields and len(candidates) == 1:
             alike.add(field)
@@ -298,7 +298,7 @@ def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[st
             other = place("/".join(steps))
         moved |= {path: other} if other != path else {}
     notes["fields named alike but for case, spaces, underscores and hyphens"] += len(alike)
-    met = {values.pattern(moved.get(path, path)) for path in given}
+    met = {cells.pattern(moved.get(path, path)) for path in given}
     if fields and met and not fields & met:
         notes[readers.UNMET] += len(met)
     # Where all answers are texts of pages, fields are searched there.

@@ -14,12 +14,12 @@ from typing import Any
 from formlab.benchmarks.omniai import WHOLE, basename, image_url, records_of
 from formlab.errors import DataBroken
 from formlab.readers import door, samples
+from formlab.readers.cells import pointer
 from formlab.readers.door import as_text, number
 from formlab.readers.engine import at
 from formlab.readers.rows import Reader, Row, Source, leaves
 from formlab.readers.samples import ANSWER, MISSING, Sample, figure, sample_rows, tokens
 from formlab.readers.sources import items
-from formlab.readers.values import pointer
 
 UNFINISHED = "the run had not ended, so that the log states no results"
 # Values as Inspect itself turns them into numbers.

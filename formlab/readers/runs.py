@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +31,6 @@ def read(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictions:
         what = f"this run read {', '.join(others)}, not {corpus.benchmark}"
         raise DataBroken(what, where=path)
     return found
-
-
-opened = partial(read, scanned=True)
 
 
 def is_finished(source: Any) -> bool:

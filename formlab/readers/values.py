@@ -15,8 +15,6 @@ import polars as pl
 from formlab import files, tables
 from formlab.errors import DataBroken, UnknownName
 from formlab.readers.cells import SYNONYMS, Cells, texts
-from formlab.readers.cells import pattern as pattern
-from formlab.readers.cells import pointer as pointer
 from formlab.readers.door import as_text
 from formlab.readers.rows import Batch, leaves
 from formlab.readers.sources import batches

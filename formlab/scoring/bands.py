@@ -24,8 +24,6 @@ class Band(NamedTuple):
 def band(title: str, expr: pl.Expr, edges: Sequence[float], *, whole: bool) -> Band:
     """Bin a number at ascending `edges`; bins of `whole` numbers are labelled inclusively.
 
-    Examples
-    --------
     >>> band("fields", pl.col("n_fields"), (5, 6, 10), whole=True).labels
     ('under 5', '5', '6–9', '10 and more')
     """
@@ -84,8 +82,6 @@ NUMBERS = ("length", "box_height", "box_width", "nesting", "year", "magnitude", 
 def roots(column: str) -> tuple[str, ...]:
     """The columns of cases that a column to slice by follows from.
 
-    Examples
-    --------
     >>> roots("length"), roots("vertical"), roots("kind")
     (('gold',), ('x0', 'y0', 'x1', 'y1'), ('kind',))
     """
@@ -99,8 +95,6 @@ def roots(column: str) -> tuple[str, ...]:
 def pattern(path: str = "path") -> pl.Expr:
     """The path of a field with its numbers left out: the same in all items of a list.
 
-    Examples
-    --------
     >>> pl.DataFrame({"path": ["/items/3/net"]}).select(pattern())["path"].to_list()
     ['/items/*/net']
     """
@@ -111,8 +105,6 @@ def pattern(path: str = "path") -> pl.Expr:
 def of_values(cases: pl.DataFrame, documents: pl.DataFrame, column: str) -> pl.Series:
     """As `sliced`, but numbers as they are, the field of a path, and the thirds of a page.
 
-    Examples
-    --------
     >>> cases = pl.DataFrame({"kind": ["date", "number"], "gold": ["3 May 2016", "10,480.50"]})
     >>> [of_values(cases, pl.DataFrame(), name).to_list() for name in ("year", "magnitude")]
     [[2016, None], [None, 10480.0]]
@@ -131,8 +123,6 @@ def of_values(cases: pl.DataFrame, documents: pl.DataFrame, column: str) -> pl.S
 def position(cases: pl.DataFrame, documents: pl.DataFrame) -> pl.Series:
     """Where on its page each field stands, in ninths; null without a box or the page's size.
 
-    Examples
-    --------
     >>> cases = pl.DataFrame({"doc_id": ["1"], "x0": 0, "x1": 20, "y0": 280, "y1": 300})
     >>> position(cases, pl.DataFrame({"doc_id": ["1"], "width": 300, "height": 300})).to_list()
     ['bottom left']

@@ -89,7 +89,7 @@ def batches(
     if not isinstance(predictions, Predictions) and not callable(predictions):
         has_reader = is_path and not columns and readers.reader_of(predictions, corpus)
         if stored and runs.is_finished(predictions):
-            found = runs.opened(predictions, corpus)
+            found = runs.read(predictions, corpus, scanned=True)
         elif stored and not is_run and not has_reader:
             found = _of_table(predictions, stored, columns or {})
         else:

@@ -54,8 +54,6 @@ Pieces = list[list[tuple[int, int, int]]]
 def others(reader: str = READER) -> tuple[str, ...]:
     """The rules beside `reader`, in the order of `cases.readings`; `UnknownName` if it is none.
 
-    Examples
-    --------
     >>> others(), others("cut")
     (('overlap', 'cut'), ('centre', 'overlap'))
     """
@@ -67,8 +65,6 @@ def others(reader: str = READER) -> tuple[str, ...]:
 def described(reader: str = READER) -> str:
     """The rule as it stands in the settings of a score, with the names of the others.
 
-    Examples
-    --------
     >>> described()
     'centre,else-overlap>=0.25|readings=overlap,cut'
     """
@@ -87,8 +83,6 @@ def read_fields(fields: pl.DataFrame, seen: pl.DataFrame, *, reader: str = READE
     nothing is read under the box), pred_page, confidence (mean over characters), the box of what
     was read, null where nothing was, and readings: what `others` read.
 
-    Examples
-    --------
     >>> box = {"doc_id": "1", "page": 1, "x0": 0.0, "y0": 0.0, "x1": 40.0, "y1": 10.0}
     >>> fields = pl.DataFrame([box | {"path": "/name"}])
     >>> word = {"kind": "word", "value": "Ada", "confidence": 0.9, "y1": 21.0, "y0": -9.0}

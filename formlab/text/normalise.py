@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from formlab.errors import UnknownName
+from formlab.files import storable
 
 # Hyphens, dashes, the minus sign and their compatibility forms; not the dashes of one script.
 _DASHES = dict.fromkeys(
@@ -143,9 +144,7 @@ def as_text(value: Any) -> str:
     ('', 'true', '["Tea", "Milk"]')
     """
     if isinstance(value, str):
-        # Half of a surrogate pair is kept as its escape, as in the tables.
-        text = value.encode("utf-8", "backslashreplace").decode()
-        return value if text == value else text
+        return storable(value)
     if value is None:
         return ""
     try:

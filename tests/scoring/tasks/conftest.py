@@ -5,7 +5,7 @@ import json
 import pytest
 
 from formlab import readers, tables
-from formlab.benchmarks import formcraft as benchmark
+from formlab.benchmarks import load
 from formlab.folders import Predictions
 from formlab.scoring.tasks._kit import Scoring
 from formlab.scoring.whole import Whole
@@ -76,7 +76,7 @@ def score_formcraft(tmp_path):
             (forms / f"{name}.json").write_text(json.dumps(GOLD))
         for name, answer in answers.items():
             (given / name).write_text(answer if isinstance(answer, str) else json.dumps(answer))
-        corpus = benchmark.read("test", tmp_path)
+        corpus = load("formcraft", root=tmp_path, split="test")
         predictions = readers.read_predictions(given, corpus)
         return scored_by(scorer, corpus, predictions)
 

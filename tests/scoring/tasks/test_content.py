@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from formlab import tables
-from formlab.benchmarks import formcraft as benchmark
+from formlab.benchmarks import load
 from formlab.readers import read_predictions
 from formlab.scoring.tasks import content
 
@@ -82,7 +82,7 @@ def test_each_word_of_a_page_goes_to_one_field_of_that_page_whatever_its_kind(tm
     ]}  # fmt: skip
     (tmp_path / "test" / "forms").mkdir(parents=True)
     (tmp_path / "test" / "forms" / "a.json").write_text(json.dumps(form))
-    corpus = benchmark.read("test", tmp_path)
+    corpus = load("formcraft", root=tmp_path, split="test")
     words = [("Ada", 0, 1), ("Paid", 42, 1), ("Berg", 70, 1), ("Rye", 0, 2)]
     rows = [
         {"doc_id": "a", "task": "layout", "kind": "word", "path": f"/ocr/{x}/{page}", "value": text,

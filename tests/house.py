@@ -22,15 +22,15 @@ PAGES = ["charts/", "gallery/", "explore/", "reports/"]
 # Lines of Python by room: limit and goal. A file belongs to the first room that names it.
 ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
-    "spine": (4592, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
-    "decisions": (199, 180, ["formlab/decisions.py"]),
-    "benchmarks": (4870, 3000, ["formlab/benchmarks/"]),
-    "readers": (4615, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
-    "stats, analysis": (5148, 3900, ANALYSIS),
-    "systems": (4423, 2500, SYSTEMS),
-    "charts, reports": (9147, 4200, [f"formlab/{room}" for room in PAGES]),
+    "spine": (4533, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
+    "decisions": (189, 180, ["formlab/decisions.py"]),
+    "benchmarks": (4341, 3000, ["formlab/benchmarks/"]),
+    "readers": (4613, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
+    "stats, analysis": (4827, 3900, ANALYSIS),
+    "systems": (4312, 2500, SYSTEMS),
+    "charts, reports": (9011, 4200, [f"formlab/{room}" for room in PAGES]),
     "scoring, metrics, text": (
-        10806,
+        10798,
         7720,
         [f"formlab/{room}/" for room in ("scoring", "metrics", "text", "trees")],
     ),
@@ -93,10 +93,10 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (43800, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (71229, 38800, lambda: sum(map(lines, python_files()))),
-    "all packages, modules": (390, 260, lambda: len(python_files())),
-    "fmt: skip": (441, 30, skipped_formats),
+    "core, lines": (42624, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (70053, 38800, lambda: sum(map(lines, python_files()))),
+    "all packages, modules": (384, 260, lambda: len(python_files())),
+    "fmt: skip": (400, 30, skipped_formats),
     "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),
     "contract, cases of doors and values": (376, 377, lambda: case_lines(is_later=True)),
     "contract, lines of its doors": (86, 90, lambda: lines(ROOT / "tests/contract/doors.py")),
@@ -120,7 +120,7 @@ OTHERS = {
         lambda: sum(map(notebook_lines, files("notebooks/*.ipynb"))),
     ),
     "docs, bytes": (
-        198582,
+        197986,
         120000,
         lambda: size("docs/**/*.md") - size("docs/reference/commands.md"),
     ),

@@ -1,5 +1,4 @@
 import json
-import sys
 
 import PIL.Image
 import pytest
@@ -9,7 +8,6 @@ from formlab_arena import web_tasks
 from formlab_arena.actions import Click, Fill
 from formlab_arena.episode import RunSettings
 from formlab_arena.form_url import fill_tasks
-from formlab_arena.web_tasks import WebTask
 from tests.arena.web import Page
 from tests.arena.web import hosting as pages_hosting
 
@@ -48,11 +46,8 @@ def test_tasks_of_a_file_have_each_its_status_and_right_answers(tmp_path, monkey
     monkeypatch.setattr("formlab_arena.driving._GRACE", 0.5)
     with pages_hosting(SMALL) as host:
         lines = [
-            {
-                "name": "half",
-                "text": "Name: Ada\nTown: Oslo",
-                "gold": {"Town": "oslo", "Name": "Eva"},
-            },
+            {"name": "half", "text": "Name: Ada\nTown: Oslo"}
+            | {"gold": {"Town": "oslo", "Name": "Eva"}},
             {"name": "stops", "text": "Name: Ada\nStop: now", "gold": {"Name": "Ada"}},
             {"name": "crashes", "text": "Crash: now"},
         ]
@@ -76,29 +71,3 @@ def test_tasks_of_a_file_have_each_its_status_and_right_answers(tmp_path, monkey
         assert "observe" not in head
         with PIL.Image.open(tmp_path / "run" / "half" / "001.png") as image:
             assert image.size == (390, 700)
-
-        # One that drives the browser itself has the same account.
-        driver = tmp_path / "drive.py"
-        driver.write_text(DRIVER)
-        settings = RunSettings(f"drive:{sys.executable} {driver}")
-        task = WebTask("page", host.url, "Name: Eve", gold={"Name": "Eve"})
-        (driven,) = fill_tasks(tmp_path / "driven", settings, [task])
-        assert (driven["status"], driven["right"], driven["error"]) == ("submitted", 1, None)
-        assert host.sent[-1]["values"] == driven["account"]["submissions"][0]["values"]
-        assert host.sent[-1]["values"]["n"] == ["Eve"]
-
-
-DRIVER = """
-import os
-from pathlib import Path
-from playwright.sync_api import sync_playwright
-
-with sync_playwright() as playwright:
-    browser = playwright.chromium.connect_over_cdp(os.environ["FORMLAB_CDP"])
-    page = browser.contexts[0].pages[0]
-    assert page.url == os.environ["FORMLAB_ADDRESS"]
-    text = Path(os.environ["FORMLAB_TEXT"]).read_text()
-    page.get_by_label("Name").fill(text.removeprefix("Name: "))
-    page.get_by_role("button").click()
-    page.get_by_text("Thank you").wait_for()
-"""

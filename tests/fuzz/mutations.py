@@ -1,6 +1,5 @@
 """Seeded mutations of files: of their bytes, of what they hold, of where and what they are."""
 
-import gzip
 import io
 import json
 import random
@@ -10,7 +9,6 @@ from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Any
 
-import polars as pl
 from backports.zstd import zipfile
 
 from tests.fuzz.inputs import lined
@@ -238,29 +236,6 @@ def _cells(dice: random.Random, data: bytes) -> bytes:
     return "\n".join(lines).encode("utf-8", "surrogatepass")
 
 
-def _parquet(dice: random.Random, data: bytes) -> bytes:
-    """The same table with another column, type or rows."""
-    frame = pl.read_parquet(io.BytesIO(data))
-    name = dice.choice(frame.columns)
-    column = pl.col(name)
-    kinds = (pl.String, pl.Int8, pl.UInt64, pl.Float32, pl.Boolean, pl.Binary, pl.Date)
-    values = (None, "", "\x00", "x" * 70_000, "\u202e", "[", "nan", 2**62, -1, float("inf"))
-    frame = dice.choice(
-        (
-            frame.drop(name),
-            frame.rename({name: f"{name} "}),
-            frame.with_columns(column.cast(dice.choice(kinds), strict=False)),
-            frame.with_columns(pl.lit(dice.choice(values)).alias(name)),
-            frame.with_columns(pl.concat_list(column).alias(name)),
-            pl.concat([frame, frame.head(1)]),
-            frame.slice(dice.randrange(frame.height + 1)),
-        )
-    )
-    out = io.BytesIO()
-    frame.write_parquet(out)
-    return out.getvalue()
-
-
 def _zip(dice: random.Random, data: bytes) -> bytes:
     """A member of the archive mutated, left out, renamed or unpacking to very much."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -276,12 +251,6 @@ def _zip(dice: random.Random, data: bytes) -> bytes:
         for name, inside in members:
             archive.writestr(name, inside)
     return out.getvalue()
-
-
-def _gzip(dice: random.Random, data: bytes) -> bytes:
-    if dice.random() < 0.1:
-        return gzip.compress(b"0" * 50_000_000)
-    return gzip.compress(dice.choice((_words, _lines))(dice, gzip.decompress(data)))
 
 
 def _arguments(dice: random.Random, data: bytes) -> bytes:
@@ -305,8 +274,6 @@ _BY_ENDING: dict[str, tuple[Mutation, ...]] = {
     ".json": (_json, _json, _json, *TEXT),
     ".jsonl": (_jsonl, _jsonl, _jsonl, _jsonl, *TEXT),
     **dict.fromkeys((".csv", ".tsv"), (_cells, _cells, _cells, *TEXT)),
-    ".gz": (_gzip,),
     **dict.fromkeys((".zip", ".xlsx", ".eval"), (_zip,)),
-    ".parquet": (_parquet,),
     **dict.fromkeys((".txt", ".html", ".htm", ".xml", ".yaml", ".yml", ".md"), TEXT),
 }

@@ -9,9 +9,6 @@ import os
 import sys
 from pathlib import Path
 
-# As the kernel of a report: it counts before the charts are imported.
-os.environ["FORMLAB_REPORT"] = "1"
-
 import nbformat
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output

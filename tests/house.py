@@ -30,7 +30,7 @@ ROOMS = {
     "systems": (4312, 2500, SYSTEMS),
     "charts, reports": (9011, 4200, [f"formlab/{room}" for room in PAGES]),
     "scoring, metrics, text": (
-        10798,
+        10799,
         7720,
         [f"formlab/{room}/" for room in ("scoring", "metrics", "text", "trees")],
     ),
@@ -93,8 +93,8 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (42624, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (70053, 38800, lambda: sum(map(lines, python_files()))),
+    "core, lines": (42625, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (70054, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (384, 260, lambda: len(python_files())),
     "fmt: skip": (400, 30, skipped_formats),
     "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),

@@ -11,7 +11,6 @@ from functools import lru_cache
 from typing import Any
 
 from formlab.errors import UnknownName
-from formlab.files import storable
 
 # Hyphens, dashes, the minus sign and their compatibility forms; not the dashes of one script.
 _DASHES = dict.fromkeys(
@@ -144,7 +143,9 @@ def as_text(value: Any) -> str:
     ('', 'true', '["Tea", "Milk"]')
     """
     if isinstance(value, str):
-        return storable(value)
+        # Half of a surrogate pair is kept as its escape; a `Sure` leaf of a model stays one.
+        text = value.encode("utf-8", "backslashreplace").decode()
+        return value if text == value else text
     if value is None:
         return ""
     try:

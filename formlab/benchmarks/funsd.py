@@ -76,15 +76,17 @@ def rows_of(file: Path, flaws: Counter[str]) -> list[Row]:
     page = " ".join(filter(None, map(texts.get, sorted(texts))))
     rows: list[Row] = [{"task": "text", "kind": "page", "value": page, "origin": name, "page": 1}]
     flaws["entities without text"] += list(texts.values()).count("")
+    places = _places([item for entity in entities for item in (entity, *entity.words)], flaws)
     for entity in entities:
         path = f"/entities/{entity.id}"
         flaws["entities with an unknown label"] += entity.label not in LABELS
-        row = {"task": "text", "path": path, "kind": entity.label, "modality": "textual"}
-        rows.append(row | _place(entity, f"{name}#{path}", flaws))
+        origin = f"{name}#{path}"
+        row = {"task": "text", "path": path, "kind": entity.label, "value": entity.text}
+        rows.append(row | {"page": 1, "origin": origin, "modality": "textual"} | next(places))
         for count, word in enumerate(entity.words):
             flaws["words without text"] += not word.text.strip()
-            row = {"task": "layout", "path": f"{path}/words/{count}", "kind": "word"}
-            rows.append(row | _place(word, f"{name}#{path}", flaws))
+            row = {"task": "layout", "path": f"{path}/words/{count}", "kind": "word", "page": 1}
+            rows.append(row | {"origin": origin, "value": word.text} | next(places))
     # Both ends of a link list it; it is one link.
     mentions = Counter(link for entity in entities for link in entity.linking)
     blank = {number for number, text in texts.items() if not text}
@@ -104,11 +106,9 @@ def rows_of(file: Path, flaws: Counter[str]) -> list[Row]:
     return rows
 
 
-def _place(item: _Word, origin: str, flaws: Counter[str]) -> Row:
-    """Value, origin and box of an entity or word; a box that is odd is counted."""
-    row: Row = {"value": item.text, "page": 1, "origin": origin}
-    if (box := box_of(item.box)) is None:
-        flaws["boxes missing or malformed"] += 1
-        return row
-    flaws["boxes without area"] += box[0] >= box[2] or box[1] >= box[3]
-    return row | dict(zip(BOX, box, strict=True))
+def _places(items: list[_Word], flaws: Counter[str]) -> Iterator[Row]:
+    """The columns of the box of each item, none where it has none; what is odd is counted."""
+    boxes = [box_of(item.box) for item in items]
+    flaws["boxes missing or malformed"] += boxes.count(None)
+    flaws["boxes without area"] += sum(b[0] >= b[2] or b[1] >= b[3] for b in boxes if b)
+    return (dict(zip(BOX, box, strict=True)) if box else {} for box in boxes)

@@ -181,7 +181,7 @@ class _Row:
     def alone(self) -> str:
         """The sentence where nothing beside it says what it is of."""
         claim = self.finding.claim
-        if not self.where:
+        if not self.where or claim.startswith(f"{self.where} "):
             return claim
         # The name of a system keeps its letters.
         starts = claim.partition(" ")[0] in _FIRST_WORDS

@@ -218,7 +218,8 @@ def _is_log(path: Path) -> bool:
         return all(columns & {*NAMES[name]} for name in ("gold", "value"))
     with suppress(*ODD):
         rows = islice(reader.read(Source(path)), 1000)
-        return any(r["role"] in ("gold", "figure") or SCORE in " ".join(r) for r in rows)
+        told = ((row["role"], any(name.startswith(SCORE) for name in row)) for row in rows)
+        return any(role in ("gold", "figure") or is_scored for role, is_scored in told)
     return False
 
 

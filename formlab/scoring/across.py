@@ -42,8 +42,6 @@ def offsets(kind: str | None, gold: str, pred: str) -> tuple[float | None, float
 
     None for what is neither.
 
-    Examples
-    --------
     >>> offsets("date", "2016-03-01", "29 Feb 2016"), offsets("number", "1,200", "1,201")
     ((-1.0, -1.0), (1.0, 1.0))
     """

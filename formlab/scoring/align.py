@@ -57,8 +57,6 @@ def match(gold: pl.DataFrame, pred: pl.DataFrame, *, least: float = LEAST) -> pl
     least similarity of a pair, in [0, 1]. The columns are doc_id, path, pred_path and match (the
     similarity; 1 for equal paths and equal values), each path at most once a document.
 
-    Examples
-    --------
     >>> none = {"value": "", "page": None, "x0": None, "y0": None, "x1": None, "y1": None}
     >>> gold = pl.DataFrame([{"doc_id": "1", "path": "/Owner/Full name"} | none])
     >>> pred = pl.DataFrame([{"doc_id": "1", "path": "/Owner/Name, full"} | none])

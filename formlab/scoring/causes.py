@@ -50,8 +50,6 @@ def cause(gold: str, pred: str, *, right: bool = False) -> str:
     goes before what its characters say, and the narrower cause before the wider. `gold` and `pred`
     are not the same; where the pair is `right` all the same, only how it is written can differ.
 
-    Examples
-    --------
     >>> cause("(1,200)", "1,200"), cause("27/03/2018", "2703/2018")
     ('sign', 'lost_separator')
     >>> cause("Total due", "Total"), cause("Illinois", "lllin0is")

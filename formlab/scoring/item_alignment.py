@@ -71,8 +71,6 @@ def same_fields(
 
     The gold has the column `RULE`; `threshold` and `orders` are those of `align.judged`.
 
-    Examples
-    --------
     >>> gold = pl.DataFrame({"doc_id": ["a", "a"], "path": ["/party/0", "/party/1"],
     ...     "value": ["Ada", "Bo"], "kind": "string", "rule": None, "accepted": None},
     ...     schema_overrides={"rule": pl.String, "accepted": pl.List(pl.String)})

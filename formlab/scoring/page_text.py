@@ -237,8 +237,6 @@ def out_of_order(boxes: np.ndarray, gold_places: np.ndarray, places: np.ndarray)
     `boxes` has the shape (n, 4): left, top, right, bottom; `gold_places` and `places` say where
     each field stands in the gold text and in the text judged. Shape (n,), boolean.
 
-    Examples
-    --------
     >>> boxes = np.array([[0, 0, 9, 9], [20, 0, 29, 9], [0, 10, 9, 19], [20, 10, 29, 19]])
     >>> rows, columns = np.array([0, 1, 2, 3]), np.array([0, 2, 1, 3])
     >>> bool(out_of_order(boxes, rows, columns).any())
@@ -289,8 +287,6 @@ def least(length: int) -> float:
 def squash(value: str) -> str:
     """`value` as it is compared.
 
-    Examples
-    --------
     >>> squash("Dr. O’Neill – 7")
     "dr.o'neill-7"
     """

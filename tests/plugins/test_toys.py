@@ -1,5 +1,6 @@
 """What docs/plugins/README.md shows, run; its files are in the contract (f03)."""
 
+import json
 import re
 from pathlib import Path
 
@@ -47,3 +48,14 @@ def _mine(folder):
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (folder / "mine.py").write_text(code)
     return ("--plugin", folder / "mine.py")
+
+
+@pytest.mark.browser
+@pytest.mark.usefixtures("fresh")
+def test_agent_of_the_page_fills_in_a_form(tmp_path):
+    fill = ("arena", "fill", "--system", "first", "--forms", "A11", "--out", tmp_path / "fill")
+    words = [str(word) for word in (*_mine(tmp_path), *fill, "--json")]
+    done = CliRunner().invoke(main, words)
+    # It sends nothing, which the exit code says.
+    assert done.exit_code == 1, done.output
+    assert json.loads(done.stdout)[0]["steps"] == 2

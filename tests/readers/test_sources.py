@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import random
 from collections import Counter
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from formlab.folders import Predictions
 from formlab.readers import READERS, Source, benches, logs, read_predictions, reader_of, splits
 from formlab.systems import System
 from tests import made_formfactory, made_vrdu
+from tests.seeds import ALL
 
 HERE = Path(__file__).parent
 # Written by the harnesses themselves: Inspect, VLMEvalKit, stickler and docling-eval.
@@ -322,6 +324,33 @@ def test_a_plug_in_is_tried_first(tmp_path):
         assert formlab.open_log(tmp_path / "a.csv").fields["outcome"].item() == "match"
     finally:
         registry.unload(__name__)
+
+
+def mangled(value, draw):
+    """A JSON value with parts of it exchanged for what nobody expects there."""
+    if draw.random() < 0.04:
+        return draw.choice([None, 5, -1e400, "x", "\ud800", [], {}, [[]], {"a": {}}, True])
+    if isinstance(value, dict):
+        return {key: mangled(item, draw) for key, item in value.items()}
+    return [mangled(item, draw) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.usefixtures("plugins")
+@pytest.mark.parametrize("seed", range(12 if ALL else 3))
+def test_log_that_is_not_laid_out_as_it_should_be_is_read_or_one_clear_error(tmp_path, seed):
+    draw = random.Random(seed)
+    logged = [case["files"] for case in SOURCES if {"files", "system"} <= case.keys()]
+    logged.append({"form.json": json.loads((DATA / "form.json").read_text())})
+    for number, listed in enumerate(logged):
+        folder = put(
+            tmp_path / str(number), {n: mangled(value, draw) for n, value in listed.items()}
+        )
+        for path in (folder, *folder.glob("*.*")):
+            try:
+                opened = logs.open_logs(path)
+            except FormlabError:
+                continue
+            assert all(logs.headlines(one).height for one in opened)
 
 
 @pytest.fixture

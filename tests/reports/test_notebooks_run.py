@@ -1,9 +1,5 @@
 """Notebooks of the project, run on the samples and opened with the network off."""
 
-import json
-import os
-import subprocess
-import sys
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -27,53 +23,30 @@ TO_THE_END = """async () => {
     }
     return true;
 }"""
-ROOT = Path(__file__).parents[2]
 FEW = {} if ALL else {"resamples": 50, "permutations": 99, "worst": 20, "most": 20}
 # In `make test` the contract runs 65 and 80, test_docs.py 00, and test_notebook_*.py 74, 80 and 81.
 ELSEWHERE = () if ALL else ("00", "65", "74", "80", "81")
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
-NOTEBOOKS = {file.stem: file for file in NOTEBOOKS if not file.name.startswith(ELSEWHERE)}
-# Of each kind of page one is built and opened in `make test`, and all in `make test-all`.
-ON_DESKTOP = ["01_explore", "02_review", "40_form_filling", "60_financial_facts"]
-ON_DESKTOP = [*NOTEBOOKS] if ALL else ON_DESKTOP
-ON_PHONE = [*NOTEBOOKS] if ALL else ["50_entity_extraction", "70_stress"]
-
-
-def few(name):
-    """Few draws and swaps, and small galleries."""
-    known = parameters_of(load(NOTEBOOKS[name]), NOTEBOOKS[name])
-    return {parameter: value for parameter, value in FEW.items() if parameter in known}
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("[0-9]*.ipynb"))
+NOTEBOOKS = [file for file in NOTEBOOKS if not file.name.startswith(ELSEWHERE)]
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """Folder of reports, each notebook in a kernel of its own, and their results by name."""
-    out = tmp_path_factory.mktemp("reports")
-    names = sorted({*ON_DESKTOP, *ON_PHONE})
-    listed = [{"notebook": str(NOTEBOOKS[name]), "parameters": few(name)} for name in names]
+    """Reports of the notebooks, with few draws and swaps and small galleries."""
+    out, listed = tmp_path_factory.mktemp("reports"), []
+    for file in NOTEBOOKS:
+        few = FEW.keys() & parameters_of(load(file), file)
+        listed.append({"notebook": str(file), "parameters": {name: FEW[name] for name in few}})
     (out / "reports.yml").write_text(yaml.safe_dump({"reports": listed}))
     results = reports.build_manifest(out / "reports.yml", out=out, workers=1, figures=False)
     return out, {result.notebook.stem: result for result in results}
 
 
-@pytest.mark.parametrize("name", sorted({*ON_DESKTOP, *ON_PHONE}))
+@pytest.mark.parametrize("name", [notebook.stem for notebook in NOTEBOOKS])
 def test_notebook_runs_without_arguments(built, name):
     result = built[1][name]
     assert result.ok, result.error
     assert result.summary.finding
-
-
-def test_the_other_notebooks_run_in_one_process_and_have_an_answer(tmp_path):
-    names = [name for name in NOTEBOOKS if name not in {*ON_DESKTOP, *ON_PHONE}]
-    asked = json.dumps({str(NOTEBOOKS[name]): few(name) for name in names})
-    command = [sys.executable, "-m", "tests.executed", tmp_path]
-    # As the kernel of a report has it.
-    given = {"env": os.environ | {"FORMLAB_REPORT": "1"}, "input": asked, "text": True}
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, **given)
-    assert ran.returncode == 0, ran.stderr
-    findings = dict(map(json.loads, ran.stdout.splitlines()))
-    assert list(findings) == names
-    assert all(findings.values())
 
 
 class Reader(ExitStack):
@@ -101,6 +74,11 @@ class Reader(ExitStack):
         raise AssertionError(f"two browsers drew no frame of {file.name}")
 
 
+# Of each kind of page one is opened in `make test`, and all in `make test-all`.
+PAGES = ["index", *(notebook.stem for notebook in NOTEBOOKS)]
+ON_DESKTOP = ["index", "01_explore", "02_review", "40_form_filling", "60_financial_facts"]
+ON_DESKTOP = PAGES if ALL else ON_DESKTOP
+ON_PHONE = PAGES if ALL else ["index", "50_entity_extraction", "70_stress"]
 WINDOWS = {"desktop": (1280, "light"), "phone": (390, "dark")}
 
 
@@ -113,10 +91,7 @@ def reader(request):
 @pytest.mark.browser
 @pytest.mark.parametrize(
     ("reader", "name"),
-    [
-        *(("desktop", name) for name in ["index", *ON_DESKTOP]),
-        *(("phone", name) for name in ["index", *ON_PHONE]),
-    ],
+    [*(("desktop", name) for name in ON_DESKTOP), *(("phone", name) for name in ON_PHONE)],
     indirect=["reader"],
 )
 def test_page_opens_offline_without_request_or_error(built, name, reader):

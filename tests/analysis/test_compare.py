@@ -133,6 +133,19 @@ def sample():
     return analysis.open_compared()
 
 
+def test_fields_of_the_sample_that_stand_in_the_output_are_not_missing(sample):
+    centres = {side: (pl.col(f"{side}0_word") + pl.col(f"{side}1_word")) / 2 for side in "xy"}
+    is_inside = [at.is_between(f"{side}0", f"{side}1") for side, at in centres.items()]
+    for one in sample:
+        words = only(one.predictions.records, task="layout", kind="word")
+        fields = one.fields.filter(task="text").with_row_index("n")
+        read = fields.join(words, on="doc_id", suffix="_word").filter(*is_inside)
+        read = read.group_by("n", "gold", "outcome").agg(pl.col("value").str.join(" "))
+        whole = [r for r in read.rows() if sorted(r[1].split()) == sorted(r[3].split())]
+        assert len(whole) > 250
+        assert "missing" not in {outcome for _, _, outcome, _ in whole}
+
+
 def test_right_by_other_rules_equals_reading_the_sample_again(sample):
     table = flips(*sample)
     for place, rule in enumerate(READERS[1:]):

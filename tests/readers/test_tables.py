@@ -159,21 +159,13 @@ def test_values_are_read_as_they_are_written(name, tmp_path):
     assert not column or found[column[0]].to_list()[0] == column[1]
 
 
-def test_rows_of_several_lines_and_other_shapes_stand_among_plain_ones(tmp_path, monkeypatch):
-    for module in ("sheets", "sources"):
-        monkeypatch.setattr(f"formlab.readers.{module}.ROWS", 2)
+def test_rows_of_several_lines_and_short_ones_stand_among_plain_ones(tmp_path, monkeypatch):
+    monkeypatch.setattr("formlab.readers.sheets.ROWS", 2)
     text = 'doc_id,path,value\na,t,1\na,u,"1,5"\nb,t,"two\nlines"\n\nb,u,"a ""b"""\nc,t\n'
     found = readers.read_values(put(tmp_path / "x.csv", text), flaws=(flaws := Counter()))
     cells = [("1", 2), ("1,5", 3), ("two\nlines", 4), ('a "b"', 7), (None, 8)]
     assert found.select("value", "origin").rows() == [(v, f"x.csv:{n}") for v, n in cells]
     assert +flaws == {"rows shorter than their header": 1}
-    rows = [{"doc_id": str(n), "total": cell} for n, cell in enumerate(["a", None, 9.5, "b"])]
-    found = readers.read_values(put(tmp_path / "x.jsonl", lines(rows[:2]) + "\n" + lines(rows[2:])))
-    cells = [("a", 1), (None, 2), ("9.5", 4), ("b", 5)]
-    assert found.select("value", "origin").rows() == [(v, f"x.jsonl:{n}") for v, n in cells]
-    twice = '{"doc_id": "a", "t": "1", "t": "2"}\n'
-    with pytest.raises(DataBroken, match=r"has the name 't' twice .*:5"):
-        readers.read_values(put(tmp_path / "x.jsonl", lines(rows) + twice))
 
 
 def test_a_workbook_has_dates_and_merged_cells_and_its_errors_are_counted(tmp_path):

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import struct
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import Image
 
-from formlab.errors import DataBroken
+from formlab.errors import DataBroken, DataMissing
 from formlab.files import read_bytes
 
 if TYPE_CHECKING:
@@ -24,15 +25,12 @@ _UNREADABLE = (OSError, EOFError, ValueError, SyntaxError, TypeError, LookupErro
 _UNREADABLE += (Image.DecompressionBombError,)
 # The number of EXIF's orientation, and how those from 2 to 8 turn an image.
 _ORIENTATION = 0x0112
+# pdfium may be used by one thread at a time.
+_PDFIUM = threading.Lock()
 _TURNS = "FLIP_LEFT_RIGHT ROTATE_180 FLIP_TOP_BOTTOM TRANSPOSE ROTATE_270 TRANSVERSE ROTATE_90"
 
 
-class PageSize(NamedTuple):
-    """Width and height of a page in pixels or points, and how many go to an inch; 0 if unknown."""
-
-    width: float
-    height: float
-    dpi: float = 0.0
+Size = tuple[float, float]
 
 
 def image_size(path: str | Path) -> tuple[int, int]:
@@ -41,13 +39,26 @@ def image_size(path: str | Path) -> tuple[int, int]:
         return _shown_size(image)
 
 
-def image_sizes(path: str | Path) -> list[PageSize]:
-    """The size of each page of an image, without decoding it: only a TIFF may have several."""
-    sizes = []
-    with _image(path) as image:
-        for number in range(_frames(image)):
-            image.seek(number)
-            sizes.append(PageSize(*_shown_size(image), _dpi(image)))
+def page_sizes(path: str | Path) -> list[Size]:
+    """The sides of each page: of a PDF in points, of an image in pixels without decoding it.
+
+    A PDF or TIFF may have several pages, any other image has one. `DataMissing` or `DataBroken` if
+    there is no such file, it is neither, or has no page or one without an area.
+    """
+    if not is_pdf(path):
+        sizes: list[Size] = []
+        with _image(path) as image:
+            for number in range(_frames(image)):
+                image.seek(number)
+                sizes.append(_shown_size(image))
+        return sizes
+    with _pdf(path) as document:
+        sizes = [document.get_page_size(number) for number in range(len(document))]
+    if not sizes:
+        raise DataMissing("this PDF has no page", where=path)
+    # Such as one that is cut to a box outside of itself.
+    if empty := [number for number, sides in enumerate(sizes, start=1) if not min(sides) > 0]:
+        raise DataBroken(f"page {empty[0]} has no area", where=path)
     return sizes
 
 
@@ -57,16 +68,9 @@ def upright_format(path: str | Path) -> str:
         return image.format or "" if _orientation(image) == 1 else ""
 
 
-def page_count(path: str | Path) -> int:
-    """How many pages a file has: a PDF or TIFF may have several, any other image has one.
-
-    `DataMissing` or `DataBroken` if there is no such file, or it is neither.
-    """
-    if _is_pdf(path):
-        with _pdf(path) as document:
-            return len(document)
-    with _image(path) as image:
-        return _frames(image)
+def is_pdf(path: str | Path) -> bool:
+    """Whether a file begins as a PDF does."""
+    return read_bytes(path, 5) == b"%PDF-"
 
 
 def read_image(
@@ -79,7 +83,7 @@ def read_image(
     that is left out, and the other pages are drawn at the same scale. `DataMissing` or `DataBroken`
     if there is no such file, image or page.
     """
-    if _is_pdf(path):
+    if is_pdf(path):
         return _pdf_page(path, page, width, zoom)
     with _image(path) as image:
         if (count := _frames(image)) > 1:
@@ -127,21 +131,9 @@ def _orientation(image: Image.Image) -> int:
         return 1
 
 
-def _dpi(image: Image.Image) -> float:
-    try:
-        dpi = float(image.info["dpi"][0])
-    except (LookupError, TypeError, ValueError, ZeroDivisionError):
-        return 0.0
-    return dpi if math.isfinite(dpi) and dpi > 1 else 0.0
-
-
 def _frames(image: Image.Image) -> int:
     # The frames of an animation are no pages.
     return getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
-
-
-def _is_pdf(path: str | Path) -> bool:
-    return read_bytes(path, 5) == b"%PDF-"
 
 
 @contextmanager
@@ -149,7 +141,7 @@ def _pdf(path: str | Path) -> Iterator[PdfDocument]:
     import pypdfium2
 
     try:
-        with pypdfium2.PdfDocument(path) as document:
+        with _PDFIUM, pypdfium2.PdfDocument(path) as document:
             yield document
     except (pypdfium2.PdfiumError, ZeroDivisionError, ValueError) as error:
         raise DataBroken(f"not a readable PDF: {error}", where=path) from error

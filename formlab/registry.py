@@ -29,7 +29,7 @@ VARIABLE = "FORMLAB_PLUGINS"
 KINDS: dict[str, tuple[str, str] | None] = {
     "benchmarks": ("formlab.benchmarks.spec:Benchmark", "read"),
     "metrics": ("formlab.metrics.metric:Metric", "tallies"),
-    "systems": ("formlab.systems._spec:System", "start"),
+    "systems": ("formlab.systems.system:System", "start"),
     "readers": ("formlab.readers.rows:Reader", "read"),
     **dict.fromkeys(("agents", "charts", "notebooks", "commands", "samples")),
 }

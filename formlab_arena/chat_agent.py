@@ -13,9 +13,9 @@ from typing import Any
 from formlab import pictures
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems import chat
-from formlab.systems.chat.images import PageImage, pages
-from formlab.systems.chat.ocr_lines import OcrLines
-from formlab.systems.chat.tasks import Task, messages, with_schema
+from formlab.systems.chat.ask import Task, messages, with_schema
+from formlab.systems.chat.view import OcrLines
+from formlab.systems.pages import Page, pages
 from formlab.systems.prompts import version_of
 from formlab.tables import USABLE
 from formlab_arena import marks
@@ -137,7 +137,7 @@ class ChatAgent:
         self.name, self._asker, self._instructions, self._shown = name, asker, instructions, shown
         self.observes: Observe = instructions.observe
         self._doc_id, self._done, self._is_done = doc_id, list[str](), False
-        self._prompt, self._sources = instructions.text, list[PageImage]()
+        self._prompt, self._sources = instructions.text, list[Page]()
         if sources:
             read = pages(list(sources), limit=shown.limit)
             self._sources = [dataclasses.replace(page, number=page.number + 1) for page in read]
@@ -191,7 +191,7 @@ class ChatAgent:
         return {"attempts": answer.attempts, "tokens_in": tokens[0], "tokens_out": tokens[1],
                 "cost": cost, "seconds": answer.seconds}  # fmt: skip
 
-    def _asked(self, observation: Observation, page: PageImage) -> chat.Prompt:
+    def _asked(self, observation: Observation, page: Page) -> chat.Prompt:
         asked = {
             "TEXT": observation.text, "FILES": list(observation.files),
             "DONE": self._done[-_REMEMBERED:], "REFUSED": list(observation.refused),
@@ -200,7 +200,7 @@ class ChatAgent:
         if self._instructions.observe != "pixels":
             asked, schema = asked | _page(observation), ELEMENTS
 
-        def both(show: Callable[[PageImage], dict[str, Any]]) -> list:
+        def both(show: Callable[[Page], dict[str, Any]]) -> list:
             shown = [page, *self._sources] if self._shown.limit else []
             return with_schema(messages(self._prompt, asked, shown, show=show), schema)
 
@@ -212,11 +212,11 @@ class ChatAgent:
             ),
         )  # fmt: skip
 
-    def _factor(self, page: PageImage) -> float:
+    def _factor(self, page: Page) -> float:
         """Pixels of the screenshot for one of the model's: a ruler shows the screenshot's own."""
         return 1.0 if self._instructions.ruler else page.size[0] / page.sent[0]
 
-    def _placed(self, action: Action, page: PageImage) -> Action:
+    def _placed(self, action: Action, page: Page) -> Action:
         """The action in pixels of the screenshot."""
         action = mapped(action, self._factor(page))
         if self._shown.boxes == "pixels":

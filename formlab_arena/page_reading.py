@@ -16,7 +16,7 @@ from formlab.benchmarks.formcraft import label_of
 from formlab.errors import DataMissing
 from formlab.folders import Predictions
 from formlab.scoring.fields import read_fields
-from formlab.systems._runs import page_files
+from formlab.systems.pages import page_files
 from formlab.tables import BOX, USABLE
 from formlab.text import values as typed
 from formlab_arena.instances import Instance

@@ -13,7 +13,7 @@ import polars as pl
 
 from formlab import benchmarks, text
 from formlab.errors import UnknownName
-from formlab.systems._runs import first
+from formlab.systems.runs import first
 from formlab.tables import USABLE
 from formlab.text import values as typed
 from formlab_arena.instances import Instance

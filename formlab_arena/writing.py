@@ -10,9 +10,8 @@ from typing import Any
 from formlab import workers
 from formlab.files import storable
 from formlab.systems import chat
-from formlab.systems.chat._ask import TEXT, closed, listed
 from formlab.systems.chat.answers import Answer, content
-from formlab.systems.chat.tasks import Task, messages, with_schema
+from formlab.systems.chat.ask import TEXT, Task, closed, listed, messages, with_schema
 from formlab.tables import USABLE
 from formlab_arena import texts
 from formlab_arena.instances import Instance, spoken

@@ -15,7 +15,7 @@ import numpy as np
 from formlab.benchmarks import vrdu
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataMissing
-from formlab.systems._runs import image_file
+from formlab.systems.pages import image_file
 from formlab.text import layout
 from formlab_baselines.keywords import Run
 from formlab_baselines.page_spec import Rect, word_boxes

@@ -19,8 +19,8 @@ from formlab import resources
 from formlab.benchmarks.formcraft import TASK_OF, Paths, questions_of
 from formlab.errors import DataBroken
 from formlab.systems import ocr
-from formlab.systems._runs import page_pictures
-from formlab.systems._spec import Reader, above_zero
+from formlab.systems.pages import document_pages
+from formlab.systems.system import Reader, above_zero
 from formlab.tables import BOX
 from formlab_baselines import page_lines, page_marks
 from formlab_baselines.form_answers import answers
@@ -54,7 +54,7 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
 
     def read(document: dict[str, Any], root: Path | None) -> list[Row]:
         paths, rows, texts = Paths(), [], []
-        for page in page_pictures(document, root, scale=settings["zoom"]):
+        for page in document_pages(document, root, scale=settings["zoom"]):
             number, zoom = page.number, page.zoom
             gray = np.asarray(page.image().convert("L"))
             level, matrix = page_lines.upright(gray)

@@ -12,8 +12,8 @@ from formlab.benchmarks.meta import meta_of
 from formlab.benchmarks.vrdu import Schema
 from formlab.errors import DataBroken
 from formlab.systems import ocr
-from formlab.systems._runs import image_file
-from formlab.systems._spec import Reader, above_zero
+from formlab.systems.pages import image_file
+from formlab.systems.system import Reader, above_zero
 from formlab.tables import BOX
 from formlab_baselines.keywords import RULES, Run, entities
 

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from formlab.systems._spec import Reader, System
+from formlab.systems.system import Reader, System
 from formlab_baselines import form_rules, pdf_rules
 
 

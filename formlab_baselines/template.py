@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from formlab.benchmarks.vrdu import UNREPEATED, Schema
-from formlab.systems._spec import System
+from formlab.systems.system import System
 from formlab_baselines.document_words import Cell, DocumentWords, Span
 from formlab_baselines.entity_spans import Candidates, Example, GoldSpan, fits, start
 

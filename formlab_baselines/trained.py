@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from formlab.benchmarks.vrdu import UNREPEATED, Schema
-from formlab.systems._spec import System
+from formlab.systems.system import System
 from formlab_baselines.document_words import Cell, DocumentWords, Span, mask
 from formlab_baselines.entity_spans import Candidates, Example, GoldSpan, fits, start
 

@@ -19,7 +19,8 @@ from formlab.benchmarks import meta
 from formlab.errors import DataBroken
 from formlab.folders import MANIFEST, Corpus
 from formlab.show import progress
-from formlab.systems._runs import first, page_pictures
+from formlab.systems.pages import document_pages
+from formlab.systems.runs import first
 from formlab.tables import BOX
 from formlab_experiments.degradations import DEGRADATIONS, degrade, find
 
@@ -223,7 +224,7 @@ def _versions(
     out: Path, seed: int,
 ) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:  # fmt: skip
     """A document and its gold at each level."""
-    pictures = list(page_pictures(document, root))
+    pictures = list(document_pages(document, root))
     images = [picture.image() for picture in pictures]
     for name, amount, step in levels:
         doc_id = f"{document['doc_id']}~{name}" + (f"={amount:g}" if step else "")

@@ -222,12 +222,13 @@ def test_pdf_drawn_too_large_is_an_error_and_eats_no_memory(pdf):
         pictures.read_image(pdf, width=10**6)
 
 
-def test_sizes_of_pages_come_with_their_resolution_where_it_is_stated(tmp_path):
+def test_each_page_of_a_file_has_its_size(tmp_path, pdf):
     pages = [Image.new("L", (20 + n, 10)) for n in range(3)]
-    pages[0].save(tmp_path / "a.tiff", save_all=True, append_images=pages[1:], dpi=(200, 200))
+    pages[0].save(tmp_path / "a.tiff", save_all=True, append_images=pages[1:])
     pages[0].save(tmp_path / "b.png")
-    assert pictures.image_sizes(tmp_path / "a.tiff") == [(20 + n, 10, 200.0) for n in range(3)]
-    assert pictures.image_sizes(tmp_path / "b.png") == [(20, 10, 0.0)]
+    assert pictures.page_sizes(tmp_path / "a.tiff") == [(20 + n, 10) for n in range(3)]
+    assert pictures.page_sizes(tmp_path / "b.png") == [(20, 10)]
+    assert pictures.page_sizes(pdf) == [(200, 100), (100, 50)]
 
 
 @pytest.mark.filterwarnings("ignore:Corrupt EXIF", "ignore:Truncated File")
@@ -238,7 +239,7 @@ def test_broken_tiff_is_an_error_or_has_fewer_pages(tmp_path):
     for end in range(0, len(whole), 40):
         (tmp_path / "b.tiff").write_bytes(whole[:end])
         try:
-            assert 1 <= len(pictures.image_sizes(tmp_path / "b.tiff")) <= 3
+            assert 1 <= len(pictures.page_sizes(tmp_path / "b.tiff")) <= 3
         except DataBroken:
             broken += 1
     assert broken
@@ -262,7 +263,7 @@ def test_a_page_and_its_size_are_turned_as_its_exif_data_say(tmp_path, name, ori
     # From the fifth way on the sides change places.
     size = (40, 60) if orientation > 4 else (60, 40)
     assert pictures.read_image(file).size == pictures.image_size(file) == size
-    assert pictures.image_sizes(file)[0][:2] == size
+    assert pictures.page_sizes(file)[0] == size
 
 
 def test_the_corner_of_a_turned_page_comes_to_lie_where_it_is_shown(tmp_path):

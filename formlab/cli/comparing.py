@@ -97,7 +97,7 @@ def report(notebooks: tuple[Path, ...], settings: dict[str, str], **given: Any) 
     figures (on: as files, too); a manifest, which formlab init writes, has them as well.
     """
     from formlab import reports
-    from formlab.systems._spec import System, above_zero
+    from formlab.systems.system import System, above_zero
 
     usual = {"layout": "single", "timeout": 600, "figures": True}
     typed = System("a report", "", start=None, defaults=usual).settings(settings)

@@ -7,7 +7,7 @@ from typing import Any
 
 from formlab.errors import NotAvailable
 from formlab.registry import Registry
-from formlab.systems._spec import System, setting_text
+from formlab.systems.system import System, setting_text
 
 __all__ = ["SKIPPED", "SYSTEMS", "System", "get", "run", "setting_text", "unfinished"]
 
@@ -18,7 +18,7 @@ SYSTEMS = Registry(
 CHAT = "chat:"
 # Systems that an add-on brings, for the error where it is absent.
 ADD_ONS = dict.fromkeys(("rules", "template", "trained"), "formlab_baselines")
-_HOME = {"SKIPPED": "_runs", "run": "_run", "unfinished": "_run"}
+_HOME = ("SKIPPED", "run", "unfinished")
 
 
 def get(name: str) -> System:
@@ -44,4 +44,4 @@ def get(name: str) -> System:
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'formlab.systems' has no attribute {name!r}")
-    return getattr(import_module(f"formlab.systems.{_HOME[name]}"), name)
+    return getattr(import_module("formlab.systems.runs"), name)

@@ -12,8 +12,8 @@ from typing import Any
 from formlab.errors import DataBroken, FormlabError, UnknownName
 from formlab.metrics.judge import ENTRIES, parse, plain_text
 from formlab.systems import chat, prompts
-from formlab.systems.chat._ask import NUMBER, TEXT, closed, listed
 from formlab.systems.chat.answers import content
+from formlab.systems.chat.ask import NUMBER, TEXT, closed, listed
 from formlab.tables import USABLE
 from formlab.text.markup import visible_text
 

@@ -18,8 +18,8 @@ import numpy as np
 
 from formlab import cache, files
 from formlab.errors import DataBroken
-from formlab.systems._runs import page_pictures
-from formlab.systems._spec import Reader, System, above_zero
+from formlab.systems.pages import document_pages
+from formlab.systems.system import Reader, System, above_zero
 from formlab.tables import BOX
 from formlab.text.layout import page_html, page_text
 
@@ -53,8 +53,8 @@ def start(
     def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
         texts, count = [], 0
-        for page in page_pictures(document, root, scale=settings["scale"]):
-            result = read_image(page.image, of=page.shape(), return_word_box=True)
+        for page in document_pages(document, root, scale=settings["scale"]):
+            result = read_image(page.image, of=page.drawn, return_word_box=True)
             text, *found = records(
                 result, scale=page.zoom, page=page.number, first=count, write=write
             )

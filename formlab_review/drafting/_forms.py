@@ -21,8 +21,8 @@ from formlab.benchmarks.formcraft import (
     tidied,
 )
 from formlab.errors import DataBroken
-from formlab.systems.chat._ask import Ask, Place, Row, WrongShape
-from formlab.systems.chat._formcraft import FORM
+from formlab.systems.chat.ask import Ask, Place, Row, WrongShape
+from formlab.systems.chat.benchmarks import FORM
 from formlab_review.drafting._asking import asked, keep
 from formlab_review.drafts import Draft
 from formlab_review.faults import field_faults

@@ -13,7 +13,7 @@ from formlab import files, text
 from formlab.benchmarks.formcraft import RELATIONS, TASK_OF
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
-from formlab.systems.chat._ask import (
+from formlab.systems.chat.ask import (
     NUMBER,
     TEXT,
     Ask,

@@ -5,7 +5,7 @@ import pytest
 
 from formlab import analysis, tables
 from formlab.errors import DataBroken
-from formlab.systems._journal import BROKEN
+from formlab.systems.journal import BROKEN
 from formlab.tables import only
 from formlab_arena.evaluation import read_run
 

@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from formlab.errors import DataBroken, NotAvailable
-from formlab.systems._journal import Journal
+from formlab.systems.journal import Journal
 from formlab.workers import each
 from formlab_arena import run
 from formlab_arena.evaluation import read_run

@@ -452,7 +452,7 @@ def _pdf(folder: Path) -> None:
 
 
 def _read_pages(name: str, folder: Path) -> Found:
-    pages = pictures.page_count(folder / name)
+    pages = len(pictures.page_sizes(folder / name))
     for page in range(1, min(pages, 3) + 1):
         pictures.read_image(folder / name, page=page, width=200 if name == "a.pdf" else None)
     return Found()

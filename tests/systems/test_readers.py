@@ -9,8 +9,8 @@ from formlab import benchmarks, gallery, pictures, readers, systems
 from formlab.benchmarks.meta import page_images
 from formlab.errors import DataBroken
 from formlab.systems import ocr, prompts
-from formlab.systems._runs import first
-from formlab.systems.chat.images import pages as chat_pages
+from formlab.systems.pages import pages as chat_pages
+from formlab.systems.runs import first
 from tests.systems.chat.made_runs import FORM, ran
 from tests.systems.scripted_server import serving
 
@@ -80,7 +80,7 @@ def test_every_page_is_read_shown_and_sent(scans, tmp_path):
     assert [page_images(row) for row in rows] == [
         ["a.png", "a_2.png"], ["b/1.png", "b/2.png"], ["c.tiff"], ["d.pdf"]
     ]  # fmt: skip
-    assert [pictures.page_count(scans / row["image"]) for row in rows] == [1, 1, 2, 2]
+    assert [len(pictures.page_sizes(scans / row["image"])) for row in rows] == [1, 1, 2, 2]
     predictions = formlab.run(corpus, formlab.systems.get("ocr"), out=tmp_path / "run")
     words = predictions.records.filter(kind="word")
     assert sorted(set(words.select("doc_id", "page").rows())) == [

@@ -11,7 +11,7 @@ from formlab import benchmarks, systems
 from formlab.errors import NotAvailable
 from formlab.folders import Predictions
 from formlab.systems import System
-from formlab.systems._journal import Journal
+from formlab.systems.journal import Journal
 from tests.states import until
 
 

@@ -18,7 +18,7 @@ from PIL import Image
 
 from formlab import benchmarks, systems
 from formlab.folders import Corpus, Predictions
-from formlab.systems._run import REUSED
+from formlab.systems.runs import REUSED
 from formlab_arena.evaluation import read_run, system_name
 from formlab_arena.page_tasks import task_set
 from formlab_arena.run import RunSettings, fill

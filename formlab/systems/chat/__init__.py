@@ -1,19 +1,36 @@
 """The systems `chat:MODEL`: any model at any endpoint that speaks OpenAI's protocol."""
 
-from __future__ import annotations
-
 from formlab.systems.chat.answers import Answer
+from formlab.systems.chat.ask import prompt_of
 from formlab.systems.chat.asker import Asker, Prompt
+from formlab.systems.chat.benchmarks import TASKS, tasks_of
 from formlab.systems.chat.client import Client
 from formlab.systems.chat.limits import Limits, Stopped
 from formlab.systems.chat.model import PREFIX, ChatSystem, system, unfinished
-from formlab.systems.chat.run import PageView, predictions, questions, results
+from formlab.systems.chat.questions import questions, results
 from formlab.systems.chat.settings import RUNNING, SHAPING, client_of
 from formlab.systems.chat.store import AnswerStore
-from formlab.systems.chat.tasks import TASKS, prompt_of, tasks_of
+from formlab.systems.chat.view import PageView
 
 __all__ = [
-    "PREFIX", "RUNNING", "SHAPING", "TASKS", "Answer", "AnswerStore", "Asker",
-    "ChatSystem", "Client", "Limits", "PageView", "Prompt", "Stopped", "client_of", "predictions",
-    "prompt_of", "questions", "results", "system", "tasks_of", "unfinished",
-]  # fmt: skip
+    "PREFIX",
+    "RUNNING",
+    "SHAPING",
+    "TASKS",
+    "Answer",
+    "AnswerStore",
+    "Asker",
+    "ChatSystem",
+    "Client",
+    "Limits",
+    "PageView",
+    "Prompt",
+    "Stopped",
+    "client_of",
+    "prompt_of",
+    "questions",
+    "results",
+    "system",
+    "tasks_of",
+    "unfinished",
+]

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from formlab.systems.chat._ask import Row
+from formlab.systems.chat.ask import Row
 from formlab.text.normalise import as_text
 
 # Of JSON that is known to be valid: a string (a name if a colon follows), a number or a word.

@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from formlab import benchmarks, files
+from formlab import benchmarks, files, tables
 from formlab.errors import DataBroken, NotAvailable, UnknownName
 from formlab.folders import Corpus, Predictions
-from formlab.systems._runs import HEAD, PREDICTIONS, SKIPPED, begin, check_head, first
-from formlab.systems._spec import Reader, System
+from formlab.systems.chat.ask import Row, Task, prompt_of
 from formlab.systems.chat.asker import Asker
+from formlab.systems.chat.benchmarks import tasks_of
 from formlab.systems.chat.client import Client
 from formlab.systems.chat.limits import Price
-from formlab.systems.chat.ocr_lines import OcrLines
-from formlab.systems.chat.run import PageView, TaskResult, predictions, questions, results
+from formlab.systems.chat.questions import TaskResult, questions, results
 from formlab.systems.chat.settings import RUNNING, SHAPING, client_of
 from formlab.systems.chat.shots import Shots, drawn
 from formlab.systems.chat.store import AnswerStore
-from formlab.systems.chat.tasks import Task, prompt_of, tasks_of
+from formlab.systems.chat.view import OcrLines, PageView
+from formlab.systems.pages import Page
 from formlab.systems.prompts import read as read_prompt
 from formlab.systems.prompts import version_of
+from formlab.systems.runs import HEAD, PREDICTIONS, SKIPPED, begin, check_head, first, read_head
+from formlab.systems.system import Reader, System
 
 PREFIX = "chat:"
 STORE = "answers.sqlite"
-# Settings that are needed to read a run before it is finished.
-_PATHS = ("store", "prices")
+# A bound that is not set is not named: runs of before there was one go on.
+_UNNAMED = ("shots", "shots_as", "shots_seed", "logprobs", "samples")
+_TAKEN = ("attempts", "tokens_in", "tokens_out", "cost", "seconds")
 
 
 @dataclass(frozen=True)
@@ -84,20 +88,20 @@ class ChatSystem(System):
         DataBroken
             If `out` holds a run of another benchmark, split, model or of other settings.
         """
-        chosen = self.defaults | (settings or {})
-        out = Path(out)
-        plan = _Plan.of(self.client(chosen), chosen, corpus)
-        head = {
-            "benchmark": corpus.benchmark, "split": corpus.split, "system": self.name,
-            "settings": plan.settings, "name": name or self.run_name(chosen),
-        }  # fmt: skip
-        # Needed to read the run before it is finished; they may change from run to run.
-        paths = {n: chosen[n] and str(Path(chosen[n]).resolve()) for n in _PATHS}
-        source = chosen["prompt"] and read_prompt(chosen["prompt"]).source
-        begin(out, head, **paths, prompt=source, limit=limit)
-        made = plan.made(corpus, chosen, out=out, name=head["name"], limit=limit)
-        made.save(out / PREDICTIONS)
-        return made
+        chosen, out = self.defaults | (settings or {}), Path(out)
+        client = self.client(chosen)
+        plan = _Plan.of(client, chosen, corpus)
+        name = name or self.run_name(chosen)
+        head = {"benchmark": corpus.benchmark, "split": corpus.split, "system": self.name}
+        head |= {"settings": plan.settings, "name": name}
+        # With these the run is read before it is finished; they may change from run to run.
+        again = {setting: chosen[setting] for setting in SHAPING} | {"base_url": client.address}
+        again |= {n: chosen[n] and str(Path(chosen[n]).resolve()) for n in ("store", "prices")}
+        again["prompt"] = chosen["prompt"] and read_prompt(chosen["prompt"]).source
+        begin(out, head, chosen=again, limit=limit)
+        found = _predictions(plan, client, corpus, chosen, out=out, name=name, limit=limit)
+        found.save(out / PREDICTIONS)
+        return found
 
 
 def unfinished(folder: Path, corpus: Corpus) -> Predictions | None:
@@ -110,27 +114,25 @@ def unfinished(folder: Path, corpus: Corpus) -> Predictions | None:
     DataBroken
         If the run was made with another benchmark, split, prompts or pages than there are now.
     """
-    file = folder / HEAD
-    head = files.read_json(file) if file.is_file() else None
-    if not isinstance(head, dict) or not str(head.get("system")).startswith(PREFIX):
+    head = read_head(folder) if (folder / HEAD).is_file() else {}
+    if not str(head.get("system")).startswith(PREFIX):
         return None
     try:
-        kept = head["settings"]
-        chosen = SHAPING | RUNNING | {n: kept[n] for n in SHAPING if n in kept}
-        chosen |= {"base_url": kept["address"]} | {
-            n: head[n] for n in (*_PATHS, "prompt") if n in head
-        }
-        limit, name, model = head["limit"], head["name"], kept["model"]
+        chosen, limit, name = SHAPING | RUNNING | head["chosen"], head["limit"], head["name"]
+        model = head["settings"]["model"]
     except (KeyError, TypeError) as error:
-        raise DataBroken(f"the head of this run lacks {error}", where=file) from error
+        what, remedy = f"the head of this run lacks {error}", "formlab run with its settings"
+        raise DataBroken(what, where=folder / HEAD, remedy=remedy) from error
     if chosen["prices"] and not Path(chosen["prices"]).is_file():
         chosen["prices"] = ""
     if not Path(chosen["store"] or folder / STORE).is_file():
         return None
-    check_head(folder, {"benchmark": corpus.benchmark, "split": corpus.split})
-    plan = _Plan.of(client_of(model, chosen), chosen, corpus)
-    check_head(folder, {"settings": plan.settings})
-    return plan.made(corpus, chosen, out=folder, name=name, limit=limit, ask=False)
+    client = client_of(model, chosen)
+    plan = _Plan.of(client, chosen, corpus)
+    now = {"benchmark": corpus.benchmark, "split": corpus.split, "settings": plan.settings}
+    check_head(folder, now)
+    options = {"out": folder, "name": name, "limit": limit, "may_ask": False}
+    return _predictions(plan, client, corpus, chosen, **options)
 
 
 def system(name: str) -> ChatSystem:
@@ -150,20 +152,26 @@ def system(name: str) -> ChatSystem:
     if not name.startswith(PREFIX) or not model:
         raise UnknownName(f"no model in {name!r}", remedy="chat:MODEL, as the server names it")
     return ChatSystem(
-        name=f"{PREFIX}{model}", title=f"{model} at an OpenAI-compatible endpoint",
-        start=_no_pages, defaults=SHAPING | RUNNING, versions=("openai",), extra="chat",
+        name=f"{PREFIX}{model}",
+        title=f"{model} at an OpenAI-compatible endpoint",
+        start=_no_pages,
+        defaults=SHAPING | RUNNING,
+        versions=("openai",),
+        extra="chat",
         model=model,
-    )  # fmt: skip
+    )
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """The client and prompts of a run; `settings` are those that shape its answers."""
+def _no_pages(_settings: dict[str, Any], _threads: int) -> Reader:
+    raise NotAvailable("a model is not run page by page", remedy="ChatSystem.run")
 
-    client: Client
+
+class _Plan(NamedTuple):
+    """The prompts and examples of a run; `settings` are those that shape its answers."""
+
     prompts: dict[str, tuple[Task, str]]
     settings: dict[str, Any]
-    examples: Corpus | None = None
+    examples: Corpus | None
 
     @classmethod
     def of(cls, client: Client, chosen: dict[str, Any], corpus: Corpus) -> _Plan:
@@ -173,71 +181,104 @@ class _Plan:
             what = f"one prompt for several tasks: {listed}"
             raise DataBroken(what, where=chosen["prompt"], remedy=f"--set tasks={tasks[0].name}")
         shown = {key: chosen[key] for key in ("prompt", "boxes", "pages")}
+        settings = {n: v for n in SHAPING if (v := chosen[n]) != SHAPING[n] or n not in _UNNAMED}
         examples = drawn(corpus, chosen)
-        shown["shots"] = chosen["shots_as"] if examples is not None else ""
-        prompts = {task.name: (task, prompt_of(task, **shown)) for task in tasks}
-        # A bound that is not set is not named: runs of before there was one go on.
-        unset = ("shots", "shots_seed", "logprobs", "samples")
-        settings = {n: v for n in SHAPING if (v := chosen[n]) != SHAPING[n] or n not in unset}
         if examples is None:
-            settings.pop("shots_as")
+            settings.pop("shots_as", None)
         else:
-            settings["shots_seed"] = chosen["shots_seed"]
+            shown["shots"] = chosen["shots_as"]
+            settings |= {n: chosen[n] for n in ("shots_as", "shots_seed")}
             settings["shots documents"] = examples.documents["doc_id"].to_list()
+        prompts = {task.name: (task, prompt_of(task, **shown)) for task in tasks}
         settings |= {"model": client.model, "address": client.address}
         settings |= {f"prompt {name}": version_of(text) for name, (_, text) in prompts.items()}
         if chosen["prompt"]:
             settings["prompt"] = read_prompt(chosen["prompt"]).version
-        return cls(client, prompts, settings, examples)
+        return cls(prompts, settings, examples)
 
-    def made(
-        self,
-        corpus: Corpus,
-        chosen: dict[str, Any],
-        *,
-        out: Path,
-        name: str,
-        limit: int | None,
-        ask: bool = True,
-    ) -> Predictions:
-        """The predictions from the answers that are there and, if it may `ask`, from new ones."""
-        versions = {"openai": metadata.version("openai"), "formlab": files.version()}
-        ocr = None
-        if chosen["pages"] == "text":
-            ocr = OcrLines(unit=chosen["boxes"])
-            versions["rapidocr"] = metadata.version("rapidocr")
-        view = PageView(chosen["image_limit"], chosen["max_pages"], chosen["boxes"], ocr)
-        texts = benchmarks.get(corpus.benchmark).schema is not None
-        documents, skipped = first(corpus, limit, images=view.limit > 0, texts=texts)
-        shots = {}
-        if self.examples is not None:
-            words = OcrLines(unit=chosen["boxes"])
-            read = words if chosen["shots_as"] == "text" else None
-            tasks = [task for task, _ in self.prompts.values()]
-            shots = {task.name: Shots(self.examples, task, view, read) for task in tasks}
-        todo = list(questions(corpus, self.prompts, documents=documents, shots=shots))
-        notes = {SKIPPED: skipped}
-        with AnswerStore(chosen["store"] or out / STORE) as store:
-            asker = Asker(
-                self.client, store, form=chosen["form"], retry=chosen["retry"], may_ask=ask
-            )
-            outcomes = results(
-                todo,
-                asker,
-                root=corpus.root,
-                view=view,
-                workers=chosen["concurrency"],
-                samples=chosen["samples"],
-            )
-        price, settings = self.client.price, self.settings | versions
-        if price:
-            settings["price"] = str(price)
-            outcomes = [_priced(outcome, price) for outcome in outcomes]
-        elif chosen["prices"]:
-            notes[f"answers of unknown cost: no price of {self.client.model}"] = len(outcomes)
-        made = predictions(corpus, outcomes, name=name, settings=settings, store=store.path.name)
-        made.notes.update({note: count for note, count in notes.items() if count})
-        return made
+
+def _predictions(
+    plan: _Plan,
+    client: Client,
+    corpus: Corpus,
+    chosen: dict[str, Any],
+    *,
+    out: Path,
+    name: str,
+    limit: int | None,
+    may_ask: bool = True,
+) -> Predictions:
+    """The predictions from the answers that are there and, if it `may_ask`, from new ones."""
+    settings = plan.settings | {"openai": metadata.version("openai"), "formlab": files.version()}
+    lines = OcrLines(unit=chosen["boxes"])
+    view = PageView(chosen["image_limit"], chosen["max_pages"], chosen["boxes"])
+    if chosen["pages"] == "text":
+        view = dataclasses.replace(view, ocr=lines)
+        settings["rapidocr"] = metadata.version("rapidocr")
+    texts = benchmarks.get(corpus.benchmark).schema is not None
+    documents, skipped = first(corpus, limit, images=view.limit > 0, texts=texts)
+    shots = {}
+    if plan.examples is not None:
+        read = lines if chosen["shots_as"] == "text" else None
+        shots = {n: Shots(plan.examples, task, view, read) for n, (task, _) in plan.prompts.items()}
+    todo = list(questions(corpus, plan.prompts, documents=documents, shots=shots))
+    with AnswerStore(chosen["store"] or out / STORE) as store:
+        asker = Asker(client, store, form=chosen["form"], retry=chosen["retry"], may_ask=may_ask)
+        run = {"workers": chosen["concurrency"], "samples": chosen["samples"]}
+        outcomes = results(todo, asker, root=corpus.root, view=view, **run)
+    notes = Counter({SKIPPED: skipped})
+    if client.price:
+        settings["price"] = str(client.price)
+        outcomes = [_priced(outcome, client.price) for outcome in outcomes]
+    elif chosen["prices"]:
+        notes[f"answers of unknown cost: no price of {client.model}"] = len(outcomes)
+    records, responses = [], []
+    sent: list[Page] = []
+    base = {"benchmark": corpus.benchmark, "split": corpus.split, "system": name}
+    for outcome in outcomes:
+        mark = base | {"doc_id": outcome.question.document["doc_id"], "status": outcome.status}
+        key = outcome.answer.key[:16] if outcome.answer else None
+        more = {"role": "prediction", "origin": key and f"{store.path.name}#{key}"}
+        records += [mark | more | row for row in outcome.rows]
+        responses.append(mark | _response(outcome))
+        notes.update(_notes(outcome, has_logprobs=bool(chosen["logprobs"])))
+        sent += outcome.shown
+    if sent:
+        across, down = (max(sides) for sides in zip(*(page.sent for page in sent), strict=True))
+        notes[f"pages sent, of up to {across} x {down} pixels"] = len(sent)
+    return Predictions(
+        records=tables.table("records", records),
+        responses=tables.table("responses", responses),
+        system=name,
+        settings=settings,
+        notes={note: count for note, count in sorted(notes.items()) if count},
+    )
+
+
+def _response(outcome: TaskResult) -> Row:
+    """What the table of responses has of a question beside its document and status."""
+    row = {"task": outcome.question.task.kind, "error": "; ".join(outcome.changes) or None}
+    if outcome.answer is None:
+        return row
+    columns = {name: getattr(outcome.answer, name) for name in ("text", *_TAKEN)}
+    return row | {"request": outcome.answer.key} | columns
+
+
+def _notes(outcome: TaskResult, *, has_logprobs: bool) -> Counter[str]:
+    """What is counted of an outcome."""
+    ask, answer = outcome.question.ask, outcome.answer
+    notes = Counter({f"answers {outcome.status}": 1})
+    notes["pages not sent: beyond max_pages"] = outcome.left_out
+    if answer is None:
+        for why in outcome.changes:
+            is_said = why.startswith("not asked") or why == ask.lacking
+            notes[why if is_said else "documents without a page to show"] += 1
+        return notes
+    notes["answers without log-probabilities"] = int(
+        has_logprobs and bool(answer.text) and not answer.logprobs
+    )
+    notes["documents sent as text"] = int(bool(ask.text) and not outcome.shown)
+    return notes
 
 
 def _priced(outcome: TaskResult, price: Price) -> TaskResult:
@@ -246,7 +287,3 @@ def _priced(outcome: TaskResult, price: Price) -> TaskResult:
         return outcome
     cost = price.of(outcome.answer.tokens_in, outcome.answer.tokens_out)
     return dataclasses.replace(outcome, answer=dataclasses.replace(outcome.answer, cost=cost))
-
-
-def _no_pages(_settings: dict[str, Any], _threads: int) -> Reader:
-    raise NotAvailable("a model is not run page by page", remedy="ChatSystem.run")

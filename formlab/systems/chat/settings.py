@@ -9,32 +9,47 @@ from typing import Any
 
 from formlab import files
 from formlab.errors import DataBroken, NotAvailable
-from formlab.systems._spec import setting_text
 from formlab.systems.chat.client import Client
 from formlab.systems.chat.limits import PRICES, Limits, price_of
+from formlab.systems.system import setting_text
 
 # What shapes an answer, and therefore stands in a run's settings.
 SHAPING: dict[str, Any] = {
-    "temperature": 0.0, "max_tokens": 8192, "extra": "{}", "form": "auto", "pages": "image",
-    "image_limit": 2048, "max_pages": 10, "boxes": "thousandths", "tasks": "", "shots": 0,
-    "shots_as": "text", "shots_seed": 0, "logprobs": False, "samples": 1,
-}  # fmt: skip
+    "temperature": 0.0,
+    "max_tokens": 8192,
+    "extra": "{}",
+    "form": "auto",
+    "pages": "image",
+    "image_limit": 2048,
+    "max_pages": 10,
+    "boxes": "thousandths",
+    "tasks": "",
+    "shots": 0,
+    "shots_as": "text",
+    "shots_seed": 0,
+    "logprobs": False,
+    "samples": 1,
+}
 # How the answers are got, which leaves them as they are.
 RUNNING: dict[str, Any] = {
-    "base_url": "", "prompt": "", "retry": "", "max_cost": math.inf, "max_calls": sys.maxsize,
-    "concurrency": 16, "timeout": 120.0, "attempts": 6, "store": "", "prices": "",
-}  # fmt: skip
-# What these must be larger than …
-_ABOVE = {"max_cost": 0.0, "timeout": 0.0}
-# … and the least that these may be.
-_LEAST = {
-    "temperature": 0, "image_limit": 0, "shots": 0, "shots_seed": 0, "max_calls": 0,
-    "max_tokens": 1, "max_pages": 1, "samples": 1, "concurrency": 1, "attempts": 1,
-}  # fmt: skip
-# Their default is no limit.
-_ENDLESS = ("max_cost", "max_calls")
-# The longest that a socket can be waited for on every system, with room: a month.
-_LONGEST = 2.6e6
+    "base_url": "",
+    "prompt": "",
+    "retry": "",
+    "max_cost": math.inf,
+    "max_calls": sys.maxsize,
+    "concurrency": 16,
+    "timeout": 120.0,
+    "attempts": 6,
+    "store": "",
+    "prices": "",
+}
+# These are above 0; of the others, but for temperature, each number is a whole one from here up.
+_ABOVE_ZERO = ("max_cost", "timeout")
+_LEAST = dict.fromkeys(("temperature", "image_limit", "shots", "shots_seed", "max_calls"), 0)
+_LEAST |= dict.fromkeys(("max_tokens", "max_pages", "samples", "concurrency", "attempts"), 1)
+# The most that these may be, where it is not the largest number: no limit, and a month, which is
+# the longest that a socket can be waited for on every system, with room.
+_MOST = {"max_cost": math.inf, "max_calls": math.inf, "timeout": 2.6e6}
 
 
 def check_numbers(settings: Mapping[str, Any]) -> None:
@@ -48,20 +63,18 @@ def check_numbers(settings: Mapping[str, Any]) -> None:
     formlab.errors.DataBroken: timeout is 0: a number above 0 is expected. Try: timeout=120.0
     """
     defaults = SHAPING | RUNNING
-    for name in (*_ABOVE, *_LEAST):
+    for name in (*_ABOVE_ZERO, *_LEAST):
         value, default = settings.get(name, defaults[name]), defaults[name]
-        whole = name in _LEAST and isinstance(default, int) and value != math.inf
-        known = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+        is_whole = isinstance(default, int) and value != math.inf
+        is_number = isinstance(value, int if is_whole else int | float) and not isinstance(
+            value, bool
+        )
         # Nothing is more than a number that is none.
-        enough = known and (value > _ABOVE[name] if name in _ABOVE else value >= _LEAST[name])
-        most = {"timeout": _LONGEST}.get(name, sys.float_info.max)
-        if not enough or (value > most and name not in _ENDLESS):
-            least = f"above {_ABOVE[name]:g}" if name in _ABOVE else f"from {_LEAST[name]} up"
-            kind = "a whole number" if whole else "a number"
-            raise DataBroken(
-                f"{name} is {str(value)[:40]}: {kind} {least} is expected",
-                remedy=f"{name}={setting_text(default)}",
-            )
+        enough = is_number and (value > 0 if name in _ABOVE_ZERO else value >= _LEAST[name])
+        if not enough or value > _MOST.get(name, sys.float_info.max):
+            least = "above 0" if name in _ABOVE_ZERO else f"from {_LEAST[name]} up"
+            what = f"{name} is {str(value)[:40]}: {'a whole' if is_whole else 'a'} number {least}"
+            raise DataBroken(f"{what} is expected", remedy=f"{name}={setting_text(default)}")
 
 
 def client_of(
@@ -74,9 +87,9 @@ def client_of(
     alike.
     """
     check_numbers(settings)
-    prices = settings["prices"] or PRICES
+    prices, is_limited = settings["prices"] or PRICES, math.isfinite(settings["max_cost"])
     price = price_of(model, prices=prices)
-    if math.isfinite(settings["max_cost"]) and price is None:
+    if is_limited and price is None:
         what = f"max_cost needs a price, and {model!r} has none"
         remedy = "a line for it in a file of your own, --set prices=FILE"
         raise NotAvailable(what, where=prices, remedy=remedy)
@@ -90,7 +103,7 @@ def client_of(
         remedy = "--set temperature=0.7, and no seed in extra"
         raise DataBroken("samples of one temperature 0 or seed are all alike", remedy=remedy)
     longest = asked.get("max_completion_tokens") or asked["max_tokens"]
-    if math.isfinite(settings["max_cost"]) and not isinstance(longest, int):
+    if is_limited and not isinstance(longest, int):
         raise NotAvailable("max_cost needs a limit of tokens", remedy="--set max_tokens=8192")
     return kind(
         model,

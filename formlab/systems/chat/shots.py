@@ -19,12 +19,9 @@ from formlab.benchmarks import vrdu
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.folders import Corpus
-from formlab.systems._runs import page_files
-from formlab.systems.chat._ask import Row
-from formlab.systems.chat.images import PageImage
-from formlab.systems.chat.ocr_lines import OcrLines
-from formlab.systems.chat.run import PageView
-from formlab.systems.chat.tasks import Task, messages
+from formlab.systems.chat.ask import Row, Task, messages
+from formlab.systems.chat.view import OcrLines, PageView
+from formlab.systems.pages import Page, page_files
 from formlab.tables import BOX
 from formlab.text.layout import rows as reading_order
 
@@ -95,7 +92,7 @@ class Shots:
             what = f"no examples can be shown for {self.task.name}"
             raise NotAvailable(what, remedy="--set shots=0")
 
-    def turns(self, show: Callable[[PageImage], Row]) -> list[Row]:
+    def turns(self, show: Callable[[Page], Row]) -> list[Row]:
         """A message and its answer for each example; `show` makes what stands for a page."""
         with self._lock:
             if show not in self._turns:
@@ -103,7 +100,7 @@ class Shots:
                 self._turns[show] = [turn for row in rows for turn in self._pair(row, show)]
             return self._turns[show]
 
-    def _pair(self, document: Row, show: Callable[[PageImage], Row]) -> list[Row]:
+    def _pair(self, document: Row, show: Callable[[Page], Row]) -> list[Row]:
         gold = self.examples.records.filter(pl.col("doc_id") == document["doc_id"]).to_dicts()
         ask, root = self.task.make(document, gold), self.examples.root
         if ask is None or self.task.answer is None:
@@ -129,13 +126,13 @@ class Shots:
         answer = json.dumps(self.task.answer(document, gold, place))
         return [user, {"role": "assistant", "content": answer}]
 
-    def _box(self, row: Row, sizes: dict[int, PageImage]) -> list[int] | None:
+    def _box(self, row: Row, sizes: dict[int, Page]) -> list[int] | None:
         page, box = sizes.get(row["page"]), [row.get(side) for side in BOX]
         known = page is not None and self.view.boxes != "none" and None not in box
         return page.stated(box, unit=self.view.boxes) if page and known else None
 
     def _words(
-        self, document: Row, gold: list[Row], root: Path | None, sizes: dict[int, PageImage]
+        self, document: Row, gold: list[Row], root: Path | None, sizes: dict[int, Page]
     ) -> str:
         """The supplied words by page and line, as the prompt ``pages_text`` describes them."""
         supplied = vrdu.words(document, root) if meta_of(document).get("ocr") else None
@@ -149,7 +146,7 @@ class Shots:
             for page, own in shown
         )
 
-    def _line(self, words: list[Row], sizes: dict[int, PageImage]) -> Any:
+    def _line(self, words: list[Row], sizes: dict[int, Page]) -> Any:
         text = " ".join(word["value"] for word in words)
         boxes = [box for word in words if (box := self._box(word, sizes))]
         if len(boxes) < len(words):

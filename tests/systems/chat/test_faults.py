@@ -147,9 +147,9 @@ def test_an_address_that_is_none_or_has_a_secret_is_one_error_that_does_not_say_
 
 
 def test_whatever_a_library_says_of_a_page_costs_its_document_alone(tmp_path, monkeypatch):
-    from formlab.systems.chat import run
+    from formlab.systems.chat import view
 
-    whole, failed = run.pages, []
+    whole, failed = view.pages, []
 
     def sometimes(paths, **options):
         if not failed:
@@ -157,7 +157,7 @@ def test_whatever_a_library_says_of_a_page_costs_its_document_alone(tmp_path, mo
             raise MemoryError("too large to draw")
         return whole(paths, **options)
 
-    monkeypatch.setattr(run, "pages", sometimes)
+    monkeypatch.setattr(view, "pages", sometimes)
     with serving(then=FORM) as server:
         found = ran(server, tmp_path, limit=3, concurrency=1).responses
     assert sorted(found["status"]) == ["missing", "ok", "ok"]

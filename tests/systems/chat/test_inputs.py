@@ -9,11 +9,11 @@ from PIL import Image
 from formlab import benchmarks, readers
 from formlab.errors import DataBroken, DataMissing
 from formlab.systems import chat
-from formlab.systems.chat import ocr_lines
-from formlab.systems.chat.images import PageImage, pages
+from formlab.systems.chat import view
 from formlab.systems.chat.limits import Price, price_of
-from formlab.systems.chat.ocr_lines import OcrLines
 from formlab.systems.chat.shots import Shots, drawn
+from formlab.systems.chat.view import OcrLines
+from formlab.systems.pages import Page, pages
 from tests.systems.chat.made_runs import FORM, ran
 from tests.systems.scripted_server import serving
 
@@ -53,7 +53,7 @@ class Engine:
 def engine(monkeypatch, tmp_path):
     monkeypatch.setenv("FORMLAB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(Engine, "calls", 0)
-    monkeypatch.setattr(ocr_lines.ocr.Engine, "_started", lambda _: Engine())
+    monkeypatch.setattr(view.ocr.Engine, "_started", lambda _: Engine())
     return Engine
 
 
@@ -73,9 +73,9 @@ def corpus():
 )
 def test_lines_come_with_their_sides_in_the_unit_asked_for(engine, corpus, unit, line):
     (page,) = pages([corpus.root / corpus.documents["image"][0]], limit=2048)
-    lines = ocr_lines.OcrLines(unit=unit)
+    lines = view.OcrLines(unit=unit)
     assert json.loads(lines.text(page)) == {"PAGE": 1, "LINES": [line]}
-    ocr_lines.OcrLines(unit="none").text(page)
+    view.OcrLines(unit="none").text(page)
     # What was read once is kept.
     assert engine.calls == 1
 
@@ -167,7 +167,7 @@ def test_an_example_is_read_back_as_its_gold(tmp_path):
     turns = Shots(examples, task, chat.PageView(), lines()).turns(chat.PageView().in_key)
     assert [turn["role"] for turn in turns] == ["user", "assistant"] * 6
     for document, turn in zip(examples.documents.to_dicts(), turns[1::2], strict=True):
-        page = PageImage(None, 1, (document["width"], document["height"]), (1, 1), "")
+        page = Page(None, 1, (document["width"], document["height"]), (1, 1), "")
 
         def locate(number, box, page=page):
             return {"page": number} | page.located(box, unit="thousandths")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import time
 import uuid
 from collections.abc import Iterable, Iterator
@@ -13,26 +14,20 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import polars as pl
 
 from formlab import cache, files, registry, resources, tables
 from formlab.errors import DataBroken, DataMissing, FormlabError, NotAvailable, TableBroken
 from formlab.folders import Corpus, Predictions
 from formlab.show import progress
-from formlab.systems._journal import BROKEN, Entry, Journal, entries
-from formlab.systems._runs import (
-    HEAD,
-    HEADLESS,
-    PREDICTIONS,
-    SKIPPED,
-    begin,
-    first,
-    page_files,
-    read_head,
-)  # fmt: skip
-from formlab.systems._spec import Reader, System
+from formlab.systems.journal import BROKEN, Entry, Journal, entries
+from formlab.systems.pages import page_files
+from formlab.systems.system import Reader, System
 from formlab.workers import Lost, each, own_threads
 
-JOURNAL = "pages.jsonl"
+SKIPPED = "documents without an image, passed over by --documents N"
+HEAD, JOURNAL, PREDICTIONS = "run.json", "pages.jsonl", "predictions"
+HEADLESS = "delete this file and give formlab run the settings of before: what is finished stays"
 LEARNT = "documents to learn from"
 REUSED = "documents with pages that OCR had read before"
 Document = dict[str, Any]
@@ -48,7 +43,7 @@ class _Head(msgspec.Struct):
 
 
 class _Page(Entry, kw_only=True):
-    """A page that was read: what its image was, how long it took, and what came of it."""
+    """A document that was read: what its images were, how long it took, and what came of it."""
 
     key: str | None
     seconds: float | None
@@ -112,18 +107,21 @@ def run(
     if system.extra:
         resources.need(system.extra)
     # A model behind an endpoint is asked many pages at once and has a store of its own.
-    if own := getattr(system, "run", None):
+    if run_system := getattr(system, "run", None):
         if isinstance(workers, str):
             what = "models are asked from one machine, which keeps their answers and limits"
             raise NotAvailable(what, remedy="--workers N")
         with cache.bypassed(not use_cache):
-            return own(corpus, out=out, settings=settings, limit=limit, name=name)
+            return run_system(corpus, out=out, settings=settings, limit=limit, name=name)
     out, settings = Path(out), dict(system.defaults if settings is None else settings)
     head = {
-        "benchmark": corpus.benchmark, "split": corpus.split, "system": system.name,
-        "settings": settings, "versions": {n: metadata.version(n) for n in system.versions},
+        "benchmark": corpus.benchmark,
+        "split": corpus.split,
+        "system": system.name,
+        "settings": settings,
+        "versions": {library: metadata.version(library) for library in system.versions},
         "name": name or system.run_name(settings),
-    }  # fmt: skip
+    }
     if plugins := registry.needed({"systems": [system.name]}):
         head["plugins"] = plugins
     examples = system.examples(corpus, settings)
@@ -135,21 +133,22 @@ def run(
     with Journal(out / JOURNAL, kind=_Page, wait=wait) as journal:
         # Whoever is refused the journal leaves the head of the other run as it is.
         begin(out, head)
-        keys = {page["doc_id"]: _key(page, corpus.root) for page in documents}
-        done = {entry["doc_id"] for entry in journal.entries if _is_current(entry, keys)}
-        todo = [page for page in documents if page["doc_id"] not in done]
+        keys = {document["doc_id"]: _key(document, corpus.root) for document in documents}
+        done = _latest(journal, keys)
+        todo = [document for document in documents if document["doc_id"] not in done]
         with progress("pages, {task.fields[failed]} failed") as bars:
             bar = bars.add_task(system.name, total=len(documents), completed=len(done), failed=0)
             failed = 0
             given = () if examples is None else (examples,)
             plan = _Plan(system, corpus.root, settings, given, use_cache)
-            for page, result in _read(todo, plan, workers) if todo else ():
-                journal.append({"doc_id": page["doc_id"], "key": keys[page["doc_id"]]} | result)
+            for document, result in _read(todo, plan, workers) if todo else ():
+                doc_id = document["doc_id"]
+                journal.append({"doc_id": doc_id, "key": keys[doc_id]} | result)
                 failed += result["error"] is not None
                 bars.update(bar, advance=1, failed=failed)
-        current = {e["doc_id"]: e for e in journal.entries if _is_current(e, keys)}
+        done = _latest(journal, keys)
     # In the order of the corpus: that of the journal is the one in which workers finished.
-    predictions = _predictions(head, [current[n] for n in keys if n in current], out)
+    predictions = _predictions(head, [done[n] for n in keys if n in done], out)
     if skipped:
         predictions.notes[SKIPPED] = skipped
     if examples is not None:
@@ -172,23 +171,92 @@ def unfinished(folder: Path) -> Predictions | None:
     return predictions
 
 
-def _images(page: Document, root: Path | None) -> list[Path]:
-    try:
-        return [file for file in page_files(page, root) if file.is_file()]
-    except FormlabError:
-        return []
+def first(
+    corpus: Corpus, limit: int | None, *, images: bool = True, texts: bool = False
+) -> tuple[pl.DataFrame, int]:
+    """The first `limit` documents (all if None), and how many without an image were passed over.
+
+    Only a system that reads `images` passes over documents; `DataMissing` if none has one. With
+    `texts`, a document without an image may have a text of its own instead.
+    """
+    if limit is None:
+        return corpus.documents, 0
+    if not images:
+        return corpus.documents.head(limit), 0
+    rows: list[int] = []
+    for row, (image, text) in enumerate(corpus.documents.select("image", "context").iter_rows()):
+        if len(rows) == limit:
+            break
+        if image is None:
+            has_page = texts and bool(text)
+        else:
+            has_page = corpus.root is not None and (corpus.root / image).is_file()
+        if has_page:
+            rows.append(row)
+    if not rows:
+        what = f"no document of {corpus.benchmark}:{corpus.split} has an image to read"
+        raise DataMissing(what, where=corpus.root, remedy="--root with the benchmark's images")
+    return corpus.documents[rows], rows[-1] + 1 - len(rows)
 
 
-def _key(page: Document, root: Path | None) -> str | None:
+def read_head(folder: Path) -> dict[str, Any]:
+    """The head of a run; `DataBroken` if it is damaged."""
+    file = folder / HEAD
     try:
-        first, *further = (files.sha256(file) for file in page_files(page, root))
+        return files.read_json(file, dict[str, Any])
+    except DataBroken as error:
+        raise DataBroken(error.what, where=error.where, remedy=HEADLESS) from error
+
+
+def check_head(folder: Path, head: dict[str, Any]) -> None:
+    """`DataBroken` if `folder` holds a run whose head is damaged or has other values."""
+    if not (folder / HEAD).is_file():
+        return
+    before, now = _flat(read_head(folder)), _flat(json.loads(json.dumps(head)))
+    changed = [n for n in now | before if n[0] in head and before.get(n) != now.get(n)]
+    if changed:
+        differences = (f"{' '.join(n)} {before.get(n)!r}, now {now.get(n)!r}" for n in changed)
+        what = f"this folder holds another run: {', '.join(differences)}"
+        raise DataBroken(what, where=folder, remedy="--out")
+
+
+def _flat(head: dict[str, Any]) -> dict[tuple[str, ...], Any]:
+    """The values of a head, each setting by itself."""
+    return {
+        (name, *inner): item
+        for name, value in head.items()
+        for inner, item in (
+            [((n,), v) for n, v in value.items()] if isinstance(value, dict) else [((), value)]
+        )
+    }
+
+
+def begin(folder: Path, head: dict[str, Any], **more: Any) -> None:
+    """Write the head of a run into its folder, after `check_head`; `more` is not compared."""
+    check_head(folder, head)
+    files.write_json(folder / HEAD, head | more)
+    # Earlier predictions would look complete while this run is under way.
+    with files.writing(folder):
+        files.remove(folder / PREDICTIONS)
+        (folder / "manifest.json").unlink(missing_ok=True)  # Of format 1.
+
+
+def _key(document: Document, root: Path | None) -> str | None:
+    """A hash of all images of a document; None if it has none."""
+    try:
+        hashes = [files.sha256(file) for file in page_files(document, root)]
     except (OSError, FormlabError):
         return None
-    return hashlib.sha256("".join([first, *further]).encode()).hexdigest() if further else first
+    return hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
 
 
-def _is_current(entry: dict[str, Any], keys: dict[str, str | None]) -> bool:
-    return entry["doc_id"] in keys and entry["key"] == keys[entry["doc_id"]]
+def _latest(journal: Journal, keys: dict[str, str | None]) -> dict[str, dict[str, Any]]:
+    """The last entry of each document whose images are as they were."""
+    return {
+        entry["doc_id"]: entry
+        for entry in journal.entries
+        if entry["doc_id"] in keys and entry["key"] == keys[entry["doc_id"]]
+    }
 
 
 @dataclass(frozen=True)
@@ -215,13 +283,13 @@ def _reader(plan: _Plan) -> Reader:
     return system.start(plan.settings, own_threads(), *plan.examples)
 
 
-def _attempt(plan: _Plan, page: Document) -> dict[str, Any]:
+def _attempt(plan: _Plan, document: Document) -> dict[str, Any]:
     read = _reader(plan)
     begin, (count, saved) = time.perf_counter(), cache.reused.get()
     rows, error = [], None
     try:
         with cache.bypassed(not plan.use_cache):
-            rows = read(page, plan.root)
+            rows = read(document, plan.root)
     except Exception as caught:  # An error on one page must not lose the others.
         error = str(caught) if isinstance(caught, FormlabError) else f"{caught!r}"
     seconds, reused = time.perf_counter() - begin, cache.reused.get()
@@ -232,17 +300,28 @@ def _attempt(plan: _Plan, page: Document) -> dict[str, Any]:
 
 
 def _read(
-    pages: list[Document], plan: _Plan, workers: int | str
+    documents: list[Document], plan: _Plan, workers: int | str
 ) -> Iterator[tuple[Document, dict[str, Any]]]:
     if workers != 1:
         plan = replace(plan, system=_findable(plan.system), root=plan.root and plan.root.resolve())
     if isinstance(workers, str):
-        probe = next((f for page in pages for f in _images(page, plan.root)), None)
-        plan = replace(plan, probe=probe)
-    for page, result in each(partial(_attempt, plan), pages, workers=workers):
-        lost = isinstance(result, Lost)
-        yield page, {"seconds": None, "error": result.reason, "records": []} if lost else result
+        plan = replace(plan, probe=_probe(documents, plan.root))
+    for document, result in each(partial(_attempt, plan), documents, workers=workers):
+        if isinstance(result, Lost):
+            result = {"seconds": None, "error": result.reason, "records": []}
+        yield document, result
     _reader.cache_clear()
+
+
+def _probe(documents: list[Document], root: Path | None) -> Path | None:
+    """The first image that is there."""
+    for document in documents:
+        try:
+            if found := [file for file in page_files(document, root) if file.is_file()]:
+                return found[0]
+        except FormlabError:
+            continue
+    return None
 
 
 def _findable(system: System) -> str:
@@ -262,17 +341,14 @@ def _predictions(
     records, responses, reused = [], [], 0
     for page in pages:
         reused += page.get("reused", False)
-        status = "missing" if page["error"] else "ok"
-        base = {name: head[name] for name in ("benchmark", "split")}
-        base |= {"doc_id": page["doc_id"], "system": head["name"], "status": status}
+        base = {name: head[name] for name in ("benchmark", "split")} | {"system": head["name"]}
+        base |= {"doc_id": page["doc_id"], "status": "missing" if page["error"] else "ok"}
         mark = base | {"role": "prediction", "origin": f"{JOURNAL}#{page['doc_id']}"}
         records += [mark | row for row in page["records"] or [{"task": "text", "kind": "page"}]]
         # Without an image there was nothing to attempt.
-        unread = page["error"] and page["key"] is None
-        responses.append(
-            base | {"task": "text", "attempts": int(not unread)}
-            | {"seconds": page["seconds"], "error": page["error"]}
-        )  # fmt: skip
+        attempts = 0 if page["error"] and page["key"] is None else 1
+        response = {"attempts": attempts, "seconds": page["seconds"], "error": page["error"]}
+        responses.append(base | {"task": "text"} | response)
     try:
         return Predictions(
             records=tables.table("records", records),

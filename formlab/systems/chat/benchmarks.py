@@ -1,0 +1,395 @@
+"""What a model is asked for each benchmark, and the rows that its answers become."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from formlab import benchmarks
+from formlab.benchmarks.formcraft import MODALITIES, answers, item_meta
+from formlab.benchmarks.formcraft.answers import ITEMS
+from formlab.benchmarks.vrdu import REPEATED, UNREPEATED
+from formlab.benchmarks.vrdu import Schema as Entities
+from formlab.errors import DataMissing, NotAvailable, UnknownName
+from formlab.metrics.actions import ActionLine, line_rows, parse_lines
+from formlab.systems.chat.ask import (
+    BOX,
+    NUMBER,
+    PAGE,
+    TEXT,
+    Ask,
+    Place,
+    Row,
+    Schema,
+    Task,
+    WrongShape,
+    choice,
+    closed,
+    items_of,
+    listed,
+    or_null,
+)
+from formlab.systems.prompts import read as read_prompt
+from formlab.tables import BOX as SIDES
+from formlab.text.normalise import as_text
+from formlab.trees import escape
+
+# Tasks whose gold is a value at a path.
+_FIELDS = ("text", "value", "entity")
+_PAGE = {"task": "text", "path": None, "kind": "page"}
+_CLICKS = {"task": "click", "path": None, "kind": "page"}
+
+_LABELS = ("header", "question", "answer", "other")
+_PIECES = closed(entities=listed(closed(text=TEXT, label=choice(*_LABELS), box=BOX)))
+_ACTIONS = closed(actions=listed(closed(page=PAGE, x=NUMBER, y=NUMBER, value=TEXT)))
+_ENTITY = closed(text=TEXT, page=PAGE, box=BOX)
+
+_SUBTYPES = sorted({word for words in MODALITIES.values() for word in words})
+_FIELD = closed(
+    label=TEXT,
+    value=TEXT,
+    modality=choice(*MODALITIES),
+    modality_subtype=choice(*_SUBTYPES),
+    page=PAGE,
+    box=BOX,
+)
+_GROUPS = listed({"$ref": "#/$defs/group"})
+_GROUP = closed(label=TEXT, page=PAGE, box=BOX, fields=listed(_FIELD), groups=_GROUPS)
+# The schema of a form of FORMCRAFT's.
+FORM = closed(fields=listed(_FIELD), groups=_GROUPS) | {"$defs": {"group": _GROUP}}
+_ANSWER = {"id": TEXT, "answer": TEXT, "confidence": NUMBER}
+_READ = listed(closed(path=TEXT, value=TEXT))
+# Of questions and checks: what lists them, what is shown of each, and the schema of the answers.
+_ITEMS: dict[str, tuple[str, tuple[str, ...], Schema]] = {
+    "vqa": ("QUESTIONS", ("question", "options"), closed(answers=listed(closed(**_ANSWER)))),
+    "consistency": (
+        "CHECKS",
+        ("source", "dependent"),
+        closed(answers=listed(closed(**_ANSWER, reason=TEXT, fields=_READ))),
+    ),
+}
+
+
+def tasks_of(benchmark: str, names: str = "") -> tuple[Task, ...]:
+    """The usual tasks of a benchmark, or those of `names`, names between commas.
+
+    `NotAvailable` or `UnknownName` if a model cannot be asked about this benchmark, or has no such
+    task.
+
+    Examples
+    --------
+    >>> [task.name for task in tasks_of("formcraft", "vqa,formcraft_extraction")]
+    ['formcraft_extraction', 'formcraft_vqa']
+    """
+    every = {task.name: task for task in TASKS.get(benchmark) or _tasks_by_schema(benchmark)}
+    chosen = [name.strip() for name in names.split(",") if name.strip()]
+    full = {name if name in every else f"{benchmark}_{name}" for name in chosen}
+    for name in full - every.keys():
+        raise UnknownName.of(f"task of {benchmark}", name, every)
+    return tuple(task for name, task in every.items() if name in full or (task.usual and not full))
+
+
+def _tasks_by_schema(benchmark: str) -> tuple[Task, ...]:
+    """A user's own forms and benchmarks made outside of formlab are asked for their fields."""
+    entry = benchmarks.get(benchmark)
+    kind = next((task for task in entry.tasks if task in _FIELDS), None)
+    builtin = benchmark in benchmarks.BENCHMARKS.builtin
+    if kind is None or (builtin and entry.schema is None):
+        known = ", ".join(sorted(TASKS))
+        raise NotAvailable(f"no task for models in {benchmark}", remedy=f"one of: {known}")
+    prompt = entry.prompt if builtin or entry.prompt else read_prompt("fields_extraction").text
+    make = partial(_fields, kind)
+    return (Task(f"{benchmark}_extraction", kind, make, places="", prompt=prompt),)
+
+
+def _fields(kind: str, document: Row, gold: list[Row]) -> Ask:
+    """The values of a document: by its benchmark's schema, else a text for each path of gold."""
+    blank = [_PAGE | {"task": kind}]
+    schema = benchmarks.get(document["benchmark"]).schema_of(document)
+    if schema is not None:
+        lacking = "" if schema.get("properties", True) else "no field is known: declare its type"
+        read, text = partial(_field_rows, kind, schema), document.get("context")
+        return Ask({}, schema, read, blank, lacking=lacking, text=text)
+    paths = (row["path"] for row in gold if row["path"] and row["task"] == kind)
+    names = list(dict.fromkeys(path.removeprefix("/") for path in paths))
+    lacking = "" if names else "the gold of this document has no fields"
+    members = closed(**{name: or_null(TEXT) for name in names})
+    read = partial(_field_rows, kind, None)
+    return Ask({"FIELDS": names}, members, read, blank, lacking=lacking)
+
+
+def _field_rows(kind: str, schema: Schema | None, value: Any, _locate: Place) -> list[Row]:
+    """A row for each leaf of the answer, at its JSON pointer; `WrongShape` if it is no object.
+
+    Without a schema the names are the paths that were requested, and no pointers.
+    """
+    if not isinstance(value, dict):
+        raise WrongShape("no object of fields")
+    rows = []
+    try:
+        for path, leaf in _leaves("", value, schema):
+            steps = (step for step in reversed(path.split("/")) if not step.isdecimal())
+            row = {"task": kind, "path": path, "kind": next(steps, "")}
+            rows.append(row | {"value": as_text(leaf)})
+    except RecursionError as error:
+        raise WrongShape("an answer nested too deeply") from error
+    return rows
+
+
+def _leaves(path: str, value: Any, schema: Schema | None) -> Iterator[tuple[str, Any]]:
+    known = schema if isinstance(schema, dict) else {}
+    unknown: Schema | None = None if schema is None else {}
+    if known.get("type") == "array" and not isinstance(value, list | None):
+        # A list of one item, as many models write it.
+        value = [value]
+    if isinstance(value, dict):
+        inner = known.get("properties") or {}
+        for name, member in value.items():
+            step = name if schema is None else escape(name)
+            yield from _leaves(f"{path}/{step}", member, inner.get(name, unknown))
+    elif isinstance(value, list):
+        for number, member in enumerate(value):
+            yield from _leaves(f"{path}/{number}", member, known.get("items", unknown))
+    elif value is not None:
+        yield path, value
+
+
+def _ocrbench_fields(document: Row, gold: list[Row]) -> Ask | None:
+    """The texts of a document at the paths of its gold; None if it has none."""
+    ask = _fields("text", document, gold)
+    return None if ask.lacking else ask
+
+
+def _form(_document: Row, _gold: list[Row]) -> Ask:
+    """The whole form; nothing of the gold is shown."""
+    return Ask({}, FORM, _form_rows, [_PAGE | {"kind": "form"}])
+
+
+def _form_rows(value: Any, locate: Place) -> list[Row]:
+    try:
+        rows, _ = answers.form_rows(value, Counter())
+    except ValueError as error:
+        raise WrongShape(str(error).splitlines()[0]) from error
+    for row in rows:
+        row |= locate(row["page"], [row.pop(side, None) for side in SIDES])
+    return [_PAGE | {"kind": "form"}, *rows]
+
+
+def _items(task: str, _document: Row, gold: list[Row]) -> Ask | None:
+    """All questions or checks of one form; None if it has none."""
+    questions = [row for row in gold if row["task"] == task]
+    if not questions:
+        return None
+    title, names, schema = _ITEMS[task]
+    asked = []
+    for row in questions:
+        meta = item_meta(row)
+        shown = {name: value for name in names if (value := getattr(meta, name))}
+        if task == "consistency":
+            shown["fields"] = list(meta.relevant)
+        asked.append({"id": row["path"].removeprefix(f"{ITEMS[task]}/")} | shown)
+    blank = [{"task": task, "path": row["path"]} for row in questions]
+    read = partial(_item_rows, task, {row["path"] for row in blank})
+    return Ask({title: asked}, schema, read, blank)
+
+
+def _item_rows(task: str, paths: set[str], value: Any, _locate: Place) -> list[Row]:
+    """A row for each question or check that was answered, the first answer of each."""
+    rows = dict[str, Row]()
+    for row in answers.answer_rows(task, items_of(value, "answers")):
+        if row["path"] in paths and row.get("value") is not None:
+            rows.setdefault(row["path"], row)
+    if not rows:
+        raise WrongShape("no answer to anything that was asked")
+    return list(rows.values())
+
+
+def _vrdu(document: Row, _gold: list[Row]) -> Ask:
+    """The entities of the document's schema: once, many times, or as parts of line items."""
+    known = _entities_of(document)
+    asked: Row = {name: f"{known.type_of(name)}, once" for name in known.names(UNREPEATED)}
+    members = {name: or_null(_ENTITY) for name in asked}
+    for name in known.names(REPEATED):
+        asked[name] = f"{known.type_of(name)}, a list of all there are"
+        members[name] = listed(_ENTITY)
+    for group in known.groups:
+        parts = known.names(group)
+        asked[group] = {name: f"{known.type_of(name)}, in each line item" for name in parts}
+        members[group] = listed(closed(**dict.fromkeys(parts, or_null(_ENTITY))))
+    blank = [{"task": "entity", "path": None}]
+    return Ask({"ENTITIES": asked}, closed(**members), partial(_vrdu_rows, known), blank)
+
+
+def _entities_of(document: Row) -> Entities:
+    known = Entities.of_document(document)
+    if known is None:
+        raise DataMissing("no schema of entities", where=document["doc_id"], remedy="load it anew")
+    return known
+
+
+def _vrdu_answer(document: Row, gold: list[Row], place: Callable[[Row], Row]) -> Row:
+    """The answer that is read as the gold; of a value with several texts the first."""
+    known = _entities_of(document)
+    once = dict.fromkeys(known.names(UNREPEATED))
+    answer: Row = once | {name: [] for name in known.names(REPEATED)}
+    items: dict[str, dict[str, Row]] = {group: {} for group in known.groups}
+    for row in gold:
+        if row["task"] != "entity" or row["path"] is None or row["value"] is None:
+            continue
+        name, value = row["kind"], {"text": row["value"]} | place(row)
+        pattern = known.patterns.get(name)
+        if pattern in items:
+            parts = dict.fromkeys(known.names(pattern))
+            items[pattern].setdefault(row["path"].split("/")[2], parts)[name] = value
+        elif pattern == REPEATED:
+            answer[name].append(value)
+        elif name in once and answer[name] is None:
+            answer[name] = value
+    return answer | {group: list(numbered.values()) for group, numbered in items.items()}
+
+
+def _vrdu_rows(known: Entities, value: Any, locate: Place) -> list[Row]:
+    """Rows of the entities in an answer, at the paths of the gold, after one for the document."""
+    if not isinstance(value, dict) or not {*known.entities} & value.keys():
+        raise WrongShape("none of the entities that were asked for")
+    rows: list[Row] = [{"task": "entity", "path": None}]
+    for path, name, given in _vrdu_places(known, value):
+        # A model may give the text alone, or a list of one.
+        answer = given[0] if isinstance(given, list) and given else given
+        parts = answer if isinstance(answer, dict) else {"text": answer}
+        text = as_text(parts.get("text", parts.get("value")))
+        if text.strip():
+            row = {"task": "entity", "path": path, "kind": name, "value": text}
+            rows.append(row | locate(parts.get("page"), parts.get("box")))
+    return rows
+
+
+def _vrdu_places(known: Entities, value: Row) -> Iterator[tuple[str, str, Any]]:
+    """The path and name of each entity of an answer, and what is given for it."""
+    for name in known.names(UNREPEATED):
+        yield f"/{escape(name)}", name, value.get(name)
+    for name in known.names(REPEATED):
+        for number, entity in enumerate(_list(value.get(name))):
+            yield f"/{escape(name)}/{number}", name, entity
+    for group in known.groups:
+        items = (item for item in _list(value.get(group)) if isinstance(item, dict))
+        for number, item in enumerate(items):
+            for name in known.names(group):
+                yield f"/{escape(group)}/{number}/{escape(name)}", name, item.get(name)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _funsd(_document: Row, _gold: list[Row]) -> Ask:
+    """The pieces of text of a form, with labels and boxes, in reading order."""
+    return Ask({}, _PIECES, _funsd_rows, [_PAGE])
+
+
+def _funsd_answer(_document: Row, gold: list[Row], place: Callable[[Row], Row]) -> Row:
+    """The answer that is read as the gold."""
+    pieces = [row for row in gold if row["kind"] in _LABELS and row["value"]]
+    return {
+        "entities": [
+            {"text": row["value"], "label": row["kind"], "box": place(row)["box"]} for row in pieces
+        ]
+    }
+
+
+def _funsd_rows(value: Any, locate: Place) -> list[Row]:
+    """The page's text, and each piece of it as a line at ``/chat/entities/<n>``.
+
+    Pieces have no name that the gold could have: what is read is compared under the gold's boxes.
+    """
+    pieces = [(as_text(item.get("text")), item) for item in items_of(value, "entities")]
+    pieces = [(text, item) for text, item in pieces if text.strip()]
+    rows: list[Row] = [_PAGE | {"value": " ".join(text.strip() for text, _ in pieces)}]
+    for number, (text, item) in enumerate(pieces):
+        label = as_text(item.get("label")).strip().lower()
+        row = {"task": "layout", "path": f"/chat/entities/{number}", "kind": "line", "value": text}
+        row["subtype"] = label if label in _LABELS else None
+        rows.append(row | locate(1, item.get("box")))
+    return rows
+
+
+def _sroie(_document: Row, gold: list[Row]) -> Ask:
+    """The keys of a receipt and its text."""
+    paths = [r["path"] for r in gold if r["task"] == "text" and r["path"] and r["kind"] != "line"]
+    keys = [path.removeprefix("/") for path in paths]
+    schema = closed(**{key: or_null(TEXT) for key in keys}, lines=listed(TEXT))
+    return Ask({"KEYS": keys}, schema, partial(_sroie_rows, keys), [_PAGE])
+
+
+def _sroie_rows(keys: list[str], value: Any, _locate: Place) -> list[Row]:
+    """The page's text and the keys in the answer; `WrongShape` if neither is there."""
+    if not isinstance(value, dict) or not {*keys, "lines"} & value.keys():
+        raise WrongShape("none of the keys that were asked for")
+    lines = value.get("lines")
+    lines = [as_text(line).strip() for line in lines] if isinstance(lines, list) else []
+    found = {key: as_text(value[key]) for key in keys if value.get(key) is not None}
+    rows = [{"task": "text", "path": f"/{k}", "kind": k, "value": v} for k, v in found.items()]
+    return [_PAGE | {"value": " ".join(filter(None, lines)) or None}, *rows]
+
+
+def _transcription(_document: Row, _gold: list[Row]) -> Ask:
+    """The page as HTML."""
+    return Ask({}, None, lambda value, _: [_PAGE | {"value": as_text(value)}], [_PAGE])
+
+
+def _clicks(schema: Schema | None, document: Row, _gold: list[Row]) -> Ask:
+    """Where to click on a screenshot, and what to type: as FormFactory's lines, or as JSON."""
+    text = document["context"]
+    lacking = "" if text else "this instance has no text to fill the form in from"
+    asked = {"FORM": document["template"], "TEXT": text}
+    return Ask(asked, schema, _click_rows, [_CLICKS], lacking=lacking)
+
+
+def _click_rows(value: Any, locate: Place) -> list[Row]:
+    """The output as lines ``[x, y] value``, and each action; `WrongShape` if there is no action."""
+    if isinstance(value, dict):
+        lines = []
+        for item in items_of(value, "actions"):
+            x, y, page = (_number(item.get(name)) for name in ("x", "y", "page"))
+            lines.append(ActionLine(x, y, as_text(item.get("value")), page))
+        text = "\n".join(f"[{x:g}, {y:g}] {value}" for x, y, value, *_ in lines)
+    else:
+        text = as_text(value)
+        if not (lines := parse_lines(text)):
+            raise WrongShape("no line '[x, y] value'")
+    rows = list(line_rows(lines))
+    for row in rows:
+        # Without its page a click is on whichever screenshot it suits.
+        page, box = row["page"], [row.pop(side) for side in SIDES]
+        row |= locate(1 if page is None else page, box) | ({"page": None} if page is None else {})
+    return [_CLICKS | {"value": text}, *rows]
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+_QUESTIONS = Task("formcraft_vqa", "vqa", partial(_items, "vqa"), places="")
+_CHECKS = Task("formcraft_consistency", "consistency", partial(_items, "consistency"), places="")
+_JSON_CLICKS = partial(_clicks, _ACTIONS)
+TASKS: dict[str, tuple[Task, ...]] = {
+    "formcraft": (Task("formcraft_extraction", "layout", _form), _QUESTIONS, _CHECKS),
+    "vrdu": (Task("vrdu_extraction", "entity", _vrdu, answer=_vrdu_answer),),
+    "fincriticaled": (Task("fincriticaled_transcription", "text", _transcription, places=""),),
+    "funsd": (Task("funsd_extraction", "text", _funsd, answer=_funsd_answer),),
+    "ocrbench_v2": (
+        _QUESTIONS,
+        Task("fields_extraction", "text", _ocrbench_fields, places=""),
+    ),
+    "sroie": (Task("sroie_extraction", "text", _sroie, places=""),),
+    "formfactory": (
+        Task("formfactory_lines", "click", partial(_clicks, None), places="points"),
+        Task("formfactory_actions", "click", _JSON_CLICKS, places="points", usual=False),
+    ),
+}

@@ -1,0 +1,98 @@
+"""How pages are shown to a model: as images, or as the lines that an OCR engine reads on them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from formlab.errors import DataBroken, FormlabError
+from formlab.systems import ocr
+from formlab.systems.chat.ask import Row
+from formlab.systems.pages import Page, page_files, pages
+from formlab.tables import BOX
+from formlab.text.layout import rows as reading_order
+
+
+@dataclasses.dataclass(frozen=True)
+class PageView:
+    """How pages are shown: longest side in pixels, number of pages at most, and the unit of boxes.
+
+    With ``limit=0`` no page is shown; with `ocr`, the lines that it reads stand for the image.
+    """
+
+    limit: int = 2048
+    most: int = 10
+    boxes: str = "thousandths"
+    ocr: OcrLines | None = None
+
+    def pages(self, document: Row, root: Path | None) -> list[Page]:
+        """All pages of a document; none where no page is shown, or its own text stands for them."""
+        if not self.limit:
+            return []
+        paths, width = page_files(document, root), document["width"]
+        with _readable(paths[0]):
+            return pages(paths, limit=self.limit, width=width)
+
+    def in_key(self, page: Page) -> Row:
+        """What stands for a page in the key of an answer."""
+        with _readable(page.path):
+            return self._text(page) or _image(page.shape)
+
+    def in_call(self, page: Page) -> Row:
+        """What stands for a page in the message to the model."""
+        with _readable(page.path):
+            return self._text(page) or _image(page.url())
+
+    def _text(self, page: Page) -> Row | None:
+        return {"type": "text", "text": self.ocr.text(page)} if self.ocr else None
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """`DataBroken` for whatever a library says of a page: it must not end the run of the others."""
+    try:
+        yield
+    except FormlabError:
+        raise
+    except Exception as error:
+        what = f"not a readable page: {type(error).__name__}: {error}"
+        raise DataBroken(what, where=path) from error
+
+
+def _image(url: Any) -> Row:
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+class OcrLines:
+    """The lines of text that OCR reads on pages, each page once (`ocr.Engine`). Threads may share.
+
+    `unit` is that of the lines' sides: ``thousandths`` of the page or ``pixels`` of it as it would
+    be sent; ``none`` for texts alone.
+    """
+
+    def __init__(self, *, unit: str) -> None:
+        self.unit = unit
+        self._engine = ocr.Engine()
+
+    def text(self, page: Page) -> str:
+        """The page as the JSON that a model gets, its lines from top to bottom."""
+        result = self._engine(page.image, of=page.drawn, return_word_box=True)
+        lines = [row for row in ocr.records(result) if row["kind"] == "line"]
+        boxes = [[row[side] for side in BOX] for row in lines]
+        order = [number for row in reading_order(np.array(boxes)) for number in row]
+        if self.unit == "none":
+            shown: list[Any] = [lines[number]["value"] for number in order]
+        else:
+            shown = [[lines[n]["value"], *self._sides(boxes[n], page)] for n in order]
+        return json.dumps({"PAGE": page.number, "LINES": shown})
+
+    def _sides(self, box: list[float], page: Page) -> list[int]:
+        if self.unit == "pixels":
+            return [round(side) for side in box]
+        return [round(1000 * side / page.sent[n % 2]) for n, side in enumerate(box)]

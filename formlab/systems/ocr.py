@@ -26,39 +26,38 @@ from formlab.text.layout import page_html, page_text
 if TYPE_CHECKING:
     from PIL import Image
 
+Row = dict[str, Any]
 # The settings of the engine, and what RapidOCR calls them.
 ENGINE = {"angle": False, "threshold": 0.3, "box_threshold": 0.5, "unclip": 1.6, "text_score": 0.5}
 _PARAMS = {
-    "angle": "Global.use_cls", "threshold": "Det.thresh", "box_threshold": "Det.box_thresh",
-    "unclip": "Det.unclip_ratio", "text_score": "Global.text_score",
-}  # fmt: skip
+    "angle": "Global.use_cls",
+    "threshold": "Det.thresh",
+    "box_threshold": "Det.box_thresh",
+    "unclip": "Det.unclip_ratio",
+    "text_score": "Global.text_score",
+}
 # What a picture goes through before and in the engine.
-_LIBRARIES = (
-    "rapidocr", "onnxruntime", "opencv-python", "opencv-python-headless", "numpy", "pillow",
-    "pypdfium2", "pyclipper", "shapely",
-)  # fmt: skip
+_LIBRARIES = "rapidocr onnxruntime opencv-python opencv-python-headless numpy pillow pypdfium2"
+_LIBRARIES += " pyclipper shapely"
 
 
-def start(
-    settings: dict[str, Any], threads: int, *, write: Callable[..., str] = page_text
-) -> Reader:
+def start(settings: Row, threads: int, *, write: Callable[..., str] = page_text) -> Reader:
     """A reader of pages: their lines and words with boxes and confidence, and the text of all.
 
     `write` makes the page of the lines' boxes and texts. Settings: `scale` enlarges pages before
     they are read; the others are those of the engine (`Engine`).
     """
     above_zero(settings, "scale")
-    read_image = Engine(settings, threads=threads)
+    engine = Engine(settings, threads=threads)
 
-    def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = []
+    def read(document: Row, root: Path | None) -> list[Row]:
+        rows: list[Row] = []
         texts, count = [], 0
         for page in document_pages(document, root, scale=settings["scale"]):
-            result = read_image(page.image, of=page.drawn, return_word_box=True)
-            text, *found = records(
-                result, scale=page.zoom, page=page.number, first=count, write=write
-            )
-            count += sum(row["kind"] == "line" for row in found)
+            result = engine(page.image, of=page.drawn, return_word_box=True)
+            place = {"scale": page.zoom, "page": page.number, "first": count}
+            text, *found = records(result, write=write, **place)
+            count += len(result.txts)
             texts.append(text["value"])
             rows += found
         return [text | {"value": "\n".join(texts)}, *rows]
@@ -89,27 +88,32 @@ class Engine:
     of a line's text. All but `unclip` and `angle` lie from 0 to 1.
     """
 
-    def __init__(self, settings: dict[str, Any] = ENGINE, *, threads: int = -1) -> None:
+    def __init__(self, settings: Row = ENGINE, *, threads: int = -1) -> None:
         values = {_PARAMS[name]: settings.get(name, value) for name, value in ENGINE.items()}
         self._params = {"Global.log_level": "error"} | values
         self._threads, self._engine, self._lock = threads, None, Lock()
 
     def __call__(
-        self, image: np.ndarray | Callable[[], Image.Image], *, of: Any = None,
+        self,
+        image: np.ndarray | Callable[[], Image.Image],
+        *,
+        of: Any = None,
         return_word_box: bool = False,
-    ) -> PageReading:  # fmt: skip
+    ) -> PageReading:
         """What is read on an image in BGR, or on a picture that is drawn only if it is new.
 
         `of` is the JSON of all that the picture depends on; without it the pixels are the key.
         """
-        key = {
-            "picture": _pixels(image) if of is None else of, "words": return_word_box,
-            "params": self._params, "engine": _engine_state(),
-        }  # fmt: skip
+        if of is None:
+            pixels = np.ascontiguousarray(image)
+            of = {"pixels": hashlib.sha256(pixels).hexdigest()}
+            of |= {"shape": list(pixels.shape), "type": str(pixels.dtype)}
+        key = {"picture": of, "words": return_word_box}
+        key |= {"params": self._params, "engine": _engine_state()}
         made = partial(self._read, image, return_word_box)
         return PageReading(**cache.value(cache.PAGES, key, made))
 
-    def _read(self, image: Any, words: bool) -> dict[str, Any]:
+    def _read(self, image: Any, words: bool) -> Row:
         pixels = np.asarray(image())[:, :, ::-1] if callable(image) else image
         with self._lock:
             self._engine = self._engine or self._started()
@@ -121,14 +125,16 @@ class Engine:
                 reason = f"{type(error).__name__} {error.__cause__ or error}".strip()
                 raise DataBroken(f"{what}: {reason:.300}") from error
         count = len(result.txts or ())
+        lines = (result.word_results or ()) if words and count else ()
         return {
-            "txts": list(result.txts or ()), "scores": [float(s) for s in result.scores or ()],
+            "txts": list(result.txts or ()),
+            "scores": [float(score) for score in result.scores or ()],
             "boxes": np.asarray(result.boxes).tolist() if count else [],
             "word_results": [
                 [[text, float(score), np.asarray(box).tolist()] for text, score, box in line]
-                for line in (result.word_results or () if words and count else ())
+                for line in lines
             ],
-        }  # fmt: skip
+        }
 
     def _started(self) -> Any:
         from rapidocr import RapidOCR
@@ -137,17 +143,11 @@ class Engine:
         return RapidOCR(params=self._params | more)
 
 
-def _pixels(image: Any) -> dict[str, Any]:
-    pixels = np.ascontiguousarray(image)
-    digest = hashlib.sha256(pixels).hexdigest()
-    return {"pixels": digest, "shape": list(pixels.shape), "type": str(pixels.dtype)}
-
-
 @lru_cache
-def _engine_state() -> dict[str, Any]:
+def _engine_state() -> Row:
     """Everything beside a picture and the settings that shapes a reading: versions and models."""
-    state: dict[str, Any] = {"machine": platform.machine()}
-    for name in _LIBRARIES:
+    state: Row = {"machine": platform.machine()}
+    for name in _LIBRARIES.split():
         with suppress(metadata.PackageNotFoundError):
             state[name] = metadata.version(name)
     spec = find_spec("rapidocr")
@@ -157,26 +157,34 @@ def _engine_state() -> dict[str, Any]:
 
 
 def records(
-    result: Any, *, scale: float = 1.0, page: int = 1, first: int = 0,
+    result: Any,
+    *,
+    scale: float = 1.0,
+    page: int = 1,
+    first: int = 0,
     write: Callable[..., str] = page_text,
-) -> list[dict[str, Any]]:  # fmt: skip
+) -> list[Row]:
     """The rows of one page from RapidOCR's result; boxes in pixels of the unscaled image.
 
     Lines are at ``/ocr/lines/<n>``, from `first` on, their words below them, the page, as `write`
     makes it of boxes and texts, at no path.
     """
-    rows: list[dict[str, Any]] = []
-    texts, boxes = [], []
-    for number, (text, score, corners, words) in enumerate(lines(result), start=first):
+    rows: list[Row] = []
+    boxes: list[tuple[float, ...]] = []
+
+    def add(path: str, kind: str, text: str, score: float, box: tuple[float, ...]) -> None:
+        # Task `layout`: what stands where on the page, not a claim about any field of the form.
+        row = {"path": path, "kind": kind, "task": "layout", "value": text, "page": page}
+        rows.append(row | {"confidence": float(score)} | dict(zip(BOX, box, strict=True)))
+
+    found = lines(result)
+    for number, (text, score, corners, words) in enumerate(found, start=first):
         path = f"/ocr/lines/{number}"
-        texts.append(text)
         boxes.append(box_of(corners, scale))
-        rows.append(_row(path, "line", text, score, boxes[-1]))
-        for position, (word, confidence, outline) in enumerate(words):
-            box = box_of(outline, scale)
-            rows.append(_row(f"{path}/words/{position}", "word", word, confidence, box))
-    rows = [row | {"page": page} for row in rows]
-    read = write(np.array(boxes), texts)
+        add(path, "line", text, score, boxes[-1])
+        for place, (word, confidence, outline) in enumerate(words):
+            add(f"{path}/words/{place}", "word", word, confidence, box_of(outline, scale))
+    read = write(np.array(boxes), [text for text, *_ in found])
     return [{"path": None, "kind": "page", "task": "text", "value": read}, *rows]
 
 
@@ -192,12 +200,6 @@ def box_of(corners: Any, scale: float = 1.0) -> tuple[float, float, float, float
     """The upright box around the corners that RapidOCR gives, in pixels of the unscaled image."""
     across, down = zip(*((float(x) / scale, float(y) / scale) for x, y in corners), strict=True)
     return min(across), min(down), max(across), max(down)
-
-
-def _row(path: str, kind: str, text: str, score: float, box: tuple) -> dict[str, Any]:
-    # Task `layout`: what stands where on the page, not a claim about any field of the form.
-    row = {"path": path, "kind": kind, "task": "layout", "value": text}
-    return row | {"confidence": float(score)} | dict(zip(BOX, box, strict=True))
 
 
 SYSTEM = System(

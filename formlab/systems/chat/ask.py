@@ -112,12 +112,17 @@ def items_of(value: Any, name: str) -> list[Row]:
 
 
 def prompt_of(
-    task: Task, *, prompt: str = "", boxes: str = BOXES[0], pages: str = PAGES[0], shots: str = ""
+    task: Task,
+    *,
+    prompt: str = "",
+    boxes: str = BOXES[0],
+    pages: str = PAGES[0],
+    shots: bool = False,
 ) -> str:
     """The instructions of a task: those of `prompt`, a name or file, or formlab's own.
 
-    `shots` says how examples are shown, where there are any. `UnknownName` if `boxes` is not a way
-    to give boxes, or `pages` to show pages.
+    `shots` says whether examples come first. `UnknownName` if `boxes` is not a way to give boxes,
+    or `pages` to show pages.
     """
     ways = BOXES[:2] if task.places == "points" else BOXES
     if boxes not in ways:
@@ -126,7 +131,7 @@ def prompt_of(
         raise UnknownName.of("way to show pages", pages, PAGES)
     names = [f"{task.places}_{boxes}"] if task.places else []
     names += ["pages_text"] if pages == "text" else []
-    names += [f"shots_{shots}"] if shots else []
+    names += ["shots_text"] if shots else []
     main = read_prompt(prompt).text if prompt else task.prompt or read_prompt(task.name).text
     texts = [main, *(read_prompt(name).text for name in names)]
     return "\n".join(text.strip() + "\n" for text in texts).strip()

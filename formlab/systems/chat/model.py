@@ -31,7 +31,7 @@ from formlab.systems.system import Reader, System
 PREFIX = "chat:"
 STORE = "answers.sqlite"
 # A bound that is not set is not named: runs of before there was one go on.
-_UNNAMED = ("shots", "shots_as", "shots_seed", "logprobs", "samples")
+_UNNAMED = ("shots", "shots_seed", "logprobs", "samples")
 _TAKEN = ("attempts", "tokens_in", "tokens_out", "cost", "seconds")
 
 
@@ -49,7 +49,7 @@ class ChatSystem(System):
     as their longest side; `notes` say what was sent. `prices` is a file, see `limits.price_of`.
 
     Before a question come `shots` examples of the documents to learn from, drawn by `shots_seed`,
-    as text or image (`shots_as`); the settings of a run name them under ``shots documents``.
+    as text; the settings of a run name them under ``shots documents``.
 
     With `logprobs` records have the probability of their value's tokens as `confidence`, where the
     server gives them; with several `samples` the share of so many answers to the question that
@@ -182,14 +182,12 @@ class _Plan(NamedTuple):
             raise DataBroken(what, where=chosen["prompt"], remedy=f"--set tasks={tasks[0].name}")
         shown = {key: chosen[key] for key in ("prompt", "boxes", "pages")}
         settings = {n: v for n in SHAPING if (v := chosen[n]) != SHAPING[n] or n not in _UNNAMED}
-        examples = drawn(corpus, chosen)
-        if examples is None:
-            settings.pop("shots_as", None)
-        else:
-            shown["shots"] = chosen["shots_as"]
-            settings |= {n: chosen[n] for n in ("shots_as", "shots_seed")}
+        examples = drawn(corpus, chosen["shots"], chosen["shots_seed"])
+        if examples is not None:
+            settings["shots_seed"] = chosen["shots_seed"]
             settings["shots documents"] = examples.documents["doc_id"].to_list()
-        prompts = {task.name: (task, prompt_of(task, **shown)) for task in tasks}
+        shots = examples is not None
+        prompts = {task.name: (task, prompt_of(task, shots=shots, **shown)) for task in tasks}
         settings |= {"model": client.model, "address": client.address}
         settings |= {f"prompt {name}": version_of(text) for name, (_, text) in prompts.items()}
         if chosen["prompt"]:
@@ -219,8 +217,7 @@ def _predictions(
     documents, skipped = first(corpus, limit, images=view.limit > 0, texts=texts)
     shots = {}
     if plan.examples is not None:
-        read = lines if chosen["shots_as"] == "text" else None
-        shots = {n: Shots(plan.examples, task, view, read) for n, (task, _) in plan.prompts.items()}
+        shots = {n: Shots(plan.examples, t, view, lines) for n, (t, _) in plan.prompts.items()}
     todo = list(questions(corpus, plan.prompts, documents=documents, shots=shots))
     with AnswerStore(chosen["store"] or out / STORE) as store:
         asker = Asker(client, store, form=chosen["form"], retry=chosen["retry"], may_ask=may_ask)

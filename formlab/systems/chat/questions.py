@@ -131,7 +131,7 @@ def _result(
 
         def asked(show: Callable[[Page], Row]) -> list:
             both = messages(question.prompt, ask.asked, shown, show=show, text=text)
-            both[1:1] = question.shots.turns(show) if question.shots else []
+            both[1:1] = question.shots.turns() if question.shots else []
             return with_schema(both, ask.schema) if ask.schema else both
 
         names = [page.path.relative_to(root) if root else page.path.name for page in shown]

@@ -25,7 +25,6 @@ SHAPING: dict[str, Any] = {
     "boxes": "thousandths",
     "tasks": "",
     "shots": 0,
-    "shots_as": "text",
     "shots_seed": 0,
     "logprobs": False,
     "samples": 1,

@@ -30,43 +30,22 @@ class Instructions(NamedTuple):
         return f"{Path(self.source).stem} {version_of(self.text.strip())}"
 
 
-def names() -> list[str]:
-    """The names of formlab's own prompts.
-
-    Examples
-    --------
-    >>> [name for name in names() if "listing" in name]
-    ['formcraft_listing1', 'formcraft_listing2', 'formcraft_listing3']
-    """
-    return sorted(file.stem for file in FOLDER.glob("*.md"))
-
-
 def read(source: str | Path) -> Instructions:
-    """The prompt of a name, or that in a file, word for word.
+    """The prompt of a name, one of the files here, or that in a file, word for word.
 
-    Parameters
-    ----------
-    source
-        One of `names`, or a path.
-
-    Raises
-    ------
-    UnknownName
-        If it is neither a name nor a file.
-    DataBroken
-        If the file is empty.
+    `UnknownName` if it is neither a name nor a file, `DataBroken` if the file is empty.
 
     Examples
     --------
     >>> read("formcraft_listing3").text.startswith("You are given a taxonomy")
     True
     """
-    if str(source) in names():
+    names, file = sorted(file.stem for file in FOLDER.glob("*.md")), Path(source)
+    if str(source) in names:
         text = files.read_text(FOLDER / f"{source}.md")
         return Instructions(str(source), _HEAD.sub("", text))
-    file = Path(source)
     if not file.is_file():
-        raise UnknownName.of("prompt, nor a file", str(source), names())
+        raise UnknownName.of("prompt, nor a file", str(source), names)
     text = files.read_text(file)
     if not text.strip():
         raise DataBroken("an empty prompt", where=file, remedy="instructions for the model")

@@ -135,10 +135,6 @@ SIX = "MadeAds-mixed_template-train_6-test_8-valid_2-SD_0"
 NOTHING = json.dumps({"advertiser": None})
 
 
-def settings(**changed):
-    return {"shots": 2, "shots_as": "text", "shots_seed": 0} | changed
-
-
 def lines():
     return OcrLines(unit="thousandths")
 
@@ -155,16 +151,16 @@ def test_no_example_is_a_test_document_whatever_the_seed(split):
     corpus = benchmarks.load("vrdu", split=split)
     test = set(corpus.documents["doc_id"])
     for seed in range(5):
-        chosen = drawn(corpus, settings(shots=1, shots_seed=seed)).documents["doc_id"]
+        chosen = drawn(corpus, 1, seed).documents["doc_id"]
         assert chosen.len() == 1
         assert not test & set(chosen)
 
 
 def test_an_example_is_read_back_as_its_gold(tmp_path):
     corpus = benchmarks.load("vrdu", split=SIX)
-    examples = drawn(corpus, settings(shots=6))
+    examples = drawn(corpus, 6, 0)
     (task,) = chat.tasks_of("vrdu")
-    turns = Shots(examples, task, chat.PageView(), lines()).turns(chat.PageView().in_key)
+    turns = Shots(examples, task, chat.PageView(), lines()).turns()
     assert [turn["role"] for turn in turns] == ["user", "assistant"] * 6
     for document, turn in zip(examples.documents.to_dicts(), turns[1::2], strict=True):
         page = Page(None, 1, (document["width"], document["height"]), (1, 1), "")

@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from formlab import resources
 from formlab.errors import TableBroken, UnknownName
 
 # Annotations of parameters that take one item in place of a list of it.
@@ -36,6 +37,8 @@ class Options:
         values = ["frames = 'polars'", "frames = 'pandas'"]
         if (assignment := f"{name} = {value!r}") not in values:
             raise UnknownName.of("option", assignment, values)
+        if value == "pandas":
+            resources.need("pandas")
         super().__setattr__(name, value)
 
 

@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
+# Compiled modules are kept: else each of the processes that tests start compiles all of them again.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: setup report docs pictures test test-all test-llm test-inspect browser lint lock faults fuzz performance count clean
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from formlab.text.answers import Parsed, parse, plain
 
@@ -48,14 +47,6 @@ class Answer:
     seconds: float | None = None
     images: str | None = None
     logprobs: str | None = None
-
-
-def completion_of(value: Any) -> dict[str, Any] | None:
-    """The body of a server's response, if it is a completion with an answer."""
-    try:
-        return value if isinstance(value["choices"][0]["message"], dict) else None
-    except (LookupError, TypeError):
-        return None
 
 
 def content(answer: Answer, *, json: bool, calls: bool = True) -> Parsed:

@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 
 from formlab import resources
 from formlab.errors import DataBroken, FormlabError, NotAvailable
-from formlab.systems.chat.answers import Answer, completion_of
+from formlab.systems.chat.answers import Answer
 from formlab.systems.chat.confidence import token_spans
-from formlab.systems.chat.limits import Limits, Price, Stopped, usage_of
+from formlab.systems.chat.limits import Limits, Price, Stopped
 from formlab.text.answers import arguments
 
 openai = resources.optional("openai", extra="chat")
@@ -29,6 +29,8 @@ _UNSUITED = (400, 422)
 # No further call can succeed: a wrong key, a model or an address that is not there.
 _HOPELESS = (401, 403, 404)
 _SHORTEST_KEY = 8
+# What no call takes: sums of such counts still fit into a table.
+_MOST_TOKENS = 2**48
 # More than models count of a page in any size that is sent, but for some cheap ones.
 _PAGE_TOKENS = 10_000
 _LONGEST_ERROR = 500
@@ -225,6 +227,10 @@ class Client:
         text = json.dumps(called) if called else text if isinstance(text, str) else ""
         refusal = refusal if isinstance(refusal, str) else ""
         finish, text = choice.get("finish_reason"), self.clean(text or refusal)
+        usage = completion.get("usage")
+        usage = usage if isinstance(usage, dict) else {}
+        counts = [usage.get("prompt_tokens"), usage.get("completion_tokens")]
+        tokens = [n if type(n) is int and 0 <= n < _MOST_TOKENS else None for n in counts]
         return Answer(
             model=self.model,
             text=text,
@@ -233,8 +239,10 @@ class Client:
             status="refused" if refusal else "ok",
             error="refused by the model" if refusal else None,
             attempts=self._call.attempts or 1,
+            tokens_in=tokens[0],
+            tokens_out=tokens[1],
+            cost=self.price.of(*tokens) if self.price else None,
             seconds=time.monotonic() - self._call.since if self._call.since else None,
-            **usage_of(completion.get("usage"), self.price),
         )
 
     def _failed(self, error: Exception) -> Answer:
@@ -298,6 +306,7 @@ def _check_address(url: str) -> None:
 def completion_in(text: str) -> dict[str, Any] | None:
     """The completion in the body of a response; None if it is none or has no answer."""
     try:
-        return completion_of(json.loads(text))
-    except (ValueError, RecursionError):
+        value = json.loads(text)
+        return value if isinstance(value["choices"][0]["message"], dict) else None
+    except (ValueError, LookupError, TypeError, RecursionError):
         return None

@@ -8,15 +8,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from formlab import files
 from formlab.errors import DataBroken
 
 # A table that users edit or replace.
 PRICES = Path(__file__).parent / "prices.csv"
-# What no call takes: sums of such counts still fit into a table.
-_MOST_TOKENS = 2**48
 
 
 class Stopped(Exception):
@@ -74,15 +72,6 @@ def price_of(model: str, *, prices: str | Path = PRICES) -> Price | None:
         remedy = "columns model, input, output: for a million tokens; currency and date where known"
         raise DataBroken(what, where=f"{prices}:{table.line_num}", remedy=remedy)
     return Price(*sides, currency=row.get("currency") or "USD", date=row.get("date") or None)
-
-
-def usage_of(usage: Any, price: Price | None) -> dict[str, Any]:
-    """The tokens of a call, where the server reports them, and their cost, where it is known."""
-    usage = usage if isinstance(usage, dict) else {}
-    counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
-    tokens = [n if type(n) is int and 0 <= n < _MOST_TOKENS else None for n in counts]
-    cost = price.of(*tokens) if price else None
-    return {"tokens_in": tokens[0], "tokens_out": tokens[1], "cost": cost}
 
 
 class Limits:

@@ -241,8 +241,7 @@ def judged(
         outcome=pl.when(unscored.fill_null(False)).then(pl.lit("unscored")).otherwise("outcome"),
     )
     written = rules.orders_of(joined, orders)
-    sides = (joined[name].to_list() for name in ("gold", "used", "kind", "accepted"))
-    joined = joined.with_columns(text.ladders(*sides, threshold=threshold, orders=written))
+    joined = joined.with_columns(rungs(joined, threshold=threshold, orders=written))
     joined = joined.with_columns(rules.right_centuries(joined))
     right = joined["normalised"]
     if rules.RULE in joined.columns:
@@ -257,6 +256,28 @@ def judged(
     missing = [name for name in tables.CASES if name not in joined.columns]
     joined = joined.with_columns(pl.lit(None).alias(name) for name in missing)
     return joined.select(pl.col(name).cast(kind) for name, kind in tables.CASES.items())
+
+
+def rungs(
+    cases: pl.DataFrame,
+    gold: str = "gold",
+    pred: str = "used",
+    *,
+    threshold: float,
+    orders: Sequence[str | None] | None = None,
+) -> pl.DataFrame:
+    """`text.ladders` of the columns `gold`, `pred`, ``kind`` and ``accepted`` of cases."""
+    # Most values are right as they are, and need no reading.
+    same = (cases[gold] == cases[pred]).fill_null(False)
+    odd = (cases[gold] != cases[pred]).fill_null(False).arg_true()
+    sides = (cases[name].gather(odd).to_list() for name in (gold, pred, "kind", "accepted"))
+    written = [orders[row] for row in odd] if orders else None
+    found = text.ladders(*sides, threshold=threshold, orders=written)
+    rest = (same & False if column.name == "ambiguous" else same for column in found)
+    columns = zip(rest, found, strict=True)
+    return pl.DataFrame(
+        [some.cast(of.dtype).scatter(odd, of).alias(of.name) for some, of in columns]
+    )
 
 
 def rights(cases: pl.DataFrame, rung: str, *, threshold: float) -> pl.Series:

@@ -18,11 +18,11 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from formlab import metrics, text
+from formlab import metrics
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import Metric
 from formlab.scoring.align import with_status
-from formlab.scoring.tasks._kit import NORM, made_by, score_rows, used
+from formlab.scoring.tasks._kit import NORM, made_by, normalised, score_table, used
 from formlab.scoring.tasks.layout import by_document, structure
 from formlab.tables import BOX, LADDER
 
@@ -44,7 +44,8 @@ def own_scores(
             if rows.height:
                 how = f"norm={','.join(NORM)}" if metric.view == "text" else None
                 tallies = _of_cases(metric, rows)
-                yield score_rows(rows, metric, tallies, made_by(how), level=level, mode=mode)
+                counted = [(metric, tallies, made_by(how))]
+                yield score_table(rows, counted, level=level, mode=mode)
 
 
 def _of_cases(metric: Metric, rows: pl.DataFrame) -> np.ndarray:
@@ -53,8 +54,8 @@ def _of_cases(metric: Metric, rows: pl.DataFrame) -> np.ndarray:
     if metric.view == "boxes":
         sides = (BOX, [f"pred_{name}" for name in BOX])
         return metric.count(*(rows.select(side).to_numpy().astype(float) for side in sides))
-    golds = [text.normalise(value, NORM) for value in rows["gold"].fill_null("")]
-    return metric.count(golds, [text.normalise(value, NORM) for value in used(rows)])
+    sides = rows["gold"].fill_null(""), pl.Series(used(rows), dtype=pl.String)
+    return metric.count(*(normalised(side).to_list() for side in sides))
 
 
 def _of_documents(
@@ -77,4 +78,5 @@ def _of_documents(
     rows = with_status(rows.join(status, on="doc_id", how="left"), predictions.records)
     pairs = [(golds[doc], preds.get(doc, None if is_tree else [])) for doc in rows["doc_id"]]
     tallies = metric.count(*map(list, zip(*pairs, strict=True)))
-    yield score_rows(rows, metric, tallies, made_by(), level="document", mode=mode, task=task)
+    counted = [(metric, tallies, made_by())]
+    yield score_table(rows, counted, level="document", mode=mode, task=task)

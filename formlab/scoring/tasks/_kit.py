@@ -75,6 +75,13 @@ class Scoring:
         system = self.predictions.system
         return judged(joined, system=system, threshold=self.threshold, **options)
 
+    def documents(self, status: Mapping[str, str]) -> pl.DataFrame:
+        """A unit for each document, with what became of it: `missing` where `status` has none."""
+        state = pl.col("doc_id").replace_strict(status, default="missing", return_dtype=pl.String)
+        same = {"system": pl.lit(self.predictions.system), "path": pl.lit(None, pl.String)}
+        named = self.corpus.documents.select("benchmark", "split", "doc_id")
+        return named.with_columns(status=state, **same)
+
     def rows(
         self,
         cases: pl.DataFrame,
@@ -96,6 +103,12 @@ def any_for(records: pl.DataFrame, answers: pl.DataFrame) -> bool:
     unusable did, and found nothing.
     """
     return answers.height > 0 or not records.filter(pl.col("status").is_in(USABLE)).height
+
+
+def failed(records: pl.DataFrame) -> dict[str, str]:
+    """The status of each document of which nothing usable was given."""
+    bad = records.filter(pl.col("path").is_null(), ~pl.col("status").is_in(USABLE))
+    return dict(bad.unique("doc_id", keep="first").select("doc_id", "status").iter_rows())
 
 
 def used(cases: pl.DataFrame) -> list[str]:

@@ -21,7 +21,7 @@ from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics import judge as judging
 from formlab.metrics.judge import page_scores
 from formlab.metrics.places import Places
-from formlab.scoring.tasks._kit import made_by, score_rows
+from formlab.scoring.tasks._kit import made_by, score_table
 from formlab.tables import USABLE
 from formlab.text.flow import read
 from formlab.workers import threads
@@ -220,9 +220,8 @@ def judge_scores(
                 tallies.setdefault(key, {})[at] = tally
         for (name, kind), of in sorted(tallies.items()):
             options = {"slice_by": "kind", "slice_value": kind} if kind else {}
-            options |= {"settings": settings, "level": "page", "mode": mode}
-            numbers = np.array(list(of.values()))
-            rows.append(score_rows(base[list(of)], metrics.get(name), numbers, **options))
+            counted = [(metrics.get(name), np.array(list(of.values())), settings)]
+            rows.append(score_table(base[list(of)], counted, level="page", mode=mode, **options))
     return pl.concat(rows)
 
 

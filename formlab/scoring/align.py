@@ -66,16 +66,22 @@ def match(gold: pl.DataFrame, pred: pl.DataFrame, *, least: float = LEAST) -> pl
     0
     """
     claims = pred.partition_by("doc_id", as_dict=True, maintain_order=True)
+    stages = (_same_path, partial(_most_alike, least=least), _same_value)
     rows: list[tuple[str, str, str, float]] = []
     for key, fields in gold.group_by("doc_id", maintain_order=True):
-        if (claimed := claims.get(key)) is not None:
-            paths = fields["path"], claimed["path"]
-            pairs = _same_path(fields, claimed)
-            pairs += _most_alike(fields, claimed, pairs, least)
-            pairs += _same_value(fields, claimed, pairs)
-            rows += [
-                (str(key[0]), paths[0][i], paths[1][j], alike) for i, j, alike in sorted(pairs)
-            ]
+        if key not in claims:
+            continue
+        sides = [side.with_row_index("row") for side in (fields, claims[key])]
+        found: list[Pair] = []
+        for stage in stages if all(side.height for side in sides) else ():
+            pairs = stage(*sides)
+            row, other = (side["row"] for side in sides)
+            found += [(row[i], other[j], alike) for i, j, alike in pairs]
+            taken = ([pair[n] for pair in pairs] for n in (0, 1))
+            left = (~pl.int_range(pl.len()).is_in(places) for places in taken)
+            sides = [side.filter(free) for side, free in zip(sides, left, strict=True)]
+        paths = fields["path"], claims[key]["path"]
+        rows += [(str(key[0]), paths[0][i], paths[1][j], alike) for i, j, alike in sorted(found)]
     schema = tables.schema("doc_id path pred_path match:number")
     return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -97,47 +103,36 @@ def _same_path(gold: pl.DataFrame, pred: pl.DataFrame) -> list[Pair]:
     return [(place, others.pop(0), 1.0) for place, others in places if others]
 
 
-def _free(pairs: list[Pair], *frames: pl.DataFrame) -> list[list[int]]:
-    """The places of the fields of either side that are in none of the pairs."""
-    taken = [{pair[side] for pair in pairs} for side in (0, 1)]
-    heights = enumerate(frame.height for frame in frames)
-    return [[n for n in range(count) if n not in taken[side]] for side, count in heights]
-
-
-def _most_alike(
-    gold: pl.DataFrame, pred: pl.DataFrame, pairs: list[Pair], least: float
-) -> list[Pair]:
-    """Of fields not paired yet, those whose labels, groups and boxes are most alike in all."""
-    places = _free(pairs, gold, pred)
-    if not all(places):
+def _most_alike(gold: pl.DataFrame, pred: pl.DataFrame, *, least: float) -> list[Pair]:
+    """The fields whose labels, groups and boxes are most alike in all."""
+    if not gold.height:
         return []
-    places[1] = places[1][: _LARGEST // len(places[0])]
-    frames = [frame[of] for frame, of in zip((gold, pred), places, strict=True)]
+    frames = gold, pred.head(_LARGEST // gold.height)
     paths = [[path.rpartition("/") for path in _paths(frame)] for frame in frames]
     # A number behind a label tells equal ones apart.
     labels = ([_NUMBER.sub("", path[2])[:_LONGEST_LABEL] for path in side] for side in paths)
     groups = ([path[0][-_LONGEST_LABEL:] for path in side] for side in paths)
     alike = _with_boxes(0.75 * _alike(*labels) + 0.25 * _alike(*groups), *frames)
-    found = assign(alike, least=least)
-    return [(places[0][row], places[1][column], float(alike[row, column])) for row, column in found]
+    return [(*pair, float(alike[pair])) for pair in assign(alike, least=least)]
 
 
-def _same_value(gold: pl.DataFrame, pred: pl.DataFrame, pairs: list[Pair]) -> list[Pair]:
-    """Of fields not paired yet, those whose value no other of their side has."""
-    sides, free = [], _free(pairs, gold, pred)
-    for frame, places in zip((gold, pred), free, strict=True):
-        values = [_plain(frame["value"][n] or "") for n in places]
+def _same_value(gold: pl.DataFrame, pred: pl.DataFrame) -> list[Pair]:
+    """The fields whose value no other of their side has."""
+    places = []
+    for side in (gold, pred):
+        values = [_plain(value or "") for value in side["value"]]
         counts = Counter(values)
-        sides.append({v: n for v, n in zip(values, places, strict=True) if counts[v] == 1})
-    labels = {n: _words(gold["path"][n].rpartition("/")[2]) for n in free[0]}
+        places.append({value: n for n, value in enumerate(values) if counts[value] == 1})
+    labels = [_words(path.rpartition("/")[2]) for path in gold["path"]]
     found = []
-    for value, place in sides[0].items():
-        if value in sides[1] and len(value) >= _LEAST_VALUE and text.checked(value) is None:
-            name = _words(pred["path"][sides[1][value]])
+    for value in places[0].keys() & places[1].keys():
+        place, other = (side[value] for side in places)
+        if len(value) >= _LEAST_VALUE and text.checked(value) is None:
+            name = _words(pred["path"][other])
             # The share of a gold label's words that stand in the predicted name.
-            shares = {n: len(label & name) / max(len(label), 1) for n, label in labels.items()}
-            if shares[place] >= max(shares.values()):
-                found.append((place, sides[1][value], 1.0))
+            shares = [len(label & name) / max(len(label), 1) for label in labels]
+            if shares[place] >= max(shares):
+                found.append((place, other, 1.0))
     return found
 
 
@@ -241,8 +236,7 @@ def judged(
         outcome=pl.when(unscored.fill_null(False)).then(pl.lit("unscored")).otherwise("outcome"),
     )
     written = rules.orders_of(joined, orders)
-    sides = (joined[name].to_list() for name in ("gold", "used", "kind", "accepted"))
-    joined = joined.with_columns(text.ladders(*sides, threshold=threshold, orders=written))
+    joined = joined.with_columns(rungs(joined, threshold=threshold, orders=written))
     joined = joined.with_columns(rules.right_centuries(joined))
     right = joined["normalised"]
     if rules.RULE in joined.columns:
@@ -257,6 +251,28 @@ def judged(
     missing = [name for name in tables.CASES if name not in joined.columns]
     joined = joined.with_columns(pl.lit(None).alias(name) for name in missing)
     return joined.select(pl.col(name).cast(kind) for name, kind in tables.CASES.items())
+
+
+def rungs(
+    cases: pl.DataFrame,
+    gold: str = "gold",
+    pred: str = "used",
+    *,
+    threshold: float,
+    orders: Sequence[str | None] | None = None,
+) -> pl.DataFrame:
+    """`text.ladders` of the columns `gold`, `pred`, ``kind`` and ``accepted`` of cases."""
+    # Most values are right as they are, and need no reading.
+    same = (cases[gold] == cases[pred]).fill_null(False)
+    odd = (cases[gold] != cases[pred]).fill_null(False).arg_true()
+    sides = (cases[name].gather(odd).to_list() for name in (gold, pred, "kind", "accepted"))
+    written = [orders[row] for row in odd] if orders else None
+    found = text.ladders(*sides, threshold=threshold, orders=written)
+    rest = (same & False if column.name == "ambiguous" else same for column in found)
+    columns = zip(rest, found, strict=True)
+    return pl.DataFrame(
+        [some.cast(of.dtype).scatter(odd, of).alias(of.name) for some, of in columns]
+    )
 
 
 def rights(cases: pl.DataFrame, rung: str, *, threshold: float) -> pl.Series:

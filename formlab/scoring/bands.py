@@ -33,48 +33,53 @@ def band(title: str, expr: pl.Expr, edges: Sequence[float], *, whole: bool) -> B
     return Band(title, expr, edges, labels)
 
 
-_LENGTH = pl.col("gold").fill_null("").str.strip_chars().str.len_chars()
-_DEPTH = pl.col("path").str.count_matches("/", literal=True)
-_HEIGHT, _WIDTH = pl.col("y1") - pl.col("y0"), pl.col("x1") - pl.col("x0")
-_SURE = (0.6, 0.8, 0.9, 0.95, 0.99)
-_LENGTHS = band("characters in the gold value", _LENGTH, (1, 5, 10, 20, 40, 80), whole=True)
-BANDS: dict[str, Band] = {
-    "length": _LENGTHS._replace(labels=("empty", *_LENGTHS.labels[1:])),
-    "box_height": band("height of the gold box, pixels", _HEIGHT, (12, 16, 20, 30), whole=False),
-    "box_width": band("width of the gold box, pixels", _WIDTH, (40, 80, 160, 320), whole=False),
-    "nesting": band("how deep the field stands in its form", _DEPTH, (2, 3, 4), whole=True),
-    "certainty": band("the system's confidence", pl.col("confidence"), _SURE, whole=False),
-}
-
 # The first step of a path that is a number of an item, and all of them.
 _ITEM, _STEPS = r"^/[^/]*[^/0-9][^/]*(?:/[^/]*)*?/([0-9]+)(?:/|$)", r"/[0-9]+(/|$)"
-_TEXT = pl.col("gold").str.strip_chars()
-_DAY = r"^[0-9]{1,4}[-./ ][0-9]{1,2}[-./ ][0-9]{1,4}$"
-_AMOUNT = r"^[^\w]{0,4}[0-9][0-9.,' ]*[^\w]{0,4}$"
+_YEAR = r"(?:^|[^0-9])((?:1[5-9]|20)[0-9]{2})(?:[^0-9]|$)"
+_TEXT, _KIND = pl.col("gold").str.strip_chars(), pl.col("kind")
+_DAY = _TEXT.str.contains(r"^[0-9]{1,4}[-./ ][0-9]{1,2}[-./ ][0-9]{1,4}$")
+_AMOUNT = _TEXT.str.contains(r"^[^\w]{0,4}[0-9][0-9.,' ]*[^\w]{0,4}$")
 _UNITS = _TEXT.str.replace_all(r"[^0-9.,]", "").str.replace(r"[.,][0-9]{1,2}$", "")
+_SIZE = _UNITS.str.replace_all("[.,]", "").str.extract("^([0-9]{1,300})$").cast(pl.Float64)
+_IS_SIZE = (_KIND != "date").fill_null(True) & ~_DAY & (_AMOUNT | (_KIND == "number"))
 _LETTERS = _TEXT.str.replace_all(r"[^\pL]", "")
+_CASE = (
+    pl.when(_LETTERS.str.to_uppercase() == _LETTERS)
+    .then(pl.lit("all capitals"))
+    .when(_LETTERS.str.to_lowercase() == _LETTERS)
+    .then(pl.lit("no capitals"))
+    .otherwise(pl.lit("some capitals"))
+)
 # What is known of a value from its gold alone; numbers are sliced where they are cut best.
 OF_VALUES: dict[str, pl.Expr] = {
-    "length": _LENGTH, "box_height": _HEIGHT, "box_width": _WIDTH, "nesting": _DEPTH,
-    "year": pl.when((pl.col("kind") == "date") | _TEXT.str.contains(_DAY)).then(
-        _TEXT.str.extract(r"(?:^|[^0-9])((?:1[5-9]|20)[0-9]{2})(?:[^0-9]|$)").cast(pl.Int64)
-    ),
-    "magnitude": pl.when(
-        (pl.col("kind") != "date").fill_null(True) & ~_TEXT.str.contains(_DAY)
-        & (_TEXT.str.contains(_AMOUNT) | (pl.col("kind") == "number"))
-    ).then(_UNITS.str.replace_all("[.,]", "").str.extract("^([0-9]{1,300})$").cast(pl.Float64)),
-    "case": pl.when(_LETTERS.str.len_chars() > 1).then(
-        pl.when(_LETTERS.str.to_uppercase() == _LETTERS).then(pl.lit("all capitals"))
-        .when(_LETTERS.str.to_lowercase() == _LETTERS).then(pl.lit("no capitals"))
-        .otherwise(pl.lit("some capitals"))
-    ),
+    "length": pl.col("gold").fill_null("").str.strip_chars().str.len_chars(),
+    "box_height": pl.col("y1") - pl.col("y0"),
+    "box_width": pl.col("x1") - pl.col("x0"),
+    "nesting": pl.col("path").str.count_matches("/", literal=True),
+    "year": pl.when((_KIND == "date") | _DAY).then(_TEXT.str.extract(_YEAR).cast(pl.Int64)),
+    "magnitude": pl.when(_IS_SIZE).then(_SIZE),
+    "case": pl.when(_LETTERS.str.len_chars() > 1).then(_CASE),
     "index": pl.col("path").str.extract(_ITEM).cast(pl.Int64, strict=False) + 1,
-}  # fmt: skip
-_SIZES = (1, 10, 100, 1_000, 10_000, 100_000)
-BANDS["magnitude"] = band(
-    "size of the number in the gold", OF_VALUES["magnitude"], _SIZES, whole=False
-)
-# All that follows from a case, and what of it each follows from.
+}
+_RANGES = {
+    "length": ("characters in the gold value", (1, 5, 10, 20, 40, 80)),
+    "box_height": ("height of the gold box, pixels", (12, 16, 20, 30)),
+    "box_width": ("width of the gold box, pixels", (40, 80, 160, 320)),
+    "nesting": ("how deep the field stands in its form", (2, 3, 4)),
+    "certainty": ("the system's confidence", (0.6, 0.8, 0.9, 0.95, 0.99)),
+    "magnitude": ("size of the number in the gold", (1, 10, 100, 1_000, 10_000, 100_000)),
+}
+BANDS: dict[str, Band] = {
+    name: band(
+        title,
+        OF_VALUES.get(name, pl.col("confidence")),
+        edges,
+        whole=name in ("length", "nesting"),
+    )
+    for name, (title, edges) in _RANGES.items()
+}
+BANDS["length"] = BANDS["length"]._replace(labels=("empty", *BANDS["length"].labels[1:]))
+# All that follows from a case.
 DERIVED = tuple(dict.fromkeys([*BANDS, *OF_VALUES, "position", "vertical", "horizontal"]))
 NUMBERS = ("length", "box_height", "box_width", "nesting", "year", "magnitude", "index")
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -131,6 +131,8 @@ def _cause(row: dict, document: Document, words: Words) -> str | None:
 _STEP = re.compile(r"/\d+(?=/|$)")
 # How far what was read may stand out of the field's box, of the box's height.
 _BEYOND = 0.5
+# Causes that say where the answer's text is from.
+_OWN_TEXT = ("clipped", "merged", "label_error", "lost_separator")
 # From this likeness on, in [0, 1], a value is its own, misread, and not another field's.
 _ALIKE = 0.6
 # How many characters of a document are searched for values that are missing, over all of them.
@@ -156,6 +158,8 @@ class Document:
     def __init__(self, columns: dict[str, Any]) -> None:
         self._columns, self.answered, self._left = columns, columns["answered"], _BUDGET
         self._paths, self._golds, self._preds = (columns[n] for n in ("path", "gold", "pred"))
+        # Few answers are another field's gold, and only for them it is asked whose.
+        self._known = frozenset(columns["letters"])
 
     def missed(self, row: Row) -> str:
         """The cause of a value that is not in its field but may be elsewhere in the output."""
@@ -217,8 +221,10 @@ class Document:
 
         A short value may be another row's by chance, unless that row has a third one's.
         """
-        plain, (pred, gold) = letters(row["pred"]), map(_folded, (row["pred"], row["gold"]))
-        if plain not in self._places or pred == gold:
+        if (plain := letters(row["pred"])) not in self._known:
+            return None
+        pred, gold = map(_folded, (row["pred"], row["gold"]))
+        if pred == gold:
             return None
         answers = {self._paths[n]: _folded(self._preds[n] or "") for n in self._having(pred)}
         lost = {path: answer for path, answer in answers.items() if answer != pred}
@@ -239,7 +245,7 @@ class Document:
     def _other_field(self, row: Row, first: str) -> str | None:
         """`wrong_field` or `wrong_row` where the answer is another field's gold."""
         pred = letters(row["pred"])
-        if len(pred) < TELLING or first in ("clipped", "merged", "label_error", "lost_separator"):
+        if len(pred) < TELLING or pred not in self._known or first in _OWN_TEXT:
             return None
         paths = [self._paths[place] for place in self._places.get(pred, ())]
         elsewhere = [path for path in paths if path != row["path"]]
@@ -318,9 +324,8 @@ class Document:
     def _surplus(self) -> tuple[dict[str, list[str]], str]:
         """What fields have that is not theirs, by value and as one text."""
         places, surplus = defaultdict(list), []
-        for path, value, answer in self._usable():
-            if answer == value:
-                continue
+        unlike = (field for field in self._usable if field[2] != field[1])
+        for path, value, answer in unlike:
             pred, gold = letters(answer), letters(value or "")
             if pred != gold:
                 places[pred].append(path)
@@ -328,17 +333,16 @@ class Document:
                 surplus.append(pred.replace(gold, "|", 1) if gold else pred)
         return places, "|".join(surplus)
 
-    def _usable(self) -> Iterator[tuple[str, str | None, str]]:
+    @cached_property
+    def _usable(self) -> list[tuple[str, str | None, str]]:
         """Path, gold and answer of each field that has an answer."""
-        columns = self._paths, self._golds, self._preds, self._columns["status"]
-        for *field, status in zip(*columns, strict=True):
-            if field[2] and status in USABLE:
-                yield tuple(field)
+        columns = zip(self._paths, self._golds, self._preds, self._columns["status"], strict=True)
+        return [field[:3] for field in columns if field[2] and field[3] in USABLE]
 
     @cached_property
     def _answers(self) -> str:
         """The words of all that fields have."""
-        return _spaced(word for *_, answer in self._usable() for word in tokens(answer))
+        return _spaced(word for *_, answer in self._usable for word in tokens(answer))
 
     def _page(self, side: str) -> str:
         """The words of the page in gold or output; blank where not given."""

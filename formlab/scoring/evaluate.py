@@ -301,7 +301,7 @@ def _scored(
         responses = responses.with_columns(system=pl.lit(predictions.system))
         scores.append(answer_scores(responses, mode=how.mode))
     all_cases, all_scores = pl.concat(cases), pl.concat(scores)
-    theirs = own_scores(plain, answers, all_cases, all_scores, how.mode)
+    theirs = own_scores(scoring, all_cases, all_scores)
     named = _with_own(all_cases, corpus.records, predictions.records)
     return named, pl.concat([all_scores, *theirs]), notes
 

@@ -11,14 +11,12 @@ word belongs to which field, one of `READERS`:
   being taken as evenly wide; a word with at least `WHOLE` of its width in the box is not cut.
 
 Gold lines (kind ``line``) write down the text that fields stand in: a word goes to one line and to
-one field. A record that holds white space, such as a line, is split into its words first. Its
-characters stand evenly over its box, or where the record's `meta` says: ``{"chars": [[x0, x1],
-…]}``, a pair for each character, in the pixels of its box. A field's words are joined row by row.
+one field. A record that holds white space, such as a line, is split into its words first; its
+characters stand evenly over its box. A field's words are joined row by row.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,10 +43,11 @@ _CELLS, _ENOUGH = 2_000_000, 400
 # How much a step along a row weighs against one across rows.
 _AHEAD = 0.2
 _WORD = re.compile(r"\S+")
-_FINITE = pl.all_horizontal(pl.col(BOX).cast(pl.Float64).is_finite())
+_BOXES = pl.col(BOX).cast(pl.Float64)
+_PLACED = pl.all_horizontal(_BOXES.is_finite())
 
-# Of each field the pieces of words that are read under it: word, first character, last but one.
-Pieces = list[list[tuple[int, int, int]]]
+# A piece of a word that is read under a field: word, first character, last but one.
+Piece = tuple[int, int, int]
 
 
 def others(reader: str = READER) -> tuple[str, ...]:
@@ -69,6 +68,37 @@ def described(reader: str = READER) -> str:
     'centre,else-overlap>=0.25|readings=overlap,cut'
     """
     return f"{_RULES[reader]}|readings={','.join(others(reader))}"
+
+
+def words_of_pages(records: pl.DataFrame) -> pl.DataFrame:
+    """The words and lines that a system read on pages."""
+    return records.filter(pl.col("task") == "layout", pl.col("kind").is_in(["word", "line"]))
+
+
+def words_read(whole: Whole) -> bool:
+    """Whether a system read words, and the gold says of any field of text where it stands.
+
+    Without that, fields are looked for in the text of their pages.
+    """
+    placed = whole.gold.filter(pl.col("x0").is_not_null(), task="text")
+    return placed.height > 0 and words_of_pages(whole.answers).height > 0
+
+
+def filled(
+    joined: pl.DataFrame, seen: pl.DataFrame, where: pl.Expr, *, reader: str = READER
+) -> pl.DataFrame:
+    """Cases to be with what was read under their boxes, `where` no prediction names the field.
+
+    In `joined`, gold beside prediction, a field with no prediction has no `pred` and no
+    `pred_status`; `seen` and `reader` are those of `read_fields`.
+    """
+    if not seen.height:
+        return joined
+    gold = joined.filter(pl.col("gold_status").is_not_null(), pl.col("path").is_not_null())
+    read = read_fields(gold, seen, reader=reader).with_columns(pred_status=pl.lit("ok"))
+    names = [name for name in read.columns if name not in ("doc_id", "path", "readings")]
+    both = with_read(joined.with_columns(unnamed=where), read, names, pl.col("unnamed"))
+    return both.with_columns(readings=pl.when("unnamed").then("readings")).drop("unnamed")
 
 
 def read_fields(fields: pl.DataFrame, seen: pl.DataFrame, *, reader: str = READER) -> pl.DataFrame:
@@ -93,13 +123,12 @@ def read_fields(fields: pl.DataFrame, seen: pl.DataFrame, *, reader: str = READE
     names, rows = (reader, *others(reader)), []
     number = pl.col("page").cast(pl.Int64).fill_null(1)
     seen = seen.with_columns(number).partition_by("doc_id", "page", as_dict=True)
-    placed = fields.with_columns(number).filter(_FINITE)
+    placed = fields.with_columns(number).filter(_PLACED)
     is_line = pl.col("kind").eq_missing("line").alias("line")
     layers = ["doc_id", "page", *([is_line] if "kind" in placed.columns else [])]
     for key, group in placed.group_by(layers, maintain_order=True):
         if (at := key[:2]) in seen:
-            page = _Words.of(seen[at])
-            boxes = group.select(pl.col(BOX).cast(pl.Float64)).to_numpy()
+            page, boxes = _Words.of(seen[at]), group.select(_BOXES).to_numpy()
             by_field = zip(*(_pieces(name, boxes, page) for name in names), strict=True)
             for path, box, pieces in zip(group["path"].to_list(), boxes, by_field, strict=True):
                 main, *rest = (page.joined(some, box[3] - box[1]) for some in pieces)
@@ -107,38 +136,6 @@ def read_fields(fields: pl.DataFrame, seen: pl.DataFrame, *, reader: str = READE
     schema = {"doc_id": pl.String, "path": pl.String, "pred_page": pl.Int64, "pred": pl.String}
     schema |= {"confidence": pl.Float64} | {f"pred_{side}": pl.Float64 for side in BOX}
     return pl.DataFrame(rows, schema=schema | {"readings": pl.List(pl.String)}, orient="row")
-
-
-def words_read(whole: Whole) -> bool:
-    """Whether a system read words, and the gold says of any field of text where it stands.
-
-    Without that, fields are looked for in the text of their pages.
-    """
-    placed = whole.gold.filter(pl.col("x0").is_not_null(), task="text")
-    return placed.height > 0 and words_of_pages(whole.answers).height > 0
-
-
-def words_of_pages(records: pl.DataFrame) -> pl.DataFrame:
-    """The words and lines that a system read on pages."""
-    return records.filter(pl.col("task") == "layout", pl.col("kind").is_in(["word", "line"]))
-
-
-def filled(
-    joined: pl.DataFrame, seen: pl.DataFrame, where: pl.Expr, *, reader: str = READER
-) -> pl.DataFrame:
-    """Cases to be with what was read under their boxes, `where` no prediction names the field.
-
-    In `joined`, gold beside prediction, a field with no prediction has no `pred` and no
-    `pred_status`; `seen` and `reader` are those of `read_fields`.
-    """
-    if not seen.height:
-        return joined
-    gold = joined.filter(pl.col("gold_status").is_not_null(), pl.col("path").is_not_null())
-    read = read_fields(gold, seen, reader=reader)
-    read = read.with_columns(pred_status=pl.lit("ok"))
-    names = [n for n in read.columns if n not in ("doc_id", "path", "readings")]
-    both = with_read(joined.with_columns(unnamed=where), read, names, pl.col("unnamed"))
-    return both.with_columns(readings=pl.when("unnamed").then("readings")).drop("unnamed")
 
 
 @dataclass
@@ -157,22 +154,26 @@ class _Words:
     def of(cls, seen: pl.DataFrame) -> _Words:
         if (seen["kind"] == "word").any():
             seen = seen.filter(pl.col("kind") == "word")
-        seen = seen.filter(_FINITE)
-        boxes = seen.select(pl.col(BOX).cast(pl.Float64)).to_numpy()
-        certain = seen["confidence"].cast(pl.Float64).to_numpy()
-        metas = seen["meta"].to_list() if "meta" in seen.columns else [None] * seen.height
-        texts, places, spans = [], [], []
-        for index, (value, meta) in enumerate(zip(seen["value"].to_list(), metas, strict=True)):
-            parts = [match.span() for match in _WORD.finditer(value or "")]
-            texts += [value[first:last] for first, last in parts]
-            places += [index] * len(parts)
-            single = len(parts) == 1
-            spans += [boxes[index, ::2]] if single else _spans(value, parts, meta, boxes[index])
-        boxes = boxes[places]
-        boxes[:, ::2] = np.array(spans, dtype=float).reshape(-1, 2)
-        return cls(texts, boxes, certain[places])
+        seen = seen.filter(_PLACED)
+        texts, places, edges = [], [], []
+        for index, value in enumerate(seen["value"].to_list()):
+            spans = [match.span() for match in _WORD.finditer(value or "")]
+            texts += [value[first:last] for first, last in spans]
+            places += [index] * len(spans)
+            # White space at the ends has no ink: the box begins with the first character that has.
+            start = spans[0][0] if spans else 0
+            edges += [
+                ((first - start), (last - start), spans[-1][1] - start) for first, last in spans
+            ]
+        boxes = seen.select(_BOXES).to_numpy()[places]
+        first, last, length = np.array(edges, dtype=float).reshape(-1, 3).T
+        step = (boxes[:, 2] - boxes[:, 0]) / length
+        # A single word keeps its box to the last digit.
+        right = np.where(last < length, boxes[:, 0] + step * last, boxes[:, 2])
+        boxes[:, 0], boxes[:, 2] = boxes[:, 0] + step * first, right
+        return cls(texts, boxes, seen["confidence"].cast(pl.Float64).to_numpy()[places])
 
-    def joined(self, pieces: Sequence[tuple[int, int, int]], height: float) -> tuple:
+    def joined(self, pieces: Sequence[Piece], height: float) -> tuple:
         """Text, confidence and box of pieces in a field that high; nulls for no pieces."""
         if not pieces:
             return ("", None, None, None, None, None)
@@ -191,46 +192,9 @@ class _Words:
         return (text, confidence, *low.tolist(), *high.tolist())
 
 
-def _spans(
-    value: str, parts: list[tuple[int, int]], meta: str | None, box: np.ndarray
-) -> list[tuple[float, float]]:
-    """Left and right end of each part (first character, last but one) of a record's text."""
-    if not parts:
-        return []
-    if meta:
-        try:
-            chars = json.loads(meta)["chars"]
-            spans = [(float(chars[a][0]), float(chars[z - 1][1])) for a, z in parts]
-            if len(chars) == len(value) and np.isfinite(spans).all():
-                return spans
-        except (ValueError, TypeError, LookupError, OverflowError, RecursionError):
-            pass  # Of places that cannot be read, the characters are taken as evenly wide.
-    # White space at the ends has no ink: the box begins with the first character that has.
-    start, end = parts[0][0], parts[-1][1]
-    step = (box[2] - box[0]) / (end - start)
-    return [(box[0] + step * (a - start), box[0] + step * (z - start)) for a, z in parts]
-
-
-def _chosen(
-    reader: str, boxes: np.ndarray, page: _Words, block: slice, shared: np.ndarray
-) -> np.ndarray:
-    """Which words of a block may go to which boxes, shape (boxes, words)."""
-    (x, y), sizes, area = page.centres[block].T, page.sizes[block], shared[0] * shared[1]
-    level = (y >= boxes[:, None, 1]) & (y <= boxes[:, None, 3])
-    if reader == "cut":
-        return level & (shared[0] > 0)
-    if reader == "overlap":
-        # A word's box may be far higher than its ink, or a field's: the lower of the two counts.
-        low = np.minimum((boxes[:, 3] - boxes[:, 1])[:, None], sizes[:, 1])
-        return (area >= HALF * sizes[:, 0] * low) & (area > 0)
-    inside = level & (x >= boxes[:, None, 0]) & (x <= boxes[:, None, 2])
-    near = area >= LEAST * sizes.prod(axis=1)
-    return inside | (near & ~inside.any(axis=0))
-
-
-def _pieces(reader: str, boxes: np.ndarray, page: _Words) -> Pieces:
+def _pieces(reader: str, boxes: np.ndarray, page: _Words) -> list[list[Piece]]:
     """Of each box the pieces of words that are read there: whole words but by the rule `cut`."""
-    pieces: Pieces = [[] for _ in boxes]
+    pieces: list[list[Piece]] = [[] for _ in boxes]
     # The smaller box first, so that it wins where two share as much of the word.
     order = np.argsort(np.prod(boxes[:, 2:] - boxes[:, :2], axis=1), kind="stable")
     boxes, step = boxes[order], max(1, _CELLS // len(boxes))
@@ -241,23 +205,39 @@ def _pieces(reader: str, boxes: np.ndarray, page: _Words) -> Pieces:
         # Width and height that each box shares with each word, both of shape (boxes, words).
         shared = np.clip(high - low, 0, None).transpose(2, 0, 1)
         chosen = _chosen(reader, boxes, page, block, shared)
-        if reader != "cut":
-            # Of those chosen, the one with most of the word has it.
-            best = np.where(chosen, shared[0] * shared[1], -1.0).argmax(axis=0)
-            chosen &= np.arange(len(boxes))[:, None] == best
         for field, index in np.argwhere(chosen).tolist():
-            number = start + index
-            length, first, width = len(page.texts[number]), 0, page.sizes[number, 0]
+            word, box = start + index, boxes[field]
+            length, first, width = len(page.texts[word]), 0, page.sizes[word, 0]
             last = length
             if reader == "cut" and shared[0][field, index] < WHOLE * width:
-                centres = page.boxes[number, 0] + width / length * (np.arange(length) + 0.5)
-                within = (centres >= boxes[field, 0]) & (centres <= boxes[field, 2])
-                kept = np.flatnonzero(within)
-                if not kept.size:
+                centres = page.boxes[word, 0] + width / length * (np.arange(length) + 0.5)
+                within = np.flatnonzero((centres >= box[0]) & (centres <= box[2]))
+                if not within.size:
                     continue
-                first, last = int(kept[0]), int(kept[-1]) + 1
-            pieces[order[field]].append((number, first, last))
+                first, last = int(within[0]), int(within[-1]) + 1
+            pieces[order[field]].append((word, first, last))
     return pieces
+
+
+def _chosen(
+    reader: str, boxes: np.ndarray, page: _Words, block: slice, shared: np.ndarray
+) -> np.ndarray:
+    """Which words of a block go to which boxes, shape (boxes, words); but by `cut` to one each."""
+    (x, y), sizes, area = page.centres[block].T, page.sizes[block], shared[0] * shared[1]
+    level = (y >= boxes[:, None, 1]) & (y <= boxes[:, None, 3])
+    if reader == "cut":
+        return level & (shared[0] > 0)
+    if reader == "overlap":
+        # A word's box may be far higher than its ink, or a field's: the lower of the two counts.
+        lower = np.minimum((boxes[:, 3] - boxes[:, 1])[:, None], sizes[:, 1])
+        near = (area >= HALF * sizes[:, 0] * lower) & (area > 0)
+    else:
+        inside = level & (x >= boxes[:, None, 0]) & (x <= boxes[:, None, 2])
+        near = area >= LEAST * sizes.prod(axis=1)
+        near = inside | (near & ~inside.any(axis=0))
+    # Of those that may have it, the one with most of the word does.
+    best = np.where(near, area, -1.0).argmax(axis=0)
+    return near & (np.arange(len(boxes))[:, None] == best)
 
 
 def _reading_order(boxes: np.ndarray, height: float) -> list[int]:
@@ -266,8 +246,6 @@ def _reading_order(boxes: np.ndarray, height: float) -> list[int]:
     Rows are told apart by centres alone, as boxes may be far higher or lower than their ink. Each
     word goes on with the row whose last word is nearest, so rows may be skewed.
     """
-    if len(boxes) < 2:
-        return list(range(len(boxes)))
     centres = (boxes[:, :2] + boxes[:, 2:]) / 2
     gap = _row_gap(boxes, centres, height)
     rows: list[list[int]] = []

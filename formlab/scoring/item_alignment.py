@@ -14,10 +14,10 @@ field, which nobody writes by hand. Nothing here depends on other documents.
 from __future__ import annotations
 
 import functools
-import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import accumulate, chain, count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +29,8 @@ from formlab import text
 from formlab.metrics.assignment import assign
 from formlab.readers.cells import pattern
 from formlab.readers.types import rule_of
-from formlab.scoring.rules import RULE, is_parsed, rights
+from formlab.scoring.align import rungs
+from formlab.scoring.rules import RULE, is_parsed, orders_of, rights
 from formlab.tables import USABLE
 
 LARGEST = 25_000_000
@@ -46,18 +47,18 @@ _Tree = dict[str | None, Any]
 _normal = functools.lru_cache(1 << 16)(functools.partial(text.normalise, steps=text.LADDER_STEPS))
 
 
-class _Gold(NamedTuple):
-    """A gold value with all that says which answers agree with it."""
+class _Values(NamedTuple):
+    """The values of both sides by their rows, and which of them agree.
 
-    gold: str
-    kind: str | None
-    accepted: tuple[str, ...]
-    rule: str | None
-    order: str | None
+    `spelled` has the ways to write a gold value, `given` the text of an answer, `agreeing` the
+    answers that agree with a gold value of their field, and whether they are written alike;
+    `taken` the answers that agree with any.
+    """
 
-
-# Field and value of the rows of a document's gold, and of its answers.
-_Right, _Given = dict[int, tuple[str, _Gold]], dict[int, tuple[str, str]]
+    spelled: dict[int, list[str]]
+    given: dict[int, str]
+    agreeing: dict[int, dict[str, bool]]
+    taken: set[int]
 
 
 def same_fields(
@@ -144,7 +145,7 @@ def _free_places(golds: pl.DataFrame, claims: pl.DataFrame) -> dict[int, str]:
     """The path of each spurious value of a document, by its row, among the gold's paths."""
     used: set[str] = set()
     place_of: dict[str, str] = {}
-    numbers: dict[str, Iterator[int]] = defaultdict(itertools.count)
+    numbers: dict[str, Iterator[int]] = defaultdict(count)
     for path, pred_path in golds.iter_rows():
         used.update(_starts(path))
         if pred_path is not None:
@@ -170,7 +171,7 @@ def _free_places(golds: pl.DataFrame, claims: pl.DataFrame) -> dict[int, str]:
 
 def _starts(path: str) -> list[str]:
     """The pointers that a path begins with, itself the last of them."""
-    return list(itertools.accumulate(f"/{step}" for step in path.split("/")[1:]))
+    return list(accumulate(f"/{step}" for step in path.split("/")[1:]))
 
 
 def _fields(records: pl.DataFrame) -> pl.DataFrame:
@@ -195,15 +196,9 @@ def _assigned(
 ) -> list[tuple[int, int]]:
     """The rows of both sides that belong together."""
     filled, usable = pl.col("value").str.strip_chars() != "", pl.col("status").is_in(USABLE)
-    columns = ["doc_id", "row", "field", "value", "kind", "accepted", RULE]
-    right: dict[str, _Right] = defaultdict(dict)
-    for doc, row, field, value, kind, accepted, rule in gold.filter(filled)[columns].iter_rows():
-        accepted = tuple(accepted or ())
-        right[doc][row] = field, _Gold(value, kind, accepted, rule, orders.get(doc))
-    given: dict[str, _Given] = defaultdict(dict)
-    for doc, row, *answer in claims.filter(filled, usable)[columns[:4]].iter_rows():
-        given[doc][row] = tuple(answer)
-    agreeing = _agreeing(right, given, threshold)
+    golds = gold.filter(filled)
+    values = _compared(golds, claims.filter(filled, usable), threshold, orders)
+    counts = dict(golds.group_by("doc_id").len().iter_rows())
     # The patterns of lists whose items keep their order.
     metas = [meta for meta in gold[RULE].unique() if rule_of(meta).ordered]
     paths = gold.filter(pl.col(RULE).is_in(metas))["path"].unique()
@@ -212,46 +207,51 @@ def _assigned(
     lists: dict[str, set[str]] = defaultdict(set)
     trees, others = _trees(gold, lists), _trees(claims, lists)
     pairs: list[tuple[int, int]] = []
-    for doc in trees:
-        if doc in others:
-            document = _Document(right[doc], given[doc], lists[doc], ordered, agreeing)
-            pairs += document.pairs(trees[doc], others[doc])
+    for doc in trees.keys() & others.keys():
+        document = _Document(values, 1 + counts.get(doc, 0), lists[doc], ordered)
+        pairs += document.pairs(trees[doc], others[doc])
     return pairs
 
 
-def _agreeing(
-    right: Mapping[str, _Right], given: Mapping[str, _Given], threshold: float
-) -> dict[_Gold, set[str]]:
-    """The answers that agree with each gold value, of those in its field of its document."""
-    keys = functools.cache(text.keys)
-    pairs: dict[tuple[_Gold, str], None] = {}
-    for doc, golds in right.items():
-        answers = defaultdict(set)
-        for field, value in given[doc].values():
-            answers[field].add(value)
-        asked = defaultdict(set)
-        for field, gold in golds.values():
-            asked[field, gold.kind, is_parsed(rule_of(gold.rule), gold.kind)].add(gold)
-        for (field, kind, parsed), values in asked.items():
-            # Values that agree have a key in common: most pairs have none, and are not compared.
-            by_key = defaultdict(list)
-            for value in answers[field]:
-                for key in keys(value, kind, parsed=parsed):
-                    by_key[key].append(value)
-            for gold in values:
-                found = set(answers[field]) if _is_inexact(gold.rule) else set()
-                for value in (gold.gold, *gold.accepted):
-                    found.update(*(by_key.get(k, ()) for k in keys(value, kind, parsed=parsed)))
-                pairs |= dict.fromkeys((gold, value) for value in found)
-    listed = list(pairs)
-    schema = dict.fromkeys((*_Gold._fields, "used"), pl.String) | {"accepted": pl.List(pl.String)}
-    table = pl.DataFrame([(*gold, value) for gold, value in listed], schema=schema, orient="row")
-    sides = [table[name].to_list() for name in ("gold", "used", "kind", "accepted", "order")]
-    rungs = text.ladders(*sides[:4], threshold=threshold, orders=sides[4])
-    agreeing: dict[_Gold, set[str]] = defaultdict(set)
-    for row in rights(table.hstack(rungs), sides[4]).arg_true():
-        agreeing[listed[row][0]].add(listed[row][1])
-    return agreeing
+def _compared(
+    gold: pl.DataFrame, claims: pl.DataFrame, threshold: float, orders: Mapping[str, str]
+) -> _Values:
+    """The values of both sides, and which answers agree with a gold value of their field."""
+    rules = gold.select(RULE, "kind").unique()
+    read = [(is_parsed(rule_of(meta), kind), _is_inexact(meta)) for meta, kind in rules.iter_rows()]
+    read = pl.DataFrame(read, schema={"parsed": pl.Boolean, "inexact": pl.Boolean}, orient="row")
+    gold = gold.join(rules.hstack(read), on=[RULE, "kind"], nulls_equal=True, maintain_order="left")
+    accepted = gold["accepted"].to_list()
+    writings = [[one, *(more or ())] for one, more in zip(gold["value"], accepted, strict=True)]
+    how = [*_FIELD, "kind", "parsed"]
+    spelled = gold.select(*how, "row", text=pl.Series(writings, dtype=pl.List(pl.String)))
+    said = claims.select(*_FIELD, text="value").unique()
+    asked = said.join(gold.select(how).unique(), on=_FIELD)
+    # Values that agree have a key in common: most pairs have none, and are not compared.
+    sides = [_keyed(side) for side in (spelled.explode("text"), asked)]
+    near = sides[0].join(sides[1], on=[*how, "key"], nulls_equal=True, suffix=" said")
+    near = near.select("row", used="text said")
+    far = gold.filter("inexact").join(said, on=_FIELD).select("row", used="text")
+    pairs = pl.concat([near, far]).unique()
+    columns = (*_FIELD, "row", "kind", "accepted", RULE)
+    pairs = pairs.join(gold.select(*columns, gold="value"), on="row")
+    written = orders_of(pairs, orders)
+    pairs = pairs.hstack(rungs(pairs, threshold=threshold, orders=written))
+    pairs = pairs.filter(rights(pairs, written)).with_columns(same=pl.col("used") == pl.col("gold"))
+    agreeing: dict[int, dict[str, bool]] = defaultdict(dict)
+    for row, used, is_same in pairs.select("row", "used", "same").iter_rows():
+        agreeing[row][used] = is_same
+    taken = claims.join(pairs.select(*_FIELD, value="used"), on=[*_FIELD, "value"], how="semi")
+    given = dict(claims.select("row", "value").iter_rows())
+    return _Values(dict(zip(gold["row"], writings, strict=True)), given, agreeing, {*taken["row"]})
+
+
+def _keyed(texts: pl.DataFrame) -> pl.DataFrame:
+    """Texts of kinds with the keys of each: those that agree share one."""
+    known = texts.select("text", "kind", "parsed").unique()
+    keys = [[*text.keys(*row[:2], parsed=row[2])] for row in known.iter_rows()]
+    known = known.with_columns(key=pl.Series(keys, dtype=pl.List(pl.Int64))).explode("key")
+    return texts.join(known, on=["text", "kind", "parsed"], nulls_equal=True)
 
 
 def _trees(records: pl.DataFrame, lists: dict[str, set[str]]) -> dict[str, _Tree]:
@@ -275,19 +275,14 @@ def _below(place: str, step: str) -> str:
 class _Document:
     """The fields of a document on both sides, paired for the greatest worth in all.
 
-    `right` and `given` have field and value of rows of the gold and of the answers; a row that is
-    not there has no value to compare. `lists` are the places of lists.
+    A row without a value in `values` has none to compare. Agreement is worth `most`, which is more
+    than all likeness of a document; `lists` are the places of lists.
     """
 
-    right: _Right
-    given: _Given
+    values: _Values
+    most: int
     lists: set[str]
     ordered: set[str]
-    agreeing: Mapping[_Gold, set[str]]
-
-    def __post_init__(self) -> None:
-        golds = self.right.values()
-        self.others = {(f, value) for f, gold in golds for value in self.agreeing.get(gold, ())}
 
     def _read(self, node: _Tree, place: str) -> tuple[bool, _Tree]:
         """Whether the items of a field may stand in any order, and what is in it.
@@ -357,27 +352,25 @@ class _Document:
 
     def _values(self, golds: list[int], preds: list[int]) -> np.ndarray:
         """What each pair of rows adds: agreement, or how alike they are."""
+        spelled, given, agreeing, taken = self.values
         total = np.zeros((len(golds), len(preds)))
-        rows = [place for place, row in enumerate(golds) if row in self.right]
-        columns = [place for place, row in enumerate(preds) if row in self.given]
+        rows = [place for place, row in enumerate(golds) if row in spelled]
+        columns = [place for place, row in enumerate(preds) if row in given]
         if not rows or not columns:
             return total
-        golds = [self.right[golds[place]][1] for place in rows]
-        given = [self.given[preds[place]] for place in columns]
-        spelled = [[_normal(value) for value in (gold.gold, *gold.accepted)] for gold in golds]
-        texts = list(itertools.chain(*spelled)), [_normal(value) for _, value in given]
+        golds, preds = [golds[place] for place in rows], [preds[place] for place in columns]
+        texts = [list(map(_normal, spelled[row])) for row in golds]
+        answers = [_normal(given[row]) for row in preds]
         likeness = Levenshtein.normalized_similarity
-        alike = process.cdist(*texts, scorer=likeness, dtype=np.float64)
-        starts = np.cumsum([0, *map(len, spelled[:-1])])
-        alike = np.maximum.reduceat(alike, starts, axis=0)
+        alike = process.cdist([*chain(*texts)], answers, scorer=likeness, dtype=np.float64)
+        alike = np.maximum.reduceat(alike, np.cumsum([0, *map(len, texts[:-1])]), axis=0)
         # However alike, what agrees with another item's value is no misreading of this one's.
-        alike[:, [answer in self.others for answer in given]] = 0.0
+        alike[:, [row in taken for row in preds]] = 0.0
         places = defaultdict(list)
-        for place, (_, value) in enumerate(given):
-            places[value].append(place)
-        for row, gold in enumerate(golds):
-            # Agreement outweighs all likeness.
-            for value in self.agreeing.get(gold, ()):
-                alike[row, places.get(value, [])] = 1 + len(self.right) + (value == gold.gold)
+        for place, row in enumerate(preds):
+            places[given[row]].append(place)
+        for place, row in enumerate(golds):
+            for value, is_same in agreeing.get(row, {}).items():
+                alike[place, places.get(value, [])] = self.most + is_same
         total[np.ix_(rows, columns)] = alike
         return total

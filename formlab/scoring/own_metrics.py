@@ -13,68 +13,65 @@ from the records. A metric's `view` says what its `tallies` take:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-import numpy as np
 import polars as pl
 
-from formlab import metrics, text
-from formlab.folders import Corpus, Predictions
+from formlab import metrics
 from formlab.metrics import Metric
-from formlab.scoring.align import with_status
-from formlab.scoring.tasks._kit import NORM, made_by, score_rows, used
+from formlab.scoring.tasks._kit import NORM, Scoring, failed, made_by, normalised, score_table, used
 from formlab.scoring.tasks.layout import by_document, structure
 from formlab.tables import BOX, LADDER
 
+_OF_DOCUMENTS = ("trees", "records")
+
 
 def own_scores(
-    corpus: Corpus, predictions: Predictions, cases: pl.DataFrame, scores: pl.DataFrame, mode: str
+    scoring: Scoring, cases: pl.DataFrame, scores: pl.DataFrame
 ) -> Iterator[pl.DataFrame]:
     """Rows of *scores* for each plug-in's metric, task and level that `scores` does not have."""
     own = [m for name, m in metrics.METRICS.items() if name not in metrics.METRICS.builtin]
+    done = {*scores.select("metric", "task", "level").unique().iter_rows()} if own else set()
     cases = cases.filter(pl.col("outcome").ne_missing(pl.lit("unscored")))
     for metric, task in ((m, task) for m in own for task in m.tasks):
-        done = scores.filter(pl.col("metric") == metric.name, pl.col("task") == task)["level"]
-        if metric.view in ("trees", "records"):
-            if "document" not in done:
-                yield from _of_documents(metric, task, corpus, predictions, mode)
-            continue
-        for level in set(metric.units) - set(done):
-            rows = cases.filter(pl.col("task") == task, pl.col("level") == level)
+        for level in ["document"] if metric.view in _OF_DOCUMENTS else metric.units:
+            if (metric.name, task, level) in done:
+                continue
+            if metric.view in _OF_DOCUMENTS:
+                rows, sides = _documents(metric, task, scoring)
+            else:
+                rows = cases.filter(pl.col("task") == task, pl.col("level") == level)
+                sides = _columns(metric, rows)
             if rows.height:
                 how = f"norm={','.join(NORM)}" if metric.view == "text" else None
-                tallies = _of_cases(metric, rows)
-                yield score_rows(rows, metric, tallies, made_by(how), level=level, mode=mode)
+                counted = [(metric, metric.count(*sides), made_by(how))]
+                yield score_table(rows, counted, level=level, mode=scoring.mode, task=task)
 
 
-def _of_cases(metric: Metric, rows: pl.DataFrame) -> np.ndarray:
+def _columns(metric: Metric, rows: pl.DataFrame) -> Sequence[Any]:
+    """What the metric reads of cases."""
     if metric.view in LADDER:
-        return metric.count(rows[metric.view].to_list())
+        return [rows[metric.view].to_list()]
     if metric.view == "boxes":
         sides = (BOX, [f"pred_{name}" for name in BOX])
-        return metric.count(*(rows.select(side).to_numpy().astype(float) for side in sides))
-    golds = [text.normalise(value, NORM) for value in rows["gold"].fill_null("")]
-    return metric.count(golds, [text.normalise(value, NORM) for value in used(rows)])
+        return [rows.select(side).to_numpy().astype(float) for side in sides]
+    sides = rows["gold"].fill_null(""), pl.Series(used(rows), dtype=pl.String)
+    return [normalised(side).to_list() for side in sides]
 
 
-def _of_documents(
-    metric: Metric, task: str, corpus: Corpus, predictions: Predictions, mode: str
-) -> Iterator[pl.DataFrame]:
-    sides = corpus.records, predictions.records
+def _documents(metric: Metric, task: str, scoring: Scoring) -> tuple[pl.DataFrame, Sequence[Any]]:
+    """The documents that have gold of a task, and what the metric reads of both sides."""
+    records = scoring.predictions.records
+    sides = scoring.corpus.records, records
     if is_tree := metric.view == "trees":
         golds, preds = (by_document(structure(side)) for side in sides)
     else:
         of_task = (side.filter(pl.col("task") == task) for side in sides)
         groups = (side.partition_by("doc_id", as_dict=True) for side in of_task)
         golds, preds = ({doc: rows.to_dicts() for (doc,), rows in side.items()} for side in groups)
-    rows = corpus.documents.filter(pl.col("doc_id").is_in(list(golds)))
-    if not rows.height:
-        return
-    answered = predictions.records.filter(pl.col("path").is_not_null())
-    status = answered.select("doc_id", pred_status="status").unique("doc_id", keep="first")
-    rows = rows.select("benchmark", "split", "doc_id", path=pl.lit(None, pl.String))
-    rows = rows.with_columns(system=pl.lit(predictions.system))
-    rows = with_status(rows.join(status, on="doc_id", how="left"), predictions.records)
-    pairs = [(golds[doc], preds.get(doc, None if is_tree else [])) for doc in rows["doc_id"]]
-    tallies = metric.count(*map(list, zip(*pairs, strict=True)))
-    yield score_rows(rows, metric, tallies, made_by(), level="document", mode=mode, task=task)
+    first = records.filter(pl.col("path").is_not_null()).unique("doc_id", keep="first")
+    rows = scoring.documents(failed(records) | dict(first.select("doc_id", "status").iter_rows()))
+    rows = rows.filter(pl.col("doc_id").is_in(list(golds)))
+    absent = None if is_tree else []
+    return rows, list(zip(*((golds[d], preds.get(d, absent)) for d in rows["doc_id"]), strict=True))

@@ -12,6 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -60,7 +61,7 @@ _LAYERS = 4
 _RUN = 3
 _NOT_JUDGED = "fields not judged: the gold text of their page does not hold them"
 _NORM = ("nfc", "space", "lower")
-_WORD = re.compile(r"\S+")
+_WORD, _nfc = re.compile(r"\S+"), partial(text.normalise, steps=("nfc",))
 SCHEMA = tables.schema("doc_id path pred at:int judged:flag displaced:flag")
 
 
@@ -116,8 +117,7 @@ def read_page_text(
     (`out_of_order`). The notes count marks and characters that the search left out, and fields
     not judged.
     """
-    golds, texts = (dict(side.select("doc_id", "value").drop_nulls().iter_rows())
-                    for side in (gold_pages, pages))  # fmt: skip
+    golds, texts = map(_by_document, (gold_pages, pages))
     notes: Counter[str] = Counter()
     records: list[tuple] = []
     fields = fields.filter(pl.col("value").str.strip_chars() != "")
@@ -133,8 +133,8 @@ def read_page_text(
     return table, {name: count for name, count in notes.items() if count}
 
 
-def _nfc(value: str) -> str:
-    return text.normalise(value, ("nfc",))
+def _by_document(pages: pl.DataFrame) -> dict[str, str]:
+    return dict(pages.select("doc_id", "value").drop_nulls().iter_rows())
 
 
 def _fields(doc_id: str, group: pl.DataFrame, gold: str | None, page: Text) -> Iterator[tuple]:
@@ -203,8 +203,7 @@ def inserted(golds: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
 
     Records: those of `pages` with the path ``/inserted/<at>``, the value and `at`.
     """
-    texts = dict(golds.select("doc_id", "value").drop_nulls().iter_rows())
-    records = []
+    texts, records = _by_document(golds), []
     for row in pages.iter_rows(named=True):
         gold, raw = texts.get(row["doc_id"]), row["value"]
         if not raw or not gold or not gold.strip():

@@ -437,8 +437,11 @@ DATE_RULE = "dates=document,else corpus"
 _ENOUGH, _SHARE = 3, 0.95
 # Numbers between slashes or hyphens with all that is stuck to them, so that no code is cut up.
 _IN_TEXT = r"[\w/.-]*\d[/-]\d{1,2}[/-]\d[\w/-]*"
-# Year first, which shows no order: most dates of a form are filled in so.
-_ISO = r"^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}$"
+# Most dates of a form show no order: year first, or two numbers that may both be the month.
+_EITHER = "(?:0?[1-9]|1[0-2])"
+_NO_ORDER = (
+    rf"^(?:[0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}}|{_EITHER}[-/]{_EITHER}[-/](?:[0-9]{{2}}){{1,2}})$"
+)
 
 
 def date_order(texts: Iterable[str]) -> Order | None:
@@ -489,7 +492,7 @@ def _counted(shown: Mapping[str, set[Order]]) -> Counter[str]:
 def _by_document(docs: pl.Series, values: pl.Series) -> dict[str, set[Order]]:
     """The orders of day and month that each document shows, if any."""
     dates = pl.DataFrame({"doc": docs, "value": values.cast(pl.String)})
-    dates = dates.filter(~pl.col("value").str.contains(_ISO))
+    dates = dates.filter(~pl.col("value").str.contains(_NO_ORDER))
     dates = dates.select("doc", pl.col("value").str.extract_all(_IN_TEXT)).explode("value")
     shown: dict[str, set[Order]] = {}
     for doc, value in dates.drop_nulls().unique(maintain_order=True).iter_rows():

@@ -159,17 +159,6 @@ def test_line_is_split_at_its_spaces_between_the_fields():
         ]
 
 
-def test_places_of_characters_say_where_a_line_is_split():
-    # "a" is as wide as all of "bcd": even characters would put the space at 20 to 40.
-    box, chars = (0, 0, 100, 10), [[0, 60], [None, None], [70, 80], [80, 90], [90, 100]]
-    boxes = [(0, 0, 65, 10), (65, 0, 100, 10)]
-    assert read(boxes, words(("a bcd", box, {"chars": chars}), kind="line")) == ["a", "bcd"]
-    # Even: "a" at 0 to 20 and "bcd" at 40 to 100, centre 70; so the narrow box gets nothing.
-    narrow = [(0, 0, 25, 10), (65, 0, 69, 10)]
-    for bad in (None, {"chars": chars[:2]}, {"chars": 5}, {"chars": [[None] * 2] * 5}, [1], "x"):
-        assert read(narrow, words(("a bcd", box, bad), kind="line")) == ["a", ""], bad
-
-
 def test_pages_are_read_apart_and_a_page_without_a_number_is_the_first():
     boxes = pl.concat([fields((0, 0, 40, 10)), fields((0, 0, 40, 10), page=2)]).with_columns(
         path=pl.Series(["/a", "/b"]), page=pl.Series([None, 2], dtype=pl.Int64)

@@ -1,8 +1,5 @@
 """FUNSD's own words, however their boxes are drawn, read as the gold's text, field by field."""
 
-import itertools
-import json
-
 import numpy as np
 import polars as pl
 import pytest
@@ -10,7 +7,6 @@ import pytest
 from formlab import benchmarks
 from formlab.scoring.fields import read_fields
 from formlab.tables import BOX
-from formlab.text.layout import rows
 from tests.seeds import ALL
 
 # Fields whose words FUNSD lists in another order than they stand on the page.
@@ -45,29 +41,6 @@ def moved(words, *, height=1.0, width=1.0, shift=(0.0, 0.0), jitter=(0.0, 0.0), 
 
 def placed(words, boxes):
     return words.with_columns(pl.Series(name, boxes[:, n]) for n, name in enumerate(BOX))
-
-
-def merged(words):
-    """The words of each row of a page as one line with places of characters, and where each is."""
-    lines, spots = [], []
-    for (doc,), group in words.group_by("doc_id", maintain_order=True):
-        boxes, texts = group.select(BOX).to_numpy(), group["value"].to_list()
-        spot = boxes.copy()
-        for row in rows(boxes):
-            chars = []
-            for place in row:
-                edges = np.linspace(boxes[place, 0], boxes[place, 2], len(texts[place]) + 1)
-                # The space before the next word; the last of the row has none.
-                chars += [*itertools.pairwise(edges), (None, None)]
-            box = [*boxes[row, :2].min(axis=0), *boxes[row, 2:].max(axis=0)]
-            spot[row, 1], spot[row, 3] = box[1], box[3]
-            lines.append({
-                "doc_id": doc, "page": 1, "kind": "line", "confidence": 1.0,
-                "value": " ".join(texts[place] for place in row),
-                "meta": json.dumps({"chars": chars[:-1]}), **dict(zip(BOX, box, strict=True)),
-            })  # fmt: skip
-        spots.append(spot)
-    return pl.DataFrame(lines), placed(words, np.vstack(spots))
 
 
 def homes(fields, words):
@@ -150,14 +123,3 @@ def test_fields_whose_boxes_overlap_are_few_and_read_right_as_annotated(page):
         wrong += (doc, path) in apart and sorted(pred.split()) != sorted(own)
     # On FUNSD none; on a page of the sample a stamp's box holds words of the text below it whole.
     assert wrong <= (0 if len(apart) > 10 else 2)
-
-
-def test_words_merged_to_lines_with_places_of_characters_are_told_apart(page):
-    fields, words = page
-    lines, spots = merged(words)
-    count, other, order = outcome(fields, lines, spots)
-    assert count >= 0.93 * fields.height
-    assert other == []
-    # A line that takes in words of two rows, as beside a logo or on a skewed page, says no more
-    # which of them stands above the other.
-    assert len(set(order) - OUT_OF_ORDER) <= 4

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,6 +26,8 @@ from formlab.tables import LADDER, USABLE, Settings
 
 # Texts are compared as NFC, with white space collapsed and trimmed, in lower case.
 NORM = ("nfc", "space", "lower")
+# Such texts are in lower case, and then normalised.
+_PLAIN = "^(?:[!-~]+(?: [!-~]+)*)?$"
 # What a text that is not normalised is.
 _AS_IT_IS = {"text": "visible", "markup": "markup"}
 Frames = Iterable[pl.DataFrame]
@@ -73,6 +75,13 @@ class Scoring:
         system = self.predictions.system
         return judged(joined, system=system, threshold=self.threshold, **options)
 
+    def documents(self, status: Mapping[str, str]) -> pl.DataFrame:
+        """A unit for each document, with what became of it: `missing` where `status` has none."""
+        state = pl.col("doc_id").replace_strict(status, default="missing", return_dtype=pl.String)
+        same = {"system": pl.lit(self.predictions.system), "path": pl.lit(None, pl.String)}
+        named = self.corpus.documents.select("benchmark", "split", "doc_id")
+        return named.with_columns(status=state, **same)
+
     def rows(
         self,
         cases: pl.DataFrame,
@@ -82,9 +91,9 @@ class Scoring:
         read: str | None = None,
         **options: Any,
     ) -> pl.DataFrame:
-        """Rows of *scores* of cases at the level ``field``, see `score_rows`, by `rules`."""
+        """Rows of *scores* of cases at the level ``field``, see `score_table`, by `rules`."""
         options = {"level": "field", "mode": self.mode} | options
-        return score_rows(cases, metric, tallies, made_by(*rules, read=read), **options)
+        return score_table(cases, [(metric, tallies, made_by(*rules, read=read))], **options)
 
 
 def any_for(records: pl.DataFrame, answers: pl.DataFrame) -> bool:
@@ -96,28 +105,28 @@ def any_for(records: pl.DataFrame, answers: pl.DataFrame) -> bool:
     return answers.height > 0 or not records.filter(pl.col("status").is_in(USABLE)).height
 
 
+def failed(records: pl.DataFrame) -> dict[str, str]:
+    """The status of each document of which nothing usable was given."""
+    bad = records.filter(pl.col("path").is_null(), ~pl.col("status").is_in(USABLE))
+    return dict(bad.unique("doc_id", keep="first").select("doc_id", "status").iter_rows())
+
+
 def used(cases: pl.DataFrame) -> list[str]:
     """The predicted text of each case; empty unless its status is usable."""
     return cases.select(_USED).to_series().to_list()
+
+
+def normalised(texts: pl.Series) -> pl.Series:
+    """Texts after the steps `NORM`."""
+    odd = (~texts.str.contains(_PLAIN)).arg_true()
+    low = texts.str.to_lowercase()
+    return low.scatter(odd, [text.normalise(value, NORM) for value in texts.gather(odd)])
 
 
 def made_by(*rules: str | None, read: str | None = None) -> Settings:
     """The settings of a score: by which rules values are compared and fields are read."""
     named = "|".join(rule for rule in rules if rule)
     return Settings(rules=named or None, read=read, formlab=files.version())
-
-
-def score_rows(
-    rows: pl.DataFrame, metric: Metric, tallies: np.ndarray, settings: Settings, **options: Any
-) -> pl.DataFrame:
-    """Rows of *scores* for the rows of `rows` by one metric.
-
-    `rows` are cases, or what has their ``benchmark split doc_id system task path status``;
-    `tallies` has the shape (n, k), a row a case. A case without what the metric needs of its gold
-    is undefined, and adds nothing to a sum; the settings say what it needs. The options are those
-    of `score_table`.
-    """
-    return score_table(rows, [(metric, tallies, settings)], **options)
 
 
 def score_table(
@@ -130,9 +139,12 @@ def score_table(
     slice_by: str | None = None,
     slice_value: str | pl.Series | None = None,
 ) -> pl.DataFrame:
-    """`score_rows` by several metrics, one after the other.
+    """Rows of *scores* of some units by several metrics, one after the other.
 
-    `task`, `slice_by` and `slice_value` are given where the cases' columns do not tell them.
+    `rows` are cases, or what has their ``benchmark split doc_id system task path status``; the
+    tallies of each metric have the shape (n, k), a row a unit. A unit without what the metric needs
+    of its gold is undefined, and adds nothing to a sum; the settings say what it needs. `task`,
+    `slice_by` and `slice_value` are given where the cases' columns do not tell them.
     """
     if not isinstance(slice_value, pl.Series):
         slice_value = pl.lit(slice_value, pl.String)
@@ -143,22 +155,20 @@ def score_table(
     )  # fmt: skip
     # Only what differs between metrics is made for each; they share the rest, as whole columns.
     shared = {column.name: column for column in shared.rechunk().get_columns()}
-    height = rows.height
     scores = []
     for metric, tallies, settings in counted:
-        tallies, settings = _defined(metric, tallies, settings, level, mode, height)
-        one = {"metric": metric.name, "settings": vars(settings)}
+        tallies, settings = _defined(metric, tallies, settings, level, mode, rows.height)
         columns = {"value": pl.Series(metric.values(tallies, mode), dtype=pl.Float64)}
+        same = {"metric": metric.name, "settings": vars(settings), "stats": None}
         if tallies.shape[1] == 2:
-            pair = np.ascontiguousarray(tallies.T)
-            columns |= {"hits": pl.Series(pair[0]), "total": pl.Series(pair[1])}
-            one["stats"] = None
+            hits, total = np.ascontiguousarray(tallies.T)
+            columns |= {"hits": pl.Series(hits), "total": pl.Series(total)}
         else:
+            same |= {"hits": None, "total": None}
             columns["stats"] = pl.Series(tallies).cast(tables.SCORES["stats"])
-            one |= {"hits": None, "total": None}
-        for name, same in one.items():
-            only = pl.Series(name, [same], dtype=tables.SCORES[name])
-            columns[name] = only.new_from_index(0, height)
+        for name in same.keys() - columns.keys():
+            only = pl.Series(name, [same[name]], dtype=tables.SCORES[name])
+            columns[name] = only.new_from_index(0, rows.height)
         columns |= shared
         scores.append(pl.DataFrame([columns[name].alias(name) for name in tables.SCORES]))
     return pl.concat(scores)
@@ -177,16 +187,15 @@ def _defined(
     if tallies.ndim != 2 or len(tallies) != height:
         problem = f"tallies of {metric.name} have shape {tallies.shape} for {height} cases"
         raise DataBroken(problem, remedy="an array of shape (cases, 2): numerator and denominator")
-    if not np.isfinite(tallies).all():
-        if np.isinf(tallies).any():
-            problem = f"tallies of {metric.name} are infinite"
-            raise DataBroken(problem, remedy="finite numbers, or NaN")
-        # A unit whose tally is NaN is undefined: counted, and in no sum.
-        tallies = np.where(np.isnan(tallies).any(axis=1, keepdims=True), 0.0, tallies)
+    if np.isinf(tallies).any():
+        problem = f"tallies of {metric.name} are infinite"
+        raise DataBroken(problem, remedy="finite numbers, or NaN")
+    # A unit whose tally is NaN is undefined: counted, and in no sum.
+    defined = ~np.isnan(tallies).any(axis=1)
     if need := metric.needs(level, mode):
-        tallies = np.where(need.holds(tallies)[:, None], tallies, 0.0)
+        defined &= need.holds(tallies)
         settings = replace(settings, rules="|".join(filter(None, (settings.rules, need.rule))))
-    return tallies, settings
+    return np.where(defined[:, None], tallies, 0.0), settings
 
 
 def text_rows(
@@ -196,14 +205,14 @@ def text_rows(
     task: str,
     level: str,
     read: str | None = None,
-    norm: Sequence[str] | None = NORM,
+    norm: bool = True,
     gold_only: bool = False,
     view: str = "text",
 ) -> Iterator[pl.DataFrame]:
     """Rows of *scores* by every metric that compares two texts, or reads the ladder.
 
     The registry is asked for the metrics that declare `task` and read `view`. Texts are normalised
-    by the steps `norm`, or compared as they are if it is None; `rules` and `read` go into the
+    by the steps `NORM`, or with ``norm=False`` compared as they are; `rules` and `read` go into the
     settings. With `gold_only`, texts that no gold asks for are compared with nothing only by
     metrics of claims.
     """
@@ -213,6 +222,7 @@ def text_rows(
         every = metric.view in LADDER or not gold_only
         return (None, False) if every else (metric.tasks, metric.need != SOME_CLAIM)
 
+    compared = f"norm={','.join(NORM)}" if norm else f"norm={_AS_IT_IS[view]}"
     chosen = metrics.of(task, level, view, *(LADDER if view == "text" else ()))
     for (tasks, asked), group in itertools.groupby(chosen, choice):
         cases = rows if tasks is None else rows.filter(pl.col("task").is_in(tasks))
@@ -225,24 +235,19 @@ def text_rows(
                 rule = f"fuzzy>={scoring.threshold:g}|{text.DATE_RULE}"
                 tallies = metric.count(cases[metric.view].to_list())
             else:
-                rule = f"norm={','.join(norm) if norm else _AS_IT_IS[view]}"
-                rule += "|of=gold fields" if asked else ""
-                golds, preds, places = pairs = pairs or _pairs(cases, norm)
+                rule = f"{compared}|of=gold fields" if asked else compared
+                golds, preds, places = pairs = pairs or _pairs(cases, norm=norm)
                 tallies = metric.count(golds, preds)
                 tallies = tallies[places] if len(tallies) == len(golds) else tallies
             counted.append((metric, tallies, made_by(rule, *rules, read=read)))
         yield score_table(cases, counted, level=level, mode=scoring.mode)
 
 
-def _pairs(cases: pl.DataFrame, norm: Sequence[str] | None) -> tuple[list, list, np.ndarray]:
-    """The different pairs of texts, each normalised, and which of them each case has."""
-    sides = cases.select(pl.col("gold").fill_null(""), _USED).with_row_index("row")
-    distinct = sides.group_by("gold", "pred", maintain_order=True).agg("row")
-    places = np.empty(cases.height, dtype=np.int64)
-    counts = distinct["row"].list.len().to_numpy()
-    places[distinct["row"].explode().to_numpy()] = np.repeat(np.arange(len(counts)), counts)
-    golds, preds = (distinct[name].to_list() for name in ("gold", "pred"))
+def _pairs(cases: pl.DataFrame, *, norm: bool) -> tuple[list[str], list[str], np.ndarray]:
+    """The different pairs of texts, and which of them each case has."""
+    sides = cases.select(pl.col("gold").fill_null(""), _USED)
     if norm:
-        plain = {value: text.normalise(value, norm) for value in {*golds, *preds}}
-        golds, preds = ([plain[value] for value in side] for side in (golds, preds))
-    return golds, preds, places
+        sides = sides.select(normalised(side) for side in sides)
+    distinct = sides.unique(maintain_order=True).with_row_index("place")
+    places = sides.join(distinct, on=["gold", "pred"], maintain_order="left")["place"].to_numpy()
+    return distinct["gold"].to_list(), distinct["pred"].to_list(), places

@@ -14,13 +14,21 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from formlab import metrics, tables, text
+from formlab import metrics, tables
 from formlab.metrics.counts import field_tallies
 from formlab.metrics.marking import cross_tallies, mark_tallies
 from formlab.scoring import page_text
 from formlab.scoring.align import PAIRING, match, side_by_side, with_status
 from formlab.scoring.fields import described, filled, words_of_pages
-from formlab.scoring.tasks._kit import NORM, Scoring, TaskScores, any_for, text_rows, used
+from formlab.scoring.tasks._kit import (
+    NORM,
+    Scoring,
+    TaskScores,
+    any_for,
+    normalised,
+    text_rows,
+    used,
+)
 from formlab.scoring.whole import Whole
 
 TASKS = ("text", "marking", "visual", "cross")
@@ -97,10 +105,10 @@ def _scores(
         yield from text_rows(scoring, cases, pairing, **options)
     written = cases.filter(pl.col("task").is_in(READABLE), pl.col("gold").is_not_null())
     if written.height:
-        sides = written["gold"].to_list(), used(written)
-        golds, preds = ([text.normalise(value, NORM) for value in side] for side in sides)
+        sides = written["gold"], pl.Series(used(written), dtype=pl.String)
         metric, rule = metrics.get("bleu_of_fields"), f"norm={','.join(NORM)}|of=gold fields"
-        yield scoring.rows(written, metric, metric.count(golds, preds), rule, pairing, read=read)
+        tallies = metric.count(*(normalised(side).to_list() for side in sides))
+        yield scoring.rows(written, metric, tallies, rule, pairing, read=read)
     marked = cases.filter(pl.col("modality") == "marking")
     if marked.height:
         golds, preds = marked["gold"].fill_null("").to_list(), used(marked)

@@ -34,7 +34,10 @@ def score(scoring: Scoring) -> TaskScores:
     schema = Schema.of(corpus)
     records = leaves(corpus, predictions, schema, scoring.whole.dates)
     matching = match_entities(records.gold, records.pred, schema.matches, mode=mode)
-    documents = _documents(corpus, predictions)
+    # A document was answered if any of its records was, else the first says why not.
+    first = pl.col("status").sort_by(~pl.col("status").is_in(USABLE), maintain_order=True).first()
+    status = predictions.records.group_by("doc_id", maintain_order=True).agg(first)
+    documents = scoring.documents(dict(status.iter_rows()))
     orders = dict(records.gold.select("doc", "order").drop_nulls().iter_rows())
     joined = _filled(_aligned(records, matching, schema), corpus, records, documents)
     joined = joined.with_columns(_outcomes(joined, schema, orders, mode)).drop("is_pair")
@@ -44,23 +47,12 @@ def score(scoring: Scoring) -> TaskScores:
     joined = joined.with_columns(typed.alias("kind"), subtype=pl.coalesce("subtype", typed))
     cases = scoring.judged(joined, orders=orders).with_columns(names.alias("kind"))
     counts = _counts(documents, records, matching, schema)
-    system, path = pl.lit(predictions.system), pl.lit(None, pl.String)
-    documents = documents.with_columns(system=system, path=path)
     scored = cases.filter(pl.col("outcome") != "unscored")
     scores = [
         *_of_documents(scoring, counts, schema, documents),
         *text_rows(scoring, scored, RULES, task="entity", level="field"),
     ]
     return TaskScores.of([cases], scores, records.notes)
-
-
-def _documents(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
-    """What became of each document: ``ok`` if it was answered, else why not."""
-    first = pl.col("status").sort_by(~pl.col("status").is_in(USABLE), maintain_order=True).first()
-    best = predictions.records.group_by("doc_id", maintain_order=True).agg(first)
-    named = corpus.documents.select("benchmark", "split", "doc_id")
-    joined = named.join(best, on="doc_id", how="left", maintain_order="left")
-    return joined.with_columns(pl.col("status").fill_null("missing"))
 
 
 def _aligned(records: Leaves, matching: Matching, schema: Schema) -> pl.DataFrame:

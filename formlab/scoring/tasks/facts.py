@@ -179,7 +179,7 @@ def _scores(scoring: Scoring, cases: pl.DataFrame, pages: list[Page]) -> Iterato
                 yield scoring.rows(rows, metric, tallies[of_paper], *rules, level="fact")
     if not whole.height:
         return
-    options: dict[str, Any] = {"task": "fact", "level": "page", "norm": None}
+    options: dict[str, Any] = {"task": "fact", "level": "page", "norm": False}
     yield from text_rows(scoring, whole, **options)
     sides = {side: pl.Series([getattr(page, side) for page in pages]) for side in ("gold", "pred")}
     yield from text_rows(scoring, whole.with_columns(**sides), view="markup", **options)

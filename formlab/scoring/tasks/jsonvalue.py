@@ -33,8 +33,7 @@ def score(scoring: Scoring) -> TaskScores:
     for value, answer, status in both.select("value", "pred", "status").iter_rows():
         pred = loaded(answer or "") if status in USABLE else None
         tallies.append(accuracy_parts(json.loads(value), pred, official=official))
-    system, path = pl.lit(scoring.predictions.system), pl.lit(None, pl.String)
-    both, parts = both.with_columns(system=system, path=path), np.array(tallies).reshape(-1, 2)
-    metric = metrics.get("json_accuracy")
-    scores = scoring.rows(both, metric, parts, "lists=any-order", level="document")
-    return TaskScores(scores=scores)
+    same = {"system": pl.lit(scoring.predictions.system), "path": pl.lit(None, pl.String)}
+    parts, metric = np.array(tallies).reshape(-1, 2), metrics.get("json_accuracy")
+    rows = both.with_columns(**same)
+    return TaskScores(scores=scoring.rows(rows, metric, parts, "lists=any-order", level="document"))

@@ -10,7 +10,7 @@ import polars as pl
 from formlab import metrics, tables
 from formlab.folders import Corpus, Predictions
 from formlab.metrics.tree import Edit, tree_edit_tallies
-from formlab.scoring.tasks._kit import Scoring, TaskScores
+from formlab.scoring.tasks._kit import Scoring, TaskScores, failed
 from formlab.tables import USABLE
 from formlab.trees import Node, from_records
 
@@ -47,18 +47,10 @@ def score(scoring: Scoring) -> TaskScores:
     # A field whose value is not scored has its place in the form all the same.
     sides = corpus.records.with_columns(status=pl.lit("ok")), records
     golds, preds = (by_document(structure(side), flaws) for side in sides)
-    bad = records.filter(pl.col("path").is_null(), ~pl.col("status").is_in(USABLE))
-    failed = dict(bad.select("doc_id", "status").rows())
-    docs = corpus.documents["doc_id"].to_list()
-    status = ["ok" if doc in preds else failed.get(doc, "missing") for doc in docs]
-    rows = corpus.documents.select("benchmark", "split", "doc_id").with_columns(
-        pl.Series("status", status, dtype=pl.String),
-        system=pl.lit(scoring.predictions.system),
-        path=pl.lit(None, pl.String),
-    )
-    trees = [(golds.get(doc, _FORM), preds.get(doc, _FORM)) for doc in docs]
+    rows = scoring.documents(failed(records) | dict.fromkeys(preds, "ok"))
+    trees = [(golds.get(doc, _FORM), preds.get(doc, _FORM)) for doc in rows["doc_id"]]
     tallies = tree_edit_tallies([gold for gold, _ in trees], [pred for _, pred in trees])
-    distance = np.stack([tallies[:, 0], np.ones(len(docs))], axis=1)
+    distance = np.stack([tallies[:, 0], np.ones(rows.height)], axis=1)
     parts = {"tree_edit_distance": distance, "tree_similarity": tallies[:, 1:]}
     options = {"level": "document", "task": "layout"}
     scores = [scoring.rows(rows, metrics.get(n), p, RULES, **options) for n, p in parts.items()]

@@ -22,7 +22,7 @@ import polars as pl
 from formlab import metrics, tables, text
 from formlab.benchmarks.formcraft import RELATIONS, item_meta
 from formlab.folders import Corpus, Predictions
-from formlab.scoring.align import side_by_side, with_read, with_status
+from formlab.scoring.align import rungs, side_by_side, with_read, with_status
 from formlab.scoring.item_alignment import same_paths
 from formlab.scoring.rules import orders_of
 from formlab.scoring.tasks import content
@@ -100,10 +100,8 @@ def score(scoring: Scoring) -> TaskScores:
 
 
 def _rungs(rows: pl.DataFrame, gold: str, pred: str, scoring: Scoring) -> pl.DataFrame:
-    sides = [rows[name].to_list() for name in (gold, pred, "kind", "accepted")]
     orders = orders_of(rows, scoring.orders)
-    rungs = text.ladders(*sides, threshold=scoring.threshold, orders=orders)
-    return rungs.select(pl.col(LADDER).fill_null(False))
+    return rungs(rows, gold, pred, threshold=scoring.threshold, orders=orders).select(LADDER)
 
 
 def _with_contradictions(cases: pl.DataFrame, scoring: Scoring, *, asked: bool) -> pl.DataFrame:

@@ -235,3 +235,12 @@ def around(points: Iterable[tuple[Any, Any]]) -> Box | None:
         return None
     across, down = zip(*numbers, strict=True)
     return min(across), min(down), max(across), max(down)
+
+
+def at(value: Any, *names: str) -> Any:
+    """The member of a member and so on, by names in camelCase or snake_case; None where none is."""
+    for name in names:
+        if value is not None:
+            inner = value.get(name)
+            value = value.get(re.sub("(?=[A-Z])", "_", name).lower()) if inner is None else inner
+    return value

@@ -199,6 +199,11 @@ def names(path: Path) -> set[str]:
     return {name.strip('" ') for name in re.split(r"[,;\t]", start.strip().partition("\n")[0])}
 
 
+def has(path: Path, ending: str, *keys: str) -> bool:
+    """Whether a file of that ending has all of `keys` as names of columns or members."""
+    return door.ending(path) == ending and {*keys} <= names(path)
+
+
 def figure(scorer: Any, kind: Any, score: Any, n: Any = None) -> Row:
     """The row of what a log states of its samples, `n` of them."""
     row = {"role": "figure", "scorer": str(scorer), "kind": str(kind)}

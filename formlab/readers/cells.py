@@ -96,15 +96,14 @@ def values_in(
     found: list[tuple[int, str, Any, str]] = []
     said: dict[str, dict[int, Any]] = {}
     for row, path, value, beside in (_long if is_long else _wide)(batch.rows, names):
-        if type(value) in _PLAIN or (type(value) is str and not _MARKS.search(value)):
-            read: Any = [(path, value, beside)]
-        else:
-            cell = value
-            if type(cell) is str and path and not is_long and path not in whole:
-                # An object or its list as text in a cell, as tables have line items.
-                cell = answers.stated(cell)
-            read = _leaves(cell, path, beside, whole)
-            read = chain.from_iterable(_answers(*leaf) for leaf in read)
+        is_text = type(value) is str
+        if not beside and (not _MARKS.search(value) if is_text else type(value) in _PLAIN):
+            found.append((row, path, value, path))
+            continue
+        if is_text and path and not is_long and path not in whole:
+            # An object or its list as text in a cell, as tables have line items.
+            value = answers.stated(value)
+        read = chain.from_iterable(_answers(*leaf) for leaf in _leaves(value, path, beside, whole))
         try:
             for place, leaf, stated in read:
                 for name, cell in stated.items():

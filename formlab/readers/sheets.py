@@ -60,7 +60,7 @@ def _under(
     if twice := [name for name, n in Counter(names).items() if n > 1 and name]:
         what, remedy = f"two columns are called {twice[0]!r}", "rename one: a header names columns"
         raise DataBroken(what, where=f"{member.where}{mark}{above[title][0]}", remedy=remedy)
-    numbered, width = chain(above[title + 1 :], numbered), len(names)
+    numbered, width, is_named = chain(above[title + 1 :], numbered), len(names), all(names)
 
     def row(number: int, cells: list[Any]) -> dict[str, Any]:
         if len(cells) != width:
@@ -70,6 +70,8 @@ def _under(
                 raise DataBroken(what, where=f"{member.where}{mark}{number}", remedy=remedy)
             notes["rows shorter than their header"] += len(cells) < width
             cells = [*cells[:width], *[""] * (width - len(cells))]
+        if is_named and "" not in cells:
+            return dict(zip(names, cells, strict=True))
         return {n: None if c == "" else c for n, c in zip(names, cells, strict=True) if n}
 
     while some := list(islice(numbered, count)):

@@ -40,16 +40,9 @@ def tabular(
     member: Member, form: str, notes: Counter[str], count: int
 ) -> Iterator[tuple[list[str], list[dict[str, Any]]]]:
     """The origins and rows of a workbook or of delimited text, `count` at a time."""
-    if form == "workbook":
-        yield from _under(_workbook(member, notes), member, ", row ", notes, count)
-    else:
-        with member.text() as stream:
-            yield from _under(_delimited(stream, member), member, ":", notes, count)
-
-
-def _under(
-    numbered: Numbered, member: Member, mark: str, notes: Counter[str], count: int
-) -> Iterator[tuple[list[str], list[dict[str, Any]]]]:
+    is_book = form == "workbook"
+    numbered = _workbook(member, notes) if is_book else _delimited(member)
+    mark = ", row " if is_book else ":"
     above = list(islice(numbered, _ABOVE))
     title = _titles([cells for _, cells in above])
     notes["rows above the header, left out as a title"] += title
@@ -58,15 +51,18 @@ def _under(
         names.pop()
     notes["columns without a name, left out"] += names.count("")
     if twice := [name for name, n in Counter(names).items() if n > 1 and name]:
-        what, remedy = f"two columns are called {twice[0]!r}", "rename one: a header names columns"
-        raise DataBroken(what, where=f"{member.where}{mark}{above[title][0]}", remedy=remedy)
+        what, where = (
+            f"two columns are called {twice[0]!r}",
+            f"{member.where}{mark}{above[title][0]}",
+        )
+        raise DataBroken(what, where=where, remedy="rename one: the first row names the columns")
     numbered, width, is_named = chain(above[title + 1 :], numbered), len(names), all(names)
 
     def row(number: int, cells: list[Any]) -> dict[str, Any]:
         if len(cells) != width:
             if any(cell != "" for cell in cells[width:]):
                 what = f"{len(cells)} cells, and {width} in the header"
-                remedy = "quote cells with a delimiter" if mark == ":" else "name each column"
+                remedy = "name each column" if is_book else "quote cells with a delimiter"
                 raise DataBroken(what, where=f"{member.where}{mark}{number}", remedy=remedy)
             notes["rows shorter than their header"] += len(cells) < width
             cells = [*cells[:width], *[""] * (width - len(cells))]
@@ -78,10 +74,8 @@ def _under(
         yield [f"{member.name}{mark}{number}" for number, _ in some], [row(*line) for line in some]
 
 
-def _delimited(stream: Any, member: Member) -> Numbered:
+def _delimited(member: Member) -> Numbered:
     """The rows of delimited text with anything in them, each after the number of its first line."""
-    # Spreadsheets of many countries write semicolons; a title may stand above the header.
-    above = list(islice(stream, _ABOVE))
 
     def fit(delimiter: str) -> tuple[bool, float, int, int]:
         """Whether the header names documents, the share of rows as wide, and what breaks ties."""
@@ -91,21 +85,24 @@ def _delimited(stream: Any, member: Member) -> Numbered:
         share = sum(len(cells) == width > 1 for cells in below) / max(len(below), 1)
         return width > 1 and bool(_words(rows[title]) & IDS), share, -title, width
 
-    is_tabbed = ending(member.name) in (".tsv", ".tab")
-    delimiter = "\t" if is_tabbed else max(",;\t|", key=fit)
-    line, reader = 1, csv.reader(chain(above, stream), delimiter=delimiter, strict=True)
-    try:
-        for cells in reader:
-            if text := "".join(cells):
-                if "\0" in text:
-                    raise csv.Error("a NUL byte: this is no text")
-                yield line, cells
-            line = 1 + reader.line_num
-    except csv.Error as error:
-        remedy = "quote what holds a quotation mark or the delimiter"
-        remedy = "save the file as UTF-8" if "NUL" in str(error) else remedy
-        where = f"{member.where}:{line}"
-        raise DataBroken(f"not a table: {error}", where=where, remedy=remedy) from error
+    with member.text() as stream:
+        # Spreadsheets of many countries write semicolons; a title may stand above the header.
+        above = list(islice(stream, _ABOVE))
+        is_tabbed = ending(member.name) in (".tsv", ".tab")
+        delimiter = "\t" if is_tabbed else max(",;\t|", key=fit)
+        line, reader = 1, csv.reader(chain(above, stream), delimiter=delimiter, strict=True)
+        try:
+            for cells in reader:
+                if text := "".join(cells):
+                    if "\0" in text:
+                        raise csv.Error("a NUL byte: this is no text")
+                    yield line, cells
+                line = 1 + reader.line_num
+        except csv.Error as error:
+            remedy = "quote what holds a quotation mark or the delimiter"
+            remedy = "save the file as UTF-8" if "NUL" in str(error) else remedy
+            where = f"{member.where}:{line}"
+            raise DataBroken(f"not a table: {error}", where=where, remedy=remedy) from error
 
 
 def _workbook(member: Member, notes: Counter[str]) -> Numbered:

@@ -209,13 +209,12 @@ def _main(summary: pl.DataFrame, by: Collection[str]) -> list[tuple[str, Any]]:
 def _is_log(path: Path) -> bool:
     """Whether a file or folder has scores or gold of its own beside answers."""
     from formlab import readers
-    from formlab.readers.logs import NAMES
+    from formlab.readers.logs import is_table
     from formlab.readers.rows import ODD, Source
-    from formlab.readers.samples import SCORE, names
+    from formlab.readers.samples import SCORE
 
     if (reader := readers.reader_of(path)) is None:
-        columns = names(path)
-        return all(columns & {*NAMES[name]} for name in ("gold", "value"))
+        return is_table(path)
     with suppress(*ODD):
         rows = islice(reader.read(Source(path)), 1000)
         told = ((row["role"], any(name.startswith(SCORE) for name in row)) for row in rows)

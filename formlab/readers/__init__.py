@@ -69,10 +69,13 @@ def is_run(source: Any) -> bool:
 
 def splits(path: str | Path) -> list[str]:
     """The splits that a file or folder holds answers for; empty where it does not say."""
-    from formlab.readers import runs
+    from formlab import files
 
     if is_run(path := Path(path)):
-        return runs.splits(path)
+        # The head of a run under way or finished, if it says so.
+        head = files.read_json(path / "run.json") if files.is_file(path / "run.json") else None
+        split = head.get("split") if isinstance(head, dict) else None
+        return [split] if isinstance(split, str) else []
     reader = reader_of(path)
     return reader.splits(path) if reader and reader.splits else []
 
@@ -105,13 +108,13 @@ def read_predictions(
     [('a', '/total'), ('a', '/date')]
     """
     from formlab.files import local
-    from formlab.readers import answers, runs
+    from formlab.readers import answers
 
     path = local(source) if isinstance(source, str | Path) else None
     if path and not os.path.exists(path):
         raise DataMissing("no such file or folder", where=path, remedy="check --predictions")
     if path and is_run(path):
-        run = runs.read(path, corpus)
+        run = answers.of_run(path, corpus)
         return dataclasses.replace(run, system=name or run.system)
     if path and not columns and (reader := reader_of(path, corpus)):
         found = Source(path, corpus)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
@@ -15,7 +16,7 @@ import polars as pl
 from formlab import files, readers, tables
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
-from formlab.readers import cells, pages, values
+from formlab.readers import cells, values
 from formlab.readers.door import stem
 from formlab.readers.rows import Row, Source, by_role, counted
 from formlab.readers.sources import document_files
@@ -23,6 +24,7 @@ from formlab.readers.values import DOCUMENT, RECORD
 
 # The benchmark of a user's own forms.
 OWN = "own"
+IMAGES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif", ".pdf")
 _FOLDED = re.compile(r"[\s_-]+")
 # How many names of either side a note gives.
 _EXAMPLES = 2
@@ -32,6 +34,33 @@ _STATUS, _IN_JSON = pl.col("status"), pl.col("origin").str.contains(r"(?i)\.json
 # A text of a page that should be JSON: it begins so, or is the content of a JSON file.
 UNREAD = ~_HAS_PATH & _HAS_VALUE
 UNREAD &= ((_STATUS == "bad_json") | _IN_JSON).fill_null(value=False)
+
+
+def of_run(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictions:
+    """The predictions of a folder of `formlab run`, of one under way or killed those so far.
+
+    Those of a finished run stay on disk until they are read, if `scanned`.
+    """
+    if is_finished(path):
+        found = Predictions.opened(path) if scanned else Predictions.load(path)
+    else:
+        # Nothing else here needs what asks models.
+        from formlab import systems
+        from formlab.systems import chat
+
+        found = systems.unfinished(path) or chat.unfinished(path, corpus)
+    if found is None:
+        raise DataBroken("a run that has not begun", where=path, remedy="formlab run … --out")
+    known = found.scan("records").select(pl.col("benchmark").unique()).collect()["benchmark"]
+    if others := sorted({*known} - {corpus.benchmark}):
+        what = f"this run read {', '.join(others)}, not {corpus.benchmark}"
+        raise DataBroken(what, where=path)
+    return found
+
+
+def is_finished(source: Any) -> bool:
+    """Whether a source is the folder of a run that has ended."""
+    return isinstance(source, Path) and files.is_file(Predictions.home(source) / "manifest.json")
 
 
 def of_rows(
@@ -261,11 +290,11 @@ def renames(answered: pl.Series, known: pl.Series) -> dict[str, str]:
     """The documents of the gold that answers name by their files, each by that name."""
     strangers, named = sorted({*answered} - {*known}), dict[str, set[str]]()
     for doc_id in known if strangers else ():
-        for name in pages.names(doc_id):
+        for name in file_names(doc_id):
             named.setdefault(name, set()).add(doc_id)
     taken, renamed = {name: name for name in answered}, dict[str, str]()
     for doc_id in strangers:
-        target, *others = next((named[n] for n in pages.names(doc_id) if n in named), [None])
+        target, *others = next((named[n] for n in file_names(doc_id) if n in named), [None])
         if target is None or others:
             continue
         if (first := taken.setdefault(target, doc_id)) != doc_id:
@@ -273,6 +302,19 @@ def renames(answered: pl.Series, known: pl.Series) -> dict[str, str]:
             raise DataBroken(what, remedy="keep one of them")
         renamed[doc_id] = target
     return renamed
+
+
+def file_names(document: str) -> tuple[str, str]:
+    """What files of a document may be called: its name without ending, and its last step."""
+    name, point, ending = document.rpartition(".")
+    is_ending = name and not name.endswith("/") and f"{point}{ending}".lower() in IMAGES
+    name = composed(name if is_ending else document)
+    return name, name.replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
+def composed(name: str) -> str:
+    """A name in the one form of its accents that file systems write in two."""
+    return unicodedata.normalize("NFC", name)
 
 
 def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[str, str]:
@@ -312,14 +354,14 @@ def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[st
     return moved
 
 
-def _examples(names: Collection[str], others: Collection[str]) -> str:
+def _examples(fields: Collection[str], others: Collection[str]) -> str:
     """Some names, each with that of the others which is most like it."""
     found = []
-    for name in sorted(names)[:_EXAMPLES]:
+    for name in sorted(fields)[:_EXAMPLES]:
         near = get_close_matches(name[:80], sorted(others)[:200], 1)
         found.append(f"{name:.80}" + (f" (nearest: {near[0]:.80})" if near else ""))
-    return ", ".join([*found, "…"] if len(names) > _EXAMPLES else found)
+    return ", ".join([*found, "…"] if len(fields) > _EXAMPLES else found)
 
 
 def _fold(field: str) -> str:
-    return _FOLDED.sub("", pages.composed(field.replace("~1", "/").replace("~0", "~")).casefold())
+    return _FOLDED.sub("", composed(field.replace("~1", "/").replace("~0", "~")).casefold())

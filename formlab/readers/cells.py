@@ -6,15 +6,15 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
 from formlab import files, tables
 from formlab.errors import DataBroken
 from formlab.readers.door import around, as_text, number
-from formlab.readers.rows import Batch, Row, leaves
-from formlab.readers.sources import WRAPPERS
+from formlab.readers.rows import Row, leaves
+from formlab.readers.sources import WRAPPERS, Batch
 from formlab.text import answers
 from formlab.trees import escape
 
@@ -76,8 +76,6 @@ def pointer(path: str | None) -> str | None:
 
 def texts(values: Sequence[Any]) -> pl.Series:
     """Values as texts of a column; half of a surrogate pair is kept as its escape."""
-    if isinstance(values, pl.Series) and values.dtype == pl.String:
-        return values
     if not set(map(type, values)) <= {str, type(None)}:
         values = list(map(as_text, values))
     try:
@@ -86,100 +84,68 @@ def texts(values: Sequence[Any]) -> pl.Series:
         return pl.Series([*map(files.storable, values)], dtype=pl.String)
 
 
-class Cells(NamedTuple):
-    """Cells that may hold values: row, path and value of each, and how sure, if any says that."""
+def values_in(
+    batch: Batch, names: Mapping[str, str], whole: Collection[str], *, is_long: bool
+) -> pl.DataFrame:
+    """The values in a batch: row, path, value, and what is said of each.
 
-    rows: Sequence[int]
-    paths: pl.Series
-    values: Sequence[Any]
-    sure: Sequence[float | None] = ()
-
-    @classmethod
-    def long(cls, batch: Batch, names: Mapping[str, str]) -> Cells:
-        """Those of a table of which each row is a value."""
-        paths, values = texts(batch.column(names.get("path"))), batch.column(names["value"])
-        stated = paths.drop_nulls().unique()
-        pointers = [pointer(path) or "" for path in stated]
-        paths = paths.replace_strict(stated, pointers, default="", return_dtype=pl.String)
-        if "text" in batch.names and names["value"] != "text":
-            # A page may have its text beside the values of fields.
-            beside = zip(values, paths, batch.column("text"), strict=True)
-            values = [text if v is None and not path else v for v, path, text in beside]
-        return cls(range(len(values)), paths, values)
-
-    @classmethod
-    def wide(cls, batch: Batch, names: Mapping[str, str]) -> Cells:
-        """Those of a table or of objects with a row for each document."""
-        beside = {"doc_id", *names.values()}
-        rows = [_unwrapped(row, beside) for row in batch.rows()]
-        named = dict.fromkeys(chain.from_iterable(rows))
-        members = {name: _member(name) for name in named if name not in beside}
-        subjects = {name: subject for name, (*_, subject) in members.items() if subject in named}
-        # A column for the third item is blank where there are two.
-        cells = [
-            (n, name, cell)
-            for n, row in enumerate(rows)
-            for name, cell in row.items()
-            if name in members
-            and subjects.get(name) not in row
-            and not (cell is None and members[name][1])
-        ]
-        numbers, found, values = zip(*cells, strict=True) if cells else ((), (), ())
-        paths = pl.Series([members[name][0] for name in found], dtype=pl.String)
-        confidences = {subject: name for name, subject in subjects.items()}
-        beside = zip(numbers, found, strict=True) if subjects else ()
-        sure = [number(rows[row].get(confidences.get(name))) for row, name in beside]
-        return cls(numbers, paths, values, sure)
-
-    def leaves(self, batch: Batch, whole: Collection[str], *, is_long: bool) -> pl.DataFrame:
-        """Their values: row, path, the path `inside` of the row's own JSON, and what is said."""
-        if isinstance(self.values, pl.Series):
-            odd = self.values.str.contains(_MARKS.pattern).fill_null(value=False)
-            plain = self.values.filter(~odd)
-        else:
-            is_odd = (
-                bool(_MARKS.search(v)) if type(v) is str else type(v) not in _PLAIN
-                for v in self.values
-            )
-            odd = pl.Series([*is_odd], dtype=pl.Boolean)
-            plain = texts([v for v, is_odd in zip(self.values, odd, strict=True) if not is_odd])
-        schema = {"n": pl.Int64, "row": pl.Int64, "confidence": pl.Float64}
-        columns = {"n": range(len(odd)), "row": self.rows, "path": self.paths}
-        columns |= {"confidence": self.sure} if self.sure else {}
-        table = pl.DataFrame(columns | {"inside": self.paths}, schema_overrides=schema)
-        table = table.filter(~odd).with_columns(plain.alias("value"))
-        found: list[tuple[Any, ...]] = []
-        for n in odd.arg_true():
-            row, path = self.rows[n], self.paths[n]
-            said = {"confidence": self.sure[n]} if self.sure else {}
-            try:
-                for place, *leaf in _read(self.values[n], path, said, whole, is_long=is_long):
-                    found.append((n, row, place, place if path else "", *leaf))
-            except RecursionError as error:
-                where = f"{batch.home}{batch.origins[row]}#{path[:80]}"
-                raise DataBroken(str(error), where=where) from None
-        if not found:
-            return table
-        numbers, rows, paths, inside, values, said = zip(*found, strict=True)
-        columns = {"n": numbers, "row": rows, "path": texts(paths), "inside": texts(inside)}
-        columns["value"] = texts(values)
-        for name in sorted({name for members in said for name in members}):
-            cells = [members.get(name) for members in said]
-            columns[name] = pl.Series(cells, dtype=tables.RECORDS[name], strict=False)
-        read = pl.DataFrame(columns, schema_overrides=schema)
-        return pl.concat([table, read], how="diagonal").sort("n", maintain_order=True)
+    `names` are the table's own of the columns that formlab knows; in a long table each row is a
+    value, in others a document. `inside` is the path in the row's own JSON. At the paths `whole`
+    JSON is one value.
+    """
+    found: list[tuple[int, str, Any, str]] = []
+    said: dict[str, dict[int, Any]] = {}
+    for row, path, value, beside in (_long if is_long else _wide)(batch.rows, names):
+        is_text = type(value) is str
+        if not beside and (not _MARKS.search(value) if is_text else type(value) in _PLAIN):
+            found.append((row, path, value, path))
+            continue
+        if is_text and path and not is_long and path not in whole:
+            # An object or its list as text in a cell, as tables have line items.
+            value = answers.stated(value)
+        read = chain.from_iterable(_answers(*leaf) for leaf in _leaves(value, path, beside, whole))
+        try:
+            for place, leaf, stated in read:
+                for name, cell in stated.items():
+                    said.setdefault(name, {})[len(found)] = cell
+                found.append((row, place, leaf, place if path else ""))
+        except RecursionError as error:
+            where = f"{batch.home}{batch.origins[row]}#{path[:80]}"
+            raise DataBroken(str(error), where=where) from None
+    numbers, paths, values, inside = zip(*found, strict=True) if found else [()] * 4
+    columns = {"row": pl.Series(numbers, dtype=pl.Int64), "path": texts(paths)}
+    columns |= {"value": texts(values), "inside": texts(inside)}
+    for name in sorted(said):
+        stated = [said[name].get(place) for place in range(len(found))]
+        columns[name] = pl.Series(stated, dtype=tables.RECORDS[name], strict=False)
+    return pl.DataFrame(columns).with_columns(pl.col("path", "inside").replace("", None))
 
 
-def _read(
-    cell: Any, path: str, said: Row, whole: Collection[str], *, is_long: bool
-) -> Iterator[Leaf]:
-    """The values in a cell: of an object, a list or JSON as text, without a model's reasoning."""
-    if type(cell) is str and path and not is_long and path not in whole:
-        # An object or its list as text in a cell, as tables have line items.
-        cell = answers.stated(cell)
-    for place, value, beside in _leaves(cell, path, said, whole):
-        is_marked = isinstance(value, str) and _MARKS.search(value)
-        yield from _answer(place, value, beside) if is_marked else [(place, value, beside)]
+def _long(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[tuple[int, str, Any, Row]]:
+    """Row, path, value and what is said, where each row is a value."""
+    place, value = names.get("path"), names["value"]
+    for place_of_row, row in enumerate(rows):
+        path, cell = pointer(as_text(row.get(place))) or "", row.get(value)
+        # A page may have its text beside the values of fields.
+        yield place_of_row, path, row.get("text") if cell is None and not path else cell, {}
+
+
+def _wide(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[tuple[int, str, Any, Row]]:
+    """The same of a table or of objects with a row for each document."""
+    beside = {"doc_id", *names.values()}
+    rows = [_unwrapped(row, beside) for row in rows]
+    members = {name: _member(name) for row in rows for name in row if name not in beside}
+    confidences = {subject: name for name, (*_, subject) in members.items()}
+    for place_of_row, row in enumerate(rows):
+        for name, cell in row.items():
+            if name not in members:
+                continue
+            path, is_item, subject = members[name]
+            # A column for the third item is blank where there are two.
+            if subject in row or (cell is None and is_item):
+                continue
+            sure = confidences.get(name)
+            yield place_of_row, path, cell, {"confidence": number(row.get(sure))} if sure else {}
 
 
 @lru_cache(maxsize=2**16)
@@ -248,8 +214,11 @@ def _value_in(members: Row) -> str | None:
     return found[0] if found[0] == "value" or not rest.isdisjoint(_SAID["confidence"]) else None
 
 
-def _answer(path: str, value: str, said: Row) -> Iterator[Leaf]:
-    """A text, or the fields of what is JSON in it, without reasoning; broken JSON stays."""
+def _answers(path: str, value: Any, said: Row) -> Iterator[Leaf]:
+    """A value, or the fields of JSON in a text, without a model's reasoning; broken JSON stays."""
+    if not isinstance(value, str) or not _MARKS.search(value):
+        yield path, value, said
+        return
     parsed = answers.plain(value) if path else answers.read(value)
     status = {"status": parsed.status}
     if isinstance(parsed.value, str | None):

@@ -14,8 +14,8 @@ from functools import partial
 from typing import Any
 
 from formlab.readers import engine
-from formlab.readers.door import Box, around, as_text, number
-from formlab.readers.engine import Found, Reading, at, integer
+from formlab.readers.door import Box, around, as_text, at, number
+from formlab.readers.engine import Found, Reading, integer
 from formlab.readers.rows import Row
 
 _VALUE = re.compile(r"value(?!_?type)", re.IGNORECASE)

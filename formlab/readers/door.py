@@ -15,8 +15,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO, TypeVar
 
-import msgspec
-
 from formlab import files
 from formlab.errors import DataBroken, FormlabError
 
@@ -40,46 +38,53 @@ TABLES = tuple(FORMS)
 FORMS |= {".json": "json", ".zip": "zip"}
 # What a workbook begins with, or has among the first parts of its archive.
 _OF_WORKBOOKS = (b"\xd0\xcf\x11\xe0", b"[Content_Types].xml", b"xl/workbook", b"xl/worksheets/")
+_CUT = (EOFError, gzip.BadGzipFile, zlib.error, zstd.ZstdError)
 _BROKEN = (*files.UNPACKABLE, zipfile.BadZipFile, zstd.ZstdError)
 
 
 class Member(NamedTuple):
-    """A file, or a member of an archive: its path for errors, its name, what opens its bytes."""
+    """A file, or a member of an archive: its path for errors, its name, what opens its bytes.
+
+    `size` are the bytes of the file, which may be packed.
+    """
 
     where: str
     name: str
-    open: Callable[[int], BinaryIO]
+    size: int
+    open: Callable[[], BinaryIO]
 
     @classmethod
     def of(cls, path: str | Path, name: str | None = None) -> Member:
         """A file on disk."""
-
-        def opened(count: int) -> BinaryIO:
-            files.read_bytes(path, 1)
-            return _unpacked(open(path, "rb"), Path(path).stat().st_size, path, count)
-
-        return cls(str(path), name or Path(path).name, opened)
+        files.read_bytes(path, 1)
+        size = Path(path).stat().st_size
+        return cls(str(path), name or Path(path).name, size, lambda: open(path, "rb"))
 
     @contextmanager
     def stream(self, count: int = -1) -> Iterator[BinaryIO]:
-        """Its first bytes, or all; `DataBroken` where they cannot be unpacked."""
-        try:
-            with self.open(count) as stream:
+        """Its bytes, of what is packed the first or all; `DataBroken` if they are not unpacked."""
+        with self.open() as stream:
+            if (unpack := _UNPACK.get(stream.peek(2)[:2])) is None:
                 yield stream
-        except (EOFError, gzip.BadGzipFile, zlib.error, zstd.ZstdError) as error:
-            raise DataBroken(f"cannot be unpacked: {error}", where=self.where) from error
-
-    def head(self) -> bytes:
-        """The first 64 kB; empty of what cannot be read."""
-        try:
-            return self.read(65_536)
-        except (FormlabError, OSError):
-            return b""
+                return
+            data = bytearray()
+            try:
+                with unpack(stream) as unpacked:
+                    while (len(data) < count or count < 0) and (block := unpacked.read(2**20)):
+                        data += block
+                        files.check_unpacked(len(data), self.size, where=self.where)
+            except _CUT as error:
+                raise DataBroken(f"cannot be unpacked: {error}", where=self.where) from error
+            yield io.BufferedReader(io.BytesIO(data))
 
     def read(self, count: int = -1) -> bytes:
         """The first `count` of its bytes, or all."""
         with self.stream(count) as stream:
             return stream.read(count)
+
+    def head(self) -> bytes:
+        """The first 64 kB."""
+        return self.read(65_536)
 
     @contextmanager
     def text(self) -> Iterator[TextIO]:
@@ -94,20 +99,33 @@ class Member(NamedTuple):
                 raise
 
 
-def _unpacked(stream: BinaryIO, size: int, where: object, count: int = -1) -> BinaryIO:
-    """The stream, or what its bytes unpack to, the first `count` or all."""
-    if (unpack := _UNPACK.get(stream.peek(2)[:2])) is None:
-        return stream
-    data = bytearray()
-    with stream, unpack(stream) as unpacked:
-        while (len(data) < count or count < 0) and (block := unpacked.read(2**20)):
-            data += block
-            files.check_unpacked(len(data), size, where=where)
-    return io.BufferedReader(io.BytesIO(data))
-
-
 def _encoding(start: bytes) -> str:
     return "utf-16" if start[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+
+
+def members(path: str | Path) -> dict[str, Member]:
+    """The files in a zip archive by name, those packed with zstd too; the last of one name."""
+    files.read_bytes(path, 1)
+    try:
+        # Open as long as its members are: to read the list again for each takes its square.
+        archive = zipfile.ZipFile(path)
+    except _BROKEN as error:
+        remedy = "a whole copy of it: the list of members stands at a zip file's end"
+        raise DataBroken(f"no zip file: {error}", where=path, remedy=remedy) from error
+
+    def opened(info: Any) -> BinaryIO:
+        where = f"{path}#{info.filename}"
+        files.check_unpacked(info.file_size, info.compress_size, where=where)
+        try:
+            return io.BufferedReader(io.BytesIO(archive.read(info)))
+        except _BROKEN as error:
+            raise DataBroken(f"cannot be unpacked: {error}", where=where) from error
+
+    infos = {info.filename: info for info in archive.infolist() if not info.is_dir()}
+    return {
+        name: Member(f"{path}#{name}", name, info.file_size, lambda info=info: opened(info))
+        for name, info in infos.items()
+    }
 
 
 def ending(path: str | Path) -> str:
@@ -121,8 +139,11 @@ def stem(path: str | Path) -> str:
 
 
 def head(path: str | Path) -> bytes:
-    """The first 64 kB of a file's content, unpacked; empty of what is no file."""
-    return Member.of(path).head()
+    """The first 64 kB of a file's content, unpacked; empty of what cannot be read."""
+    try:
+        return Member.of(path).head()
+    except (FormlabError, OSError):
+        return b""
 
 
 def kind(path: Path | str, start: bytes | None = None) -> str:
@@ -164,43 +185,10 @@ def written(path: str | Path) -> str:
     return read_bytes(path).decode("utf-8-sig", "replace")
 
 
-def members(path: str | Path) -> dict[str, Member]:
-    """The files in a zip archive by name, those packed with zstd too; the last of one name."""
-    files.read_bytes(path, 1)
-    try:
-        # Open as long as its members are: to read the list again for each takes its square.
-        archive = zipfile.ZipFile(path)
-    except _BROKEN as error:
-        remedy = "a whole copy of it: the list of members stands at a zip file's end"
-        raise DataBroken(f"no zip file: {error}", where=path, remedy=remedy) from error
-
-    def member(info: Any) -> Member:
-        where = f"{path}#{info.filename}"
-
-        def opened(count: int) -> BinaryIO:
-            files.check_unpacked(info.file_size, info.compress_size, where=where)
-            try:
-                data = archive.read(info)
-            except _BROKEN as error:
-                raise DataBroken(f"cannot be unpacked: {error}", where=where) from error
-            stream = io.BufferedReader(io.BytesIO(data))
-            return _unpacked(stream, info.file_size, where, count)
-
-        return Member(where, info.filename, opened)
-
-    return {info.filename: member(info) for info in archive.infolist() if not info.is_dir()}
-
-
 def decoded(data: bytes | str, kind: type[T], where: object) -> T:
     """JSON as a struct of msgspec, or any type that it knows; `DataBroken` says where it is not."""
-    try:
-        return msgspec.json.decode(data, type=kind)
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise DataBroken(str(error), where=where) from error
-    except (msgspec.DecodeError, UnicodeError):
-        # Python reads half of a surrogate pair and NaN, and names the line of other errors.
-        text = data if isinstance(data, str) else data.decode("utf-8-sig", "replace")
-        return files.parse_json(text, kind, where=str(where))
+    text = data if isinstance(data, str) else data.decode("utf-8-sig", "replace")
+    return files.parse_json(text, kind, where=str(where))
 
 
 def as_text(value: Any) -> str | None:
@@ -247,3 +235,12 @@ def around(points: Iterable[tuple[Any, Any]]) -> Box | None:
         return None
     across, down = zip(*numbers, strict=True)
     return min(across), min(down), max(across), max(down)
+
+
+def at(value: Any, *names: str) -> Any:
+    """The member of a member and so on, by names in camelCase or snake_case; None where none is."""
+    for name in names:
+        if value is not None:
+            inner = value.get(name)
+            value = value.get(re.sub("(?=[A-Z])", "_", name).lower()) if inner is None else inner
+    return value

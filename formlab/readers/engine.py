@@ -148,15 +148,6 @@ def reader(
     return Reader(name, title, fits, rows)
 
 
-def at(value: Any, *names: str) -> Any:
-    """The member of a member and so on, by names in camelCase or snake_case; None where none is."""
-    for name in names:
-        if value is not None:
-            inner = value.get(name)
-            value = value.get(re.sub("(?=[A-Z])", "_", name).lower()) if inner is None else inner
-    return value
-
-
 def integer(value: Any, default: int = 1) -> int:
     """The number of a page, or a place in a text."""
     return default if (found := number(value)) is None else int(found)

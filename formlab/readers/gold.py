@@ -1,32 +1,32 @@
-"""A user's own forms: gold in any table as a corpus."""
+"""A user's own forms: gold in any table as a corpus, with pages that are called like documents."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import polars as pl
 
-from formlab import files, frames, tables
-from formlab.errors import DataBroken, UnknownName
+from formlab import files, frames, pictures, tables
+from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.files import local
 from formlab.folders import Corpus, Folder
 from formlab.readers import is_run
-from formlab.readers import pages as page_files
-from formlab.readers.answers import OWN, UNREAD, sources_of, table
+from formlab.readers.answers import IMAGES, OWN, UNREAD, composed, file_names, sources_of, table
 from formlab.readers.door import stem
-from formlab.readers.rows import counted
+from formlab.readers.rows import Row, counted
 from formlab.readers.sources import FRAME, columns_of
 from formlab.readers.types import FieldTypes, rule_text
 from formlab.readers.values import DOCUMENT, read_values
 
 __all__ = ["corpus", "read", "read_values", "splits"]
-# The names of the column of values that only one side has.
-SIDES = ("gold", "prediction")
+# `form_2`, `form-p2`, `form.page 2`: the second page of `form`.
+_PAGE = re.compile(r"(.+?)[ _.-]+(?:p(?:age)?[ _.-]?)?([0-9]{1,4})", re.IGNORECASE)
+_NUMBER = re.compile(r"([0-9]+)")
 
 
 def corpus(
@@ -49,11 +49,11 @@ def corpus(
 
     `gold` and `columns` are as for `read_values`, `types` as for `FieldTypes.read` (others are
     inferred, and `flaws` counts them); the `name` of the corpus, its `split`, is by default the
-    stem of the gold's path. `images` is a folder as for `pages.find`; without one, the gold's own
-    column `image` is relative to the folder of its file. Boxes are in pixels of their page, of a
-    PDF in the unit of `documents.width`, else in points; `page` counts from 1. The text of a
-    document without an image, which is no gold, is the column `context` or a file ``a.txt`` among
-    the images. `DataMissing`, `DataBroken` or `UnknownName` if something cannot be read.
+    stem of the gold's path. `images` is a folder as for `find`; without one, the gold's own column
+    `image` is relative to the folder of its file. Boxes are in pixels of their page, of a PDF in
+    the unit of `documents.width`, else in points; `page` counts from 1. The text of a document
+    without an image, which is no gold, is the column `context` or a file ``a.txt`` among the
+    images. `DataMissing`, `DataBroken` or `UnknownName` if something cannot be read.
 
     >>> loaded = corpus([{"doc_id": "a", "total": "9.00"}, {"doc_id": "b", "total": ""}])
     >>> loaded.records.filter(path="/total").select("doc_id", "value", "kind").rows()
@@ -63,59 +63,67 @@ def corpus(
     values = read_values(gold, columns=columns, flaws=flaws)
     has_image = pl.col("image").is_not_null() if "image" in values.columns else pl.lit(value=False)
     documents = values.group_by("doc_id", maintain_order=True).agg(has_image=has_image.any())
-    how = {"types": types, "images": images, "name": name}
-    shared = Gold.of(gold, documents, FieldTypes.inferred(values), flaws, **how)
-    return shared.corpus(values, flaws)
+    inferred = FieldTypes.inferred(values)
+    made = maker(gold, documents, inferred, flaws, types=types, images=images, name=name)
+    return made(values, flaws)
 
 
-@dataclass(frozen=True)
-class Gold:
-    """What all parts of a user's gold share: types, and files of each document below `root`."""
+def maker(
+    source: Any,
+    documents: pl.DataFrame,
+    inferred: FieldTypes,
+    flaws: Counter[str],
+    *,
+    types: Any = None,
+    images: str | Path | None = None,
+    name: str | None = None,
+) -> Callable[[pl.DataFrame, Counter[str]], Corpus]:
+    """What makes corpora of values of whole documents, all parts of one gold.
 
-    split: str
-    types: FieldTypes
-    declared: FieldTypes
-    root: Path | None
-    pages: Mapping[str, list[str]]
-    texts: Mapping[str, list[str]]
-    sources: Mapping[str, str]
+    `documents` are all of them, with `has_image` where rows name one; the rest is as for `corpus`.
+    """
+    declared = FieldTypes.read(types) if types is not None else FieldTypes()
+    known = [f"{path}/".replace("/*", "") for path in inferred.fields]
+    for path in declared.fields if declared.is_list else ():
+        # A part of a document may be named, and a list with its items or without.
+        if not any(other.startswith(f"{path}/".replace("/*", "")) for other in known):
+            raise UnknownName.of("field in the types", path, inferred.fields)
+    for path in inferred.fields.keys() - declared.fields.keys():
+        # How many: a user is to see what was taken for what.
+        flaws[f"{tables.INFERRED}: {inferred.fields[path].type}"] += 1
+        odd = "different values that are not of the inferred type, compared as text"
+        flaws[odd] += inferred.odd.get(path, 0)
+    path = source if isinstance(source, Path) else None
+    root, pages, texts = None, dict[str, list[str]](), dict[str, list[str]]()
+    if images is not None:
+        root, without = Path(images).resolve(), documents.filter(~pl.col("has_image"))
+        pages = find(root, without["doc_id"].to_list(), flaws)
+        texts = find(root, documents["doc_id"].to_list(), Counter(), (".txt",))
+    elif path and documents["has_image"].any():
+        root = (path if path.is_dir() else path.parent).resolve()
+    split = name or (stem(path.resolve()) if path else FRAME)
+    key, all_types = (
+        {"benchmark": OWN, "split": split},
+        FieldTypes(inferred.fields | declared.fields),
+    )
+    meta, sources = {"types": all_types.stated()}, sources_of(path)
+    of_all = files.storable(json.dumps(meta, ensure_ascii=False))
 
-    @classmethod
-    def of(
-        cls,
-        source: Any,
-        documents: pl.DataFrame,
-        inferred: FieldTypes,
-        flaws: Counter[str],
-        **how: Any,
-    ) -> Gold:
-        """Of documents, with `has_image` where rows name one; `how` is as in `corpus`."""
-        types, images, name = (how.get(option) for option in ("types", "images", "name"))
-        declared = FieldTypes.read(types) if types is not None else FieldTypes()
-        known = [f"{path}/".replace("/*", "") for path in inferred.fields]
-        for path in declared.fields if declared.is_list else ():
-            # A part of a document may be named, and a list with its items or without.
-            if not any(other.startswith(f"{path}/".replace("/*", "")) for other in known):
-                raise UnknownName.of("field in the types", path, inferred.fields)
-        for path in inferred.fields.keys() - declared.fields.keys():
-            # How many: a user is to see what was taken for what.
-            flaws[f"{tables.INFERRED}: {inferred.fields[path].type}"] += 1
-            odd = "different values that are not of the inferred type, compared as text"
-            flaws[odd] += inferred.odd.get(path, 0)
-        path = source if isinstance(source, Path) else None
-        root, pages, texts = None, dict[str, list[str]](), dict[str, list[str]]()
-        if images is not None:
-            root, without = Path(images).resolve(), documents.filter(~pl.col("has_image"))
-            pages = page_files.find(root, without["doc_id"].to_list(), flaws)
-            texts = page_files.find(root, documents["doc_id"].to_list(), Counter(), (".txt",))
-        elif path and documents["has_image"].any():
-            root = (path if path.is_dir() else path.parent).resolve()
-        split = name or (stem(path.resolve()) if path else FRAME)
-        types = FieldTypes(inferred.fields | declared.fields)
-        return cls(split, types, declared, root, pages, texts, sources_of(path))
+    def document(row: Row, flaws: Counter[str]) -> Row:
+        """The row of a document with its page, the text beside it, and what its fields are."""
+        of_row = [row["image"]] if row.get("image") else pages.get(row["doc_id"], [])
+        row |= _page(root, of_row, row, flaws) if root is not None else {}
+        if text_files := () if row.get("context") else texts.get(row["doc_id"], ()):
+            encodings = ("utf-8-sig", "latin-1")
+            found = (files.read_text(root / name, encodings=encodings) for name in text_files)
+            row["context"] = files.storable("\n".join(found))
+        row["meta"] = of_all
+        if root is not None and len(of_row) > 1:
+            several = json.dumps(meta | {"pages": of_row}, ensure_ascii=False)
+            row["meta"] = files.storable(several)
+        return row
 
-    def corpus(self, values: pl.DataFrame, flaws: Counter[str]) -> Corpus:
-        """The corpus of some of the values, whole documents."""
+    def made(values: pl.DataFrame, flaws: Counter[str]) -> Corpus:
         if "status" not in values.columns:
             values = values.with_columns(status=pl.lit(None, pl.String))
         mended = values.filter(status="repaired")
@@ -125,60 +133,121 @@ class Gold:
         for text, origin in broken.select("value", "origin").rows()[:1]:
             raise DataBroken(f"no JSON: {text!r:.200}", where=origin, remedy="mend that file")
         flaws["documents whose text was repaired to be read"] += mended["doc_id"].n_unique()
-        key = {"benchmark": OWN, "split": self.split}
-        records = self._records(values, key)
+        records = _records(values, key, all_types, declared)
         # A row for each document, with what its rows say of it.
         stated = [pl.col(name).drop_nulls().first() for name in DOCUMENT if name in values.columns]
         fields = records.filter(pl.col("path").is_not_null()).group_by("doc_id")
         counts = fields.agg(n_fields=pl.len(), n_kinds=pl.col("kind").n_unique())
-        documents = values.group_by("doc_id", maintain_order=True).agg(stated)
-        documents = documents.join(counts, on="doc_id", how="left", maintain_order="left")
-        rows = documents.with_columns(pl.col("n_fields", "n_kinds").fill_null(0)).to_dicts()
-        meta = {"types": self.types.stated()}
-        of_all = files.storable(json.dumps(meta, ensure_ascii=False))
-        for row in rows:
-            pages = [row["image"]] if row.get("image") else self.pages.get(row["doc_id"], [])
-            if self.root is not None:
-                row |= page_files.columns(self.root, pages, row, flaws)
-            if text_files := () if row.get("context") else self.texts.get(row["doc_id"], ()):
-                encodings = ("utf-8-sig", "latin-1")
-                texts = (files.read_text(self.root / n, encodings=encodings) for n in text_files)
-                row["context"] = files.storable("\n".join(texts))
-            row["meta"] = of_all
-            if self.root is not None and len(pages) > 1:
-                several = json.dumps(meta | {"pages": pages}, ensure_ascii=False)
-                row["meta"] = files.storable(several)
+        rows = values.group_by("doc_id", maintain_order=True).agg(stated)
+        rows = rows.join(counts, on="doc_id", how="left", maintain_order="left")
+        rows = rows.with_columns(pl.col("n_fields", "n_kinds").fill_null(0)).to_dicts()
         return Corpus(
-            documents=tables.table("documents", rows, **key),
+            documents=tables.table("documents", [document(row, flaws) for row in rows], **key),
             records=records,
-            benchmark=OWN,
-            split=self.split,
-            root=self.root,
+            **key,
+            root=root,
             flaws=counted(flaws),
-            sources=dict(self.sources),
+            sources=dict(sources),
         ).check()
 
-    def _records(self, values: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
-        paths = values["path"].drop_nulls().unique(maintain_order=True)
-        kind, meta = (
-            pl.col("path").replace_strict(found, default=None, return_dtype=pl.String)
-            for found in (
-                {path: self.types.of(path).kind for path in paths},
-                {path: rule_text(self.declared.of(path)) for path in paths},
-            )
-        )
-        stated = [pl.col("kind")] if "kind" in values.columns else []
-        is_page = pl.col("path").is_null()
-        fields = values.filter(~is_page).with_columns(
-            pl.col("value").fill_null(""), kind=pl.coalesce(*stated, kind), meta=meta
-        )
-        texts = values.filter(is_page, pl.col("value").is_not_null())
-        texts = texts.unique("doc_id", keep="first", maintain_order=True)
-        blank = values.select("doc_id").unique(maintain_order=True)
-        blank = blank.join(texts, on="doc_id", how="anti").with_columns(status=pl.lit("unscored"))
-        pages = pl.concat([texts, blank], how="diagonal")
-        pages = pages.with_columns(kind=pl.lit("page"), path=pl.lit(None, pl.String))
-        return table(pl.concat([pages, fields], how="diagonal"), key | {"role": "gold"})
+    return made
+
+
+def _records(
+    values: pl.DataFrame, key: Mapping[str, str], types: FieldTypes, declared: FieldTypes
+) -> pl.DataFrame:
+    paths = values["path"].drop_nulls().unique(maintain_order=True)
+    kinds = {path: types.of(path).kind for path in paths}
+    rules = {path: rule_text(declared.of(path)) for path in paths}
+    kind, meta = (
+        pl.col("path").replace_strict(found, default=None, return_dtype=pl.String)
+        for found in (kinds, rules)
+    )
+    stated = [pl.col("kind")] if "kind" in values.columns else []
+    is_page = pl.col("path").is_null()
+    fields = values.filter(~is_page).with_columns(
+        pl.col("value").fill_null(""), kind=pl.coalesce(*stated, kind), meta=meta
+    )
+    texts = values.filter(is_page, pl.col("value").is_not_null())
+    texts = texts.unique("doc_id", keep="first", maintain_order=True)
+    blank = values.select("doc_id").unique(maintain_order=True)
+    blank = blank.join(texts, on="doc_id", how="anti").with_columns(status=pl.lit("unscored"))
+    pages = pl.concat([texts, blank], how="diagonal")
+    pages = pages.with_columns(kind=pl.lit("page"), path=pl.lit(None, pl.String))
+    return table(pl.concat([pages, fields], how="diagonal"), key | {"role": "gold"})
+
+
+def find(
+    folder: str | Path,
+    documents: Sequence[str],
+    flaws: Counter[str],
+    endings: Sequence[str] = IMAGES,
+) -> dict[str, list[str]]:
+    """The files of each document's pages in order, relative to `folder`, in any depth of it.
+
+    A document's pages are the file that is called like it (``a.png``; ``a.pdf`` and a TIFF may
+    have several pages), those that are called like it with a number (``a.png``, ``a_2.png``;
+    ``a-p1.png``, ``a-p2.png``), or the files of a folder that is called like it. A document is
+    named with or without the file's ending, and with or without its folders. Documents without a
+    page, and those of which several files have the name (the first by folder and ending is read),
+    are counted in `flaws`. `DataMissing` if there is no such folder.
+    """
+    root = files.folder(folder, remedy="--images with the folder of the scans or PDFs")
+    known = {key for name in documents for key in file_names(name)}
+    # Files called like a document, like one with a number, and in a folder called like one.
+    named, numbered, inside = (defaultdict[str, list[PurePosixPath]](list) for _ in range(3))
+    for file in sorted(root.rglob("*")):
+        path = PurePosixPath(file.relative_to(root).as_posix())
+        if path.suffix.lower() not in endings or path.name[0] == "." or not file.is_file():
+            continue
+        for key in map(composed, {path.stem, str(path.with_suffix(""))}):
+            named[key].append(path)
+            if key not in known and (match := _PAGE.fullmatch(key)):
+                numbered[match[1]].append(path)
+        for key in map(composed, {path.parent.name, str(path.parent)} - {"", "."}):
+            inside[key].append(path)
+
+    def order(path: PurePosixPath) -> list[tuple[int, int | str]]:
+        steps = [step for step in _NUMBER.split(str(path.with_suffix(""))) if step]
+        ending = endings.index(path.suffix.lower())
+        return [(1, int(s)) if s.isdecimal() else (0, s) for s in steps] + [(2, ending)]
+
+    found, claimed = {}, set(map(composed, documents))
+    for name in documents:
+        for key in file_names(name):
+            alike, further, below = (sorted(i[key], key=order) for i in (named, numbered, inside))
+            # In a folder called like this document may be a file of another one.
+            below = [path for path in below if str(path.with_suffix("")) not in claimed]
+            if pages := [*alike[:1], *further] or below:
+                beside = [page for page in pages if page.parent == pages[0].parent]
+                first = {page.stem: page for page in reversed(beside)}
+                copies = len(first) < len(pages) + len(alike[1:])
+                flaws["documents with several files of one name: the first is read"] += copies
+                found[name] = list(map(str, reversed(first.values())))
+                break
+    flaws["documents without an image"] += len(documents) - len(found)
+    return found
+
+
+def _page(root: Path, pages: list[str], stated: Row, flaws: Counter[str]) -> Row:
+    """The columns `image`, `width` and `height` of a document; what `stated` has stays."""
+    if not pages:
+        return {"image": None}
+    file = root / pages[0]
+    if "\0" in pages[0] or not file.resolve().is_relative_to(root):
+        # A path that leaves the folder is not followed.
+        flaws["images outside of their folder"] += 1
+        return {"image": None}
+    try:
+        # A PDF has a size for each page.
+        is_sized = file.suffix.lower() != ".pdf" or not file.is_file()
+        width, height = pictures.image_size(file) if is_sized else (None, None)
+    except (DataBroken, DataMissing) as error:
+        # The reader of the page gets to say why; the document stays.
+        flaws[f"images {'missing' if isinstance(error, DataMissing) else 'unreadable'}"] += 1
+        width = height = None
+    size = {"width": stated.get("width") or width, "height": stated.get("height") or height}
+    return {"image": pages[0], **size}
 
 
 def read(split: str, root: Path) -> Corpus:
@@ -202,17 +271,17 @@ def sides(gold: Any, answers: Any, columns: Mapping[str, str]) -> list[dict[str,
     ``gold`` is the column of the gold's values, ``prediction`` that of the answers'. `UnknownName`
     if neither side has one.
     """
-    named, every = list[dict[str, str]](), set[str]()
-    for source, value in zip((gold, answers), SIDES, strict=True):
+    found, every = list[dict[str, str]](), set[str]()
+    for source, value in ((gold, "gold"), (answers, "prediction")):
         # A run is no table.
         is_table = columns and not isinstance(source, Folder) and not is_run(source)
         every |= set(known := columns_of(source) if is_table else ())
         stated = {name: column for name, column in columns.items() if column in known}
-        side = {name: column for name, column in stated.items() if name not in SIDES}
-        named.append(side | ({"value": stated[value]} if value in stated else {}))
-    for column in set(columns.values()) - {c for side in named for c in side.values()}:
+        side = {name: stated[name] for name in stated if name not in ("gold", "prediction")}
+        found.append(side | ({"value": stated[value]} if value in stated else {}))
+    for column in set(columns.values()) - {c for side in found for c in side.values()}:
         raise UnknownName.of("column", column, every)
-    return named
+    return found
 
 
 frames.door(globals(), __all__)

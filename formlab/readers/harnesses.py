@@ -16,12 +16,10 @@ from formlab.errors import DataBroken
 from formlab.readers import door, samples
 from formlab.readers.cells import pointer
 from formlab.readers.door import as_text, number
-from formlab.readers.engine import at
 from formlab.readers.rows import Reader, Row, Source, leaves
-from formlab.readers.samples import ANSWER, MISSING, Sample, figure, sample_rows, tokens
+from formlab.readers.samples import ANSWER, MISSING, Sample, figure, has, names, sample_rows, tokens
 from formlab.readers.sources import items
 
-UNFINISHED = "the run had not ended, so that the log states no results"
 # Values as Inspect itself turns them into numbers.
 _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _STOPPED = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "refused"}
@@ -32,6 +30,7 @@ _FIELD = re.compile(rf"{_FIELD}|token_counts|filter|metrics|reasoning_tags")
 FAILURES = ("Failed to obtain answer via API", "Failed to obtain answer")
 SCORES = ("hit", "eval_match", "eval_score", "score", "match")
 _STATED = ("weighted_overall_score", "cm_f1", "cm_precision", "cm_recall", "cm_accuracy")
+_OMNIAI = {"fileUrl", "predictedMarkdown", "predictedJson"}
 FAILED = "entries with an error, which the tool's own mean leaves out"
 
 
@@ -67,7 +66,7 @@ def inspect(source: Source) -> Iterator[Row]:
         return sample
 
     def figures() -> Iterator[Row]:
-        source.notes[UNFINISHED] = results is None
+        source.notes["the run had not ended, so that the log states no results"] = results is None
         source.notes[MISSING] = len({*map(str, dataset.get("sample_ids") or ())} - ids)
         for score in (results or {}).get("scores") or ():
             # Inspect averages over the samples that it could score, and leaves the others out.
@@ -88,7 +87,7 @@ def inspect_sample(entry: Row, _: str = "") -> Sample:
     """A sample, as it stands in a log, as formlab reads it."""
 
     def text(content: Any) -> str | None:
-        """The text of a message or target, a long one put back; images are left out."""
+        """The text of a content, which may be a list of parts or put away under `attachments`."""
         if isinstance(content, list):
             texts = [item.get("text") for item in content if isinstance(item, dict)]
             content = "\n".join(str(text) for text in texts if text) or None
@@ -117,6 +116,7 @@ def inspect_sample(entry: Row, _: str = "") -> Sample:
         for place, value in leaves(score.get("value")):
             scores[name + place] = _VALUES.get(value, value) if isinstance(value, str) else value
     target, seconds = entry.get("target"), entry.get("working_time") or entry.get("total_time")
+    used = tokens((entry.get("model_usage") or {}).values())
     return Sample(
         entry["id"] if doc_id is None else doc_id,
         ANSWER if path is None else str(path),
@@ -128,8 +128,7 @@ def inspect_sample(entry: Row, _: str = "") -> Sample:
         request=entry["id"],
         scores=scores,
         columns=columns,
-        call={"error": error, "seconds": number(seconds) or None}
-        | tokens((entry.get("model_usage") or {}).values()),
+        call={"error": error, "seconds": number(seconds) or None} | used,
     )
 
 
@@ -141,25 +140,42 @@ def lmms_eval(source: Source) -> Iterator[Row]:
     """
     found = sorted(source.path.glob("*_samples_*.jsonl")) or [source.path]
     lines = {file: list(samples.json_lines(source, file)) for file in found}
-    images = Counter(_image(line) for entries in lines.values() for _, line in entries)
+
+    def first(values: Any) -> Any:
+        """The first of several: metrics of lmms-eval look at that one."""
+        while isinstance(values, list):
+            values = values[0] if values else None
+        return values
+
+    def numbers(members: Row) -> Iterator[tuple[str, Any]]:
+        for name, value in members.items():
+            score = value.get("score") if isinstance(value, dict) else value
+            if isinstance(value, int | float | dict) and number(score) is not None:
+                yield name, score
+
+    def image_of(line: Row) -> str | None:
+        media = first(line.get("input_media"))
+        return PurePosixPath(media).stem if isinstance(media, str) else None
+
+    images = Counter(image_of(line) for entries in lines.values() for _, line in entries)
 
     def sample_of(line: Row, origin: str) -> Sample:
-        place, image = as_text(line.get("doc_id")), _image(line)
+        place, image = as_text(line.get("doc_id")), image_of(line)
         task = origin.partition("samples_")[2].partition(".")[0]
         place = f"{task}/{place}" if place and len(found) > 1 else place
         return Sample(
             image if image and images[image] == 1 else place,
             gold=line.get("target"),
-            answer=_first(line.get("filtered_resps")),
+            answer=first(line.get("filtered_resps")),
             request=line.get("doc_id"),
-            scores={n: v for n, v in _numbers(line) if not _FIELD.fullmatch(n)},
+            scores={n: v for n, v in numbers(line) if not _FIELD.fullmatch(n)},
             columns={"question": line.get("input"), "doc_hash": line.get("doc_hash")},
             call=tokens(line.get("token_counts") or ()),
         )
 
     def figures(results: Row, task: str) -> Iterator[Row]:
-        count = at(results, "n-samples", task, "effective")
-        for key, value in _numbers(at(results, "results", task) or {}):
+        count = door.at(results, "n-samples", task, "effective")
+        for key, value in numbers(door.at(results, "results", task) or {}):
             # Figures are called metric,filter; beside each stands its standard error.
             metric, _, rule = key.partition(",")
             if not metric.endswith("_stderr"):
@@ -168,28 +184,10 @@ def lmms_eval(source: Source) -> Iterator[Row]:
     for file, entries in lines.items():
         stamp, _, task = door.stem(file).rpartition("samples_")
         results = samples.beside(source, file.with_name(f"{stamp}results.json"))
-        system, stated = results.get("model_name"), figures(results, task)
-        system = str(system or file.resolve().parent.name)
-        yield from sample_rows(source, task, entries, sample_of, stated, system=system)
-
-
-def _image(line: Row) -> str | None:
-    media = _first(line.get("input_media"))
-    return PurePosixPath(media).stem if isinstance(media, str) else None
-
-
-def _first(answers: Any) -> Any:
-    """The first of several answers: metrics of lmms-eval look at that one."""
-    while isinstance(answers, list):
-        answers = answers[0] if answers else None
-    return answers
-
-
-def _numbers(members: Row) -> Iterator[tuple[str, Any]]:
-    for name, value in members.items():
-        score = value.get("score") if isinstance(value, dict) else value
-        if isinstance(value, int | float | dict) and number(score) is not None:
-            yield name, score
+        system = str(results.get("model_name") or file.resolve().parent.name)
+        yield from sample_rows(
+            source, task, entries, sample_of, figures(results, task), system=system
+        )
 
 
 def vlmevalkit(source: Source) -> Iterator[Row]:
@@ -223,17 +221,14 @@ def vlmevalkit(source: Source) -> Iterator[Row]:
             if (file := path.with_name(f"{stem}_{end}.csv")).is_file():
                 source.files.append(file)
                 # A column per category, in per cent as they are stated.
-                cells = (
-                    (row.get("split"), *cell) for _, row in items(file) for cell in row.items()
-                )
-                for split, name, value in cells:
-                    if number(value) is not None:
-                        kind = name if split in (None, "none") else f"{name}, {split}"
-                        yield figure(end, kind, value)
+                for _, row in items(file):
+                    suffix = "" if row.get("split") in (None, "none") else f", {row['split']}"
+                    cells = ((n, cell) for n, cell in row.items() if number(cell) is not None)
+                    yield from (figure(end, f"{name}{suffix}", cell) for name, cell in cells)
 
     source.files.append(path)
-    rows, system = items(path, source.notes), model or "unknown"
-    return sample_rows(source, dataset, rows, sample_of, figures(), system=system)
+    rows = items(path, source.notes)
+    return sample_rows(source, dataset, rows, sample_of, figures(), system=model or "unknown")
 
 
 def stickler(source: Source) -> Iterator[Row]:
@@ -287,9 +282,11 @@ def omniai(source: Source) -> Iterator[Row]:
     either output is `api_error`. It belongs to the document of the corpus whose image has the same
     address or file name. `levenshteinDistance` is a similarity; durations are in milliseconds.
     """
-    file, ids = source.path / "results.json" if source.path.is_dir() else source.path, {}
-    known = source.corpus.documents.select("doc_id", "meta", "image") if source.corpus else None
-    for doc_id, meta, image in known.rows() if known is not None else ():
+    file, ids = _results(source.path), dict[str, str]()
+    known = (
+        source.corpus.documents.select("doc_id", "meta", "image").rows() if source.corpus else ()
+    )
+    for doc_id, meta, image in known:
         url = image_url(meta)
         for name in filter(None, (url, basename(url), basename(image or ""))):
             ids.setdefault(name, doc_id)
@@ -323,8 +320,8 @@ def omniai(source: Source) -> Iterator[Row]:
         models = filter(None, (entry.get("ocrModel"), entry.get("extractionModel")))
         is_direct = " (image)" if entry.get("directImageExtraction") else ""
         sample.system = " + ".join(dict.fromkeys(models)) + is_direct or "omniai"
-        names = {"json_accuracy": "jsonAccuracy", "levenshtein_similarity": "levenshteinDistance"}
-        sample.scores = {scorer: entry.get(name) for scorer, name in names.items()}
+        sample.scores = {"json_accuracy": entry.get("jsonAccuracy")}
+        sample.scores["levenshtein_similarity"] = entry.get("levenshteinDistance")
         sample.call = {"task": "value", "error": str(error) if error else None}
         sample.call["cost"] = number(used.get("totalCost"))
         sample.call["seconds"] = number(used.get("duration"), 1000)
@@ -337,39 +334,39 @@ def omniai(source: Source) -> Iterator[Row]:
     return sample_rows(source, file.resolve().parent.name, entries, sample_of)
 
 
-def _is_inspect(path: Path) -> bool:
-    is_json = door.ending(path) == ".json"
-    is_log = is_json and {"eval", "status", "version"} <= samples.names(path)
-    return is_log or door.ending(path) == ".eval"
-
-
-def _is_lmms_eval(path: Path) -> bool:
-    file = min(path.glob("*_samples_*.jsonl"), default=path)
-    return door.ending(file) == ".jsonl" and {"doc_id", "filtered_resps"} <= samples.names(file)
-
-
-def _is_vlmevalkit(path: Path) -> bool:
-    columns = samples.names(path)
-    return {"index", "prediction"} <= columns and "predict" not in columns
-
-
-def _is_stickler(path: Path) -> bool:
-    return door.ending(path) == ".jsonl" and "comparison_result" in samples.names(path)
-
-
-def _is_omniai(path: Path) -> bool:
-    file = path / "results.json" if path.is_dir() else path
-    known = {"fileUrl", "predictedMarkdown", "predictedJson"}
-    return door.ending(file) == ".json" and not known.isdisjoint(samples.names(file))
+def _results(path: Path) -> Path:
+    return path / "results.json" if path.is_dir() else path
 
 
 READERS = {
     read.__name__: Reader(read.__name__, title, fits, read)
-    for title, fits, read in (
-        ("Inspect's .eval, or .json", _is_inspect, inspect),
-        ("lmms-eval's *_samples_*.jsonl", _is_lmms_eval, lmms_eval),
-        ("OmniAI's results.json", _is_omniai, omniai),
-        ("VLMEvalKit's workbook, TSV or JSON", _is_vlmevalkit, vlmevalkit),
-        ("stickler's JSON lines of compared documents", _is_stickler, stickler),
+    for read, title, fits in (
+        (
+            inspect,
+            "Inspect's .eval, or .json",
+            lambda p: door.ending(p) == ".eval" or has(p, ".json", "eval", "status", "version"),
+        ),
+        (
+            lmms_eval,
+            "lmms-eval's *_samples_*.jsonl",
+            lambda p: has(min(p.glob("*_samples_*.jsonl"), default=p), ".jsonl", "filtered_resps"),
+        ),
+        (
+            omniai,
+            "OmniAI's results.json",
+            lambda p: (
+                door.ending(_results(p)) == ".json" and not _OMNIAI.isdisjoint(names(_results(p)))
+            ),
+        ),
+        (
+            vlmevalkit,
+            "VLMEvalKit's workbook, TSV or JSON",
+            lambda p: {"index", "prediction"} <= names(p) and "predict" not in names(p),
+        ),
+        (
+            stickler,
+            "stickler's JSON lines of compared documents",
+            lambda p: has(p, ".jsonl", "comparison_result"),
+        ),
     )
 }

@@ -27,9 +27,8 @@ from formlab.scoring.evaluate import evaluate
 from formlab.tables import USABLE
 
 ASKED, ALL = "asked", "all"
-MATCHED = "samples matched"
+MATCHED, FAILED = "samples matched", "samples failed"
 STRANGE = "samples that the benchmark does not have"
-FAILED = "samples failed"
 OTHER_DOCUMENTS = "documents of the benchmark that no sample asks for"
 OTHER_FIELDS = "fields of these documents that no sample asks for"
 OTHER_GOLD = "targets that differ from the benchmark's gold, which is used"
@@ -60,7 +59,7 @@ class Run:
 
 def runs_of(rows: Iterable[Row], source: Source, form: str) -> list[Run]:
     """The runs of a log, one for each system and epoch; figures are of each of them."""
-    frames = _by_roles(rows)
+    frames, stem = _frames(rows), door.stem(source.path)
     # Rows without a system are of every run.
     answered = [frames[role].select("system", "epoch") for role in ("answer", "call")]
     keys = pl.concat(answered).unique(maintain_order=True).rows()
@@ -68,15 +67,12 @@ def runs_of(rows: Iterable[Row], source: Source, form: str) -> list[Run]:
         raise DataBroken("the log has no samples", where=source.path)
     headline = frames["figure"].select("scorer", metric="kind", value="score", n="n")
     columns = [c for role in ("answer", "document") for c in frames[role].select(f"^{SCORE}.*$")]
-    scorers = {c.name.removeprefix(SCORE): None for c in columns if c.null_count() < len(c)}
+    scorers = [c.name.removeprefix(SCORE) for c in columns if c.null_count() < len(c)]
     # The first scorer is the one that the headline is of.
     scorer = next((name for name in (*headline["scorer"], *scorers) if name in scorers), None)
-    named = {f"{SCORE}{scorer}": "log_score"}
-    frames = {role: frame.rename(named, strict=False) for role, frame in frames.items()}
-    splits, stem = [frame["split"] for frame in frames.values()], door.stem(source.path)
-    log = {"format": form, "name": pl.concat(splits).drop_nulls().first() or stem}
-    log |= {"source": [file.name for file in source.files], "headline": headline.to_dicts()}
-    log["scorer"] = scorer
+    split = pl.concat(frame["split"] for frame in frames.values()).drop_nulls().first()
+    log = {"format": form, "name": split or stem, "source": [file.name for file in source.files]}
+    log |= {"headline": headline.to_dicts(), "scorer": scorer}
     sources = {file.name: files.sha256_once(file) for file in source.files}
     runs, epochs = [], Counter(system for system, _ in keys)
     for system, epoch in keys:
@@ -84,15 +80,16 @@ def runs_of(rows: Iterable[Row], source: Source, form: str) -> list[Run]:
         if epochs[system] > 1:
             name, notes[EPOCHS] = f"{name}, epoch {epoch}", epochs[system]
         is_of = pl.col("system").eq_missing(system) & (pl.col("epoch") == epoch)
-        of_all = is_of | pl.col("system").is_null()
-        part = {
-            n: f.filter(is_of if n in ("answer", "call") else of_all) for n, f in frames.items()
-        }
+        part = {}
+        for role, frame in frames.items():
+            of_role = is_of if role in ("answer", "call") else is_of | pl.col("system").is_null()
+            named = {f"{SCORE}{scorer}": "log_score"}
+            part[role] = frame.filter(of_role).rename(named, strict=False)
         runs.append(Run(name, part, log, notes, sources))
     return runs
 
 
-def _by_roles(rows: Iterable[Row]) -> dict[str, pl.DataFrame]:
+def _frames(rows: Iterable[Row]) -> dict[str, pl.DataFrame]:
     """The rows of each role, with the dtypes of tables; rows may leave columns out."""
     none = dict.fromkeys((*_OF_RUN, *KEY, "kind", "scorer", "score", "n"))
     found: dict[str, list[pl.DataFrame]] = {role: [_frame([none])[:0]] for role in ROLES}
@@ -104,11 +101,9 @@ def _by_roles(rows: Iterable[Row]) -> dict[str, pl.DataFrame]:
 
 
 def _frame(rows: list[Row]) -> pl.DataFrame:
-    names = dict.fromkeys(["epoch", *(name for row in rows for name in row)])
-    dtypes = _DTYPES | {name: pl.Float64 for name in names if name.startswith(SCORE)}
-    schema = {name: dtypes.get(name, pl.String) for name in names}
-    columns = {name: [row.get(name) for row in rows] for name in names}
+    columns = {name: [row.get(name) for row in rows] for row in rows for name in row}
     columns["epoch"] = [row.get("epoch") or 1 for row in rows]
+    schema = {n: pl.Float64 if n.startswith(SCORE) else _DTYPES.get(n, pl.String) for n in columns}
     try:
         frame = pl.DataFrame(columns, schema=schema, strict=False)
     except UnicodeEncodeError:
@@ -145,15 +140,12 @@ def evaluation(
     # Single fields of another document may be scored beside whole documents.
     scores = run.of("document").select("doc_id", "^log_.*$").unique("doc_id", keep="last")
     scores = scores.rename(lambda name: name.replace("log_", "log_document_", 1))
-
-    def scored(corpus: Corpus) -> Corpus:
-        table = corpus.documents.join(scores, on="doc_id", how="left", maintain_order="left")
-        return dataclasses.replace(corpus, documents=table)
-
     with TemporaryDirectory(prefix="formlab-") as folder:
-        gold = _own_gold(run, types, Path(folder, "own")) if corpus is None else iter([corpus])
-        gold = map(scored, gold) if run.log["scorer"] and scores.height else gold
-        return evaluate(gold, partial(_predictions, run), out=out)
+        gold: Any = _own_gold(run, types, Path(folder, "own")) if corpus is None else [corpus]
+        if run.log["scorer"] and scores.height:
+            on = {"on": "doc_id", "how": "left", "maintain_order": "left"}
+            gold = (dataclasses.replace(c, documents=c.documents.join(scores, **on)) for c in gold)
+        return evaluate(iter(gold), partial(_predictions, run), out=out)
 
 
 def _own_gold(run: Run, types: Any, folder: Path) -> Iterator[Corpus]:
@@ -219,9 +211,9 @@ def _joined(run: Run, corpus: Corpus, documents: str) -> Corpus:
         raise DataBroken(what, where=next(iter(run.sources), None), remedy=remedy)
     # A whole document goes with its fields.
     whole = known.select("doc_id", pl.lit(None, pl.String).alias("path"), "at")
-    known = pl.concat([known, whole], how="diagonal").unique(KEY, keep="first")
+    found = pl.concat([known, whole], how="diagonal").unique(KEY, keep="first")
     for role, rows in run.rows.items():
-        rows = rows.join(known, on=KEY, nulls_equal=True, maintain_order="left")
+        rows = rows.join(found, on=KEY, nulls_equal=True, maintain_order="left")
         run.rows[role] = rows.with_columns(doc_id="at", path="at_path").drop("at", "at_path")
     run.notes[STRANGE] = places["at"].null_count()
     gold = run.of("gold").select(*KEY, target="value")
@@ -230,7 +222,7 @@ def _joined(run: Run, corpus: Corpus, documents: str) -> Corpus:
     run.notes[OTHER_GOLD] = both.filter(pl.col("value") != pl.col("target")).height
     if documents == ALL:
         return corpus
-    asked = places.drop_nulls("at").select(doc_id="at", path="at_path").unique()
+    asked = known.select(doc_id="at", path="at_path").unique()
     remaining, records = (
         frame.join(asked, on="doc_id", how="semi", maintain_order="left")
         for frame in (corpus.documents, corpus.records)
@@ -248,18 +240,16 @@ def _joined(run: Run, corpus: Corpus, documents: str) -> Corpus:
 def _predictions(run: Run, corpus: Corpus, of_corpus: pl.Expr) -> Predictions:
     """The answers for a part of the gold, with the log's own scores as columns of their own."""
     key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": run.system}
-    given = run.of("answer", "task", "kind", "status").filter(of_corpus)
-    given = with_tasks(given, corpus, "text")
+    given = with_tasks(run.of("answer", "task", "kind", "status").filter(of_corpus), corpus, "text")
     # A log says what its questions are, and nothing of what its answers are.
     records = records_table(given, key | {"role": "prediction"})
-    records = records.with_columns(field=pl.lit(None, pl.String))
     calls = run.of("call").filter(of_corpus)
     calls = calls.select(tables.RESPONSES.keys() & {*calls.columns} - key.keys())
     notes = {f"log: {note}": count for note, count in counted(run.notes).items()}
     run.notes.clear()  # They are of all of the log.
     run.rows |= {role: run.rows[role].filter(~of_corpus) for role in ("answer", "call")}
     return Predictions(
-        records=records,
+        records=records.with_columns(field=pl.lit(None, pl.String)),
         responses=tables.table("responses", calls.to_dicts(), **key),
         system=run.system,
         settings={"log": run.log},

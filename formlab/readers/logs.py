@@ -151,20 +151,25 @@ def _corpora(
 
 def log_rows(source: Any, origin: Source) -> tuple[str, Iterable[Row]]:
     """The name of what reads a source, and its rows."""
-    if not isinstance(source, str | Path):
-        return "table", _table(origin, source)
-    origin.path = path = local(source)
-    if not os.path.exists(path):
-        raise DataMissing("no such log", where=path, remedy="check the path")
-    if not origin.columns and (reader := readers.reader_of(path, origin.corpus)):
-        return reader.name, _rows(reader, origin)
-    if origin.columns or all(names(path) & {*NAMES[name]} for name in ("gold", "value")):
-        origin.files.append(path)
-        return "table", _table(origin, path)
-    titles = "; ".join(reader.title for reader in readers.READERS.values())
-    remedy = "with --predictions FILE if this is gold; --columns doc_id=id,gold=target,value=output"
-    remedy += f" if it is a log; or one of: {titles}"
-    raise DataBroken("no known format of logs", where=path, remedy=remedy)
+    if isinstance(source, str | Path):
+        origin.path = source = local(source)
+        if not os.path.exists(source):
+            raise DataMissing("no such log", where=source, remedy="check the path")
+        if not origin.columns and (reader := readers.reader_of(source, origin.corpus)):
+            return reader.name, _rows(reader, origin)
+        if not origin.columns and not is_table(source):
+            remedy = "with --predictions FILE if this is gold; --columns doc_id=id,gold=target,"
+            remedy += "value=output if it is a log; or one of: "
+            remedy += "; ".join(reader.title for reader in readers.READERS.values())
+            raise DataBroken("no known format of logs", where=source, remedy=remedy)
+        origin.files.append(source)
+    return "table", _table(origin, source)
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file is a table with columns for both gold and answers."""
+    columns = names(path)
+    return all(columns & {*NAMES[name]} for name in ("gold", "value"))
 
 
 def _rows(reader: readers.Reader, source: Source) -> Iterator[Row]:
@@ -181,9 +186,8 @@ def _rows(reader: readers.Reader, source: Source) -> Iterator[Row]:
 
 
 def _table(source: Source, table: Any) -> Iterator[Row]:
-    rows = list(enumerate(items(table, source.notes), start=1))
+    rows, named = list(enumerate(items(table, source.notes), start=1)), dict(source.columns)
     known = dict.fromkeys(name for _, (_, row) in rows for name in row)
-    named = dict(source.columns)
     for column, name in named.items():
         if column not in NAMES:
             raise UnknownName.of("column to name", column, NAMES)
@@ -206,7 +210,7 @@ def _table(source: Source, table: Any) -> Iterator[Row]:
             # Another tool's word for it is kept, as the reason.
             error = error or (status if status not in (None, "success", "completed") else None)
             status = "api_error" if error and cell["value"] is None else "ok"
-        score = _CREDIT.get(str(cell["score"]).strip().lower(), number(cell["score"]))
+        score = _CREDIT.get(str(cell["score"]).strip().lower(), cell["score"])
         return Sample(
             text["doc_id"] or str(count),
             pointer(text["path"]) if "path" in named else ANSWER,

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import polars as pl
 
 from formlab.errors import DataBroken, FormlabError
 
@@ -24,9 +21,6 @@ ROLES = ("document", "gold", "answer", "call", "figure")
 # What reading runs into where a file is not laid out as it should be.
 ODD = (ArithmeticError, AttributeError, FormlabError, LookupError, RuntimeError, TypeError)
 ODD += (ValueError,)
-# How many rows are read at once, and names that a column of documents may have.
-ROWS = 50_000
-IDS = {"doc_id", "id", "document", "document_id", "file", "filename", "file_name", "image"}
 # How deep values may be nested.
 DEEPEST = 60
 
@@ -59,44 +53,6 @@ class Reader(NamedTuple):
     read: Callable[[Source], Iterable[Row]]
     splits: Callable[[Path], list[str]] | None = None
     both: Callable[[Path], tuple[Corpus, Predictions]] | None = None
-
-
-@dataclass
-class Batch:
-    """Rows as they were read, in columns or as objects, and their origins, which follow `home`.
-
-    With `documents` each row is all of a document.
-    """
-
-    origins: Sequence[str]
-    cells: Mapping[str, Sequence[Any]] | Sequence[Row]
-    documents: bool = False
-    home: str = ""
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns, in the order in which rows have them."""
-        is_table = isinstance(self.cells, Mapping)
-        return list(self.cells if is_table else dict.fromkeys(chain.from_iterable(self.cells)))
-
-    def rows(self, count: int | None = None) -> Sequence[Row]:
-        """The first rows, or all, as objects."""
-        if not isinstance(self.cells, Mapping):
-            return self.cells[:count]
-        rows = zip(*(cells[:count] for cells in self.cells.values()), strict=True)
-        return [dict(zip(self.cells, row, strict=True)) for row in rows]
-
-    def column(self, name: str | None) -> Sequence[Any]:
-        """The cells of a column; null where there is none."""
-        if isinstance(self.cells, Mapping):
-            return self.cells.get(name, [None] * len(self.origins))
-        return [row.get(name) for row in self.cells]
-
-
-def origins(place: str, first: int, count: int) -> pl.Series:
-    """The origins of so many rows of a place, whose numbers follow one another."""
-    numbers = pl.int_range(first, first + count)
-    return pl.select(pl.format("{}{}", pl.lit(place), numbers)).to_series()
 
 
 def by_role(rows: Iterable[Row]) -> dict[str, list[Row]]:

@@ -60,13 +60,14 @@ class Sample:
     def rows(self) -> Iterator[Row]:
         """Its gold, answers and call; the document has the scores where it was scored as one."""
         form = as_object(self.gold) if self.path is not None and self.golds is None else None
-        place = self.path if form is None else None
-        golds = self._golds(form) if self.golds is None else self.golds
-        yield from ({"role": "gold"} | row for row in golds)
+        place, golds = self.path if form is None else None, self.golds
+        if golds is None:
+            golds = self._golds(form)
+        claims = self._claims(form, golds) if self.claims is None else self.claims
         scores = {files.storable(f"{SCORE}{n}"): number(s) for n, s in self.scores.items()}
         answer: Row = {"role": "answer", "origin": self.origin, "status": self.status}
         answer |= scores if place is not None else {}
-        claims = self._claims(form, golds) if self.claims is None else self.claims
+        yield from ({"role": "gold"} | row for row in golds)
         yield from (answer | row for row in claims)
         request = as_text(self.doc_id if self.request is None else self.request)
         call = {"role": "call", "task": "text", "request": request, "attempts": 1, "path": place}
@@ -78,18 +79,18 @@ class Sample:
         return list(fields(form, "" if self.path == ANSWER else self.path or ""))
 
     def _golds(self, form: Mapping[str, Any] | None) -> list[Row]:
-        columns = {}
-        for name, cell in self.columns.items():
-            # Names that begin with log_ are those of the log's scores.
-            if name in tables.RECORDS:
-                columns[name] = cell
-            elif name not in tables.RESERVED and not name.startswith("log_"):
-                columns[files.storable(name)] = as_text(cell)
+        # Names that begin with log_ are those of the log's scores.
+        columns = {
+            files.storable(name): cell if name in tables.RECORDS else as_text(cell)
+            for name, cell in self.columns.items()
+            if name in tables.RECORDS or not (name in tables.RESERVED or name.startswith("log_"))
+        }
+        if form is not None:
+            return [columns | {"path": path, "value": value} for path, value in self._values(form)]
         texts = map(as_text, self.gold if isinstance(self.gold, list) else [self.gold])
-        accepted = [text for text in texts if text is not None and form is None]
+        accepted = [text for text in texts if text is not None]
         columns |= {"accepted": accepted} if accepted[1:] else {}
-        found = self._values(form) if form is not None else [(self.path, t) for t in accepted[:1]]
-        return [columns | {"path": path, "value": value} for path, value in found]
+        return [columns | {"path": self.path, "value": text} for text in accepted[:1]]
 
     def _claims(self, form: Any, golds: list[Row]) -> list[Row]:
         """The values of the answer, by the one rule for a model's text; what failed names none."""
@@ -196,6 +197,11 @@ def names(path: Path) -> set[str]:
     if kind in ("json", "lines"):
         return set(_KEY.findall(start))
     return {name.strip('" ') for name in re.split(r"[,;\t]", start.strip().partition("\n")[0])}
+
+
+def has(path: Path, ending: str, *keys: str) -> bool:
+    """Whether a file of that ending has all of `keys` as names of columns or members."""
+    return door.ending(path) == ending and {*keys} <= names(path)
 
 
 def figure(scorer: Any, kind: Any, score: Any, n: Any = None) -> Row:

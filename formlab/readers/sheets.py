@@ -15,8 +15,9 @@ from typing import Any
 from formlab import files
 from formlab.errors import DataBroken
 from formlab.readers.door import Member, ending
-from formlab.readers.rows import IDS, ROWS, Batch
 
+# Names that a column of documents may have.
+IDS = {"doc_id", "id", "document", "document_id", "file", "filename", "file_name", "image"}
 # How many rows a title and the header are looked for in.
 _ABOVE = 20
 # A cell by its column and row; and how many may lie between the first and the last.
@@ -31,12 +32,50 @@ _BLANK = {
         rb"(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>"
     ),
 }
+# A row of cells after its number in the sheet, or that of its first line.
+Numbered = Iterator[tuple[int, list[Any]]]
 
 
-def delimited(stream: Any, member: Member, notes: Counter[str]) -> Iterator[Batch]:
-    """The rows of delimited text that are not blank, under its header."""
-    # Spreadsheets of many countries write semicolons; a title may stand above the header.
-    above = list(islice(stream, _ABOVE))
+def tabular(
+    member: Member, form: str, notes: Counter[str], count: int
+) -> Iterator[tuple[list[str], list[dict[str, Any]]]]:
+    """The origins and rows of a workbook or of delimited text, `count` at a time."""
+    is_book = form == "workbook"
+    numbered = _workbook(member, notes) if is_book else _delimited(member)
+    mark = ", row " if is_book else ":"
+    above = list(islice(numbered, _ABOVE))
+    title = _titles([cells for _, cells in above])
+    notes["rows above the header, left out as a title"] += title
+    names = [str(cell).strip() for _, cells in above[title : title + 1] for cell in cells]
+    while names and not names[-1]:
+        names.pop()
+    notes["columns without a name, left out"] += names.count("")
+    if twice := [name for name, n in Counter(names).items() if n > 1 and name]:
+        what, where = (
+            f"two columns are called {twice[0]!r}",
+            f"{member.where}{mark}{above[title][0]}",
+        )
+        raise DataBroken(what, where=where, remedy="rename one: the first row names the columns")
+    numbered, width, is_named = chain(above[title + 1 :], numbered), len(names), all(names)
+
+    def row(number: int, cells: list[Any]) -> dict[str, Any]:
+        if len(cells) != width:
+            if any(cell != "" for cell in cells[width:]):
+                what = f"{len(cells)} cells, and {width} in the header"
+                remedy = "name each column" if is_book else "quote cells with a delimiter"
+                raise DataBroken(what, where=f"{member.where}{mark}{number}", remedy=remedy)
+            notes["rows shorter than their header"] += len(cells) < width
+            cells = [*cells[:width], *[""] * (width - len(cells))]
+        if is_named and "" not in cells:
+            return dict(zip(names, cells, strict=True))
+        return {n: None if c == "" else c for n, c in zip(names, cells, strict=True) if n}
+
+    while some := list(islice(numbered, count)):
+        yield [f"{member.name}{mark}{number}" for number, _ in some], [row(*line) for line in some]
+
+
+def _delimited(member: Member) -> Numbered:
+    """The rows of delimited text with anything in them, each after the number of its first line."""
 
     def fit(delimiter: str) -> tuple[bool, float, int, int]:
         """Whether the header names documents, the share of rows as wide, and what breaks ties."""
@@ -46,8 +85,11 @@ def delimited(stream: Any, member: Member, notes: Counter[str]) -> Iterator[Batc
         share = sum(len(cells) == width > 1 for cells in below) / max(len(below), 1)
         return width > 1 and bool(_words(rows[title]) & IDS), share, -title, width
 
-    def rows() -> Iterator[tuple[int, list[Any]]]:
-        """Each row that is not blank after the number of its first line."""
+    with member.text() as stream:
+        # Spreadsheets of many countries write semicolons; a title may stand above the header.
+        above = list(islice(stream, _ABOVE))
+        is_tabbed = ending(member.name) in (".tsv", ".tab")
+        delimiter = "\t" if is_tabbed else max(",;\t|", key=fit)
         line, reader = 1, csv.reader(chain(above, stream), delimiter=delimiter, strict=True)
         try:
             for cells in reader:
@@ -62,17 +104,8 @@ def delimited(stream: Any, member: Member, notes: Counter[str]) -> Iterator[Batc
             where = f"{member.where}:{line}"
             raise DataBroken(f"not a table: {error}", where=where, remedy=remedy) from error
 
-    is_tabbed = ending(member.name) in (".tsv", ".tab")
-    delimiter = "\t" if is_tabbed else max(",;\t|", key=fit)
-    yield from _under(rows(), member, ":", notes)
 
-
-def workbook(member: Member, notes: Counter[str]) -> Iterator[Batch]:
-    """The rows of the sheet with the table, under its header."""
-    yield from _under(_sheet(member, notes), member, ", row ", notes)
-
-
-def _sheet(member: Member, notes: Counter[str]) -> Iterator[tuple[int, list[Any]]]:
+def _workbook(member: Member, notes: Counter[str]) -> Numbered:
     """The rows with anything in them of the sheet with the table, each after its number."""
     import python_calamine
 
@@ -91,16 +124,15 @@ def _sheet(member: Member, notes: Counter[str]) -> Iterator[tuple[int, list[Any]
             # A narrow cover: the table is on the first sheet with a column for the document.
             has_id = (any(len(c) > 1 and c & IDS for c in start) for start in starts)
             sheet = next((sheet for sheet, has in zip(full, has_id, strict=True) if has), sheet)
-        cells, merged = sheet.to_python(skip_empty_area=False), sheet.merged_cell_ranges or ()
+        rows, merged = sheet.to_python(skip_empty_area=False), sheet.merged_cell_ranges or ()
     except (python_calamine.CalamineError, *files.UNPACKABLE) as error:
         raise DataBroken(f"not a readable workbook: {error}", where=member.where) from error
     for (top, left), (bottom, right) in merged:
         notes["merged cells, each read as its range's value"] += 1
-        for row in cells[top : bottom + 1]:
-            row[left : right + 1] = [cells[top][left]] * len(row[left : right + 1])
-    for number, row in enumerate(cells, start=1):
-        if any(cell != "" for cell in row):
-            yield number, row
+        for cells in rows[top : bottom + 1]:
+            cells[left : right + 1] = [rows[top][left]] * len(cells[left : right + 1])
+    numbered = enumerate(rows, start=1)
+    return ((n, cells) for n, cells in numbered if any(cell != "" for cell in cells))
 
 
 def _check_workbook(data: bytes, where: str, notes: Counter[str]) -> None:
@@ -122,46 +154,9 @@ def _check_workbook(data: bytes, where: str, notes: Counter[str]) -> None:
                 raise DataBroken(what, where=inside, remedy="delete the cells far from the table")
 
 
-def _header(
-    above: list[tuple[int, list[Any]]], place: str, notes: Counter[str]
-) -> tuple[list[str], int]:
-    """The names of a table's columns, and how many of the rows above are a title."""
-    title = _titles([cells for _, cells in above]) if above else 0
-    notes["rows above the header, left out as a title"] += title
-    names = [str(cell).strip() for _, cells in above[title : title + 1] for cell in cells]
-    while names and not names[-1]:
-        names.pop()
-    notes["columns without a name, left out"] += names.count("")
-    if twice := [name for name, n in Counter(names).items() if n > 1 and name]:
-        what, where = f"two columns are called {twice[0]!r}", f"{place}{above[title][0]}"
-        raise DataBroken(what, where=where, remedy="rename one: the first row names the columns")
-    return names, title
-
-
-def _under(
-    numbered: Iterator[tuple[int, list[Any]]], member: Member, mark: str, notes: Counter[str]
-) -> Iterator[Batch]:
-    """The rows under the header of a table."""
-    above = list(islice(numbered, _ABOVE))
-    names, title = _header(above, f"{member.where}{mark}", notes)
-    numbered = chain(above[title + 1 :], numbered)
-    width = len(names)
-    while some := list(islice(numbered, ROWS)):
-        for number, cells in some if {len(cells) for _, cells in some} != {width} else ():
-            if any(cell != "" for cell in cells[width:]):
-                what = f"{len(cells)} cells, and {width} in the header"
-                remedy = "quote cells with a delimiter" if mark == ":" else "name each column"
-                raise DataBroken(what, where=f"{member.where}{mark}{number}", remedy=remedy)
-            notes["rows shorter than their header"] += len(cells) < width
-            cells[width:] = [""] * (width - len(cells))
-        columns = zip(names, zip(*(cells for _, cells in some), strict=True), strict=True)
-        found = {n: [None if c == "" else c for c in cells] for n, cells in columns if n}
-        yield Batch([f"{member.name}{mark}{number}" for number, _ in some], found)
-
-
 def _titles(rows: list[list[Any]]) -> int:
     """How many rows stand above the header: a single text, or two above a row that names more."""
-    filled = [*map(_words, rows)]
+    filled = [*map(_words, rows)] or [set()]
     first = next((n for n, cells in enumerate(filled) if len(cells) > 1), 0)
     if len(filled[first]) == 2 and filled[first].isdisjoint(IDS):
         wider = (n for n, cells in enumerate(filled) if len(cells) > 2 and cells & IDS)

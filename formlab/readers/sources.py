@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -17,21 +17,40 @@ from formlab.errors import DataBroken, DataMissing
 from formlab.files import local
 from formlab.readers import sheets
 from formlab.readers.door import FORMS, TABLES, Member, ending, is_json, kind, members, stem
-from formlab.readers.rows import IDS, ROWS, Batch, Row, origins
+from formlab.readers.rows import Row
 from formlab.text.answers import arguments, is_flat
 
 # What stands for a name where there is no file.
 FRAME = "frame"
 # Names under which services list what they have read.
 WRAPPERS = ("predictions", "documents", "results", "result", "data", "response", "answers")
-# How many files of documents are read at once.
-_FILES = 1_000
+# How many rows, and files of documents, are read at once.
+ROWS, _FILES = 50_000, 1_000
+
+
+class Batch(NamedTuple):
+    """Rows as they were read, with `documents` all of one each; their origins follow `home`."""
+
+    origins: Sequence[str]
+    rows: Sequence[Row]
+    documents: bool = False
+    home: str = ""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in the order in which rows have them."""
+        return list(dict.fromkeys(chain.from_iterable(self.rows)))
 
 
 def items(source: Any, notes: Counter[str] | None = None) -> Iterator[tuple[str, Row]]:
     """Origin and cells, as written, of each row of whatever it is."""
     for batch in batches(source, Counter() if notes is None else notes):
-        yield from zip(batch.origins, batch.rows(), strict=True)
+        yield from zip(batch.origins, batch.rows, strict=True)
+
+
+def columns_of(source: Any) -> list[str]:
+    """The names of a source's columns, by its first rows."""
+    return next((batch.names for batch in batches(source, Counter())), [])
 
 
 def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
@@ -43,29 +62,21 @@ def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
         yield _of_value({str(name): member for name, member in source.items()}, "object", FRAME, "")
     elif isinstance(source, pl.LazyFrame | pl.DataFrame):
         yield from _of_frames(source.lazy().collect().iter_slices(ROWS), place)
-    elif type(source).__module__.partition(".")[0] == "pandas":
-        if not source.columns.is_unique:
-            twice = source.columns[source.columns.duplicated()][0]
-            raise DataBroken(f"two columns are called {twice!r}", remedy="rename one")
-        if source.index.name not in (None, *source.columns):
-            source = source.reset_index()
-        # What is missing is NaN, NaT or NA by its dtype; all of them are null here.
-        columns = source.astype(object).where(source.notna(), None).to_dict("list")
-        yield Batch(
-            origins(place, 1, len(source)), {str(name): cells for name, cells in columns.items()}
-        )
     else:
+        if type(source).__module__.partition(".")[0] == "pandas":
+            if not source.columns.is_unique:
+                twice = source.columns[source.columns.duplicated()][0]
+                raise DataBroken(f"two columns are called {twice!r}", remedy="rename one")
+            if source.index.name not in (None, *source.columns):
+                source = source.reset_index()
+            # What is missing is NaN, NaT or NA by its dtype; all of them are null here.
+            source = source.astype(object).where(source.notna(), None).to_dict("records")
         rows = list(source) if isinstance(source, Iterable) else [None]
         if not all(isinstance(row, Mapping) for row in rows):
             what = f"values cannot be read from {type(source).__name__}"
             raise DataBroken(what, remedy="a path, a polars or pandas frame, or a list of dicts")
         named = [{str(name): cell for name, cell in row.items()} for row in rows]
-        yield Batch(origins(place, 1, len(rows)), named)
-
-
-def columns_of(source: Any) -> list[str]:
-    """The names of a source's columns, by its first rows."""
-    return next((batch.names for batch in batches(source, Counter())), [])
+        yield Batch(_origins(place, 1, len(rows)), named)
 
 
 def document_files(path: Path) -> list[Member]:
@@ -83,12 +94,15 @@ def document_files(path: Path) -> list[Member]:
     raise DataBroken("no JSON files in this folder", where=path, remedy=remedy)
 
 
+def _origins(place: str, first: int, count: int) -> list[str]:
+    """The origins of so many rows of a place, whose numbers follow one another."""
+    return [f"{place}{number}" for number in range(first, first + count)]
+
+
 def _of_frames(frames: Iterable[pl.DataFrame], place: str) -> Iterator[Batch]:
-    """Frames that follow one another, each as a batch."""
     first = 1
     for frame in frames:
-        columns = {c.name: c if c.dtype == pl.String else c.to_list() for c in frame}
-        yield Batch(origins(place, first, frame.height), columns)
+        yield Batch(_origins(place, first, frame.height), frame.to_dicts())
         first += frame.height
 
 
@@ -104,8 +118,7 @@ def _of_path(path: Path, notes: Counter[str]) -> Iterator[Batch]:
             raise DataBroken(what, where=path, remedy="one of them, or one JSON file a document")
         home = found[0].where.removesuffix(found[0].name)
         for batch in _of_file(found[0], notes):
-            batch.home = home
-            yield batch
+            yield batch._replace(home=home)
         return
     names = [stem(member.name) for member in found]
     if path.is_dir() and ending(found[0].name) == ".json":
@@ -121,8 +134,8 @@ def _of_path(path: Path, notes: Counter[str]) -> Iterator[Batch]:
 
 def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
     form = kind(member.name, member.head())
-    if form == "workbook":
-        yield from sheets.workbook(member, notes)
+    if form in ("workbook", "delimited"):
+        yield from (Batch(*part) for part in sheets.tabular(member, form, notes, ROWS))
     elif form == "parquet":
         try:
             source = member.where if files.is_file(member.where) else io.BytesIO(member.read())
@@ -138,10 +151,12 @@ def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
         yield _of_value(value, member.name, stem(member.name), member.where)
     elif form == "lines":
         with member.text() as stream:
-            yield from _lines(stream, member)
-    elif form == "delimited":
-        with member.text() as stream:
-            yield from sheets.delimited(stream, member, notes)
+            # Only newlines end a line, as a value may hold U+2028 unescaped.
+            stream.reconfigure(newline="\n")
+            lines = ((n, text) for n, text in enumerate(stream, start=1) if text.strip())
+            while some := list(islice(lines, ROWS)):
+                rows = [_object(text, member.where, number) for number, text in some]
+                yield Batch([f"{member.name}:{number}" for number, _ in some], rows)
     else:
         what = f"values cannot be read from {ending(member.name) or 'this file'}"
         remedy = f"a folder of JSON files, or one of: {', '.join(FORMS)}"
@@ -150,6 +165,19 @@ def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
 
 def _parsed(text: str, where: str, line: int = 1) -> Any:
     return files.parse_json(text, where=where, first_line=line, as_written=True, once=True)
+
+
+def _object(line: str, where: str, number: int) -> Row:
+    try:
+        row = files.AS_WRITTEN.decode(line)
+    except (ValueError, RecursionError):
+        # A closer look, whose error names the line.
+        row = _parsed(line.removesuffix("\n"), where, number)
+    if not isinstance(row, dict):
+        what = f"a JSON object is expected, this is a {type(row).__name__}"
+        remedy = 'one object a line, such as {"doc_id": "1", "text": "…"}'
+        raise DataBroken(what, where=f"{where}:{number}", remedy=remedy)
+    return row
 
 
 def _document(member: Member, notes: Counter[str]) -> Row:
@@ -185,7 +213,7 @@ def _of_value(value: Any, name: str, document: str, where: str, below: str = "")
         if _are_documents(inside[0].lower(), inner):
             below, value = place, inner
     if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
-        return Batch([f"{name}#/{below}{number}" for number in range(len(value))], value)
+        return Batch(_origins(f"{name}#/{below}", 0, len(value)), value)
     if not isinstance(value, dict) or not value:
         what = "a list of objects or an object of documents is expected"
         remedy = 'such as {"scan_1": {"total": "9.00"}}'
@@ -204,28 +232,4 @@ def _are_documents(name: str, value: Any) -> bool:
     if isinstance(value, dict):
         # Anything but documents may be the only field with parts.
         return name in WRAPPERS and len(rows) >= (1 if name == "documents" else 2)
-    return all((IDS if name in WRAPPERS else {"doc_id"}) & row.keys() for row in rows)
-
-
-def _lines(stream: Any, member: Member) -> Iterator[Batch]:
-    """The objects of JSON lines; only newlines end one, as a value may hold U+2028 unescaped."""
-    stream.reconfigure(newline="\n")
-    line = 1
-    while some := list(islice(stream, ROWS)):
-        numbered = [(n, text) for n, text in enumerate(some, start=line) if text.strip()]
-        rows = [_object(text, member.where, number) for number, text in numbered]
-        yield Batch([f"{member.name}:{number}" for number, _ in numbered], rows)
-        line += len(some)
-
-
-def _object(line: str, where: str, number: int) -> Row:
-    try:
-        row = files.AS_WRITTEN.decode(line)
-    except (ValueError, RecursionError):
-        # A closer look, whose error names the line.
-        row = _parsed(line.removesuffix("\n"), where, number)
-    if not isinstance(row, dict):
-        what = f"a JSON object is expected, this is a {type(row).__name__}"
-        remedy = 'one object a line, such as {"doc_id": "1", "text": "…"}'
-        raise DataBroken(what, where=f"{where}:{number}", remedy=remedy)
-    return row
+    return all((sheets.IDS if name in WRAPPERS else {"doc_id"}) & row.keys() for row in rows)

@@ -8,16 +8,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
 from formlab import files, tables
 from formlab.errors import DataBroken, UnknownName
-from formlab.readers.cells import SYNONYMS, Cells, texts
+from formlab.readers.cells import SYNONYMS, texts, values_in
 from formlab.readers.door import as_text
-from formlab.readers.rows import Batch, leaves
-from formlab.readers.sources import batches
+from formlab.readers.rows import leaves
+from formlab.readers.sources import Batch, batches
 from formlab.text import answers, replies
 
 # What a row may say beside its value: of the record, then of its document.
@@ -69,60 +69,58 @@ def pieces(
     layout, first_rows = None, dict[str, str]()
     requests = {"doc_id", *SYNONYMS["doc_id"]} - {"id"} | {*columns.values()}
     for batch in batches(source, notes):
-        if not len(batch.origins):
+        if not batch.rows:
             continue
-        if any(isinstance(cell, dict | list) for row in batch.rows(20) for cell in row.values()):
+        if any(isinstance(cell, dict | list) for row in batch.rows[:20] for cell in row.values()):
             place = "/" if batch.documents else "response"
-            batch.cells = replies.replaced(batch.rows(), requests, place)
-        layout = layout or Layout.of(batch, columns)
-        yield _values_of(batch, layout, _documents(batch, layout, first_rows), whole)
+            batch = batch._replace(rows=replies.replaced(batch.rows, requests, place))
+        names, is_long = layout = layout or layout_of(batch, columns)
+        documents = _documents(batch, names["doc_id"], None if is_long else first_rows)
+        yield _values_of(batch, names, documents, whole, is_long=is_long)
     if layout is None:
         where = source if isinstance(source, str) or hasattr(source, "name") else None
         raise DataBroken("no rows", where=where, remedy="one row a value")
 
 
-class Layout(NamedTuple):
+def layout_of(batch: Batch, columns: Mapping[str, str]) -> tuple[dict[str, str], bool]:
     """A table's own name of each column that formlab knows, and whether each row is a value."""
-
-    names: dict[str, str]
-    is_long: bool
-
-    @classmethod
-    def of(cls, batch: Batch, columns: Mapping[str, str]) -> Layout:
-        """The layout of a source that begins with these rows."""
-        known, keys = batch.names, {"path", "value"}
-        for name, column in columns.items():
-            if column not in known:
-                raise UnknownName.of("column", column, known)
-            if name not in (names := [*SYNONYMS, *RECORD, *DOCUMENT, "system"]):
-                raise UnknownName.of("name for a column", name, names)
-        if batch.documents:
-            return cls({"doc_id": "doc_id", **columns}, is_long=False)
-        names = dict(columns)
-        lower = {column.lower(): column for column in known if column not in columns.values()}
-        for name in SYNONYMS.keys() - names:
-            found = [lower[other] for other in (name, *SYNONYMS[name]) if other in lower]
-            if found and (len(found) == 1 or name in lower):
-                names[name] = found[0]
-        if "doc_id" not in names:
-            what = f"no column, or several, for the document among {', '.join(known)[:400]}"
-            where, remedy = batch.home + batch.origins[0], _naming("doc_id", known)
-            raise DataBroken(what, where=where, remedy=remedy)
-        fields = {*known} - {*names.values(), *_DTYPES, *tables.RECORDS}
-        if not keys.isdisjoint(columns):
-            is_long = True
-        elif keys <= names.keys():
-            # A wide table may have fields called name and text among others.
-            is_plain = {names[name].lower() for name in keys} == keys
-            count = texts(batch.column(names["doc_id"])).n_unique()
-            is_long = is_plain or not fields or count < len(batch.origins)
-        else:
-            is_page = "value" in names and "path" not in names
-            is_long = is_page and (not fields or _holds_json(batch, names["value"]))
-        if is_long and "value" not in names:
-            where, remedy = batch.home + batch.origins[0], _naming("value", sorted(fields))
-            raise DataBroken("no column for the values", where=where, remedy=remedy)
-        return cls(names if is_long else {"doc_id": names["doc_id"], **columns}, is_long)
+    known, keys = batch.names, {"path", "value"}
+    for name, column in columns.items():
+        if column not in known:
+            raise UnknownName.of("column", column, known)
+        if name not in (usual := [*SYNONYMS, *RECORD, *DOCUMENT, "system"]):
+            raise UnknownName.of("name for a column", name, usual)
+    if batch.documents:
+        return {"doc_id": "doc_id", **columns}, False
+    names, where = dict(columns), batch.home + batch.origins[0]
+    lower = {column.lower(): column for column in known if column not in columns.values()}
+    for name in SYNONYMS.keys() - names:
+        found = [lower[other] for other in (name, *SYNONYMS[name]) if other in lower]
+        if found and (len(found) == 1 or name in lower):
+            names[name] = found[0]
+    if "doc_id" not in names:
+        what = f"no column, or several, for the document among {', '.join(known)[:400]}"
+        raise DataBroken(what, where=where, remedy=_naming("doc_id", known))
+    fields = {*known} - {*names.values(), *_DTYPES, *tables.RECORDS}
+    if not keys.isdisjoint(columns):
+        is_long = True
+    elif keys <= names.keys():
+        # A wide table may have fields called name and text among others.
+        is_plain = {names[name].lower() for name in keys} == keys
+        count = len({as_text(row.get(names["doc_id"])) for row in batch.rows})
+        is_long = is_plain or not fields or count < len(batch.rows)
+    else:
+        # Texts of pages; or answers as JSON or behind reasoning, beside columns of the user's own.
+        texts = (row.get(names.get("value")) for row in batch.rows)
+        some = islice((text for text in texts if isinstance(text, str) and text), 20)
+        is_page = "value" in names and "path" not in names
+        is_long = is_page and (
+            not fields or any(answers.is_json(t) or answers.plain(t).changes for t in some)
+        )
+    if is_long and "value" not in names:
+        remedy = _naming("value", sorted(fields))
+        raise DataBroken("no column for the values", where=where, remedy=remedy)
+    return names if is_long else {"doc_id": names["doc_id"], **columns}, is_long
 
 
 def _naming(name: str, columns: Sequence[str]) -> str:
@@ -130,20 +128,13 @@ def _naming(name: str, columns: Sequence[str]) -> str:
     return f"--columns {name}={[*get_close_matches(name, columns, 1, 0.3), *columns, '…'][0]:.40}"
 
 
-def _holds_json(batch: Batch, column: str) -> bool:
-    """Whether the first texts of a column are answers in JSON, or hold a model's reasoning."""
-    found = (cell for cell in batch.column(column) if isinstance(cell, str) and cell)
-    return any(answers.is_json(text) or answers.plain(text).changes for text in islice(found, 20))
-
-
-def _documents(batch: Batch, layout: Layout, first_rows: dict[str, str]) -> pl.Series:
+def _documents(batch: Batch, column: str, first_rows: dict[str, str] | None) -> pl.Series:
     """The document of each row; `DataBroken` for none, or for two rows of one in a wide table."""
-    column = layout.names["doc_id"]
-    names = texts(batch.column(column)).str.strip_chars().replace("", None).alias("doc_id")
+    names = texts([row.get(column) for row in batch.rows]).str.strip_chars().replace("", None)
     for row in names.is_null().arg_true()[:1]:
         where, remedy = batch.home + batch.origins[row], "a name of the document in every row"
         raise DataBroken(f"no {column}", where=where, remedy=remedy)
-    for name, origin in () if layout.is_long else zip(names, batch.origins, strict=True):
+    for name, origin in () if first_rows is None else zip(names, batch.origins, strict=True):
         if (first := first_rows.setdefault(name, origin)) is not origin:
             rest = [other for other in batch.names if other not in (column, "path", "value")]
             lacking = "value" if "path" in batch.names else "path"
@@ -154,26 +145,29 @@ def _documents(batch: Batch, layout: Layout, first_rows: dict[str, str]) -> pl.S
 
 
 def _values_of(
-    batch: Batch, layout: Layout, documents: pl.Series, whole: Collection[str]
+    batch: Batch,
+    names: Mapping[str, str],
+    documents: pl.Series,
+    whole: Collection[str],
+    *,
+    is_long: bool,
 ) -> pl.DataFrame:
     """The values of a batch, a row without one for a document that has none."""
-    cells = (Cells.long if layout.is_long else Cells.wide)(batch, layout.names)
-    leaves = cells.leaves(batch, whole, is_long=layout.is_long).drop("n")
+    leaves = values_in(batch, names, whole, is_long=is_long)
     every = pl.int_range(len(documents), eager=True).alias("row").to_frame()
     if (lacking := every.join(leaves, on="row", how="anti")).height:
         leaves = pl.concat([leaves, lacking], how="diagonal").sort("row", maintain_order=True)
-    further = {name: column for name, column in layout.names.items() if name not in SYNONYMS}
-    if layout.is_long:
+    further = {name: column for name, column in names.items() if name not in SYNONYMS}
+    if is_long:
         # A row without a path may say `text` for its value, as in formlab's plainest file.
-        used = {*layout.names, *layout.names.values(), "text", "origin"}
+        used = {*names, *names.values(), "text", "origin"}
         further |= {name: name for name in batch.names if name not in used}
-    columns = [_column(n, batch, column).alias(files.storable(n)) for n, column in further.items()]
-    rows = pl.DataFrame([documents, *columns, texts(batch.origins).alias("origin")])
-    values = rows[leaves["row"]]
-    values.insert_column(1, leaves["path"].replace("", None))
-    values.insert_column(2, leaves["value"])
+    rows = {"doc_id": documents, "path": None, "value": None}
+    rows |= {files.storable(name): _column(name, batch, further[name]) for name in further}
+    values = pl.DataFrame(rows | {"origin": texts(batch.origins)})[leaves["row"]]
+    values = values.with_columns(leaves["path", "value"])
     if batch.documents:
-        below = pl.concat_str("origin", pl.lit("#"), leaves["inside"].replace("", None))
+        below = pl.concat_str("origin", pl.lit("#"), leaves["inside"])
         values = values.with_columns(origin=pl.coalesce(below, "origin"))
     for column in leaves.drop("row", "path", "inside", "value"):
         stated = [pl.col(column.name)] if column.name in values.columns else []
@@ -183,11 +177,16 @@ def _values_of(
 
 def _column(name: str, batch: Batch, column: str) -> pl.Series:
     """What rows say beside their values, as the dtype of its column; an own column is text."""
-    dtype, cells = _DTYPES.get(name, pl.String), batch.column(column)
+    dtype, cells = _DTYPES.get(name, pl.String), [row.get(column) for row in batch.rows]
     if isinstance(dtype, pl.List):
-        items = ([i for _, i in leaves(_several(cell)) if i not in (None, "")] for cell in cells)
-        found = [[files.storable(as_text(item)) for item in several] or None for several in items]
-        return pl.Series(found, dtype=dtype)
+        found = []
+        for cell in cells:
+            # Further right values: a list, a JSON list as text, or texts between `|`.
+            with suppress(ValueError, RecursionError, TypeError):
+                cell = parsed if isinstance(parsed := json.loads(cell), list) else cell
+            several = leaves(cell.split("|") if isinstance(cell, str) else cell)
+            found.append([files.storable(as_text(i)) for _, i in several if i not in (None, "")])
+        return pl.Series([several or None for several in found], dtype=dtype)
     stated = texts(cells)
     if dtype == pl.String and name not in _ALLOWED:
         return stated.replace("", None)
@@ -199,16 +198,6 @@ def _column(name: str, batch: Batch, column: str) -> pl.Series:
         remedy = f"one of: {', '.join(allowed)}" if allowed else "a number"
         raise DataBroken(what, where=where, remedy=remedy)
     return known
-
-
-def _several(cell: Any) -> Any:
-    """Further right values: a list, a JSON list as text, or texts between `|`."""
-    if not isinstance(cell, str):
-        return cell
-    with suppress(ValueError, RecursionError):
-        if isinstance(parsed := json.loads(cell), list):
-            return parsed
-    return cell.split("|")
 
 
 def listed(values: pl.DataFrame, paths: Collection[str]) -> pl.DataFrame:

@@ -16,9 +16,9 @@ from formlab import benchmarks, readers
 from formlab.benchmarks.corpus import batch_numbers
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
-from formlab.readers import answers, runs
+from formlab.readers import answers
 from formlab.readers.door import stem
-from formlab.readers.gold import Gold
+from formlab.readers.gold import maker
 from formlab.readers.types import FieldTypes, samples
 from formlab.readers.values import first_items, listed, pieces
 from formlab.scoring import choice
@@ -88,8 +88,8 @@ def batches(
     is_run = readers.is_run(predictions)
     if not isinstance(predictions, Predictions) and not callable(predictions):
         has_reader = is_path and not columns and readers.reader_of(predictions, corpus)
-        if stored and runs.is_finished(predictions):
-            found = runs.read(predictions, corpus, scanned=True)
+        if stored and answers.is_finished(predictions):
+            found = answers.of_run(predictions, corpus, scanned=True)
         elif stored and not is_run and not has_reader:
             found = _of_table(predictions, stored, columns or {})
         else:
@@ -222,10 +222,10 @@ def own_gold(source: Any, folder: Path, *, columns: Any = None, **how: Any) -> I
     documents = values.documents.with_columns(name="doc_id", batch=numbers)
     lists, _ = values.cut(documents, folder / "values")
     inferred = FieldTypes.inferred(values.samples, lists)
-    shared = Gold.of(source, documents, inferred, notes, **how)
+    made = maker(source, documents, inferred, notes, **how)
     for number in range(documents["batch"].max() + 1):
         rows = listed(_read(folder / "values", number, none=values.none), lists)
-        yield shared.corpus(rows, notes)
+        yield made(rows, notes)
         # What is odd in the whole is counted once.
         notes = Counter()
     shutil.rmtree(folder)

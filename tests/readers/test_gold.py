@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 import formlab
 from formlab import readers
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
-from formlab.readers import pages
+from formlab.readers import gold as gold_room
 from formlab.readers.types import FieldType, FieldTypes, rule_of, rule_text
 
 
@@ -155,7 +155,7 @@ def find(folder, names, documents):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(b"")
     flaws = Counter()
-    return pages.find(folder, documents, flaws), +flaws
+    return gold_room.find(folder, documents, flaws), +flaws
 
 
 @pytest.mark.parametrize(("names", "document", "expected"), PAGES)

@@ -160,7 +160,7 @@ def test_values_are_read_as_they_are_written(name, tmp_path):
 
 
 def test_rows_of_several_lines_and_short_ones_stand_among_plain_ones(tmp_path, monkeypatch):
-    monkeypatch.setattr("formlab.readers.sheets.ROWS", 2)
+    monkeypatch.setattr("formlab.readers.sources.ROWS", 2)
     text = 'doc_id,path,value\na,t,1\na,u,"1,5"\nb,t,"two\nlines"\n\nb,u,"a ""b"""\nc,t\n'
     found = readers.read_values(put(tmp_path / "x.csv", text), flaws=(flaws := Counter()))
     cells = [("1", 2), ("1,5", 3), ("two\nlines", 4), ('a "b"', 7), (None, 8)]

@@ -161,7 +161,8 @@ def scored(gold: Any, answers: Any, **given: Any) -> Rows:
         old = f"{before.get('system')} ({', '.join(sources)})"
         note = f"note: in {out}, the evaluation of {old} was replaced by {evaluation.system}"
         click.echo(plain(note), err=True)
-    if sentence := choice.part_run(evaluation):
+    count = evaluation.documents.height
+    if sentence := choice.partial_note(count, evaluation.settings, notes):
         click.echo(plain(sentence), err=True)
     notes = {note: count for note, count in notes.items() if note not in choice.NOTES}
     say(notes, left_out=evaluation.unreadable)

@@ -6,6 +6,7 @@ import datetime
 import gzip
 import io
 import json
+import lzma
 import math
 import re
 import sys
@@ -40,7 +41,10 @@ TABLES = tuple(FORMS)
 FORMS |= {".json": "json", ".zip": "zip"}
 # What a workbook begins with, or has among the first parts of its archive.
 _OF_WORKBOOKS = (b"\xd0\xcf\x11\xe0", b"[Content_Types].xml", b"xl/workbook", b"xl/worksheets/")
-_BROKEN = (*files.UNPACKABLE, zipfile.BadZipFile, zstd.ZstdError)
+# What a member of a damaged archive raises.
+UNPACKABLE = (LookupError, OSError, EOFError, ValueError, RuntimeError, NotImplementedError)
+UNPACKABLE += (zipfile.BadZipFile, zlib.error, lzma.LZMAError)
+_BROKEN = (*UNPACKABLE, zstd.ZstdError)
 
 
 class Member(NamedTuple):
@@ -94,6 +98,15 @@ class Member(NamedTuple):
                 raise
 
 
+def check_unpacked(size: int, packed: int, *, where: object) -> None:
+    """`DataBroken` if a member of an archive unpacks to far more bytes than it is packed in.
+
+    A small file of another's can unpack to anything. Texts are packed to a hundredth at most.
+    """
+    if size > max(20_000_000, min(1_000_000_000, 500 * packed)):
+        raise DataBroken(f"a member that unpacks from {packed} to {size} bytes", where=where)
+
+
 def _unpacked(stream: BinaryIO, size: int, where: object, count: int = -1) -> BinaryIO:
     """The stream, or what its bytes unpack to, the first `count` or all."""
     if (unpack := _UNPACK.get(stream.peek(2)[:2])) is None:
@@ -102,7 +115,7 @@ def _unpacked(stream: BinaryIO, size: int, where: object, count: int = -1) -> Bi
     with stream, unpack(stream) as unpacked:
         while (len(data) < count or count < 0) and (block := unpacked.read(2**20)):
             data += block
-            files.check_unpacked(len(data), size, where=where)
+            check_unpacked(len(data), size, where=where)
     return io.BufferedReader(io.BytesIO(data))
 
 
@@ -178,7 +191,7 @@ def members(path: str | Path) -> dict[str, Member]:
         where = f"{path}#{info.filename}"
 
         def opened(count: int) -> BinaryIO:
-            files.check_unpacked(info.file_size, info.compress_size, where=where)
+            check_unpacked(info.file_size, info.compress_size, where=where)
             try:
                 data = archive.read(info)
             except _BROKEN as error:

@@ -77,7 +77,7 @@ def runs_of(rows: Iterable[Row], source: Source, form: str) -> list[Run]:
     log = {"format": form, "name": pl.concat(splits).drop_nulls().first() or stem}
     log |= {"source": [file.name for file in source.files], "headline": headline.to_dicts()}
     log["scorer"] = scorer
-    sources = {file.name: files.sha256_once(file) for file in source.files}
+    sources = {file.name: files.sha256(file) for file in source.files}
     runs, epochs = [], Counter(system for system, _ in keys)
     for system, epoch in keys:
         name, notes = system or source.name or stem, Counter(source.notes)

@@ -18,7 +18,7 @@ def read(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictions:
     Those of a finished run stay on disk until they are read, if `scanned`.
     """
     if is_finished(path):
-        found = Predictions.opened(path) if scanned else Predictions.load(path)
+        found = Predictions.load(path, scanned=scanned)
     else:
         # Nothing else here needs what asks models.
         from formlab.systems import chat

@@ -270,7 +270,7 @@ def _tasks(folder: Path) -> frozenset[str]:
     tasks: set[str] = set()
     for manifest in inputs.evaluations_in(folder):
         try:
-            cases = Evaluation.opened(manifest.parent).scan("cases")
+            cases = Evaluation.load(manifest.parent, scanned=True).scan("cases")
             tasks.update(cases.select("task").unique().collect()["task"])
         except (pl.exceptions.PolarsError, OSError) as error:
             first = str(error).splitlines()[0]

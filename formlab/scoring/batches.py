@@ -131,8 +131,10 @@ def _beside(
         predicates.append(is_near & name.is_in(names.implode()))
     predicates.append(~name.is_in(places["doc_id"].implode()))
     if isinstance(found, Predictions):
-        tables = [[partial(_filtered, found, rows)] for rows in predicates]
-        made = [found.with_scans(tables[0]), *(found.with_scans(t, notes={}) for t in tables[1:])]
+        made = (
+            found.with_scans([partial(_filtered, found, rows)], notes={} if n else found.notes)
+            for n, rows in enumerate(predicates)
+        )
     elif callable(found):
         made = map(found, parts, predicates)
     else:

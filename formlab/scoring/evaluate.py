@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import copy
 import dataclasses
 import shutil
 from collections import Counter
@@ -99,33 +100,18 @@ def evaluate(
     documents that the corpus does not have are cases with the outcome `unscored`. Of a model that
     was asked there are also the shares of its answers that follow instructions.
 
-    Parameters
-    ----------
-    gold
-        As from `formlab.load`; or corpora of documents that follow one another, as from
-        `benchmarks.corpora`; or whatever else `formlab.readers.corpus` takes.
-    predictions
-        As from `formlab.run`; or whatever `formlab.readers.read_predictions` takes.
-    images, types, columns
-        Of what is not loaded yet; see `formlab.readers.corpus` and `formlab.readers.gold.sides`.
-    mode
-        One of the benchmark's modes; its first if left out.
-    threshold
-        The similarity from which on the rung `fuzzy` holds, in [0, 1].
-    documents, limit
-        Which documents are scored: ``all``; those that were ``answered`` (nonsense, a refusal or
-        a crash is an answer too); their names; or, as a path, a file with one name a line. Of them
-        the first `limit`, in the corpus' order.
-    reader
-        The rule by which fields are read from a page's words, one of `fields.READERS`; what the
-        other rules read stands in `cases.readings`.
-    out
-        A folder to save the evaluation in, batch by batch.
-    workers
-        How many processes score batches, or the address of a Dask scheduler, whose workers must
-        see `out`.
-    name, fallback
-        What the system is called; `fallback` where nothing but the name of a file says it.
+    `gold` is as from `formlab.load`; or corpora of documents that follow one another, as from
+    `benchmarks.corpora`; or whatever else `formlab.readers.corpus` takes, with its `images` and
+    `types`. `predictions` are as from `formlab.run`, or whatever `formlab.readers.read_predictions`
+    takes; for `columns` see `formlab.readers.gold.sides`. `mode` is one of the benchmark's, by
+    default its first; from the similarity `threshold` on, in [0, 1], the rung `fuzzy` holds.
+    `documents` are ``all``; those that were ``answered`` (nonsense, a refusal or a crash is an
+    answer too); their names; or, as a path, a file with one name a line: of them the first `limit`,
+    in the corpus' order. `reader` is the rule by which fields are read from a page's words, one of
+    `fields.READERS`; what the other rules read stands in `cases.readings`. `out` is a folder to
+    save the evaluation in, batch by batch; `workers` how many processes score batches, or the
+    address of a Dask scheduler, whose workers must see `out`. `name` is what the system is called,
+    `fallback` where nothing but the name of a file says it.
 
     Raises `UnknownName` if there is no such mode, document or reading rule; `DataBroken` if no
     prediction is for a document of the corpus, or none is chosen, or files of others are in `out`.
@@ -179,15 +165,13 @@ def _scored_batches(
     corpus: Corpus, predictions: Predictions, how: How, chosen: choice.Choice, workers: int | str
 ) -> Evaluation:
     """The evaluation of all batches; without tables where these are written into `how.out`."""
-    # What is odd in the whole is said once.
-    light = {"flaws": {}, "sources": {}, "unreadable": {}}
-    pair = corpus, predictions
+    jobs = [(0, corpus, predictions)]
     if corpus._scans:
-        pair = (
-            corpus.with_scans(corpus._scans, **light),
-            predictions.with_scans(predictions._scans, notes={}, sources={}),
-        )
-    jobs = [(n, *both) for n, both in enumerate(zip(*(f.parts() for f in pair), strict=True))]
+        # What is odd in the whole is said once.
+        light = {"flaws": {}, "sources": {}, "unreadable": {}}
+        gold = corpus.with_scans(corpus._scans, **light).parts()
+        answers = predictions.with_scans(predictions._scans, notes={}, sources={}).parts()
+        jobs = [(number, *both) for number, both in enumerate(zip(gold, answers, strict=True))]
     facts = _results("reading", partial(know_batch, how=how), jobs, workers)
     strange = [row for fact in facts for row in fact.strange]
     if not any(fact.is_matched for fact in facts):
@@ -232,7 +216,7 @@ def _results(
 @tables.uncollected()
 def know_batch(batch: Batch, how: How) -> Facts:
     """What must be known of the chosen documents of a batch before any is scored."""
-    corpus, predictions = choice.kept(*batch[1:], how.chosen)
+    corpus, predictions = choice.kept(*map(copy.copy, batch[1:]), how.chosen)
     matched, strange = by_corpus(corpus, predictions)
     names = strange.select("split", "doc_id").unique().rows()
     whole = Whole.of(corpus, predictions)
@@ -242,10 +226,11 @@ def know_batch(batch: Batch, how: How) -> Facts:
 @tables.uncollected()
 def score_batch(batch: Batch, whole: Whole, how: How) -> tuple[Counter[str], Evaluation | None]:
     """Notes of a batch, and its evaluation unless that is written into `how.out`."""
-    number, *both = batch
-    evaluation = score_documents(*choice.kept(*both, how.chosen), whole, how)
+    # What is read of a copy is let go with it.
+    corpus, predictions = choice.kept(*map(copy.copy, batch[1:]), how.chosen)
+    evaluation = score_documents(corpus, predictions, whole, how)
     if how.out is not None:
-        evaluation.write_part(how.out, number)
+        evaluation.write_part(how.out, batch[0])
     return Counter(evaluation.notes), None if how.out else evaluation
 
 

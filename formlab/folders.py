@@ -168,14 +168,14 @@ class Folder:
 
     @classmethod
     def load(cls, folder: str | Path, *, scanned: bool = False) -> Self:
-        """Read what `save` wrote; of several parts each table when it is first asked for.
+        """Read what `save` wrote; members, and tables of several parts, when they are asked for.
 
-        With `scanned` this holds for a single part, too, and files are checked when they are read.
+        With `scanned` so is a single part, and all files are checked only then.
         `DataMissing` or `DataBroken` if the folder, its manifest or a table is absent, damaged,
         not as it was saved, or of another kind; `NotAvailable` if a plug-in is absent, see
         `registry.restore`.
         """
-        home, content = cls.home(Path(folder)), cls.manifest_of(Path(folder))
+        home, content = saving.read_manifest(cls, Path(folder))
         registry.restore(content["plugins"], where=home)
         values = {field: content[field] for field in cls.scalars() if field in content}
         if values.get("root") is not None:
@@ -190,23 +190,7 @@ class Folder:
             return new
         for table in cls.TABLES:
             new.scan(table)
-        return new if len(scans) > 1 else new._collected()
-
-    def _collected(self) -> Self:
-        """The same with all tables and members in memory, checked."""
-        members = {name: getattr(self, name) for name in self.MEMBERS}
-        read = {name: member and member._collected() for name, member in members.items()}
-        return dataclasses.replace(self, **read).check()
-
-    @classmethod
-    def home(cls, folder: Path) -> Path:
-        """Where the tables are: of a run, which has more than them, in a folder of their name."""
-        return folder
-
-    @classmethod
-    def manifest_of(cls, folder: Path) -> dict[str, Any]:
-        """The manifest in `folder`; an error if there is none of this kind and format."""
-        return saving.read_manifest(cls, folder)
+        return new if len(scans) > 1 else dataclasses.replace(new).check()
 
 
 def _scanned(home: Path, saved: Mapping[str, tuple[str, int, str]], table: str) -> pl.LazyFrame:
@@ -272,12 +256,6 @@ class Predictions(Folder):
     sources: dict[str, str] = dataclasses.field(default_factory=dict)
     notes: dict[str, int] = dataclasses.field(default_factory=dict)
 
-    @classmethod
-    def home(cls, folder: Path) -> Path:
-        """Where the tables are: a run keeps them in ``predictions``, beside its journal."""
-        is_run = (folder / "run.json").is_file() and not (folder / MANIFEST).is_file()
-        return folder / "predictions" if is_run else folder
-
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Evaluation(Folder):
@@ -337,8 +315,8 @@ class Evaluation(Folder):
     @property
     def own(self) -> list[str]:
         """The columns of documents and cases that are a user's own."""
-        heads = {name: self.scan(name).head(0).collect() for name in self.TABLES[:2]}
-        return [own for name, head in heads.items() for own in tables.own_columns(name, head)]
+        names = {table: self.scan(table).collect_schema().names() for table in self.TABLES[:2]}
+        return [n for table in names for n in names[table] if n not in tables.SCHEMAS[table]]
 
     def check(self) -> Self:
         """Itself, if every table follows its schema and no own column stands in two tables."""

@@ -102,9 +102,19 @@ def is_hidden(path: Path, folder: Path) -> bool:
     return any(name[0] == "." and name.endswith((".part", ".old")) for name in names)
 
 
-def read_manifest(kind: type[Folder], folder: Path) -> dict[str, Any]:
-    """The manifest in `folder`; an error if there is none of this kind and format."""
-    file = settled(kind.home(folder)) / MANIFEST
+def home_of(folder: Path) -> Path:
+    """Where the tables are: a run keeps them in ``predictions``, beside its journal."""
+    is_run = (folder / "run.json").is_file() and not (folder / MANIFEST).is_file()
+    return folder / "predictions" if is_run else folder
+
+
+def read_manifest(kind: type[Folder], folder: Path) -> tuple[Path, dict[str, Any]]:
+    """Where the tables of `folder` are, and their manifest.
+
+    `DataMissing` or `DataBroken` if there is none of this kind and format.
+    """
+    home = settled(home_of(folder))
+    file = home / MANIFEST
     if not files.is_file(file):
         what = "a file, not a folder" if folder.is_file() else "no such folder"
         what = f"this folder holds no {kind.__name__.lower()}" if folder.is_dir() else what
@@ -132,7 +142,7 @@ def read_manifest(kind: type[Folder], folder: Path) -> dict[str, Any]:
     parts = {tuple(n for n, *_ in manifest["tables"].get(table, [])) for table in kind.TABLES}
     if () in parts or (number == FORMAT and len(parts) > 1):
         raise DataBroken("its tables have different parts", where=file, remedy=ANEW)
-    return manifest
+    return home, manifest
 
 
 @cache

@@ -139,6 +139,7 @@ def scored(gold: Any, answers: Any, **given: Any) -> Rows:
     from formlab import analysis, benchmarks
     from formlab.folders import Evaluation
     from formlab.readers import UNMET
+    from formlab.saving import read_manifest
     from formlab.scoring import choice
     from formlab.tables import readable
 
@@ -149,7 +150,7 @@ def scored(gold: Any, answers: Any, **given: Any) -> Rows:
     if out:
         passed["fallback"] = out.name
         with suppress(FormlabError):
-            before = Evaluation.manifest_of(out)
+            _, before = read_manifest(Evaluation, out)
     evaluation = analysis.evaluate(gold, answers, **passed)
     notes, sources = evaluation.notes, before.get("sources") or {}
     if not given.get("allow_unmatched") and documents == "all" and UNMET in notes:

@@ -10,6 +10,7 @@ import polars as pl
 from formlab import files, systems
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
+from formlab.saving import MANIFEST, home_of
 
 
 def read(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictions:
@@ -35,7 +36,7 @@ def read(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictions:
 
 def is_finished(source: Any) -> bool:
     """Whether a source is the folder of a run that has ended."""
-    return isinstance(source, Path) and files.is_file(Predictions.home(source) / "manifest.json")
+    return isinstance(source, Path) and files.is_file(home_of(source) / MANIFEST)
 
 
 def splits(path: Path) -> list[str]:

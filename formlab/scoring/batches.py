@@ -62,7 +62,9 @@ def batches(
     corpora = iter(gold)
     first = list(islice(corpora, 2))
     is_one = in_memory and len(first) == 1
-    corpus, places = (first[0], None) if is_one else _written(chain(first, corpora), folder)
+    corpus, places = (
+        (replace(first[0]), None) if is_one else _written(chain(first, corpora), folder)
+    )
     found, is_path, is_run = predictions, isinstance(predictions, Path), readers.is_run(predictions)
     if not isinstance(found, Predictions) and not callable(found):
         has_reader = is_path and not columns and not is_run and readers.reader_of(found, corpus)

@@ -122,13 +122,12 @@ def evaluate(
     others(reader)  # Whether there is such a rule.
     gold, predictions = files.local(gold), files.local(predictions)
     with ExitStack() as temporary:
-        home = Path(out or temporary.enter_context(TemporaryDirectory(prefix="formlab-")))
-        home = home if out else home / "evaluation"
+        folder = out or temporary.enter_context(TemporaryDirectory(prefix="formlab-"))
+        home = Path(folder) if out else Path(folder, "evaluation")
         with replacing(home) as new:
             workplace = new / "batches"
             if isinstance(gold, Corpus):
-                is_small = gold.records.height <= benchmarks.BATCH
-                gold = iter([gold]) if is_small else cut(gold, benchmarks.BATCH)
+                gold = cut(gold, benchmarks.BATCH)
             elif not isinstance(gold, Iterator):
                 of_gold, columns = sides(gold, predictions, columns or {})
                 given = {"images": images, "types": types, "columns": of_gold}

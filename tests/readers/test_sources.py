@@ -14,7 +14,6 @@ from backports.zstd import zipfile
 import formlab
 from formlab import benchmarks, registry, systems
 from formlab.errors import DataBroken, FormlabError
-from formlab.folders import Predictions
 from formlab.readers import READERS, Source, benches, logs, read_predictions, reader_of, splits
 from formlab.saving import home_of
 from formlab.systems import System

@@ -57,7 +57,7 @@ class Folder:
         return new
 
     def __repr__(self) -> str:
-        return show.line(self)
+        return show.facts(self)[0]
 
     def _repr_html_(self) -> str:
         return show.html(self)

@@ -99,16 +99,11 @@ _NEXT = {
 }
 
 
-def line(folder: Any) -> str:
-    """What a folder is, and how many documents, values and flaws it has, on one line."""
-    return _facts(folder)[0]
-
-
 def html(folder: Any) -> str:
-    """The same with what was noted, the first values and what to call next; text is escaped."""
+    """What a folder holds, its first values and what to call next, as HTML; text is escaped."""
     import polars as pl
 
-    first, notes, rows = _facts(folder)
+    first, notes, rows = facts(folder)
     left_out = islice(getattr(folder, "unreadable", {}).items(), ROWS)
     lines = [first, *(f"{note}: {count:,}" for note, count in notes.items())]
     lines += [f"left out: {file}: {reason}" for file, reason in left_out]
@@ -118,8 +113,9 @@ def html(folder: Any) -> str:
     return f"<div>{text}<p>Next: <code>{_NEXT[type(folder).__name__]}</code></p></div>"
 
 
-def _facts(folder: Any) -> tuple[str, dict[str, int], Any]:
-    """What a folder is and has on one line, what was noted of it, and its values."""
+def facts(folder: Any) -> tuple[str, dict[str, int], Any]:
+    """What a folder is and how many documents, values and flaws it has on one line, what was noted
+    of it, and its values."""
     import polars as pl
 
     from formlab import tables

@@ -35,16 +35,7 @@ MAIN = 5  # scores that follow the main one without --all
     *options.MODEL,
     options.PROMPT,
 )
-def run(
-    gold: str | Path,
-    system: str,
-    settings: dict[str, str],
-    documents: str | int | Path,
-    out: Path | None,
-    name: str | None,
-    workers: int | str,
-    **given: Any,
-) -> Rows:
+def run(gold: Any, system: str, documents: Any, out: Path | None, **given: Any) -> Rows:
     """Run a system on the forms of GOLD. Run the same command again to resume.
 
     GOLD is a benchmark's name, or your own gold: CSV, TSV, JSONL, Parquet, XLSX, a folder of JSON.
@@ -58,16 +49,15 @@ def run(
     if documents == "answered":
         raise DataBroken("--documents answered: nothing is answered yet", remedy="all, FILE or N")
     reader = systems.get(system)
-    chosen = reader.settings(settings)
-    corpus = corpus_of(gold, given)
+    settings, corpus = reader.settings(given["settings"]), corpus_of(gold, given)
     if isinstance(documents, Path):
         names = corpus.documents["doc_id"].to_list()
         listed = choice.decide(names, set(), documents, where=corpus.split).documents
         corpus = corpus.filtered(pl.col("doc_id").is_in(listed))
-    name = name or reader.run_name(chosen)
+    name = given["name"] or reader.run_name(settings)
     out = out or Path("runs", f"{corpus.benchmark}-{corpus.split}-{name}".replace("/", "-"))
-    limit = documents if isinstance(documents, int) else None
-    passed = {"settings": chosen, "name": name, "limit": limit, "workers": workers}
+    passed = {"settings": settings, "name": name, "workers": given["workers"]}
+    passed["limit"] = documents if isinstance(documents, int) else None
     predictions = systems.run(corpus, reader, out=out, **passed)
     responses = predictions.responses
     failed = responses.filter(~pl.col("status").is_in(USABLE))

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -63,16 +63,6 @@ class How:
         settings = {"system": predictions.settings, "threshold": self.threshold}
         settings |= {"reader": self.reader, "readings": list(others(self.reader))}
         return settings | {"documents": self.description}
-
-
-class Facts(NamedTuple):
-    """What is known of a batch before any is scored: how many of its documents are chosen, whether
-    any is predicted, what scorers must know of all, and splits and names of no gold."""
-
-    count: int
-    is_matched: bool
-    whole: Whole
-    strange: list[tuple[str, str]]
 
 
 @tables.uncollected()
@@ -172,12 +162,12 @@ def _scored_batches(
         answers = predictions.with_scans(predictions._scans, notes={}, sources={}).parts()
         jobs = [(number, *both) for number, both in enumerate(zip(gold, answers, strict=True))]
     facts = _results("reading", partial(know_batch, how=how), jobs, workers)
-    strange = [row for fact in facts for row in fact.strange]
-    if not any(fact.is_matched for fact in facts):
+    wholes, matched, strangers = zip(*facts, strict=True)
+    strange = [row for rows in strangers for row in rows]
+    if not any(matched):
         raise choice.unmatched(corpus, predictions, strange, chosen.documents)
-    jobs = [job for job, fact in zip(jobs, facts, strict=True) if fact.count or fact.strange]
-    whole = Whole.together(fact.whole for fact in facts if fact.count or fact.strange)
-    score = partial(score_batch, whole=whole, how=how)
+    jobs = [job for job, whole in zip(jobs, wholes, strict=True) if whole]
+    score = partial(score_batch, whole=Whole.together(filter(None, wholes)), how=how)
     scored = _results("scoring", score, jobs, workers)
     notes = Counter(predictions.notes) + Counter(chosen.notes)
     notes += Counter({f"gold: {name}": count for name, count in corpus.flaws.items()})
@@ -213,13 +203,16 @@ def _results(
 
 
 @tables.uncollected()
-def know_batch(batch: Batch, how: How) -> Facts:
-    """What must be known of the chosen documents of a batch before any is scored."""
+def know_batch(batch: Batch, how: How) -> tuple[Whole | None, bool, list[tuple[str, str]]]:
+    """What must be known of a batch before any is scored.
+
+    What scorers must know of its chosen documents, if any; whether one of these is predicted; and
+    splits and names of documents that are predicted and of no gold.
+    """
     corpus, predictions = choice.kept(*map(copy.copy, batch[1:]), how.chosen)
     matched, strange = by_corpus(corpus, predictions)
-    names = strange.select("split", "doc_id").unique().rows()
-    whole = Whole.of(corpus, predictions)
-    return Facts(corpus.documents.height, matched.height > 0, whole, names)
+    whole = Whole.of(corpus, predictions) if corpus.documents.height or strange.height else None
+    return whole, matched.height > 0, strange.select("split", "doc_id").unique().rows()
 
 
 @tables.uncollected()

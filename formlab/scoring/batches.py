@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -60,10 +60,10 @@ def batches(
     corpora have the same document; errors as of `read_predictions`.
     """
     corpora = iter(gold)
-    first = list(islice(corpora, 2))
+    first = list(itertools.islice(corpora, 2))
     is_one = in_memory and len(first) == 1
     corpus, places = (
-        (replace(first[0]), None) if is_one else _written(chain(first, corpora), folder)
+        (replace(first[0]), None) if is_one else _written(itertools.chain(first, corpora), folder)
     )
     found, is_path, is_run = predictions, isinstance(predictions, Path), readers.is_run(predictions)
     if not isinstance(found, Predictions) and not callable(found):
@@ -123,24 +123,26 @@ def _beside(
 ) -> tuple[Corpus, Predictions, set[str]]:
     """The predictions in files of `folder`, a part beside each of the corpus and a last for other
     documents, if any; with the corpus that has such a part, too, and the answered documents."""
-    count, name, predicates = len(corpus._scans), pl.col("doc_id"), []
+    count, name = len(corpus._scans), pl.col("doc_id")
     none = next(corpus.parts()).filtered(pl.lit(value=False))
-    parts = chain(corpus.parts(), [none])
-    for (_,), batch in places.group_by("batch", maintain_order=True):
-        names = batch["doc_id"]
-        # Files are sorted mostly: what has none of the names is not even read.
-        is_near = name.is_between(pl.lit(names.min()), pl.lit(names.max()))
-        predicates.append(is_near & name.is_in(names.implode()))
-    predicates.append(~name.is_in(places["doc_id"].implode()))
+
+    def parts() -> Iterator[tuple[Corpus, pl.Expr]]:
+        for part in corpus.parts():
+            names = part.documents["doc_id"]
+            # Files are sorted mostly: what has none of the names is not even read.
+            is_near = name.is_between(pl.lit(names.min()), pl.lit(names.max()))
+            yield part, is_near & name.is_in(names.implode())
+        yield none, ~name.is_in(places["doc_id"].implode())
+
     if isinstance(found, Predictions):
         made = (
             found.with_scans([partial(_filtered, found, rows)], notes={} if n else found.notes)
-            for n, rows in enumerate(predicates)
+            for n, (_, rows) in enumerate(parts())
         )
     elif callable(found):
-        made = map(found, parts, predicates)
+        made = itertools.starmap(found, parts())
     else:
-        made = _of_table(found, corpus, parts, places, columns, folder)
+        made = _of_table(found, corpus, (part for part, _ in parts()), places, columns, folder)
     scans, notes, answered, bare = [], Counter[str](), set[str](), None
     for number, part in enumerate(made):
         if number < count or any(getattr(part, table).height for table in part.TABLES):

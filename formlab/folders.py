@@ -18,7 +18,7 @@ import polars as pl
 
 from formlab import files, frames, registry, saving, show, tables
 from formlab.errors import TableBroken, UnknownName
-from formlab.saving import MANIFEST, is_hidden, replacing  # noqa: F401
+from formlab.saving import MANIFEST, home_of, is_hidden, read_manifest, replacing  # noqa: F401
 
 # Scans a table of a part by its name.
 Scan = Callable[[str], pl.LazyFrame]
@@ -175,7 +175,7 @@ class Folder:
         not as it was saved, or of another kind; `NotAvailable` if a plug-in is absent, see
         `registry.restore`.
         """
-        home, content = saving.read_manifest(cls, Path(folder))
+        home, content = read_manifest(cls, Path(folder))
         registry.restore(content["plugins"], where=home)
         values = {field: content[field] for field in cls.scalars() if field in content}
         if values.get("root") is not None:

@@ -152,8 +152,7 @@ def _check_source(options: dict[str, Any]) -> None:
 
 def _page_tasks(options: dict[str, Any]) -> tuple[TaskSet, str]:
     """The tasks of --pages, and the word for their texts, with the system of --reading."""
-    from formlab.folders import Predictions
-    from formlab.saving import read_manifest
+    from formlab.folders import Predictions, read_manifest
     from formlab_arena import page_tasks, texts
 
     codes = [code.strip() for code in options["codes"].split(",") if code.strip()]

@@ -42,8 +42,7 @@ def open_evaluation(
     if not str(folder):
         return _of_sample(benchmark, system)
     evaluation = Evaluation.load(folder)
-    count = evaluation.documents.height
-    if sentence := partial_note(count, evaluation.settings, evaluation.notes):
+    if sentence := partial_note(evaluation.documents.height, evaluation.settings, evaluation.notes):
         where = plain(f"{evaluation.system} on {evaluation.benchmark}:{evaluation.split}")
         print(f"{where}: {sentence}", file=sys.stderr)
     return evaluation

@@ -127,9 +127,8 @@ def score(gold: tuple[str | Path, ...], predictions: tuple[Path, ...], **given: 
 def scored(gold: Any, answers: Any, **given: Any) -> Rows:
     """The scores of answers to gold, saved where the options `SCORING` have a folder for it."""
     from formlab import analysis, benchmarks
-    from formlab.folders import Evaluation
+    from formlab.folders import Evaluation, read_manifest
     from formlab.readers import UNMET
-    from formlab.saving import read_manifest
     from formlab.scoring import choice
     from formlab.tables import readable
 

@@ -9,8 +9,7 @@ import polars as pl
 
 from formlab import files, systems
 from formlab.errors import DataBroken
-from formlab.folders import Corpus, Predictions
-from formlab.saving import MANIFEST, home_of
+from formlab.folders import MANIFEST, Corpus, Predictions, home_of
 
 
 def read(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictions:

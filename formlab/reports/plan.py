@@ -16,10 +16,9 @@ import polars as pl
 
 from formlab import files, resources
 from formlab.errors import DataBroken, DataMissing, UnknownName
-from formlab.folders import Evaluation
+from formlab.folders import Evaluation, read_manifest
 from formlab.registry import Registry
 from formlab.reports import inputs, notebook
-from formlab.saving import read_manifest
 
 Layout = Literal["single", "site"]
 LAYOUTS = ("single", "site")

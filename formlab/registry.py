@@ -107,7 +107,7 @@ class Registry(Mapping[str, Any]):
         return sum(1 for _ in self)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.names()
+        return name in self.builtin or name in self.names()
 
     def names(self) -> list[str]:
         """Every name, also of plug-ins that cannot be used; nothing is imported."""

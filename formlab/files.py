@@ -9,14 +9,12 @@ import csv
 import hashlib
 import io
 import json
-import lzma
 import os
 import platform
 import re
 import secrets
 import shutil
 import stat
-import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -38,15 +36,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 # An integer that a table can hold.
 Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
-# What a member of a damaged archive raises.
-UNPACKABLE = (LookupError, OSError, EOFError, ValueError, RuntimeError, NotImplementedError)
-UNPACKABLE += (zipfile.BadZipFile, zlib.error, lzma.LZMAError)
 # The most bytes of a file that are read at once, and how deep JSON and YAML may be nested.
 LARGEST, DEEPEST = 2**31, 200
+# Not to wait for whoever writes into a pipe.
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 # The limit of `csv` itself is 128 KiB a cell.
 csv.field_size_limit(LARGEST - 1)
-_LIKE_BRACKETS = bytes.maketrans(b"{}", b"[]")
-_NO_MARKS = bytes({*range(256)} - {*b'[]{}"'})
 _HOST = f"{zlib.crc32(platform.node().encode()):08x}"
 # Tags such as !!bool before other words are followed without a look: all kinds of errors.
 _NOT_YAML = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError)
@@ -79,16 +74,17 @@ def is_file(path: str | Path) -> bool:
         return False
 
 
-def _open(path: str | Path) -> BinaryIO:
+@contextmanager
+def _regular(path: str | Path) -> Iterator[BinaryIO]:
     """A regular file, open for reading; `DataMissing` for a pipe, a device, a folder or nothing."""
-    # Not to wait for whoever writes into a pipe.
-    flag = getattr(os, "O_NONBLOCK", 0)
+    what = "not a regular file"
     try:
-        stream = open(path, "rb", 0, opener=lambda name, flags: os.open(name, flags | flag))  # noqa: SIM115
-        if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            return stream
-        stream.close()
-        what = "not a regular file"
+        with open(
+            path, "rb", 0, opener=lambda name, flags: os.open(name, flags | _NO_WAIT)
+        ) as stream:
+            if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                yield stream
+                return
     except FileNotFoundError:
         what = "no such file"
     except OSError as error:
@@ -104,7 +100,7 @@ def read_bytes(path: str | Path, count: int = -1) -> bytes:
     `DataMissing` if there is no such file or it is no regular one, `DataBroken` if it has more
     bytes than `LARGEST`.
     """
-    with _open(path) as stream:
+    with _regular(path) as stream:
         if count < 0 and (size := os.fstat(stream.fileno()).st_size) > LARGEST:
             what = f"{size} bytes, at most {LARGEST} are read at once"
             raise DataBroken(what, where=path, remedy="cut it into smaller files")
@@ -112,21 +108,19 @@ def read_bytes(path: str | Path, count: int = -1) -> bytes:
 
 
 def sha256(path: str | Path) -> str:
-    """The SHA-256 of a file's bytes, in hexadecimal."""
-    with _open(path) as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    """The SHA-256 of a file's bytes, in hexadecimal.
 
-
-def sha256_once(path: str | Path) -> str:
-    """The same; a file that stands as it did is not read again by this process."""
-    with _open(path) as stream:
+    A file that stands as it did is not read again by this process.
+    """
+    with _regular(path) as stream:
         state = os.fstat(stream.fileno())
-    return _sha256_at(path, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+    return _sha256(path, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
 
 
 @lru_cache(maxsize=2**14)
-def _sha256_at(path: str | Path, *_: int) -> str:
-    return sha256(path)
+def _sha256(path: str | Path, *_: int) -> str:
+    with _regular(path) as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def read_text(path: str | Path, *, encodings: tuple[str, ...] = ("utf-8-sig",)) -> str:
@@ -182,15 +176,14 @@ def parse_json(
     With `as_written`, a number is the text that it is written as: 9.00 stays. With `once`, an
     object that has a name twice, of which one value would be lost, is an error too.
     """
-    how: dict[str, Any] = {"parse_float": str, "parse_int": str} if as_written else {}
-    how |= {"object_pairs_hook": _named_once} if once else {}
     _check_depth(text, f"{where}:{first_line}")
     # Python reads half of a surrogate pair and NaN, and names the line of other errors.
     with suppress(msgspec.DecodeError, UnicodeError, RecursionError):
-        if not how:
+        if not (as_written or once):
             return msgspec.json.decode(text, type=kind)
+    how: dict[str, Any] = {"parse_float": str, "parse_int": str} if as_written else {}
     try:
-        value = json.loads(text, **how)
+        value = json.loads(text, **how, object_pairs_hook=_named_once if once else None)
     except ValueError as error:
         what, line = str(error), 1 if "\n" not in text.strip() else None
         if isinstance(error, json.JSONDecodeError):
@@ -218,8 +211,9 @@ def _check_depth(text: str, where: str) -> None:
         return
     data, depth = text.encode("utf-8", "replace"), 0
     data = re.sub(rb"\\.", b"", data, flags=re.DOTALL) if b"\\" in data else data
+    others = bytes({*range(256)} - {*b'[]{}"'})
     # A text without brackets has two quotes left, which also stand where one text follows another.
-    marks = data.translate(_LIKE_BRACKETS, _NO_MARKS).replace(b'""', b"")
+    marks = data.translate(bytes.maketrans(b"{}", b"[]"), others).replace(b'""', b"")
     marks = re.sub(rb'"[^"]*"?', b"", marks)
     while b"[]" in marks and depth <= DEEPEST:
         marks, depth = marks.replace(b"[]", b""), depth + 1
@@ -299,15 +293,6 @@ def parquet_columns(path: str | Path) -> dict[str, Any]:
 
     # `read_parquet_schema` takes a name with brackets for a pattern.
     return dict(pl.scan_parquet(path, glob=False).collect_schema())
-
-
-def check_unpacked(size: int, packed: int, *, where: object) -> None:
-    """`DataBroken` if a member of an archive unpacks to far more bytes than it is packed in.
-
-    A small file of another's can unpack to anything. Texts are packed to a hundredth at most.
-    """
-    if size > max(20_000_000, min(1_000_000_000, 500 * packed)):
-        raise DataBroken(f"a member that unpacks from {packed} to {size} bytes", where=where)
 
 
 def local(address: Any) -> Any:
@@ -391,32 +376,18 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-@contextmanager
-def temporary(folder: Path, *, prefix: str, suffix: str = ".part") -> Iterator[Path]:
-    """A file in `folder` until the block ends."""
-    part = folder / part_name(prefix, suffix=suffix)
-    with writing(folder):
-        part.touch(exist_ok=False)
-    try:
-        yield part
-    finally:
-        part.unlink(missing_ok=True)
-
-
 def part_name(name: str, *, suffix: str = ".part") -> str:
     """A hidden name for what is written now: `sweep` leaves it as long as this process lives."""
-    return f"{_stem(name)}{_HOST}-{os.getpid()}-{secrets.token_hex(4)}{suffix}"
+    # A name may be as long as the system allows, and another may begin like it.
+    stem = f".{name[:40]}.{zlib.crc32(os.fsencode(name)):08x}."
+    return f"{stem}{_HOST}-{os.getpid()}-{secrets.token_hex(4)}{suffix}"
 
 
 def parts_beside(path: Path) -> list[Path]:
     """What has a `part_name` of `path` beside it."""
+    stem = part_name(path.name).rpartition(f"{_HOST}-")[0]
     beside = path.parent.iterdir() if path.parent.is_dir() else ()
-    return [other for other in beside if other.name.startswith(_stem(path.name))]
-
-
-def _stem(name: str) -> str:
-    # A name may be as long as the system allows, and another may begin like it.
-    return f".{name[:40]}.{zlib.crc32(os.fsencode(name)):08x}."
+    return [other for other in beside if other.name.startswith(stem)]
 
 
 def sweep(parts: Iterable[Path]) -> None:
@@ -429,6 +400,18 @@ def sweep(parts: Iterable[Path]) -> None:
                     os.kill(int(made[1]), 0)
                 except ProcessLookupError:
                     remove(part)
+
+
+@contextmanager
+def temporary(folder: Path, *, prefix: str, suffix: str = ".part") -> Iterator[Path]:
+    """A file in `folder` until the block ends."""
+    part = folder / part_name(prefix, suffix=suffix)
+    with writing(folder):
+        part.touch(exist_ok=False)
+    try:
+        yield part
+    finally:
+        part.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -8,26 +8,20 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import polars as pl
 
 from formlab import files, frames, registry, saving, show, tables
 from formlab.errors import TableBroken, UnknownName
-from formlab.saving import MANIFEST, is_hidden, replacing  # noqa: F401
+from formlab.saving import MANIFEST, home_of, is_hidden, read_manifest, replacing  # noqa: F401
 
-
-class PartFile(NamedTuple):
-    """A written part of a table: `table` may be that of a member, such as ``corpus/records``."""
-
-    table: str
-    name: str
-    rows: int
-    sha256: str
+# Scans a table of a part by its name.
+Scan = Callable[[str], pl.LazyFrame]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -39,31 +33,31 @@ class Folder:
 
     TABLES: ClassVar[tuple[str, ...]] = ()
     MEMBERS: ClassVar[dict[str, type[Folder]]] = {}
-    # By the name of a table that is not in memory what scans each of its parts.
-    _scans: ClassVar[Mapping[str, Sequence[Callable[[], pl.LazyFrame]]]] = {}
+    # Of each part what scans the tables that are not in memory.
+    _scans: ClassVar[Sequence[Scan]] = ()
 
     def __post_init__(self) -> None:
         for name in self.TABLES:
             object.__setattr__(self, name, frames.to_polars(getattr(self, name)))
 
     def __getattr__(self, name: str) -> Any:
-        if name not in self._scans:
+        if name not in self.TABLES or not self._scans:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         frame = self.scan(name).collect()
         self.scan(name)  # Files may have been replaced while they were read.
         object.__setattr__(self, name, frame)
         return frame
 
-    def _with(self, scans: Mapping[str, Any], **values: Any) -> Self:
-        """The same with other fields, and with tables that are scanned when they are asked for."""
+    def with_scans(self, scans: Sequence[Scan], **values: Any) -> Self:
+        """The same with other fields, its tables read by `scans`, one a part, when asked for."""
         new = copy.copy(self)
-        new.__dict__.update(values, _scans={**self._scans, **scans})
-        for name in scans.keys() - values.keys():
-            new.__dict__.pop(name, None)
+        new.__dict__.update(dict.fromkeys(self.TABLES), **values, _scans=scans)
+        for name in set(self.TABLES) - values.keys():
+            del new.__dict__[name]
         return new
 
     def __repr__(self) -> str:
-        return show.line(self)
+        return show.facts(self)[0]
 
     def _repr_html_(self) -> str:
         return show.html(self)
@@ -79,25 +73,20 @@ class Folder:
         return dataclasses.replace(self, **{n: getattr(self, n).filter(rows) for n in self.TABLES})
 
     def check(self) -> Self:
-        """Itself, if every table follows its schema; else `TableBroken` with all mismatches."""
-        checked = (tables.mismatches(name, getattr(self, name)) for name in self.TABLES)
-        if wrong := "\n".join(filter(None, checked)):
-            raise TableBroken(wrong)
+        """Itself, if every table follows its schema; else `TableBroken` with what one does not."""
+        for name in self.TABLES:
+            tables.check(name, getattr(self, name))
         return self
-
-    @property
-    def _count(self) -> int:
-        return max(map(len, self._scans.values()), default=1)
-
-    def _part(self, number: int) -> Self:
-        scans = {table: [scans[number]] for table, scans in self._scans.items()}
-        members = {name: getattr(self, name) for name in self.MEMBERS}
-        members = {name: member and member._part(number) for name, member in members.items()}
-        return self._with(scans, **members)
 
     def parts(self) -> Iterator[Self]:
         """The folders that this one consists of, each of other documents; or itself alone."""
-        yield from map(self._part, range(self._count)) if self._count > 1 else [self]
+        yield from map(self._part, range(len(self._scans))) if len(self._scans) > 1 else [self]
+
+    def _part(self, number: int) -> Self:
+        members = {name: getattr(self, name) for name in self.MEMBERS}
+        # One that was made in memory may be of all parts.
+        members = {n: m._part(number) if m and m._scans else m for n, m in members.items()}
+        return self.with_scans([self._scans[number]], **members)
 
     def scan(self, table: str) -> pl.LazyFrame:
         """A table as a lazy frame: what is on disk stays there until it is asked for."""
@@ -105,7 +94,7 @@ class Folder:
             raise UnknownName.of(f"table of {type(self).__name__}", table, self.TABLES)
         if table in self.__dict__:
             return getattr(self, table).lazy()
-        return pl.concat([scan() for scan in self._scans[table]], how="diagonal")
+        return pl.concat([scan(table) for scan in self._scans], how="diagonal")
 
     def changed(self, made: Mapping[str, Any] | None = None, /, **values: Any) -> Self:
         """The same with other fields and tables, part by part; the rest stays unread.
@@ -113,19 +102,16 @@ class Folder:
         `made` has by name functions that make a table of (a part of) the folder when it is asked
         for, `values` are fields of the parts and of the whole.
         """
-        parts = list(self.parts())
-        scans = {
-            n: [partial(_made, make, part) for part in parts] for n, make in (made or {}).items()
-        }
-        return self._with(scans, **values)
+        return self.with_scans(
+            [partial(_made, made or {}, part) for part in self.parts()], **values
+        )
 
     def mapped(self, function: Callable[[Self], Self], **values: Any) -> Self:
         """The same with the tables that `function` gives every part; `values` are new fields."""
-        if self._count == 1:
-            result = function(self)
-            return self._with({}, **{name: getattr(result, name) for name in self.TABLES} | values)
-        made = {name: partial(_table, function, name) for name in self.TABLES}
-        return self.changed(made, **values)
+        parts = list(self.parts())
+        scans = [partial(_mapped, function, part) for part in parts]
+        new = self.with_scans(scans, **values)
+        return new if len(parts) > 1 else dataclasses.replace(new)
 
     def save(self, folder: str | Path) -> Path:
         """Write every table and `manifest.json` into `folder`; all of them or none.
@@ -135,127 +121,107 @@ class Folder:
         nothing can be written there, `DataBroken` if files that are not formlab's are in the way.
         """
         with replacing(folder) as new:
-            written = []
             for number, part in enumerate(self.parts()):
-                written += part.check().write_part(new, number)
-            values = {name: getattr(self, name) for name in (*self.scalars(), *self.MEMBERS)}
-            self.finish(new, written, values)
+                part.check().write_part(new, number)
+            self.finish(new)
         return Path(folder)
 
-    def write_part(self, folder: Path, number: int, within: str = "") -> list[PartFile]:
+    def write_part(self, folder: Path, number: int) -> None:
         """Write the tables, and those of the members, as part `number` of a folder."""
-        written = []
         for table in self.TABLES:
-            name = f"{number:05}.parquet"
-            file, frame = folder / within / table / name, getattr(self, table)
+            file, frame = folder / table / f"{number:05}.parquet", getattr(self, table)
             # Nothing is looked up in scores by what a file has at least and at most.
             files.write_parquet(file, frame, statistics=table != "scores")
-            written.append(PartFile(within + table, name, frame.height, files.sha256(file)))
         for member in self.MEMBERS:
             if (value := getattr(self, member)) is not None:
-                written += value.check().write_part(folder, number, f"{within}{member}/")
-        return written
+                value.check().write_part(folder / member, number)
 
-    @classmethod
-    def finish(cls, folder: Path, parts: Sequence[PartFile], values: Mapping[str, Any]) -> None:
-        """Write the manifest of `parts`; `values` has the other fields, and the members."""
-        uses: dict[str, Iterable[str]] = {}
-        if scores := [folder / p.table / p.name for p in parts if p.table == "scores"]:
-            metrics = pl.scan_parquet(scores, glob=False).select(pl.col("metric").unique().sort())
-            uses = {"benchmarks": [values["benchmark"]], "metrics": metrics.collect()["metric"]}
-        content = {"kind": cls.__name__, "format": saving.FORMAT, "formlab": files.version()}
-        content |= {name: values[name] for name in cls.scalars()}
+    def finish(self, folder: Path) -> None:
+        """Write the manifest of the parts that are in `folder`, with all that is no table."""
+        content = {"kind": type(self).__name__, "format": saving.FORMAT}
+        content |= {"formlab": files.version()}
+        content |= {name: getattr(self, name) for name in self.scalars()}
         if content.get("made") == {}:
             now = datetime.now(UTC).isoformat(timespec="milliseconds")
             content["made"] = {"at": now, "formlab": files.version()}
-        content |= {"plugins": registry.needed(uses), "tables": {}, "members": {}}
-        for table in cls.TABLES:
-            content["tables"][table] = [part[1:] for part in sorted(parts) if part.table == table]
-        for name, kind in cls.MEMBERS.items():
-            found = [(p, p.table.removeprefix(f"{name}/")) for p in parts]
-            if of_member := [p._replace(table=table) for p, table in found if table != p.table]:
-                kind.finish(folder / name, of_member, vars(values[name]))
+        content |= {"plugins": [], "tables": {}, "members": {}}
+        for table in self.TABLES:
+            paths = sorted((folder / table).iterdir())
+            rows = [pl.scan_parquet(path, glob=False).select(pl.len()) for path in paths]
+            counts = [frame.item() for frame in pl.collect_all(rows)]
+            named = [
+                (path.name, n, files.sha256(path)) for path, n in zip(paths, counts, strict=True)
+            ]
+            content["tables"][table] = named
+            if table == "scores":
+                metrics = pl.scan_parquet(paths, glob=False).select(
+                    pl.col("metric").unique().sort()
+                )
+                uses = {"benchmarks": [content["benchmark"]]}
+                uses["metrics"] = metrics.collect()["metric"]
+                content["plugins"] = registry.needed(uses)
+        for name in self.MEMBERS:
+            if (value := getattr(self, name)) is not None:
+                value.finish(folder / name)
                 content["members"][name] = files.sha256(folder / name / MANIFEST)
         files.write_json(folder / MANIFEST, content)
 
     @classmethod
-    def opened(cls, folder: str | Path) -> Self:
-        """What `save` wrote, each table read (or scanned) when it is asked for."""
-        home, content = cls.home(Path(folder)), cls.manifest_of(Path(folder))
+    def load(cls, folder: str | Path, *, scanned: bool = False) -> Self:
+        """Read what `save` wrote; members, and tables of several parts, when they are asked for.
+
+        With `scanned` so is a single part, and all files are checked only then.
+        `DataMissing` or `DataBroken` if the folder, its manifest or a table is absent, damaged,
+        not as it was saved, or of another kind; `NotAvailable` if a plug-in is absent, see
+        `registry.restore`.
+        """
+        home, content = read_manifest(cls, Path(folder))
         registry.restore(content["plugins"], where=home)
         values = {field: content[field] for field in cls.scalars() if field in content}
         if values.get("root") is not None:
             values["root"] = Path(values["root"])
         for member, sha256 in content["members"].items():
             saving.check_unchanged(home / member / MANIFEST, sha256)
-            values[member] = cls.MEMBERS[member].opened(home / member)
-        scans: dict[str, list[Any]] = {table: [] for table in cls.TABLES}
-        for table in cls.TABLES:
-            for name, _, sha256 in content["tables"][table]:
-                # Format 1 has one file beside the content.
-                file = home / (table if name[0].isdigit() else "") / name
-                scans[table].append(partial(_scanned, table, file, sha256))
-        return cls(**dict.fromkeys(cls.TABLES), **values)._with(scans)
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Read what `save` wrote; of several parts each table when it is first asked for.
-
-        `DataMissing` or `DataBroken` if the folder, its manifest or a table is absent, damaged,
-        not as it was saved, or of another kind; `NotAvailable` if a plug-in is absent, see
-        `registry.restore`.
-        """
-        new = cls.opened(folder)
+            values[member] = cls.MEMBERS[member].load(home / member, scanned=True)
+        parts = zip(*(content["tables"][table] for table in cls.TABLES), strict=True)
+        scans = [partial(_scanned, home, dict(zip(cls.TABLES, p, strict=True))) for p in parts]
+        new = cls(**dict.fromkeys(cls.TABLES), **values).with_scans(scans)
+        if scanned:
+            return new
         for table in cls.TABLES:
             new.scan(table)
-        return new if new._count > 1 else new._collected()
-
-    def _collected(self) -> Self:
-        """The same with all tables and members in memory, checked."""
-        members = {name: getattr(self, name) for name in self.MEMBERS}
-        read = {name: member and member._collected() for name, member in members.items()}
-        return dataclasses.replace(self, **read).check()
-
-    @classmethod
-    def home(cls, folder: Path) -> Path:
-        """Where the tables are: of a run, which has more than them, in a folder of their name."""
-        return folder
-
-    @classmethod
-    def manifest_of(cls, folder: Path) -> dict[str, Any]:
-        """The manifest in `folder`; an error if there is none of this kind and format."""
-        return saving.read_manifest(cls, folder)
+        return new if len(scans) > 1 else dataclasses.replace(new).check()
 
 
-def _scanned(table: str, file: Path, sha256: str) -> pl.LazyFrame:
+def _scanned(home: Path, saved: Mapping[str, tuple[str, int, str]], table: str) -> pl.LazyFrame:
     """A table in a file that stands as it was saved."""
+    name, _, sha256 = saved[table]
+    # Format 1 has one file beside the manifest.
+    file = home / (table if name[0].isdigit() else "") / name
     saving.check_unchanged(file, sha256)
-    return _with_field(table, pl.scan_parquet(file, glob=False))
+    frame = pl.scan_parquet(file, glob=False)
+    names = frame.collect_schema().names()
+    if "field" not in tables.SCHEMAS[table] or "field" in names or "subtype" not in names:
+        return frame
+    # Saved before 0.3, until 0.4: the field of one's own forms is in `subtype`.
+    is_own = pl.col("benchmark") == "own"
+    field, subtype = (pl.when(is_its).then("subtype") for is_its in (is_own, ~is_own))
+    names.insert(names.index("subtype") + 1, "field")
+    return frame.with_columns(field=field, subtype=subtype).select(names)
 
 
-def _made(make: Callable[[Any], Any], part: Folder) -> pl.LazyFrame:
-    return make(part).lazy()
+def _made(made: Mapping[str, Callable[[Any], Any]], part: Folder, table: str) -> pl.LazyFrame:
+    return made[table](part).lazy() if table in made else part.scan(table)
 
 
-def _table(function: Callable[[Any], Any], name: str, part: Folder) -> pl.DataFrame:
-    return getattr(_of_part(function, part), name)
+def _mapped(function: Callable[[Any], Any], part: Folder, table: str) -> pl.LazyFrame:
+    return _of_part(function, part).scan(table)
 
 
 @lru_cache(maxsize=1)
 def _of_part(function: Callable[[Any], Any], part: Folder) -> Any:
     # The tables of a part are asked for one after another.
     return function(part)
-
-
-def _with_field(table: str, frame: pl.LazyFrame) -> pl.LazyFrame:
-    """A table that may be saved without `field`, in `subtype` of own forms then; until 0.4."""
-    names = frame.collect_schema().names()
-    if "field" not in tables.SCHEMAS[table] or "field" in names or "subtype" not in names:
-        return frame
-    is_own = pl.col("benchmark") == "own"
-    field, subtype = (pl.when(side).then("subtype") for side in (is_own, ~is_own))
-    names.insert(names.index("subtype") + 1, "field")
-    return frame.with_columns(field=field, subtype=subtype).select(names)
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -289,12 +255,6 @@ class Predictions(Folder):
     settings: dict[str, Any] = dataclasses.field(default_factory=dict)
     sources: dict[str, str] = dataclasses.field(default_factory=dict)
     notes: dict[str, int] = dataclasses.field(default_factory=dict)
-
-    @classmethod
-    def home(cls, folder: Path) -> Path:
-        """Where the tables are: a run keeps them in ``predictions``, beside its journal."""
-        is_run = (folder / "run.json").is_file() and not (folder / MANIFEST).is_file()
-        return folder / "predictions" if is_run else folder
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -355,8 +315,8 @@ class Evaluation(Folder):
     @property
     def own(self) -> list[str]:
         """The columns of documents and cases that are a user's own."""
-        heads = {name: self.scan(name).head(0).collect() for name in self.TABLES[:2]}
-        return [own for name, head in heads.items() for own in tables.own_columns(name, head)]
+        names = {table: self.scan(table).collect_schema().names() for table in self.TABLES[:2]}
+        return [n for table in names for n in names[table] if n not in tables.SCHEMAS[table]]
 
     def check(self) -> Self:
         """Itself, if every table follows its schema and no own column stands in two tables."""

@@ -61,8 +61,6 @@ class Entry(NamedTuple):
 
 # An entry that an evaluation needs: its kind and name, and the fields of its `Source`.
 Record = TypedDict("Record", dict.fromkeys(("plugin", "entry", *Source._fields), str))
-
-
 # The plug-ins of this process: entries by kind, name and source, registries by kind, of files the
 # SHA-256, what FORMLAB_PLUGINS named last, and the source that is run.
 _STATE = SimpleNamespace(registered={}, registries={}, files={}, named="", loading=None)
@@ -79,6 +77,23 @@ class Registry(Mapping[str, Any]):
     def __init__(self, kind: str, builtin: Mapping[str, str]) -> None:
         self.kind, self.builtin = kind, builtin
         _STATE.registries[kind] = self
+
+    def _entry(self, name: str) -> Entry:
+        found = [entry for entry in entries(self.kind) if entry.name == name]
+        if name in self.builtin:
+            source = Source("formlab", "formlab")
+            found.insert(0, Entry(self.kind, name, source, partial(self._builtin, name)))
+        if len(found) > 1:
+            sources = " and ".join(str(entry.source) for entry in found)
+            what = f"two {self.kind} are called {name!r}: {sources}"
+            raise DataBroken(what, remedy="rename one, or leave out its plug-in")
+        if not found:
+            raise KeyError(name)
+        return found[0]
+
+    def _builtin(self, name: str) -> Any:
+        value = resolve_name(self.builtin[name])
+        return value[name] if isinstance(value, Mapping) else value
 
     def __getitem__(self, name: str) -> Any:
         return self._entry(name).load()
@@ -118,23 +133,6 @@ class Registry(Mapping[str, Any]):
         except (NotAvailable, DataBroken) as error:
             return error
         return None
-
-    def _entry(self, name: str) -> Entry:
-        found = [entry for entry in entries(self.kind) if entry.name == name]
-        if name in self.builtin:
-            source, value = Source("formlab", "formlab"), partial(self._builtin, name)
-            found = [Entry(self.kind, name, source, value), *found]
-        if not found:
-            raise KeyError(name)
-        if len(found) > 1:
-            sources = " and ".join(str(entry.source) for entry in found)
-            what = f"two {self.kind} are called {name!r}: {sources}"
-            raise DataBroken(what, remedy="rename one, or leave out its plug-in")
-        return found[0]
-
-    def _builtin(self, name: str) -> Any:
-        value = resolve_name(self.builtin[name])
-        return value[name] if isinstance(value, Mapping) else value
 
 
 def view(kind: str) -> Registry:
@@ -205,15 +203,11 @@ def load(path: str | Path) -> ModuleType:
     return sys.modules[name]
 
 
-def trusted_file(version: str) -> str | None:
-    """The file of this SHA-256 which the user has named before, wherever it is kept now."""
-    from formlab import files
-
-    with suppress(FormlabError):
-        if re.fullmatch("[0-9a-f]{64}", version):
-            path = files.read_text(files.cache_folder() / "plugins" / version)
-            return path if path and files.sha256(path) == version else None
-    return None
+def unload(source: str | Path) -> None:
+    """Forget what a file, by its path, or a module, by its name, has registered."""
+    _STATE.files.pop(str(source), None)
+    for key in [key for key in _STATE.registered if key[-1] == str(source)]:
+        del _STATE.registered[key]
 
 
 def _run(source: Source, code: Callable[[], Any]) -> Any:
@@ -227,13 +221,6 @@ def _run(source: Source, code: Callable[[], Any]) -> Any:
         raise NotAvailable(what, where=source, remedy="mend it, or do without") from error
     finally:
         _STATE.loading = before
-
-
-def unload(source: str | Path) -> None:
-    """Forget what a file, by its path, or a module, by its name, has registered."""
-    _STATE.files.pop(str(source), None)
-    for key in [key for key in _STATE.registered if key[-1] == str(source)]:
-        del _STATE.registered[key]
 
 
 def named() -> list[str]:
@@ -263,13 +250,15 @@ def entries(*kinds: str) -> list[Entry]:
 @cache
 def _packages() -> list[Entry]:
     """The entry points of installed packages; their metadata is read once."""
-    points = metadata.entry_points()
-    found = [(kind, point) for kind in KINDS for point in points.select(group=f"formlab.{kind}")]
-    # Each look at a package's name reads its metadata anew.
-    packages = {point.dist for _, point in found}
-    sources = {package: Source("package", package.name, package.version) for package in packages}
-    named = [(kind, point, sources[point.dist]) for kind, point in found]
-    return [Entry(kind, p.name, source, partial(_run, source, p.load)) for kind, p, source in named]
+    points, found, sources = metadata.entry_points(), [], {}
+    for kind in KINDS:
+        for point in points.select(group=f"formlab.{kind}"):
+            # Each look at a package's name reads its metadata anew.
+            if (package := point.dist) not in sources:
+                sources[package] = Source("package", package.name, package.version)
+            run = partial(_run, sources[package], point.load)
+            found.append(Entry(kind, point.name, sources[package], run))
+    return found
 
 
 def plugins(*kinds: str) -> list[dict[str, str]]:
@@ -299,6 +288,17 @@ def needed(names: Mapping[str, Iterable[str]]) -> list[Record]:
     ]
 
 
+def trusted_file(version: str) -> str | None:
+    """The file of this SHA-256 which the user has named before, wherever it is kept now."""
+    from formlab import files
+
+    with suppress(FormlabError):
+        if re.fullmatch("[0-9a-f]{64}", version):
+            path = files.read_text(files.cache_folder() / "plugins" / version)
+            return path if path and files.sha256(path) == version else None
+    return None
+
+
 def restore(records: object, *, where: object) -> None:
     """Make sure that every plug-in of `records`, as `needed` made them, is there.
 
@@ -310,12 +310,11 @@ def restore(records: object, *, where: object) -> None:
     for record in files.convert(records or [], list[Record], where=f"plug-ins of {where}"):
         registry, name = view(record["plugin"]), record["entry"]
         recorded = Source(record["kind"], record["name"], record["version"])
-        what = f"{record['plugin'].removesuffix('s')} {name!r}"
         if name not in registry and (path := trusted_file(recorded.version)):
             load(path)
         if name not in registry:
             remedy = f"--plugin FILE.py (or {VARIABLE}) with that file, if you trust it"
             if recorded.kind == "package":
                 remedy = f"pip install {recorded.name}=={recorded.version}"
-            what = f"{what} of {recorded} is needed, as it was then"
-            raise NotAvailable(what, where=where, remedy=remedy)
+            what = f"{record['plugin'].removesuffix('s')} {name!r} of {recorded} is needed"
+            raise NotAvailable(f"{what}, as it was then", where=where, remedy=remedy)

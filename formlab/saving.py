@@ -47,15 +47,14 @@ def replacing(folder: str | Path) -> Iterator[Path]:
     with files.writing(folder):
         if settled(folder).is_file():
             folder.mkdir()  # The error of the system.
-        _check_own(folder)
+        before = _saved(folder)
         files.sweep(files.parts_beside(folder))
-        before, part = _state(folder), folder.with_name(files.part_name(folder.name))
+        part = folder.with_name(files.part_name(folder.name))
         part.mkdir()
         try:
             yield part
-            if _state(folder) != before:
+            if _saved(folder) != before:
                 print(f"note: {folder}: was saved by others meanwhile, replaced", file=sys.stderr)
-            _check_own(folder)
             # Another writer, or a reader that puts the old one back, may be quicker.
             while part.exists():
                 old = folder.with_name(files.part_name(folder.name, suffix=".old"))
@@ -71,6 +70,23 @@ def replacing(folder: str | Path) -> Iterator[Path]:
             shutil.rmtree(part, ignore_errors=True)
 
 
+def _saved(folder: Path) -> tuple[int, int] | None:
+    """Which manifest stands in `folder`; `DataBroken` if files that are not formlab's do, too."""
+    names = [
+        Path(place, name).relative_to(folder).as_posix()
+        for place, folders, names in os.walk(folder)
+        for name in [*names, *(name for name in folders if Path(place, name).is_symlink())]
+    ]
+    state = None
+    with suppress(OSError):
+        state = (folder / MANIFEST).stat()
+    if strangers := sorted(name for name in names if not (state and _OURS.fullmatch(name))):
+        more = f" and {len(strangers) - 3} more" if len(strangers) > 3 else ""
+        what = f"this folder has files that formlab has not written: {', '.join(strangers[:3])}"
+        raise DataBroken(what + more, where=folder, remedy="another --out, or move them away")
+    return state and (state.st_ino, state.st_mtime_ns)
+
+
 def settled(folder: Path) -> Path:
     """`folder`; what a save that was killed between its two renames moved away is put back."""
     if not folder.exists():
@@ -83,33 +99,22 @@ def settled(folder: Path) -> Path:
 def is_hidden(path: Path, folder: Path) -> bool:
     """Whether a file below `folder` belongs to what is being saved, or was replaced."""
     names = path.relative_to(folder).parts
-    return any(n[0] == "." and n.endswith((".part", ".old")) for n in names)
+    return any(name[0] == "." and name.endswith((".part", ".old")) for name in names)
 
 
-def _state(folder: Path) -> tuple[int, int] | None:
-    with suppress(OSError):
-        state = (folder / MANIFEST).stat()
-        return state.st_ino, state.st_mtime_ns
-    return None
+def home_of(folder: Path) -> Path:
+    """Where the tables are: a run keeps them in ``predictions``, beside its journal."""
+    is_run = (folder / "run.json").is_file() and not (folder / MANIFEST).is_file()
+    return folder / "predictions" if is_run else folder
 
 
-def _check_own(folder: Path) -> None:
-    """`DataBroken` with the names of the files in `folder` that are not formlab's."""
-    names = [
-        Path(place, name).relative_to(folder).as_posix()
-        for place, folders, files_ in os.walk(folder)
-        for name in [*files_, *(name for name in folders if Path(place, name).is_symlink())]
-    ]
-    is_saved = (folder / MANIFEST).is_file()
-    if strangers := sorted(n for n in names if not (is_saved and _OURS.fullmatch(n))):
-        more = f" and {len(strangers) - 3} more" if len(strangers) > 3 else ""
-        what = f"this folder has files that formlab has not written: {', '.join(strangers[:3])}"
-        raise DataBroken(what + more, where=folder, remedy="another --out, or move them away")
+def read_manifest(kind: type[Folder], folder: Path) -> tuple[Path, dict[str, Any]]:
+    """Where the tables of `folder` are, and their manifest.
 
-
-def read_manifest(kind: type[Folder], folder: Path) -> dict[str, Any]:
-    """The manifest in `folder`; an error if there is none of this kind and format."""
-    file = settled(kind.home(folder)) / MANIFEST
+    `DataMissing` or `DataBroken` if there is none of this kind and format.
+    """
+    home = settled(home_of(folder))
+    file = home / MANIFEST
     if not files.is_file(file):
         what = "a file, not a folder" if folder.is_file() else "no such folder"
         what = f"this folder holds no {kind.__name__.lower()}" if folder.is_dir() else what
@@ -122,9 +127,12 @@ def read_manifest(kind: type[Folder], folder: Path) -> dict[str, Any]:
         remedy = "the folder that the matching formlab command wrote with --out"
         raise DataBroken(what, where=file, remedy=remedy)
     if number == 1 and not kind.MEMBERS:
-        # Each table was a file. Read until 0.4.
-        old = files.convert(manifest.get("tables"), dict[str, _Saved], where=file, remedy=ANEW)
-        manifest["tables"] = {n: [[f"{n}.parquet", t.rows, t.sha256]] for n, t in old.items()}
+        # Each table was a file, described by an object. Read until 0.4.
+        saved = files.convert(manifest.get("tables"), dict[str, dict], where=file, remedy=ANEW)
+        manifest["tables"] = {
+            table: [[f"{table}.parquet", old.get("rows"), old.get("sha256")]]
+            for table, old in saved.items()
+        }
     elif number != FORMAT:
         what = f"this {stated} is of format {number}, by formlab {manifest.get('formlab')}; this "
         remedy = _score_command(manifest, folder) if kind.MEMBERS else ANEW
@@ -134,39 +142,7 @@ def read_manifest(kind: type[Folder], folder: Path) -> dict[str, Any]:
     parts = {tuple(n for n, *_ in manifest["tables"].get(table, [])) for table in kind.TABLES}
     if () in parts or (number == FORMAT and len(parts) > 1):
         raise DataBroken("its tables have different parts", where=file, remedy=ANEW)
-    return manifest
-
-
-def check_unchanged(file: Path, sha256: str) -> None:
-    """`DataBroken` if a file is not as it was saved."""
-    if files.sha256_once(file) != sha256:
-        raise DataBroken("this file has changed since it was saved", where=file, remedy=ANEW)
-
-
-class _Saved(msgspec.Struct):
-    rows: int
-    sha256: str
-
-
-def _score_command(manifest: Mapping[str, Any], folder: Path) -> str:
-    """The command that makes an evaluation of an older format with this version."""
-    settings, is_own = manifest.get("settings") or {}, manifest.get("benchmark") == "own"
-    gold = manifest.get("split" if is_own else "benchmark") or "GOLD"
-    with suppress(FormlabError, LookupError, TypeError, ValueError):
-        if is_own:  # The file or folder of a user's gold, as far as the kept corpus names it.
-            (gold,) = files.read_json(folder / "corpus" / MANIFEST)["sources"]
-    answers, chosen = folder / "predictions", str(settings.get("documents")).partition(":")[0]
-    options = {
-        "images" if is_own else "root": manifest.get("root"),
-        "predictions": answers if (answers / MANIFEST).is_file() else "PREDICTIONS",
-        "split": None if is_own else manifest.get("split"),
-        "mode": manifest.get("mode"),
-        "documents": {"answered": "answered", "listed": "FILE"}.get(chosen),
-        "reader": settings.get("reader"),
-        "out": "FOLDER",
-    }
-    words = [f"--{name} {shlex.quote(str(word))}" for name, word in options.items() if word]
-    return " ".join(["formlab score", shlex.quote(str(gold)), *words])
+    return home, manifest
 
 
 @cache
@@ -178,3 +154,30 @@ def _structure(kind: type[Folder]) -> type[msgspec.Struct]:
     parts = dict[str, list[tuple[Annotated[str, msgspec.Meta(pattern=_PART)], int, str]]]
     fields += [("tables", parts), ("plugins", list[dict[str, str]]), ("members", dict[str, str])]
     return msgspec.defstruct(kind.__name__, fields, kw_only=True)
+
+
+def check_unchanged(file: Path, sha256: str) -> None:
+    """`DataBroken` if a file is not as it was saved."""
+    if files.sha256(file) != sha256:
+        raise DataBroken("this file has changed since it was saved", where=file, remedy=ANEW)
+
+
+def _score_command(manifest: Mapping[str, Any], folder: Path) -> str:
+    """The command that makes an evaluation of an older format with this version."""
+    settings, is_own = manifest.get("settings") or {}, manifest.get("benchmark") == "own"
+    gold, answers = manifest.get("split" if is_own else "benchmark"), folder / "predictions"
+    chosen = str(settings.get("documents")).partition(":")[0]
+    with suppress(FormlabError, LookupError, TypeError, ValueError):
+        if is_own:  # The file or folder of a user's gold, as far as the kept corpus names it.
+            (gold,) = files.read_json(folder / "corpus" / MANIFEST)["sources"]
+    options = {
+        "images" if is_own else "root": manifest.get("root"),
+        "predictions": answers if (answers / MANIFEST).is_file() else "PREDICTIONS",
+        "split": None if is_own else manifest.get("split"),
+        "mode": manifest.get("mode"),
+        "documents": {"answered": "answered", "listed": "FILE"}.get(chosen),
+        "reader": settings.get("reader"),
+        "out": "FOLDER",
+    }
+    words = [f"--{name} {shlex.quote(str(word))}" for name, word in options.items() if word]
+    return " ".join(["formlab score", shlex.quote(str(gold or "GOLD")), *words])

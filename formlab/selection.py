@@ -14,6 +14,7 @@ NAMED = ("doc_id", "system", "task", "outcome", "cause", "status", "flip", "find
 # What a row of a frame may say about its cases without being asked: whose they are, and which.
 _IN_ROWS = ("system", "benchmark", "level", "task", "doc_id", "outcome", "cause", "status", "flip")
 _IN_ROWS += ("kind", "modality", "subtype", "field")
+_WHOLE = (("level", "document"), ("level", "page"))
 # The column of a frame that has the lines of its rows already.
 LINES = "_cases"
 
@@ -78,27 +79,23 @@ def of_rows(
         raise UnknownName.of("column", absent[0], frame.columns)
     lines: list[str | None] = []
     for row in frame.iter_rows(named=True):
-        values = {column: row[name] for column, name in named.items()}
+        pairs = [(column, row[name]) for column, name in named.items()]
         # Scores of whole documents and pages are of no cases of their own.
-        if values.get("level") in ("document", "page"):
-            del values["level"]
-        pairs = [pair for pair in values.items() if columns is not None or pair[1] is not None]
-        pairs += [] if columns == {} else _slices(row)
-        lines.append(text({column: [_value(value)] for column, value in pairs}) or None)
+        pairs = [pair for pair in pairs if pair not in _WHOLE]
+        pairs = pairs if columns is not None else [pair for pair in pairs if pair[1] is not None]
+        if columns != {}:
+            by, value = row.get("slice_by"), row.get("slice_value")
+            # Slices of several columns have a list of each, or their names joined.
+            if isinstance(by, str) and isinstance(value, str) and " & " in by:
+                by, value = by.split(" & "), value.split(" & ")
+            pairs += zip(by, value, strict=False) if isinstance(by, list) else [(by, value)]
+            for axis in ("x", "y"):
+                if f"{axis}_value" in row and isinstance(row.get(axis), str):
+                    place = row[f"{axis}_value"]
+                    pairs.append((row[axis], None if place == "unknown" else place))
+        selection = {name: [_value(value)] for name, value in pairs if name is not None}
+        lines.append(text(selection) or None)
     return lines
-
-
-def _slices(row: Mapping[str, object]) -> list[tuple[str, object]]:
-    by, value = row.get("slice_by"), row.get("slice_value")
-    # Slices of several columns have a list of each, or their names joined.
-    if isinstance(by, str) and isinstance(value, str) and " & " in by:
-        by, value = by.split(" & "), value.split(" & ")
-    pairs = list(zip(by, value, strict=False)) if isinstance(by, list) else [(by, value)]
-    for axis in ("x", "y"):
-        if f"{axis}_value" in row and isinstance(row.get(axis), str):
-            place = row[f"{axis}_value"]
-            pairs.append((row[axis], None if place == "unknown" else place))
-    return [(str(column), value) for column, value in pairs if column is not None]
 
 
 def _value(value: object) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
 from collections.abc import Mapping
@@ -35,16 +34,22 @@ def say(notes: Mapping[str, int], *, left_out: Mapping[str, str] = MappingProxyT
 
 def show(rows: list[dict[str, Any]], *, as_json: bool, title: str = "") -> None:
     """Print rows as a table under a title, or as a JSON array in which undefined is null."""
+    rows = [{name: None if value != value else value for name, value in r.items()} for r in rows]
     if as_json:
-        defined = [{k: None if _is_nan(v) else v for k, v in row.items()} for row in rows]
-        text = json.dumps(defined, indent=1, ensure_ascii=False)
+        text = json.dumps(rows, indent=1, ensure_ascii=False)
         # A terminal obeys U+009B too, which JSON leaves as it is.
         click.echo(
             "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
         )
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
+
+    def cell(value: Any) -> str:
+        if value is None or isinstance(value, bool):
+            return {None: "–", True: "yes", False: "no"}[value]
+        return f"{value:.4f}" if isinstance(value, float) else escape(plain(str(value)))
 
     if title:
         click.echo(plain(title))
@@ -52,26 +57,12 @@ def show(rows: list[dict[str, Any]], *, as_json: bool, title: str = "") -> None:
         return
     table = Table(box=None, header_style="bold", pad_edge=False)
     for key in rows[0]:
-        numeric = all(isinstance(row[key], int | float) for row in rows)
-        table.add_column(_cell(key), justify="right" if numeric else "left", no_wrap=numeric)
+        numeric = all(isinstance(row[key], int | float | None) for row in rows)
+        table.add_column(cell(key), justify="right" if numeric else "left", no_wrap=numeric)
     for row in rows:
-        table.add_row(*map(_cell, row.values()))
+        table.add_row(*map(cell, row.values()))
     # A file or a pipe has no width: nothing is cut or folded there.
     Console(width=None if sys.stdout.isatty() else 10_000, emoji=False).print(table)
-
-
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and math.isnan(value)
-
-
-def _cell(value: Any) -> str:
-    from rich.markup import escape
-
-    if value is None or _is_nan(value):
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:.4f}" if isinstance(value, float) else escape(plain(str(value)))
 
 
 def progress(text: str, *, shown: bool = True) -> Any:
@@ -108,16 +99,11 @@ _NEXT = {
 }
 
 
-def line(folder: Any) -> str:
-    """What a folder is, and how many documents, values and flaws it has, on one line."""
-    return _facts(folder)[0]
-
-
 def html(folder: Any) -> str:
-    """The same with what was noted, the first values and what to call next; text is escaped."""
+    """What a folder holds, its first values and what to call next, as HTML; text is escaped."""
     import polars as pl
 
-    first, notes, rows = _facts(folder)
+    first, notes, rows = facts(folder)
     left_out = islice(getattr(folder, "unreadable", {}).items(), ROWS)
     lines = [first, *(f"{note}: {count:,}" for note, count in notes.items())]
     lines += [f"left out: {file}: {reason}" for file, reason in left_out]
@@ -127,8 +113,9 @@ def html(folder: Any) -> str:
     return f"<div>{text}<p>Next: <code>{_NEXT[type(folder).__name__]}</code></p></div>"
 
 
-def _facts(folder: Any) -> tuple[str, dict[str, int], Any]:
-    """What a folder is and has on one line, what was noted of it, and its values."""
+def facts(folder: Any) -> tuple[str, dict[str, int], Any]:
+    """What a folder is and how many documents, values and flaws it has on one line, what was noted
+    of it, and its values."""
     import polars as pl
 
     from formlab import tables

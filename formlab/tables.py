@@ -42,9 +42,9 @@ class Settings:
 
     def text(self) -> str:
         """The settings that are set, on one line."""
-        order = ("rules", "read", "formlab", "documents", "labels", "average", "interval", "test")
-        short = {"rules": "", "average": "avg=", "interval": "ci=", "test": "p="}
-        values = ((short.get(name, f"{name}="), getattr(self, name)) for name in order)
+        prefixes = {"rules": "", "read": "read=", "formlab": "formlab=", "documents": "documents="}
+        prefixes |= {"labels": "labels=", "average": "avg=", "interval": "ci=", "test": "p="}
+        values = ((prefix, getattr(self, name)) for name, prefix in prefixes.items())
         return "|".join(f"{prefix}{value}" for prefix, value in values if value)
 
 
@@ -52,10 +52,6 @@ class Settings:
 SETTINGS = pl.Struct({field.name: pl.Categorical for field in dataclasses.fields(Settings)})
 _TYPES = {"int": pl.Int64, "number": pl.Float64, "flag": pl.Boolean, "texts": pl.List(_S)}
 _TYPES |= {"numbers": pl.List(pl.Float64), "settings": SETTINGS}
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
 
 
 def schema(columns: str) -> dict[str, Any]:
@@ -100,11 +96,14 @@ _OPEN = ("documents", "records", "cases")
 # What a corpus notes of types that nobody declared begins so.
 INFERRED = "types inferred"
 
-TASKS = _words("text marking visual cross layout vqa consistency value click entity fact")
-STATUSES = _words("ok missing bad_json repaired refused truncated api_error unscored")
+TASKS = ("text", "marking", "visual", "cross", "layout", "vqa", "consistency", "value", "click")
+TASKS += ("entity", "fact")
+STATUSES = ("ok", "missing", "bad_json", "repaired", "refused", "truncated", "api_error")
+STATUSES += ("unscored",)
 # A status under which the answer still counts; every other one counts as nothing found.
 USABLE = ("ok", "repaired")
-LEVELS = _words("document page field fact question check contradiction node stretch answer")
+LEVELS = ("document", "page", "field", "fact", "question", "check", "contradiction", "node")
+LEVELS += ("stretch", "answer")
 # Scores of these levels are of single cases, so that columns of the cases can slice them.
 FIELD_LEVELS = ("field", "fact")
 # Cases of these levels are no fields.
@@ -238,60 +237,41 @@ def check(name: str, frame: pl.DataFrame) -> pl.DataFrame:
 
     A `TableBroken` lists all that is wrong, a line each, with the count of rows it touches.
     """
-    if wrong := mismatches(name, frame):
-        raise TableBroken(wrong)
-    return frame
-
-
-def mismatches(name: str, frame: pl.DataFrame) -> str:
-    """What in a frame does not follow the schema of the table, a line each; empty if all does."""
     schema, own = SCHEMAS[name], own_columns(name, frame)
-    types = {key: kind for key, kind in frame.schema.items() if key in schema}
-    odd = {key: kind for key, kind in types.items() if kind != schema[key]}
-    taken = [key for key in own if key in RESERVED]
-    found = {
-        "missing columns": [key for key in schema if key not in types],
+    odd = {key: kind for key, kind in frame.schema.items() if schema.get(key, kind) != kind}
+    columns = {
+        "missing columns": [key for key in schema if key not in frame.columns],
         "unknown columns": [] if name in _OPEN else own,
-        "own columns with names of other tables' columns": taken if name in _OPEN else [],
+        "own columns with names of other tables' columns": [key for key in own if key in RESERVED],
     }
-    wrong = [f"{what}: {', '.join(columns)}" for what, columns in found.items() if columns]
+    wrong = [f"{what}: {', '.join(names)}" for what, names in columns.items() if names]
     wrong += [f"column {key} is {kind}, should be {schema[key]}" for key, kind in odd.items()]
-    wrong += _wrong_rows(name, frame.select(types.keys() - odd.keys()))
-    return "\n  - ".join([f"table {name!r} does not follow its schema:", *wrong]) if wrong else ""
-
-
-def _wrong_rows(name: str, frame: pl.DataFrame) -> list[str]:
-    """What is wrong in the rows of the columns whose types are right."""
-    there, is_gold = {*frame.columns}, pl.col("role") == "gold"
-    required = [key for key in _REQUIRED[name] if key in there]
-    unknown = {key: ~pl.col(key).is_in(_WORDS[key]) for key in _WORDS if key in there}
-    counts = [pl.col(key).null_count().alias(f"null {key}") for key in required]
-    counts += [odd.sum().alias(f"odd {key}") for key, odd in unknown.items()]
-    key = KEYS.get(name, ())
-    # What a model gives twice is kept, and scored.
-    keyed = is_gold if name == "records" else pl.lit(True)
-    if has_key := bool(key) and {*key} <= there:
+    # What may be wrong in rows: where, of which column, and how it is said.
+    is_gold, right = pl.col("role") == "gold", schema.keys() & {*frame.columns} - odd.keys()
+    checks = [
+        (pl.col(key).is_null(), key, "column {} is null in {} rows") for key in _REQUIRED[name]
+    ]
+    for key, words in _WORDS.items():
+        checks.append((~pl.col(key).is_in(words), key, "column {} has {} unknown values: {}"))
+    what = "{} must be null exactly where role is gold: {} rows are not so"
+    checks.append((is_gold != pl.col("system").is_null(), "system", what))
+    checks = [check for check in checks if right.issuperset(check[0].meta.root_names())]
+    counts = frame.select(where.sum().alias(f"{n}") for n, (where, *_) in enumerate(checks))
+    for (where, column, text), count in zip(checks, counts.row(0) if checks else (), strict=True):
+        if count:
+            values = frame.filter(where)[column].drop_nulls().unique().sort().head(5)
+            wrong.append(text.format(column, count, ", ".join(values)))
+    if (key := KEYS.get(name)) and right.issuperset(key):
+        # What a model gives twice is kept, and scored.
+        rows = (frame.filter(is_gold) if name == "records" else frame).select(key)
         # Rows of different hashes are different, and quickly counted.
-        hashes = pl.struct(key).hash().filter(keyed)
-        counts.append((hashes.len() - hashes.n_unique()).alias("repeated"))
-    is_odd = is_gold != pl.col("system").is_null()
-    if {"role", "system"} <= there:
-        counts.append(is_odd.sum().alias("odd system"))
-    found = frame.select(counts).row(0, named=True) if counts else {}
-    nulls = {key: count for key in required if (count := found[f"null {key}"])}
-    wrong = [f"column {key} is null in {count} rows" for key, count in nulls.items()]
-    for column, odd in unknown.items():
-        if count := found[f"odd {column}"]:
-            words = ", ".join(frame.filter(odd)[column].unique().sort().head(5))
-            wrong.append(f"column {column} has {count} unknown values: {words}")
-    if has_key and found["repeated"]:
-        rows = frame.filter(keyed).select(key)
-        twice = rows.filter(pl.struct(key).is_duplicated()).rows(named=True)
-        first = ", ".join(f"{k}={v}" for row in twice[:1] for k, v in row.items())
-        wrong += [f"{len(twice)} rows share a key, first: {first}"] if twice else []
-    if odd := found.get("odd system"):
-        wrong.append(f"system must be null exactly where role is gold: {odd} rows are not so")
-    return wrong
+        if rows.select(pl.struct(key).hash()).to_series().n_unique() < rows.height:
+            twice = rows.filter(pl.struct(key).is_duplicated()).rows(named=True)
+            first = ", ".join(f"{k}={v}" for row in twice[:1] for k, v in row.items())
+            wrong += [f"{len(twice)} rows share a key, first: {first}"] if twice else []
+    if wrong:
+        raise TableBroken("\n  - ".join([f"table {name!r} does not follow its schema:", *wrong]))
+    return frame
 
 
 frames.door(globals(), ("check", "only", "own_columns", "readable", "with_settings"))

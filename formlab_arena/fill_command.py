@@ -152,14 +152,14 @@ def _check_source(options: dict[str, Any]) -> None:
 
 def _page_tasks(options: dict[str, Any]) -> tuple[TaskSet, str]:
     """The tasks of --pages, and the word for their texts, with the system of --reading."""
-    from formlab.folders import Predictions
+    from formlab.folders import Predictions, read_manifest
     from formlab_arena import page_tasks, texts
 
     codes = [code.strip() for code in options["codes"].split(",") if code.strip()]
     how = {name: options[name] for name in ("root", "split", "limit")}
     tasks = page_tasks.task_set(options["pages"], codes=codes, **how)
     reading = options["reading"]
-    system = f":{Predictions.manifest_of(reading)['system']}" if reading else ""
+    system = f":{read_manifest(Predictions, reading)[1]['system']}" if reading else ""
     return tasks, texts.PAGES + system
 
 

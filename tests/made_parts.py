@@ -1,7 +1,6 @@
 """An evaluation cut into parts of few documents."""
 
 import dataclasses
-from functools import partial
 
 import polars as pl
 
@@ -15,11 +14,10 @@ def cut(evaluation, size):
 
 def of_parts(parts, **values):
     """The folder that consists of other ones, each of other documents."""
-    scans = {name: [partial(part.scan, name) for part in parts] for name in parts[0].TABLES}
     for name in parts[0].MEMBERS:
         if getattr(parts[0], name) is not None:
             values[name] = of_parts([getattr(part, name) for part in parts])
-    return parts[0]._with(scans, **values)
+    return parts[0].with_scans([part.scan for part in parts], **values)
 
 
 def only(folder, ids):

@@ -1,6 +1,4 @@
-import http.server
 import json
-import threading
 
 import fsspec
 import pytest
@@ -42,36 +40,6 @@ def test_what_cannot_be_fetched_is_one_error(monkeypatch):
     monkeypatch.setattr(fsspec, "url_to_fs", absent)
     with pytest.raises(NotAvailable, match="s3:// needs a library: install s3fs"):
         files.local("s3://bucket/b.csv")
-
-
-class _Store(http.server.BaseHTTPRequestHandler):
-    """The answers of WebHDFS for a folder of one file."""
-
-    def do_GET(self):
-        path, _, query = self.path.removeprefix("/webhdfs/v1").partition("?")
-        is_there = path == "/gold.csv"
-        status = {"type": "FILE", "length": len(CSV), "pathSuffix": ""}
-        sums = {"FileStatus": status, "FileChecksum": {"algorithm": "x", "bytes": "1"}}
-        answer = CSV if "op=OPEN" in query else json.dumps(sums).encode()
-        self.send_response(200 if is_there else 404)
-        self.end_headers()
-        self.wfile.write(answer if is_there else b"")
-
-    def log_message(self, *_):
-        pass
-
-
-CSV = b"doc_id,total\na,9.00\n"
-
-
-def test_a_file_of_a_server_is_fetched_and_what_it_does_not_have_is_said():
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Store) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        address = f"webhdfs://127.0.0.1:{server.server_port}"
-        assert files.local(f"{address}/gold.csv").read_bytes() == CSV
-        with pytest.raises(DataMissing, match=r"cannot be fetched: .*absent\.csv"):
-            files.local(f"{address}/absent.csv")
-        server.shutdown()
 
 
 def test_gold_and_answers_may_be_addresses(formlab):

@@ -15,7 +15,7 @@ from formlab.analysis.comparability import named
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.folders import Evaluation, Predictions, is_hidden
 from formlab.registry import Registry
-from formlab.scoring.choice import part_run
+from formlab.scoring.choice import partial_note
 from formlab.scoring.evaluate import evaluate
 from formlab.show import plain
 
@@ -42,7 +42,7 @@ def open_evaluation(
     if not str(folder):
         return _of_sample(benchmark, system)
     evaluation = Evaluation.load(folder)
-    if sentence := part_run(evaluation):
+    if sentence := partial_note(evaluation.documents.height, evaluation.settings, evaluation.notes):
         where = plain(f"{evaluation.system} on {evaluation.benchmark}:{evaluation.split}")
         print(f"{where}: {sentence}", file=sys.stderr)
     return evaluation

@@ -65,7 +65,7 @@ class _Group(click.Group):
         try:
             return super().invoke(context)
         except FormlabError as error:
-            _end(str(error))
+            text = str(error)
         except click.ClickException as error:
             error.message = plain(error.message)
             if isinstance(error, click.NoSuchOption):
@@ -76,12 +76,9 @@ class _Group(click.Group):
             # the reader of a pipe has gone is nothing wrong: click ends.
             if error.strerror is None or isinstance(error, BrokenPipeError):
                 raise
-            _end(error.strerror + (f" ({error.filename})" if error.filename else ""))
-
-
-def _end(text: str) -> None:
-    click.echo(f"error: {plain(text)}", err=True)
-    sys.exit(2)
+            text = error.strerror + (f" ({error.filename})" if error.filename else "")
+        click.echo(f"error: {plain(text)}", err=True)
+        sys.exit(2)
 
 
 def _help(name: str) -> str:

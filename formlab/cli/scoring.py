@@ -35,16 +35,7 @@ MAIN = 5  # scores that follow the main one without --all
     *options.MODEL,
     options.PROMPT,
 )
-def run(
-    gold: str | Path,
-    system: str,
-    settings: dict[str, str],
-    documents: str | int | Path,
-    out: Path | None,
-    name: str | None,
-    workers: int | str,
-    **given: Any,
-) -> Rows:
+def run(gold: Any, system: str, documents: Any, out: Path | None, **given: Any) -> Rows:
     """Run a system on the forms of GOLD. Run the same command again to resume.
 
     GOLD is a benchmark's name, or your own gold: CSV, TSV, JSONL, Parquet, XLSX, a folder of JSON.
@@ -58,16 +49,15 @@ def run(
     if documents == "answered":
         raise DataBroken("--documents answered: nothing is answered yet", remedy="all, FILE or N")
     reader = systems.get(system)
-    chosen = reader.settings(settings)
-    corpus = corpus_of(gold, given)
+    settings, corpus = reader.settings(given["settings"]), corpus_of(gold, given)
     if isinstance(documents, Path):
         names = corpus.documents["doc_id"].to_list()
         listed = choice.decide(names, set(), documents, where=corpus.split).documents
         corpus = corpus.filtered(pl.col("doc_id").is_in(listed))
-    name = name or reader.run_name(chosen)
+    name = given["name"] or reader.run_name(settings)
     out = out or Path("runs", f"{corpus.benchmark}-{corpus.split}-{name}".replace("/", "-"))
-    limit = documents if isinstance(documents, int) else None
-    passed = {"settings": chosen, "name": name, "limit": limit, "workers": workers}
+    passed = {"settings": settings, "name": name, "workers": given["workers"]}
+    passed["limit"] = documents if isinstance(documents, int) else None
     predictions = systems.run(corpus, reader, out=out, **passed)
     responses = predictions.responses
     failed = responses.filter(~pl.col("status").is_in(USABLE))
@@ -137,7 +127,7 @@ def score(gold: tuple[str | Path, ...], predictions: tuple[Path, ...], **given: 
 def scored(gold: Any, answers: Any, **given: Any) -> Rows:
     """The scores of answers to gold, saved where the options `SCORING` have a folder for it."""
     from formlab import analysis, benchmarks
-    from formlab.folders import Evaluation
+    from formlab.folders import Evaluation, read_manifest
     from formlab.readers import UNMET
     from formlab.scoring import choice
     from formlab.tables import readable
@@ -149,7 +139,7 @@ def scored(gold: Any, answers: Any, **given: Any) -> Rows:
     if out:
         passed["fallback"] = out.name
         with suppress(FormlabError):
-            before = Evaluation.manifest_of(out)
+            _, before = read_manifest(Evaluation, out)
     evaluation = analysis.evaluate(gold, answers, **passed)
     notes, sources = evaluation.notes, before.get("sources") or {}
     if not given.get("allow_unmatched") and documents == "all" and UNMET in notes:
@@ -161,7 +151,8 @@ def scored(gold: Any, answers: Any, **given: Any) -> Rows:
         old = f"{before.get('system')} ({', '.join(sources)})"
         note = f"note: in {out}, the evaluation of {old} was replaced by {evaluation.system}"
         click.echo(plain(note), err=True)
-    if sentence := choice.part_run(evaluation):
+    count = evaluation.documents.height
+    if sentence := choice.partial_note(count, evaluation.settings, notes):
         click.echo(plain(sentence), err=True)
     notes = {note: count for note, count in notes.items() if note not in choice.NOTES}
     say(notes, left_out=evaluation.unreadable)

@@ -15,7 +15,7 @@ import polars as pl
 
 from formlab import files, readers, tables
 from formlab.errors import DataBroken
-from formlab.folders import Corpus, Predictions
+from formlab.folders import MANIFEST, Corpus, Predictions, home_of
 from formlab.readers import cells, values
 from formlab.readers.door import stem
 from formlab.readers.rows import Row, Source, by_role, counted
@@ -42,7 +42,7 @@ def of_run(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictions:
     Those of a finished run stay on disk until they are read, if `scanned`.
     """
     if is_finished(path):
-        found = Predictions.opened(path) if scanned else Predictions.load(path)
+        found = Predictions.load(path, scanned=scanned)
     else:
         # Nothing else here needs what asks models.
         from formlab import systems
@@ -60,7 +60,7 @@ def of_run(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictions:
 
 def is_finished(source: Any) -> bool:
     """Whether a source is the folder of a run that has ended."""
-    return isinstance(source, Path) and files.is_file(Predictions.home(source) / "manifest.json")
+    return isinstance(source, Path) and files.is_file(home_of(source) / MANIFEST)
 
 
 def of_rows(

@@ -6,6 +6,7 @@ import datetime
 import gzip
 import io
 import json
+import lzma
 import math
 import re
 import sys
@@ -39,7 +40,10 @@ FORMS |= {".json": "json", ".zip": "zip"}
 # What a workbook begins with, or has among the first parts of its archive.
 _OF_WORKBOOKS = (b"\xd0\xcf\x11\xe0", b"[Content_Types].xml", b"xl/workbook", b"xl/worksheets/")
 _CUT = (EOFError, gzip.BadGzipFile, zlib.error, zstd.ZstdError)
-_BROKEN = (*files.UNPACKABLE, zipfile.BadZipFile, zstd.ZstdError)
+# What a member of a damaged archive raises.
+UNPACKABLE = (LookupError, OSError, EOFError, ValueError, RuntimeError, NotImplementedError)
+UNPACKABLE += (zipfile.BadZipFile, zlib.error, lzma.LZMAError)
+_BROKEN = (*UNPACKABLE, zstd.ZstdError)
 
 
 class Member(NamedTuple):
@@ -72,7 +76,7 @@ class Member(NamedTuple):
                 with unpack(stream) as unpacked:
                     while (len(data) < count or count < 0) and (block := unpacked.read(2**20)):
                         data += block
-                        files.check_unpacked(len(data), self.size, where=self.where)
+                        check_unpacked(len(data), self.size, where=self.where)
             except _CUT as error:
                 raise DataBroken(f"cannot be unpacked: {error}", where=self.where) from error
             yield io.BufferedReader(io.BytesIO(data))
@@ -99,6 +103,15 @@ class Member(NamedTuple):
                 raise
 
 
+def check_unpacked(size: int, packed: int, *, where: object) -> None:
+    """`DataBroken` if a member of an archive unpacks to far more bytes than it is packed in.
+
+    A small file of another's can unpack to anything. Texts are packed to a hundredth at most.
+    """
+    if size > max(20_000_000, min(1_000_000_000, 500 * packed)):
+        raise DataBroken(f"a member that unpacks from {packed} to {size} bytes", where=where)
+
+
 def _encoding(start: bytes) -> str:
     return "utf-16" if start[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
 
@@ -115,7 +128,7 @@ def members(path: str | Path) -> dict[str, Member]:
 
     def opened(info: Any) -> BinaryIO:
         where = f"{path}#{info.filename}"
-        files.check_unpacked(info.file_size, info.compress_size, where=where)
+        check_unpacked(info.file_size, info.compress_size, where=where)
         try:
             return io.BufferedReader(io.BytesIO(archive.read(info)))
         except _BROKEN as error:

@@ -73,7 +73,7 @@ def runs_of(rows: Iterable[Row], source: Source, form: str) -> list[Run]:
     split = pl.concat(frame["split"] for frame in frames.values()).drop_nulls().first()
     log = {"format": form, "name": split or stem, "source": [file.name for file in source.files]}
     log |= {"headline": headline.to_dicts(), "scorer": scorer}
-    sources = {file.name: files.sha256_once(file) for file in source.files}
+    sources = {file.name: files.sha256(file) for file in source.files}
     runs, epochs = [], Counter(system for system, _ in keys)
     for system, epoch in keys:
         name, notes = system or source.name or stem, Counter(source.notes)

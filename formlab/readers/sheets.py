@@ -12,9 +12,8 @@ from functools import reduce
 from itertools import chain, islice
 from typing import Any
 
-from formlab import files
 from formlab.errors import DataBroken
-from formlab.readers.door import Member, ending
+from formlab.readers.door import UNPACKABLE, Member, check_unpacked, ending
 
 # Names that a column of documents may have.
 IDS = {"doc_id", "id", "document", "document_id", "file", "filename", "file_name", "image"}
@@ -125,7 +124,7 @@ def _workbook(member: Member, notes: Counter[str]) -> Numbered:
             has_id = (any(len(c) > 1 and c & IDS for c in start) for start in starts)
             sheet = next((sheet for sheet, has in zip(full, has_id, strict=True) if has), sheet)
         rows, merged = sheet.to_python(skip_empty_area=False), sheet.merged_cell_ranges or ()
-    except (python_calamine.CalamineError, *files.UNPACKABLE) as error:
+    except (python_calamine.CalamineError, *UNPACKABLE, zipfile.BadZipFile) as error:
         raise DataBroken(f"not a readable workbook: {error}", where=member.where) from error
     for (top, left), (bottom, right) in merged:
         notes["merged cells, each read as its range's value"] += 1
@@ -140,7 +139,7 @@ def _check_workbook(data: bytes, where: str, notes: Counter[str]) -> None:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         for info in archive.infolist():
             inside = f"{where}#{info.filename}"
-            files.check_unpacked(info.file_size, info.compress_size, where=inside)
+            check_unpacked(info.file_size, info.compress_size, where=inside)
             if not info.filename.startswith(("xl/worksheets/", "content.xml")):
                 continue
             sheet = archive.read(info)

@@ -16,7 +16,7 @@ import polars as pl
 
 from formlab import files, resources
 from formlab.errors import DataBroken, DataMissing, UnknownName
-from formlab.folders import Evaluation
+from formlab.folders import Evaluation, read_manifest
 from formlab.registry import Registry
 from formlab.reports import inputs, notebook
 
@@ -84,7 +84,7 @@ class Job:
     def of(self) -> list[str]:
         """Its evaluations, as ``benchmark:split:system``; none of the project's samples."""
         homes = [file.parent for f in self.evaluations for file in inputs.evaluations_in(f)]
-        manifests = map(Evaluation.manifest_of, homes)
+        manifests = (read_manifest(Evaluation, home)[1] for home in homes)
         named = [
             ":".join(str(manifest.get(name)) for name in ("benchmark", "split", "system"))
             for manifest in manifests
@@ -260,7 +260,7 @@ def _corpus_of(folder: Path) -> _CorpusName:
     if not manifests:
         remedy = "the folder that formlab score wrote with --out"
         raise DataMissing("no evaluation here", where=folder, remedy=remedy)
-    contents = [Evaluation.manifest_of(manifest.parent) for manifest in manifests]
+    contents = [read_manifest(Evaluation, manifest.parent)[1] for manifest in manifests]
     splits = {str(content.get("split")) for content in contents}
     benchmark, mode, root = (str(contents[0].get(key)) for key in ("benchmark", "mode", "root"))
     return _CorpusName(benchmark, splits.pop() if len(splits) == 1 else "", mode, root)
@@ -270,7 +270,7 @@ def _tasks(folder: Path) -> frozenset[str]:
     tasks: set[str] = set()
     for manifest in inputs.evaluations_in(folder):
         try:
-            cases = Evaluation.opened(manifest.parent).scan("cases")
+            cases = Evaluation.load(manifest.parent, scanned=True).scan("cases")
             tasks.update(cases.select("task").unique().collect()["task"])
         except (pl.exceptions.PolarsError, OSError) as error:
             first = str(error).splitlines()[0]

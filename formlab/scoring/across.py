@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
 from rapidfuzz.distance import Levenshtein
 
 from formlab import files
-from formlab.folders import PartFile
 from formlab.scoring.bands import pattern
 from formlab.scoring.causes import STAGES
 from formlab.tables import WHOLE_LEVELS
@@ -73,21 +72,16 @@ def told_in(cases: pl.DataFrame) -> pl.DataFrame:
     return _with(cases, _found(lambda: iter([cases.lazy()])))
 
 
-def told_on_disk(folder: Path, parts: Sequence[PartFile]) -> list[PartFile]:
-    """The same for cases in files of `folder`: those that change are written anew."""
-    paths = {part: folder / part.table / part.name for part in parts if part.table == "cases"}
-    scans = [pl.scan_parquet(path, glob=False) for path in paths.values()]
+def told_on_disk(folder: Path) -> None:
+    """The same for the parts of `cases` in a folder: those that change are written anew."""
+    paths = sorted((folder / "cases").iterdir())
+    scans = [pl.scan_parquet(path, glob=False) for path in paths]
     found = _found(lambda: iter(scans))
     documents = found["doc_id"].unique().implode()
-    written = []
-    for part in parts:
-        if part in paths and found.height:
-            cases = pl.read_parquet(paths[part], glob=False)
-            if cases["doc_id"].is_in(documents).any():
-                files.write_parquet(paths[part], _with(cases, found), statistics=True)
-                part = part._replace(sha256=files.sha256(paths[part]))
-        written.append(part)
-    return written
+    for path in paths if found.height else ():
+        cases = pl.read_parquet(path, glob=False)
+        if cases["doc_id"].is_in(documents).any():
+            files.write_parquet(path, _with(cases, found), statistics=True)
 
 
 def _with(cases: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:

@@ -1,21 +1,22 @@
-"""Gold and predictions of any size as batches of whole documents, written as they are read."""
+"""Gold and predictions of any size as parts of whole documents, written as they are read."""
 
 from __future__ import annotations
 
-import dataclasses
+import itertools
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain, islice
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from formlab import benchmarks, readers
 from formlab.benchmarks.corpus import batch_numbers
 from formlab.errors import DataBroken
-from formlab.folders import Corpus, Predictions
+from formlab.folders import Corpus, Predictions, Scan
 from formlab.readers import answers
 from formlab.readers.door import stem
 from formlab.readers.gold import maker
@@ -25,36 +26,14 @@ from formlab.scoring import choice
 
 # The kinds of records that are read where they stand on a page.
 _READ = ["word", "line"]
-_EVERY = pl.lit(value=True)
 
 
-@dataclasses.dataclass(frozen=True)
-class Batch:
-    """Some whole documents of a corpus, and what is predicted for them, in files of `folder`.
+class Batches(NamedTuple):
+    """Gold and predictions whose parts are of the same documents, and the answered documents.
 
-    Without a folder `corpus` and `predictions` have all rows, else none. The last batch may be of
-    answers to documents of no gold.
+    A last part may be of answers to documents of no gold.
     """
 
-    number: int
-    corpus: Corpus
-    predictions: Predictions
-    folder: Path | None = None
-
-    def opened(self) -> tuple[Corpus, Predictions]:
-        """Its documents with their gold, and what is predicted for them."""
-        if self.folder is None:
-            return self.corpus, self.predictions
-        corpus = _filled(self.corpus, self.folder, self.number)
-        return corpus, _filled(self.predictions, self.folder, self.number)
-
-
-@dataclasses.dataclass(frozen=True)
-class Cut:
-    """Batches with what the whole is, its tables empty unless it is one batch in memory: the names
-    of all documents, and of those that were `answered`, strangers among them."""
-
-    batches: list[Batch]
     corpus: Corpus
     predictions: Predictions
     names: list[str]
@@ -70,146 +49,153 @@ def batches(
     columns: Mapping[str, str] | None = None,
     name: str | None = None,
     fallback: str | None = None,
-) -> Cut:
-    """Gold and predictions in batches: written into files of `folder`, or kept in memory.
+) -> Batches:
+    """Gold and predictions in parts: written into files of `folder`, or a single one in memory.
 
-    `gold` are corpora of documents that follow one another, each a batch. `predictions` are
+    `gold` are corpora of documents that follow one another, each a part. `predictions` are
     `Predictions`; what `read_predictions` takes (as it takes `columns`), of which no more than a
     piece is in memory; or a function that makes them for a corpus and the documents that a
-    predicate on `doc_id` holds for. With `in_memory` a single batch stays there. The system is
+    predicate on `doc_id` holds for. With `in_memory` a single part stays there. The system is
     called `name`, or `fallback` where only the name of a file says what. `DataBroken` if two
-    batches have the same document; errors as of `read_predictions`.
+    corpora have the same document; errors as of `read_predictions`.
     """
-    gold = iter(gold)
-    first = list(islice(gold, 2))
-    stored = None if in_memory and len(first) == 1 else _Gold(folder, chain(first, gold))
-    corpus = stored.corpus if stored else first[0]
-    found, is_path = predictions, isinstance(predictions, Path)
-    is_run = readers.is_run(predictions)
-    if not isinstance(predictions, Predictions) and not callable(predictions):
-        has_reader = is_path and not columns and readers.reader_of(predictions, corpus)
-        if stored and answers.is_finished(predictions):
-            found = answers.of_run(predictions, corpus, scanned=True)
-        elif stored and not is_run and not has_reader:
-            found = _of_table(predictions, stored, columns or {})
-        else:
+    corpora = iter(gold)
+    first = list(itertools.islice(corpora, 2))
+    is_one = in_memory and len(first) == 1
+    corpus, places = (
+        (replace(first[0]), None) if is_one else _written(itertools.chain(first, corpora), folder)
+    )
+    found, is_path, is_run = predictions, isinstance(predictions, Path), readers.is_run(predictions)
+    if not isinstance(found, Predictions) and not callable(found):
+        has_reader = is_path and not columns and not is_run and readers.reader_of(found, corpus)
+        if answers.is_finished(found) and not is_one:
+            found = answers.of_run(found, corpus, scanned=True)
+        elif is_one or is_run or has_reader:
             # Some formats of answers are read beside all of the gold.
-            every = stored.filled(*range(stored.count)) if stored else corpus
-            found = readers.read_predictions(predictions, every, columns=columns)
-    if stored:
-        found, count, answered = _written(found, stored)
-        names = stored.documents["doc_id"].to_list()
+            found = readers.read_predictions(found, corpus, columns=columns)
+    if places is None:
+        found = found(corpus, pl.lit(value=True)) if callable(found) else found
+        names, answered = corpus.documents["doc_id"], choice.answered(found, corpus.split)
     else:
-        found = found(corpus, _EVERY) if callable(found) else found
-        answered = choice.answered(found, corpus.split)
-        names = corpus.documents["doc_id"].to_list()
+        corpus, found, answered = _beside(corpus, found, places, columns or {}, folder)
+        names = places["doc_id"]
     is_stem = is_path and not is_run and found.system == stem(predictions.resolve())
-    system = name or (fallback if is_stem else None) or found.system
-    found = dataclasses.replace(found, system=system)
-    if not stored:
-        return Cut([Batch(0, corpus, found)], corpus, found, names, answered)
-    # What is odd in the whole is noted once.
-    same = dataclasses.replace(corpus, flaws={}, sources={}, unreadable={})
-    silent = dataclasses.replace(found, notes={}, sources={})
-    made = [Batch(number, same, silent, folder) for number in range(count)]
-    return Cut(made, corpus, found, names, answered)
+    system = {"system": name or (fallback if is_stem else None) or found.system}
+    is_stored = places is not None
+    found = found.with_scans(found._scans, **system) if is_stored else replace(found, **system)
+    return Batches(corpus, found, names.to_list(), answered)
 
 
-class _Gold:
-    """Gold that is written in `count` batches: its corpus, without rows, the `batch` of each of
-    its documents, and how many values each path, task and kind has."""
+def _stored(part: Corpus | Predictions, folder: Path, number: int) -> Scan:
+    """Write the tables of a part into files of `folder`; what scans them."""
+    home = folder / type(part).__name__
+    for table in part.TABLES:
+        _write(getattr(part, table), home / table, number)
+    return partial(_scan, home, number)
 
-    def __init__(self, folder: Path, corpora: Iterable[Corpus]) -> None:
-        bare, documents, fields = [], [], []
-        for number, corpus in enumerate(corpora):
-            _store(corpus.check(), folder, number)
-            bare.append(corpus.filtered(~_EVERY))
-            documents.append(corpus.documents.select("doc_id", name="doc_id", batch=number))
-            valued = corpus.records.drop_nulls("path").group_by("path", "task", "kind")
-            fields = [pl.concat([*fields, valued.len()]).group_by("path", "task", "kind").sum()]
-        self.folder, self.count, self.fields = folder, len(bare), fields[0]
-        self.documents = pl.concat(documents)
-        whole = {
-            "flaws": dict(sum((Counter(corpus.flaws) for corpus in bare), Counter())),
-            "sources": {file: text for c in bare for file, text in c.sources.items()},
-            "unreadable": {file: text for c in bare for file, text in c.unreadable.items()},
-        }
-        self.corpus = dataclasses.replace(bare[0], **whole)
-        if (twice := self.documents["doc_id"].is_duplicated()).any():
-            name = self.documents["doc_id"].filter(twice)[0]
-            where = f"{corpus.benchmark}:{corpus.split}"
-            raise DataBroken(f"document {name!r} is twice in the gold", where=where)
 
-    def filled(self, *numbers: int) -> Corpus:
-        """The corpus of some batches."""
-        return _filled(self.corpus, self.folder, *numbers)
+def _scan(home: Path, number: int, table: str) -> pl.LazyFrame:
+    return pl.scan_parquet(home / table / f"{number:06}" / "000000.parquet", glob=False)
 
-    def parts(self) -> Iterator[tuple[int, pl.Expr]]:
-        """Each batch with what holds for its documents; at last for those of no gold."""
-        name = pl.col("doc_id")
-        for (number,), batch in self.documents.group_by("batch", maintain_order=True):
-            names = batch["doc_id"]
+
+def _written(corpora: Iterable[Corpus], folder: Path) -> tuple[Corpus, pl.DataFrame]:
+    """Corpora as one that is in files of `folder`, and the part of each document: doc_id, batch."""
+    parts, places, scans = [], [], []
+    for number, corpus in enumerate(corpora):
+        scans.append(_stored(corpus.check(), folder, number))
+        places.append(corpus.documents.select("doc_id", batch=number))
+        parts.append(corpus.with_scans([]))
+    documents = pl.concat(places)
+    if (twice := documents["doc_id"].is_duplicated()).any():
+        where = f"{corpus.benchmark}:{corpus.split}"
+        what = f"document {documents['doc_id'].filter(twice)[0]!r} is twice in the gold"
+        raise DataBroken(what, where=where)
+    values: dict[str, Any] = {
+        "flaws": dict(sum((Counter(part.flaws) for part in parts), Counter()))
+    }
+    for name in ("sources", "unreadable"):
+        values[name] = {file: text for part in parts for file, text in getattr(part, name).items()}
+    return parts[0].with_scans(scans, **values), documents
+
+
+def _beside(
+    corpus: Corpus, found: Any, places: pl.DataFrame, columns: Mapping[str, str], folder: Path
+) -> tuple[Corpus, Predictions, set[str]]:
+    """The predictions in files of `folder`, a part beside each of the corpus and a last for other
+    documents, if any; with the corpus that has such a part, too, and the answered documents."""
+    count, name = len(corpus._scans), pl.col("doc_id")
+    none = next(corpus.parts()).filtered(pl.lit(value=False))
+
+    def parts() -> Iterator[tuple[Corpus, pl.Expr]]:
+        for part in corpus.parts():
+            names = part.documents["doc_id"]
             # Files are sorted mostly: what has none of the names is not even read.
             is_near = name.is_between(pl.lit(names.min()), pl.lit(names.max()))
-            yield number, is_near & name.is_in(names.implode())
-        yield self.count, ~name.is_in(self.documents["doc_id"].implode())
+            yield part, is_near & name.is_in(names.implode())
+        yield none, ~name.is_in(places["doc_id"].implode())
 
-
-def _written(
-    found: Predictions | Callable[..., Predictions] | Iterator[Predictions], gold: _Gold
-) -> tuple[Predictions, int, set[str]]:
-    """Write what is predicted for each batch of gold, and last for other documents, if any: all
-    that is no row, how many batches there are, and the answered documents."""
     if isinstance(found, Predictions):
-        found = _of_folder(found, gold)
+        made = (
+            found.with_scans([partial(_filtered, found, rows)], notes={} if n else found.notes)
+            for n, (_, rows) in enumerate(parts())
+        )
     elif callable(found):
-        make = found
-        found = (make(gold.filled(number), documents) for number, documents in gold.parts())
-    bare, notes, count, answered = None, Counter[str](), gold.count, set[str]()
-    for number, made in enumerate(found):
-        if number < gold.count or any(getattr(made, table).height for table in made.TABLES):
-            _store(made, gold.folder, number)
-            count = number + 1
-        notes.update(made.notes)
-        answered |= choice.answered(made, gold.corpus.split)
-        bare = bare or made.filtered(~_EVERY)
-    return dataclasses.replace(bare, notes=dict(notes)), count, answered
+        made = itertools.starmap(found, parts())
+    else:
+        made = _of_table(found, corpus, (part for part, _ in parts()), places, columns, folder)
+    scans, notes, answered, bare = [], Counter[str](), set[str](), None
+    for number, part in enumerate(made):
+        if number < count or any(getattr(part, table).height for table in part.TABLES):
+            scans.append(_stored(part, folder, number))
+        notes.update(part.notes)
+        answered |= choice.answered(part, corpus.split)
+        bare = bare or part.with_scans([])
+    if len(scans) > count:
+        corpus = corpus.with_scans([*corpus._scans, _stored(none, folder, count)])
+    return corpus, bare.with_scans(scans, notes=dict(notes)), answered
 
 
-def _of_folder(found: Predictions, gold: _Gold) -> Iterator[Predictions]:
-    for number, documents in gold.parts():
-        rows = {table: found.scan(table).filter(documents).collect() for table in found.TABLES}
-        yield dataclasses.replace(found, **rows, notes={} if number else found.notes)
+def _filtered(found: Predictions, rows: pl.Expr, table: str) -> pl.LazyFrame:
+    return found.scan(table).filter(rows)
 
 
-def _of_table(source: Any, gold: _Gold, columns: Mapping[str, str]) -> Iterator[Predictions]:
-    """The answers in a table by batch; names, lists and tasks follow from all of them."""
+def _of_table(
+    source: Any,
+    corpus: Corpus,
+    parts: Iterable[Corpus],
+    places: pl.DataFrame,
+    columns: Mapping[str, str],
+    folder: Path,
+) -> Iterator[Predictions]:
+    """The answers in a table by part; names, lists and tasks follow from all of them."""
     path, notes = source if isinstance(source, Path) else None, Counter[str]()
-    objects = gold.fields.filter(pl.col("kind") == "json")["path"]
-    fields = gold.fields.filter(pl.col("task") != "layout")
+    fields = corpus.scan("records").drop_nulls("path").group_by("path", "task", "kind")
+    fields = fields.len().collect(engine="streaming")
+    objects = fields.filter(pl.col("kind") == "json")["path"]
+    fields = fields.filter(pl.col("task") != "layout")
     read = pieces(source, columns, notes, set(objects))
-    read = (answers.of_corpus(values, gold.corpus, notes) for values in read)
-    given = _Values(read, gold.folder / "read")
-    answers.check_left(given.documents, gold.corpus, path, notes)
-    renamed = answers.renames(given.documents["doc_id"], gold.documents["doc_id"])
+    read = (answers.of_corpus(values, corpus, notes) for values in read)
+    given = _Values(read, folder / "read")
+    answers.check_left(given.documents, corpus, path, notes)
+    renamed = answers.renames(given.documents["doc_id"], places["doc_id"])
     documents = given.documents.with_columns(name=pl.col("doc_id").replace(renamed))
-    documents = documents.join(gold.documents.select("name", "batch"), on="name", how="left")
-    documents = documents.with_columns(pl.col("batch").fill_null(gold.count))
-    lists, paths = given.cut(documents, home := gold.folder / "values")
+    documents = documents.join(places.rename({"doc_id": "name"}), on="name", how="left")
+    documents = documents.with_columns(pl.col("batch").fill_null(pl.lit(len(corpus._scans))))
+    lists, paths = given.cut(documents, home := folder / "values")
     notes["documents named by their files"] += len(renamed)
     moved = answers.moves(paths, fields["path"], notes)
     tasks = fields.group_by("task").agg(pl.col("len").sum())
     usual = tasks.sort("len", "task", descending=[True, False])["task"].first() or "text"
     same = {"name": answers.system_of(given.systems, path), "sources": answers.sources_of(path)}
-    for number in range(gold.count + 1):
-        rows, corpus = _read(home, number, none=given.none), gold.filled(number)
+    for number, part in enumerate(parts):
+        rows = _read(home, number, none=given.none)
         valued = rows.drop_nulls("value")
         if corpus.benchmark == answers.OWN:
             # Several values of a user's own field are a list.
             valued = valued.filter(pl.col("path").is_null())
         answers.check_once(valued, path)
         rows = answers.with_paths(listed(rows, lists), moved)
-        yield answers.of_values(rows, corpus, usual=usual, notes=notes, **same)
+        yield answers.of_values(rows, part, usual=usual, notes=notes, **same)
         notes.clear()
 
 
@@ -249,9 +235,9 @@ class _Values:
                 self.samples = samples(values.drop_nulls("path"), self.samples)
             if "system" in values.columns:
                 self.systems |= {*values["system"].drop_nulls()}
-            has_image = (
-                pl.col("image").is_not_null() if "image" in values.columns else pl.lit(False)
-            )
+            has_image = pl.lit(value=False)
+            if "image" in values.columns:
+                has_image = pl.col("image").is_not_null()
             counts = {"n": pl.count("path"), "has_image": has_image.any()}
             documents.append(values.group_by("doc_id", maintain_order=True).agg(**counts))
         every = pl.concat(documents).group_by("doc_id", maintain_order=True)
@@ -287,26 +273,13 @@ class _Values:
         return lists, pl.concat([most.filter(~is_list)["path"], items.to_series()])
 
 
-def _store(side: Corpus | Predictions, folder: Path, number: int) -> None:
-    for table in side.TABLES:
-        _write(getattr(side, table), folder / type(side).__name__ / table, number)
-
-
-def _filled(bare: Corpus | Predictions, folder: Path, *numbers: int) -> Any:
-    """Gold or predictions with their rows in some batches."""
-    home = folder / type(bare).__name__
-    read = {name: _read(home / name, *numbers, none=getattr(bare, name)) for name in bare.TABLES}
-    return dataclasses.replace(bare, **read)
-
-
 def _write(frame: pl.DataFrame, home: Path, number: int, turn: int = 0) -> None:
     file = home / f"{number:06}" / f"{turn:06}.parquet"
     file.parent.mkdir(parents=True, exist_ok=True)
     frame.write_parquet(file, compression="lz4")
 
 
-def _read(home: Path, *numbers: int, none: pl.DataFrame) -> pl.DataFrame:
-    """The rows of some batches, in the columns of `none` and their own."""
-    parts = [part for n in numbers for part in sorted((home / f"{n:06}").glob("*"))]
-    read = (pl.read_parquet(part, glob=False) for part in parts)
-    return pl.concat([none, *read], how="diagonal")
+def _read(home: Path, number: int, *, none: pl.DataFrame) -> pl.DataFrame:
+    """The rows of a batch, in the columns of `none` and their own."""
+    parts = sorted((home / f"{number:06}").glob("*"))
+    return pl.concat([none, *(pl.read_parquet(p, glob=False) for p in parts)], how="diagonal")

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from formlab import files
 from formlab.errors import DataBroken, UnknownName
-from formlab.folders import Corpus, Evaluation, Predictions
+from formlab.folders import Corpus, Predictions
 
 ALL, ANSWERED, LISTED = "all", "answered", "listed"
 UNANSWERED = "documents without any answer, counted as missing"
 LEFT_OUT = "documents that were not chosen, left out"
 NOTES = (UNANSWERED, LEFT_OUT)
+
+
+class Choice(NamedTuple):
+    """The documents that are scored, their description for the settings, and counts of others."""
+
+    documents: list[str]
+    description: str
+    notes: dict[str, int]
 
 
 def answered(predictions: Predictions, split: str) -> set[str]:
@@ -31,15 +38,6 @@ def answered(predictions: Predictions, split: str) -> set[str]:
     tried = is_given | (pl.col("attempts") > 0).fill_null(value=False)
     predicted = predictions.records.filter(of_split, is_given)["doc_id"].unique()
     return {*predicted, *predictions.responses.filter(of_split, tried)["doc_id"]}
-
-
-@dataclasses.dataclass(frozen=True)
-class Choice:
-    """The documents that are scored, their description for the settings, and counts of others."""
-
-    documents: list[str]
-    description: str
-    notes: dict[str, int]
 
 
 def decide(
@@ -100,22 +98,17 @@ def listed(file: str | Path) -> dict[str, int]:
     return {line.strip(): number for number, line in lines if line.strip()}
 
 
-def part_run(evaluation: Evaluation) -> str:
-    """What a reader must know of an evaluation that is not of a whole corpus; empty otherwise."""
-    return partial_note(evaluation.documents.height, evaluation.settings, evaluation.notes)
-
-
-def partial_note(height: int, settings: dict, notes: dict[str, int]) -> str:
-    """`part_run` from a manifest: the number of documents, settings and notes."""
+def partial_note(count: int, settings: Mapping[str, Any], notes: Mapping[str, int]) -> str:
+    """What a reader must know of an evaluation of `count` documents if it is not of all."""
     sentences = []
     if left := notes.get(LEFT_OUT):
         word = str(settings.get("documents", "")).partition(":")[0]
-        sentences.append(f"Scored on {height} of {height + left} documents ({word})")
+        sentences.append(f"Scored on {count} of {count + left} documents ({word})")
     if gone := notes.get(UNANSWERED):
-        count = height - gone
-        rest = f"the rest count as missing (`--documents answered` scores the {count})"
-        rest = rest if count else "all of them count as missing"
-        sentences.append(f"{count} of {height} documents were answered; {rest}")
+        rest = "all of them count as missing"
+        if scored := count - gone:
+            rest = f"the rest count as missing (`--documents answered` scores the {scored})"
+        sentences.append(f"{scored} of {count} documents were answered; {rest}")
     return ". ".join(sentences)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import copy
 import dataclasses
 import shutil
 from collections import Counter
@@ -11,7 +12,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -25,7 +26,7 @@ from formlab.readers.gold import sides
 from formlab.saving import replacing
 from formlab.scoring import across, choice
 from formlab.scoring.align import unscored
-from formlab.scoring.batches import Batch, Cut, batches, own_gold
+from formlab.scoring.batches import batches, own_gold
 from formlab.scoring.fields import READER, others
 from formlab.scoring.own_metrics import own_scores
 from formlab.scoring.tasks import families
@@ -37,6 +38,8 @@ from formlab.show import progress
 THRESHOLD = 0.8
 # The note that counts documents which are predicted and not there.
 STRANGE = "predicted documents that are not in the corpus"
+# A part of the documents by its number: its gold and what is predicted.
+Batch = tuple[int, Corpus, Predictions]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,16 +65,6 @@ class How:
         return settings | {"documents": self.description}
 
 
-class Facts(NamedTuple):
-    """What is known of a batch before any is scored: how many of its documents are chosen, whether
-    any is predicted, what scorers must know of all, and splits and names of no gold."""
-
-    count: int
-    is_matched: bool
-    whole: Whole
-    strange: list[tuple[str, str]]
-
-
 @tables.uncollected()
 def evaluate(
     gold: Corpus | Iterator[Corpus] | Any,
@@ -92,107 +85,90 @@ def evaluate(
 ) -> Evaluation:
     """Score predictions against gold, on every task of the benchmark.
 
-    Parameters
-    ----------
-    gold
-        As from `formlab.load`; or corpora of documents that follow one another, as from
-        `benchmarks.corpora`; or whatever else `formlab.readers.corpus` takes.
-    predictions
-        As from `formlab.run`; or whatever `formlab.readers.read_predictions` takes.
-    images, types, columns
-        Of what is not loaded yet; see `formlab.readers.corpus` and `formlab.readers.gold.sides`.
-    mode
-        One of the benchmark's modes; its first if left out.
-    threshold
-        The similarity from which on the rung `fuzzy` holds, in [0, 1].
-    documents, limit
-        Which documents are scored: ``all``; those that were ``answered`` (nonsense, a refusal or
-        a crash is an answer too); their names; or, as a path, a file with one name a line. Of them
-        the first `limit`, in the corpus' order.
-    reader
-        The rule by which fields are read from a page's words, one of `fields.READERS`; what the
-        other rules read stands in `cases.readings`.
-    out
-        A folder to save the evaluation in, batch by batch.
-    workers
-        How many processes score batches, or the address of a Dask scheduler, whose workers must
-        see `out`.
-    name, fallback
-        What the system is called; `fallback` where nothing but the name of a file says it.
+    The evaluation has `cases`, one row per value of either side, and `scores`, one row per case and
+    metric. A document without a usable prediction counts as nothing found. Predictions for
+    documents that the corpus does not have are cases with the outcome `unscored`. Of a model that
+    was asked there are also the shares of its answers that follow instructions.
 
-    Returns
-    -------
-    Evaluation
-        `cases`, one row per value of either side, and `scores`, one row per case and metric.
-        A document without a usable prediction counts as nothing found. Predictions for documents
-        that the corpus does not have are cases with the outcome `unscored`. Of a model that was
-        asked there are also the shares of its answers that follow instructions.
+    `gold` is as from `formlab.load`; or corpora of documents that follow one another, as from
+    `benchmarks.corpora`; or whatever else `formlab.readers.corpus` takes, with its `images` and
+    `types`. `predictions` are as from `formlab.run`, or whatever `formlab.readers.read_predictions`
+    takes; for `columns` see `formlab.readers.gold.sides`. `mode` is one of the benchmark's, by
+    default its first; from the similarity `threshold` on, in [0, 1], the rung `fuzzy` holds.
+    `documents` are ``all``; those that were ``answered`` (nonsense, a refusal or a crash is an
+    answer too); their names; or, as a path, a file with one name a line: of them the first `limit`,
+    in the corpus' order. `reader` is the rule by which fields are read from a page's words, one of
+    `fields.READERS`; what the other rules read stands in `cases.readings`. `out` is a folder to
+    save the evaluation in, batch by batch; `workers` how many processes score batches, or the
+    address of a Dask scheduler, whose workers must see `out`. `name` is what the system is called,
+    `fallback` where nothing but the name of a file says it.
 
-    Raises
-    ------
-    UnknownName
-        If there is no such mode, document or reading rule.
-    DataBroken
-        If no prediction is for a document of the corpus, or no document is chosen; if files that
-        are not formlab's are in `out`.
+    Raises `UnknownName` if there is no such mode, document or reading rule; `DataBroken` if no
+    prediction is for a document of the corpus, or none is chosen, or files of others are in `out`.
 
-    Examples
-    --------
     >>> evaluate({"a": {"total": "9.00"}}, {"a": {"total": "6"}}).fields["outcome"].to_list()
     ['mismatch']
     """
     others(reader)  # Whether there is such a rule.
     gold, predictions = files.local(gold), files.local(predictions)
     with ExitStack() as temporary:
-        in_memory = out is None
-        if in_memory:
-            folder = temporary.enter_context(TemporaryDirectory(prefix="formlab-"))
-            out = Path(folder, "evaluation")
-        with replacing(out) as new:
+        folder = out or temporary.enter_context(TemporaryDirectory(prefix="formlab-"))
+        home = Path(folder) if out else Path(folder, "evaluation")
+        with replacing(home) as new:
             workplace = new / "batches"
             if isinstance(gold, Corpus):
-                is_small = gold.records.height <= benchmarks.BATCH
-                gold = iter([gold]) if is_small else cut(gold, benchmarks.BATCH)
+                gold = cut(gold, benchmarks.BATCH)
             elif not isinstance(gold, Iterator):
                 of_gold, columns = sides(gold, predictions, columns or {})
                 given = {"images": images, "types": types, "columns": of_gold}
                 gold = own_gold(gold, workplace / "own", **given)
             named = {"name": name, "fallback": fallback, "columns": columns}
             made = batches(gold, predictions, workplace, in_memory=workers == 1, **named)
-            benchmark = benchmarks.get(made.corpus.benchmark)
-            if mode and mode not in benchmark.modes:
+            corpus, predictions = made.corpus, made.predictions
+            benchmark = benchmarks.get(corpus.benchmark)
+            mode = mode or benchmark.modes[0]
+            if mode not in benchmark.modes:
                 raise UnknownName.of(f"mode of {benchmark.name}", mode, benchmark.modes)
-            in_memory &= made.batches[0].folder is None
-            if not made.names and made.corpus.unreadable:
-                raise none_read(made.corpus.unreadable, made.corpus.root)
-            where = f"{benchmark.name}:{made.corpus.split}"
+            if not made.names and corpus.unreadable:
+                raise none_read(corpus.unreadable, corpus.root)
+            where = f"{benchmark.name}:{corpus.split}"
             chosen = choice.decide(made.names, made.answered, documents, limit=limit, where=where)
             names = None if chosen.description == choice.ALL else frozenset(chosen.documents)
-            of_scores = {"chosen": names, "out": None if in_memory else new}
-            mode = mode or benchmark.modes[0]
+            is_stored = out is not None or bool(corpus._scans)
+            of_scores = {"chosen": names, "out": new if is_stored else None}
             how = How(mode, threshold, reader, chosen.description, **of_scores)
-            evaluation = _of_batches(made, how, chosen, workers)
+            evaluation = _scored_batches(corpus, predictions, how, chosen, workers)
             shutil.rmtree(workplace, ignore_errors=True)
-        if not in_memory:
-            # Parts of a large one without `out` are read from there until Python ends.
+            if is_stored:
+                across.told_on_disk(new)
+                evaluation.finish(new)
+        if not is_stored:
+            return evaluation
+        if out is None:
+            # The parts of a large one are read from there until Python ends.
             atexit.register(temporary.pop_all().close)
-    return evaluation or Evaluation.load(out)
+    return Evaluation.load(home)
 
 
-def _of_batches(
-    made: Cut, how: How, chosen: choice.Choice, workers: int | str
-) -> Evaluation | None:
-    """The evaluation of all batches; nothing where it is written into the folder `how.out`."""
-    corpus, predictions = made.corpus, made.predictions
-    facts = _each("reading", partial(know_batch, how=how), made.batches, workers)
-    strange = [row for fact in facts for row in fact.strange]
-    if not any(fact.is_matched for fact in facts):
+def _scored_batches(
+    corpus: Corpus, predictions: Predictions, how: How, chosen: choice.Choice, workers: int | str
+) -> Evaluation:
+    """The evaluation of all batches; without tables where these are written into `how.out`."""
+    jobs = [(0, corpus, predictions)]
+    if corpus._scans:
+        # What is odd in the whole is said once.
+        light = {"flaws": {}, "sources": {}, "unreadable": {}}
+        gold = corpus.with_scans(corpus._scans, **light).parts()
+        answers = predictions.with_scans(predictions._scans, notes={}, sources={}).parts()
+        jobs = [(number, *both) for number, both in enumerate(zip(gold, answers, strict=True))]
+    facts = _results("reading", partial(know_batch, how=how), jobs, workers)
+    wholes, matched, strangers = zip(*facts, strict=True)
+    strange = [row for rows in strangers for row in rows]
+    if not any(matched):
         raise choice.unmatched(corpus, predictions, strange, chosen.documents)
-    both = zip(made.batches, facts, strict=True)
-    both = [(batch, fact) for batch, fact in both if fact.count or fact.strange]
-    whole = Whole.together(fact.whole for _, fact in both)
-    score, remaining = partial(score_batch, whole=whole, how=how), [batch for batch, _ in both]
-    scored = _each("scoring", score, remaining, workers)
+    jobs = [job for job, whole in zip(jobs, wholes, strict=True) if whole]
+    score = partial(score_batch, whole=Whole.together(filter(None, wholes)), how=how)
+    scored = _results("scoring", score, jobs, workers)
     notes = Counter(predictions.notes) + Counter(chosen.notes)
     notes += Counter({f"gold: {name}": count for name, count in corpus.flaws.items()})
     notes += Counter({STRANGE: len(strange)})
@@ -203,15 +179,13 @@ def _of_batches(
         (_, evaluation), *_ = scored
         return dataclasses.replace(evaluation, cases=across.told_in(evaluation.cases), **values)
     values |= {name: getattr(corpus, name) for name in ("benchmark", "split", "root")}
-    values |= {"corpus": corpus, "predictions": predictions, "made": {}, "mode": how.mode}
     values |= {"system": predictions.system, "settings": how.settings(predictions)}
-    parts = across.told_on_disk(how.out, [file for _, part in scored for file in part])
-    Evaluation.finish(how.out, parts, values)
-    return None
+    values |= {"corpus": corpus, "predictions": predictions, "mode": how.mode}
+    return Evaluation(**dict.fromkeys(Evaluation.TABLES), **values)
 
 
-def _each(
-    text: str, function: Callable[[Batch], Any], jobs: list[Batch], workers: Any
+def _results(
+    text: str, function: Callable[[Batch], Any], jobs: list[Batch], workers: int | str
 ) -> list[Any]:
     """The results for batches, in their order; how many are done is shown."""
     if len(jobs) == 1 and workers == 1:
@@ -219,34 +193,37 @@ def _each(
     results: dict[int, Any] = {}
     with progress("batches") as bar:
         task = bar.add_task(text, total=len(jobs))
-        for batch, result in processes.each(function, jobs, workers=workers):
+        for (number, *_), result in processes.each(function, jobs, workers=workers):
             if isinstance(result, processes.Lost):
-                what = f"batch {batch.number} ended its process twice: {result.reason}"
+                what = f"batch {number} ended its process twice: {result.reason}"
                 raise FormlabError(what, remedy="fewer --workers, so that each has more memory")
-            results[batch.number] = result
+            results[number] = result
             bar.update(task, advance=1)
     return [results[number] for number in sorted(results)]
 
 
 @tables.uncollected()
-def know_batch(batch: Batch, how: How) -> Facts:
-    """What must be known of the chosen documents of a batch before any is scored."""
-    corpus, predictions = choice.kept(*batch.opened(), how.chosen)
+def know_batch(batch: Batch, how: How) -> tuple[Whole | None, bool, list[tuple[str, str]]]:
+    """What must be known of a batch before any is scored.
+
+    What scorers must know of its chosen documents, if any; whether one of these is predicted; and
+    splits and names of documents that are predicted and of no gold.
+    """
+    corpus, predictions = choice.kept(*map(copy.copy, batch[1:]), how.chosen)
     matched, strange = by_corpus(corpus, predictions)
-    return Facts(
-        count=corpus.documents.height,
-        is_matched=matched.height > 0,
-        whole=Whole.of(corpus, predictions),
-        strange=strange.select("split", "doc_id").unique().rows(),
-    )
+    whole = Whole.of(corpus, predictions) if corpus.documents.height or strange.height else None
+    return whole, matched.height > 0, strange.select("split", "doc_id").unique().rows()
 
 
 @tables.uncollected()
-def score_batch(batch: Batch, whole: Whole, how: How) -> tuple[Counter[str], Any]:
-    """Notes of a batch, and its evaluation, or its files in `how.out` if there is a folder."""
-    evaluation = score_documents(*choice.kept(*batch.opened(), how.chosen), whole, how)
-    is_kept, notes = how.out is None, Counter(evaluation.notes)
-    return notes, evaluation if is_kept else evaluation.write_part(how.out, batch.number)
+def score_batch(batch: Batch, whole: Whole, how: How) -> tuple[Counter[str], Evaluation | None]:
+    """Notes of a batch, and its evaluation unless that is written into `how.out`."""
+    # What is read of a copy is let go with it.
+    corpus, predictions = choice.kept(*map(copy.copy, batch[1:]), how.chosen)
+    evaluation = score_documents(corpus, predictions, whole, how)
+    if how.out is not None:
+        evaluation.write_part(how.out, batch[0])
+    return Counter(evaluation.notes), None if how.out else evaluation
 
 
 def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how: How) -> Evaluation:
@@ -255,34 +232,10 @@ def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how:
     Predictions for documents that the corpus does not have are cases without any score.
     """
     known, strange = by_corpus(corpus, predictions)
-    matched = dataclasses.replace(predictions, records=known)
-    cases, scores, notes = _scored(corpus, matched, whole, how)
-    if strange.height:
-        # Of a user's own columns there is nothing in a case without gold.
-        left = unscored(strange.select(list(tables.RECORDS)), system=predictions.system)
-        cases = pl.concat([cases, left], how="diagonal")
-        matched = dataclasses.replace(predictions, records=pl.concat([known, strange]))
-    special = {"documents": how.description, "labels": how.labels}
-    if special := {n: value for n, value in special.items() if value not in (None, choice.ALL)}:
-        scores = tables.with_settings(scores, **special)
-    same = {name: getattr(corpus, name) for name in ("documents", "benchmark", "split", "root")}
-    same |= {"system": predictions.system, "mode": how.mode, "corpus": corpus}
-    same |= {"settings": how.settings(predictions), "predictions": matched}
-    notes = {name: count for name, count in notes.items() if count}
-    # Most rows are scores, which only `score_table` makes: one is checked.
-    checked = Evaluation(cases=_numbered(cases), scores=scores.head(1), notes=notes, **same).check()
-    return dataclasses.replace(checked, scores=scores)
-
-
-def _scored(
-    corpus: Corpus, predictions: Predictions, whole: Whole, how: How
-) -> tuple[pl.DataFrame, pl.DataFrame, Counter[str]]:
-    """The cases and scores of all tasks, and what there is to note of them."""
-    benchmark = benchmarks.get(corpus.benchmark)
-    plain, answers = (
-        dataclasses.replace(folder, records=folder.records.select(list(tables.RECORDS)))
-        for folder in (corpus, predictions)
-    )
+    benchmark, system = benchmarks.get(corpus.benchmark), predictions.system
+    records = list(tables.RECORDS)
+    plain = dataclasses.replace(corpus, records=corpus.records.select(records))
+    answers = dataclasses.replace(predictions, records=known.select(records))
     notes: Counter[str] = Counter()
     cases, scores = [tables.table("cases", [])], [tables.table("scores", [])]
     # A batch of what is predicted for other documents has none.
@@ -298,12 +251,34 @@ def _scored(
         is_known = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
         responses = predictions.responses.filter(is_known, pl.col("split") == corpus.split)
         # As everywhere, a run may be called otherwise than its rows say.
-        responses = responses.with_columns(system=pl.lit(predictions.system))
-        scores.append(answer_scores(responses, mode=how.mode))
+        scores.append(answer_scores(responses.with_columns(system=pl.lit(system)), mode=how.mode))
     all_cases, all_scores = pl.concat(cases), pl.concat(scores)
-    theirs = own_scores(scoring, all_cases, all_scores)
-    named = _with_own(all_cases, corpus.records, predictions.records)
-    return named, pl.concat([all_scores, *theirs]), notes
+    by_plug_ins = own_scores(scoring, all_cases, all_scores)
+    all_cases = _with_own(all_cases, corpus.records, known)
+    all_scores = pl.concat([all_scores, *by_plug_ins])
+    # Of a user's own columns there is nothing in a case without gold.
+    if strange.height:
+        left = unscored(strange.select(records), system=system)
+        all_cases = pl.concat([all_cases, left], how="diagonal")
+    special = {"documents": how.description, "labels": how.labels}
+    if special := {n: value for n, value in special.items() if value not in (None, choice.ALL)}:
+        all_scores = tables.with_settings(all_scores, **special)
+    evaluation = Evaluation(
+        corpus.documents,
+        _numbered(all_cases),
+        # Most rows are scores, which only `score_table` makes: one is checked.
+        all_scores.head(1),
+        benchmark.name,
+        corpus.split,
+        system,
+        how.mode,
+        corpus.root,
+        settings=how.settings(predictions),
+        notes={name: count for name, count in notes.items() if count},
+        corpus=corpus,
+        predictions=dataclasses.replace(predictions, records=pl.concat([known, strange])),
+    )
+    return dataclasses.replace(evaluation.check(), scores=all_scores)
 
 
 def _with_own(cases: pl.DataFrame, gold: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:

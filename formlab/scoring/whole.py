@@ -10,7 +10,6 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any
 
 import polars as pl
 from rapidfuzz.distance import Levenshtein
@@ -37,24 +36,24 @@ _WORD = r"[^\s\x1c-\x1f]+"
 _AROUND = ".,:;()[]*'\""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Whole:
     """What a corpus and its predictions are like.
 
-    `in_gold` and `in_answers` are the combinations of what scoring tells apart: task, status, the
-    kind of words that were read, whether there are a path, a value and a box. Where values are
-    judged by rules of their fields, `rules` has each pattern of a path with its kinds and declared
-    rules, else it is null. `prompted` says whether a model was asked, `dates` counts documents by
-    their order of day and month; `words` are those of the gold, `marks` what families of tasks note
-    (`formlab.scoring.tasks.MARKS`).
+    `gold` and `answers` have a record for each combination of what scoring tells apart: task,
+    status, the kind of words that were read, whether there are a path, a value and a box. Where
+    values are judged by rules of their fields, `rules` has each pattern of a path with its kinds
+    and declared rules, else it is null. `prompted` says whether a model was asked, `dates` counts
+    documents by their order of day and month; `words` are those of the gold, `marks` what families
+    of tasks note (`formlab.scoring.tasks.MARKS`).
     """
 
-    in_gold: frozenset[tuple[Any, ...]]
-    in_answers: frozenset[tuple[Any, ...]]
+    gold: pl.DataFrame
+    answers: pl.DataFrame
+    words: Words
     rules: frozenset[tuple[str | None, ...]] | None = None
     prompted: bool = False
     marks: frozenset[str] = frozenset()
-    words: Words | None = None
     dates: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
     @classmethod
@@ -70,12 +69,12 @@ class Whole:
         tasks = (task for task in benchmarks.get(corpus.benchmark).tasks if task in MARKS)
         marks = (family.marks(corpus, matched) for family in families(tasks).values())
         return cls(
-            in_gold=_told_apart(gold),
-            in_answers=_told_apart(answers),
+            gold=_told_apart([gold]),
+            answers=_told_apart([answers]),
+            words=Words.of(valued.select("doc_id", gold="value"), _wrong(gold, answers)),
             rules=declared,
             prompted=was_prompted(predictions.responses),
             marks=frozenset().union(*marks),
-            words=Words.of(valued.select("doc_id", gold="value"), _wrong(gold, answers)),
             dates=text.orders_shown(gold["doc_id"], gold["value"]),
         )
 
@@ -85,24 +84,14 @@ class Whole:
         several = list(several)
         declared = [whole.rules for whole in several if whole.rules is not None]
         return cls(
-            in_gold=frozenset().union(*(whole.in_gold for whole in several)),
-            in_answers=frozenset().union(*(whole.in_answers for whole in several)),
+            gold=_told_apart([whole.gold for whole in several]),
+            answers=_told_apart([whole.answers for whole in several]),
+            words=Words.together(whole.words for whole in several),
             rules=frozenset().union(*declared) if declared else None,
             prompted=any(whole.prompted for whole in several),
             marks=frozenset().union(*(whole.marks for whole in several)),
-            words=Words.together(whole.words for whole in several),
             dates=sum((Counter(whole.dates) for whole in several), Counter()),
         )
-
-    @cached_property
-    def gold(self) -> pl.DataFrame:
-        """A record for each combination that the gold has, in a fixed order."""
-        return _representatives(self.in_gold)
-
-    @cached_property
-    def answers(self) -> pl.DataFrame:
-        """A record for each combination that the answers have, in a fixed order."""
-        return _representatives(self.in_answers)
 
     @property
     def by_rules(self) -> bool:
@@ -121,14 +110,26 @@ class Whole:
         return frozenset(row for row in self.rules or () if row[2] is not None)
 
 
+def _told_apart(several: list[pl.DataFrame]) -> pl.DataFrame:
+    """A record for each combination: what is there is the empty text, or 0 of a box."""
+    texts = [pl.when(pl.col(n).is_not_null()).then(pl.lit("")).alias(n) for n in ("path", "value")]
+    is_boxed = pl.all_horizontal(pl.col(BOX).is_not_null())
+    boxes = [pl.when(is_boxed).then(0.0).alias(name) for name in BOX]
+    read = pl.when(pl.col("kind").is_in(_READ)).then("kind").alias("kind")
+    told = [f.select("task", "status", read, *texts, *boxes).unique() for f in several]
+    rows = pl.concat(told).unique()
+    rows = rows.sort(pl.all(), nulls_last=True)
+    return tables.table("records", rows.to_dict(as_series=False))
+
+
 def _wrong(gold: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame | None:
     """Gold and answer of the fields that may be wrong; null where answers are read from pages."""
     read = pl.col("path").is_null() & pl.col("value").is_not_null() | (pl.col("task") != "text")
     if answers.filter(read).height or gold.filter(pl.col("task") != "text").height:
         return None
     golds, preds = (
-        side.drop_nulls("path").select("doc_id", "path", pl.col("value").alias(name))
-        for side, name in ((gold, "gold"), (answers, "pred"))
+        records.drop_nulls("path").select("doc_id", "path", pl.col("value").alias(name))
+        for records, name in ((gold, "gold"), (answers, "pred"))
     )
     # Items of lists may be compared with any other.
     is_item = pl.col("path").str.contains(r"/[0-9]+(/|$)")
@@ -136,24 +137,6 @@ def _wrong(gold: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame | None:
     unlike = preds.join(golds, on=["doc_id", "path"], how="left").filter(is_unlike)
     items = golds.filter(is_item).select("gold", pred=pl.lit(None, pl.String))
     return pl.concat([unlike.select("gold", "pred"), items])
-
-
-def _told_apart(records: pl.DataFrame) -> frozenset[tuple[Any, ...]]:
-    """Each combination of what scoring tells apart in records."""
-    there = (pl.col(name).is_not_null().alias(name) for name in ("path", "value"))
-    boxed = pl.all_horizontal(pl.col(BOX).is_not_null()).alias("boxed")
-    read = pl.when(pl.col("kind").is_in(_READ)).then("kind").alias("kind")
-    return frozenset(records.select("task", "status", read, *there, boxed).unique().iter_rows())
-
-
-def _representatives(combinations: frozenset[tuple[Any, ...]]) -> pl.DataFrame:
-    """A record for each combination: what is there is the empty text, or 0 of a box."""
-    rows = []
-    for task, status, kind, *there in sorted(combinations, key=str):
-        path, value = ("" if is_there else None for is_there in there[:2])
-        row = {"task": task, "status": status, "kind": kind, "path": path, "value": value}
-        rows.append(row | dict.fromkeys(BOX, 0.0 if there[2] else None))
-    return tables.table("records", rows)
 
 
 def folded(values: pl.Series) -> pl.Series:

@@ -254,8 +254,7 @@ def _cut(ending: str, folder: Path) -> Found:
     corpora = batches.own_gold(folder / f"gold.{ending}", folder / "own")
     cut = batches.batches(corpora, folder / f"answers.{ending}", folder / "batches")
     names, odd = set(), Counter(_counted(cut.corpus, cut.predictions).counted)
-    for batch in cut.batches:
-        corpus, predictions = batch.opened()
+    for corpus, predictions in zip(cut.corpus.parts(), cut.predictions.parts(), strict=True):
         names |= set(corpus.documents["doc_id"])
         odd.update(predictions_found(predictions).counted)
     return Found(frozenset(names), odd)

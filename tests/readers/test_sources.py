@@ -14,8 +14,8 @@ from backports.zstd import zipfile
 import formlab
 from formlab import benchmarks, registry, systems
 from formlab.errors import DataBroken, FormlabError
-from formlab.folders import Predictions
 from formlab.readers import READERS, Source, benches, logs, read_predictions, reader_of, splits
+from formlab.saving import home_of
 from formlab.systems import System
 from tests import made_formfactory, made_vrdu
 from tests.seeds import ALL
@@ -368,7 +368,7 @@ def test_a_run_is_read_finished_or_not(finished, is_finished):
     whole = read_predictions(out, corpus)
     assert whole.records.height
     if not is_finished:
-        (Predictions.home(out) / "manifest.json").unlink()
+        (home_of(out) / "manifest.json").unlink()
     assert splits(out) == ["test"]
     assert read_predictions(out, corpus).records.equals(whole.records)
 
@@ -377,7 +377,7 @@ def test_a_run_of_another_benchmark_or_with_another_table_is_refused(finished):
     corpus, out = finished
     with pytest.raises(DataBroken, match="read funsd, not sroie"):
         read_predictions(out, dataclasses.replace(corpus, benchmark="sroie"))
-    (part,) = Predictions.home(out).glob("records/*.parquet")
+    (part,) = home_of(out).glob("records/*.parquet")
     pl.read_parquet(part).head(0).write_parquet(part)
     with pytest.raises(DataBroken, match="changed since it was saved"):
         read_predictions(out, corpus)

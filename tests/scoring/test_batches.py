@@ -134,8 +134,11 @@ def test_documents_without_fields_and_strangers_are_in_a_batch(in_parts):
     gold = [{"doc_id": name, "total": "1"} for name in "abc"] + [{"doc_id": "none"}]
     answers = [{"doc_id": name, "total": "1"} for name in "bcxy"]
     both = pair(gold, answers)
-    parts = in_parts(*both, 2)
-    check_equal(parts, formlab.evaluate(*both))
+    parts, whole = in_parts(*both, 2), formlab.evaluate(*both)
+    check_equal(parts, whole)
+    # What is scored may be in parts itself.
+    check_equal(formlab.evaluate(parts.corpus, parts.predictions), whole)
+    check_equal(in_parts(parts.corpus, parts.predictions, 4, workers=2), whole)
     assert [part.documents["doc_id"].to_list() for part in parts.parts()] == [
         ["a"],
         ["b"],

@@ -22,6 +22,11 @@ def predictions(corpus, names):
     return Predictions(records, tables.table("responses", []), "x")
 
 
+def part_run(evaluation):
+    count = evaluation.documents.height
+    return choice.partial_note(count, evaluation.settings, evaluation.notes)
+
+
 def response(doc_id, status, **more):
     key = {"benchmark": "funsd", "split": "test", "doc_id": doc_id, "system": "x", "task": "text"}
     return key | {"status": status} | more
@@ -84,7 +89,7 @@ def test_sentence_says_what_was_answered_and_what_was_chosen(corpus, names, tmp_
     def sentence(count, documents="all"):
         found = predictions(corpus, names[:count])
         evaluation = analysis.evaluate(corpus, found, documents=documents)
-        return choice.part_run(type(evaluation).load(evaluation.save(tmp_path / "e")))
+        return part_run(type(evaluation).load(evaluation.save(tmp_path / "e")))
 
     rest = "(`--documents answered` scores the 3)"
     assert sentence(3) == f"3 of 8 documents were answered; the rest count as missing {rest}"
@@ -100,7 +105,7 @@ def test_where_nothing_was_answered_all_is_missing_or_an_error(corpus, names):
     found = predictions(corpus, names[:1])
     found = dataclasses.replace(found, records=found.records.with_columns(status=pl.lit("missing")))
     every = analysis.evaluate(corpus, found)
-    assert choice.part_run(every) == "0 of 8 documents were answered; all of them count as missing"
+    assert part_run(every) == "0 of 8 documents were answered; all of them count as missing"
     with pytest.raises(DataBroken, match="none of the 8 documents of funsd:test was answered"):
         analysis.evaluate(corpus, found, documents="answered")
 
@@ -126,6 +131,6 @@ def test_choice_survives_verdicts(corpus, names):
     one = analysis.evaluate(corpus, predictions(corpus, names[:3]), documents=names[:4])
     again = analysis.with_label_corrections(one, tables.table("decisions", []))
     assert again.settings == one.settings
-    assert choice.part_run(again) == choice.part_run(one) != ""
+    assert part_run(again) == part_run(one) != ""
     settings = tables.readable(again.scores)["settings"]
     assert all("documents=listed: 4 of 8" in text for text in settings)

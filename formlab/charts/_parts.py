@@ -15,8 +15,8 @@ import polars as pl
 from formlab import metrics, selection
 from formlab.charts import harmless, theme
 from formlab.charts._output import clean, number
-from formlab.charts._words import NOTHING, OWN, counted, note, words
-from formlab.charts.show import Caption
+from formlab.charts._words import NOTHING, OWN, counted, note
+from formlab.charts.show import Caption, words
 from formlab.errors import UnknownName
 
 # A column that is for the drawing alone: no table of a figure has it.

@@ -143,7 +143,7 @@ def headline_table(heads: pl.DataFrame) -> Table | Caption:
     heads = heads.with_columns(of=pl.format("{} on {}:{}", "system", "benchmark", "split"))
     columns = ["level", "of", "metric", "over", "tasks", "value", "ci_low", "ci_high"]
     look = {"titles": {"n_cases": "cases", "of": "evaluation"}}
-    look["note_below"] = "Values of different metrics do not compare."
+    look["note"] = "Values of different metrics do not compare."
     look["empty"] = "Nothing was scored on any level."
     return table(heads, *columns, "n_docs", "n_cases", **look)
 
@@ -209,7 +209,7 @@ def findings_table(findings: Sequence[Finding], reports: Mapping[str, str]) -> T
     if shown["p_adjusted"].count():
         below += " p is adjusted for the tests of its kind."
     titles = {"effect": "effect (95 % interval)", "n_cases": "values"}
-    look = {"links": ["report"], "note_below": below, "sparse": True}
+    look = {"links": ["report"], "note": below, "sparse": True}
     look["empty"] = "There is no finding: see what was run for the counts."
     return table(shown, titles=titles, **look)
 

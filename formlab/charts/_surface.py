@@ -41,20 +41,9 @@ def surface(
     The surface is level over a cell and has no slopes: nothing was measured between cells, and
     cells without a value are gaps. Browsers without WebGL draw it flat.
 
-    Parameters
-    ----------
-    frame
-        One row a cell, in order of both columns.
-    x, y, value
-        The columns of the cell's place, and of its value.
-    look
-        As of `dots`; interval and count are drawn if the frame has them.
-
-    Returns
-    -------
-    list
-        The surface and its twin, a heat map with value and count in each cell, which a notebook
-        shows together; or a note, where no cell has a value.
+    `x`, `y` and `value` are the columns of the cell's place, in order, and of its value; all else
+    is as of `dots`. Gives the surface and its twin, a heat map with value and count in each cell,
+    which a notebook shows together; or a note, where no cell has a value.
 
     Examples
     --------

@@ -17,18 +17,8 @@ OWN, PUBLISHED = "measured here", "published"
 # Where the forms measured here are not those of the paper, the legend says so.
 ELSEWHERE = "published, on other forms"
 NOTHING = "Nothing was scored for it."
-_TITLES = {"ci_low": "low", "ci_high": "high", "n_docs": "documents", "n_cases": "fields"}
-_TITLES |= {"doc_id": "document", "system_a": "first system", "system_b": "second system"}
-_HEADINGS = {"p_holm": "p, Holm", "p_adjusted": "p, adjusted", "n_missing": "missing"}
-_HEADINGS |= {"n_undefined": "undefined", "n_reader": "depend on reading rule"}
-_HEADINGS |= {"n_ambiguous": "ambiguous dates", "least_difference": "smallest detectable"}
 # What a value is taken over, by its level.
 _OVER = {"field": "all fields", "page": "whole pages", "document": "all forms"}
-
-
-def words(column: str, titles: Mapping[str, str] | None = None) -> str:
-    """What readers call a column: its title, or its name with underscores as spaces."""
-    return (titles or {}).get(column) or _TITLES.get(column) or column.replace("_", " ")
 
 
 def note(text: str) -> Caption:
@@ -94,18 +84,9 @@ def caption(
 ) -> Caption:
     """What a figure or table shows, with the values it speaks of, their intervals, n and settings.
 
-    Parameters
-    ----------
-    say
-        What is shown, without numbers; they are added from `rows`.
-    rows
-        Rows of a summary that the caption gives in figures; None for a caption without any.
-    name
-        The column that says what each value is of; what it was taken over, if left out.
-    label
-        Whether it stands over a figure or a table.
-    more
-        Sentences that follow the figures.
+    `say` is what is shown, without numbers; they are added from `rows`, rows of a summary. `name`
+    is the column that says what each value is of; what it was taken over, if left out. `more` are
+    sentences that follow the figures.
 
     Examples
     --------
@@ -176,23 +157,18 @@ def score_cards(
 def table(
     frame: pl.DataFrame,
     *columns: str,
-    titles: Mapping[str, str] | None = None,
-    digits: int | Mapping[str, int] = 3,
     best: Mapping[str, Literal["max", "min"]] | None = None,
-    links: Sequence[str] = (),
-    note_below: str | None = None,
-    rows: int = 500,
     sparse: bool = False,
     empty: str = NOTHING,
     cases: Mapping[str, str] | None = None,
-    fold: str = "",
+    **look: Any,
 ) -> Table | Caption:
     """A frame as a table for readers: the house's headings, numbers to read, p as one writes it.
 
-    Without `columns` all are shown. `titles`, `digits`, `links`, `rows`, `cases` and `fold` are as
-    for `Table`, beside the house's own headings; `cases` may name columns that are not shown.
-    `best` is column to ``max`` or ``min``: its best values are printed bold. `sparse` leaves out
-    columns in which nothing stands.
+    Without `columns` all are shown. `best` is column to ``max`` or ``min``: its best values are
+    printed bold. `sparse` leaves out columns in which nothing stands. `cases` may name columns that
+    are not shown; `empty` is the note in place of a table without rows. All else is as of `Table`:
+    `titles`, `digits`, `note`, `rows`, `links`, `fold`.
 
     Examples
     --------
@@ -209,19 +185,15 @@ def table(
     if sparse:
         shown = shown.select(name for name in shown.columns if shown[name].count())
     strong = []
-    for name, which in (best or {}).items():
-        values = shown[name].fill_nan(None) if name in shown.columns else pl.Series()
-        at = (values.head(rows) == getattr(values, which)()).fill_null(False).arg_true()
+    for name in {*(best or {})} & {*shown.columns}:
+        values = shown[name].fill_nan(None)
+        at = (values == getattr(values, best[name])()).fill_null(False).arg_true()
         strong += [(row, name) for row in at]
     for name in {"p", "p_holm", "p_adjusted"} & {*shown.columns}:
         texts = [None if p is None else _p(p) for p in shown[name]]
         shown = shown.with_columns(pl.Series(name, texts, dtype=pl.String))
-    if isinstance(digits, Mapping):
-        digits = {name: digits[name] for name in shown.columns if name in digits}
-    headings = {name: words(name, _HEADINGS | dict(titles or {})) for name in shown.columns}
-    look = {"digits": digits, "note": note_below, "rows": rows, "fold": fold, "strong": strong}
-    look["links"] = [name for name in links if name in shown.columns]
-    return Table(shown, headings, cases=selection.of_rows(frame.head(rows), cases), **look)
+    lines = selection.of_rows(frame.head(look.get("rows", 500)), cases)
+    return Table(shown, strong=strong, cases=lines, **look)
 
 
 def _p(p: float) -> str | None:

@@ -114,7 +114,7 @@ def flip_table(matrix: pl.DataFrame, *, by: str) -> Table | Caption:
     below = "The difference is the first system's share of fields right less the second's; "
     below += "p is of swapping whole documents, adjusted over the kinds and pairs."
     look = {"titles": {"slice": by, "only_a": f"only {first}", "only_b": f"only {second}"}}
-    look |= {"note_below": below, "cases": _cases(rows)}
+    look |= {"note": below, "cases": _cases(rows)}
     look["empty"] = "Neither a field nor a whole document was scored for both systems."
     return table(rows.with_columns(slice=slices), *["pair"] * (len(pairs) > 1), *columns, **look)
 
@@ -138,7 +138,7 @@ def comparison_table(rows: pl.DataFrame) -> Table | Caption:
     if (rows["n_docs"].max() or 0) < FEW:
         below += " With so few documents the interval is too narrow; trust p."
     titles = {"what": "", "value_a": "first", "value_b": "second", "better": "shown better"}
-    look = {"titles": titles | {"difference": "lead of the first"}, "note_below": below}
+    look = {"titles": titles | {"difference": "lead of the first"}, "note": below}
     look |= {"fold": f"All {rows.height:,} comparisons", "cases": _cases(rows)}
     look["empty"] = "Nothing to show: no such score of both systems."
     return table(rows, *columns, **look)

@@ -132,20 +132,11 @@ def stacked(
     percent: bool = True,
     **look: Any,
 ) -> Drawn:
-    """One bar a row, made of its parts: shares of a whole, or counts.
+    """One bar a row, made of its parts: shares of a whole, or without `percent` counts.
 
-    Parameters
-    ----------
-    frame
-        One row a part.
-    y, x
-        The columns of the bar's name and of the part's size.
-    pieces
-        A column that cuts parts into pieces of the same colour.
-    percent
-        Whether parts are shares, so that a bar ends at 100 %; else they are counts.
-    look
-        As of `dots`: `colour` names the part; parts stand in the order of `colours`.
+    Each row of the frame is a part: `y` is the column of the bar's name and `x` that of the part's
+    size. `colour` names the part; parts stand in the order of `colours`. `pieces` is a column that
+    cuts parts into pieces of the same colour; all else is as of `dots`.
 
     Examples
     --------
@@ -187,16 +178,9 @@ def lines(
 ) -> Drawn:
     """Points along a column, joined by a line for each colour.
 
-    Parameters
-    ----------
-    frame
-        One row a point.
-    x
-        Names in the frame's order, or numbers (with `log` on a logarithmic axis).
-    smooth
-        A column that the line follows instead of the points, which the axis then says.
-    look
-        As of `dots`. Of `kind` all values but `filled` have open points and dashed lines.
+    `x` is a column of names in the frame's order, or of numbers (with `log` on a logarithmic axis).
+    `smooth` is a column that the line follows instead of the points, which the axis then says. Of
+    `kind` all values but `filled` have open points and dashed lines; all else is as of `dots`.
 
     Examples
     --------
@@ -257,16 +241,9 @@ def heatmap(
 ) -> Drawn:
     """A square for each row of a frame, coloured by its value; cells without one stay empty.
 
-    Parameters
-    ----------
-    frame
-        One row a cell.
-    x, y, value
-        The columns of the cell's place, and of its value.
-    xs, ys
-        The order of columns and rows, empty ones among them.
-    look
-        As of `dots`: `n` are counts that stand below the value.
+    `x`, `y` and `value` are the columns of the cell's place and of its value, `xs` and `ys` the
+    order of columns and rows, empty ones among them. `n` are counts that stand below the value; all
+    else is as of `dots`.
 
     Examples
     --------

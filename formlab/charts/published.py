@@ -10,7 +10,7 @@ import polars as pl
 
 from formlab import files, metrics, resources, selection
 from formlab.charts._output import MISSING, number
-from formlab.charts._words import NOTHING, OWN, PUBLISHED, note
+from formlab.charts._words import NOTHING, OWN, PUBLISHED
 from formlab.charts.show import Caption, Table
 from formlab.errors import DataBroken, UnknownName
 
@@ -104,7 +104,7 @@ def paper_table(
     column: str = "metric",
     digits: int | Mapping[str, int] = 3,
     percent: bool = False,
-    note_below: str = "",
+    note: str = "",
 ) -> Table | Caption:
     """A paper's own table, models by scores: systems measured here first, published ones below.
 
@@ -125,7 +125,7 @@ def paper_table(
         Decimals, of a share or of percent: of all columns, or by column, where 3 is the default.
     percent
         Whether values are shown in percent.
-    note_below
+    note
         A sentence under the table, after what the marks say.
 
     Raises
@@ -153,7 +153,7 @@ def paper_table(
         raise DataBroken(what, remedy='rows of one: .filter(average="pooled")')
     systems = own["system"].unique(maintain_order=True).to_list()
     if not systems and not printed.height:
-        return note(NOTHING)
+        return Caption(NOTHING, label="Note")
     scale = 100 if percent else 1
     decimals = digits if isinstance(digits, Mapping) else dict.fromkeys(columns, digits)
     known = own.filter(pl.col("value").is_not_nan()).to_dicts()
@@ -182,7 +182,7 @@ def paper_table(
         "No sign: shown to be worse than the best.": "worse" in signs,
         f"{UNTESTED}: not tested against the best, of other fields.": UNTESTED in signs,
         f"The paper does not say how it averages {', '.join(unstated)}.": unstated,
-        note_below: note_below,
+        note: note,
     }
     return Table(
         pl.DataFrame(scored, schema=dict.fromkeys(["system", *columns], pl.String)),

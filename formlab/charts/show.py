@@ -11,10 +11,21 @@ import polars as pl
 
 from formlab import frames, selection
 from formlab.charts._output import Shown, cell, clean, number
-from formlab.errors import UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions
 
 __all__ = ["Caption", "Card", "Cards", "Sources", "Table"]
+
+
+_TITLES = {"ci_low": "low", "ci_high": "high", "n_docs": "documents", "n_cases": "fields"}
+_TITLES |= {"doc_id": "document", "system_a": "first system", "system_b": "second system"}
+_TITLES |= {"p_holm": "p, Holm", "p_adjusted": "p, adjusted", "n_missing": "missing"}
+_TITLES |= {"n_undefined": "undefined", "n_reader": "depend on reading rule"}
+_TITLES |= {"n_ambiguous": "ambiguous dates", "least_difference": "smallest detectable"}
+
+
+def words(column: str, titles: Mapping[str, str] | None = None) -> str:
+    """What readers call a column: its title, or its name with underscores as spaces."""
+    return (titles or {}).get(column) or _TITLES.get(column) or column.replace("_", " ")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,8 +145,8 @@ class Table(Shown):
     frame
         Rows and columns as shown, in order.
     titles, digits
-        Headings by column (else its name, ``_`` read as a space), and decimals of floats, of all
-        columns or by column.
+        Headings by column, beside the house's own, and decimals of floats, of all columns or by
+        column.
     note
         A line under the table.
     rows
@@ -153,11 +164,6 @@ class Table(Shown):
         ``slice_by`` and columns named as those of cases are taken; with {} no row leads anywhere.
     fold
         In a report the table is folded away behind these words.
-
-    Raises
-    ------
-    UnknownName
-        If an option names a column that `frame` does not have.
 
     Examples
     --------
@@ -182,11 +188,6 @@ class Table(Shown):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "frame", frames.to_polars(self.frame))
-        digits = self.digits if isinstance(self.digits, Mapping) else ()
-        strong = (name for _, name in self.strong)
-        for name in [*self.titles, *digits, *self.links, *strong, *self.numeric]:
-            if name not in self.frame.columns:
-                raise UnknownName.of("column", name, self.frame.columns)
 
     def _data(self) -> dict[str, Any]:
         shown, names = self.frame.head(self.rows), self.frame.columns
@@ -199,7 +200,7 @@ class Table(Shown):
         return {
             "columns": [self._column(name, kind) for name, kind in self.frame.schema.items()],
             "rows": [[_plain(value) for value in row] for row in shown.iter_rows()],
-            "bold": [[row, names.index(name)] for row, name in self.strong],
+            "bold": [[row, names.index(name)] for row, name in self.strong if row < shown.height],
             "aside": list(self.aside),
             "note": clean(" ".join(notes)) or None,
             "cases": [line and clean(line) for line in lines[: shown.height]],
@@ -213,7 +214,7 @@ class Table(Shown):
         right = kind.is_numeric() or name in self.numeric
         return {
             "name": clean(name),
-            "title": clean(self.titles.get(name, name.replace("_", " ")), limit=200),
+            "title": clean(words(name, self.titles), limit=200),
             "align": "right" if right else "left",
             "digits": decimals if kind.is_numeric() else None,
             "link": name in self.links,

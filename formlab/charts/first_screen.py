@@ -73,6 +73,7 @@ def first_screen(
     *,
     cards: Cards | Sequence[Card] | None = None,
     sentence: str = "",
+    gains: bool = False,
 ) -> FirstScreen:
     """What a report says first; it also stands for the report in the index.
 
@@ -80,8 +81,6 @@ def first_screen(
     findings that hold follow, each with its effect, 95 % interval and n, a small picture of these,
     a link to its wrong cases (``#finding=N``: N counts `findings` from 1, held or not, as
     `gallery.errors` does) and what to try; then what was run and how much of it was answered.
-    A small waterfall shows what fixing each stage would gain (`what_if`), a row leads to its cases;
-    those of all evaluations but the first fold away.
 
     Parameters
     ----------
@@ -93,6 +92,9 @@ def first_screen(
         At most four are shown; the share of values right in each evaluation, if left out.
     sentence
         Takes the place of the first finding, which then joins the others.
+    gains
+        Whether a small waterfall shows what fixing each stage would gain (`what_if`); a row leads
+        to its cases, and those of all evaluations but the first fold away.
 
     Examples
     --------
@@ -123,10 +125,12 @@ def first_screen(
         cards = [card for row in counts for card in _cards(row, named)]
     made = cards.cards if isinstance(cards, Cards) else cards
     pairs = list(zip(counts, results, strict=True))
-    gains = [_waterfall(one, _name(row, named or ["system"]), len(results)) for row, one in pairs]
     ran = [_run(row, one) for row, one in pairs]
-    waterfalls = [gain for gain in gains if gain]
-    return FirstScreen(sentences(sentence), [*made][:_CARDS], shown, ran, lead, waterfalls)
+    falls = []
+    for row, one in pairs if gains else ():
+        fall = _waterfall(one, _name(row, named or ["system"]), len(results))
+        falls += [fall] if fall else []
+    return FirstScreen(sentences(sentence), [*made][:_CARDS], shown, ran, lead, falls)
 
 
 def _name(row: Row, named: Sequence[str] = ("system", "benchmark")) -> str:

@@ -43,7 +43,7 @@ CASES = [
 
 
 def test_each_bar_begins_where_the_one_before_it_ends():
-    (figure,) = charts.first_screen(built(CASES)).payload["gains"]["figures"]
+    (figure,) = charts.first_screen(built(CASES), gains=True).payload["gains"]["figures"]
     rows = [(row["stage"], row["from"], row["to"], *row["shown"]) for row in figure["rows"]]
     assert rows == [
         ("now", 0.0, 0.25, "25.0 %", "0.0 %"),

@@ -13,8 +13,8 @@ from formlab.charts._output import clean
 from formlab.charts._words import how, note, sentences
 from formlab.charts.show import Caption, Table
 
-# The most lines that are shown of a form.
-LINES = 60
+# The most lines that are shown of a form, and of kept nodes that follow each other.
+LINES, UNFOLDED = 60, 3
 EDITS = ("kept", "renamed", "deleted", "inserted", "moved", "reordered")
 _INDENT, _DEEPEST, _CHARACTERS = "\u2003", 9, 60
 
@@ -26,7 +26,7 @@ def edit_trees(
 
     `sizes` are tree edit distances with `nodes`, `given` and `similarity`, the largest first. A
     line has the gold and the predicted label, indented by their depth, and the edit in bold; kept
-    nodes without an edit at or below them are folded.
+    nodes without an edit at or below them are folded where several follow each other.
     """
     worst = sizes.filter(pl.col("distance") > 0).head(limit)
     if not worst.height:
@@ -57,7 +57,7 @@ def _lines(cases: pl.DataFrame) -> Iterator[tuple[str | None, str, str | None]]:
     nested = all(row["path"].count("/") == row["depth"] for row in rows if row["path"] is not None)
     for needed, group in itertools.groupby(zip(_needed(rows), rows, strict=True), lambda x: x[0]):
         run = [row for _, row in group]
-        if not needed:
+        if not needed and len(run) > UNFOLDED:
             folded = _label(f"⋯ {len(run)} kept", min(row["depth"] for row in run))
             yield folded, "", folded
             continue

@@ -5,7 +5,7 @@ import json
 import polars as pl
 import pytest
 
-from formlab import charts
+from formlab import charts, tables
 from formlab.analysis import Finding
 from formlab.charts import theme
 from formlab.charts._shared import LINKS_VARIABLE
@@ -43,3 +43,27 @@ def test_only_a_page_beside_the_report_becomes_a_link():
     page = table._repr_mimebundle_()["text/html"]
     assert page.count("<a ") == 1
     assert '<a href="10_a.html">10_a.html</a>' in page
+
+
+def test_lines_of_two_trees_stand_side_by_side_and_what_is_kept_is_folded():
+    rows = [  # path, predicted path, label, predicted label, edit
+        ("/A", "/A", "A", "A", "kept"), ("/A/b", None, "b", None, "deleted"),
+        (None, "/A/e", None, "e", "inserted"), ("/C", "/C", "C", "C", "kept"),
+        *((f"/C/{n}", f"/C/{n}", n, n, "kept") for n in "1234"),
+        ("/C/f", "/A/f", "f", "f", "moved"), ("/D", "/D", "D", "D", "kept"),
+    ]  # fmt: skip
+    names = ("path", "pred_path", "gold", "pred", "subtype")
+    same = {"doc_id": "1", "level": "node"}
+    cases = [same | dict(zip(names, row, strict=True)) for row in rows]
+    for case in cases:
+        case["depth"] = (case["path"] or case["pred_path"]).count("/")
+    sizes = {"doc_id": "1", "distance": 3.0, "similarity": 0.5, "nodes": 5, "given": 5}
+    over, table = charts.edit_trees(tables.table("cases", cases), pl.DataFrame([sizes]))
+    assert over.text.startswith("1: 5 nodes in the gold tree, 5 predicted; ")
+    assert table.frame.rows() == [
+        ("A", "", "A"), ("\u2003b", "deleted", None), (None, "inserted", "\u2003e"),
+        ("C", "", "C"), ("\u2003⋯ 4 kept", "", "\u2003⋯ 4 kept"),
+        ("\u2003f", "moved", "\u2003f (now in A)"), ("D", "", "D"),
+    ]  # fmt: skip
+    nothing = charts.edit_trees(tables.table("cases", []), pl.DataFrame([sizes]).clear())
+    assert [part.label for part in nothing] == ["Note"]

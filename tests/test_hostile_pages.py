@@ -51,11 +51,10 @@ frame = pl.DataFrame({"kind": few, "system": [few[at % 4] for at in range(len(fe
 frame = frame.with_columns(ci_low=pl.col("value") / 2, ci_high=pl.col("value"), share=pl.col("value"), metric=pl.lit("cer"), mark=pl.lit("best"))
 said = {"say": few[0], "titles": {"value": texts[181], "kind": texts[183], "system": texts[0]}}
 display(charts.dots(frame, "kind", colour="system", **said))
-display(charts.dots(frame, "kind", facet="system", **said))
-display(charts.dots(frame, "other", kind="kind", names="kind", **said))
+display(charts.dots(frame, "kind", row="system", **said))
+display(charts.dots(frame, "other", kind="kind", **said))
 display(charts.lines(frame, "kind", colour="system", **said))
 display(charts.stacked(frame, "kind", colour="system", **said))
-display(charts.slope(frame.head(12), "value", "other", "kind", colour="system", **said))
 display(charts.heatmap(frame, "kind", "system", **said))
 display(*charts.surface(frame, "kind", "system", **said))
 for column in columns[3:5]:

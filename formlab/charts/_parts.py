@@ -1,4 +1,4 @@
-"""What the generic charts share: columns as channels, tooltips, axis ends, counts, alt text."""
+"""What the charts share: columns as channels, axes, intervals, tooltips, panels, alt text."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import dataclasses
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import altair as alt
@@ -13,27 +14,17 @@ import polars as pl
 
 from formlab import metrics, selection
 from formlab.charts import harmless, theme
-from formlab.charts._output import clean, known, number
-from formlab.charts.show import Caption
+from formlab.charts._output import clean, number
+from formlab.charts._words import NOTHING, OWN, counted, note
+from formlab.charts.show import Caption, words
 from formlab.errors import UnknownName
 
-OWN, PUBLISHED = "measured here", "published"
-# Where the forms measured here are not those of the paper, the legend says so.
-ELSEWHERE = "published, on other forms"
-NOTHING = "Nothing was scored for it."
-TITLES = {
-    "ci_low": "low", "ci_high": "high", "n_docs": "documents", "n_cases": "fields",
-    "doc_id": "document", "system_a": "first system", "system_b": "second system",
-}  # fmt: skip
-# The column of the label that stands at a point: see `_names`.
+# A column that is for the drawing alone: no table of a figure has it.
 NAME = "_name"
 # A label or an alt text no longer than one reads; what a file holds may be longer.
 _LABEL, _ROWS = 200, 80
-
-
-def words(column: str, titles: Mapping[str, str] | None = None) -> str:
-    """What readers call a column: its title, or its name with underscores as spaces."""
-    return (titles or {}).get(column) or TITLES.get(column) or column.replace("_", " ")
+_COLOURS = {"stage": theme.STAGE_COLOURS, "status": theme.STATUS_COLOURS}
+_COLOURS |= {"outcome": theme.OUTCOME_COLOURS, "cause": theme.CAUSE_COLOURS}
 
 
 def field(name: str) -> str:
@@ -46,62 +37,13 @@ def datum(name: str) -> str:
     return f"datum[{json.dumps(harmless.name(name))}]"
 
 
-def note(text: str) -> Caption:
-    """One line in the place of a chart or table that has nothing to show."""
-    return Caption(text, label="Note")
-
-
-def limits(
-    frame: pl.DataFrame, columns: Sequence[str], metric: str | None, *, zero: bool = True
-) -> list[float]:
-    """The ends of an axis: zero and the metric's own, unless all values are far below that."""
-    columns = [name for name in columns if name in frame.columns]
-    values = pl.concat([frame[name].cast(pl.Float64) for name in columns])
-    seen = [*values.filter(values.is_finite()), *([0.0] if zero else [])]
-    low, high = min(seen), max(seen)
-    own = metrics.get(metric).high if metric else None
-    room = 0.05 * (high - low) or 0.01
-    if own is not None and high > own / 2:
-        high = max(own, high)
-    elif high > 0 or not zero:
-        high += room
-    return [round(low - room, 9) if low < 0 or not zero else low, round(high, 9)]
-
-
-def counted(row: Mapping[str, Any]) -> int | None:
-    """The cases that a ratio is taken over: those whose own value is defined; None if unknown.
-
-    Of a mean over documents, `n_undefined` counts documents; other scores pool all cases.
-
-    Examples
-    --------
-    >>> counted({"metric": "click_accuracy", "n_cases": 5, "n_undefined": 1})
-    4
-    """
-    entry = metrics.METRICS.get(row.get("metric"))
-    is_mean = row.get("average") == metrics.MACRO
-    if entry is None or is_mean or entry.score is not metrics.ratio or row["n_cases"] is None:
-        return row["n_cases"]
-    return row["n_cases"] - (row.get("n_undefined") or 0)
-
-
-def colours_of(column: str, values: Sequence[str]) -> dict[str, str]:
-    """The colours of the values of a column: the theme's for what it knows, else by place."""
-    own = {
-        "stage": theme.STAGE_COLOURS, "status": theme.STATUS_COLOURS,
-        "outcome": theme.OUTCOME_COLOURS, "cause": theme.CAUSE_COLOURS,
-    }.get(column, {})  # fmt: skip
-    if own and set(values) <= set(own):
-        return {name: colour for name, colour in own.items() if name in values}
-    return theme.system_colours(sorted(values) if column == "system" else values)
-
-
 def short(name: str, kind: pl.DataType) -> pl.Expr:
-    """A column fit for a chart: categories as text, and no text longer than a label."""
-    if kind not in (pl.String, pl.Categorical, pl.Enum):
-        return pl.col(name)
-    text = pl.col(name).cast(pl.String)
-    return pl.when(text.str.len_chars() > _LABEL).then(text.str.head(_LABEL) + "…").otherwise(text)
+    """A column fit for a chart: NaN as null, categories as text, no text longer than a label."""
+    if kind in (pl.String, pl.Categorical, pl.Enum):
+        text = pl.col(name).cast(pl.String)
+        cut = pl.when(text.str.len_chars() > _LABEL)
+        return cut.then(text.str.head(_LABEL) + "…").otherwise(text)
+    return pl.col(name).fill_nan(None) if kind.is_float() else pl.col(name)
 
 
 @dataclasses.dataclass
@@ -109,6 +51,15 @@ class Plot:
     """One frame on its way to a chart, with the options that all charts share (see `dots`)."""
 
     frame: pl.DataFrame
+    colour: str | None = None
+    kind: str | None = None
+    filled: str = OWN
+    low: str = "ci_low"
+    high: str = "ci_high"
+    n: str | None = None
+    order: Sequence[str] = ()
+    row: str | None = None
+    column: str | None = None
     titles: Mapping[str, str] = dataclasses.field(default_factory=dict)
     metric: str | None = None
     percent: bool = False
@@ -117,49 +68,48 @@ class Plot:
     tips: Sequence[str] = ()
     say: str = ""
     empty: str = NOTHING
-    width: int | None = None
     cases: Mapping[str, str] | None = None
-    # The frame that was drawn last, and the same under names for Vega.
-    _drawn: tuple[pl.DataFrame, pl.DataFrame] | None = None
 
     @classmethod
     def of(
-        cls, frame: pl.DataFrame, needed: Sequence[str], used: Sequence[str | None], *,
-        style: str | None = None, **options: Any,
-    ) -> Plot | Caption:  # fmt: skip
-        """The rows whose `needed` numbers are known; a note where there are none.
+        cls, frame: pl.DataFrame, numbers: Sequence[str], names: Sequence[str | None], **look: Any
+    ) -> Plot | Caption:
+        """The rows whose `numbers` are finite; a note where there are none.
 
-        Each row has the line of its cases in the column `LINES`; `style` is no column of cases,
-        though it may have the name of one.
+        Each row has the line of its cases in the column `LINES`; the column of open markers is
+        none of cases, though it may have the name of one.
         """
-        plot = cls(frame, **options)
+        plot = cls(frame, **look)
         if {"metric", "n_cases", "n_undefined"} <= set(frame.columns):
-            cases = [counted(row) for row in frame.iter_rows(named=True)]
-            frame = frame.with_columns(
-                pl.Series("n_cases", cases, dtype=pl.Int64), pl.lit(0).alias("n_undefined")
-            )
-        for name in (*needed, *filter(None, used), *plot.tips):
+            n = [counted(row) for row in frame.iter_rows(named=True)]
+            frame = frame.with_columns(pl.Series("n_cases", n, pl.Int64), n_undefined=pl.lit(0))
+        used = [*numbers, *names, plot.colour, plot.kind, plot.row, plot.column, *plot.tips]
+        for name in filter(None, used):
             if name not in frame.columns:
                 raise UnknownName.of("column", name, frame.columns)
-        shown = known(frame).drop_nulls(needed)
-        if numeric := [name for name in needed if shown[name].dtype.is_float()]:
-            shown = shown.filter(pl.all_horizontal(pl.col(name).is_finite() for name in numeric))
+        finite = [pl.col(name).is_finite() for name in numbers if frame[name].dtype.is_numeric()]
+        shown = frame.drop_nulls(numbers).filter(*finite)
         if not shown.height:
             return note(plot.empty)
-        lines = selection.of_rows(shown, plot.cases, without=[style] if style else [])
+        style = [plot.kind] if plot.kind else []
+        lines = pl.Series(selection.LINES, selection.of_rows(shown, plot.cases, without=style))
         shown = shown.select(
             short(name, kind) for name, kind in shown.schema.items() if not kind.is_nested()
         )
-        plot.frame = shown.with_columns(pl.Series(selection.LINES, lines, dtype=pl.String))
+        plot.frame = shown.with_columns(lines.cast(pl.String))
+        if plot.row and plot.column:
+            # Vega draws the panels of a grid under wrong headings where one of them has no row.
+            pair = [plot.row, plot.column]
+            rows, columns = (plot.frame.select(name).unique(maintain_order=True) for name in pair)
+            every = rows.join(columns, how="cross", maintain_order="left_right")
+            absent = every.join(plot.frame, on=pair, how="anti", maintain_order="left")
+            plot.frame = pl.concat([plot.frame, absent], how="diagonal")
         return plot
 
-    @property
+    @cached_property
     def base(self) -> alt.Chart:
-        """The chart that all layers begin from."""
-        # Layers of one chart must have one frame.
-        if self._drawn is None or self._drawn[0] is not self.frame:
-            self._drawn = (self.frame, self.frame.rename(harmless.name))
-        return alt.Chart(self._drawn[1])
+        """The chart that all layers begin from, as they must have one frame."""
+        return alt.Chart(self.frame.rename(harmless.name))
 
     def values(self, column: str | None) -> list[str]:
         """The values of a column, in the frame's order."""
@@ -167,10 +117,14 @@ class Plot:
             return []
         return self.frame[column].drop_nulls().cast(pl.String).unique(maintain_order=True).to_list()
 
+    def has(self, column: str | None) -> bool:
+        """Whether the frame has any value of a column."""
+        return column in self.frame.columns and self.frame[column].count() > 0
+
     def title(self, column: str) -> str:
         """The title of a column; that of the metric for its values."""
         if column not in self.titles:
-            if self.metric and column in ("value", "smooth"):
+            if self.metric and column == "value":
                 is_mean = self.has("average") and metrics.MACRO in self.values("average")
                 return metrics.title(self.metric, metrics.MACRO if is_mean else metrics.POOLED)
             slices = self.values("slice_by") if self.has("slice_by") else []
@@ -178,135 +132,143 @@ class Plot:
                 return words(slices[0])
         return words(column, self.titles)
 
-    def has(self, column: str | None) -> bool:
-        """Whether the frame has any value of a column."""
-        return column in self.frame.columns and self.frame[column].count() > 0
+    def at(self, channel: Any, column: str, **more: Any) -> Any:
+        """A channel of a column, numbers or names, under its title."""
+        kind = "quantitative" if self.frame[column].dtype.is_numeric() else "nominal"
+        options = {"type": kind, "title": self.title(column)} | more
+        return channel(field=field(column), **options)
+
+    def names(self, channel: Any, column: str, order: Sequence[str] = (), **more: Any) -> Any:
+        """A channel of names in this order, or in that of the frame."""
+        options = {"type": "nominal", "title": None, "sort": list(order) or self.values(column)}
+        return self.at(channel, column, **options | more)
+
+    def rows(self, y: str) -> alt.Y:
+        """The names of the rows, in order; numbers stand in theirs and have a title."""
+        if self.frame[y].dtype.is_numeric():
+            return self.at(alt.Y, y, type="ordinal")
+        return self.names(alt.Y, y, self.order, axis=alt.Axis(labelLimit=theme.PHONE))
+
+    def length(self, channel: Any, column: str, *others: str | None, **more: Any) -> Any:
+        """The axis of values and their intervals, with ends that all panels share."""
+        ends = self.ends(column, self.low, self.high, *others)
+        axis: dict[str, Any] = {"tickCount": 6, "labelFlush": False}
+        if self.percent:
+            axis["format"] = "%"
+        elif self.frame[column].dtype.is_integer():
+            few = {"values": list(range(int(ends[1]) + 1))}
+            axis |= few if ends[1] < 8 else {"tickMinStep": 1}
+        at = self.at(channel, column, axis=alt.Axis(**axis), **more)
+        return at.scale(domain=ends, nice=False)
+
+    def ends(self, *columns: str | None) -> list[float]:
+        """The ends of an axis: zero and the metric's own, unless all values are far below that."""
+        if self.domain:
+            return list(self.domain)
+        values = pl.concat(self.frame[name].cast(pl.Float64) for name in columns if self.has(name))
+        seen = [0.0, *values.filter(values.is_finite())]
+        low, high = min(seen), max(seen)
+        own = metrics.get(self.metric).high if self.metric else None
+        room = 0.05 * (high - low) or 0.01
+        if own is not None and high > own / 2:
+            high = max(own, high)
+        elif high > 0:
+            high += room
+        return [round(low - room, 9) if low < 0 else low, round(high, 9)]
+
+    def hue(self, channel: Any) -> Any:
+        """A channel of colour or shape, with the theme's scale and its legend on top."""
+        values = self.values(self.colour)
+        palette = self.colours or _COLOURS.get(self.colour, {})
+        if not self.colours and not set(values) <= set(palette):
+            palette = sorted(values) if self.colour == "system" else values
+            palette = theme.system_colours(palette)
+        palette = {name: palette[name] for name in palette if name in values}
+        if channel is alt.Shape:
+            palette = theme.system_shapes(palette)
+        key = alt.Legend(title=self.titles.get(self.colour), orient="top", columns=2)
+        key["labelLimit"], key["symbolOpacity"] = theme.PHONE, 1
+        legend = key if len(palette) > 1 else None
+        return self.names(channel, self.colour, palette, scale=theme.scale(palette), legend=legend)
+
+    def dodge(self, y: str) -> dict[str, Any]:
+        """The channel that sets several colours of one row below each other; none otherwise."""
+        keys = [name for name in dict.fromkeys([y, self.row, self.column]) if name]
+        if not self.colour or self.colour in keys:
+            return {}
+        if (self.frame.group_by(keys).agg(pl.col(self.colour).n_unique())[self.colour] < 2).all():
+            return {}
+        turns = self.values(self.colour)
+        turns = sorted(turns) if self.colour == "system" else turns
+        return {"yOffset": self.names(alt.YOffset, self.colour, turns)}
+
+    def spans(self, base: alt.Chart, value: str, *, up: bool = False) -> list[Any]:
+        """A layer of rules from end to end of the intervals; none where none is known."""
+        if not (self.has(self.low) and self.has(self.high)):
+            return []
+        known = f"isValid({datum(self.low)}) && isValid({datum(self.high)})"
+        start, end = (alt.Y, alt.Y2) if up else (alt.X, alt.X2)
+        ends = self.at(start, self.low, title=self.title(value)), end(field=field(self.high))
+        return [base.transform_filter(known).mark_rule(strokeWidth=2).encode(*ends)]
+
+    def counts(self, y: str, dodge: Mapping[str, Any]) -> list[Any]:
+        """A layer of the text n = … behind the right end of each row."""
+        if not self.has(self.n):
+            return []
+        groups = [y, self.row, self.column, *[self.colour] * bool(dodge)]
+        by = [field(name) for name in filter(None, groups)]
+        text = self.base.transform_aggregate(n=f"max({field(self.n)})", groupby=by)
+        text = text.transform_filter("isValid(datum.n)")
+        text = text.transform_calculate(n_text="'n = ' + format(datum.n, ',')")
+        text = text.mark_text(align="left", dx=8, fontSize=11, color=theme.SOFT)
+        return [text.encode(x=alt.value("width"), y=self.rows(y), text="n_text:N", **dodge)]
 
     def tooltip(self, *columns: str | None) -> list[alt.Tooltip]:
         """A line for each column, and for the counts of documents and fields where they are."""
         lines = []
-        for name in dict.fromkeys([*filter(None, columns), "n_docs", "n_cases"]):
-            if not self.has(name):
-                continue
-            dtype, form = self.frame[name].dtype, ".1%" if self.percent else ".3f"
-            if dtype.is_integer():
+        names = dict.fromkeys([*columns, self.low, self.high, *self.tips, "n_docs", "n_cases"])
+        for name in filter(self.has, names):
+            form = ".1%" if self.percent else ".3f"
+            if self.frame[name].dtype.is_integer():
                 form = ","
             elif name == "p" or name.startswith("p_"):
                 form = ".3g"
             elif name.startswith(("difference", "least")):
                 form = "+.3f"
-            more = {"type": "quantitative", "format": form} if dtype.is_numeric() else {}
-            more = {"type": "nominal", "title": self.title(name)} | more
-            lines.append(alt.Tooltip(field=field(name), **more))
+            more = {"format": form} if self.frame[name].dtype.is_numeric() else {}
+            lines.append(self.at(alt.Tooltip, name, **more))
         return lines
 
-    def ends(self, columns: Sequence[str], *, zero: bool = True) -> list[float]:
-        """The ends of the axis of these columns."""
-        return list(self.domain or limits(self.frame, columns, self.metric, zero=zero))
-
-    def numbers(self, channel: Any, column: str, title: str = "", **more: Any) -> Any:
-        """A channel of numbers under the title of this column, or of another."""
-        heading = self.title(title or column)
-        return channel(field=field(column), type="quantitative", title=heading, **more)
-
-    def rows(self, y: str, order: Sequence[str], *, named: bool = True) -> alt.Y:
-        """The channel of rows of names, in order."""
-        return alt.Y(
-            field=field(y), type="nominal", title=None, sort=list(order) or self.values(y),
-            axis=alt.Axis(labelLimit=theme.PHONE) if named else None,
-        )  # fmt: skip
-
-    def colour(self, channel: Any, column: str, *, legend: Any = True) -> Any:
-        """A colour or shape channel over a column, with the theme's scale and its legend on top."""
-        names = self.values(column)
-        palette = dict(self.colours) if self.colours else colours_of(column, names)
-        palette = {name: palette[name] for name in palette if name in names}
-        if channel is alt.Shape:
-            palette = theme.system_shapes(palette)
-        key = alt.Legend(
-            title=self.titles.get(column), orient="top", columns=2,
-            labelLimit=theme.PHONE, symbolOpacity=1,
-        )  # fmt: skip
-        return channel(
-            field=field(column), type="nominal", sort=list(palette),
-            scale=theme.scale(palette), legend=key if legend and len(palette) > 1 else None,
-        )  # fmt: skip
-
-    def intervals(
-        self, base: alt.Chart, low: str, high: str, value: str, *, up: bool = False
-    ) -> alt.Chart | None:
-        """The intervals that are known, for a mark from end to end; None where there are none."""
-        if not (self.has(low) and self.has(high)):
-            return None
-        start, end = (alt.Y, alt.Y2) if up else (alt.X, alt.X2)
-        spans = base.transform_filter(f"isValid({datum(low)}) && isValid({datum(high)})")
-        return spans.encode(self.numbers(start, low, value), end(field=field(high)))
-
-    def counts(self, base: alt.Chart, y: Any, column: str, *groups: str | None, **more: Any) -> Any:
-        """The text n = … behind the right end of each row."""
-        by = [field(name) for name in filter(None, groups)]
-        text = base.transform_aggregate(n=f"max({field(column)})", groupby=by)
-        text = text.transform_filter("isValid(datum.n)")
-        text = text.transform_calculate(n_text="'n = ' + format(datum.n, ',')")
-        text = text.mark_text(align="left", dx=8, fontSize=11, color=theme.SOFT)
-        return text.encode(x=alt.value("width"), y=y, text="n_text:N", **more)
-
-    def alt_text(self, columns: Sequence[str | None], value: str, by: str = "") -> str:
+    def described(self, value: str, *columns: str | None, by: str = "") -> str:
         """What the chart shows for readers who cannot see it: each row's names and value."""
         title = self.title(value)
         say = self.say or (title if by in ("", "label") else f"{title} by {self.title(by)}")
-        names = [name for name in dict.fromkeys(columns) if name and name != value]
+        names = [name for name in dict.fromkeys([self.row, self.column, *columns]) if name]
         digits = 0 if self.frame[value].dtype.is_integer() else 3
+        drawn = self.frame.drop_nulls(value)
         rows = []
-        for row in self.frame.head(_ROWS).iter_rows(named=True):
-            values = (row[name] for name in names if row[name] is not None)
+        for row in drawn.head(_ROWS).iter_rows(named=True):
+            values = (row[name] for name in names if name != value and row[name] is not None)
             texts = (number(v) if isinstance(v, float) else clean(v, limit=80) for v in values)
             rows.append(f"{', '.join(dict.fromkeys(texts))} {number(row[value], digits)}")
-        more = self.frame.height - len(rows)
+        more = drawn.height - len(rows)
         return f"{say}: {'; '.join(rows)}" + (f"; and {more:,} more" if more > 0 else "")
 
-    def crossed(self, row: str | None, column: str | None) -> None:
-        """Add an empty row for each pair of `row` and `column` that the frame has not.
+    def panels(self, chart: Any, text: str, *, spacing: int = 20, rows: bool = False) -> Any:
+        """The chart with its alt text, once for each value of `row` and `column`.
 
-        Vega draws the panels of a grid under wrong headings where one of them has no row.
+        With `rows`, panels below each other have rows of their own.
         """
-        if row is None or column is None:
-            return
-        sides = [self.frame.select(name).unique(maintain_order=True) for name in (row, column)]
-        every = sides[0].join(sides[1], how="cross", maintain_order="left_right")
-        absent = every.join(self.frame, on=[row, column], how="anti", maintain_order="left")
-        self.frame = pl.concat([self.frame, absent], how="diagonal")
-
-    def grid(
-        self, chart: Any, text: str, row: str | None, column: str | None, *, spacing: int,
-        title: str | None = None, **more: Any,
-    ) -> Any:  # fmt: skip
-        """The chart once for each pair of values of `row` and `column`."""
-        if row and not column:
+        head = alt.Header(labelFontSize=13, labelAnchor="start")
+        sides = {"row": (alt.Row, self.row), "column": (alt.Column, self.column)}
+        if self.row and self.column:
+            grid = {side: self.names(*channel, header=head) for side, channel in sides.items()}
+            chart = chart.facet(**grid, spacing=spacing)
+        elif name := self.row or self.column:
             # Below each other with the heading above: beside a low panel a long one has no room.
-            return self.facet(chart, row, text, spacing=spacing, own=False)
-        sides = (("row", row, alt.Row, None), ("column", column, alt.Column, title))
-        panels = {
-            side: channel(
-                field=field(name), type="nominal", title=head, sort=self.values(name), **more
-            )
-            for side, name, channel, head in sides
-            if name
-        }
-        chart = chart.facet(spacing=spacing, **panels) if panels else chart
-        return chart.properties(description=text)
-
-    def facet(
-        self, chart: Any, facet: str | None, text: str, *, across: bool = False,
-        spacing: int = 20, own: bool = True,
-    ) -> Any:  # fmt: skip
-        """The chart once for each value of `facet`, below or beside each other; rows of its own."""
-        if facet is not None:
-            head = alt.Header(title=None, labelFontSize=13, labelAnchor="start")
-            panels = alt.Facet(
-                field=field(facet), type="nominal", title=None, header=head, sort=self.values(facet)
-            )
-            columns = len(self.values(facet)) if across else 1
-            chart = chart.facet(panels, columns=columns, spacing=spacing)
-            chart = chart.resolve_scale(y="independent") if own and not across else chart
+            many = 1 if self.row else len(self.values(name))
+            panel = self.names(alt.Facet, name, header=head)
+            chart = chart.facet(panel, columns=many, spacing=spacing)
+            if rows and self.row:
+                chart = chart.resolve_scale(y="independent")
         return chart.properties(description=text)

@@ -10,22 +10,68 @@ import polars as pl
 
 from formlab import metrics, selection, tables
 from formlab.charts._output import clean, number
-from formlab.charts._parts import NOTHING, TITLES, counted, note, words
-from formlab.charts._table import Table
-from formlab.charts.show import Caption, Card, Cards
+from formlab.charts.show import Caption, Card, Cards, Table
 from formlab.errors import UnknownName
-from formlab.tables import readable
 
+OWN, PUBLISHED = "measured here", "published"
+# Where the forms measured here are not those of the paper, the legend says so.
+ELSEWHERE = "published, on other forms"
+NOTHING = "Nothing was scored for it."
 # What a value is taken over, by its level.
 _OVER = {"field": "all fields", "page": "whole pages", "document": "all forms"}
-_HEADINGS = TITLES | {
-    "p_holm": "p, Holm", "p_adjusted": "p, adjusted",
-    "n_missing": "missing", "n_undefined": "undefined", "n_reader": "depend on reading rule",
-    "n_ambiguous": "ambiguous dates", "least_difference": "smallest detectable",
-}  # fmt: skip
-# Columns of probabilities, which are written as one writes them.
-_P = ("p", "p_holm", "p_adjusted")
-_LEAST_P = 0.0001
+
+
+def note(text: str) -> Caption:
+    """One line in the place of a chart or table that has nothing to show."""
+    return Caption(text, label="Note")
+
+
+def sentences(*claims: object) -> str:
+    """Claims as sentences; what is empty is left out.
+
+    Examples
+    --------
+    >>> sentences("One", None, "Two.")
+    'One. Two.'
+    """
+    texts = [str(claim).strip() for claim in claims if claim is not None and str(claim).strip()]
+    return " ".join(text if text[-1] in ".!?" else f"{text}." for text in texts)
+
+
+def counted(row: Mapping[str, Any]) -> int | None:
+    """The cases that a ratio is taken over: those whose own value is defined; None if unknown.
+
+    Of a mean over documents, `n_undefined` counts documents; other scores pool all cases.
+
+    Examples
+    --------
+    >>> counted({"metric": "click_accuracy", "n_cases": 5, "n_undefined": 1})
+    4
+    """
+    entry = metrics.METRICS.get(row.get("metric"))
+    is_mean = row.get("average") == metrics.MACRO
+    if entry is None or is_mean or entry.score is not metrics.ratio or row["n_cases"] is None:
+        return row["n_cases"]
+    return row["n_cases"] - (row.get("n_undefined") or 0)
+
+
+def span(row: Mapping[str, Any]) -> str:
+    """The interval and counts of one row of a summary, in words."""
+    counts = f"{row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
+    if row.get("n_cases") is not None:
+        counts = f"{counted(row):,} in {counts}"
+    low = row.get("ci_low")
+    if low is None or math.isnan(low):
+        return f"n = {counts}"
+    return f"95 % interval {number(low)} to {number(row['ci_high'])}, n = {counts}"
+
+
+def how(row: Mapping[str, Any]) -> str | None:
+    """How the value of a row was made, on one line."""
+    settings = row.get("settings")
+    if settings is None or isinstance(settings, str):
+        return settings
+    return tables.settings_text(dict(row) | {"level": row.get("score_level", row.get("level"))})
 
 
 def caption(
@@ -34,25 +80,13 @@ def caption(
     *,
     name: str | None = None,
     label: Literal["Figure", "Table"] = "Figure",
-    missing: str = "Nothing was scored for it.",
     more: str = "",
 ) -> Caption:
     """What a figure or table shows, with the values it speaks of, their intervals, n and settings.
 
-    Parameters
-    ----------
-    say
-        What is shown, without numbers; they are added from `rows`.
-    rows
-        Rows of a summary that the caption gives in figures; None for a caption without any.
-    name
-        The column that says what each value is of; what it was taken over, if left out.
-    label
-        Whether it stands over a figure or a table.
-    missing
-        The sentence for `rows` without any row.
-    more
-        Sentences that follow the figures.
+    `say` is what is shown, without numbers; they are added from `rows`, rows of a summary. `name`
+    is the column that says what each value is of; what it was taken over, if left out. `more` are
+    sentences that follow the figures.
 
     Examples
     --------
@@ -65,54 +99,18 @@ def caption(
         return Caption(sentences(say, more), label=label)
     values: dict[str, list[str]] = {}
     settings: dict[str | None, None] = {}
-    for row in readable(rows).iter_rows(named=True):
+    for row in tables.readable(rows).iter_rows(named=True):
         value = "undefined" if math.isnan(row["value"]) else number(row["value"])
-        what = row[name] if name else metrics.title(row["metric"], row.get("average"))
-        over = "Values" if name else f"Over {_over(row)}"
-        values.setdefault(over, []).append(f"{what} {value} ({span(row)})")
+        over = "Values"
+        if not name:
+            over = _OVER.get(row["level"], f"all {row['level']}s")
+            over = f"Over {tables.slice_name(row) if row.get('slice_by') else over}"
+        of = row[name] if name else metrics.title(row["metric"], row.get("average"))
+        values.setdefault(over, []).append(f"{of} {value} ({span(row)})")
         settings[how(row)] = None
     numbers = "; ".join(f"{over}: {', '.join(texts)}" for over, texts in values.items())
-    text = sentences(say, numbers or missing, more)
+    text = sentences(say, numbers or NOTHING, more)
     return Caption(text, label=label, settings="; ".join(filter(None, settings)) or None)
-
-
-def how(row: Mapping[str, Any]) -> str | None:
-    """How the value of a row was made, on one line."""
-    settings = row.get("settings")
-    if settings is None or isinstance(settings, str):
-        return settings
-    return tables.settings_text(dict(row) | {"level": row.get("score_level", row.get("level"))})
-
-
-def _over(row: Mapping[str, Any]) -> str:
-    """What the value of one row of a summary is taken over."""
-    if row.get("slice_by"):
-        return tables.slice_name(row)
-    return _OVER.get(row["level"], f"all {row['level']}s")
-
-
-def cards(
-    frame: pl.DataFrame,
-    *,
-    label: str = "label",
-    value: str = "value",
-    notes: str | None = None,
-    finding: str = "",
-    more: Sequence[Card] = (),
-) -> Cards:
-    """A number card for each row of a frame, under the one sentence that a report says first.
-
-    `label` and `value` are columns, and `notes` that of what stands below; interval and counts, if
-    left out. `finding` is text, or a `Finding` that holds.
-
-    Examples
-    --------
-    >>> print(cards(pl.DataFrame({"label": ["CER"], "value": [0.5], "of": ["n = 8"]}), notes="of"))
-    CER: 0.500 (n = 8)
-    """
-    rows = frame.iter_rows(named=True)
-    made = [Card(row[label], row[value], row[notes] if notes else span(row)) for row in rows]
-    return Cards([*made, *more], finding=finding)
 
 
 def figure(over: Caption, *shown: Any) -> list[Any]:
@@ -127,25 +125,50 @@ def figure(over: Caption, *shown: Any) -> list[Any]:
     return notes[:1] if len(notes) == len(shown) else [over, *shown]
 
 
+def score_cards(
+    rows: pl.DataFrame,
+    titles: Mapping[str, str],
+    *,
+    names: Sequence[str] = (),
+    more: Sequence[Card] = (),
+) -> Cards:
+    """A card for each row of these metrics that has a value, with its interval and counts.
+
+    Cards stand in the order of `titles`; rows of metrics without a title are left out. `names` are
+    columns whose value tells apart the cards of one metric, `more` are cards that follow.
+
+    Examples
+    --------
+    >>> row = {"system": "ocr", "metric": "cer", "value": 0.25, "ci_low": 0.2, "ci_high": 0.3,
+    ...     "n_docs": 9, "n_cases": 80}
+    >>> print(score_cards(pl.DataFrame([row]), {"cer": "CER"}))
+    CER: 0.250 (95 % interval 0.200 to 0.300, n = 80 in 9 documents)
+    """
+    rows = rows.filter(pl.col("metric").is_in(list(titles)), pl.col("value").is_finite())
+    rows = rows.sort(pl.col("metric").cast(pl.Enum(list(titles))), maintain_order=True)
+    cards = []
+    for row in rows.iter_rows(named=True):
+        values = ", ".join(clean(row[name], limit=60) for name in names if row[name])
+        label = titles[row["metric"]] + (f" of {values}" if values else "")
+        cards.append(Card(label, row["value"], span(row)))
+    return Cards([*cards, *more])
+
+
 def table(
     frame: pl.DataFrame,
     *columns: str,
-    titles: Mapping[str, str] | None = None,
-    digits: int | Mapping[str, int] = 3,
     best: Mapping[str, Literal["max", "min"]] | None = None,
-    links: Sequence[str] = (),
-    note_below: str | None = None,
-    rows: int = 500,
     sparse: bool = False,
     empty: str = NOTHING,
     cases: Mapping[str, str] | None = None,
-    fold: str = "",
+    **look: Any,
 ) -> Table | Caption:
     """A frame as a table for readers: the house's headings, numbers to read, p as one writes it.
 
-    Without `columns` all are shown. `titles`, `digits`, `best`, `links`, `rows`, `cases` and `fold`
-    are as for `Table`, beside the house's own headings; `cases` may name columns that are not
-    shown. `sparse` leaves out columns in which nothing stands.
+    Without `columns` all are shown. `best` is column to ``max`` or ``min``: its best values are
+    printed bold. `sparse` leaves out columns in which nothing stands. `cases` may name columns that
+    are not shown; `empty` is the note in place of a table without rows. All else is as of `Table`:
+    `titles`, `digits`, `note`, `rows`, `links`, `fold`.
 
     Examples
     --------
@@ -161,86 +184,18 @@ def table(
     shown = frame.select(columns or pl.exclude(selection.LINES))
     if sparse:
         shown = shown.select(name for name in shown.columns if shown[name].count())
-    shown = shown.with_columns(p_words(shown[name]) for name in _P if name in shown.columns)
-    headings = {name: words(name, _HEADINGS | dict(titles or {})) for name in shown.columns}
-    if isinstance(digits, Mapping):
-        digits = {name: digits[name] for name in shown.columns if name in digits}
-    return Table(
-        shown, titles=headings, digits=digits, note=note_below, rows=rows, fold=fold,
-        cases=selection.of_rows(frame.head(rows), cases),
-        best={name: best[name] for name in shown.columns if name in (best or {})},
-        links=tuple(name for name in links if name in shown.columns),
-    )  # fmt: skip
+    strong = []
+    for name in {*(best or {})} & {*shown.columns}:
+        values = shown[name].fill_nan(None)
+        at = (values == getattr(values, best[name])()).fill_null(False).arg_true()
+        strong += [(row, name) for row in at]
+    for name in {"p", "p_holm", "p_adjusted"} & {*shown.columns}:
+        texts = [None if p is None else _p(p) for p in shown[name]]
+        shown = shown.with_columns(pl.Series(name, texts, dtype=pl.String))
+    lines = selection.of_rows(frame.head(look.get("rows", 500)), cases)
+    return Table(shown, strong=strong, cases=lines, **look)
 
 
-def sentences(*claims: object) -> str:
-    """Claims as sentences; what is empty is left out.
-
-    Examples
-    --------
-    >>> sentences("One", None, "Two.")
-    'One. Two.'
-    """
-    texts = [str(claim).strip() for claim in claims if claim is not None and str(claim).strip()]
-    return " ".join(text if text[-1] in ".!?" else f"{text}." for text in texts)
-
-
-def span(row: Mapping[str, Any]) -> str:
-    """The interval and counts of one row of a summary, in words."""
-    counts = f"n = {row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
-    if row.get("n_cases") is not None:
-        counts = f"n = {counted(row):,} in {counts.removeprefix('n = ')}"
-    low = row.get("ci_low")
-    if low is None or math.isnan(low):
-        return counts
-    return f"95 % interval {number(low)} to {number(row['ci_high'])}, {counts}"
-
-
-def score_cards(
-    rows: pl.DataFrame,
-    titles: Mapping[str, str],
-    *claims: object,
-    names: Sequence[str] = (),
-    more: Sequence[Card] = (),
-) -> Cards:
-    """A card for each row of these metrics that has a value, under a sentence with the first three.
-
-    Cards stand in the order of `titles`; rows of metrics without a title are left out. `claims`
-    are further sentences above the cards, such as a `Finding`; `names` are columns whose value
-    tells apart the cards of one metric.
-
-    Examples
-    --------
-    >>> row = {"system": "ocr", "metric": "cer", "value": 0.25, "ci_low": 0.2, "ci_high": 0.3,
-    ...     "n_docs": 9, "n_cases": 80}
-    >>> print(score_cards(pl.DataFrame([row]), {"cer": "CER"}, "Few forms."))
-    ocr: CER 0.250. Few forms.
-    CER: 0.250 (95 % interval 0.200 to 0.300, n = 80 in 9 documents)
-    """
-    places = {metric: place for place, metric in enumerate(titles)}
-    shown = rows.filter(pl.col("metric").is_in(list(titles)), pl.col("value").is_finite())
-    shown = shown.sort(pl.col("metric").replace_strict(places), maintain_order=True)
-    labels = []
-    for row in shown.iter_rows(named=True):
-        values = ", ".join(clean(row[name], limit=60) for name in names if row[name])
-        labels.append(titles[row["metric"]] + (f" of {values}" if values else ""))
-    first = "Nothing was scored"
-    if shown.height:
-        scores = [f"{label} {number(x)}" for label, x in zip(labels, shown["value"], strict=True)]
-        first = f"{clean(shown['system'][0], limit=60)}: {'; '.join(scores[:3])}"
-    shown = shown.with_columns(pl.Series("label", labels, dtype=pl.String))
-    return cards(shown, finding=sentences(first, *claims), more=more)
-
-
-def p_words(values: pl.Series) -> pl.Series:
-    """p as one writes it: four digits, or that it is less than any of them."""
-    texts = [
-        None if p is None or math.isnan(p) else f"< {_LEAST_P}" if p < _LEAST_P else number(p, 4)
-        for p in values
-    ]
-    return pl.Series(values.name, texts, dtype=pl.String)
-
-
-def signed(value: float) -> str:
-    """A number that always shows its sign."""
-    return number(value) if value <= 0 or math.isnan(value) else f"+{number(value)}"
+def _p(p: float) -> str | None:
+    """A probability as one writes it: four digits, or that it is less than any of them."""
+    return None if math.isnan(p) else "< 0.0001" if p < 0.0001 else number(p, 4)

@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
-import altair as alt
 import polars as pl
 
 from formlab import metrics
 from formlab.analysis.finding import OUTCOME, detectable_text
 from formlab.charts import theme
-from formlab.charts._dots import dots
 from formlab.charts._output import number
-from formlab.charts._table import Table
-from formlab.charts._words import table
-from formlab.charts.show import Caption
+from formlab.charts._words import note, table
+from formlab.charts.marks import dots
+from formlab.charts.show import Caption, Table
 
 # From so many documents on a percentile interval is about as wide as it should be.
 FEW = 20
 # So many metrics that show no difference are named.
 _NAMED = 4
 SHOWN, NOT_SHOWN = "a difference was shown", "none was shown"
-_NOTHING = "Neither a field nor a whole document was scored for both systems."
 
 
-def difference_dots(rows: pl.DataFrame) -> alt.TopLevelMixin | Caption:
+def difference_dots(rows: pl.DataFrame) -> Any:
     """By how much the first system is better: a dot and interval a metric and slice.
 
     `rows` are from `formlab.compare`. Dots have the colour of the system that does better where
@@ -35,22 +33,20 @@ def difference_dots(rows: pl.DataFrame) -> alt.TopLevelMixin | Caption:
     """
     # Error rates are 1 where as much is wrong as there is to read.
     rates = [name for name, e in metrics.METRICS.items() if e.high == 1.0 or name in ("cer", "wer")]
-    none = pl.col("better").is_null()
-    shown = named(rows).filter(pl.col("average").ne_missing("macro"))
-    shown = shown.filter(pl.col("metric").is_in([OUTCOME, *rates]))
-    shown = shown.with_columns(
-        pl.when(none).then(pl.lit(NOT_SHOWN)).otherwise(pl.lit(SHOWN)).alias("shown"),
-        pl.col("better").fill_null(NOT_SHOWN),
-    )
-    systems = dict.fromkeys(name for row in shown.select("^system_[ab]$").rows() for name in row)
-    return dots(
-        shown, "what", "difference", colour="better", kind="shown", filled=SHOWN, zero=True,
-        colours=theme.system_colours(systems) | {NOT_SHOWN: theme.NEUTRAL},
-        facet="pair" if shown["pair"].n_unique() > 1 else None,
-        tips=["value_a", "value_b", "p", "p_holm", "least_difference"], cases=_cases(shown),
-        titles={"difference": "lead of the first system", "better": "does better"},
-        say="Differences", empty="No difference was shown in any share or error rate.",
-    )  # fmt: skip
+    rows = named(rows).filter(pl.col("average").ne_missing("macro"))
+    rows = rows.filter(pl.col("metric").is_in([OUTCOME, *rates]))
+    none = pl.when(pl.col("better").is_null()).then(pl.lit(NOT_SHOWN))
+    better = pl.col("better").fill_null(NOT_SHOWN)
+    rows = rows.with_columns(better, shown=none.otherwise(pl.lit(SHOWN)))
+    systems = dict.fromkeys(name for row in rows.select("^system_[ab]$").rows() for name in row)
+    colours = theme.system_colours(systems) | {NOT_SHOWN: theme.NEUTRAL}
+    look = {"facet": "pair"} if rows["pair"].n_unique() > 1 else {}
+    look |= {"kind": "shown", "filled": SHOWN, "zero": True, "colours": colours}
+    look["tips"] = ["value_a", "value_b", "p", "p_holm", "least_difference"]
+    look["titles"] = {"difference": "lead of the first system", "better": "does better"}
+    look |= {"say": "Differences", "cases": _cases(rows)}
+    look["empty"] = "No difference was shown in any share or error rate."
+    return dots(rows, "what", "difference", colour="better", **look)
 
 
 def named(rows: pl.DataFrame) -> pl.DataFrame:
@@ -83,55 +79,25 @@ def not_shown(rows: pl.DataFrame) -> Caption:
 
     `rows` are from `formlab.compare`. Slices and means over documents are counted.
     """
+    pairs = rows.select("system_a", "system_b").n_unique()
     of = named(rows.filter(pl.col("better").is_null(), pl.col("difference").is_not_nan()))
-    whole = of.filter(pl.col("slice_by").is_null(), pl.col("average").ne_missing("macro"))
-    several = rows.select("system_a", "system_b").n_unique() > 1
-    seen = whole.group_by("what", maintain_order=True).agg(
-        pl.col("least_difference").max(), pl.col("pair").unique(maintain_order=True)
-    )
-    texts = []
-    for what, least, pairs in seen.iter_rows():
-        known = [] if least is None or math.isnan(least) else [number(least, 2)]
-        inside = "; ".join([*known, *([", ".join(pairs)] if several else [])])
-        texts.append(f"{what} ({inside})" if inside else what)
     if not of.height:
-        return Caption("A difference was shown in all that was compared.", label="Note")
+        return note("A difference was shown in all that was compared.")
+    whole = of.filter(pl.col("slice_by").is_null(), pl.col("average").ne_missing("macro"))
+    texts = []
+    for (what,), group in whole.group_by("what", maintain_order=True):
+        least = group["least_difference"].max()
+        inside = [] if least is None or math.isnan(least) else [number(least, 2)]
+        inside += [", ".join(group["pair"].unique(maintain_order=True))] * (pairs > 1)
+        texts.append(f"{what} ({'; '.join(inside)})" if inside else what)
     rest = [f"{len(texts) - _NAMED:,} other metrics"] * (len(texts) > _NAMED)
     if more := of.height - whole.height:
         rest.append(f"{more:,} slices and means over documents")
-    texts = texts[:_NAMED] + rest
-    pairs = rows.select("system_a", "system_b").n_unique()
+    few = {"metric": OUTCOME, "difference": 0, "least_difference": 0, "n_tested": pairs}
     documents = whole["n_docs"].max()
-    none = {"metric": OUTCOME, "difference": 0, "least_difference": 0, "n_tested": pairs}
-    few = "" if documents is None else detectable_text(none | {"n_docs": documents})
+    detectable = "" if documents is None else detectable_text(few | {"n_docs": documents})
     say = "No difference was shown in (in brackets the one that would have been seen)"
-    return Caption(f"{say}: {'; '.join(texts)}{few}.", label="Note")
-
-
-def rank_dots(ranked: pl.DataFrame) -> alt.TopLevelMixin | Caption:
-    """Systems from best to worst with intervals; a bar joins those that no test separates.
-
-    `ranked` is from `analysis.ranks`. The bars are those of a critical-difference diagram.
-    """
-    metric = ranked["metric"].first()
-    title = "share of fields right" if metric in (None, OUTCOME) else metrics.title(metric)
-    order = ranked["system"].to_list()
-    drawn = dots(
-        ranked, "system", n=None, order=order, titles={"value": title}, domain=None,
-        cases={"system": "system"}, say="Systems by rank", empty=_NOTHING,
-    )  # fmt: skip
-    if isinstance(drawn, Caption):
-        return drawn
-    groups = ranked.explode("groups").drop_nulls("groups").group_by("groups", maintain_order=True)
-    for place, (_, rows) in enumerate(groups):
-        ends = pl.DataFrame({"first": rows["system"][:1], "last": rows["system"][-1:]})
-        bar = alt.Chart(ends).mark_rule(
-            strokeWidth=5, strokeCap="round", xOffset=12 + 12 * place, color=theme.NEUTRAL
-        )
-        # Two layers with an order each would stand in that of the alphabet.
-        names = alt.Y("first:N", scale=alt.Scale(domain=order), title=None)
-        drawn = drawn + bar.encode(names, alt.Y2("last"), x=alt.value("width"))
-    return drawn
+    return note(f"{say}: {'; '.join(texts[:_NAMED] + rest)}{detectable}.")
 
 
 def flip_table(matrix: pl.DataFrame, *, by: str) -> Table | Caption:
@@ -139,21 +105,18 @@ def flip_table(matrix: pl.DataFrame, *, by: str) -> Table | Caption:
 
     `matrix` is from `formlab.compare` by ``outcome``.
     """
-    shown = named(matrix.filter(pl.col("slice_by").is_null() | (pl.col("slice_by") == by)))
-    several = shown["pair"].n_unique() > 1
+    rows = named(matrix.filter(pl.col("slice_by").is_null() | (pl.col("slice_by") == by)))
     slices = pl.col("slice_value").str.replace_all("_", " ").fill_null("all fields")
-    names = ("the first", "the second")
-    if shown.height and not several:
-        names = shown.select("system_a", "system_b").row(0)
+    pairs = rows.select("system_a", "system_b").unique().rows()
+    first, second = pairs[0] if len(pairs) == 1 else ("the first", "the second")
     columns = ["slice", "both_right", "only_a", "only_b", "both_wrong", "difference"]
     columns += ["ci_low", "ci_high", "p_holm", "n_docs"]
-    return table(
-        shown.with_columns(slice=slices), *(["pair"] if several else []), *columns,
-        titles={"slice": by, "only_a": f"only {names[0]}", "only_b": f"only {names[1]}"},
-        note_below="The difference is the first system's share of fields right less the second's; "
-        "p is of swapping whole documents, adjusted over the kinds and pairs.",
-        cases=_cases(shown) if shown.height else None, empty=_NOTHING,
-    )  # fmt: skip
+    below = "The difference is the first system's share of fields right less the second's; "
+    below += "p is of swapping whole documents, adjusted over the kinds and pairs."
+    look = {"titles": {"slice": by, "only_a": f"only {first}", "only_b": f"only {second}"}}
+    look |= {"note": below, "cases": _cases(rows)}
+    look["empty"] = "Neither a field nor a whole document was scored for both systems."
+    return table(rows.with_columns(slice=slices), *["pair"] * (len(pairs) > 1), *columns, **look)
 
 
 def comparison_table(rows: pl.DataFrame) -> Table | Caption:
@@ -162,26 +125,20 @@ def comparison_table(rows: pl.DataFrame) -> Table | Caption:
     `rows` are from `formlab.compare`. What all rows have alike stands in the caption.
     """
     rows = named(rows)
-    alike = [
-        name for name in ("system_a", "system_b", "n_docs", "n_cases") if rows[name].n_unique() == 1
-    ]
-    columns = [
-        "what", "system_a", "system_b", "value_a", "value_b", "difference", "ci_low", "ci_high",
-        "better", "p", "p_holm", "least_difference", "n_docs", "n_cases",
-    ]  # fmt: skip
-    notes = (
+    names = ("system_a", "system_b", "n_docs", "n_cases")
+    alike = [name for name in names if rows[name].n_unique() == 1]
+    columns = "what system_a system_b value_a value_b difference ci_low ci_high better p p_holm"
+    columns = [*columns.split(), "least_difference", "n_docs", "n_cases"]
+    columns = [name for name in columns if name not in alike and name in rows.columns]
+    below = (
         "p is of swapping whole documents between the systems; Holm's is over the pairs of systems "
         "and the slices of one metric, kinds apart. A system is shown to do better only "
         "where Holm's p, the interval and the reading rules agree."
     )
     if (rows["n_docs"].max() or 0) < FEW:
-        notes += " With so few documents the interval is too narrow; trust p."
-    return table(
-        rows, *(name for name in columns if name not in alike and name in rows.columns),
-        titles={
-            "what": "", "value_a": "first", "value_b": "second", "better": "shown better",
-            "difference": "lead of the first",
-        },
-        note_below=notes, fold=f"All {rows.height:,} comparisons", cases=_cases(rows),
-        empty="Nothing to show: no such score of both systems.",
-    )  # fmt: skip
+        below += " With so few documents the interval is too narrow; trust p."
+    titles = {"what": "", "value_a": "first", "value_b": "second", "better": "shown better"}
+    look = {"titles": titles | {"difference": "lead of the first"}, "note": below}
+    look |= {"fold": f"All {rows.height:,} comparisons", "cases": _cases(rows)}
+    look["empty"] = "Nothing to show: no such score of both systems."
+    return table(rows, *columns, **look)

@@ -55,7 +55,7 @@ def _sign(match: re.Match[str]) -> str:
     return chr(0x2400 + code) if code < 32 else "\u2421" if code == 127 else "\ufffd"
 
 
-def _sound(text: str) -> str:
+def _sound(text: str, _: str | None = None) -> str:
     return clean(text, limit=None)
 
 
@@ -76,15 +76,12 @@ def name(text: str) -> str:
     return _drawn(text).translate(_LOOKALIKES)
 
 
-def _literal(text: str) -> str:
-    shown = html.escape(_drawn(text), quote=False).replace("&lt;br&gt;", "<br>")
-    return shown.replace("&lt;extra&gt;&lt;/extra&gt;", "<extra></extra>")
-
-
-def data(value: Any, *, text: Callable[[str], str] = _sound) -> Any:
+def data(
+    value: Any, *, text: Callable[[str, str | None], str] = _sound, key: str | None = None
+) -> Any:
     """A JSON value for a page: finite, without keys that reach prototypes.
 
-    `text` is applied to every string, names included.
+    `text` is applied to every string and the name it stands under, and to names.
 
     Examples
     --------
@@ -92,17 +89,17 @@ def data(value: Any, *, text: Callable[[str], str] = _sound) -> Any:
     {'x': [None, 'a']}
     """
     if isinstance(value, dict):
-        named = ((text(str(key)), item) for key, item in value.items())
+        named = ((str(name), text(str(name), None), item) for name, item in value.items())
         return {
-            name: data(item, text=text)
-            for name, item in named
-            if name not in {"__proto__", "constructor", "prototype"}
+            shown: data(item, text=text, key=name)
+            for name, shown, item in named
+            if shown not in {"__proto__", "constructor", "prototype"}
         }
     if isinstance(value, list | tuple):
-        return [data(item, text=text) for item in value]
+        return [data(item, text=text, key=key) for item in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    return text(value) if isinstance(value, str) else value
+    return text(value, key) if isinstance(value, str) else value
 
 
 def figure(value: dict[str, Any]) -> dict[str, Any]:
@@ -116,7 +113,7 @@ def figure(value: dict[str, Any]) -> dict[str, Any]:
     >>> figure({"data": [{"name": "<b>&"}], "layout": {"images": [{"source": "http://a/b.png"}]}})
     {'data': [{'name': '&lt;b&gt;&amp;'}], 'layout': {}}
     """
-    value = data(_labels(value), text=_literal)
+    value = data(value, text=_literal)
     layout = value.get("layout")
     if isinstance(layout, dict):
         for name in list(layout):
@@ -125,13 +122,11 @@ def figure(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
-def _labels(value: Any) -> Any:
-    """`value` with long texts cut; not the packed numbers of an array, which are no text."""
-    if isinstance(value, dict):
-        return {k: item if k == "bdata" else _labels(item) for k, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_labels(item) for item in value]
-    return clean(value, limit=_LABEL) if isinstance(value, str) and len(value) > _LABEL else value
+def _literal(text: str, key: str | None) -> str:
+    # The packed numbers of an array are no text.
+    text = text if key == "bdata" or len(text) <= _LABEL else clean(text, limit=_LABEL)
+    shown = html.escape(_drawn(text), quote=False).replace("&lt;br&gt;", "<br>")
+    return shown.replace("&lt;extra&gt;&lt;/extra&gt;", "<extra></extra>")
 
 
 def specification(value: Any) -> Any:
@@ -145,20 +140,4 @@ def specification(value: Any) -> Any:
     >>> specification({"title": 'a\\" + 1', "data": {"values": [{"kind": "constructor"}]}})
     {'title': 'a⧵″ + 1', 'data': {'values': [{'kind': 'constructor\u2060'}]}}
     """
-    return _titles(data(value, text=_drawn))
-
-
-def _titles(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_titles(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {k: _title(v) if k == "title" else _titles(v) for k, v in value.items()}
-
-
-def _title(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_title(item) for item in value]
-    if isinstance(value, str):
-        return value.translate(_LOOKALIKES)
-    return _titles(value)
+    return data(value, text=lambda text, key: name(text) if key == "title" else _drawn(text))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +10,7 @@ import polars as pl
 
 from formlab import files, metrics, resources, selection
 from formlab.charts._output import MISSING, number
-from formlab.charts._parts import NOTHING, OWN, PUBLISHED, note
+from formlab.charts._words import NOTHING, OWN, PUBLISHED
 from formlab.charts.show import Caption, Table
 from formlab.errors import DataBroken, UnknownName
 
@@ -53,39 +52,30 @@ def _read(name: str) -> pl.DataFrame:
 
 def defined(printed: pl.DataFrame, name: str) -> pl.DataFrame:
     """Rows of the published table `name`, by `metric`, with `measure` and `average` beside them."""
-    known = {row["column"]: row for row in _read("definitions").filter(table=name).to_dicts()}
-    kinds = printed["kind"] if "kind" in printed.columns else [None] * printed.height
-    found = [
-        known.get(f"{kind} {metric}") or known.get(metric) or {}
-        for kind, metric in zip(kinds, printed["metric"], strict=True)
-    ]
-    return printed.with_columns(
-        pl.Series(name, [row.get(of) for row in found], pl.String)
-        for name, of in {"measure": "metric", "average": "average"}.items()
+    definitions = _read("definitions").filter(table=name)
+    definitions = definitions.select("column", measure="metric", average="average")
+    kinds = pl.col("kind") if "kind" in printed.columns else pl.lit(None, pl.String)
+    of_kind = pl.format("{} {}", kinds, "metric")
+    column = pl.when(of_kind.is_in(definitions["column"].implode())).then(of_kind)
+    printed = printed.with_columns(column.otherwise("metric").alias("_column"))
+    joined = printed.join(
+        definitions, left_on="_column", right_on="column", how="left", maintain_order="left"
     )
-
-
-def citation(printed: pl.DataFrame) -> str:
-    """Where published rows were printed: each paper once, with its tables.
-
-    Examples
-    --------
-    >>> citation(published("formcraft_table3"))[-27:]
-    'review), Table 3a, Table 3b'
-    """
-    places: dict[str, list[str]] = {}
-    for source in printed["source"].unique(maintain_order=True):
-        paper, _, table = source.rpartition(", ")
-        places.setdefault(paper or table, []).extend([table] if paper else [])
-    return "; ".join(", ".join([paper, *tables]) for paper, tables in places.items())
+    return joined.drop("_column")
 
 
 def cited(printed: pl.DataFrame, *, drawn: bool = True) -> str:
     """The sentence that tells published figures, `drawn` with open markers, from measured ones."""
     if not printed.height:
         return ""
-    what = "Open markers are published figures, " if drawn else "Published figures are "
-    return f"{what}on the forms of their paper and not on those measured here: {citation(printed)}."
+    # Each paper once, with its tables.
+    places: dict[str, list[str]] = {}
+    for source in printed["source"].unique(maintain_order=True):
+        paper, _, table = source.rpartition(", ")
+        places.setdefault(paper or table, []).extend([table] if paper else [])
+    papers = "; ".join(", ".join([paper, *tables]) for paper, tables in places.items())
+    start = "Open markers are published figures, " if drawn else "Published figures are "
+    return f"{start}on the forms of their paper and not on those measured here: {papers}."
 
 
 def beside(rows: pl.DataFrame, printed: pl.DataFrame, kind: str = PUBLISHED) -> pl.DataFrame:
@@ -101,13 +91,9 @@ def beside(rows: pl.DataFrame, printed: pl.DataFrame, kind: str = PUBLISHED) -> 
     """
     # Their lines are made before systems get other names; published figures have no cases.
     lines = pl.Series(selection.LINES, selection.of_rows(rows), dtype=pl.String)
-    own = rows.with_columns(
-        lines,
-        pl.format("{} on {}:{}", "system", "benchmark", "split").alias("system"),
-        pl.lit(OWN).alias("kind"),
-    )
-    theirs = printed.with_columns(pl.lit(kind).alias("kind"))
-    return pl.concat([own, theirs], how="diagonal_relaxed")
+    name = pl.format("{} on {}:{}", "system", "benchmark", "split")
+    own = rows.with_columns(lines, name.alias("system"), kind=pl.lit(OWN))
+    return pl.concat([own, printed.with_columns(kind=pl.lit(kind))], how="diagonal_relaxed")
 
 
 def paper_table(
@@ -118,7 +104,7 @@ def paper_table(
     column: str = "metric",
     digits: int | Mapping[str, int] = 3,
     percent: bool = False,
-    note_below: str = "",
+    note: str = "",
 ) -> Table | Caption:
     """A paper's own table, models by scores: systems measured here first, published ones below.
 
@@ -134,13 +120,12 @@ def paper_table(
         Published rows with `system` and `value`, in the same units; where they have `measure` and
         `average`, as from `published`, these have to be those of `own`.
     columns
-        What the column named by `column` holds, in the order of the paper, to the heading; an arrow
-        at its end stays with its last word.
+        What the column named by `column` holds, in the order of the paper, to the heading.
     digits
         Decimals, of a share or of percent: of all columns, or by column, where 3 is the default.
     percent
         Whether values are shown in percent.
-    note_below
+    note
         A sentence under the table, after what the marks say.
 
     Raises
@@ -167,93 +152,82 @@ def paper_table(
         what = f"a system has several averages of one {column}"
         raise DataBroken(what, remedy='rows of one: .filter(average="pooled")')
     systems = own["system"].unique(maintain_order=True).to_list()
-    theirs = printed["system"].unique(maintain_order=True).to_list()
-    if not systems and not theirs:
-        return note(NOTHING)
-    measures, not_stated = _measures(own, printed, columns, column)
-    if percent:
-        numbers = pl.col("^(value|ci_low|ci_high)$") * 100
-        own, printed = own.with_columns(numbers), printed.with_columns(numbers)
-    known = own.filter(pl.col("value").is_not_nan()).iter_rows(named=True)
-    cells = {(row["system"], row[column]): row for row in known}
-    quoted = {(r["system"], r[column]): r["value"] for r in printed.iter_rows(named=True)}
-    best = [at for at, cell in cells.items() if cell["mark"] == "best"]
-    ranked = {key for _, key in best}
-    sign = {"near": NEAR, None: UNTESTED}
-    signs = {at: sign.get(cell["mark"], "") for at, cell in cells.items() if at[1] in ranked}
+    if not systems and not printed.height:
+        return Caption(NOTHING, label="Note")
+    scale = 100 if percent else 1
     decimals = digits if isinstance(digits, Mapping) else dict.fromkeys(columns, digits)
-    texts = {
-        at: _measured(cell, signs.get(at, ""), decimals.get(at[1], 3)) for at, cell in cells.items()
+    known = own.filter(pl.col("value").is_not_nan()).to_dicts()
+    strong = [(systems.index(row["system"]), row[column]) for row in known if row["mark"] == "best"]
+    ranked = {name for _, name in strong}
+    rows: dict[str, dict[str, str]] = {name: {} for name in systems}
+    signs = set()
+    for row in known:
+        name = row[column]
+        sign = {"near": NEAR, None: UNTESTED}.get(row["mark"], "") if name in ranked else ""
+        signs |= {sign or row["mark"]}
+        rows[row["system"]][name] = _measured(row, sign, decimals.get(name, 3), scale)
+    for row in printed.to_dicts():
+        text = number(row["value"] and row["value"] * scale, decimals.get(row[column], 3))
+        rows.setdefault(f"{row['system']} ({PUBLISHED})", {})[row[column]] = text
+    scored = [{"system": name} | dict.fromkeys(columns, MISSING) | rows[name] for name in rows]
+    measures, unstated = _measures(own, printed, columns, column)
+    sides = enumerate(("metric", "average") if measures else ())
+    scored += [{"system": n} | {key: measures[key][at] for key in measures} for at, n in sides]
+    claims = {
+        "In brackets the 95 % interval by documents.": known,
+        "n: the cases with a value; of a mean over documents, the documents.": known
+        and "n_cases" in own.columns,
+        "Bold: the best of those measured here.": strong,
+        f"{NEAR}: no difference from the best was shown.": NEAR in signs,
+        "No sign: shown to be worse than the best.": "worse" in signs,
+        f"{UNTESTED}: not tested against the best, of other fields.": UNTESTED in signs,
+        f"The paper does not say how it averages {', '.join(unstated)}.": unstated,
+        note: note,
     }
-    rows = [
-        {"system": name} | {key: texts.get((name, key), MISSING) for key in columns}
-        for name in systems
-    ]
-    rows += [
-        {"system": f"{name} ({PUBLISHED})"}
-        | {key: number(quoted.get((name, key)), decimals.get(key, 3)) for key in columns}
-        for name in theirs
-    ]
-    if any(measures.values()):
-        for at, name in enumerate(("metric", "average")):
-            said = {key: measure[at] for key, measure in measures.items() if measure}
-            rows.append({"system": name} | dict.fromkeys(columns) | said)
-    unstated = ", ".join(columns[key].rstrip(" ↑↓") for key in not_stated)
-    counted = "n_cases" in own.columns
-    marks = {cell["mark"] for cell in cells.values()}
-    claims = (
-        ("In brackets the 95 % interval by documents.", cells),
-        ("n: the cases with a value; of a mean over documents, the documents.", counted and cells),
-        ("Bold: the best of those measured here.", best),
-        (f"{NEAR}: no difference from the best was shown.", "near" in marks),
-        ("No sign: shown to be worse than the best.", "worse" in marks),
-        (f"{UNTESTED}: not tested against the best, of other fields.", UNTESTED in signs.values()),
-        (f"The paper does not say how it averages {unstated}.", unstated),
-        (note_below, note_below),
-    )
     return Table(
-        pl.DataFrame(rows, schema=dict.fromkeys(["system", *columns], pl.String)),
+        pl.DataFrame(scored, schema=dict.fromkeys(["system", *columns], pl.String)),
+        # An arrow at the end of a heading stays with its last word.
         titles={key: re.sub(" (?=[↑↓]$)", "\u00a0", head) for key, head in columns.items()},
-        note=" ".join(text for text, holds in claims if holds) or None,
-        strong=tuple((systems.index(name), key) for name, key in best),
-        aside=tuple(range(len(systems), len(rows))), numeric=tuple(columns),
+        note=" ".join(text for text, holds in claims.items() if holds) or None,
+        strong=strong,
+        aside=tuple(range(len(systems), len(scored))),
+        numeric=list(columns),
         # Published systems have no cases.
-        cases=[
-            *selection.of_rows(pl.DataFrame({"system": systems})),
-            *[None] * (len(rows) - len(systems)),
-        ],
-    )  # fmt: skip
+        cases=selection.of_rows(pl.DataFrame({"system": systems}, schema={"system": pl.String}))
+        + [None] * (len(scored) - len(systems)),
+    )
 
 
 def _measures(
     own: pl.DataFrame, printed: pl.DataFrame, columns: Mapping[str, str], column: str
-) -> tuple[dict[str, tuple[str, str] | None], list[str]]:
-    """Metric and average of each column, None if there is none, and those that state no average."""
-    measures, not_stated = {}, []
-    names = ["metric", "measure", "average"]
-    for key in columns:
-        ours, theirs = (
+) -> tuple[dict[str, tuple[str, str]], list[str]]:
+    """Metric and average of each column that has one, and the headings that state no average."""
+    measures, unstated = {}, []
+    for key, head in columns.items():
+        here, there = (
             frame.filter(pl.col(column) == key)
-            .select(name for name in names if name in frame.columns)
+            .select("^(metric|measure|average)$")
             .unique()
             .sort(pl.all())
             .to_dicts()
             for frame in (own, printed)
         )
-        for row in theirs:
+        for row in there:
             row["metric"], average = row.get("measure") or row["metric"], row.get("average")
-            not_stated += [key] if average == NOT_STATED and key not in not_stated else []
-            for each in ours:
-                differs = average not in (None, NOT_STATED) and average != _average(each)
-                if differs or each["metric"] != row["metric"]:
+            if average == NOT_STATED:
+                unstated.append(head.rstrip(" ↑↓"))
+            for one in here:
+                differs = average not in (None, NOT_STATED) and average != _average(one)
+                if differs or one["metric"] != row["metric"]:
                     raise DataBroken(
                         f"column {key!r}: published is {row['metric']}, {average}; "
-                        f"measured here {each['metric']}, {_average(each)}",
+                        f"measured here {one['metric']}, {_average(one)}",
                         remedy="the published metric and average, or no published figures",
                     )
-        known = [row for row in (*ours, *theirs) if row["metric"] in metrics.METRICS]
-        measures[key] = (known[0]["metric"], _average(known[0])) if known else None
-    return measures, not_stated
+        for row in (*here, *there):
+            if row["metric"] in metrics.METRICS:
+                measures.setdefault(key, (row["metric"], _average(row)))
+    return measures, list(dict.fromkeys(unstated))
 
 
 def _average(row: Mapping[str, Any]) -> str:
@@ -262,42 +236,22 @@ def _average(row: Mapping[str, Any]) -> str:
     return OVER_DOCUMENTS if over_documents else metrics.get(row["metric"]).average
 
 
-def _measured(cell: Mapping[str, Any], sign: str, digits: int) -> str:
+def _measured(row: Mapping[str, Any], sign: str, digits: int, scale: int) -> str:
     """A value with the number of cases behind it, its interval and its sign."""
-    text = number(cell["value"], digits)
-    if cell.get("n_cases") is not None:
-        over = "n_docs" if cell.get("average") == metrics.MACRO else "n_cases"
-        text += f" (n = {cell[over] - (cell.get('n_undefined') or 0):,})"
-    if cell["ci_low"] is not None and not math.isnan(cell["ci_low"]):
-        text += f" [{number(cell['ci_low'], digits)}, {number(cell['ci_high'], digits)}]"
+    numbers = [row[name] for name in ("value", "ci_low", "ci_high")]
+    text, low, high = (number(value and value * scale, digits) for value in numbers)
+    if row.get("n_cases") is not None:
+        over = "n_docs" if row.get("average") == metrics.MACRO else "n_cases"
+        text += f" (n = {row[over] - (row.get('n_undefined') or 0):,})"
+    if low != MISSING:
+        text += f" [{low}, {high}]"
     return f"{text} {sign}".rstrip()
-
-
-# Level, published table, its rows, their column, formlab's metric and the column's scale; then the
-# mode in which that is the paper's metric, or why there is none.
-_PRINTED = (
-    ("reading", "fincriticaled_table4", {}, "fact_accuracy", "fact_accuracy", 1, "official",
-     "a language model judged the facts"),
-    ("locating", "vrdu_table3", {"task": "mixed", "train_size": "200", "metric": "micro_f1"},
-     "value", "micro_f1", 1, "official", ""),
-    ("locating", "formfactory_table2", {"kind": "Episodic", "metric": "click"}, "value",
-     "episodic_click", 100, "official", ""),
-    ("structuring", "formcraft_table4", {"metric": "tree_edit_distance"}, "value",
-     "tree_edit_distance", 1, "official",
-     "a distance grows with the form, and the forms are others"),
-    ("relating", "formcraft_table4", {"metric": "vqa_accuracy"}, "value", "vqa_accuracy", 1,
-     "fixed", ""),
-    ("relating", "formcraft_table4", {"metric": "consistency_accuracy"}, "value",
-     "consistency_accuracy", 1, "fixed", ""),
-    ("acting", "formfactory_table2", {"kind": "Episodic", "metric": "value"}, "value",
-     "episodic_value", 100, "official", ""),
-)  # fmt: skip
 
 
 def published_levels() -> pl.DataFrame:
     """Published figures by level, no intervals; `why` says why one stands beside no own value.
 
-    `metric` is formlab's, which is the paper's in that `mode`.
+    `metric` is formlab's, which is the paper's in that `mode` (``data/published/levels.csv``).
 
     Examples
     --------
@@ -305,14 +259,20 @@ def published_levels() -> pl.DataFrame:
     ['consistency_accuracy', 'episodic_click', 'episodic_value', 'micro_f1', 'vqa_accuracy']
     """
     tables = []
-    for level, file, where, column, metric, scale, mode, why in _PRINTED:
-        rows = published(file).filter(**where)
-        names = {"level": level, "benchmark": file.partition("_")[0], "metric": metric}
-        names |= {"mode": mode, "why": why}
-        rows = rows.with_columns(**{name: pl.lit(text) for name, text in names.items()})
+    for level in _read("levels").fill_null("").to_dicts():
+        rows = published(level["table"])
+        for name, _, wanted in (part.partition("=") for part in level["where"].split("&")):
+            rows = rows.filter(pl.col(name) == wanted) if name else rows
+        benchmark = level["table"].partition("_")[0]
+        names = {name: level[name] for name in ("level", "metric", "mode", "why")}
+        names |= {"benchmark": benchmark}
         corpus = pl.format(", {}", "corpus") if "corpus" in rows.columns else pl.lit("")
-        tables.append(rows.select(
-            *names, "source", system=pl.format("{} on {}{}", "system", "benchmark", corpus),
-            value=pl.col(column).cast(pl.Float64) / scale,
-        ))  # fmt: skip
+        tables.append(
+            rows.select(
+                "source",
+                system=pl.format("{} on {}{}", "system", pl.lit(benchmark), corpus),
+                value=pl.col(level["column"]).cast(pl.Float64) / float(level["scale"]),
+                **{name: pl.lit(text) for name, text in names.items()},
+            )
+        )
     return pl.concat(tables)

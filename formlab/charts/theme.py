@@ -23,10 +23,8 @@ REPORT_VARIABLE = "FORMLAB_REPORT"
 
 # Okabe and Ito's colours, told apart by people who do not see red or green; the light ones darker,
 # for a contrast of 3 to 1 on paper. On a dark page each has a variant, in assets/tokens.css.
-BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = (
-    "#0072B2", "#D55E00", "#009E73", "#C2659B", "#B87700", "#2B8CC4",
-)  # fmt: skip
-SYSTEM_COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
+SYSTEM_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#C2659B", "#B87700", "#2B8CC4")
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = SYSTEM_COLOURS
 SYSTEM_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 SCORES = "cividis"
 COUNTS = "blues"
@@ -34,27 +32,22 @@ PLOTLY_SCORES = "Cividis"
 GOLD, PREDICTED = BLUE, VERMILION
 NEUTRAL = "#848C96"
 
-OUTCOME_COLOURS = {
-    "match": GREEN, "mismatch": VERMILION, "missing": PURPLE, "spurious": ORANGE,
-    "unscored": NEUTRAL,
-}  # fmt: skip
+VIOLET, SLATE, BROWN = "#7A4FA3", "#555B66", "#8C6D1F"
+
+OUTCOME_COLOURS = {"match": GREEN, "mismatch": VERMILION, "missing": PURPLE}
+OUTCOME_COLOURS |= {"spurious": ORANGE, "unscored": NEUTRAL}
 # What became of an answer or a page.
-STATUS_COLOURS = {
-    "ok": GREEN, "repaired": SKY, "bad_json": VERMILION, "refused": "#7A4FA3",
-    "truncated": ORANGE, "api_error": "#555B66", "missing": PURPLE, "unscored": NEUTRAL,
-}  # fmt: skip
+STATUS_COLOURS = {"ok": GREEN, "repaired": SKY, "bad_json": VERMILION, "refused": VIOLET}
+STATUS_COLOURS |= {"truncated": ORANGE, "api_error": SLATE, "missing": PURPLE}
+STATUS_COLOURS["unscored"] = NEUTRAL
 # Causes of one stage share its colour.
-STAGE_COLOURS = {
-    "answer": "#555B66", "find": PURPLE, "place": "#7A4FA3", "extent": BLUE,
-    "characters": GREEN, "form": SKY, "extra": ORANGE, "relation": "#8C6D1F",
-    "gold": VERMILION, "reader": NEUTRAL,
-}  # fmt: skip
+STAGE_COLOURS = {"answer": SLATE, "find": PURPLE, "place": VIOLET, "extent": BLUE}
+STAGE_COLOURS |= {"characters": GREEN, "form": SKY, "extra": ORANGE, "relation": BROWN}
+STAGE_COLOURS |= {"gold": VERMILION, "reader": NEUTRAL}
 CAUSE_COLOURS = {cause: STAGE_COLOURS[stage] for cause, stage in STAGE_OF.items()}
 # What became of the nodes of a form's tree.
-EDIT_COLOURS = {
-    "kept": NEUTRAL, "renamed": OUTCOME_COLOURS["mismatch"], "deleted": OUTCOME_COLOURS["missing"],
-    "inserted": OUTCOME_COLOURS["spurious"], "moved": "#7A4FA3", "reordered": SYSTEM_COLOURS[5],
-}  # fmt: skip
+EDIT_COLOURS = {"kept": NEUTRAL, "renamed": VERMILION, "deleted": PURPLE}
+EDIT_COLOURS |= {"inserted": ORANGE, "moved": VIOLET, "reordered": SKY}
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 WIDTH, HEIGHT = 620, 190
@@ -101,25 +94,18 @@ def scale(colours: Mapping[str, str]) -> alt.Scale:
 
 def _config() -> alt.theme.ThemeConfig:
     text = {"labelFontSize": 12, "titleFontSize": 13, "labelColor": SOFT, "titleColor": _INK}
-    titled = text | {"titleFontWeight": 500}
-    config = {
-        "font": FONT, "background": "transparent",
-        "view": {"continuousWidth": WIDTH, "continuousHeight": HEIGHT, "stroke": None},
-        "axis": titled | {
-            "titlePadding": 8, "labelLimit": 220, "gridColor": _RULE, "domainColor": _RULE,
-            "tickColor": _RULE,
-        },
-        "axisX": {"labelAngle": 0}, "axisY": {"labelPadding": 7}, "axisBand": {"grid": False},
-        "legend": titled | {"symbolSize": 90, "labelLimit": 260}, "header": titled,
-        "title": {"anchor": "start", "fontSize": 15, "fontWeight": 600, "color": _INK},
-        "range": {
-            "category": list(SYSTEM_COLOURS), "symbol": list(SYSTEM_SHAPES),
-            "heatmap": {"scheme": SCORES}, "ramp": {"scheme": COUNTS},
-        },
-        "point": {"size": 70, "filled": True}, "bar": {"color": SYSTEM_COLOURS[0]},
-        "line": {"strokeWidth": 2, "color": SYSTEM_COLOURS[0]}, "rule": {"color": SOFT},
-    }  # fmt: skip
-    return {"config": config}
+    text["titleFontWeight"] = 500
+    axis = text | dict.fromkeys(("gridColor", "domainColor", "tickColor"), _RULE)
+    view = {"continuousWidth": WIDTH, "continuousHeight": HEIGHT, "stroke": None}
+    config = {"font": FONT, "background": "transparent", "view": view, "header": text}
+    config |= {"axis": axis | {"titlePadding": 8, "labelLimit": 220}, "axisX": {"labelAngle": 0}}
+    config |= {"axisY": {"labelPadding": 7}, "axisBand": {"grid": False}}
+    config |= {"legend": text | {"symbolSize": 90, "labelLimit": 260}, "rule": {"color": SOFT}}
+    config["title"] = {"anchor": "start", "fontSize": 15, "fontWeight": 600, "color": _INK}
+    config["range"] = {"category": list(SYSTEM_COLOURS), "symbol": list(SYSTEM_SHAPES)}
+    config["range"] |= {"heatmap": {"scheme": SCORES}, "ramp": {"scheme": COUNTS}}
+    config |= {"point": {"size": 70, "filled": True}, "bar": {"color": BLUE}}
+    return {"config": config | {"line": {"strokeWidth": 2, "color": BLUE}}}
 
 
 def _words(value: object) -> str:

@@ -180,4 +180,4 @@ def test_cards_of_a_summary(seed):
         } | counts(draw) | ends(draw, value)
         for metric, value in zip(metrics, values(draw, 3), strict=True) if draw.random() > 1 / 6
     ])  # fmt: skip
-    check(charts.score_cards(rows, dict(zip(metrics, "abc", strict=True))).finding, rows)
+    check(str(charts.score_cards(rows, dict(zip(metrics, "abc", strict=True)))), rows)

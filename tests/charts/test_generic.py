@@ -23,7 +23,7 @@ FRAME = pl.DataFrame(
 def draw(name, frame=FRAME, **more):
     """One of the generic charts of a frame."""
     columns = {
-        "lines": ["label"], "heatmap": ["label", "group"], "slope": ["value", "size", "label"],
+        "lines": ["label"], "heatmap": ["label", "group"],
         "stacked": ["label", "value"], "surface": ["label", "group"],
     }.get(name, [])  # fmt: skip
     if name == "stacked":
@@ -32,7 +32,7 @@ def draw(name, frame=FRAME, **more):
     return shown[-1] if name == "surface" else shown
 
 
-ALTAIR = ["dots", "bars", "stacked", "lines", "heatmap", "surface", "slope"]
+ALTAIR = ["dots", "bars", "stacked", "lines", "heatmap", "surface"]
 
 
 def rows(chart):
@@ -49,8 +49,7 @@ def layers(chart, mark):
 @pytest.mark.parametrize("name", ALTAIR)
 def test_drawn_and_described_values_are_the_defined_ones_of_the_frame(name):
     chart = draw(name, say="Demo")
-    if name != "slope":
-        assert {row["label"]: row["value"] for row in rows(chart)} == {"a": 0.5, "b": 0.25}
+    assert {row["label"]: row["value"] for row in rows(chart)} == {"a": 0.5, "b": 0.25}
     description = chart.to_dict()["description"]
     assert description.startswith("Demo: ")
     assert "a" in description
@@ -73,7 +72,7 @@ def test_hostile_text_is_text(name, monkeypatch):
     shown = draw(name, FRAME.with_columns(label=pl.Series([EVIL, "x" * 5_000_000, "c"])))
     if name != "table":
         assert len(json.dumps(shown.to_dict())) < 50_000
-        assert EVIL in {row.get("label") for row in rows(shown)} or name == "slope"
+        assert EVIL in {row.get("label") for row in rows(shown)}
     assert "text/html" not in shown._repr_mimebundle_()
 
 

@@ -1,65 +1,16 @@
-"""What several notebooks show: causes, statuses, pages, weak slices, levels, findings."""
+"""What several notebooks show: findings with their links."""
 
 import json
-import re
 
 import polars as pl
 import pytest
 
-from formlab import analysis, charts, tables
+from formlab import charts, tables
 from formlab.analysis import Finding
 from formlab.charts import theme
 from formlab.charts._shared import LINKS_VARIABLE
-from tests.made_slices import of
 
 KEY = {"benchmark": "funsd", "split": "test", "system": "ocr"}
-COUNTS = {"case": 5, "missed": 1, "lookalike": 2, "digit": 4, "wrong_field": 1}
-
-
-def wrong(counts=COUNTS):
-    rows = [
-        {"cause": cause, "path": f"/{cause}/{n}", "level": "field", "kind": "ab"[n % 2]}
-        for cause, count in counts.items()
-        for n in range(count)
-    ]
-    # Nothing is wrong with the first; a page and a node of a tree are no fields.
-    more = [{"path": "/ok", "level": "field"}, {"cause": "case", "level": "page"}]
-    more.append({"cause": "missed", "path": "/group", "level": "node"})
-    return tables.table("cases", [*rows, *more])
-
-
-def heads_of(*rows):
-    base = {"n_docs": 2, "n_cases": 4, "n_missing": 0, "n_undefined": 0, "settings": {}}
-    base |= {"split": "s", "system": "x"}
-    made = [
-        base | of(name, metric) | {"metric": metric, "value": value, "ci_low": value - 0.1,
-                                   "ci_high": value + 0.1, "benchmark": benchmark, "mode": mode}
-        for metric, name, value, benchmark, mode in rows
-    ]  # fmt: skip
-    return analysis.headlines(tables.table("summary", made))
-
-
-def panels(chart):
-    """The systems of each panel."""
-    spec = chart.to_dict()
-    systems = []
-    for part in spec["vconcat"]:
-        # The data of a single panel stand beside it.
-        (name,) = set(re.findall(r"'name': '(data-\w+)'", str([part, spec.get("data")])))
-        systems.append([row["system"] for row in spec["datasets"][name]])
-    return systems
-
-
-def test_no_panel_has_two_metrics_or_two_denominators():
-    heads = heads_of(
-        ("cer", "all", 0.2, "funsd", "fixed"), ("wer", "all", 0.4, "funsd", "fixed"),
-        ("normalised_accuracy", "fields", 0.5, "funsd", "fixed"),
-        ("normalised_accuracy", "fields", 0.6, "formcraft", "fixed"),
-        ("cer", "all", 1.4, "sroie", "fixed"),
-    )  # fmt: skip
-    assert [len(panel) for panel in panels(charts.level_dots(heads))] == [2, 1, 1, 1]
-    assert charts.level_dots(heads.clear()).label == "Note"
-    assert set(charts.headline_table(heads).frame["level"]) == {"reading"}
 
 
 @pytest.fixture
@@ -94,16 +45,25 @@ def test_only_a_page_beside_the_report_becomes_a_link():
     assert '<a href="10_a.html">10_a.html</a>' in page
 
 
-def test_published_figures_join_the_panel_of_their_own_metric_and_mode():
-    heads = heads_of(
-        ("episodic_value", "all", 0.5, "formfactory", "official"),
-        ("value_submitted_accuracy", "fields", 0.8, "formfactory", "official"),
-    )
-    printed = charts.published_levels().filter(why="")
-    first, second = panels(charts.level_dots(heads, printed))
-    assert "Qwen-VL-Max on formfactory" in first
-    assert len(first) == 7
-    # What was submitted is another measure than what stands anywhere: it has an axis of its own.
-    assert second == ["x on formfactory:s"]
-    other_mode = heads_of(("micro_f1", "all", 0.6, "vrdu", "fixed"))
-    assert panels(charts.level_dots(other_mode, printed)) == [["x on vrdu:s"]]
+def test_lines_of_two_trees_stand_side_by_side_and_what_is_kept_is_folded():
+    rows = [  # path, predicted path, label, predicted label, edit
+        ("/A", "/A", "A", "A", "kept"), ("/A/b", None, "b", None, "deleted"),
+        (None, "/A/e", None, "e", "inserted"), ("/C", "/C", "C", "C", "kept"),
+        *((f"/C/{n}", f"/C/{n}", n, n, "kept") for n in "1234"),
+        ("/C/f", "/A/f", "f", "f", "moved"), ("/D", "/D", "D", "D", "kept"),
+    ]  # fmt: skip
+    names = ("path", "pred_path", "gold", "pred", "subtype")
+    same = {"doc_id": "1", "level": "node"}
+    cases = [same | dict(zip(names, row, strict=True)) for row in rows]
+    for case in cases:
+        case["depth"] = (case["path"] or case["pred_path"]).count("/")
+    sizes = {"doc_id": "1", "distance": 3.0, "similarity": 0.5, "nodes": 5, "given": 5}
+    over, table = charts.edit_trees(tables.table("cases", cases), pl.DataFrame([sizes]))
+    assert over.text.startswith("1: 5 nodes in the gold tree, 5 predicted; ")
+    assert table.frame.rows() == [
+        ("A", "", "A"), ("\u2003b", "deleted", None), (None, "inserted", "\u2003e"),
+        ("C", "", "C"), ("\u2003⋯ 4 kept", "", "\u2003⋯ 4 kept"),
+        ("\u2003f", "moved", "\u2003f (now in A)"), ("D", "", "D"),
+    ]  # fmt: skip
+    nothing = charts.edit_trees(tables.table("cases", []), pl.DataFrame([sizes]).clear())
+    assert [part.label for part in nothing] == ["Note"]

@@ -25,7 +25,7 @@ def report(tmp_path, monkeypatch):
     found = [analysis.Finding("No difference was shown", "kinds", holds=False), *found]
     found += [charts_wide(result)] * (6 - len(found))
     cards = [charts.Card(f"card {n}", 0.5, "95 % interval 0.400 to 0.600") for n in range(4)]
-    first = charts.first_screen([result] * 3, found, cards=cards)
+    first = charts.first_screen([result] * 3, found, cards=cards, gains=True)
     cases = gallery.errors(result.cases, of=result, by=["kind"], findings=found, crop=False)
     cells = [
         ("# Where does a system with a rather long question over it fail, and why does it?"

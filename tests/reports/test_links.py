@@ -49,8 +49,8 @@ def page(result, tmp_path_factory):
         ("vega", charts.heatmap(cells, "x_value", "y_value")),
         ("vega", charts.cause_bars(result.cases)),
         ("vega", charts.bars(rows.with_columns(slice_by=pl.lit("ink")), "slice_value")),
-        ("table", charts.table(rows, "slice_value", "value")._payload()),
-        ("table", charts.table(wrong.select("path", "pred"), rows=40)._payload()),
+        ("table", charts.table(rows, "slice_value", "value").payload),
+        ("table", charts.table(wrong.select("path", "pred"), rows=40).payload),
         ("gallery", made.payload),
     ]  # fmt: skip
     return report(tmp_path_factory.mktemp("links") / "page.html", objects, {"vega"})

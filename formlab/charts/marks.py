@@ -1,0 +1,305 @@
+"""The charts: points with intervals, bars, lines and heat maps, as plain altair objects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from formlab.charts import theme
+from formlab.charts._parts import Plot, datum
+from formlab.charts.show import Caption
+
+Drawn = alt.TopLevelMixin | Caption
+# The most places of points that an axis of numbers marks.
+_PLACES = 25
+# Cividis is light enough for dark text from here on.
+_LIGHT_FROM = 0.55
+
+
+def dots(
+    frame: pl.DataFrame,
+    y: str = "label",
+    x: str = "value",
+    *,
+    tick: str | None = None,
+    zero: bool = False,
+    **look: Any,
+) -> Drawn:
+    """A point for each row of a frame, with its interval where it has one.
+
+    Parameters
+    ----------
+    frame
+        One row a point. Rows without a value are left out.
+    y, x
+        The column that names the row, or a column of numbers for a scatter; the column of values.
+    tick
+        A column of values to compare with, drawn as a tick in each row.
+    zero
+        Whether a line marks zero, as for differences; of a scatter, whether its axes begin there.
+    look
+        What all charts take. Columns: `colour`, whose values have a colour and a shape each;
+        several points of one row stand below each other. `kind`, of which one value, `filled`, is
+        a filled marker and any other an open one: published figures beside what was measured
+        here. `low` and `high`, the ends of the interval, ``ci_low`` and ``ci_high`` if the frame
+        has them. `n`, counts at the end of the row. `row` and `column`: a panel for each of their
+        values, below or beside each other. `tips` are shown by the tooltip beside those drawn.
+        `titles` are titles of columns, `order` the names of the rows from top to bottom.
+        `metric` names the axis and gives it its ends, `domain` gives it others; `percent` shows
+        values as percentages. `colours` are those of the values of `colour`, if not the theme's.
+        `say` begins the alt text; `empty` is the note if there is nothing to draw. `cases` says
+        which column of cases each column of the frame has the values of, for a report that leads
+        from a mark to its cases; without it ``slice_by`` and columns named as those of cases are
+        taken, with {} none.
+
+    Returns
+    -------
+    altair chart
+        Or a note, where no row has a value.
+
+    Examples
+    --------
+    >>> scores = pl.DataFrame({"label": ["a", "b"], "value": [0.5, float("nan")]})
+    >>> dots(scores, metric="cer", say="CER by kind").description
+    'CER by kind: a 0.500'
+    """
+    is_scatter = y in frame.columns and frame[y].dtype.is_numeric()
+    plot = Plot.of(frame, [x, y] if is_scatter else [x], [y, tick], **{"n": "n_cases"} | look)
+    if isinstance(plot, Caption):
+        return plot
+    marks, plain = _marks(plot)
+    tip = plot.tooltip(plot.row, plot.column, y, plot.colour, plot.kind, x, tick)
+    wide = max(150, (theme.WIDTH - 180) // max(1, len(plot.values(plot.column))))
+    if is_scatter:
+        # Panels may be of different things, and have axes of their own.
+        own = bool(plot.row or plot.column)
+        axes = [plot.at(channel, name) for channel, name in ((alt.X, x), (alt.Y, y))]
+        points = plot.base.encode(*(axis.scale(zero=zero or own) for axis in axes), tooltip=tip)
+        points = points.mark_point(opacity=0.8, **plain).encode(**marks)
+        names = [name for name in plot.tips if plot.frame[name].dtype == pl.String]
+        text = plot.described(x, *names[:1], y, plot.colour, plot.kind, by=y)
+        chart = plot.panels(points.properties(width=wide, height=240), text)
+        return chart.resolve_scale(x="independent", y="independent") if own else chart
+    dodge = plot.dodge(y)
+    base = plot.base.encode(plot.rows(y), **dodge)
+    hue = marks.get("stroke", alt.value(theme.GOLD))
+    layers = [rules.encode(tooltip=tip, stroke=hue) for rules in plot.spans(base, x)]
+    if zero:
+        rule = plot.base.mark_rule(strokeDash=[4, 3], color=theme.NEUTRAL)
+        layers.insert(0, rule.encode(x=alt.datum(0)))
+    points = base.mark_point(opacity=1, strokeWidth=2, **plain)
+    layers.append(points.encode(plot.length(alt.X, x, tick), tooltip=tip, **marks))
+    if tick:
+        bar = base.mark_tick(thickness=3, size=16, color="#555B66")
+        layers.append(bar.encode(plot.at(alt.X, tick, title=plot.title(x)), tooltip=tip))
+    layers += plot.counts(y, dodge)
+    chart = alt.layer(*layers).properties(width=wide, height=alt.Step(15 if dodge else 26))
+    text = plot.described(x, y, plot.colour, plot.kind, by=y)
+    apart = 64 if plot.column and plot.has(plot.n) else 32
+    return plot.panels(chart, text, spacing=apart, rows=True)
+
+
+def bars(frame: pl.DataFrame, y: str = "label", x: str = "value", **look: Any) -> Drawn:
+    """A bar from zero for each row of a frame, with its interval; `look` as of `dots`.
+
+    Examples
+    --------
+    >>> counts = pl.DataFrame({"label": ["a", "b"], "value": [3, 1]})
+    >>> bars(counts, say="Fields").description
+    'Fields: a 3; b 1'
+    """
+    plot = Plot.of(frame, [x], [y], **look)
+    if isinstance(plot, Caption):
+        return plot
+    dodge = plot.dodge(y)
+    base = plot.base.encode(plot.rows(y), **dodge)
+    hue = {"color": plot.hue(alt.Color)} if plot.colour else {}
+    tip = plot.tooltip(plot.row, y, plot.colour, x)
+    layers = [base.mark_bar().encode(plot.length(alt.X, x), tooltip=tip, **hue)]
+    layers += [*plot.spans(base, x), *plot.counts(y, dodge)]
+    return _sized(plot, layers, plot.described(x, y, plot.colour, by=y))
+
+
+def stacked(
+    frame: pl.DataFrame,
+    y: str = "label",
+    x: str = "share",
+    *,
+    pieces: str | None = None,
+    percent: bool = True,
+    **look: Any,
+) -> Drawn:
+    """One bar a row, made of its parts: shares of a whole, or without `percent` counts.
+
+    Each row of the frame is a part: `y` is the column of the bar's name and `x` that of the part's
+    size. `colour` names the part; parts stand in the order of `colours`. `pieces` is a column that
+    cuts parts into pieces of the same colour; all else is as of `dots`.
+
+    Examples
+    --------
+    >>> parts = pl.DataFrame({"label": ["a", "a"], "share": [0.75, 0.25], "what": ["ok", "no"]})
+    >>> stacked(parts, colour="what", say="Answers").description
+    'Answers: a, ok 0.750; a, no 0.250'
+    """
+    plot = Plot.of(frame, [x], [y, pieces], percent=percent, **look)
+    if isinstance(plot, Caption):
+        return plot
+    whole = plot.frame.group_by([y, *filter(None, [plot.row])]).agg(pl.col(x).sum())
+    plot.domain = plot.domain or ([0, 1] if percent else Plot(whole).ends(x))
+    hue = plot.hue(alt.Color)
+    turns = {name: place for place, name in enumerate(hue.to_dict()["sort"])}
+    turn = pl.col(plot.colour).cast(pl.String).replace_strict(turns, return_dtype=pl.Int64)
+    plot.frame = plot.frame.with_columns(turn=turn)
+    tip = plot.tooltip(plot.row, y, plot.colour, pieces, x)
+    more = {"detail": plot.at(alt.Detail, pieces, type="nominal")} if pieces else {}
+    bar = plot.base.mark_bar(stroke="white", strokeWidth=0.7 if pieces else 0)
+    length = plot.length(alt.X, x, stack="zero")
+    bar = bar.encode(length, plot.rows(y), hue, alt.Order("turn:Q"), tooltip=tip, **more)
+    text = plot.described(x, y, plot.colour, pieces, by=y)
+    return _sized(plot, [bar, *plot.counts(y, {})], text)
+
+
+def _sized(plot: Plot, layers: list[Any], text: str) -> Any:
+    chart = alt.layer(*layers).properties(width=theme.WIDTH - 180, height=alt.Step(24))
+    return plot.panels(chart, text, rows=True)
+
+
+def lines(
+    frame: pl.DataFrame,
+    x: str,
+    y: str = "value",
+    *,
+    smooth: str | None = None,
+    log: bool = False,
+    **look: Any,
+) -> Drawn:
+    """Points along a column, joined by a line for each colour.
+
+    `x` is a column of names in the frame's order, or of numbers (with `log` on a logarithmic axis).
+    `smooth` is a column that the line follows instead of the points, which the axis then says. Of
+    `kind` all values but `filled` have open points and dashed lines; all else is as of `dots`.
+
+    Examples
+    --------
+    >>> rungs = pl.DataFrame({"rung": ["exact", "typed"], "value": [0.25, 0.5]})
+    >>> lines(rungs, "rung", say="Ladder").description
+    'Ladder: exact 0.250; typed 0.500'
+    """
+    plot = Plot.of(frame, [y], [x, smooth], **look)
+    if isinstance(plot, Caption):
+        return plot
+    text = plot.described(y, plot.colour, plot.kind, x, by=x)
+    if smooth:
+        heading = f"{plot.title(y)} (lines: mean of neighbouring points)"
+        plot.titles = {**plot.titles, y: heading, smooth: heading}
+    marks, plain = _marks(plot)
+    hue = {"stroke": marks.get("stroke", alt.value(theme.GOLD))}
+    dash = {"strokeDash": marks["strokeDash"]} if plot.kind else {}
+    base = plot.base.encode(_along(plot, x, log))
+    if plot.colour and (smooth or plot.has(plot.low)) and not plot.frame[x].dtype.is_numeric():
+        # Points and intervals of several lines stand beside each other, and each on its line.
+        base = base.encode(xOffset=plot.names(alt.XOffset, plot.colour, sort=None))
+    tip = plot.tooltip(plot.row, plot.column, plot.colour, plot.kind, x, y, smooth)
+    points = base.mark_point(opacity=1, strokeWidth=2, **plain)
+    chart = alt.layer(
+        *(rules.encode(opacity=alt.value(0.6), **hue) for rules in plot.spans(base, y, up=True)),
+        base.mark_line().encode(plot.at(alt.Y, smooth or y), **hue, **dash),
+        points.encode(plot.length(alt.Y, y), tooltip=tip, **marks),
+    )
+    if not (plot.row or plot.column):
+        return plot.panels(chart.properties(width=theme.WIDTH - 160, height=240), text)
+    wide = (theme.WIDTH + 60) // max(1, len(plot.values(plot.column))) - 16
+    return plot.panels(chart.properties(width=wide, height=130), text, spacing=16)
+
+
+def _along(plot: Plot, x: str, log: bool) -> alt.X:
+    """The axis that lines go along: names in order, or numbers at the places that have points."""
+    if not plot.frame[x].dtype.is_numeric():
+        return plot.names(alt.X, x, plot.order, title=plot.title(x))
+    places = plot.frame[x].drop_nulls().unique().sort().to_list()
+    # A line through many points has round numbers instead.
+    marked = {"values": places} if len(places) <= _PLACES else {}
+    axis = alt.Axis(labelFlush=False, labelOverlap=not log, labelFontSize=11, **marked)
+    along = plot.at(alt.X, x, axis=axis)
+    if log:
+        return along.scale(type="log", domain=[0.8 * places[0], 1.25 * places[-1]])
+    return along.scale(zero=False, padding=12)
+
+
+def heatmap(
+    frame: pl.DataFrame,
+    x: str,
+    y: str,
+    value: str = "value",
+    *,
+    xs: Sequence[str] = (),
+    ys: Sequence[str] = (),
+    **look: Any,
+) -> Drawn:
+    """A square for each row of a frame, coloured by its value; cells without one stay empty.
+
+    `x`, `y` and `value` are the columns of the cell's place and of its value, `xs` and `ys` the
+    order of columns and rows, empty ones among them. `n` are counts that stand below the value; all
+    else is as of `dots`.
+
+    Examples
+    --------
+    >>> cells = pl.DataFrame({"scope": ["field"], "task": ["vqa"], "value": [0.5]})
+    >>> heatmap(cells, "scope", "task", say="Right").description
+    'Right: field, vqa 0.500'
+    """
+    plot = Plot.of(frame, [value], [x, y], **look)
+    if isinstance(plot, Caption):
+        return plot
+    (low, high), form = plot.ends(value), ".0%" if plot.percent else ".3~g"
+    across, up = list(xs) or plot.values(x), list(ys) or plot.values(y)
+    base = plot.base.encode(
+        plot.names(alt.X, x, across, title=plot.title(x)).scale(domain=across),
+        plot.names(alt.Y, y, up, title=plot.title(y)).scale(domain=up),
+    )
+    shade = plot.at(alt.Color, value, title=None).scale(scheme=theme.SCORES, domain=[low, high])
+    tip = plot.tooltip(plot.row, plot.column, x, y, value)
+    layers = [base.mark_rect(stroke="white").encode(shade.legend(format=form), tooltip=tip)]
+    # The ground has its own colours on light and dark pages alike, and so has the text on it.
+    light = f"({datum(value)} - {low}) / {max(high - low, 1e-9)} > {_LIGHT_FROM}"
+    ink = alt.condition(light, alt.value("#1F2328"), alt.value("#FFFFFF"))
+    texts = [(f"format({datum(value)}, '{form}')", 13, 600, -6 if plot.n else 0)]
+    texts += [(f"'n = ' + format({datum(plot.n)}, ',')", 10, 400, 9)] if plot.n else []
+    for shown, size, weight, down in texts:
+        label = base.transform_filter(f"isValid({datum(value)})").transform_calculate(text=shown)
+        label = label.mark_text(fontSize=size, fontWeight=weight, dy=down)
+        layers.append(label.encode(text="text:N", color=ink))
+    chart = alt.layer(*layers).properties(width=84 * len(across), height=44 * len(up))
+    return plot.panels(chart, plot.described(value, x, y), spacing=14)
+
+
+def _marks(plot: Plot) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The channels of markers by colour and kind, and how markers look where no column says it."""
+    channels = {"stroke": alt.Stroke, "fill": alt.Fill, "shape": alt.Shape}
+    marks = {name: plot.hue(channel) for name, channel in channels.items()} if plot.colour else {}
+    plain = {} if plot.colour else {"fill": theme.GOLD, "stroke": theme.GOLD}
+    if not plot.kind:
+        return marks, plain
+    names = [plot.filled, *(name for name in plot.values(plot.kind) if name != plot.filled)]
+    legend = alt.Legend(title=plot.titles.get(plot.kind), orient="top", labelLimit=theme.PHONE)
+    if plot.colour:
+        legend["symbolStrokeColor"], legend["symbolFillColor"] = theme.SOFT, "transparent"
+    legend = legend if len(plot.values(plot.kind)) > 1 else None
+
+    def by_kind(channel: Any, own: Any, other: Any, **more: Any) -> Any:
+        # Without its type the scale would interpolate between the values.
+        scale = alt.Scale(type="ordinal", domain=names)
+        scale["range"] = [own, *[other] * (len(names) - 1)]
+        return plot.names(channel, plot.kind, names, scale=scale, **more)
+
+    if plot.colour:
+        # Vega has no legend of fills' opacity, so open markers are dashed as well.
+        marks["fillOpacity"] = by_kind(alt.FillOpacity, 1.0, 0.0, legend=None)
+    else:
+        marks["fill"] = by_kind(alt.Fill, theme.GOLD, "transparent", legend=legend)
+    marks["strokeDash"] = by_kind(alt.StrokeDash, [1, 0], [2, 2], legend=legend)
+    # A hollow marker needs room for its hole.
+    return marks, {"stroke": theme.GOLD, "size": 60} if not plot.colour else {"size": 60}

@@ -16,6 +16,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
 from formlab import reports
+from formlab.analysis import samples
 
 
 def execute(book, out, *, parameters, cwd, **_):
@@ -47,9 +48,23 @@ def outputs(shell, source):
     return [nbformat.v4.new_output("display_data", encode_images(dict(data))) for data in shown]
 
 
+def remembering(function):
+    """The function, called once for the same arguments, which may be mappings."""
+    results = {}
+
+    def call(*arguments):
+        if (key := repr(arguments)) not in results:
+            results[key] = function(*arguments)
+        return results[key]
+
+    return call
+
+
 if __name__ == "__main__":
     manifest = Path(sys.argv[1])
     papermill.execute_notebook = execute
+    # Several notebooks open the same samples.
+    samples._of_sample = remembering(samples._of_sample)
     with redirect_stdout(sys.stderr):
         results = reports.build_manifest(manifest, out=manifest.parent, workers=1, figures=False)
     for result in results:

@@ -1,22 +1,24 @@
-"""Reports of a manifest, with notebooks that run one after another in this process.
+"""Reports whose notebooks run one after another in one process.
 
-`python -m tests.executed MANIFEST` builds them beside it and prints name, error and finding of
-each. A kernel for each notebook would import the same libraries as often.
+A kernel for each of them would import the same libraries as often.
 """
 
 import json
+import os
+import subprocess
 import sys
-from contextlib import chdir, redirect_stdout
+from base64 import b64encode
+from contextlib import chdir, redirect_stdout, suppress
+from io import StringIO
 from pathlib import Path
 
 import nbformat
 import papermill
-from ipykernel.jsonutil import encode_images
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
-from formlab import reports
 from formlab.analysis import samples
+from formlab.cli import main
 
 
 def execute(book, out, *, parameters, cwd, **_):
@@ -45,7 +47,9 @@ def outputs(shell, source):
     shown = [output.data for output in captured.outputs]
     if ran.result is not None:
         shown.append(shell.display_formatter.format(ran.result)[0])
-    return [nbformat.v4.new_output("display_data", encode_images(dict(data))) for data in shown]
+    for data in shown:
+        data |= {k: b64encode(v).decode() for k, v in data.items() if isinstance(v, bytes)}
+    return [nbformat.v4.new_output("display_data", data) for data in shown]
 
 
 def remembering(function):
@@ -60,12 +64,28 @@ def remembering(function):
     return call
 
 
+def run(*commands):
+    """What each of these commands of formlab prints, all of them in one new process."""
+    words = json.dumps([[str(word) for word in command] for command in commands])
+    ran = subprocess.run(
+        [sys.executable, "-m", "tests.executed", words],
+        # As the kernel of a report has it.
+        env=os.environ | {"FORMLAB_REPORT": "1", "PYTHONPATH": str(Path(__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
 if __name__ == "__main__":
-    manifest = Path(sys.argv[1])
     papermill.execute_notebook = execute
     # Several notebooks open the same samples.
     samples._of_sample = remembering(samples._of_sample)
-    with redirect_stdout(sys.stderr):
-        results = reports.build_manifest(manifest, out=manifest.parent, workers=1, figures=False)
-    for result in results:
-        print(json.dumps([result.notebook.stem, result.error, result.summary.finding]))
+    printed = []
+    for words in json.loads(sys.argv[1]):
+        with redirect_stdout(StringIO()) as out, suppress(SystemExit):
+            main(words, standalone_mode=False)
+        printed.append(out.getvalue())
+    print(json.dumps(printed))

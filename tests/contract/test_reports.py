@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import formlab
+from tests import executed
 from tests.contract.doors import GOLD, SECOND, WORDS, cli, json_lines, value
-from tests.executed import execute
 from tests.seeds import ALL
 
 pytestmark = pytest.mark.browser
@@ -53,22 +53,21 @@ def chromium(tmp_path_factory):
     del first["form-39"]["name"]
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("work"))
-        # Kernels of their own run in r03, r04 and i02.
-        patch.setattr("papermill.execute_notebook", execute)
         for name, answers in (("first", first), ("second", second)):
             Path(f"{name}.json").write_text(json.dumps(answers))
             formlab.evaluate(gold, Path(f"{name}.json")).save(f"evals/{name}")
         formlab.evaluate({"a": {"x": ""}}, {"a": {"x": ""}}).save("evals/empty")
-        both = "evaluations=['evals/first', 'evals/second']"
-        cli(*REPORT, "80_compare_systems", "-p", both)
         linked = book("findings", FINDINGS, "evaluations = []", last=True)
-        cli(*REPORT, "65_own_forms", linked, "--eval", "evals/empty", "--eval", "evals/first")
+        both = ("-p", "evaluations=['evals/first', 'evals/second']")
+        one = ("65_own_forms", linked, "--eval", "evals/empty", "--eval", "evals/first")
+        # Kernels of their own run in r03, r04 and i02.
+        executed.run((*REPORT, "80_compare_systems", *both), (*REPORT, *one))
         if ALL:
-            corpus = formlab.load("funsd", split="test")
-            pages = json_lines(Path("pages.jsonl"), {"invoice": {"text": "INVOICE Alderbrook"}})
-            formlab.evaluate(corpus, formlab.read_predictions(pages, corpus)).save("evals/pages")
+            corpus, texts = formlab.load("funsd", split="test"), {"invoice": {"text": "INVOICE"}}
+            pages = formlab.read_predictions(json_lines(Path("pages.jsonl"), texts), corpus)
+            formlab.evaluate(corpus, pages).save("evals/pages")
             cli(*REPORT, "10_content_modality", "--eval", "evals/pages")
-            cli(*REPORT, "00_overview", "-p", both)
+            cli(*REPORT, "00_overview", *both)
         with pytest.importorskip("playwright.sync_api").sync_playwright() as playwright:
             path = shutil.which("chromium")
             yield playwright.chromium.launch(executable_path=path, args=FLAGS.split())
@@ -164,7 +163,7 @@ def test_r06_filters_and_search_count_as_polars_does(visit):
 
 def test_r07_no_saved_table_has_a_formula(visit):
     page, downloads = visit("65_own_forms--first"), []
-    page.on("download", downloads.append)
+    page.on("download", lambda file: downloads.append(file))
     # Of a first click a busy Chromium may say nothing: there is a second after 20 seconds.
     for tick in range(400):
         if tick % 200 == 0:

@@ -52,15 +52,12 @@ def test_i02_f08_the_blocks_of_the_readme_run_in_a_new_shell_with_the_core_alone
         one = "report 65_own_forms --set figures=off --workers 1 --eval evals/first"
         script = script.replace("report --eval evals/first --eval evals/second", one)
     paths = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
-    environment = {name: os.environ[name] for name in ("HOME",) if name in os.environ}
-    environment |= {"PATH": "/usr/bin:/bin", "PYTHONPATH": paths}
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": paths, "HOME": os.environ["HOME"]}
     environment["FORMLAB_CACHE"] = str(tmp_path / "cache")
     # Where the command is not on the path it is a module.
     script += "python -m formlab --help\n"
     said = run("bash", "-c", script, cwd=tmp_path, env=environment)
-    assert "Usage: python -m formlab" in said
-    # Commands of add-ons are absent.
-    assert "arena" not in said
+    assert ("Usage: python -m formlab" in said, "arena" in said) == (True, False)
     home = tmp_path / "five-minutes"
     wrong = formlab.open_evaluation(home / "evals/first").fields.remove(outcome="match")
     assert wrong["cause"].sort().to_list() == ["characters", "lost_separator"]

@@ -47,7 +47,7 @@ def cases(given):
             case = json.loads(file.read_text())
             yield file.name, TARGETS[case["target"]], bench.loaded(case["changes"])
     numbers = [given.case] if given.case is not None else itertools.count()
-    names = [name for name in TARGETS if re.search(given.target, name)][:: given.step]
+    names = [name for name in TARGETS if re.search(given.target, name)]
     for number in itertools.islice(numbers, given.count):
         for name in names:
             files = bench.valid(TARGETS[name]).files
@@ -60,7 +60,6 @@ def main():
     parser.add_argument("--minutes", type=float, default=5)
     parser.add_argument("--seed", default="0")
     parser.add_argument("--target", default="", help="a regular expression of names")
-    parser.add_argument("--step", type=int, default=1, help="only every so many target")
     parser.add_argument("--count", type=int, help="cases of each target")
     parser.add_argument("--case", type=int, help="only the case of this number")
     parser.add_argument("--seconds", type=float, default=60, help="that one case may take")

@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from PIL import Image
 
 from formlab import analysis, benchmarks, cache, decisions, folders, pictures, registry, systems
+from formlab.analysis import audit
 from formlab.benchmarks.formcraft import read_form
 from formlab.benchmarks.ixbrl import gold_pages
 from formlab.cli import main
@@ -29,6 +30,7 @@ from formlab.readers import gold as own
 from formlab.readers.types import FieldTypes
 from formlab.reports import manifest
 from formlab.scoring.evaluate import evaluate
+from formlab.systems.chat import limits
 from formlab.systems.chat.answers import Answer
 from formlab.systems.chat.store import AnswerStore
 from formlab.tables import INFERRED
@@ -328,6 +330,17 @@ def _manifest(folder: Path) -> Found:
     return Found()
 
 
+def _prices(folder: Path) -> Found:
+    limits.price_of("m", prices=folder / "prices.csv")
+    return Found()
+
+
+def _judged(folder: Path) -> Found:
+    return Found(frozenset(audit.answers(folder / "raw.json")))
+
+
+FACT = {"value": "5", "type": "Number", "found_in_prediction": True, "correct": True}
+JUDGED = {"0": {"entity_diagnostics": [FACT | {"matched_text": "5", "number": 1}]}, "1": {}}
 REPORTS = "timeout: 60\nreports:\n  - notebook: 10_content_modality\n    parameters: {seed: 0}\n"
 
 # --- the arena
@@ -578,6 +591,8 @@ _EVERY = [
     Target("file/answers.sqlite", _store, _read_store),
     Target("file/kept", _keep, _read_kept, placeless=True),
     Target("file/reports", files({"reports.yaml": REPORTS}), _manifest),
+    Target("file/prices", files({"prices.csv": "model,input,output\nm,1,2\n"}), _prices),
+    Target("file/judge", files({"raw.json": JUDGED}), _judged),
     Target("arena/run", _arena_run, _read_arena_run, only=r"json$|jsonl$|png$"),
     Target("arena/form", files({"A12.yaml": A12}), _arena_form),
     Target("arena/tasks", files(TASKS), partial(_named, web_tasks.read, "tasks.jsonl")),

@@ -1,51 +1,63 @@
 """A fixed slice of the bench of `make fuzz`, every case that ever failed, and the bench itself."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.fuzz import bench, faulty
-from tests.fuzz.targets import TARGETS
-from tests.fuzz.verdicts import Change, apply, dumped, loaded
+from formlab.errors import DataBroken
+from tests.fuzz import bench
+from tests.fuzz.bench import Change, Found, Target, apply, dumped, loaded
 from tests.seeds import ALL
 
-CASES = sorted((Path(__file__).parent / "fuzz" / "cases").glob("*.json"))
-# Of each target, or of every third one; the bench has as many as one has minutes for (`make fuzz`).
-COUNT, STEP = (2, 1) if ALL else (1, 3)
+# Cases of each target; the bench has as many as one has minutes for (`make fuzz`).
+COUNT = 3 if ALL else 1
 
 
-def shown(rows):
-    return "\n\n".join(f"{r['verdict']} {r['target']} {r['number']}: {r['what']}" for r in rows)
+def test_mutated_inputs_and_those_that_once_failed_are_read_or_refused_with_their_place(tmp_path):
+    command = [sys.executable, "-m", "tests.fuzz", "--kept", "--seed", "tests", "--minutes", "30"]
+    command += ["--count", str(COUNT)]
+    root = Path(__file__).parents[1]
+    # Its files, the user's caches and settings among them, are in a folder that goes with it.
+    own = dict.fromkeys(("TMPDIR", "HOME", "FORMLAB_CACHE"), str(tmp_path))
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in own.items():
+            patch.setenv(name, value)
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+    kept = len(list((root / "tests/fuzz/cases").glob("*.json")))
+    assert int(done.stdout.split()[0]) >= kept + 70 * COUNT
 
 
-@pytest.fixture(scope="module")
-def rows():
-    """What came of the slice, and of every case file: valid inputs are made once for both."""
-    cases = [(name, number) for name in list(TARGETS)[::STEP] for number in range(COUNT)]
-    kept = [(json.loads(path.read_text())["target"], str(path)) for path in CASES]
-    found = list(bench.run([*cases, *kept], seed="tests"))
-    assert [(row["target"], row["number"]) for row in found] == [*cases, *kept]
-    return found[: len(cases)], found[len(cases) :]
+def refuse(sentence, **place):
+    raise DataBroken(sentence, **place)
 
 
-def test_mutated_inputs_are_read_or_refused_with_their_place(rows):
-    failed = bench.failures(rows[0])
-    assert not failed, shown(failed)
+@pytest.mark.parametrize(
+    ("verdict", "read"),
+    [
+        ("crashed", lambda folder: 1 / 0),
+        ("vague", lambda folder: refuse("something is wrong")),
+        ("held", lambda folder: refuse("no text", where=folder / "ada.txt")),
+        ("held", lambda folder: Found(counted={"files unreadable": 1})),
+        ("dropped", lambda folder: Found()),
+    ],
+)
+def test_bench_sees_every_fault(verdict, read):
+    names = ("ada", "bob")
 
+    def make(folder):
+        for name in names:
+            (folder / f"{name}.txt").write_text(f"{name}\n")
 
-def test_inputs_that_once_failed_are_read_or_refused_with_their_place(rows):
-    failed = bench.failures(rows[1])
-    assert not failed, shown(failed)
+    def read_changed(folder):
+        whole = (folder / "ada.txt").read_text() == "ada\n"
+        return Found(frozenset(names)) if whole else read(folder)
 
-
-def test_bench_sees_every_fault_and_goes_on_after_it():
-    cases = [(name, 0) for name in faulty.TARGETS]
-    rows = list(bench.run(cases, seconds=3, module="tests.fuzz.faulty"))
-    expected = {name: name for name in faulty.TARGETS} | {"dead": "crashed", "counted": "held"}
-    assert [(row["target"], row["verdict"]) for row in rows] == [
-        (name, expected[name]) for name, _ in cases
-    ]
+    target = Target(verdict, make, read_changed, home="{}.txt")
+    assert bench.tried(target, [Change("ada.txt", data=b"x")])[0] == verdict
 
 
 def test_case_that_is_kept_is_the_case_that_was_tried(tmp_path):

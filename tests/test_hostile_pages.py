@@ -2,10 +2,7 @@
 
 # ruff: noqa: E501 - notebook cells as strings
 
-import csv
-import io
 import json
-import unicodedata
 from pathlib import Path
 
 import nbformat
@@ -260,55 +257,3 @@ def desk():
     return f"<!DOCTYPE html><meta charset=utf-8>{style}{blocks}" + DESK.format(
         script=script("review.js")
     )
-
-
-@pytest.mark.browser
-def test_no_cell_of_a_saved_table_is_a_formula(built):
-    files = [file for each in built.values() for file in each.html.parent.rglob("*.csv")]
-    rows = [row for file in files for row in csv.reader(io.StringIO(file.read_text("utf-8")))]
-    begins = {begin(cell) for row in rows for cell in row if not number(cell)}
-    assert len(rows) > 1000
-    assert not begins & set("=+-@＝＋－＠\t\r\n")
-
-
-def begin(cell):
-    """The first character that a spreadsheet sees; of a cell of several lines the line's end."""
-    if cell[:1] in ("\t", "\r", "\n"):
-        return cell[0]
-    seen = (
-        sign for sign in cell if unicodedata.category(sign) not in ("Cc", "Cf", "Zs", "Zl", "Zp")
-    )
-    return next(seen, "")
-
-
-def number(cell):
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
-
-def test_commands_print_no_control_character(tmp_path, formlab):
-    gold, out = tmp_path / "\x1b[2Jgold.jsonl", tmp_path / "\x1b[31m"
-    lines = [
-        {"doc_id": f"{name} 1", "path": f"/{name}", "value": name, "kind": name}
-        for name in NAMES[320:400]
-    ]
-    gold.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    scored = ["score", gold, "--predictions", gold, "--by", "kind", "--resamples", 9]
-    absent = tmp_path / "\x9b31m"
-    said = ""
-    for command in (
-        [*scored, "--out", out], [*scored, "--json"], ["compare", out, out],
-        ["compare", out, absent], ["score", "\x1b[31m", "--predictions", gold], ["score", absent],
-        ["report", f"{absent}.ipynb", "--out", out], ["run", "funsd", "--system", "\x9b2J"],
-    ):  # fmt: skip
-        done = formlab(*command)
-        assert done.exception is None or "error: " in done.output, command
-        said += done.output
-    assert "\\x1b" in said
-    odd = {
-        sign for sign in said if sign != "\n" and unicodedata.category(sign) in ("Cc", "Cf", "Cs")
-    }
-    assert odd == set()

@@ -149,7 +149,7 @@ def test_hostile_texts_answers_and_field_names_are_inert(client, people):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1280, pytest.param(390, marks=pytest.mark.complete)])
 def test_browser_records_mouse_keyboard_and_lists_at_any_width(people, store, width):
     app = server.create(store, people=people)
 

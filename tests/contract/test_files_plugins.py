@@ -1,4 +1,4 @@
-"""Evaluations on disk, plug-ins of users, and the core without what is not installed."""
+"""Evaluations on disk, and plug-ins of users."""
 
 import json
 import os
@@ -18,14 +18,6 @@ from tests.contract.doors import GOLD, SCORE, WORDS, cli, json_folder, long_tabl
 
 ROOT = Path(__file__).parents[2]
 METRIC, *OTHERS = (f"{ROOT}/docs/plugins/toy_{n}.py" for n in ("metric", "system", "benchmark"))
-# Python runs this at its start: no add-on is there, and nothing that only extras install.
-ABSENT = """from importlib import machinery, metadata
-ABSENT = "formlab_ openai filelock playwright flask gymnasium cv2 rapidocr onnx sklearn dask fsspec"
-there = lambda name: not name.startswith(tuple(ABSENT.split()))
-find, select = machinery.PathFinder.find_spec, metadata.EntryPoints.select
-machinery.PathFinder.find_spec = lambda name, *more: find(name, *more) if there(name) else None
-metadata.EntryPoints.select = lambda self, **chosen: metadata.EntryPoints(
-    point for point in select(self, **chosen) if there(point.value))"""
 
 
 def in_turn(*commands):
@@ -105,16 +97,6 @@ def test_f07_functions_return_pandas_where_the_user_chose_it(work, monkeypatch):
         frame = function(argument)
         assert type(frame).__module__.startswith("pandas")
         assert str(frame["ci_low"].tolist()) == str(table["ci_low"].to_list())
-
-
-def test_f08_the_core_works_without_add_ons_and_extras(work):
-    (work / "sitecustomize.py").write_text(ABSENT)
-    report = ["report", "65_own_forms", "--eval=evals/first", "--workers=1", *WORDS["no figures"]]
-    score, compare = [*SCORE, "first.jsonl", "--json"], ["compare", "evals/first", "evals/second"]
-    scores, compared, _, helped = in_turn(score, [*compare, "--json"], report, ["--help"])
-    assert value(json.loads(scores), "cer") == pytest.approx(23 / 54, abs=1e-9)
-    assert (json.loads(compared)[0]["n_docs"], "arena" in helped) == (2, False)
-    assert "Noor Hadad" in next(work.glob("reports/65_own_forms*.html")).read_text("utf-8")
 
 
 def test_f09_a_report_is_of_the_notebook_that_the_user_changed(work):

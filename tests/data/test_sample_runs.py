@@ -52,9 +52,9 @@ def test_documents_and_settings_are_those_of_today(name):
     assert set(shipped.responses["status"]) == {"ok"}
 
 
-# One document of each system and benchmark, the OCR engine on one of them: the rest takes a minute.
+# One document of each system and benchmark; the OCR engine and the arena are in `make test-all`.
 FEW = [n for n in READ if n[:4] != "vrdu" or all(w in n for w in ("mixed", "train_3", "SD_0"))]
-FEW = [n for n in FEW if ALL or n.startswith(("vrdu", "funsd")) or not n.endswith(("ocr", "html"))]
+FEW = [n for n in FEW if ALL or not n.endswith(("ocr", "html"))]
 
 
 @pytest.fixture(scope="module")
@@ -93,13 +93,10 @@ PLAYED = {system_name(settings.as_json()): settings for settings in PLAYERS}
 
 
 @pytest.mark.browser
+@pytest.mark.complete
 @pytest.mark.parametrize(
     ("name", "code"),
-    [
-        ("oracle", "C12"),
-        pytest.param("rules", "A12", marks=pytest.mark.complete),
-        pytest.param("rules(ruler=True,texts=prose)", "E12", marks=pytest.mark.complete),
-    ],
+    [("oracle", "C12"), ("rules", "A12"), ("rules(ruler=True,texts=prose)", "E12")],
 )
 def test_the_agents_fill_in_the_same_now(name, code, tmp_path):
     play(tmp_path, PLAYED[name], code)

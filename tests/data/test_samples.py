@@ -36,6 +36,7 @@ def size(file):
         return image.size
 
 
+@pytest.mark.complete
 def test_funsd(remade):
     again, annotations = remade("funsd"), sorted(SAMPLES.glob("funsd/*/annotations/*.json"))
     assert len(annotations) == 12
@@ -54,6 +55,7 @@ def test_formcraft():
         assert formcraft.annotation(form, page) == json.loads(committed.read_text("utf-8"))
 
 
+@pytest.mark.complete
 def test_vrdu(remade):
     pytest.importorskip("reportlab")
     again, sample = remade("vrdu"), SAMPLES / "vrdu"
@@ -72,6 +74,7 @@ def test_text_of_fincriticaled():
 
 
 @pytest.mark.browser
+@pytest.mark.complete
 def test_files_of_fincriticaled(remade):
     again = remade("fincriticaled")
     for file in sorted((SAMPLES / "fincriticaled").glob("*.*")):

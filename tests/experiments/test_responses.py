@@ -19,8 +19,10 @@ from formlab_experiments.responses import (
     response,
 )
 from tests.planted import planted
+from tests.seeds import ALL
 
-SEEDS = range(10)
+# How many runs of 10, or of 4, may find something else at 5 %: more have a chance of 1 in 1,000.
+SEEDS, FALSE = (range(10), 3) if ALL else (range(4), 2)
 
 
 def cases_of(hits, levels, of=10):
@@ -95,7 +97,7 @@ def test_half_of_nothing_is_said_and_a_curve_that_few_pages_bring_down_has_an_op
     assert math.isnan(row["ci_high"])
 
 
-@pytest.mark.parametrize("pages", [12, 24])
+@pytest.mark.parametrize("pages", [12, pytest.param(24, marks=pytest.mark.complete)])
 def test_intervals_of_the_half_level_hold_it_as_often_as_they_say(pages):
     """200 experiments on pages that differ in how they read and in what they stand."""
     rng = np.random.default_rng(pages)
@@ -157,7 +159,7 @@ def planted_corpus(pages=12):
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    """What each tool finds at 0.05 in each of 10 runs of the system with planted weaknesses."""
+    """What each tool finds at 0.05 in each run of the system with planted weaknesses."""
     corpus, results = planted_corpus(), []
     for seed in SEEDS:
         out = tmp_path_factory.mktemp("planted")
@@ -180,19 +182,18 @@ def test_curves_fall_where_print_is_too_small_and_nowhere_else(found):
         ("scale", 0.6, "up to 12 px"), ("scale", 0.35, "up to 12 px"), ("scale", 0.35, "over 12 px")
     }  # fmt: skip
     assert all(planted_here <= seen for seen, *_ in found)
-    # At 5 % more than 3 of 10 have a chance of 1 in 1,000.
-    assert sum(seen != planted_here for seen, *_ in found) <= 3
+    assert sum(seen != planted_here for seen, *_ in found) <= FALSE
 
 
 def test_the_order_has_scale_before_all_and_blur_is_like_none(found):
     planted_here = {("none", "scale"), ("blur", "scale")}
     assert all(planted_here <= seen for _, seen, *_ in found)
-    assert sum(seen != planted_here for _, seen, *_ in found) <= 3
+    assert sum(seen != planted_here for _, seen, *_ in found) <= FALSE
 
 
 def test_only_under_scale_does_a_cause_grow(found):
     assert all("scale" in seen for *_, seen, _ in found)
-    assert sum(seen != {"scale"} for *_, seen, _ in found) <= 3
+    assert sum(seen != {"scale"} for *_, seen, _ in found) <= FALSE
 
 
 def test_half_is_lost_between_the_amounts_where_print_gets_too_small(found):

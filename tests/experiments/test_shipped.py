@@ -70,6 +70,7 @@ def evaluation():
     return open_counterfactual()
 
 
+@pytest.mark.complete
 def test_copies_that_are_drawn_again_are_those_of_the_sample(evaluation, tmp_path):
     drawn = counterfactual_pages(tmp_path, SHOWN[:1]).documents
     sample = evaluation.documents.filter(page_of=SHOWN[0])

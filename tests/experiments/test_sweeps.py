@@ -12,6 +12,7 @@ from formlab.readers import gold as own
 from formlab_experiments import sweep_effects, sweeps
 from tests.experiments.test_design_analysis import answered
 from tests.planted import planted
+from tests.seeds import ALL
 
 LEVELS = {"angle": ["on", "off"], "scale": ["1.0", "2.0"], "colour": ["red", "blue"]}
 
@@ -75,9 +76,9 @@ def weak(seed):
 WEAK = ("dates", "totals", "threads")
 
 
-def test_planted_weaknesses_are_found_and_nothing_else_over_ten_seeds():
-    false = 0
-    for seed in range(10):
+def test_planted_weaknesses_are_found_and_nothing_else_over_many_seeds():
+    false, count = 0, 10 if ALL else 3
+    for seed in range(count):
         table = sweep_effects.setting_effects(weak(seed))
         assert table.height == 3 * 2 + 3 * 4
         shown = table.filter(pl.col("p_adjusted") <= 0.05)
@@ -87,8 +88,8 @@ def test_planted_weaknesses_are_found_and_nothing_else_over_ten_seeds():
             assert row["difference"] == pytest.approx(-0.1, abs=0.035)
             assert row["lost"] >= 12
         false += shown.height > 2
-    # Of 10 experiments at 5 %: four or more with a false finding have a chance of 1 in 1,000.
-    assert false < 4
+    # At 5 % four of 10 experiments with a false finding have a chance of 1 in 1,000, as three of 3.
+    assert false < min(4, count)
 
 
 def drawn(seed, *, angle=0.2, together=0.0, pages=12, fields=10):

@@ -1,72 +1,94 @@
-"""The bench as a command: ``python -m tests.fuzz --minutes 5 --seed 0``."""
+"""The bench as a command: ``python -m tests.fuzz --minutes 5 --seed 0``.
+
+All cases run in this process, without a network. One that takes more than `--seconds`, in compiled
+code too, ends it with the stack of that moment on stderr, below the line that names the case.
+"""
 
 import argparse
+import faulthandler
 import hashlib
 import itertools
 import json
 import re
+import resource
+import socket
 import sys
-from collections import Counter, defaultdict
+import time
+import warnings
+from collections import Counter
 from pathlib import Path
-from typing import Any
 
-from tests.fuzz import bench
+from tests.fuzz import bench, mutations
 from tests.fuzz.targets import TARGETS
-from tests.fuzz.verdicts import HELD, VERDICTS
 
 CASES = Path(__file__).parent / "cases"
-# A case that is larger is told by its seed and number alone.
-_LARGEST = 20_000
+# An input that takes more memory than this would take a user's machine with it.
+MEMORY = 12_000_000_000
 
 
-def main() -> int:
-    given = _arguments()
-    names = [name for name in TARGETS if re.search(given.target, name)]
+def alone():
+    """No network, no warnings, no memory without end."""
+
+    def refused(*_):
+        raise ConnectionRefusedError("no network in the bench")
+
+    for name in ("connect", "connect_ex", "bind"):
+        setattr(socket.socket, name, refused)
+    socket.getaddrinfo = refused
+    warnings.simplefilter("ignore")
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def cases(given):
+    """Target and changes of each case: of the files that once failed, or by numbers."""
+    if given.kept:
+        for file in sorted(CASES.glob("*.json")):
+            case = json.loads(file.read_text())
+            yield file.name, TARGETS[case["target"]], bench.loaded(case["changes"])
     numbers = [given.case] if given.case is not None else itertools.count()
-    cases = ((name, number) for number in numbers for name in names)
-    if given.count:
-        cases = itertools.islice(cases, given.count * len(names))
-    failing: list[dict[str, Any]] = []
-    tallies: dict[str, Counter[str]] = defaultdict(Counter)
-    for row in bench.run(cases, seed=given.seed, seconds=given.seconds, minutes=given.minutes):
-        tallies[row["target"]][row["verdict"]] += 1
-        if row["verdict"] != HELD:
-            failing.append(row)
-            place = f"{row['target']} case {row['number']}"
-            print(f"{row['verdict']} {place}: {row['what']}", file=sys.stderr)
-    tallies["all"] = sum(tallies.values(), Counter())
-    print(f"{'target':<32}{'tried':>8}" + "".join(f"{verdict:>9}" for verdict in VERDICTS))
-    for name, tally in tallies.items():
-        counts = [tally.total(), *(tally[verdict] for verdict in VERDICTS)]
-        print(f"{name:<31}" + "".join(f"{count:>9}" for count in counts))
-    failed = bench.failures(failing)
-    if given.keep:
-        for row in failed:
-            _keep(row, given.seed)
-    return 1 if failed else 0
+    names = [name for name in TARGETS if re.search(given.target, name)]
+    for number in itertools.islice(numbers, given.count):
+        for name in names:
+            files = bench.valid(TARGETS[name]).files
+            changes = mutations.changes_of(files, f"{given.seed}/{number}/{name}")
+            yield f"case {number}", TARGETS[name], changes
 
 
-def _arguments() -> argparse.Namespace:
+def main():
     parser = argparse.ArgumentParser(description="Mutated inputs for all that reads files.")
     parser.add_argument("--minutes", type=float, default=5)
     parser.add_argument("--seed", default="0")
     parser.add_argument("--target", default="", help="a regular expression of names")
     parser.add_argument("--count", type=int, help="cases of each target")
     parser.add_argument("--case", type=int, help="only the case of this number")
-    parser.add_argument("--seconds", type=float, default=30, help="that one case may take")
+    parser.add_argument("--seconds", type=float, default=60, help="that one case may take")
+    parser.add_argument("--kept", action="store_true", help="first all of tests/fuzz/cases")
     parser.add_argument("--keep", action="store_true", help="write failures into tests/fuzz/cases")
-    return parser.parse_args()
+    given, tallies = parser.parse_args(), Counter()
+    until = time.monotonic() + 60 * given.minutes
+    alone()
+    for name, target, changes in cases(given):
+        print(f"{target.name}, {name}", file=sys.stderr, flush=True)
+        faulthandler.dump_traceback_later(given.seconds, exit=True)
+        verdict, what = bench.tried(target, changes)
+        faulthandler.cancel_dump_traceback_later()
+        tallies[verdict] += 1
+        if verdict != bench.HELD:
+            print(f"{verdict} {target.name}, {name}, seed {given.seed}: {what}")
+            if given.keep:
+                keep({"target": target.name, "verdict": verdict, "what": what}, changes)
+        if time.monotonic() > until:
+            break
+    print(*(f"{tallies[verdict]} {verdict}" for verdict in bench.VERDICTS), sep=", ")
+    return int(tallies.total() > tallies[bench.HELD])
 
 
-def _keep(row: dict, seed: str) -> None:
-    kept = {name: row[name] for name in ("target", "verdict", "what", "changes")}
-    text = json.dumps(kept, indent=1) + "\n"
-    if not row["changes"] or len(text) > _LARGEST:
-        print(f"not kept: {row['target']}, seed {seed}, case {row['number']}", file=sys.stderr)
-        return
-    digest = hashlib.sha256(json.dumps(row["changes"]).encode()).hexdigest()[:8]
-    CASES.mkdir(exist_ok=True)
-    (CASES / f"{row['target'].replace('/', '-').replace(' ', '_')}-{digest}.json").write_text(text)
+def keep(row, changes):
+    text = json.dumps(row | {"changes": bench.dumped(changes)}, indent=1) + "\n"
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    name = re.sub(r"[/ ]", "-", row["target"])
+    (CASES / f"{name}-{digest}.json").write_text(text)
 
 
 if __name__ == "__main__":

@@ -1,109 +1,197 @@
-"""The bench: cases of all targets, in children that are ended where they hang."""
+"""A case: a valid input with changes, which has to be read, or refused with its place.
 
-import json
+A target is something that reads files of others. Documents that stand in an input as they were,
+or that have a file of their own, are found or counted as odd: none may be lost in silence.
+"""
+
+import base64
 import os
-import subprocess
-import sys
+import re
+import shutil
 import tempfile
-import time
-from collections.abc import Iterable, Iterator
-from itertools import islice
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-from tests.fuzz.verdicts import CRASHED, HELD, HUNG
+from formlab.errors import FormlabError
 
-ROOT = Path(__file__).parents[2]
-# The name of a target, and the number of a case or the path of a case file.
-Case = tuple[str, int | str]
-# Cases of one child: what one leaves in memory does not stay for long.
-_AT_ONCE = 400
+HELD, CRASHED, VAGUE, DROPPED = VERDICTS = ("held", "crashed", "vague", "dropped")
 
 
-def run(
-    cases: Iterable[Case],
-    *,
-    seed: str = "0",
-    seconds: float = 30,
-    minutes: float = 1e9,
-    module: str = "tests.fuzz.targets",
-) -> Iterator[dict[str, Any]]:
-    """A row for each case: `target`, `number`, `verdict`, `what`, `changes`, `seconds`.
+class Change(NamedTuple):
+    """One path of the input, and what stands there instead.
 
-    A case that takes more than `seconds` is ended; after `minutes` no other case begins.
+    `kind` is ``bytes``, ``removed``, ``pipe``, ``folder`` or ``link``; `data` are the bytes, or
+    what the link points to.
     """
-    until = time.monotonic() + 60 * minutes
-    order = {"seed": seed, "seconds": seconds, "module": module}
-    left = iter(cases)
-    some = list(islice(left, _AT_ONCE))
-    # In memory: the package waits for the disk whenever it writes, longer than for all else.
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="fuzz-", dir=memory) as home:
-        while some and time.monotonic() < until:
-            done = 0
-            for row in _child(order | {"cases": some}, home):
-                done += 1
-                yield row
-                if time.monotonic() > until:
-                    return
-            some = some[done:] or list(islice(left, _AT_ONCE))
+
+    path: str
+    kind: str = "bytes"
+    data: bytes = b""
 
 
-def _child(order: dict[str, Any], home: str) -> Iterator[dict[str, Any]]:
-    # Its files, the user's caches and settings among them, are in a folder that goes with it.
-    own = dict.fromkeys(("TMPDIR", "HOME", "FORMLAB_CACHE"), home) | {"COLUMNS": "100"}
-    own |= {"POLARS_MAX_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "tests.fuzz.child"]
-    begun: dict[str, Any] | None = None
-    with (
-        tempfile.TemporaryFile("w+", dir=home) as errors,
-        subprocess.Popen(
-            command, cwd=home, env=os.environ | own, stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=errors, text=True,
-        ) as child,
-    ):  # fmt: skip
+def apply(folder: Path, changes: list[Change]) -> None:
+    """Make the changes in `folder`; a name that no file system takes is left out."""
+    for change in changes:
+        path = folder / change.path
         try:
-            assert child.stdin
-            assert child.stdout
-            with child.stdin as given:
-                json.dump(order, given)
-            for line in child.stdout:
-                read = json.loads(line)
-                if "verdict" not in read:
-                    begun = read
-                else:
-                    row, begun = {**(begun or {}), **read}, None
-                    # Of thousands of cases only what failed is kept in memory.
-                    yield row | ({"changes": []} if row["verdict"] == HELD else {})
-        finally:
-            # Whoever wants no more rows does not wait for the rest.
-            if begun is not None or sys.exc_info()[0]:
-                child.kill()
-        child.wait()
-        errors.seek(0)
-        said = errors.read()
-    if begun is not None:
-        yield begun | _ended(said, order["seconds"])
-    elif child.returncode:
-        raise RuntimeError(f"the bench's child ended: {said[-3000:]}")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            path.unlink(missing_ok=True)
+            if change.kind == "bytes":
+                path.write_bytes(change.data)
+            elif change.kind == "pipe":
+                os.mkfifo(path)
+            elif change.kind == "folder":
+                path.mkdir()
+            elif change.kind == "link":
+                path.symlink_to(change.data.decode())
+        except (OSError, ValueError):
+            continue
 
 
-def _ended(said: str, seconds: float) -> dict[str, Any]:
-    """What came of a case whose process ended, by what that left on its error stream."""
-    if "Timeout (" not in said:
-        return {"verdict": CRASHED, "what": said[-800:], "seconds": 0.0}
-    stack = said.rpartition("most recent call first")[2].splitlines()
-    places = [line.strip() for line in stack if "/formlab" in line][:5]
-    what = "\n  ".join([f"over {seconds} s", *(line.replace(str(ROOT), "") for line in places)])
-    return {"verdict": HUNG, "what": what, "seconds": seconds}
+def dumped(changes: list[Change]) -> list[dict[str, str]]:
+    """The changes as JSON: bytes as text where they are UTF-8, else in base64."""
+    rows = []
+    for change in changes:
+        row = {"path": change.path, "kind": change.kind}
+        try:
+            row["text"] = change.data.decode()
+        except UnicodeDecodeError:
+            row["base64"] = base64.b64encode(change.data).decode()
+        rows.append(row)
+    return rows
 
 
-def failures(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The first row of each failure that differs from the others in target and place, `times`."""
-    first: dict[tuple[str, ...], dict[str, Any]] = {}
-    for row in rows:
-        if row["verdict"] != HELD:
-            # The text of an error holds what was in the input; where it was raised does not.
-            where = tuple(row["what"].splitlines()[1:]) or (row["target"], row["what"][:40])
-            first.setdefault((row["verdict"], *where), row | {"times": 0})["times"] += 1
-    return list(first.values())
+def loaded(rows: list[dict[str, str]]) -> list[Change]:
+    """The changes that `dumped` wrote."""
+    return [
+        Change(
+            row["path"],
+            row["kind"],
+            base64.b64decode(row["base64"]) if "base64" in row else row["text"].encode(),
+        )
+        for row in rows
+    ]
+
+
+class Found(NamedTuple):
+    """What was read: documents by name, and what was counted as odd, by its own name."""
+
+    documents: frozenset[str] = frozenset()
+    counted: Mapping[str, int] = {}
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something that reads files of others.
+
+    `make` writes a valid input into a folder, `read` reads it; both leave everything else alone.
+    `only` is a pattern of the paths that are changed, `home` the path of a document's own file with
+    the document's name in it. Where an input is no file that a user knows of, an error need not
+    name one (`placeless`).
+    """
+
+    name: str
+    make: Callable[[Path], object]
+    read: Callable[[Path], Found]
+    only: str = ""
+    home: str = ""
+    placeless: bool = False
+
+
+class Valid(NamedTuple):
+    """A valid input on disk: its files that may be changed, and what is read in it."""
+
+    folder: Path
+    files: dict[str, bytes]
+    found: Found
+
+
+@cache
+def valid(target: Target) -> Valid:
+    """Made once a process."""
+    folder = Path(tempfile.mkdtemp(prefix="fuzz-")) / "valid"
+    folder.mkdir()
+    target.make(folder)
+    files = {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and re.search(target.only, path.relative_to(folder).as_posix())
+    }
+    return Valid(folder, files, target.read(_copy(folder)))
+
+
+def _copy(folder: Path) -> Path:
+    # Some folders deep: a name of another folder leads to nowhere else.
+    work = Path(tempfile.mkdtemp(prefix="case-", dir=folder.parent)) / "a" / "b" / "input"
+    return Path(shutil.copytree(folder, work))
+
+
+def tried(target: Target, changes: list[Change]) -> tuple[str, str]:
+    """The verdict on the valid input with these changes, and what led to it."""
+    base = valid(target)
+    work = _copy(base.folder)
+    try:
+        apply(work, changes)
+        found = target.read(work)
+        lost = _lost(target, base, found, work)
+        return (DROPPED if lost else HELD), f"{lost}, counted {dict(found.counted)}"
+    except FormlabError as error:
+        paths = {str(work), *base.files, *(change.path for change in changes)}
+        names = {part[:60] for path in paths for part in (path, Path(path).name)}
+        has_place = target.placeless or any(name in str(error) for name in names)
+        return (HELD if has_place else VAGUE), str(error)[:600]
+    except KeyboardInterrupt:
+        raise
+    # A panic of Rust and a too deep recursion are no Exception of everybody's.
+    except BaseException as error:
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if "/formlab" in f.filename]
+        places = [f"  {Path(frame.filename).name}:{frame.lineno}" for frame in frames[-4:]]
+        return CRASHED, "\n".join([f"{type(error).__name__}: {str(error)[:300]}", *places])
+    finally:
+        shutil.rmtree(work.parents[2], ignore_errors=True)
+
+
+def _lost(target: Target, base: Valid, found: Found, work: Path) -> list[str]:
+    """Documents that are in the input as they were, and neither read nor counted."""
+    if any(count > base.found.counted.get(what, 0) for what, count in found.counted.items()):
+        return []
+    lost = []
+    # A file may state another name for its document.
+    renamed = len(found.documents - base.found.documents)
+    for doc in sorted(base.found.documents - found.documents):
+        evidence = list(_evidence(doc, base.files))
+        if evidence and all(_stands(work / path, piece) for path, piece in evidence):
+            lost.append(doc)
+        elif target.home and os.path.lexists(work / target.home.format(doc)):
+            renamed -= 1
+            lost += [doc] * (renamed < 0)
+    return lost
+
+
+def _evidence(doc, files):
+    """The lines that name a document with the first of a table, and the files named after it."""
+    name = re.compile(rb"(?<![^\W_])" + re.escape(doc.encode()) + rb"(?![^\W_])")
+    for path, data in files.items():
+        if name.search(path.encode()) or b"\x00" in data[:1000]:
+            yield path, data
+        else:
+            rows = data.splitlines(keepends=True)
+            heads = rows[:1] if path.endswith((".csv", ".tsv")) else []
+            yield from ((path, row) for row in {*heads, *filter(name.search, rows)})
+
+
+def _stands(path: Path, piece: bytes) -> bool:
+    """Whether a file is, or has among its lines, what it was."""
+    if not path.is_file() or path.is_symlink():
+        return False
+    data = path.read_bytes()
+    # A quotation mark more or less makes one cell of many lines.
+    if path.suffix in (".csv", ".tsv") and data.count(b'"') % 2:
+        return False
+    return data == piece or piece in data.splitlines(keepends=True)

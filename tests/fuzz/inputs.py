@@ -7,32 +7,16 @@ from pathlib import Path
 from PIL import Image
 
 from formlab import resources
-from tests import made_vrdu
+from tests import made_formfactory, made_vrdu
+from tests.fuzz.mutations import lined
 
 SAMPLES = resources.folder("data/sample")
 # Names that stand nowhere else in an input.
 DOCS = ("ada", "bob", "cyd")
 
 
-def lined(value: object) -> str:
-    """JSON with an item a line, two levels deep."""
-    if isinstance(value, dict) and value:
-        pairs = (f"{json.dumps(name)}: {_items(item)}" for name, item in value.items())
-        return "{\n" + ",\n".join(pairs) + "\n}"
-    return _items(value)
-
-
-def _items(value: object) -> str:
-    if isinstance(value, list) and value:
-        return "[\n" + ",\n".join(map(json.dumps, value)) + "\n]"
-    if isinstance(value, dict) and any(isinstance(item, dict | list) for item in value.values()):
-        pairs = (f"{json.dumps(name)}: {json.dumps(item)}" for name, item in value.items())
-        return "{\n" + ",\n".join(pairs) + "\n}"
-    return json.dumps(value)
-
-
-def put(folder: Path, name: str, value: object) -> Path:
-    """A file of JSON, of text, of bytes, or of JSON Lines by its ending."""
+def put(folder: Path, name: str, value: object) -> None:
+    """A file of bytes, of text, of JSON Lines by its ending, or of JSON."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(value, bytes):
@@ -43,23 +27,24 @@ def put(folder: Path, name: str, value: object) -> Path:
         path.write_text("".join(json.dumps(row) + "\n" for row in value))
     else:
         path.write_text(lined(value))
-    return path
 
 
-def page(folder: Path, name: str, size: tuple[int, int] = (60, 40)) -> None:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    Image.new("L", size, 255).save(path)
+def files(made):
+    """A maker of these files."""
+    return lambda folder: [put(folder, name, content) for name, content in made.items()]
+
+
+def page(folder: Path, name: str, size=(60, 40)) -> None:
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    Image.new("L", size, 255).save(folder / name)
 
 
 def funsd(folder: Path) -> None:
     for number, name in enumerate(DOCS):
         words = [
-            ("Name:", "question", [[0, 1]]),
-            (f"Person {number}", "answer", [[0, 1]]),
-            ("Form", "header", []),
-            ("9.00", "other", []),
-        ]
+            ("Name:", "question", [[0, 1]]), (f"Person {number}", "answer", [[0, 1]]),
+            ("Form", "header", []), ("9.00", "other", []),
+        ]  # fmt: skip
         entities = []
         for place, (text, label, links) in enumerate(words):
             word = {"text": text, "box": [5, 9 * place, 55, 9 * place + 8]}
@@ -96,24 +81,26 @@ def omniai(folder: Path) -> None:
 def ocrbench(folder: Path) -> None:
     asked = (
         ("key information extraction en", ["{'company': ['BERG & CO'], 'a/b': ['LOT 1', 'LOT']}"]),
-        ("reasoning VQA en", ["9.00", "RM 9.00"]),
-        ("full-page OCR en", ["All of it"]),
-    )
+        ("reasoning VQA en", ["9.00", "RM 9.00"]), ("full-page OCR en", ["All of it"]),
+    )  # fmt: skip
     items = []
-    for name, (kind, answers) in zip(DOCS, asked, strict=True):
+    for number, (name, (kind, answers)) in enumerate(zip(DOCS, asked, strict=True)):
         image = f"EN_part/{name}.png"
         page(folder, image)
         item = {"image_path": image, "question": "?", "dataset_name": "SROIE", "type": kind}
-        items.append(item | {"id": len(items), "answers": answers})
+        items.append(item | {"id": number, "answers": answers})
     put(folder, "OCRBench_v2.json", items)
 
 
 def formcraft(folder: Path) -> None:
     for name in ("lease", "travel_claim", "repair_order"):
-        form = json.loads((SAMPLES / f"formcraft/test/forms/{name}.json").read_text())
-        put(folder, f"test/forms/{name}.json", form)
+        put(folder, f"test/forms/{name}.json", form(name))
         for image in SAMPLES.glob(f"formcraft/test/images/{name}*.png"):
             page(folder, f"test/images/{image.name}", (600, 800))
+
+
+def form(name: str) -> dict:
+    return json.loads((SAMPLES / f"formcraft/test/forms/{name}.json").read_text())
 
 
 def vrdu(folder: Path) -> None:
@@ -122,7 +109,7 @@ def vrdu(folder: Path) -> None:
     items = [[made_vrdu.one("tea"), made_vrdu.one("5")]]
     made_vrdu.put(home, [["who", [made_vrdu.one("Ann")]], [["what", "sum"], items]])
     for name in "abc":
-        (home / "main" / "pdfs" / f"{name}.pdf").write_bytes(PDF)
+        put(home, f"main/pdfs/{name}.pdf", PDF)
 
 
 PDF = (
@@ -134,13 +121,17 @@ PDF = (
 
 
 def fincriticaled(folder: Path) -> None:
-    source = SAMPLES / "fincriticaled"
     for number in (3, 4, 7):
         page(folder, f"images/{number}.png", (300, 400))
         for name in (f"gold_{number}.txt", f"meta_{number}.json", f"images/{number}.json"):
-            shutil.copy(source / name, folder / name)
+            shutil.copy(SAMPLES / "fincriticaled" / name, folder / name)
 
 
+MAKERS = {
+    "funsd": funsd, "sroie": sroie, "omniai": omniai, "ocrbench_v2": ocrbench,
+    "formcraft": formcraft, "formfactory": made_formfactory.make, "vrdu": vrdu,
+    "fincriticaled": fincriticaled,
+}  # fmt: skip
 FILING = """<?xml version="1.0"?>
 <html xmlns="http://www.w3.org/1999/xhtml" xmlns:ix="http://www.xbrl.org/2013/inlineXBRL"><body>
 <ix:header><ix:hidden><ix:nonNumeric name="dei:X">no</ix:nonNumeric></ix:hidden></ix:header>
@@ -165,65 +156,41 @@ note:
 paid: checkbox
 """
 ITEM = {"type": "object", "properties": {"name": {"type": ["string", "null"]}}}
-SCHEMA = {
-    "type": "object",
-    "required": ["total"],
-    "properties": {
-        "total": {"type": "number", "tolerance": 0.01},
-        "day": {"type": "string", "format": "date"},
-        "items": {"type": "array", "items": {"$ref": "#/$defs/item"}},
-    },
-    "$defs": {"item": ITEM},
-}
+KEYS = {
+    "total": {"type": "number", "tolerance": 0.01}, "day": {"type": "string", "format": "date"},
+    "items": {"type": "array", "items": {"$ref": "#/$defs/item"}},
+}  # fmt: skip
+SCHEMA = {"type": "object", "required": ["total"], "properties": KEYS, "$defs": {"item": ITEM}}
 TASKS = [
     {"name": "ada", "address": "http://127.0.0.1:1/a", "text": "Fill.", "gold": {"Ok": True}},
     {"name": "bob", "address": "https://x/b", "text_file": "text.txt", "gold_file": "gold.json"},
     {"name": "cyd", "address": "https://example.com/c", "text": "x", "files": ["text.txt"]},
 ]
-TEXTS = """- name: A12-001
+TEXT = """- name: A12-00{}
   kind: prose
   text: 'Given name: Jun.'
   seed: 0
-  values: {first: Jun, last: Berg, letter: false}
-- name: A12-002
-  kind: prose
-  text: 'Given name: Jun.'
-  seed: 0
-  values: {first: Jun, last: Berg, letter: false}
+  values: {{first: Jun, last: Berg, letter: false}}
 """
 BODIES = {
-    "body.txt": '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\nAda\r\n--x--\r\n',
-    "body.json": {"a": "Ada", "b": [1, {"c": None}]},
-    "query.txt": "a=Ada&b=%20x&b=2",
-}
-KINDS = {
-    "body.txt": "multipart/form-data; boundary=x",
-    "body.json": "application/json",
-    "query.txt": "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x": (
+        '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\nAda\r\n--x--\r\n'
+    ),
+    "application/json": '{"a": "Ada", "b": [1, {"c": null}]}',
+    "application/x-www-form-urlencoded": "a=Ada&b=%20x&b=2",
 }
 DECISION = {
-    "benchmark": "funsd",
-    "split": "test",
-    "task": "text",
-    "path": "/entities/1",
-    "decision": "edit",
-    "label": "a",
-    "value": "b",
-    "time": "2024-05-01T10:00:00",
+    "benchmark": "funsd", "split": "test", "task": "text", "path": "/entities/1",
+    "decision": "edit", "label": "a", "value": "b", "time": "2024-05-01T10:00:00",
     "parts": {"subtype": "circle"},
-}
+}  # fmt: skip
 QUESTION = {
-    "id": "d1",
-    "question": "A?",
-    "answers": ["5", "five"],
-    "fields": ["/A"],
-    "scope": "intra-group",
-    "reference": "direct-link",
-    "complexity": "simple",
+    "id": "d1", "question": "A?", "answers": ["5", "five"], "fields": ["/A"],
+    "scope": "intra-group", "reference": "direct-link", "complexity": "simple",
     "modal": "single-modality",
-}
+}  # fmt: skip
 # What a model answers, by what reads it.
-TEXT = {
+ANSWER_TEXTS = {
     "json": 'Sure:\n```json\n{"fields": [{"label": "Name", "value": "Ada"}], "total": 9.00}\n```',
     "html": "<html><body><h1>Bill</h1><table><tr><td colspan=2>Tea</td><td>9 &amp; more</td></tr>"
     "</table><p>Total <number>1,279</number> of 03/05/2024</p></body></html>",

@@ -7,7 +7,9 @@ import pytest
 import yaml
 
 from formlab import browser, reports
+from formlab.reports import build_record
 from formlab.reports.notebook import load, parameters_of
+from tests import executed
 from tests.seeds import ALL
 
 # A chart is drawn when it comes near: the page's observers look once in each frame. False if the
@@ -32,21 +34,28 @@ NOTEBOOKS = [file for file in NOTEBOOKS if not file.name.startswith(ELSEWHERE)]
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """Reports of the notebooks, with few draws and swaps and small galleries."""
+    """A folder with reports of the notebooks, with few draws and swaps and small galleries.
+
+    In `make test` all run in one process, in `make test-all` each in a kernel of its own.
+    """
     out, listed = tmp_path_factory.mktemp("reports"), []
     for file in NOTEBOOKS:
         few = FEW.keys() & parameters_of(load(file), file)
         listed.append({"notebook": str(file), "parameters": {name: FEW[name] for name in few}})
     (out / "reports.yml").write_text(yaml.safe_dump({"reports": listed}))
-    results = reports.build_manifest(out / "reports.yml", out=out, workers=1, figures=False)
-    return out, {result.notebook.stem: result for result in results}
+    if ALL:
+        reports.build_manifest(out / "reports.yml", out=out, workers=1, figures=False)
+    else:
+        given = ("--manifest", out / "reports.yml", "--out", out, "--set", "figures=off")
+        executed.run(("report", *given, "--workers", "1"))
+    return out
 
 
 @pytest.mark.parametrize("name", [notebook.stem for notebook in NOTEBOOKS])
 def test_notebook_runs_without_arguments(built, name):
-    result = built[1][name]
-    assert result.ok, result.error
-    assert result.summary.finding
+    record = build_record.read(built, name)
+    assert record.ok, record.error
+    assert record.summary.finding
 
 
 class Reader(ExitStack):
@@ -95,7 +104,7 @@ def reader(request):
     indirect=["reader"],
 )
 def test_page_opens_offline_without_request_or_error(built, name, reader):
-    visit = reader.open(built[0] / f"{name}.html")
+    visit = reader.open(built / f"{name}.html")
     page = visit.page
     waiting = page.locator('.fl-object:is([data-kind="vega"], [data-kind="plotly"]):visible')
     waiting.and_(page.locator(":not([data-state])")).first.wait_for(state="detached")

@@ -201,21 +201,17 @@ class Places:
 
     def sign(self, first: int, last: int) -> str:
         """How the number in tokens `first` up to `last` is signed: "(", "-" or nothing."""
-        if last - first == 1:
-            number = first if first in self.run else None
-        else:
-            numbers = [token for token in range(first, last) if token in self.run]
-            number = numbers[0] if len(numbers) == 1 else None
-        if number is None:
+        numbers = [token for token in range(first, last) if token in self.run]
+        if len(numbers) != 1:
             return ""
-        before, after = number - 1, number + 1
+        before, after = numbers[0] - 1, numbers[0] + 1
         while before >= 0 and self.words[before] in _CURRENCY:
             before -= 1
-        while after < len(self.words) and self.words[after] == "%":
-            after += 1
         ahead = self.words[before] if before >= 0 else ""
-        if ahead == "(" and after < len(self.words) and self.words[after] == ")":
-            return "("
+        if ahead == "(":
+            while after < len(self.words) and self.words[after] == "%":
+                after += 1
+            return "(" if after < len(self.words) and self.words[after] == ")" else ""
         return "-" if ahead == _MINUS and self._signs(before) else ""
 
     def beside(self, row: list[int], at: int) -> tuple[set[str], set[str]]:

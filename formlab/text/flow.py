@@ -148,15 +148,15 @@ class Flow:
         text, self._block = self._block.rstrip(), ""
         if not text:
             return
-        unit = Unit(text, line=len(self.units))
-        if self._stack:
-            table = self._stack[-1]
-            unit.table, unit.row, unit.column = table.number, table.row, table.column
-            unit.span, unit.head = table.span, table.head and table.inside
-            before = self.units[-1] if self.units else unit
-            if before.table == unit.table and before.row == unit.row:
-                unit.line = before.line
-        self.units.append(unit)
+        line, units = len(self.units), self.units
+        if not self._stack:
+            units.append(Unit(text, line=line))
+            return
+        table = self._stack[-1]
+        if units and units[-1].row == table.row and units[-1].table == table.number:
+            line = units[-1].line
+        head = table.head and table.inside
+        units.append(Unit(text, table.number, table.row, table.column, table.span, head, line))
 
     def _close(self, name: str) -> None:
         """End the last open mark of a name."""

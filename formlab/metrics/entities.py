@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -171,36 +171,20 @@ FIXED = PUBLISHED | {"DateMatch": _same_day(_days), "PriceMatch": _same_price(_s
 
 
 def comparator(function: str | None, mode: str) -> Compare:
-    """The function of a name in VRDU's `meta.json`; of an unknown one, that of texts."""
-    comparators = FIXED if mode == "fixed" else PUBLISHED
-    return comparators.get(function, comparators["DefaultMatch"])
+    """The function of a name in VRDU's `meta.json`; of an unknown one, that of texts.
 
+    Mode ``fixed`` reads dates of all notations and keeps signs. The function's third argument is
+    which of day and month comes first: if null, 07/01/22 is the same only as a date that leaves
+    that choice.
 
-def same_values(
-    function: str,
-    golds: Sequence[str],
-    preds: Sequence[str],
-    *,
-    mode: str = "official",
-    order: str | None = None,
-) -> np.ndarray:
-    """Which of n pairs of values are the same, shape (n,).
-
-    `function` is that of `comparator`. Mode ``fixed`` reads dates of all notations and keeps signs;
-    `order` is then which of day and month comes first: if left out, 07/01/22 is the same only as
-    a date that leaves that choice.
-
-    Examples
-    --------
-    >>> prices = (["(5.00)"], ["5.00"])
-    >>> [same_values("PriceMatch", *prices, mode=m).item() for m in ("official", "fixed")]
+    >>> [comparator("PriceMatch", mode)("(5.00)", "5.00", None) for mode in ("official", "fixed")]
     [True, False]
-    >>> days = (["07/01/22"], ["1 July 2022"])
-    >>> [same_values("DateMatch", *days, mode="fixed", order=o).item() for o in (None, "month")]
+    >>> same = comparator("DateMatch", "fixed")
+    >>> [same("07/01/22", "1 July 2022", order) for order in (None, "month")]
     [False, True]
     """
-    same = comparator(function, mode)
-    return np.array([same(*pair, order) for pair in zip(golds, preds, strict=True)], dtype=bool)
+    comparators = FIXED if mode == "fixed" else PUBLISHED
+    return comparators.get(function, comparators["DefaultMatch"])
 
 
 class Matching(NamedTuple):

@@ -18,7 +18,8 @@ _BLOCKS = (
 _ROLES = dict.fromkeys(_BLOCKS.split(), "block") | dict.fromkeys(SILENT, "silent")
 _ROLES |= {"td": "cell", "th": "cell", "tr": "row", "table": "table"}
 _LAYOUT = re.compile(r"<(?:html|body|p|div|br)\b", re.IGNORECASE)
-_SPACE = re.compile(r"\s+")
+# White space but for single spaces, which stay.
+_SPACE = re.compile(r"\s{2,}|[^\S ]")
 _GAP = re.compile(r"\t+|\s{2,}|\s*\|\s*")
 _RULE = re.compile(r"[\s|:+=-]+")
 
@@ -115,7 +116,8 @@ class Flow:
             elif role == "silent":
                 silent = max(0, silent + (1 if kind == "start" else -1))
             else:
-                self._cut()
+                if raw or self._block:
+                    self._cut()
                 if role == "table" and kind == "start":
                     stack.append(_Table(tables))
                     tables += 1
@@ -141,9 +143,7 @@ class Flow:
         return len(self._block)
 
     def _cut(self) -> None:
-        """End the block."""
-        if not self._raw and not self._block:
-            return
+        """End the block, if there is one."""
         self._measured()
         text, self._block = self._block.rstrip(), ""
         if not text:

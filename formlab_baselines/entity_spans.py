@@ -12,7 +12,7 @@ from formlab.benchmarks.meta import meta_of
 from formlab.benchmarks.vrdu import REPEATED, UNREPEATED, Schema, fractions
 from formlab.errors import DataMissing
 from formlab.folders import Corpus
-from formlab.metrics.entities import same_values
+from formlab.metrics.entities import comparator
 from formlab.systems.system import Reader
 from formlab.trees import escape
 from formlab_baselines.document_words import Cell, DocumentWords, Span, reader
@@ -129,8 +129,8 @@ def _of_value(document: DocumentWords, record: Row, schema: Schema) -> Iterator[
         if not typed or any(sign.isdigit() for sign in span.run.text)
     ]  # fmt: skip
     if typed:
-        values = [record["value"]] * len(spans)
-        same = same_values(match, values, [span.run.text for span in spans], mode="fixed")
+        compare = comparator(match, "fixed")
+        same = [compare(record["value"], span.run.text, None) for span in spans]
     else:
         letters = _letters(record["value"])
         same = [_letters(span.run.text) == letters for span in spans]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from rapidfuzz.distance import Levenshtein
 
 from formlab import text
 from formlab.metrics.assignment import assign
-from formlab.metrics.metric import OVER_ENTITIES, Metric
+from formlab.metrics.metric import OVER_ENTITIES, Metric, ratio
 from formlab.text.values import MONTH_NAMES, date_readings, day_of
 
 # Of a frame of leaves: one row per value; the values of a line item share its number.
@@ -158,7 +158,6 @@ def _same_address(gold: str, pred: str, _order: str | None) -> bool:
     return Levenshtein.distance(*texts, score_cutoff=EDITS) <= EDITS
 
 
-DEFAULT = "DefaultMatch"
 PUBLISHED: dict[str, Compare] = {
     "DateMatch": _same_day(lambda value, _: _swapped_date(value)),
     "PriceMatch": _same_price(_price),
@@ -166,42 +165,26 @@ PUBLISHED: dict[str, Compare] = {
     "NumericalStringMatch": _same_without(_NOT_DIGIT),
     "NameMatch": _same_without(r"\s"),
     "GeneralStringMatch": _same_words,
-    DEFAULT: lambda gold, pred, _: gold == pred or _spaced(gold) == _spaced(pred),
+    "DefaultMatch": lambda gold, pred, _: gold == pred or _spaced(gold) == _spaced(pred),
 }
 FIXED = PUBLISHED | {"DateMatch": _same_day(_days), "PriceMatch": _same_price(_signed_price)}
 
 
 def comparator(function: str | None, mode: str) -> Compare:
-    """The function of a name in VRDU's `meta.json`; of an unknown one, that of texts."""
-    comparators = FIXED if mode == "fixed" else PUBLISHED
-    return comparators.get(function or DEFAULT, comparators[DEFAULT])
+    """The function of a name in VRDU's `meta.json`; of an unknown one, that of texts.
 
+    Mode ``fixed`` reads dates of all notations and keeps signs. The function's third argument is
+    which of day and month comes first: if null, 07/01/22 is the same only as a date that leaves
+    that choice.
 
-def same_values(
-    function: str,
-    golds: Sequence[str],
-    preds: Sequence[str],
-    *,
-    mode: str = "official",
-    order: str | None = None,
-) -> np.ndarray:
-    """Which of n pairs of values are the same, shape (n,).
-
-    `function` is that of `comparator`. Mode ``fixed`` reads dates of all notations and keeps signs;
-    `order` is then which of day and month comes first: if left out, 07/01/22 is the same only as
-    a date that leaves that choice.
-
-    Examples
-    --------
-    >>> prices = (["(5.00)"], ["5.00"])
-    >>> [same_values("PriceMatch", *prices, mode=m).item() for m in ("official", "fixed")]
+    >>> [comparator("PriceMatch", mode)("(5.00)", "5.00", None) for mode in ("official", "fixed")]
     [True, False]
-    >>> days = (["07/01/22"], ["1 July 2022"])
-    >>> [same_values("DateMatch", *days, mode="fixed", order=o).item() for o in (None, "month")]
+    >>> same = comparator("DateMatch", "fixed")
+    >>> [same("07/01/22", "1 July 2022", order) for order in (None, "month")]
     [False, True]
     """
-    same = comparator(function, mode)
-    return np.array([same(*pair, order) for pair in zip(golds, preds, strict=True)], dtype=bool)
+    comparators = FIXED if mode == "fixed" else PUBLISHED
+    return comparators.get(function, comparators["DefaultMatch"])
 
 
 class Matching(NamedTuple):
@@ -251,7 +234,7 @@ def match_entities(
     >>> match_entities(gold, pred, {"sum": "PriceMatch"}, mode="official").pairs.rows()
     [(0, 0, 1.0)]
     """
-    official = mode == "official"
+    is_official = mode == "official"
     # Only of the gold may several values be right.
     claims = _grouped(pred.drop_nulls("value").drop("accepted", strict=False))
     pairs: _Pairs = []
@@ -259,25 +242,27 @@ def match_entities(
     for group, items in _grouped(gold).items():
         names = dict.fromkeys(name for item in items for name in item.values)
         same = {name: comparator(matches.get(name), mode) for name in names}
-        agreeing = _agreeing(items, claims.get(group, []), same, official=official)
-        found = _first(agreeing) if official else _best(agreeing)
-        pairs += found
-        first, taken = {g: p for g, p, _ in found}, {p for _, p, _ in found}
-        late += [(p, first[g]) for g, p, _ in agreeing if official and p not in taken]
+        agreeing = _agreeing(items, claims.get(group, []), same, is_official=is_official)
+        if is_official:
+            # The first prediction of each gold item.
+            first = {pair[0]: pair for pair in sorted(agreeing, reverse=True)}
+            taken = {pair[1] for pair in first.values()}
+            late += [(p, first[g][1]) for g, p, _ in agreeing if p not in taken]
+            pairs += first.values()
+        else:
+            pairs += _best(agreeing)
     schema = {"gold": pl.Int64, "pred": pl.Int64, "credit": pl.Float64}
     return Matching(pl.DataFrame(sorted(pairs), schema, orient="row"), _equal(pred, late))
 
 
 def _grouped(leaves: pl.DataFrame) -> dict[tuple[str, str, bool], list[_Item]]:
     """The items of each document and name, flat ones apart; of a flat one each of its forms."""
-    columns = {"order": pl.String, "accepted": pl.List(pl.String)}
-    absent = [pl.lit(None, kind).alias(n) for n, kind in columns.items() if n not in leaves.columns]
-    rows = leaves.with_columns(absent).select(
-        "doc", "name", "item", "component", "value", "order", "accepted"
-    )
+    columns = ("doc", "name", "item", "component", "value", "order", "accepted")
+    absent = [pl.lit(None, LEAVES[name]).alias(name) for name in columns[5:] if name not in leaves]
     groups: dict[tuple[str, str, bool], list[_Item]] = {}
     items: dict[int, _Item] = {}
-    for doc, name, number, part, value, order, accepted in rows.iter_rows():
+    rows = leaves.with_columns(absent).select(columns).iter_rows()
+    for doc, name, number, part, value, order, accepted in rows:
         group = groups.setdefault((doc, name, part is None), [])
         if part is None:
             forms = [form for form in (value, *(accepted or ())) if form is not None]
@@ -293,7 +278,7 @@ def _grouped(leaves: pl.DataFrame) -> dict[tuple[str, str, bool], list[_Item]]:
 
 
 def _agreeing(
-    golds: list[_Item], preds: list[_Item], same: Mapping[str, Compare], *, official: bool
+    golds: list[_Item], preds: list[_Item], same: Mapping[str, Compare], *, is_official: bool
 ) -> _Pairs:
     """The pairs of items of which so many parts agree that they earn something."""
     pairs: dict[tuple[int, int], float] = {}
@@ -306,18 +291,12 @@ def _agreeing(
             )
             if not agreed:
                 continue
-            if not official:
+            if not is_official:
                 earned = 2 * agreed / (len(gold.parts) + len(pred.parts))
                 pairs[gold.number, pred.number] = earned
             elif agreed == len(gold.values) and gold.parts == pred.parts:
                 pairs[gold.number, pred.number] = 1.0
     return [(*pair, credit) for pair, credit in pairs.items()]
-
-
-def _first(agreeing: _Pairs) -> _Pairs:
-    """The first prediction of each gold item."""
-    first = {gold: (gold, pred, 1.0) for gold, pred, _ in sorted(agreeing, reverse=True)}
-    return list(first.values())
 
 
 def _best(agreeing: _Pairs) -> _Pairs:
@@ -356,14 +335,12 @@ def entity_score(name: str, parts: np.ndarray, *, published: bool = False) -> np
     [1.0, 0.0]
     """
     right, gold, pred = np.moveaxis(parts, -1, 0)
-    fractions = {
-        "precision": (right, pred),
-        "recall": (right, gold),
-        "f1": (2 * right, gold + pred),
-    }
-    hits, total = fractions[name]
+    if name == "f1":
+        hits, total = 2 * right, gold + pred
+    else:
+        hits, total = right, pred if name == "precision" else gold
     undefined = ((pred > 0) & (name == "recall")).astype(float) if published else np.nan
-    return _over(hits, total, undefined)
+    return np.where(np.isnan(score := ratio(np.stack([hits, total], -1))), undefined, score)
 
 
 def mean_score(name: str, parts: np.ndarray, *, published: bool = False) -> np.ndarray:
@@ -381,11 +358,8 @@ def mean_score(name: str, parts: np.ndarray, *, published: bool = False) -> np.n
     counts = parts.reshape(*parts.shape[:-1], -1, 3)
     values = entity_score(name, counts, published=published)
     used = ~np.isnan(values) & ((counts[..., 1] > 0) | published)
-    return _over(np.where(used, values, 0.0).sum(axis=-1), used.sum(axis=-1), np.nan)
-
-
-def _over(hits: np.ndarray, total: np.ndarray, undefined: np.ndarray | float) -> np.ndarray:
-    return np.where(total != 0, hits / np.where(total != 0, total, 1), undefined)
+    sums = np.where(used, values, 0.0).sum(axis=-1), used.sum(axis=-1)
+    return ratio(np.stack(sums, axis=-1))
 
 
 SOURCE = "VRDU, Wang et al., KDD 2023, section 4.3"
@@ -393,15 +367,15 @@ SOURCE = "VRDU, Wang et al., KDD 2023, section 4.3"
 
 def _metric(prefix: str, name: str) -> Metric:
     macro = prefix == "macro_"
-    score = mean_score if macro else entity_score
+    score = partial(mean_score if macro else entity_score, name)
     return Metric(
         name=prefix + name,
         title=(prefix + name).replace("_", " ").replace("f1", "F1"),
         source=SOURCE,
         unit="mean over entity names" if macro else "entities",
         view="counts",
-        score=partial(score, name),
-        published_score=partial(score, name, published=True),
+        score=score,
+        published_score=partial(score, published=True),
         units=("document",),
         average=OVER_ENTITIES if macro else "pooled",
     )

@@ -124,6 +124,8 @@ class _Alignment:
         theirs = [(start, start + size) for start in self.pred.find(value)[:_MOST_PLACES]]
         if not theirs and telling:
             theirs = self.pred.run_together(value)
+        if not theirs:
+            return {}, []
         signs = [self.gold.sign(start, start + size) for start in ours]
         if telling and len(ours) == len(theirs) == 1:
             # They are the same fact or not: how well they agree ranks nothing.

@@ -21,7 +21,7 @@ from formlab.metrics.facts import MISSING, FactVerdict
 from formlab.metrics.metric import family
 from formlab.metrics.places import Places, tokens
 from formlab.text.answers import LONGEST, repair
-from formlab.text.markup import SILENT, Event, events, is_html, written_events
+from formlab.text.markup import SILENT, events, is_html, written_events
 
 ENTRIES = "entity_diagnostics"
 # Published name of each type, and its part of the keys of counts; in those of rates in lower case.
@@ -71,7 +71,7 @@ def plain_text(prediction: str) -> str:
     if len(prediction) <= _LONGEST:
         stream = written_events(prediction)
     else:
-        stream = events(prediction) if is_html(prediction) else [Event("text", prediction)]
+        stream = events(prediction) if is_html(prediction) else [("text", prediction, (1, 1))]
     pieces, silent = [], 0
     for event, data, _ in stream:
         if event == "text" and not silent:

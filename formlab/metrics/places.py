@@ -28,7 +28,11 @@ def tokens(text: str) -> list[str]:
     >>> tokens("Total: $(1,234.50) v3.25.1")
     ['total', ':', '$', '(', '1,234.50', ')', 'v', '3.25.1']
     """
-    return _TOKEN.findall(lowered(text.translate(_ALIKE)))
+    return _TOKEN.findall(_comparable(text))
+
+
+def _comparable(text: str) -> str:
+    return text.lower() if text.isascii() else lowered(text.translate(_ALIKE))
 
 
 def lowered(text: str) -> str:
@@ -49,36 +53,34 @@ class Places:
         self.words: list[str] = []
         self.units: list[int] = []
         self.starts: list[int] = []
-        # All letters of the page in a row; where they stood before each token and each block.
-        letters: list[str] = []
-        self.before: list[int] = []
-        self.block_before: list[int] = []
         self.first_token: list[int] = []
+        for unit, block in enumerate(self.blocks):
+            self.first_token.append(len(self.words))
+            matches = list(_TOKEN.finditer(_comparable(block.text)))
+            self.words += [match[0] for match in matches]
+            self.starts += [match.start() for match in matches]
+            self.units += [unit] * len(matches)
+        self.first_token.append(len(self.words))
         # Numbers without a word between them share a run: the values of one row. For each number
         # its run and its place there.
         self.runs: list[list[int]] = [[]]
         self.run: dict[int, tuple[int, int]] = {}
-        count = 0
-        for unit, block in enumerate(self.blocks):
-            self.block_before.append(count)
-            self.first_token.append(len(self.words))
-            for match in _TOKEN.finditer(lowered(block.text.translate(_ALIKE))):
-                word = match[0]
-                self.before.append(count)
-                if word[0].isdigit():
-                    self.run[len(self.words)] = (len(self.runs) - 1, len(self.runs[-1]))
-                    self.runs[-1].append(len(self.words))
-                elif word[0].isalpha():
-                    letters.append(word)
-                    count += len(word)
-                    if self.runs[-1]:
-                        self.runs.append([])
-                self.words.append(word)
-                self.units.append(unit)
-                self.starts.append(match.start())
+        # All letters of the page in a row; where they stood before each token and each block.
+        self.before: list[int] = []
+        letters, count, run = [], 0, self.runs[-1]
+        for token, word in enumerate(self.words):
+            self.before.append(count)
+            if word[0].isalpha():
+                letters.append(word)
+                count += len(word)
+                if run:
+                    run = []
+                    self.runs.append(run)
+            elif word[0].isdigit():
+                self.run[token] = (len(self.runs) - 1, len(run))
+                run.append(token)
         self.before.append(count)
-        self.block_before.append(count)
-        self.first_token.append(len(self.words))
+        self.block_before = [self.before[token] for token in self.first_token]
         self.letters = "".join(letters)
         self._headers: dict[tuple[int, int], str] = {}
         self._labels: dict[int, str] = {}
@@ -199,21 +201,17 @@ class Places:
 
     def sign(self, first: int, last: int) -> str:
         """How the number in tokens `first` up to `last` is signed: "(", "-" or nothing."""
-        if last - first == 1:
-            number = first if first in self.run else None
-        else:
-            numbers = [token for token in range(first, last) if token in self.run]
-            number = numbers[0] if len(numbers) == 1 else None
-        if number is None:
+        numbers = [token for token in range(first, last) if token in self.run]
+        if len(numbers) != 1:
             return ""
-        before, after = number - 1, number + 1
+        before, after = numbers[0] - 1, numbers[0] + 1
         while before >= 0 and self.words[before] in _CURRENCY:
             before -= 1
-        while after < len(self.words) and self.words[after] == "%":
-            after += 1
         ahead = self.words[before] if before >= 0 else ""
-        if ahead == "(" and after < len(self.words) and self.words[after] == ")":
-            return "("
+        if ahead == "(":
+            while after < len(self.words) and self.words[after] == "%":
+                after += 1
+            return "(" if after < len(self.words) and self.words[after] == ")" else ""
         return "-" if ahead == _MINUS and self._signs(before) else ""
 
     def beside(self, row: list[int], at: int) -> tuple[set[str], set[str]]:

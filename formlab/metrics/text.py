@@ -16,7 +16,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import LCSseq, Levenshtein
 
 from formlab import resources
-from formlab.metrics.metric import SOME_CLAIM, SOME_GOLD, Metric, Need, as_many, family
+from formlab.metrics.metric import SOME_CLAIM, SOME_GOLD, Need, as_many, family
 
 # Texts whose words are held at once.
 _MANY = 256
@@ -236,92 +236,81 @@ BLEU = {"score": corpus_bleu, "unit_score": sentence_bleu, "need": FOUR_WORDS}
 # splits at spaces only, and so keeps a tab or line end within a word; any white space separates
 # words here. On normalised texts the two are the same.
 _ERRORS = {"direction": "down", "high": None, "need": SOME_GOLD, "tasks": ("text", "visual")}
-_TEXT = (
-    Metric(
-        name="cer",
-        title="character error rate (CER)",
-        unit="edits per code point of the gold text",
-        source="Levenshtein 1966; counts as jiwer 4",
-        tallies=_character_edits,
-        **_ERRORS,
+_STEMS = {"tasks": ("text", "fact")}
+_ROUGE = {
+    "unit": "F1 over words",
+    "source": "Lin, ACL workshop 2004; rouge-score 0.1.2",
+    "units": ("page",),
+}
+METRICS = family(
+    (
+        "cer",
+        "character error rate (CER)",
+        "edits per code point of the gold text",
+        "Levenshtein 1966; counts as jiwer 4",
+        _ERRORS | {"tallies": _character_edits},
     ),
-    Metric(
-        name="wer",
-        title="word error rate (WER)",
-        unit="edits per word of the gold text",
-        source="Levenshtein 1966 over words; counts as jiwer 4",
-        tallies=_word_edits,
-        **_ERRORS,
+    (
+        "wer",
+        "word error rate (WER)",
+        "edits per word of the gold text",
+        "Levenshtein 1966 over words; counts as jiwer 4",
+        _ERRORS | {"tallies": _word_edits},
     ),
-    Metric(
-        name="spurious_rate",
-        title="spurious values",
-        direction="down",
-        unit="values given where the gold has none, per value given",
-        source="formlab",
-        tallies=_spurious,
-        units=("field",),
-        need=SOME_CLAIM,
-        tasks=("text", "marking", "visual", "cross"),
+    (
+        "spurious_rate",
+        "spurious values",
+        "values given where the gold has none, per value given",
+        "formlab",
+        {"direction": "down", "tallies": _spurious, "units": ("field",), "need": SOME_CLAIM}
+        | {"tasks": ("text", "marking", "visual", "cross")},
     ),
-    Metric(
-        name="edit_distance",
-        title="normalised edit distance",
-        direction="down",
-        unit="edits per code point of the longer text",
-        source="Levenshtein 1966 over the longer length",
-        tallies=_edits_of_longer,
-        tasks=("text", "fact"),
+    (
+        "edit_distance",
+        "normalised edit distance",
+        "edits per code point of the longer text",
+        "Levenshtein 1966 over the longer length",
+        _STEMS | {"direction": "down", "tallies": _edits_of_longer},
     ),
-    Metric(
-        name="bleu",
-        title="BLEU",
-        unit="geometric mean of n-gram precisions times brevity penalty",
-        source="Papineni et al., ACL 2002; sacrebleu 2: 13a, smoothing exp",
-        tallies=bleu_statistics,
-        tasks=("text", "visual"),
-        **BLEU,
+    (
+        "bleu",
+        "BLEU",
+        "geometric mean of n-gram precisions times brevity penalty",
+        "Papineni et al., ACL 2002; sacrebleu 2: 13a, smoothing exp",
+        BLEU | {"tallies": bleu_statistics, "tasks": ("text", "visual")},
     ),
     # FORMCRAFT's tables: its figures are as low as this mean, in which short fields count 0.
-    Metric(
-        name="bleu_of_fields",
-        title="BLEU of fields",
-        unit="mean over fields of BLEU-4, not smoothed",
-        source="Papineni et al., ACL 2002; FORMCRAFT, section 4.2, Tables 1 and 3a",
-        tallies=_bleu_of_fields,
-        units=("field",),
-        view="counts",
-        need=SOME_GOLD,
-        average="mean over fields",
+    (
+        "bleu_of_fields",
+        "BLEU of fields",
+        "mean over fields of BLEU-4, not smoothed",
+        "Papineni et al., ACL 2002; FORMCRAFT, section 4.2, Tables 1 and 3a",
+        {"tallies": _bleu_of_fields, "units": ("field",), "need": SOME_GOLD, "view": "counts"}
+        | {"average": "mean over fields"},
     ),
-)
-METRICS = {metric.name: metric for metric in _TEXT}
-_STEMS = {"tasks": ("text", "fact")}
-METRICS |= family(
-    ("rouge1", "ROUGE-1 F1", {"tallies": _rouge(_alphanumeric, _shared_words)}),
-    ("rougeL", "ROUGE-L F1", {"tallies": _rouge(_alphanumeric, _in_order)}),
-    ("rouge1_stem", "ROUGE-1 F1 of stems", {"tallies": _rouge(_stemmed, _shared_words)} | _STEMS),
+    ("rouge1", "ROUGE-1 F1", _ROUGE | {"tallies": _rouge(_alphanumeric, _shared_words)}),
+    ("rougeL", "ROUGE-L F1", _ROUGE | {"tallies": _rouge(_alphanumeric, _in_order)}),
+    (
+        "rouge1_stem",
+        "ROUGE-1 F1 of stems",
+        _ROUGE | _STEMS | {"tallies": _rouge(_stemmed, _shared_words)},
+    ),
     (
         "rougeL_stem",
         "ROUGE-L F1 of stems",
-        {"tallies": _rouge(_stemmed, _in_order)} | _STEMS,
+        _ROUGE | _STEMS | {"tallies": _rouge(_stemmed, _in_order)},
     ),
-    unit="F1 over words",
-    source="Lin, ACL workshop 2004; rouge-score 0.1.2",
     view="text",
-    units=("page",),
 )
 # The same of HTML as it is written: tags, attributes and styles are text like any other.
-_HTML = {"rouge1": "rouge1_stem", "rougeL": "rougeL_stem", "edit_distance": "edit_distance"}
-METRICS |= {
-    f"{name}_html": replace(
-        METRICS[plain],
-        name=f"{name}_html",
-        title=f"{METRICS[plain].title}, of HTML",
+for _name in ("rouge1_stem", "rougeL_stem", "edit_distance"):
+    _html = f"{_name.removesuffix('_stem')}_html"
+    METRICS[_html] = replace(
+        METRICS[_name],
+        name=_html,
+        title=f"{METRICS[_name].title}, of HTML",
         source="He et al., arXiv:2511.14998v1, section 4.1.1 and table 4",
         view="markup",
         tasks=("fact",),
         units=("page",),
     )
-    for name, plain in _HTML.items()
-}

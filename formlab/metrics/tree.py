@@ -8,46 +8,43 @@ Tested in `tests/metrics/test_tree.py`, with zss as the oracle.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from formlab.errors import DataBroken, UnknownName
+from formlab.errors import DataBroken
 from formlab.metrics.metric import Tally, family
 from formlab.trees import Flat, Node, flatten
 
 Tree = Node | None
 OPS = ("kept", "renamed", "deleted", "inserted", "moved", "reordered")
-# The cost of deleting or inserting a node, by its depth, and of renaming one, by the mean of the
-# two depths. A cost that is positive and convex keeps `tree_similarity` in its range.
-# `depth` is FORMCRAFT's, the root being at depth 0; by `unit` every edit costs 1.
-COSTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "depth": lambda depth: 1.0 / (1.0 + depth),
-    "unit": lambda depth: np.ones_like(depth, dtype=float),
-}
 # Two tables of this many numbers are held: 512 MiB.
 MAX_CELLS = 1 << 25
 # About a minute of work, which only trees hundreds of levels deep on both sides come near.
 MAX_STEPS = 20_000_000_000
 
 
-def tree_edit_distance(gold: Tree, pred: Tree, *, costs: str = "depth") -> float:
+def _cost(depth: np.ndarray) -> np.ndarray:
+    """The cost of an edit by depth; it must be positive and convex, for the range of similarity."""
+    return 1.0 / (1.0 + depth)
+
+
+def tree_edit_distance(gold: Tree, pred: Tree) -> float:
     """The cost of the cheapest edit of the gold tree into the predicted one [1]_.
 
     An edit deletes nodes (their children move up), inserts nodes, and renames nodes; it keeps
-    the order of siblings and the ancestors of each node. With ``costs="depth"``, the default, it is
-    FORMCRAFT's [2]_: a node at depth d, 0 at the root, costs 1 / (1 + d) to delete or insert, and
-    1 / (1 + (d1 + d2) / 2) to rename. With ``costs="unit"`` every edit costs 1. Nodes are the same
-    if their labels are; None is the tree without nodes.
+    the order of siblings and the ancestors of each node. It costs what FORMCRAFT's [2]_ does: a
+    node at depth d, 0 at the root, 1 / (1 + d) to delete or insert, and 1 / (1 + (d1 + d2) / 2) to
+    rename. Nodes are the same if their labels are; None is the tree without nodes.
 
     The distance, from 0 to the cost of all nodes of both trees, is 0 exactly for equal trees, and
-    symmetric. With unit costs it is a metric; with depth costs the triangle inequality does not
-    hold, since a detour through a tree with the nodes further down makes their renaming cheaper.
+    symmetric. The triangle inequality does not hold, since a detour through a tree with the nodes
+    further down makes their renaming cheaper.
 
     `DataBroken` if an input is no tree, or the two are too large to compare (`MAX_CELLS`,
-    `MAX_STEPS`); `UnknownName` if `costs` is not one of `COSTS`.
+    `MAX_STEPS`).
 
     References
     ----------
@@ -62,10 +59,10 @@ def tree_edit_distance(gold: Tree, pred: Tree, *, costs: str = "depth") -> float
     >>> tree_edit_distance(gold, pred)
     0.5
     """
-    return _Pair(gold, pred, costs).distance
+    return _Pair(gold, pred).distance
 
 
-def tree_similarity(gold: Tree, pred: Tree, *, costs: str = "depth") -> Tally:
+def tree_similarity(gold: Tree, pred: Tree) -> Tally:
     """How much of two trees is the same, in [0, 1].
 
     With D the `tree_edit_distance` and W the cost of deleting and inserting all nodes, a pair
@@ -81,17 +78,15 @@ def tree_similarity(gold: Tree, pred: Tree, *, costs: str = "depth") -> Tally:
     >>> tree_similarity(gold, Node("form", children=[Node("Name")])).parts
     (1.0, 1.5)
     """
-    return Tally(_Pair(gold, pred, costs).similarity())
+    return Tally(_Pair(gold, pred).similarity())
 
 
-def tree_edit_tallies(
-    golds: Sequence[Tree], preds: Sequence[Tree], *, costs: str = "depth"
-) -> np.ndarray:
+def tree_edit_tallies(golds: Sequence[Tree], preds: Sequence[Tree]) -> np.ndarray:
     """Both metrics of n pairs: `tree_edit_distance`, `hits` and `total` of `tree_similarity`.
 
     The shape is (n, 3), and each pair is compared once.
     """
-    pairs = (_Pair(gold, pred, costs) for gold, pred in zip(golds, preds, strict=True))
+    pairs = (_Pair(gold, pred) for gold, pred in zip(golds, preds, strict=True))
     rows = [(pair.distance, *pair.similarity()) for pair in pairs]
     return np.array(rows, dtype=float).reshape(-1, 3)
 
@@ -112,7 +107,7 @@ class Edit:
     cost: float
 
 
-def edit_script(gold: Tree, pred: Tree, *, costs: str = "depth") -> list[Edit]:
+def edit_script(gold: Tree, pred: Tree) -> list[Edit]:
     """A cheapest edit of the gold tree into the predicted one, node by node, in reading order.
 
     The costs add up to `tree_edit_distance`. Of several cheapest edits one that renames least is
@@ -128,7 +123,7 @@ def edit_script(gold: Tree, pred: Tree, *, costs: str = "depth") -> list[Edit]:
     >>> [(edit.op, edit.label, round(edit.cost, 3)) for edit in edit_script(gold, pred)]
     [('kept', 'form', 0.0), ('kept', 'A', 0.0), ('moved', 'Name', 0.667), ('kept', 'B', 0.0)]
     """
-    pair = _Pair(gold, pred, costs)
+    pair = _Pair(gold, pred)
     partners = pair.partners()
     moves = pair.moves(partners)
     added = deque(sorted(set(range(len(pair.pred))) - {*partners, *moves.values()}))
@@ -152,21 +147,16 @@ def edit_script(gold: Tree, pred: Tree, *, costs: str = "depth") -> list[Edit]:
 class _Pair:
     """Two trees, the costs of editing their nodes, and the cheapest edit between them."""
 
-    def __init__(self, gold: Tree, pred: Tree, costs: str) -> None:
-        if costs not in COSTS:
-            raise UnknownName.of("tree edit costs", costs, COSTS)
-        cost = COSTS[costs]
-        self.gold, self.pred = flatten(gold), flatten(pred)
-        self.gold_cost, self.pred_cost = cost(self.gold.depth), cost(self.pred.depth)
-        deepest = sum(int(flat.depth.max(initial=0)) for flat in (self.gold, self.pred))
+    def __init__(self, gold: Tree, pred: Tree) -> None:
+        flats = self.gold, self.pred = flatten(gold), flatten(pred)
+        self.gold_cost, self.pred_cost = (_cost(flat.depth) for flat in flats)
+        deepest = sum(int(flat.depth.max(initial=0)) for flat in flats)
         # The cost of a renaming, by the sum of the two depths.
-        self.swap = cost(np.arange(deepest + 1) / 2)
+        self.swap = _cost(np.arange(deepest + 1) / 2)
         numbers: dict[str, int] = {}
         self.gold_label, self.pred_label = (
-            np.array(
-                [numbers.setdefault(n.label, len(numbers)) for n in flat.nodes], dtype=np.int32
-            )
-            for flat in (self.gold, self.pred)
+            np.array([numbers.setdefault(n.label, len(numbers)) for n in flat.nodes], np.int32)
+            for flat in flats
         )
         self._two = bool(len(self.gold) and len(self.pred))
 

@@ -18,7 +18,8 @@ _BLOCKS = (
 _ROLES = dict.fromkeys(_BLOCKS.split(), "block") | dict.fromkeys(SILENT, "silent")
 _ROLES |= {"td": "cell", "th": "cell", "tr": "row", "table": "table"}
 _LAYOUT = re.compile(r"<(?:html|body|p|div|br)\b", re.IGNORECASE)
-_SPACE = re.compile(r"\s+")
+# White space but for single spaces, which stay.
+_SPACE = re.compile(r"\s{2,}|[^\S ]")
 _GAP = re.compile(r"\t+|\s{2,}|\s*\|\s*")
 _RULE = re.compile(r"[\s|:+=-]+")
 
@@ -39,7 +40,7 @@ class Unit:
     line: int = -1
 
 
-@dataclass
+@dataclass(slots=True)
 class _Table:
     number: int
     row: int = -1
@@ -50,12 +51,30 @@ class _Table:
     # Column → how many more rows a cell from above reaches into it.
     reach: dict[int, int] = field(default_factory=dict)
 
+    def next_row(self) -> None:
+        self.row, self.column, self.span, self.inside = self.row + 1, 0, 0, False
+        if self.reach:
+            self.reach = {column: left - 1 for column, left in self.reach.items() if left > 1}
+
+    def next_cell(self, name: str, spans: tuple[int, int]) -> None:
+        if self.row < 0:
+            self.next_row()
+        self.column += self.span
+        while self.reach.get(self.column, 0) > 0:
+            self.column += 1
+        self.span, rows = spans
+        self.head = name == "th"
+        if rows > 1:
+            # One more than the rows below, as the next row counts all down by one.
+            self.reach |= dict.fromkeys(range(self.column, self.column + self.span), rows)
+
 
 class Flow:
     """Units of visible text in reading order, built from events.
 
     `marks` maps the running number of each start tag named in `tags`, which are no tags of HTML,
-    to its unit and the start and end of its text in there.
+    to its unit and the start and end of its text in there. With `lines` line ends outside of
+    tables part units.
 
     Examples
     --------
@@ -70,104 +89,81 @@ class Flow:
     ) -> None:
         self.units: list[Unit] = []
         self.marks: dict[int, tuple[int, int, int]] = {}
-        # Text of the block as it is written, and what of it was measured for a mark.
-        self._texts: list[str] = []
-        self._block: list[str] = []
-        self._length = self._tables = self._count = silent = 0
-        self._open: list[tuple[str, int, int, int]] = []
+        # Text of the block that was not measured, and text that was: with one space for each gap.
+        self._raw: list[str] = []
+        self._block = ""
         self._stack: list[_Table] = []
-        plain, roles, stack = not lines, _ROLES | dict.fromkeys(tags, "mark"), self._stack
+        # Marks that are open: name, running number, unit, and start.
+        self._open: list[tuple[str, int, int, int]] = []
+        tables = marks = silent = 0
+        raw, stack, roles = self._raw, self._stack, _ROLES | dict.fromkeys(tags, "mark")
         for kind, name, spans in stream:
-            start = kind == "start"
             if kind == "text":
-                parts = [name] if plain or stack else name.split("\n")
-                for number, part in enumerate(parts if not silent else ()):
-                    if number:
-                        self._flush()
-                    self._texts.append(part)
+                if silent:
+                    continue
+                first, *more = name.split("\n") if lines and not stack else (name,)
+                raw.append(first)
+                for part in more:
+                    self._cut()
+                    raw.append(part)
+            elif (role := roles.get(name)) is None:
                 continue
-            role = roles.get(name)
-            if role == "mark":
-                self._mark(name, start)
+            elif role == "mark" and kind == "start":
+                self._open.append((name, marks, len(self.units), self._measured()))
+                marks += 1
+            elif role == "mark":
+                self._close(name)
             elif role == "silent":
-                silent = max(0, silent + (1 if start else -1))
-            elif role:
-                self._flush()
-                if role == "table" and start:
-                    stack.append(_Table(self._tables))
-                    self._tables += 1
+                silent = max(0, silent + (1 if kind == "start" else -1))
+            else:
+                if raw or self._block:
+                    self._cut()
+                if role == "table" and kind == "start":
+                    stack.append(_Table(tables))
+                    tables += 1
                 elif role == "table" and stack:
                     stack.pop()
+                elif stack and role == "row" and kind == "start":
+                    stack[-1].next_row()
                 elif stack and role == "cell":
-                    if start:
-                        self._next_cell(stack[-1], name, spans)
-                    stack[-1].inside = start
-                elif stack and role == "row" and start:
-                    self._next_row(stack[-1])
-        self._flush()
-        while self._open:
-            self._close(len(self._open) - 1)
+                    if kind == "start":
+                        stack[-1].next_cell(name, spans)
+                    stack[-1].inside = kind == "start"
+        self._cut()
+        for name, *_ in reversed(self._open):
+            self._close(name)
 
     def _measured(self) -> int:
         """How long the block's text is so far, with one space for each run of white space."""
-        if self._texts:
-            piece = _SPACE.sub(" ", "".join(self._texts))
-            self._texts.clear()
-            if not self._block or self._block[-1].endswith(" "):
-                piece = piece.lstrip(" ")
-            if piece:
-                self._block.append(piece)
-                self._length += len(piece)
-        return self._length
+        if self._raw:
+            piece = _SPACE.sub(" ", "".join(self._raw))
+            self._raw.clear()
+            is_apart = self._block and self._block[-1] != " "
+            self._block += piece if is_apart else piece.lstrip(" ")
+        return len(self._block)
 
-    def _flush(self) -> None:
+    def _cut(self) -> None:
+        """End the block, if there is one."""
         self._measured()
-        text = "".join(self._block).rstrip()
-        self._block, self._length = [], 0
+        text, self._block = self._block.rstrip(), ""
         if not text:
             return
-        unit = Unit(text, line=len(self.units))
-        if self._stack:
-            table = self._stack[-1]
-            unit.table, unit.row, unit.column, unit.span = (
-                table.number, table.row, table.column, table.span,
-            )  # fmt: skip
-            unit.head = table.head and table.inside
-            before = self.units[-1] if self.units else unit
-            if (before.table, before.row) == (unit.table, unit.row):
-                unit.line = before.line
-        self.units.append(unit)
-
-    @staticmethod
-    def _next_row(table: _Table) -> None:
-        table.row, table.column, table.span, table.inside = table.row + 1, 0, 0, False
-        table.reach = {column: left - 1 for column, left in table.reach.items() if left > 1}
-
-    @staticmethod
-    def _next_cell(table: _Table, name: str, spans: tuple[int, int]) -> None:
-        if table.row < 0:
-            Flow._next_row(table)
-        table.column += table.span
-        while table.reach.get(table.column, 0) > 0:
-            table.column += 1
-        table.span, rows = spans
-        table.head = name == "th"
-        if rows > 1:
-            # One more than the rows below, as the next row counts all down by one.
-            cells = range(table.column, table.column + table.span)
-            table.reach |= dict.fromkeys(cells, rows)
-
-    def _mark(self, name: str, start: bool) -> None:
-        if start:
-            self._open.append((name, self._count, len(self.units), self._measured()))
-            self._count += 1
+        line, units = len(self.units), self.units
+        if not self._stack:
+            units.append(Unit(text, line=line))
             return
-        places = [place for place, mark in enumerate(self._open) if mark[0] == name]
-        if places:
-            self._close(places[-1])
+        table = self._stack[-1]
+        if units and units[-1].row == table.row and units[-1].table == table.number:
+            line = units[-1].line
+        head = table.head and table.inside
+        units.append(Unit(text, table.number, table.row, table.column, table.span, head, line))
 
-    def _close(self, index: int) -> None:
-        _, number, unit, start = self._open.pop(index)
+    def _close(self, name: str) -> None:
+        """End the last open mark of a name."""
+        places = [place for place, mark in enumerate(self._open) if mark[0] == name]
+        if not places:
+            return
+        _, number, unit, start = self._open.pop(places[-1])
         length = self._measured()
         if unit < len(self.units):
             # The text was cut inside the tag: what belongs to its first block is marked.
@@ -193,8 +189,8 @@ def read(text: str) -> Flow:
     for number, line in enumerate(html.unescape(text).splitlines()):
         cells = line.strip()
         if cells.count("|") < 2:
-            texts = map(str.strip, _GAP.split(cells))
-            flow.units += [Unit(cell, line=number) for cell in texts if cell]
+            pieces = map(str.strip, _GAP.split(cells))
+            flow.units += [Unit(piece, line=number) for piece in pieces if piece]
             row = -1
             continue
         if row < 0:

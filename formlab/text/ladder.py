@@ -16,8 +16,6 @@ from rapidfuzz.distance import Levenshtein
 from formlab.text.normalise import LADDER_STEPS, STEPS, address, normalise
 from formlab.text.values import Days, Money, checked, choices, money, number, possible_dates
 
-# A kind of value, and which of day and month comes first in it.
-Kind = tuple[str | None, str | None]
 # What a date may be, month first and day first.
 Readings = tuple[Days, Days]
 _DIGIT = re.compile("[0-9]")
@@ -62,19 +60,17 @@ def _read_date(text: str) -> Readings | None:
     return readings if any(readings) else None
 
 
-def _days(readings: Readings) -> set[Any]:
-    return {*readings[0], *readings[1]}
-
-
 def _same_date_by(*orders: str) -> Callable[[Readings, Readings], bool]:
-    """Whether two dates are the same by each of the orders of day and month."""
+    """Whether two dates may be the same by each of the orders of day and month."""
+    places = [order == "day" for order in orders]
+    return lambda first, second: all(
+        not set(first[at] or first[not at]).isdisjoint(second[at] or second[not at])
+        for at in places
+    )
 
-    def is_other(first: Readings, second: Readings, order: str) -> bool:
-        place = order == "day"
-        sides = (set(side[place] or side[not place]) for side in (first, second))
-        return set.isdisjoint(*sides)
 
-    return lambda first, second: not any(is_other(first, second, order) for order in orders)
+def _is_date_of_any_order(first: Readings, second: Readings) -> bool:
+    return not {*first[0], *first[1]}.isdisjoint({*second[0], *second[1]})
 
 
 def _read_choices(text: str) -> tuple[bool | None, frozenset[str] | None] | None:
@@ -98,16 +94,20 @@ def _read_guess(text: str) -> tuple[Any, Any] | None:
 def _guess(date: Parser) -> Parser:
     """A number, an amount or a date, whichever both texts are."""
 
-    def same(*readings: tuple[Any, Any]) -> bool:
-        pairs = zip((_NUMBER, date), *readings, strict=True)
-        return any(None not in pair and guess.same(*pair) for guess, *pair in pairs)
+    def same(first: tuple[Any, Any], second: tuple[Any, Any]) -> bool:
+        (amount, day), (other, other_day) = first, second
+        is_amount = None not in (amount, other) and _same_money(amount, other)
+        return is_amount or (None not in (day, other_day) and date.same(day, other_day))
 
     return Parser(_read_guess, same)
 
 
-_NUMBER, _MONEY = Parser(_amount, _same_money), Parser(money, _same_money)
 _CHOICES = Parser(_read_choices, _same_choices)
-_KINDS = {"number": _NUMBER, "money": _MONEY, "address": Parser(address, operator.eq)}
+_KINDS = {
+    "number": Parser(_amount, _same_money),
+    "money": Parser(money, _same_money),
+    "address": Parser(address, operator.eq),
+}
 _KINDS |= dict.fromkeys(("choice", "checkbox", "radio", "dropdown"), _CHOICES)
 # By which of day and month comes first. 1/2/22 may be two dates: unless an order is known only
 # another that may be the same two is surely equal. `either` lets any reading of a date count.
@@ -115,7 +115,7 @@ _DATES = {
     None: Parser(_read_date, _same_date_by("month", "day")),
     "day": Parser(_read_date, _same_date_by("day")),
     "month": Parser(_read_date, _same_date_by("month")),
-    "either": Parser(_read_date, lambda first, second: not _days(first).isdisjoint(_days(second))),
+    "either": Parser(_read_date, _is_date_of_any_order),
 }
 _GUESSES = {order: _guess(date) for order, date in _DATES.items()}
 
@@ -169,9 +169,8 @@ def ladder(
     >>> [ladder("2020-05-07", "07/05/2020", order=order).typed for order in (None, "day", "month")]
     [False, True, False]
     """
-    golds = [gold, *accepted]
-    holds, similarity = _judge(golds, [pred] * len(golds), [(kind, order)] * len(golds), threshold)
-    return Ladder(*holds.any(axis=0).tolist(), float(similarity.max()))
+    row = ladders([gold], [pred], [kind], [accepted], threshold=threshold, orders=[order]).row(0)
+    return Ladder(*row[:-1])
 
 
 def keys(value: str, kind: str | None = None, *, parsed: bool = True) -> set[int]:
@@ -219,46 +218,34 @@ def ladders(
     >>> ladders(["a", "1.0"], ["A", "2.0"], threshold=0.6).rows()
     [(False, True, True, True, 1.0, False), (False, False, False, True, 0.6666666666666667, False)]
     """
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"threshold must lie in [0, 1], it is {threshold}")
     n = len(golds)
-    kinds, orders = ([None] * n if some is None else some for some in (kinds, orders))
+    kinds, orders = ([None] * n if column is None else column for column in (kinds, orders))
     sides = list(zip(golds, preds, kinds, orders, accepted or [()] * n, strict=True))
-    compared = [
-        (row, right, pred, (kind, order))
+    is_equal = np.array([gold is not None and gold == pred for gold, pred, *_ in sides], dtype=bool)
+    # What is equal as it is needs no reading.
+    holds, similarity = np.repeat(is_equal[:, None], 4, axis=1), is_equal.astype(float)
+    is_swapped = np.zeros(n, dtype=bool)
+    pairs = [
+        (row, right, pred, kind, order)
         for row, (gold, pred, kind, order, more) in enumerate(sides)
         if gold is not None and pred is not None and gold != pred
         for right in ((gold, *more) if more else (gold,))
     ]
-    exact = np.array([gold is not None and gold == pred for gold, pred, *_ in sides], dtype=bool)
-    # What is equal as it is needs no reading.
-    holds, similarity = np.repeat(exact[:, None], 4, axis=1), exact.astype(float)
-    swapped = np.zeros(n, dtype=bool)
-    rows, *pairs = map(list, zip(*compared, strict=True)) if compared else [[]] * 4
-    some, close = _judge(*pairs, threshold)
-    np.logical_or.at(holds, rows, some)
-    np.maximum.at(similarity, rows, close)
-    for (row, gold, pred, (kind, _)), typed in zip(compared, some[:, 2].tolist(), strict=True):
-        swapped[row] |= not typed and kind not in _KINDS and _DATES["either"](gold, pred)
-    columns = [*holds.T, similarity, swapped & ~holds[:, 2]]
-    return pl.DataFrame(dict(zip((*Ladder._fields, "ambiguous"), columns, strict=True)))
-
-
-def _judge(
-    golds: Sequence[str], preds: Sequence[str], kinds: Sequence[Kind], threshold: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """The rungs of n pairs, shape (n, 4), and how alike each is; a text is read only once."""
-    if not 0 <= threshold <= 1:
-        raise ValueError(f"threshold must lie in [0, 1], it is {threshold}")
-    normal = {text: normalise(text, LADDER_STEPS[:-1]) for text in {*golds, *preds}}
+    texts = {text for _, *pair, _, _ in pairs for text in pair}
+    normal = {text: normalise(text, LADDER_STEPS[:-1]) for text in texts}
     # Shorter by the spaces of its units, a text would be less like another.
     tight = {text: STEPS[LADDER_STEPS[-1]](plain) for text, plain in normal.items()}
-    sides = ([normal[text] for text in side] for side in (golds, preds))
+    compared = [[normal[pair[side]] for pair in pairs] for side in (1, 2)]
     likeness = Levenshtein.normalized_similarity
-    similarity = process.cpdist(*sides, scorer=likeness, dtype=np.float64)
-    parsers, holds = {kind: parser_for(*kind) for kind in set(kinds)}, []
-    for gold, pred, kind in zip(golds, preds, kinds, strict=True):
-        is_equal = tight[gold] == tight[pred]
-        typed = is_equal or parsers[kind](gold, pred)
-        holds.append((gold == pred, is_equal, typed, typed))
-    rungs = np.array(holds, dtype=bool).reshape(-1, 4)
-    rungs[:, 3] |= similarity >= threshold
-    return rungs, np.maximum(similarity, rungs[:, 1])
+    alike = process.cpdist(*compared, scorer=likeness, dtype=np.float64).tolist()
+    parsers = {kind: parser_for(*kind) for kind in {pair[3:] for pair in pairs}}
+    for (row, gold, pred, *kind), close in zip(pairs, alike, strict=True):
+        same = tight[gold] == tight[pred]
+        typed = same or parsers[tuple(kind)](gold, pred)
+        holds[row] |= (gold == pred, same, typed, typed or close >= threshold)
+        similarity[row] = max(similarity[row], close, same)
+        is_swapped[row] |= not typed and kind[0] not in _KINDS and _DATES["either"](gold, pred)
+    columns = [*holds.T, similarity, is_swapped & ~holds[:, 2]]
+    return pl.DataFrame(dict(zip((*Ladder._fields, "ambiguous"), columns, strict=True)))

@@ -1,44 +1,48 @@
-"""HTML as events, as a tree and as visible text, whatever its quality and size."""
+"""HTML as events and as visible text, whatever its quality and size; text without its marks."""
 
 from __future__ import annotations
 
 import html
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from html.entities import html5
 from html.parser import HTMLParser
-from typing import Any, NamedTuple
 
 import numpy as np
 from lxml import etree
 
+# A start tag, an end tag or a run of text ("start", "end", "text"); the tag's name or the text; and
+# of a start tag the columns and rows that a cell spans.
+Event = tuple[str, str, tuple[int, int]]
 # What a browser does not show, and ruby glosses, which the published extraction leaves out too.
 SILENT = frozenset({"script", "style", "template", "rt", "rp"})
-_HIDDEN = frozenset({"script", "style", "template", "noscript", "iframe", "rt", "rp"})
+_HIDDEN = SILENT | {"noscript", "iframe"}
 _VOID = (
     "area base basefont bgsound br col command embed frame hr image img input isindex keygen link"
     " menuitem meta nextid param source spacer track wbr"
 )
 VOID = frozenset(_VOID.split())
+# Elements whose content is not read as tags by all versions of Python's parser.
+_RAW = _HIDDEN | {"title", "textarea", "xmp", "noembed", "noframes", "plaintext"}
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
+# A tag (its slash, name, attributes and closing slash), a comment or an instruction.
+_MARKUP = re.compile(
+    r"<(?:(/?)([a-zA-Z_:][^ \t\n\r\f>/]*)([^>]*?)(/?)|!--.*?--|!\[CDATA\[.*?\]\]|\?[^>]*)>",
+    re.DOTALL,
+)
+_ATTRIBUTES = re.compile(r'(?:[ \t\n\r\f]+[a-zA-Z][\w:-]*="[^"&]*")*[ \t\n\r\f]*', re.ASCII)
+_ATTRIBUTE = re.compile(r'([\w:-]+)="([^"]*)"')
+_REFERENCE = re.compile(r"&(?:(#[0-9]+|#[xX][0-9a-fA-F]+|[a-zA-Z][a-zA-Z0-9]*);|(?=[ \t\n]))")
 _SPACE = re.compile(r"\s+")
+_FEED, _GARBAGE = re.compile("[\x0b\x0c\x1c-\x1f]"), re.compile("[\0-\x08\x0e-\x1b]")
+_ONE = (1, 1)
 # Beyond these a span is hostile: it would only cost memory.
 _MOST_COLUMNS, _MOST_ROWS = 100, 500
 
-_ONE = (1, 1)
 
-
-class Event(NamedTuple):
-    """A start tag, an end tag or a run of text; `data` is the tag's name or the text."""
-
-    what: str
-    data: str
-    spans: tuple[int, int] = _ONE
-
-
-class _Tokens(HTMLParser):
+class _Parser(HTMLParser):
     """Events as they are written, nothing moved or closed: what gold annotations need."""
 
     def __init__(self) -> None:
@@ -46,32 +50,29 @@ class _Tokens(HTMLParser):
         self.events: list[Event] = []
         self.text: list[str] = []
 
-    def cut(self) -> None:
+    def cut(self, *_: str) -> None:
         if self.text:
-            self.events.append(Event("text", "".join(self.text)))
+            self.events.append(("text", "".join(self.text), _ONE))
             self.text = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.cut()
-        self.events.append(Event("start", tag, _spans(dict(attrs))))
+        self.events.append(("start", tag, _spans(dict(attrs))))
 
     def handle_endtag(self, tag: str) -> None:
         self.cut()
-        self.events.append(Event("end", tag))
+        self.events.append(("end", tag, _ONE))
 
     def handle_data(self, data: str) -> None:
         self.text.append(data)
 
     def handle_charref(self, name: str) -> None:
-        self.text.append(html.unescape(f"&#{name};"))
+        self.text.append(_character(f"#{name}"))
 
     def handle_entityref(self, name: str) -> None:
-        self.text.append(html5.get(f"{name};", f"&{name}"))
+        self.text.append(_character(name))
 
-    def handle_comment(self, data: str) -> None:  # noqa: ARG002 - the parser's interface
-        self.cut()
-
-    handle_decl = handle_pi = unknown_decl = handle_comment
+    handle_comment = handle_decl = handle_pi = unknown_decl = cut
 
 
 def written_events(markup: str) -> list[Event]:
@@ -79,45 +80,80 @@ def written_events(markup: str) -> list[Event]:
 
     Examples
     --------
-    >>> [event.data for event in written_events("<p>5 &lt; <Number>6")]
+    >>> [name for _, name, _ in written_events("<p>5 &lt; <Number>6")]
     ['p', '5 < ', 'number', '6']
     """
-    parser = _Tokens()
+    if (parts := _plain_parts(markup)) is not None:
+        return _events(parts)
+    parser = _Parser()
     parser.feed(markup)
     parser.close()
     parser.cut()
     return parser.events
 
 
-def tree(markup: str) -> etree._Element | None:
-    """The tree that libxml2 makes of HTML, of whatever quality and size; None for no content."""
-    # NUL and half surrogate pairs are no characters of a document.
-    data = markup.replace("\0", "\ufffd").encode("utf-8", "replace")
+def _plain_parts(markup: str) -> list[str] | None:
+    """The parts of HTML that has only tags and references that every parser reads alike."""
+    count = markup.count("<")
+    if count != markup.count(">") or "<!" in markup or "<?" in markup:
+        return None
+    parts = _MARKUP.split(markup)
+    names, attributes = parts[2::5], parts[3::5]
+    is_plain = (
+        len(names) == count
+        and markup.count("&") == len(_REFERENCE.findall(markup))
+        and all(map(_ATTRIBUTES.fullmatch, set(attributes)))
+        and _RAW.isdisjoint(map(str.lower, names))
+    )
+    return parts if is_plain else None
+
+
+def events(markup: str) -> list[Event]:
+    """The tags and texts of the tree that libxml2 builds from any HTML, in linear time."""
+    # Control characters and half surrogate pairs are no characters of a document.
+    markup = _GARBAGE.sub("\ufffd", _FEED.sub(" ", markup))
+    data = markup.encode("utf-8", "replace")
     parser = etree.HTMLParser(encoding="utf-8", recover=True, huge_tree=True)
     try:
-        return etree.fromstring(data, parser) if data.strip() else None
+        root = etree.fromstring(data, parser) if data.strip() else None
     except etree.ParseError:
-        return None
+        root = None
+    # Written out it is well formed, and split much faster than its nodes are visited.
+    return [] if root is None else _events(_MARKUP.split(etree.tostring(root, encoding="unicode")))
 
 
-def events(markup: str) -> Iterator[Event]:
-    """The tags and texts of a tree that is built from any HTML in time that is linear in it."""
-    root = tree(markup)
-    if root is None:
-        return
-    for what, node in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
-        tag = node.tag
-        if isinstance(tag, str):
-            is_cell = what == "start" and tag in ("td", "th")
-            yield Event(what, tag, _spans(node) if is_cell else _ONE)
-        text = node.text if what == "start" else node.tail
-        # iterwalk yields a comment once; its text is not shown, its tail is.
-        if text and (what != "start" or isinstance(tag, str)):
-            yield Event("text", text)
+def _events(parts: list[str]) -> list[Event]:
+    events: list[Event] = [("text", _resolved(parts[0]), _ONE)] if parts[0] else []
+    rest = iter(parts[1:])
+    for slash, written, attributes, closed, text in zip(rest, rest, rest, rest, rest, strict=True):
+        if written:
+            name = written.lower()
+            if slash:
+                events.append(("end", name, _ONE))
+            else:
+                is_wide = attributes and "span" in (low := attributes.lower())
+                spans = _spans(dict(_ATTRIBUTE.findall(low))) if is_wide else _ONE
+                events.append(("start", name, spans))
+                if closed:
+                    events.append(("end", name, _ONE))
+        if text:
+            events.append(("text", _resolved(text) if "&" in text else text, _ONE))
+    return events
 
 
-def _spans(attributes: Any) -> tuple[int, int]:
-    """The columns and rows of a cell; `attributes` of either parser have a method `get`."""
+def _resolved(text: str) -> str:
+    return _REFERENCE.sub(lambda reference: _character(reference[1]), text)
+
+
+def _character(name: str | None) -> str:
+    """What a reference stands for; an unknown name is text."""
+    if name and name[0] == "#":
+        return html.unescape(f"&{name};")
+    return html5.get(f"{name};", f"&{name}") if name else "&"
+
+
+def _spans(attributes: Mapping[str, str | None]) -> tuple[int, int]:
+    """The columns and rows of a cell."""
     bounds = {"colspan": _MOST_COLUMNS, "rowspan": _MOST_ROWS}
     texts = ((attributes.get(name) or "1", most) for name, most in bounds.items())
     return tuple(
@@ -140,20 +176,14 @@ def visible_text(markup: str) -> str:
     'Net sales 5'
     """
     if "<" in markup and ">" in markup:
-        root = tree(markup)
-        pieces = [] if root is None else [piece.strip() for piece in _texts(root)]
-        markup = " ".join(filter(None, pieces))
+        pieces, hidden = [], 0
+        for kind, name, _ in events(markup):
+            if kind != "text":
+                hidden += (1 if kind == "start" else -1) if name in _HIDDEN else 0
+            elif not hidden and (piece := name.strip()):
+                pieces.append(piece)
+        markup = " ".join(pieces)
     return _SPACE.sub(" ", html.unescape(markup)).strip()
-
-
-def _texts(root: etree._Element) -> Iterator[str]:
-    hidden = 0
-    for what, node in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
-        if what in ("start", "end") and node.tag in _HIDDEN:
-            hidden += 1 if what == "start" else -1
-        text = node.text if what == "start" else node.tail
-        if text and not hidden:
-            yield text
 
 
 # Only what cannot be the page's own: a lone `*`, `_`, `-` or `#` may be printed there. Each part
@@ -171,15 +201,26 @@ _MARKS = re.compile(
     re.MULTILINE,
 )
 TITLES = {
-    "tag": "HTML tags", "entity": "HTML entities", "rule": "rules of tables",
-    "heading": "marks of headings", "fence": "code fences", "emphasis": "marks of emphasis",
-    "image": "image marks", "link": "link targets", "escape": "escapes", "bar": "table bars",
-}  # fmt: skip
+    "tag": "HTML tags",
+    "entity": "HTML entities",
+    "rule": "rules of tables",
+    "heading": "marks of headings",
+    "fence": "code fences",
+    "emphasis": "marks of emphasis",
+    "image": "image marks",
+    "link": "link targets",
+    "escape": "escapes",
+    "bar": "table bars",
+}
 # Where one of these stands in a text, marks of the kind may be its own characters.
 _SIGNS = {
-    "rule": ("---",), "heading": ("#",), "fence": ("```", "~~~"), "emphasis": ("**", "__"),
-    "escape": ("\\",), "bar": ("|",),
-}  # fmt: skip
+    "rule": "---",
+    "heading": "#",
+    "fence": "``` ~~~",
+    "emphasis": "** __",
+    "escape": "\\",
+    "bar": "|",
+}
 
 
 @dataclass(frozen=True)
@@ -200,7 +241,7 @@ def own_marks(text: str) -> set[str]:
     ['emphasis', 'heading']
     """
     kinds = {mark.lastgroup or "" for mark in _MARKS.finditer(text)}
-    signs = {kind for kind, texts in _SIGNS.items() if any(sign in text for sign in texts)}
+    signs = {kind for kind, texts in _SIGNS.items() if any(sign in text for sign in texts.split())}
     return (kinds - _SIGNS.keys()) | signs
 
 
@@ -214,25 +255,20 @@ def unmarked(text: str, *, keep: Collection[str] = ()) -> Unmarked:
     --------
     >>> unmarked("| **Name:** | R&amp;D |").text.split()
     ['Name:', 'R&D']
-    >>> unmarked("# A<br>b_c * 2").counts == {"heading": 1, "tag": 1}
-    True
     """
-    pieces, places, counts, start, at = [], [], Counter(), 0, 0
-    bars: set[int] = set()
+    pieces, places, counts, bars, end, at = [], [], Counter(), set(), 0, 0
     for line in text.splitlines(keepends=True):
-        if line.count("|") > 1:
-            bars.update(place for place, char in enumerate(line, at) if char == "|")
+        bars.update(range(at, at + len(line)) if line.count("|") > 1 else ())
         at += len(line)
     for mark in _MARKS.finditer(text):
-        kind, at = mark.lastgroup or "", mark.start()
-        if kind in keep or (kind == "bar" and at not in bars):
+        kind, start = mark.lastgroup or "", mark.start()
+        if kind in keep or (kind == "bar" and start not in bars):
             continue
         shown = " " if kind in ("tag", "bar", "rule") else ""
         shown = html.unescape(mark[0]) if kind == "entity" else shown
-        pieces += (text[start:at], shown)
-        places += [*range(start, at), *[at] * len(shown)]
-        start = mark.end()
+        pieces += (text[end:start], shown)
+        places += [*range(end, start), *[start] * len(shown)]
+        end = mark.end()
         counts[kind] += 1
-    pieces.append(text[start:])
-    places += range(start, len(text))
-    return Unmarked("".join(pieces), np.array(places, dtype=np.int64), counts)
+    places += range(end, len(text))
+    return Unmarked("".join([*pieces, text[end:]]), np.array(places, dtype=np.int64), counts)

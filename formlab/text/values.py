@@ -32,10 +32,10 @@ _REMEMBERED = 1 << 14
 VALUE_RULE = "currency=where both name one|century=document,else either"
 # What people and models write where there is no value.
 NULL_WORDS = (
-    "n/a", "n.a", "na", "n\\a", "#n/a", "<na>", "none", "null", "nil", "nan", "-", "--", "---",
-    "not available", "not applicable", "not provided", "not specified", "not found", "not given",
-    "not present", "not stated", "not mentioned", "no value", "undefined",
-)  # fmt: skip
+    *("n/a", "n.a", "na", "n\\a", "#n/a", "<na>", "none", "null", "nil", "nan", "-", "--", "---"),
+    *("not available", "not applicable", "not provided", "not specified", "not found"),
+    *("not given", "not present", "not stated", "not mentioned", "no value", "undefined"),
+)
 
 _SIGNED = re.compile(
     r"(?P<open>\( ?)?(?P<sign>[-+] ?)?(?P<body>[0-9.,' ]*[0-9])(?P<power>e[-+]?[0-9]{1,3})?\.?"
@@ -80,9 +80,9 @@ _ROUND = re.compile(r"(?<=[0-9]) ?(?:[,./]--?(?=[^0-9]*$)|\.$)")
 _ONE_DOT = re.compile(r"[^.,]*[1-9][0-9]{0,2}\.[0-9]{3}(?![0-9.,]).*")
 
 MONTH_NAMES = (
-    "january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul",
-    "august aug", "september sept sep", "october oct", "november nov", "december dec",
-)  # fmt: skip
+    *("january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul"),
+    *("august aug", "september sept sep", "october oct", "november nov", "december dec"),
+)
 _MONTHS = {name: n for n, names in enumerate(MONTH_NAMES, start=1) for name in names.split()}
 _WEEKDAY = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\.?,? )?"
 _DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th|er|º|\.)?"
@@ -468,12 +468,12 @@ def date_orders(
     {'a': 'day'}
     """
     shown = _by_document(docs, values)
-    own = {doc: next(iter(orders)) for doc, orders in shown.items() if len(orders) == 1}
-    corpus = _counted(shown) if corpus is None else corpus
+    orders = {doc: order for doc, order in shown.items() if order != "both"}
+    corpus = Counter(shown.values()) if corpus is None else corpus
     total, usual = sum(corpus.values()), max(ORDERS, key=lambda order: corpus.get(order, 0))
     if total < _ENOUGH or corpus.get(usual, 0) < _SHARE * total:
-        return own
-    return dict.fromkeys((doc for doc in docs.unique() if doc not in shown), usual) | own
+        return orders
+    return dict.fromkeys((doc for doc in docs.unique() if doc not in shown), usual) | orders
 
 
 def orders_shown(docs: pl.Series, values: pl.Series) -> Counter[str]:
@@ -482,22 +482,18 @@ def orders_shown(docs: pl.Series, values: pl.Series) -> Counter[str]:
     >>> orders_shown(pl.Series(["a", "a", "b"]), pl.Series(["31/12/2020", "5/6/2020", "5/6/2020"]))
     Counter({'day': 1})
     """
-    return _counted(_by_document(docs, values))
+    return Counter(_by_document(docs, values).values())
 
 
-def _counted(shown: Mapping[str, set[Order]]) -> Counter[str]:
-    return Counter(next(iter(orders)) if len(orders) == 1 else "both" for orders in shown.values())
-
-
-def _by_document(docs: pl.Series, values: pl.Series) -> dict[str, set[Order]]:
-    """The orders of day and month that each document shows, if any."""
+def _by_document(docs: pl.Series, values: pl.Series) -> dict[str, str]:
+    """The order of day and month that each document shows, if any, or both."""
     dates = pl.DataFrame({"doc": docs, "value": values.cast(pl.String)})
     dates = dates.filter(~pl.col("value").str.contains(_NO_ORDER))
     dates = dates.select("doc", pl.col("value").str.extract_all(_IN_TEXT)).explode("value")
-    shown: dict[str, set[Order]] = {}
+    shown: dict[str, str] = {}
     for doc, value in dates.drop_nulls().unique(maintain_order=True).iter_rows():
         if order := _shown(value.strip("./-")):
-            shown.setdefault(doc, set()).add(order)
+            shown[doc] = order if shown.get(doc, order) == order else "both"
     return shown
 
 

@@ -87,28 +87,25 @@ def flatten(tree: Node | None) -> Flat:
     >>> [node.label for node in flat.nodes], flat.depth.tolist(), flat.size.tolist()
     (['form', 'a', 'b', 'c'], [0, 1, 2, 1], [4, 2, 1, 1])
     """
-    nodes: dict[int, Node] = {}
-    depths: list[int] = []
-    parents: list[int] = []
-    waiting = [] if tree is None else [(tree, -1)]
+    nodes, depths, parents, met = [], [], [], set()
+    waiting = [] if tree is None else [(tree, -1, 0)]
     while waiting:
-        node, parent = waiting.pop()
-        if id(node) in nodes:
+        node, parent, depth = waiting.pop()
+        if id(node) in met:
             problem = "this is no tree: a node is its own ancestor or has two parents"
             remedy = "give every place in the form its own Node"
             raise DataBroken(problem, where=node.path or repr(node.label[:80]), remedy=remedy)
-        depth = depths[parent] + 1 if parent >= 0 else 0
         _check_level(depth, node.path)
-        index = len(nodes)
-        nodes[id(node)] = node
+        waiting += [(child, len(nodes), depth + 1) for child in reversed(node.children)]
+        met.add(id(node))
+        nodes.append(node)
         depths.append(depth)
         parents.append(parent)
-        waiting.extend((child, index) for child in reversed(node.children))
     sizes = [1] * len(nodes)
     for index in range(len(nodes) - 1, 0, -1):
         sizes[parents[index]] += sizes[index]
     arrays = (np.array(column, dtype=np.int32) for column in (depths, parents, sizes))
-    return Flat(tuple(nodes.values()), *arrays)
+    return Flat(tuple(nodes), *arrays)
 
 
 def _check_level(depth: int, path: str) -> None:
@@ -170,10 +167,18 @@ def from_records(
         if row.get("status", "ok") in USABLE
     ]
     entities = {int(match[1]): row for row in rows if (match := _ENTITY.fullmatch(row["path"]))}
-    if entities:
-        flaws = Counter() if flaws is None else flaws
-        return _linked(rows, dict(sorted(entities.items())), Node(label), flaws)
-    return _nested(rows, Node(label))
+    if not entities:
+        return _nested(rows, Node(label))
+    links, others = [], 0
+    for row in rows:
+        if match := _LINK.fullmatch(row["path"]):
+            links.append((int(match[1]), int(match[2])))
+        else:
+            others += row.get("kind") != "word" and not _ENTITY.fullmatch(row["path"])
+    flaws = Counter() if flaws is None else flaws
+    flaws["records that are no entity"] += others
+    entities = dict(sorted(entities.items()))
+    return _linked(entities, _parents(sorted(links), entities, flaws), Node(label))
 
 
 def _nested(rows: list[_Row], root: Node) -> Node:
@@ -209,14 +214,9 @@ def _nested(rows: list[_Row], root: Node) -> Node:
     return root
 
 
-def _linked(rows: list[_Row], entities: dict[int, _Row], root: Node, flaws: Counter[str]) -> Node:
-    links = [match for row in rows if (match := _LINK.fullmatch(row["path"]))]
-    others = [row for row in rows if not _ENTITY.fullmatch(row["path"])]
-    words = sum(row.get("kind") == "word" and not _LINK.fullmatch(row["path"]) for row in others)
-    flaws["records that are no entity"] += len(others) - len(links) - words
-    parents = _parents(links, entities, flaws)
-    inner = set(parents.values())
-    nodes: dict[int | None, Node] = {None: root}
+def _linked(entities: dict[int, _Row], parents: dict[int, int], root: Node) -> Node:
+    """The entities below their parents, the answers of a question as its value."""
+    inner, nodes = set(parents.values()), {}
     answers: dict[int, list[str]] = {}
     for number, row in entities.items():
         text, parent = (row.get("value") or "").strip(), parents.get(number)
@@ -227,19 +227,18 @@ def _linked(rows: list[_Row], entities: dict[int, _Row], root: Node, flaws: Coun
         else:
             nodes[number] = Node(*(("", text) if is_answer else (text, None)), path=row["path"])
     for number, node in nodes.items():
-        if number is not None:
-            nodes[parents.get(number)].children.append(node)
+        nodes.get(parents.get(number), root).children.append(node)
     for number, texts in answers.items():
         nodes[number].value = " ".join(filter(None, texts))
     return root
 
 
 def _parents(
-    links: list[re.Match[str]], entities: Mapping[int, _Row], flaws: Counter[str]
+    links: list[tuple[int, int]], entities: Mapping[int, _Row], flaws: Counter[str]
 ) -> dict[int, int]:
     """For each linked entity the one it stands below: of several, the first by id."""
     parents: dict[int, int] = {}
-    for start, end in sorted((int(link[1]), int(link[2])) for link in links):
+    for start, end in links:
         above, steps = start, 0
         while above is not None and above != end and end not in parents:
             above, steps = parents.get(above), steps + 1

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from formlab.metrics import METRICS
-from formlab.metrics.marking import TICK, _constituents, all_constituents, mark_tallies, marks
+from formlab.metrics.marking import TICK, all_constituents, mark_tallies, marks
 
 mark_precision, mark_recall, mark_f1 = (METRICS[f"mark_{n}"] for n in ("precision", "recall", "f1"))
 CROSS = "[x] Other insurance; Fernhill Mutual; 1,200.00"
@@ -169,15 +169,13 @@ def test_random_golds_against_themselves_are_whole_and_against_silence_are_misse
         # The same part twice is wanted twice.
         ("9; 9", "9; 8", False),
         ("9; 9.00", "9.0; 9", True),
+        # An object or a list has the same parts as text.
+        ("[x] paid", '{"box": true, "text": "paid"}', True),
+        ('["[ ] no", null, 7]', "unchecked; no; 7", True),
     ],
 )
 def test_a_cross_field_is_right_only_with_every_part(gold, pred, right):
     assert all_constituents(gold, pred) is right
-
-
-def test_an_object_gives_the_same_parts_as_text():
-    assert _constituents('{"box": true, "text": "paid"}') == _constituents("[x] paid")
-    assert _constituents('["[ ] no", null, 7]') == ["unchecked", "no", "7"]
 
 
 @pytest.mark.parametrize(

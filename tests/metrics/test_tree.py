@@ -7,12 +7,10 @@ from collections import Counter
 import pytest
 import zss
 
-from formlab.errors import DataBroken, UnknownName
+from formlab.errors import DataBroken
 from formlab.metrics import tree
 from formlab.metrics.tree import METRICS, OPS, edit_script, tree_edit_distance, tree_similarity
 from formlab.trees import MAX_LEVELS, Node, flatten, from_records
-
-WEIGHTS = [("depth", lambda depth: 1 / (1 + depth)), ("unit", lambda _: 1.0)]
 
 
 def grow(text):
@@ -45,11 +43,14 @@ def random_pair(rng, most=30):
     return tuple(random_tree(rng, size, **options) for size in sizes)
 
 
-def by_zss(gold, pred, weight):
+def by_zss(gold, pred):
     """The distance with zss; `weight` is the cost of an edit by its depth."""
     depths = {}
     for flat in (flatten(gold), flatten(pred)):
         depths |= {id(node): int(d) for node, d in zip(flat.nodes, flat.depth, strict=True)}
+
+    def weight(depth):
+        return 1 / (1 + depth)
 
     def alone(node):
         return weight(depths[id(node)])
@@ -61,54 +62,51 @@ def by_zss(gold, pred, weight):
 
 
 @pytest.mark.parametrize(
-    ("gold", "pred", "depth", "unit"),
+    ("gold", "pred", "depth"),
     [
-        ("f", "f", 0, 0),
+        ("f", "f", 0),
         # one root renamed at depths 0 and 0: 1 / (1 + 0)
-        ("f", "g", 1, 1),
+        ("f", "g", 1),
         # a deleted at depth 1: 1/2
-        ("f(a b)", "f(b)", 1 / 2, 1),
+        ("f(a b)", "f(b)", 1 / 2),
         # c deleted at depth 2: 1/3
-        ("f(a(c))", "f(a)", 1 / 3, 1),
+        ("f(a(c))", "f(a)", 1 / 3),
         # the group goes, at depth 1: 1/2; n and m are kept though they move up
-        ("f(g(n m))", "f(n m)", 1 / 2, 1),
+        ("f(g(n m))", "f(n m)", 1 / 2),
         # a renamed at depths 2 and 2: 1 / (1 + 2)
-        ("f(g(a))", "f(g(b))", 1 / 3, 1),
+        ("f(g(a))", "f(g(b))", 1 / 3),
         # h inserted at depth 1, 1/2, and b renamed at depths 1 and 2, 1 / (1 + 1.5) = 2/5
-        ("f(a b)", "f(h(a c))", 1 / 2 + 2 / 5, 2),
+        ("f(a b)", "f(h(a c))", 1 / 2 + 2 / 5),
         # siblings swapped: one goes at depth 1 and comes at depth 1: 1/2 + 1/2; two renamed: 1
-        ("f(a b)", "f(b a)", 1, 2),
+        ("f(a b)", "f(b a)", 1),
         # n from one group to the other, at depth 2: 1/3 + 1/3
-        ("f(g(n) h)", "f(g h(n))", 2 / 3, 2),
+        ("f(g(n) h)", "f(g h(n))", 2 / 3),
         # Zhang and Shasha's own example: c is deleted at depth 2, 1/3, and inserted at 1, 1/2
-        ("f(d(a c(b)) e)", "f(c(d(a b)) e)", 1 / 3 + 1 / 2, 2),
+        ("f(d(a c(b)) e)", "f(c(d(a b)) e)", 1 / 3 + 1 / 2),
     ],
 )
-def test_hand_counts(gold, pred, depth, unit):
+def test_hand_counts(gold, pred, depth):
     assert tree_edit_distance(grow(gold), grow(pred)) == pytest.approx(depth, abs=1e-12)
-    assert tree_edit_distance(grow(gold), grow(pred), costs="unit") == unit
 
 
-@pytest.mark.parametrize(("costs", "weight"), WEIGHTS)
-def test_distance_equals_zss_on_random_trees(costs, weight):
+def test_distance_equals_zss_on_random_trees():
     rng = random.Random(0)
     pairs = [random_pair(rng) for _ in range(500)]
     pairs += [random_pair(rng, most=80) for _ in range(20)]
     for gold, pred in pairs:
-        ours = tree_edit_distance(gold, pred, costs=costs)
-        assert ours == pytest.approx(by_zss(gold, pred, weight), abs=1e-9)
+        ours = tree_edit_distance(gold, pred)
+        assert ours == pytest.approx(by_zss(gold, pred), abs=1e-9)
 
 
-@pytest.mark.parametrize("costs", ["depth", "unit"])
-def test_distance_is_zero_to_itself_symmetric_and_bounded(costs):
+def test_distance_is_zero_to_itself_symmetric_and_bounded():
     rng = random.Random(2)
     for _ in range(300):
         gold, pred = random_pair(rng)
-        distance = tree_edit_distance(gold, pred, costs=costs)
-        everything = tree_edit_distance(gold, None, costs=costs)
-        everything += tree_edit_distance(None, pred, costs=costs)
-        assert tree_edit_distance(gold, gold, costs=costs) == 0
-        assert tree_edit_distance(pred, gold, costs=costs) == pytest.approx(distance, abs=1e-9)
+        distance = tree_edit_distance(gold, pred)
+        everything = tree_edit_distance(gold, None)
+        everything += tree_edit_distance(None, pred)
+        assert tree_edit_distance(gold, gold) == 0
+        assert tree_edit_distance(pred, gold) == pytest.approx(distance, abs=1e-9)
         assert 0 <= distance <= everything + 1e-9
 
 
@@ -118,8 +116,6 @@ def test_missing_tree_costs_all_of_the_other():
     for pair in ((gold, None), (None, gold)):
         assert tree_edit_distance(*pair) == pytest.approx(7 / 3)
     assert tree_edit_distance(None, None) == 0
-    with pytest.raises(UnknownName, match="depth"):
-        tree_edit_distance(None, None, costs="dept")
 
 
 def test_similarity_by_hand():
@@ -202,8 +198,8 @@ def form(*groups):
     return from_records(rows)
 
 
-def told(gold, pred, **options):
-    return [(e.op, e.label, round(e.cost, 3)) for e in edit_script(gold, pred, **options)]
+def told(gold, pred):
+    return [(e.op, e.label, round(e.cost, 3)) for e in edit_script(gold, pred)]
 
 
 def test_each_kind_of_edit_by_hand():
@@ -219,11 +215,10 @@ def test_each_kind_of_edit_by_hand():
     assert told(form(("A", [])), form()) == [("kept", "form", 0), ("deleted", "A", 0.5)]
 
 
-@pytest.mark.parametrize("costs", ["depth", "unit"])
-def test_costs_add_up_to_the_distance(costs):
+def test_costs_add_up_to_the_distance():
     for gold, pred in random_pairs(300, seed=0):
-        total = math.fsum(edit.cost for edit in edit_script(gold, pred, costs=costs))
-        distance = tree_edit_distance(gold, pred, costs=costs)
+        total = math.fsum(edit.cost for edit in edit_script(gold, pred))
+        distance = tree_edit_distance(gold, pred)
         assert total == pytest.approx(distance, abs=1e-9)
 
 

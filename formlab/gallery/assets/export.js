@@ -38,7 +38,11 @@
   function save(items, kind) {
     const [write, type] = KINDS[kind];
     const url = URL.createObjectURL(new Blob([write(items.map(flat))], { type: `${type};charset=utf-8` }));
-    el("a", { href: url, download: `cases.${kind}` }).click();
+    // Some browsers ignore a click on a link that does not stand in the document.
+    const link = el("a", { href: url, download: `cases.${kind}`, hidden: true });
+    document.body.append(link);
+    link.click();
+    link.remove();
     setTimeout(() => URL.revokeObjectURL(url), 60_000);
   }
 

@@ -21,10 +21,10 @@ Box = tuple[float, float, float, float]
 Row = Mapping[str, Any]
 # An image is bounded; a smaller cut shows no neighbours, and a value without its label is hard to
 # judge.
-MOST, LEAST, MARGIN = (640, 900), (240, 84), (40, 28)
+MOST, LEAST, MARGIN = (480, 720), (240, 84), (40, 28)
 # A page without boxes is shown whole, all such pages of a gallery together in so many pixels.
-PIXELS, WHOLE = 24_000_000, (80_000, 500_000)
-QUALITY = 70
+PIXELS, WHOLE = 24_000_000, (80_000, 400_000)
+QUALITY = 60
 # A PDF measured in points, 72 to the inch, is drawn this much larger: small print is to be read.
 SHARP, FINE = 2.0, 1_000
 

@@ -236,7 +236,7 @@ def _output(
         return Markup('<pre class="fl-stdout">{}</pre>').format(sanitize.plain(output.text))
     if output.output_type == "stream":
         frame = '<details class="fl-stderr"><summary>Messages</summary><pre>{}</pre></details>'
-        return Markup(frame).format(sanitize.plain(output.text))
+        return sanitize.trusted(frame).format(sanitize.plain(output.text))
     for kind, payload in payloads(output.data):
         alt = payload.get("alt") or _joined(output.data.get("text/plain")) or kind
         return shown_object(kind, payload, clean(alt, limit=5_000), figure, counts)

@@ -1,4 +1,4 @@
-"""The page that lists reports: title, first finding, number cards, time, size, search."""
+"""The page that lists reports: title, first finding, number cards, time and size."""
 
 from __future__ import annotations
 
@@ -6,25 +6,14 @@ from pathlib import Path
 
 from formlab.reports import record
 from formlab.reports.plan import INDEX
-from formlab.reports.record import Record
 
 FILE = f"{INDEX}.html"
 
 
-def write(out: str | Path) -> Path:
+def write(out: Path) -> None:
     """Write ``index.html`` of all reports in a folder."""
     # The page comes with the charts, which take a second to import.
     from formlab.reports import page
 
-    out = Path(out)
-    sizes = [(entry, (out / f"{entry.name}.html").stat().st_size) for entry in record.every(out)]
-    entries = [{"report": e, "words": _words(e), "size": size} for e, size in sizes]
+    entries = [(r, (out / f"{r.name}.html").stat().st_size) for r in record.every(out)]
     page.write_index(out / FILE, entries=entries)
-    return out / FILE
-
-
-def _words(report: Record) -> str:
-    """All that the search looks through."""
-    cards = [text for card in report.summary.cards for text in card.values()]
-    texts = [report.summary.title, report.name, report.error, report.summary.finding, *cards]
-    return " ".join(text for text in texts if text).lower()

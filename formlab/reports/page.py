@@ -154,8 +154,10 @@ def _trusted(value: Any) -> Any:
 @cache
 def _environment() -> jinja2.Environment:
     def plain(value: Any) -> Any:
-        """What a reader may see of a text that anybody wrote."""
-        return sanitize.plain(value) if type(value) is str else value
+        """What a reader may see of a text that anybody wrote, signs for what has none."""
+        if type(value) is not str:
+            return value
+        return harmless.visible(clean(value, limit=None)).replace("\r", "␍")
 
     folder = str(resources.files("formlab").joinpath("reports/assets"))
     made = jinja2.Environment(

@@ -205,28 +205,6 @@
 
   const toc = document.getElementById("fl-toc");
   if (toc && matchMedia("(max-width: 1100px)").matches) toc.open = false;
-  const links = new Map([...document.querySelectorAll(".fl-toc a")].map((link) => [link.hash.slice(1), link]));
-  const heads = [...document.querySelectorAll("main :is(h2, h3)[id]")].filter((head) => links.has(head.id));
-  const mark = () => {
-    const passed = heads.filter((head) => head.getBoundingClientRect().top < 140);
-    for (const [id, link] of links) link.toggleAttribute("aria-current", id === (passed.at(-1) ?? heads[0]).id);
-  };
-  if (heads.length) { addEventListener("scroll", mark, { passive: true }); mark(); }
-
-  const search = document.getElementById("fl-search");
-  if (search) {
-    const reports = [...document.querySelectorAll(".fl-report")];
-    const sift = () => {
-      const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-      for (const report of reports) report.hidden = !wanted.every((word) => report.dataset.words.includes(word));
-      const left = reports.filter((report) => !report.hidden).length;
-      document.getElementById("fl-found").textContent = left === reports.length ? "" : `${left} of ${reports.length}`;
-      document.getElementById("fl-none").hidden = left > 0;
-    };
-    document.getElementById("fl-find").hidden = false;
-    search.addEventListener("input", sift);
-    document.getElementById("fl-clear").addEventListener("click", () => { search.value = ""; sift(); search.focus(); });
-  }
 
   addEventListener("beforeprint", () => {
     boxes.forEach(draw);

@@ -16,11 +16,7 @@ from typing import Any
 
 import jinja2
 import nbformat
-from markdown_it import MarkdownIt
 from markupsafe import Markup
-from pygments import highlight
-from pygments.formatters.html import HtmlFormatter
-from pygments.lexers.python import PythonLexer
 
 from formlab import files
 from formlab.charts import harmless
@@ -106,7 +102,7 @@ def write(
             elif shown or not _is_display(output):
                 drawn += [_output(output, figure, counts), _csv_link(figure)]
         failed = any(output.output_type == "error" for output in outputs)
-        source = _code(cell.source) if cell.source else ""
+        source = sanitize.python(cell.source) if cell.source else ""
         cells.append({"source": source, "outputs": drawn, "anchor": FAILED_ANCHOR * failed})
     kinds = {kind for shown in objects(notebook) for kind, _ in shown}
     page = _render(
@@ -118,7 +114,7 @@ def write(
         error=failure,
         cells=cells,
         has_code=any(cell.get("source") for cell in cells),
-        parts=[markdown(clean(sentence, limit=600)) for sentence in parts],
+        parts=[sanitize.markdown(clean(sentence, limit=600)) for sentence in parts],
         nothing=[(heading, note) for heading, note, _ in nothing if note],
         made=[*facts, *(source for source in sources if source[1])],
     )
@@ -225,7 +221,7 @@ def _anchored(source: str, contents: list[tuple[int, str, str]]) -> Markup:
         return f'<h{match[1]} id="{contents[-1][1]}">{match[2]}</h{match[1]}>'
 
     # nh3 has normalised the markup: its tags balance, and headings carry no attributes.
-    marked = _HEADING.sub(anchored, str(markdown(source)))
+    marked = _HEADING.sub(anchored, str(sanitize.markdown(source)))
     return sanitize.trusted(_IN_OUT.sub(_FOLDED, marked))
 
 
@@ -335,7 +331,7 @@ def _static(bundle: Mapping[str, str]) -> Markup:
     if page := bundle.get("text/html"):
         return Markup('<div class="fl-html">{}</div>').format(sanitize.safe_html(page))
     if source := bundle.get("text/markdown"):
-        return Markup('<div class="fl-text">{}</div>').format(markdown(source))
+        return Markup('<div class="fl-text">{}</div>').format(sanitize.markdown(source))
     for mime in _RASTERS:
         image = bundle.get(mime, "").strip()
         if image and _BASE64.match(image):
@@ -343,18 +339,6 @@ def _static(bundle: Mapping[str, str]) -> Markup:
                 text or "image", f"data:{mime};base64,{image}"
             )
     return Markup('<pre class="fl-plain">{}</pre>').format(text) if text else Markup("")
-
-
-def markdown(source: str) -> Markup:
-    """Markdown as sanitised HTML; the rest of a text past the limit is cut."""
-    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-    return sanitize.safe_html(parser.render(clean(source, limit=sanitize.TEXT_LIMIT)))
-
-
-def _code(source: str) -> Markup:
-    """Highlighted Python."""
-    text = clean(source, limit=50_000)
-    return sanitize.safe_html(highlight(text, PythonLexer(), HtmlFormatter()))
 
 
 def traceback_of(output: Mapping[str, Any]) -> str:

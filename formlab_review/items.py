@@ -12,7 +12,7 @@ import polars as pl
 
 from formlab.decisions import KEY
 from formlab.folders import Corpus
-from formlab.gallery._crops import Box, finite
+from formlab.gallery.crops import Box, finite
 from formlab.tables import BOX
 from formlab_review import drafts
 

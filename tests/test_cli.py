@@ -131,7 +131,7 @@ MISTAKES = {
     "report a.ipynb --manifest reports.yml": "go into the manifest",
     "report --manifest nowhere.yml": "no such file",
     "report --eval nowhere": "no evaluation here",
-    "report 10_content_modality --set layout=sight": "'sight'",
+    "report 10_content_modality --set layout=site": "'layout'",
     "report 10_content_modality --set figures=some": "on or off",
     "init gold.csv/work": "gold.csv",
     "list cache": "cache",

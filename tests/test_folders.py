@@ -13,7 +13,7 @@ from formlab import analysis, files, saving
 from formlab.errors import DataBroken, DataMissing, FormlabError, NotAvailable, TableBroken
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.readers import gold, read_predictions
-from formlab.reports import inputs, plan
+from formlab.reports import plan, record
 from tests.made_parts import cut
 
 GOLD = [{"doc_id": name, "total": "9.00", "name": "Ada"} for name in "abcdef"]
@@ -68,12 +68,12 @@ def test_what_was_saved_is_loaded_again_in_one_part_or_several(tmp_path, size):
 def test_reports_and_histories_take_parts_for_one_evaluation(tmp_path):
     out = made(size=2).save(tmp_path / "runs" / "e")
     assert list(analysis.open_history(tmp_path / "runs")) == ["e"]
-    assert inputs.evaluations_in(out) == [out / "manifest.json"]
-    before = inputs.of_path(out)
-    assert dict(inputs.facts(out, "e"))["documents"].startswith("6 rows, sha256 ")
+    assert record.evaluations_in(out) == [out / "manifest.json"]
+    before = record.of_path(out)
+    assert dict(record.facts(out, "e"))["documents"].startswith("6 rows, sha256 ")
     assert plan._tasks(out) == {"text"}
     pl.read_parquet(file := out / "scores" / "00001.parquet").head(1).write_parquet(file)
-    assert inputs.of_path(out) != before
+    assert record.of_path(out) != before
     with pytest.raises(DataBroken, match=r"changed since it was saved \(.*scores/00001\.parquet"):
         Evaluation.load(out)
 

@@ -12,7 +12,6 @@ from playwright.sync_api import expect
 import formlab_review as review
 from formlab import browser, charts, explore, files, gallery, reports
 from formlab.gallery import inline
-from formlab.reports import execute
 from formlab_review.widget import ReviewWidget, script
 from tests.hostile import STRINGS
 from tests.made_hostile import COLUMNS, NAMES, evaluation
@@ -98,22 +97,11 @@ def folder(results, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def built(folder):
-    """The report, in `make test-all` in both layouts; the second is made of what the notebook came to for the first."""
-
-    def build(layout):
-        (result,) = reports.build(
-            [folder / f"{BOOK}.ipynb"], out=folder / layout, layout=layout, timeout=300,
-            figures=layout == "single", parameters={"title": " ".join(NAMES[:200])},
-        )  # fmt: skip
-        return result
-
-    single = build("single")
-    if not ALL:
-        return {"single": single}
-    with pytest.MonkeyPatch.context() as patch:
-        executed = nbformat.read(single.ipynb, as_version=4)
-        patch.setattr(execute, "_execute", lambda job, part: (executed, None))
-        return {"single": single, "site": build("site")}
+    (result,) = reports.build(
+        [folder / f"{BOOK}.ipynb"], out=folder / "out", timeout=300,
+        parameters={"title": " ".join(NAMES[:200])},
+    )  # fmt: skip
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -181,21 +169,17 @@ def holds(page, texts, place):
 
 @pytest.mark.browser
 def test_every_object_of_a_report_is_drawn_and_shows_the_strings_as_text(built, visit):
-    for layout, result in built.items():
-        assert (result.ok, result.error, result.notes) == (True, None, ())
-        # Another width would have all charts drawn anew.
-        visit.page.set_viewport_size(
-            {"width": 1280 if ALL and layout == "single" else 390, "height": 800}
-        )
-        visit.page.goto(result.html.as_uri())
-        # A surface that is far away gives its drawing back.
-        failed = [each for each in drawn(visit.page) if each[1] not in ("drawn", "waiting")]
-        assert failed == [], layout
-        assert holds(visit.page, [text[:2000] for text in TEXTS], "td")
-        check(visit)
-        visit.page.goto((result.html.parent / "index.html").as_uri())
-        assert holds(visit.page, [NAMES[30]], ".fl-report")
-        check(visit)
+    assert (built.ok, built.error, built.notes) == (True, None, ())
+    visit.page.set_viewport_size({"width": 1280 if ALL else 390, "height": 800})
+    visit.page.goto(built.html.as_uri())
+    # A surface that is far away gives its drawing back.
+    failed = [each for each in drawn(visit.page) if each[1] not in ("drawn", "waiting")]
+    assert failed == []
+    assert holds(visit.page, [text[:2000] for text in TEXTS], "td")
+    check(visit)
+    visit.page.goto((built.html.parent / "index.html").as_uri())
+    assert holds(visit.page, [NAMES[30]], ".fl-report")
+    check(visit)
 
 
 DESK = """<div id=desk></div><script type=module>{script}

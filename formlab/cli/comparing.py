@@ -93,13 +93,13 @@ def report(notebooks: tuple[Path, ...], settings: dict[str, str], **given: Any) 
     """Run NOTEBOOKS (all, if none is named) and write one HTML page each, and an index.
 
     What has not changed since it was built is left as it is. The exit code is 1 if a report is
-    not complete. Settings are layout (single, site), timeout (seconds that a cell may take) and
-    figures (on: as files, too); a manifest, which formlab init writes, has them as well.
+    not complete. Settings are timeout (seconds that a cell may take) and figures (on: as files,
+    too); a manifest, which formlab init writes, has them as well.
     """
     from formlab import reports
     from formlab.systems.system import System, above_zero
 
-    usual = {"layout": "single", "timeout": 600, "figures": True}
+    usual = {"timeout": 600, "figures": True}
     typed = System("a report", "", start=None, defaults=usual).settings(settings)
     above_zero(typed, "timeout")
     evaluations, changes, manifest = (given.pop(n) for n in ("evaluations", "changes", "manifest"))

@@ -24,7 +24,7 @@ OPTIONS = {
     "--gold": "GOLD, the first argument: formlab score FILE --predictions …",
     "--judge-prompt": "--prompt",
     "--judge-view": "--set view=text",
-    "--layout": "--set layout=site",
+    "--layout": "gone: every report is one file",
     "--limit": "--documents N",
     "--logprobs": "--set logprobs=on",
     "--max-calls": "--set max_calls=N",

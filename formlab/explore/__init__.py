@@ -6,31 +6,32 @@ value of Python too. Whatever is shown comes with the Python that makes it.
 
 from __future__ import annotations
 
-import functools
 import json
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
-from IPython.display import display
 
-from formlab import analysis, selection
+from formlab import analysis, frames, gallery, metrics, selection
 from formlab.analysis import Finding
+from formlab.analysis.overview import top_errors
 from formlab.charts import theme
+from formlab.charts._output import clean
+from formlab.charts._parts import words
 from formlab.errors import DataMissing, UnknownName
-from formlab.explore._counted import Counted
-from formlab.explore._payload import payload
-from formlab.explore.rates import cases, columns, measures, rates
+from formlab.explore.counts import ERRORS, FOLLOWING, SIMILARITY, Units, cases, rates
 from formlab.folders import Evaluation
-from formlab.gallery import inline
+from formlab.gallery.lab import Live
+from formlab.scoring.bands import BANDS
 
-__all__ = ["Explorer", "cases", "columns", "measures", "rates"]
+__all__ = ["Explorer", "cases", "rates"]
 
 _FIRST = {"by": ("kind", "cause"), "measures": ("outcome", "errors")}
+_TITLES = {"doc_id": "document", "certainty": "confidence"}
 
 
-class Explorer:
+class Explorer(Live):
     """Evaluations to look around in; shows itself in JupyterLab and in reports.
 
     Parameters
@@ -61,53 +62,40 @@ class Explorer:
     ['header']
     """
 
+    kind = "explorer"
+
     def __init__(
         self,
         evaluations: Sequence[str | Evaluation] = (),
         *,
         findings: Sequence[Finding] = (),
-        most: int = 5_000,
+        most: int = 1_000,
     ) -> None:
-        opened = [(Counted(each), source) for each, source in _opened(evaluations)]
-        self._counted = {
-            f"{number}. {e.system} on {e.benchmark}:{e.split}": counted
-            for number, (counted, _) in enumerate(opened, start=1)
-            if (e := counted.evaluation) and counted.measures
-        }
-        self.evaluations = {name: each.evaluation for name, each in self._counted.items()}
-        if not self.evaluations:
+        opened = [(Units(evaluation), source) for evaluation, source in _opened(evaluations)]
+        scored = [(units, source) for units, source in opened if units.measures]
+        if not scored:
             raise DataMissing("no evaluation with scored fields", remedy="formlab score … --out")
-        self._sources = [source for counted, source in opened if counted.measures]
+        named = [units.evaluation for units, _ in scored]
+        self.evaluations = {
+            f"{number}. {e.system} on {e.benchmark}:{e.split}": e
+            for number, e in enumerate(named, start=1)
+        }
+        self._units, self._sources = (list(side) for side in zip(*scored, strict=True))
         self.findings, self.most = list(findings), most
+        self._known = {
+            "by": list(dict.fromkeys(name for units in self._units for name in units.columns)),
+            "measures": list(dict.fromkeys(n for units in self._units for n in units.measures)),
+        }
         self._state: dict[str, Any] = {"of": [0], "line": "", "slices": {}}
         for name, wanted in _FIRST.items():
-            known = list(self._known[name])
-            self._state[name] = [each if each in known else known[0] for each in wanted]
-
-    @functools.cached_property
-    def _known(self) -> dict[str, dict[str, Any]]:
-        every = self._counted.values()
-        by = {name: None for each in every for name in each.columns}
-        return {"by": by, "measures": {name: None for each in every for name in each.measures}}
+            known = self._known[name]
+            self._state[name] = [one if one in known else known[0] for one in wanted]
 
     @property
     def state(self) -> dict[str, Any]:
         """What is chosen: numbers of evaluations, columns and measures, the line, the slices."""
-        shown = self._listener.state if "_listener" in self.__dict__ else ""
-        return self._state | (json.loads(shown) if shown else {})
-
-    @functools.cached_property
-    def _listener(self) -> Any:
-        # Imported where it is shown: widgets take a second to import.
-        from formlab.gallery._live import SelectionListener
-
-        return SelectionListener(token=secrets.token_hex(8))
-
-    @property
-    def chosen(self) -> list[Evaluation]:
-        """The one or two evaluations looked at."""
-        every = list(self.evaluations.values())
-        return [every[at] for at in self.state["of"]]
+        heard = self._heard.state if self._heard else ""
+        return self._state | (json.loads(heard) if heard else {})
 
     @property
     def line(self) -> str:
@@ -122,8 +110,9 @@ class Explorer:
     @property
     def selected(self) -> pl.DataFrame:
         """The cases chosen, right ones among them: the schema CASES."""
-        chosen = [cases(each, self.line, findings=self.findings) for each in self.chosen]
-        return pl.concat(chosen, how="diagonal_relaxed")
+        chosen = [self._units[at].evaluation for at in self.state["of"]]
+        parts = [cases(evaluation, self.line, findings=self.findings) for evaluation in chosen]
+        return pl.concat(parts, how="diagonal_relaxed")
 
     def choose(
         self,
@@ -159,48 +148,128 @@ class Explorer:
             state["of"] = [self._number(name) for name in _several(evaluation)][:2]
         for name, noun, wanted in (("by", "column", by), ("measures", "measure", measure)):
             names = _several(wanted) if wanted is not None else []
-            for each in names:
-                if each not in self._known[name]:
-                    raise UnknownName.of(noun, each, self._known[name])
+            for one in names:
+                if one not in self._known[name]:
+                    raise UnknownName.of(noun, one, self._known[name])
             state[name] = [*names, *state[name][len(names) :]][:2]
         if line is not None:
             state["line"] = selection.text(selection.read(line))
         if slices is not None:
-            state["slices"] = {
-                name: selection.text(selection.read(each)) for name, each in slices.items()
-            }
+            read = {name: selection.read(text) for name, text in slices.items()}
+            state["slices"] = {name: selection.text(chosen) for name, chosen in read.items()}
         self._state = state
-        if "_listener" in self.__dict__:
+        if self._heard:
             # First nothing: the same wish as before would be no change.
-            self._listener.wanted = ""
-            self._listener.state = self._listener.wanted = json.dumps(state)
+            self._heard.wanted = ""
+            self._heard.state = self._heard.wanted = json.dumps(state)
         return self
 
     def _number(self, name: str) -> int:
-        for at, (known, each) in enumerate(self.evaluations.items()):
-            if name in (known, each.system):
+        for at, (known, evaluation) in enumerate(self.evaluations.items()):
+            if name in (known, evaluation.system):
                 return at
         raise UnknownName.of("evaluation", name, self.evaluations)
 
     @property
     def payload(self) -> dict[str, Any]:
-        """What ``explorer.js`` draws."""
-        return payload(
-            self._counted, self._sources, findings=self.findings, most=self.most,
-            first=self.state,
-        )  # fmt: skip
+        """What ``explorer.js`` draws: columns and measures as codes of units, and a gallery."""
+        shown, cards = self._gallery()
+        columns = [_column(name, self._units) for name in self._known["by"]]
+        if self.findings:
+            columns.append(self._membership())
+        colours = theme.system_colours(sorted({u.evaluation.system for u in self._units}))
+        return {
+            "evaluations": [
+                {
+                    "name": name,
+                    "system": units.evaluation.system,
+                    "source": source,
+                    "units": units.cases.height,
+                    "documents": units.n_documents,
+                    "document": units.document.tolist(),
+                    "colour": colours[units.evaluation.system],
+                    "whole": units.of_documents,
+                }
+                for name, source, units in zip(
+                    self.evaluations, self._sources, self._units, strict=True
+                )
+            ],
+            "columns": columns,
+            "measures": [_measure(name, self._units) for name in self._known["measures"]],
+            "first": self.state,
+            "cards": cards,
+            "gallery": shown.payload,
+        }
+
+    def _membership(self) -> dict[str, Any]:
+        """The findings behind which each case is, as a column: its values are sets of numbers."""
+        sets: dict[tuple[str, ...], int] = {(): 0}
+        codes, owners = [], [[] for _ in self.findings]
+        for number, units in enumerate(self._units):
+            units.findings = self.findings
+            fits = [units.fits(f"finding={at + 1}") for at in range(len(self.findings))]
+            for at, fit in enumerate(fits):
+                owners[at] += [number] * bool(fit.any())
+            rows = (tuple(str(at + 1) for at in np.flatnonzero(row)) for row in np.stack(fits, 1))
+            codes.append([sets.setdefault(row, len(sets)) for row in rows])
+        claims = [clean(finding, limit=300) for finding in self.findings]
+        values = [list(names) for names in sets][1:]
+        named = {"name": "finding", "title": "finding", "values": values, "codes": codes}
+        return named | {"after": True, "claims": claims, "owners": owners}
+
+    def _gallery(self) -> tuple[gallery.Gallery, list[list[int]]]:
+        """The errors of all, of many a sample by cause; of each card its evaluation and unit."""
+        parts, share = [], self.most // len(self._units)
+        for number, units in enumerate(self._units):
+            numbered = units.cases.with_row_index("_unit").with_columns(_evaluation=number)
+            wrong = numbered.filter(~pl.col("outcome").is_in(["match", "unscored"]))
+            parts.append(top_errors(wrong, limit=share) if wrong.height > share else wrong)
+        shown = gallery.errors(
+            pl.concat(parts, how="diagonal_relaxed"),
+            of=list(self.evaluations.values()),
+            findings=self.findings,
+            most=None,
+        )
+        return shown, shown.frame.select("_evaluation", "_unit").to_numpy().tolist()
 
     def __str__(self) -> str:
         return f"Explorer of {', '.join(self.evaluations)}"
 
-    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
-        token = "" if theme.in_report() else self._listener.token
-        return inline.bundle("explorer", self.payload, str(self), token=token)
 
-    def _ipython_display_(self) -> None:
-        display(self._repr_mimebundle_(), raw=True)
-        if not theme.in_report():
-            display(self._listener.bundle(), raw=True)
+def _column(name: str, several: Sequence[Units]) -> dict[str, Any]:
+    """A column as values in order, and of each evaluation the codes of its units; 0 is no value."""
+    columns = [units.column(name) if name in units.columns else None for units in several]
+    values = list(dict.fromkeys(value for column in columns if column for value in column.values))
+    if name not in BANDS:
+        # Values of several evaluations are in one order.
+        values.sort()
+    number = {value: at for at, value in enumerate(values, start=1)}
+    codes = []
+    for units, column in zip(several, columns, strict=True):
+        known = np.array([0, *(number[value] for value in column.values)]) if column else None
+        codes.append(known[column.codes].tolist() if column else [0] * units.cases.height)
+    title = _TITLES.get(name) or words(name)
+    if name in BANDS:
+        title = f"{words(name)} ({BANDS[name].title})" if name == "length" else BANDS[name].title
+    values = [clean(value, limit=None) for value in values]
+    named = {"name": name, "title": title, "values": values, "codes": codes}
+    return named | {"after": name in FOLLOWING}
+
+
+def _measure(name: str, several: Sequence[Units]) -> dict[str, Any]:
+    """A measure as distinct pairs of hits and total, of each unit which; and how it is drawn."""
+    pairs: dict[tuple[float, float], int] = {(0.0, 0.0): 0}
+    codes = []
+    for units in several:
+        tally = units.tally(name) if name in units.measures else np.zeros((2, units.cases.height))
+        codes.append([pairs.setdefault(pair, len(pairs)) for pair in zip(*tally, strict=True)])
+    titles = next(units.measures for units in several if name in units.measures)
+    scale = {"high": None if name == ERRORS else 1, "down": name == ERRORS}
+    scale["percent"] = name != SIMILARITY
+    if name in metrics.METRICS:
+        metric = metrics.get(name)
+        scale = {"high": metric.high, "down": metric.direction == "down", "percent": False}
+    return {"name": name, "title": titles[name], **scale, "pairs": list(pairs), "codes": codes}
 
 
 def _several(names: str | Sequence[str]) -> list[str]:
@@ -210,18 +279,16 @@ def _several(names: str | Sequence[str]) -> list[str]:
 def _opened(evaluations: Sequence[str | Evaluation]) -> list[tuple[Evaluation, str]]:
     """Evaluations, and the Python that opens each."""
     if not evaluations:
-        return [
-            (
-                each,
-                f"analysis.open_evaluation(benchmark={each.benchmark!r}, system={each.system!r})",
-            )
-            for each in analysis.open_all()
-        ]
+        call = "analysis.open_evaluation(benchmark={0.benchmark!r}, system={0.system!r})"
+        return [(evaluation, call.format(evaluation)) for evaluation in analysis.open_all()]
     opened = []
-    for number, each in enumerate(evaluations):
-        if isinstance(each, Evaluation):
-            opened.append((each, f"evaluations[{number}]"))
+    for number, evaluation in enumerate(evaluations):
+        if isinstance(evaluation, Evaluation):
+            opened.append((evaluation, f"evaluations[{number}]"))
         else:
-            source = f"analysis.open_evaluation({str(each)!r})"
-            opened.append((analysis.open_evaluation(each), source))
+            source = f"analysis.open_evaluation({str(evaluation)!r})"
+            opened.append((analysis.open_evaluation(evaluation), source))
     return opened
+
+
+frames.door(globals(), __all__)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import json
 import operator
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,51 +12,47 @@ from typing import Any
 import polars as pl
 
 from formlab import frames, tables
-from formlab.analysis.finding import Finding
+from formlab.analysis.finding import Finding, cases_at
 from formlab.benchmarks.meta import page_images
 from formlab.charts import theme
 from formlab.charts._output import clean
 from formlab.errors import TableBroken
 from formlab.folders import Evaluation
-from formlab.gallery import _slices, _words, inline
-from formlab.gallery._crops import PageSource
-from formlab.gallery._labels import labels
-from formlab.gallery._pictures import boxes_of_pages, document_key, pictures
-from formlab.gallery._reading import NO_ERROR, about, gold_of, sampled
+from formlab.gallery import cases as _cases
+from formlab.gallery.crops import PageSource, document_key, pictures_of
 from formlab.gallery.episodes import Episodes, episodes
-from formlab.gallery.inline import assets
+from formlab.gallery.lab import Live
 
-__all__ = ["Episodes", "Gallery", "assets", "episodes", "errors", "rows"]
+__all__ = ["Episodes", "Gallery", "episodes", "errors", "rows"]
 
-PART = 500
 _SAME = ("benchmark", "split", "doc_id", "task", "gold")
+_NO_ERROR = ("match", "unscored")
 Root = str | Path | Mapping[str, str | Path] | None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Gallery:
+class Gallery(Live):
     """Cases with their pictures; shows itself in JupyterLab and in reports.
 
     `cases` are plain mappings: the case's words, its ``key`` and ``label``, ``gold`` and ``pred``
     (null where one side is absent), ``diff`` runs, ``ladder`` booleans, ``similarity``,
     ``scores``, and the same of each further system in ``beside``; ``slices``, the values of the
     columns it is sliced by, and ``finding``, the numbers of the findings it is behind; ``image``,
-    a key of `images` or None with the reason in ``why``; ``view`` and ``boxes`` as fractions of
-    the image (left, top, width, height); ``sheet``, a number that the cases of one page share.
-    `images` maps keys to ``{src, width, height}``; `src` is a data URI. `pages` has by sheet all
-    boxes of the page, ``gold`` and ``pred:<system>``, and `frame` the row of each case. `total`
-    counts the errors, or cases, before any sample, and `asked` all cases that were scored; `drawn`
-    has ``[cause, shown, all]`` of each cause, and `claims` the findings.
+    a key of `images` or None with the reason in ``why``; ``boxes`` as fractions of the image (left,
+    top, width, height). `images` maps keys to ``{src, width, height}``; `src` is a data URI.
+    `frame` has the row of each case. `total` counts the errors, or cases, before any sample, and
+    `asked` all cases that were scored; `drawn` has ``[cause, shown, all]`` of each cause, and
+    `claims` the findings.
     """
 
     cases: list[dict[str, Any]]
     images: dict[str, dict[str, Any]]
-    pages: dict[int, dict[str, Any]]
     frame: pl.DataFrame
     total: int
     asked: int
     drawn: list[list[Any]]
     claims: list[str]
+    kind = "gallery"
 
     def __len__(self) -> int:
         return len(self.cases)
@@ -68,30 +62,21 @@ class Gallery:
 
     @property
     def payload(self) -> dict[str, Any]:
-        """What ``gallery.js`` draws.
-
-        The cases travel as JSON texts of some hundred each: a notebook of 20,000 cases would else
-        hold millions of lines, and be checked and written value by value.
-        """
-        systems = {
-            answer["system"] for case in self.cases for answer in (case, *case.get("beside", ()))
-        }
-        texts = [
-            json.dumps([*map(_filled, self.cases[start : start + PART])], separators=(",", ":"))
-            for start in range(0, len(self.cases), PART)
-        ]
+        """What ``gallery.js`` draws."""
+        answers = (answer for case in self.cases for answer in (case, *case.get("beside", ())))
+        systems = sorted({answer["system"] for answer in answers})
         colours = {
-            "system": theme.system_colours(sorted(systems)),
-            "outcome": theme.OUTCOME_COLOURS, "cause": theme.CAUSE_COLOURS,
-        }  # fmt: skip
+            "system": theme.system_colours(systems),
+            "outcome": theme.OUTCOME_COLOURS,
+            "cause": theme.CAUSE_COLOURS,
+        }
         levels = self.frame["level"].unique()
-        return {
+        named = ("cases", "images", "total", "asked", "drawn", "claims")
+        return {name: getattr(self, name) for name in named} | {
             "unit": levels[0] if len(levels) == 1 else "case",
-            "cases": texts, "images": self.images, "pages": self.pages,
-            "count": len(self.cases), "total": self.total, "asked": self.asked,
-            "drawn": self.drawn, "claims": self.claims, "colours": colours,
+            "colours": colours,
             "columns": list(self.cases[0]["slices"]) if self.cases else [],
-        }  # fmt: skip
+        }
 
     @property
     def selected(self) -> pl.DataFrame:
@@ -106,40 +91,17 @@ class Gallery:
         >>> errors(cases).selected["path"].to_list()
         ['/total']
         """
-        rows = self.__dict__["_listener"].rows if "_listener" in self.__dict__ else None
-        return (
-            self.frame
-            if rows is None
-            else self.frame[[row for row in rows if 0 <= row < len(self)]]
-        )
+        rows = self._heard.rows if self._heard else None
+        places = range(len(self)) if rows is None else [r for r in rows if 0 <= r < len(self)]
+        return self.frame[list(places)]
 
-    @functools.cached_property
-    def _listener(self) -> Any:
-        # Imported where it is shown: widgets take a second to import.
-        from formlab.gallery._live import SelectionListener
-
-        return SelectionListener(token=secrets.token_hex(8))
-
-    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
-        token = "" if theme.in_report() else self._listener.token
-        return inline.bundle("gallery", self.payload, str(self), token=token)
-
-    def _ipython_display_(self) -> None:
-        from IPython.display import display
-
-        display(self._repr_mimebundle_(), raw=True)
-        if not theme.in_report():
-            display(self._listener.bundle(), raw=True)
-
-
-def _filled(case: Mapping[str, Any]) -> dict[str, Any]:
-    """A case without what is null or empty, which the script puts back."""
-    filled = {name: value for name, value in case.items() if value not in (None, {}, [])}
-    if slices := case.get("slices"):
-        filled["slices"] = {name: value for name, value in slices.items() if value is not None}
-    if beside := case.get("beside"):
-        filled["beside"] = [_filled(answer) for answer in beside]
-    return filled
+    @property
+    def tagged(self) -> pl.DataFrame:
+        """The rows of `frame` that were tagged in JupyterLab, with a column `tags`."""
+        pairs = dict(self._heard.tags) if self._heard else {}
+        places = sorted(row for row in pairs if 0 <= row < len(self))
+        tags = pl.Series("tags", [pairs[row] for row in places], dtype=pl.List(pl.String))
+        return self.frame[places].with_columns(tags)
 
 
 def rows(payload: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -147,29 +109,20 @@ def rows(payload: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     Of further systems, ``system_2``, ``outcome_2``, ``cause_2``, ``pred_2`` and so on.
 
-    Raises
-    ------
-    ValueError
-        If a part of the payload is no JSON text.
-
     Examples
     --------
-    >>> rows({"cases": ['[{"gold":"Co","sheet":0,"beside":[{"pred":"C0"}]}]']})
+    >>> rows({"cases": [{"gold": "Co", "image": "0", "beside": [{"pred": "C0"}]}]})
     [{'gold': 'Co', 'pred_2': 'C0'}]
     """
-    try:
-        cases = [case for text in payload["cases"] for case in json.loads(text)]
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
     plain = (str, int, float, type(None))
     return [
         {
             name + (f"_{number}" if number > 1 else ""): value
             for number, answer in enumerate([case, *case.get("beside", ())], start=1)
             for name, value in answer.items()
-            if isinstance(value, plain) and name not in ("image", "sheet")
+            if isinstance(value, plain) and name != "image"
         }
-        for case in cases
+        for case in payload["cases"]
     ]
 
 
@@ -180,21 +133,17 @@ def errors(
     root: Root = None,
     documents: pl.DataFrame | None = None,
     beside: Sequence[pl.DataFrame] = (),
-    scores: pl.DataFrame | None = None,
     by: Sequence[str] = (),
     findings: Sequence[Finding] = (),
-    most: int | None = 5_000,
+    most: int | None = 1_000,
     crop: bool = True,
     right: bool = False,
 ) -> Gallery:
     """A gallery of the errors among `cases`, in their order; filter and sort the frame before.
 
     An error is a case that one of the systems shown has wrong: another outcome than ``match``, and
-    not ``unscored``. Each case is titled by its label or question, where that is known.
-
-    Pages are kept whole, once each, while they stay legible; of more pages than that, only the
-    parts around the boxes. Up to 2,000 cases are within 25 MB, 20,000 cases on 2,000 pages within
-    60 MB, those of many pages in four shades of grey.
+    not ``unscored``. Each case is titled by its label or question, where that is known, and shows
+    the part of its page around the boxes; without boxes the whole page.
 
     Parameters
     ----------
@@ -212,8 +161,6 @@ def errors(
         A table of the schema ``documents``; without it no page image is known.
     beside
         Tables of the same cases read by further systems: row i of each is row i of `cases`.
-    scores
-        A table of the schema ``scores``: each case shows its own.
     by
         Columns that the cases can be filtered by: of cases or documents, a user's own among them,
         or bands, as in `analysis.summarise`.
@@ -221,9 +168,9 @@ def errors(
         Those of the page, in its order: the cases behind the second are selected by ``finding=2``.
     most
         At most so many cases; of more a sample, each cause in proportion: of the cases of a cause
-        those whose `keys` come first, whatever their order. None keeps all.
+        those whose keys come first, whatever their order. None keeps all.
     crop
-        False shows the whole page first instead of the part around the boxes.
+        False shows the whole page in place of the part around the boxes.
     right
         Whether cases that are right, or not scored, are shown as well.
 
@@ -245,46 +192,88 @@ def errors(
     """
     evaluations = [of] if isinstance(of, Evaluation) else list(of)
     if isinstance(cases, Evaluation):
-        evaluations = [cases, *(each for each in evaluations if each is not cases)]
-        kept, total, asked, drawn = sampled(cases, most, right=right)
-        every = kept
+        evaluations = [cases, *(other for other in evaluations if other is not cases)]
+        shown, total, asked, drawn = _sampled(cases, most, right=right)
     else:
-        for index, table in enumerate([cases, *beside]):
+        shown = [cases, *beside]
+        for index, table in enumerate(shown):
             _check(table, cases, index)
-        wrong = [~table["outcome"].is_in(NO_ERROR) for table in (cases, *beside)]
-        every = kept = [cases, *beside]
         asked = cases.filter(pl.col("outcome") != "unscored").height
         if not right:
-            kept = [table.filter(functools.reduce(operator.or_, wrong)) for table in kept]
-        total = kept[0].height
-        chosen, drawn = _slices.drawn(kept[0], most)
-        kept = [table[chosen] for table in kept] if len(chosen) < total else kept
-    evaluations = list(about(evaluations, kept[0]["doc_id"].unique()))
+            wrong = [~table["outcome"].is_in(_NO_ERROR) for table in shown]
+            shown = [table.filter(functools.reduce(operator.or_, wrong)) for table in shown]
+        total = shown[0].height
+        places, drawn = _cases.sample(shown[0], most)
+        shown = [table[places] for table in shown]
+    evaluations = list(_about(evaluations, shown[0]["doc_id"].unique()))
     if documents is None:
-        documents = _together([each.documents for each in evaluations], "documents")
-    if scores is None and evaluations:
-        scores = _together([each.scores for each in evaluations], "scores")
-    rows, *others = [list(table.iter_rows(named=True)) for table in kept]
-    further = list(zip(*others, strict=True)) if others else [()] * len(rows)
-    read = [each.cases for each in evaluations] or every
-    drawn_pages, images, pages = pictures(
-        rows, further, dict(_images(documents, root, evaluations)),
-        boxes_of_pages(read, kept[0]), crop=crop,
-    )  # fmt: skip
-    scored = _words.scores_by_case(scores, kept)
-    parts = zip(
-        rows, further, drawn_pages, _slices.keys(kept[0]),
-        labels(kept[0], gold_of(evaluations), documents), _slices.slices(kept[0], documents, by),
-        _slices.numbers(kept, findings), strict=True,
-    )  # fmt: skip
-    shown = [
-        _words.case(row, answers, scored)
+        documents = _together([part.documents for part in evaluations], "documents")
+    scores = _together([part.scores for part in evaluations], "scores")
+    first, *others = [list(table.iter_rows(named=True)) for table in shown]
+    further = list(zip(*others, strict=True)) if others else [()] * len(first)
+    sources = dict(_sources(documents, root, evaluations))
+    pictures, images = pictures_of(first, further, sources, crop=crop)
+    scored = _cases.scores_by_case(scores, shown)
+    columns = zip(
+        first,
+        further,
+        pictures,
+        _cases.keys(shown[0]),
+        _cases.labels(shown[0], _gold(evaluations), documents),
+        _cases.slices(shown[0], documents, by),
+        _cases.findings_of(shown, findings),
+        strict=True,
+    )
+    made = [
+        _cases.words(row, answers, scored)
         | {"key": key, "label": clean(label, limit=200), "slices": sliced, "finding": behind}
         | picture
-        for row, answers, picture, key, label, sliced, behind in parts
+        for row, answers, picture, key, label, sliced, behind in columns
     ]
     claims = [clean(finding, limit=500) for finding in findings]
-    return Gallery(shown, images, pages, kept[0], total, asked, drawn, claims)
+    return Gallery(made, images, shown[0], total, asked, drawn, claims)
+
+
+def _sampled(
+    evaluation: Evaluation, most: int | None, *, right: bool
+) -> tuple[list[pl.DataFrame], int, int, list[list[Any]]]:
+    """The cases of an evaluation to show, how many there are and were scored, and of each cause."""
+    scored = pl.col("outcome") != "unscored"
+    shown = pl.lit(True) if right else ~pl.col("outcome").is_in(_NO_ERROR)
+    asked = evaluation.gathered(
+        lambda part: part.scan("cases").filter(scored).select(pl.len()).collect()
+    )
+    columns = [*_cases.KEY, "outcome", "cause"]
+    every = evaluation.gathered(
+        lambda part: part.scan("cases").filter(shown).select(columns).collect()
+    )
+    places, counts = _cases.sample(every, most)
+    cases = cases_at(evaluation, places.to_list(), shown)
+    return [cases], every.height, int(asked["len"].sum()), counts
+
+
+def _about(evaluations: Sequence[Evaluation], documents: pl.Series) -> Iterator[Evaluation]:
+    """The parts that have some of the documents, without all others."""
+    known = pl.col("doc_id").is_in(documents.implode())
+    for part in (part for evaluation in evaluations for part in evaluation.parts()):
+        if part.documents["doc_id"].is_in(documents.implode()).any():
+            yield part.changed({n: functools.partial(_rows, n, known) for n in part.TABLES})
+
+
+def _rows(table: str, known: pl.Expr, part: Evaluation) -> pl.DataFrame:
+    return part.scan(table).filter(known).collect()
+
+
+def _gold(evaluations: Sequence[Evaluation]) -> pl.DataFrame | None:
+    """The gold records of their documents, once each; None where no corpus was kept."""
+    parts, seen = [], dict[tuple[str, str], set[str]]()
+    for part in evaluations:
+        # Evaluations of one corpus have the same gold.
+        known = seen.setdefault((part.benchmark, part.split), set())
+        if part.corpus and (new := set(part.documents["doc_id"]) - known):
+            known |= new
+            parts.append(part.corpus.records.filter(pl.col("doc_id").is_in(list(new))))
+    return pl.concat(parts, how="diagonal_relaxed") if parts else None
 
 
 def _check(table: pl.DataFrame, cases: pl.DataFrame, index: int) -> None:
@@ -305,28 +294,23 @@ def _together(parts: Sequence[pl.DataFrame], name: str) -> pl.DataFrame:
     return pl.concat([tables.table(name, []), *parts], how="diagonal_relaxed")
 
 
-def _images(
+def _sources(
     documents: pl.DataFrame, root: Root, evaluations: Sequence[Evaluation]
 ) -> Iterator[tuple[tuple[str, str, str], PageSource]]:
-    """The page image of each document whose root is known."""
-    roots: dict[str, Any] = dict(root) if isinstance(root, Mapping) else {}
-    for each in reversed(evaluations):
-        if each.root is not None:
-            roots.setdefault(f"{each.benchmark}:{each.split}", each.root)
+    """The page images of each document whose root is known."""
+    roots: dict[str, Any] = {
+        f"{part.benchmark}:{part.split}": part.root
+        for part in reversed(evaluations)
+        if part.root is not None
+    }
+    roots |= root if isinstance(root, Mapping) else {}
     for row in documents.drop_nulls("image").iter_rows(named=True):
         names = (f"{row['benchmark']}:{row['split']}", row["benchmark"])
         folder = next((roots[name] for name in names if name in roots), None)
         folder = folder if root is None or isinstance(root, Mapping) else root
         if folder is not None:
-            yield (
-                document_key(row),
-                PageSource(
-                    row["image"],
-                    width=row["width"],
-                    pages=tuple(page_images(row)),
-                    root=Path(folder),
-                ),
-            )
+            pages = tuple(page_images(row))
+            yield document_key(row), PageSource(Path(folder), row["image"], row["width"], pages)
 
 
 frames.door(globals(), __all__)

@@ -6,6 +6,7 @@ import dataclasses
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -15,12 +16,13 @@ from formlab.charts._output import clean
 from formlab.charts.show import Caption
 from formlab.errors import DataMissing, FormlabError
 from formlab.gallery import inline
-from formlab.gallery._crops import Crops, PageSource
-from formlab.gallery._steps import TEXT_LIMIT, Row, Screenshot, number, pair, short
+from formlab.gallery.crops import Crops, PageSource
 
+Row = dict[str, Any]
 # A screenshot of the arena's window is 1,280 by 800; its small print is still read at 960 by 600.
 PIXELS = 960 * 600
-STEP_LIMIT = 600
+STEP_LIMIT, TEXT_LIMIT, VALUE_LIMIT = 600, 1_500, 300
+POINTED = ("Click", "DoubleClick", "RightClick")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -108,7 +110,7 @@ def episodes(
         notes.append(f"{left:,} step{'s are' if left > 1 else ' is'} left out.")
     if notes and shots.spent >= budget:
         notes.append(f"A page has at most {budget / 1e6:g} MB of screenshots.")
-    return Episodes(items, shots.images, " ".join(notes))
+    return Episodes(items, shots.crops.images, " ".join(notes))
 
 
 def _recorded(run: Path) -> dict[str, tuple[Path, Row]]:
@@ -138,8 +140,8 @@ def _lines(path: Path) -> Iterator[Row]:
 def _worst_first(recorded: dict[str, tuple[Path, Row]]) -> list[str]:
     def share(name: str) -> float:
         entry = recorded[name][1]
-        fields = number(entry.get("fields"))
-        return (number(entry.get("right")) or 0) / fields if fields else 0.0
+        fields = _number(entry.get("fields"))
+        return (_number(entry.get("right")) or 0) / fields if fields else 0.0
 
     return sorted(recorded, key=lambda name: (share(name), name))
 
@@ -149,64 +151,174 @@ class _Shots:
 
     def __init__(self, budget: int) -> None:
         self.budget, self.spent = budget, 0
-        self.images: dict[str, Row] = {}
-        self._crops: dict[Path, Crops] = {}
+        self.crops = Crops(PIXELS)
 
     def add(self, folder: Path, name: str) -> tuple[str | None, str | None]:
         """The key of an image, or why there is none; both None where the budget is spent."""
-        crops = self._crops.setdefault(folder, Crops(folder, pixels=PIXELS))
         # A log may name anything; a screenshot lies beside it.
         if Path(name).name != name:
             return None, "the screenshot is not in the episode's folder"
+        known = set(self.crops.images)
         try:
-            key = crops.crop(PageSource(name), [], whole=True).key
+            key = self.crops.crop(PageSource(folder, name)).key
         except FormlabError as error:
             return None, clean(error.what, limit=200)
-        image = crops.images[key]
-        if key not in self.images:
-            size = len(str(image["src"]))
-            if self.spent + size > self.budget and self.images:
-                self.spent = self.budget
-                return None, None
-            self.images[key] = image
-            self.spent += size
+        size = 0 if key in known else len(self.crops.images[key]["src"])
+        if known and self.spent + size > self.budget:
+            self.spent = self.budget
+            del self.crops.images[key]
+            return None, None
+        self.spent += size
         return key, None
+
+
+@dataclasses.dataclass
+class _Screen:
+    """A screenshot, whether the page still is as it shows it, and what its fields held."""
+
+    image: str | None = None
+    why: str | None = "no screenshot was taken"
+    size: tuple[float, float] = (1.0, 1.0)
+    window: tuple[float, float] = (1.0, 1.0)
+    on: object = None
+    moved: bool = False
 
 
 def _episode(name: str, folder: Path, entry: Row, shots: _Shots, cases: pl.DataFrame | None) -> Row:
     steps: list[Row] = []
     looks = left = 0
-    whole = True
-    shot = Screenshot(None, "no screenshot was taken", (1, 1), (1, 1), None)
-    values: dict[str, str] = {}
+    full = False
+    screen, values = _Screen(), dict[str, str]()
     for event in _lines(folder / "events.jsonl"):
         if "see" in event:
             looks += 1
-            key, why = shots.add(folder, str(event["see"])) if whole else (None, None)
-            whole = whole and not (key is None and why is None)
-            size, window = pair(event.get("size")), pair(event.get("window"))
-            shot = Screenshot(key, why, size, window, event.get("on"))
-            step = shot.step(event.get("step"))
+            key, why = (None, None) if full else shots.add(folder, str(event["see"]))
+            full = full or (key is None and why is None)
+            sizes = _pair(event.get("size")), _pair(event.get("window"))
+            screen = _Screen(key, why, *sizes, event.get("on"))
+            step = {"do": "Look", "text": f"look {_short(event.get('step')) or ''}".strip()}
         elif "screen" in event or (not looks and event.keys() & {"left", "request"}):
             # How the page was opened is nothing that an agent did.
             continue
         else:
-            step = shot.action(event, values)
-        if whole and len(steps) < STEP_LIMIT:
-            steps.append(step)
-        else:
+            step = _action(event, screen, values)
+        if full or len(steps) >= STEP_LIMIT:
             left += 1
+        else:
+            picture = {"image": screen.image, "why": screen.why}
+            steps.append(picture | {"moved": screen.moved} | step)
     task = folder / "task.txt"
     columns = ("path", "kind", "gold", "pred", "outcome", "cause")
-    answers: list[Row] = []
+    rows: list[Row] = []
     if cases is not None:
-        rows = cases.filter(pl.col("doc_id") == name, pl.col("path").is_not_null())
-        answers = rows.select(columns).head(200).to_dicts()
+        own = cases.filter(pl.col("doc_id") == name, pl.col("path").is_not_null())
+        rows = own.select(columns).head(200).to_dicts()
     return {
         "name": clean(name, limit=200),
-        **{key: short(entry.get(key)) for key in ("form", "status", "error")},
-        **{key: number(entry.get(key)) for key in ("right", "fields")},
+        **{key: _short(entry.get(key)) for key in ("form", "status", "error")},
+        **{key: _number(entry.get(key)) for key in ("right", "fields")},
         "instruction": clean(files.read_text(task), limit=TEXT_LIMIT) if task.is_file() else None,
-        "steps": steps, "looks": looks, "left": left,
-        "answers": [{column: short(row[column]) for column in columns} for row in answers],
-    }  # fmt: skip
+        "steps": steps,
+        "looks": looks,
+        "left": left,
+        "answers": [{column: _short(row[column]) for column in columns} for row in rows],
+    }
+
+
+def _action(event: Row, screen: _Screen, values: dict[str, str]) -> Row:
+    """The step of an action, with its marks as fractions of the screenshot."""
+    action = event.get("asked")
+    if not isinstance(action, dict):
+        rest = {key: value for key, value in event.items() if key != "step"}
+        return {"do": "Note", "text": clean(json.dumps(rest, ensure_ascii=False), limit=TEXT_LIMIT)}
+    # A field that was shown or a turned page moves what stands below.
+    screen.moved |= event.get("on") != screen.on
+    step = {
+        "do": _short(action.get("do")) or "?",
+        "text": _operand(action),
+        "done": _operand(event["done"]) if isinstance(event.get("done"), dict) else None,
+        "refused": _short(event.get("refused")),
+        "mark": _fractions([action.get("x"), action.get("y")], screen.size),
+        "moved": screen.moved,
+    }
+    pointed = action.get("do") in POINTED
+    target = event.get("target")
+    hit = event["hit"] if pointed and "hit" in event else target
+    if isinstance(hit, dict) and hit.get("field") not in ("body", "html"):
+        box = hit.get("box")
+        step |= {name: _short(hit.get(name)) for name in ("field", "option")}
+        step["box"] = _fractions(box, screen.window) if isinstance(box, list) else None
+    elif pointed and not step["refused"]:
+        # Without a log of hits, an element that left no state has turned the page.
+        step |= {"field": None, "gone": "hit" not in event}
+    step |= _changes(event, target if isinstance(target, dict) else {}, values)
+    if screen.moved:
+        # The marks would lie on a picture of another place of the page.
+        step |= {"mark": None, "box": None}
+    gone = pointed and target is None and not step["refused"] and event.get("hit", 1)
+    screen.moved |= action.get("do") == "Scroll" or bool(gone)
+    return step
+
+
+def _changes(event: Row, control: Row, values: dict[str, str]) -> Row:
+    """The control's content after the action, and all that the action changed."""
+    field, option = control.get("field"), control.get("option")
+    content = _content(control.get("checked" if option is not None else "value"))
+    key = f"{field}\n{option}"
+    before = values.get(key)
+    if content is not None:
+        values[key] = content
+    rows = []
+    if isinstance(changed := event.get("changed"), list):
+        whole = [row for row in changed if isinstance(row, list) and len(row) == 4][:50]
+        rows = [(f, o, _content(b), _content(a)) for f, o, b, a in whole]
+    elif content is not None and before is not None and content != before:
+        rows = [(field, option, before, content)]
+    named = [
+        {"field": _short(f), "option": _short(o), "before": b, "after": a} for f, o, b, a in rows
+    ]
+    return {"content": content, "changes": named}
+
+
+def _content(value: object) -> str | None:
+    if isinstance(value, bool):
+        return "ticked" if value else "not ticked"
+    return clean(value, limit=VALUE_LIMIT) if isinstance(value, str) else None
+
+
+def _operand(action: Row) -> str:
+    """The point, the distance or the text of an action."""
+    if "x" in action and "y" in action:
+        x, y = (_number(action[side]) for side in "xy")
+        return "(no point)" if x is None or y is None else f"({x:.0f}, {y:.0f})"
+    if "dy" in action:
+        return f"{_number(action['dy']) or 0:.0f} pixels"
+    return clean(action.get("text", action.get("key", "")), limit=VALUE_LIMIT)
+
+
+def _fractions(values: Sequence[object], size: tuple[float, float]) -> list[float] | None:
+    """Pixels x, y (, x1, y1) as fractions of the image's size; None where one is no number."""
+    numbers = [n for n in map(_number, values) if n is not None]
+    if len(numbers) != len(values) or len(numbers) not in (2, 4):
+        return None
+    return [round(value / size[k % 2], 5) for k, value in enumerate(numbers)]
+
+
+def _pair(values: object) -> tuple[float, float]:
+    """A width and a height; 1 for what is none, so that nothing divides by zero."""
+    numbers = [_number(value) for value in values] if isinstance(values, list) else []
+    width, height = (*numbers, None, None)[:2]
+    return (width or 1.0, height or 1.0)
+
+
+def _number(value: object) -> float | None:
+    """A number that a page can be drawn with, else None."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    # NaN and the infinities are not below it either.
+    return value if abs(value) < 1e9 else None
+
+
+def _short(value: object) -> str | None:
+    """Anything as a text of bounded length."""
+    return None if value is None else clean(value, limit=VALUE_LIMIT)

@@ -1,4 +1,4 @@
-"""Data and scripts inside one HTML page: JSON blocks, hashes, the policy, an object's frame."""
+"""Data, scripts and styles inside one HTML page: JSON blocks, hashes, the policy, Lab's frame."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import base64
 import hashlib
 import html
 import json
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -16,6 +15,15 @@ from formlab.charts import theme
 
 # Escapes that JSON allows and that keep a value from ending its <script> or a line of JavaScript.
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+_GALLERY = [f"gallery/assets/{name}.js" for name in ("parts", "selection", "gallery")]
+_SCRIPTS = {
+    "gallery": _GALLERY,
+    "episodes": [*_GALLERY, "gallery/assets/episodes.js"],
+    "explorer": [*_GALLERY, "explore/assets/explorer.js"],
+}
+_SCRIPTS["report"] = list(dict.fromkeys(path for paths in _SCRIPTS.values() for path in paths))
+_SCRIPTS["report"] += [f"reports/assets/{name}.js" for name in ("plotly", "report")]
+_STYLES = ("charts/assets/tokens.css", "gallery/assets/gallery.css", "reports/assets/report.css")
 
 
 def data_block(value: Any) -> str:
@@ -30,108 +38,50 @@ def data_block(value: Any) -> str:
     return text.translate(_ESCAPES)
 
 
-# What may leave the data of an object for a block, or a file, of its own.
-PICTURE = re.compile(r"data:image/(webp|png|jpeg);base64,([A-Za-z0-9+/]*={0,2})")
-_KEY = re.compile(r"[0-9a-f]{8,64}")
-_USED = re.compile(r'"image":"([0-9a-f]{8,64})"')
-
-
-def split(kind: str, payload: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """A payload without its pictures and, of a gallery, all but its first cases; those by key.
-
-    They come in blocks behind the scripts, the pictures of the first cards first: a page draws
-    these before the browser has read tens of megabytes.
-    """
-    data = dict(payload)
-    if kind == "explorer" and isinstance(data.get("gallery"), dict):
-        data["gallery"], texts = _without_pictures(data["gallery"])
-        return data, texts
-    if kind != "gallery":
-        return data, {}
-    data, texts = _without_pictures(data)
-    cases = data.get("cases")
-    if isinstance(cases, list) and "count" in data and all(isinstance(t, str) for t in cases):
-        later = {hashlib.sha256(text.encode()).hexdigest()[:16]: text for text in cases[1:]}
-        if len(later) == len(cases) - 1:
-            data |= {"cases": cases[:1], "later": list(later)}
-            texts |= later
-    return data, texts
-
-
-def _without_pictures(data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    images, cases = data.get("images"), data.get("cases")
-    if not isinstance(images, dict) or not all(isinstance(i, dict) for i in images.values()):
-        return data, {}
-    first = _USED.findall(str(cases[0])) if isinstance(cases, list) and cases else []
-    texts = {
-        key: images[key]["src"]
-        for key in dict.fromkeys([*first, *images])
-        if key in images and _KEY.fullmatch(key) and PICTURE.fullmatch(str(images[key].get("src")))
-    }
-    kept = {
-        key: {name: value for name, value in image.items() if name != "src" or key not in texts}
-        for key, image in images.items()
-    }
-    return data | {"images": kept}, texts
-
-
-def blocks(texts: Mapping[str, str]) -> str:
-    """The blocks of `split`, to stand behind a page's scripts."""
-    return "".join(
-        f'<script type="text/plain" id="fl-late-{key}">{text.translate(_ESCAPES)}</script>'
-        for key, text in texts.items()
-    )
-
-
-def script_hash(source: str) -> str:
-    """The CSP source expression that admits exactly this inline script."""
+def _hash(source: str) -> str:
+    """The CSP source expression that admits exactly this inline script or style."""
     digest = hashlib.sha256(source.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
 
-def policy(scripts: list[str]) -> str:
-    """The Content-Security-Policy of a page that runs these scripts and reaches nothing."""
-    admitted = " ".join(script_hash(source) for source in scripts) or "'none'"
+def policy(scripts: Sequence[str], style: str | None) -> str:
+    """The Content-Security-Policy of a page that runs these scripts and reaches nothing.
+
+    It admits one style sheet; None admits styles that a script writes.
+    """
+    admitted = " ".join(map(_hash, scripts)) or "'none'"
+    styles = "'unsafe-inline'" if style is None else _hash(style)
     return (
-        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; font-src data:; "
+        f"default-src 'none'; img-src data:; style-src {styles}; font-src data:; "
         f"base-uri 'none'; form-action 'none'; script-src {admitted}"
     )
 
 
 @cache
-def assets() -> dict[str, str]:
-    """The files of the gallery and of the viewer of episodes by name, and ``tokens.css``."""
-    names = ("parts", "selection", "filters", "export", "viewer", "dialog", "gallery")
-    scripts = [f"gallery/assets/{name}.js" for name in names]
-    sources = {
-        "gallery.css": ["gallery/assets/gallery.css"], "gallery.js": scripts,
-        "episodes.css": ["gallery/assets/episodes.css"],
-        "episodes.js": ["gallery/assets/episodes.js"],
-        "explorer.css": ["explore/assets/explorer.css"],
-        "explorer.js": ["explore/assets/counts.js", "explore/assets/explorer.js"],
-        "tokens.css": ["charts/assets/tokens.css"],
-    }  # fmt: skip
-    here = resources.files("formlab")
-    return {
-        name: "".join(here.joinpath(path).read_text("utf-8") for path in paths)
-        for name, paths in sources.items()
-    }
+def script(kind: str) -> str:
+    """The script that draws a gallery, episodes or an explorer; or a whole report."""
+    return "\n".join(_asset(path) for path in _SCRIPTS[kind])
+
+
+@cache
+def style() -> str:
+    """The style sheet of every page."""
+    return "".join(map(_asset, _STYLES))
+
+
+def _asset(path: str) -> str:
+    return resources.files("formlab").joinpath(path).read_text("utf-8")
 
 
 def document(payload: Mapping[str, Any], *, kind: str = "gallery") -> str:
-    """A whole page that shows one object: a gallery, or another kind that builds on its script."""
-    data, texts = split(kind, payload)
-    names = ("gallery",) if kind == "gallery" else ("gallery", kind)
-    scripts = [assets()[f"{name}.js"] for name in names]
-    styles = "".join(assets()[f"{name}.css"] for name in ("tokens", *names))
+    """A whole page that shows one object: a gallery, episodes or an explorer."""
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy(scripts)}">'
-        f"<style>{styles}</style></head>"
+        f'<meta http-equiv="Content-Security-Policy" content="{policy([script(kind)], style())}">'
+        f"<style>{style()}</style></head>"
         f'<body class="fl-frame"><div id="fl-{kind}"></div>'
-        f'<script type="application/json" id="fl-{kind}-data">{data_block(data)}</script>'
-        f"{''.join(f'<script>{script}</script>' for script in scripts)}{blocks(texts)}"
-        "</body></html>"
+        f'<script type="application/json" id="fl-{kind}-data">{data_block(payload)}</script>'
+        f"<script>{script(kind)}</script></body></html>"
     )
 
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import chdir
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from formlab import files
-from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
-from formlab.reports import build_record, index, plan
-from formlab.reports.build_record import ReportResult
-from formlab.reports.plan import BuildSettings, Job, Layout, Request
-from formlab.reports.workers import results as built
+from formlab.errors import DataBroken, DataMissing, FormlabError, NotAvailable
+from formlab.reports import index, plan, record
+from formlab.reports.plan import BuildSettings, Job, Request
+from formlab.reports.record import ReportResult, Summary
 from formlab.show import progress
-from formlab.workers import cores
+from formlab.workers import Lost, cores, each
 
 __all__ = ["ReportResult", "build", "build_manifest"]
 
@@ -28,7 +30,6 @@ def build(
     evaluations: Sequence[str | Path] = (),
     workers: int | str | None = 1,
     timeout: int | None = None,
-    layout: Layout = "single",
     figures: bool = True,
     force: bool = False,
     name: str = "",
@@ -62,11 +63,8 @@ def build(
         the evaluations and `out` under the paths they have here.
     timeout
         Seconds that one cell may take.
-    layout
-        ``single`` puts everything inside each page, ``site`` what pages share into ``assets/``.
     figures
-        Save each figure in ``figures/<report>/`` as SVG, PNG and CSV, and a thumbnail of each
-        page in ``thumbs/``.
+        Save each figure in ``figures/<report>/``: charts as SVG and PNG, tables as CSV.
     force
         Build also what has not changed.
     name
@@ -106,7 +104,7 @@ for formlab's own
         for path in chosen
     ]
     count = cores() if workers is None else workers
-    settings = BuildSettings(Path(out), layout, count, timeout, figures, force)
+    settings = BuildSettings(Path(out), count, timeout, figures, force)
     return _build(requests, settings)
 
 
@@ -118,8 +116,7 @@ def build_manifest(path: str | Path, **changes: Any) -> list[ReportResult]:
     path
         The manifest.
     changes
-        What takes precedence over the manifest: out, layout, workers, timeout, figures,
-        force.
+        What takes precedence over the manifest: out, workers, timeout, figures, force.
 
     Raises
     ------
@@ -133,8 +130,6 @@ def build_manifest(path: str | Path, **changes: Any) -> list[ReportResult]:
 
 
 def _build(requests: Sequence[Request], settings: BuildSettings) -> list[ReportResult]:
-    if settings.layout not in plan.LAYOUTS:
-        raise UnknownName.of("layout", settings.layout, plan.LAYOUTS)
     jobs = plan.jobs(requests, settings)
     plan.check_used(requests, jobs)
     if not jobs:
@@ -150,23 +145,25 @@ def _build(requests: Sequence[Request], settings: BuildSettings) -> list[ReportR
     results: dict[str, ReportResult] = {}
     # Those that link to other reports see them all.
     for last in (False, True):
-        of = {record.name: record.of for record in build_record.every(out)} if last else {}
+        of = {entry.name: entry.of for entry in record.every(out)} if last else {}
         changed = []
         for job in (job for job in jobs if job.last is last):
-            others = {name: held for name, held in of.items() if name != job.name}
+            others = {name: evaluations for name, evaluations in of.items() if name != job.name}
             linked = dataclasses.replace(job, links=others)
-            old = None if settings.force else build_record.unchanged(out, job.name, linked.key)
+            old = None if settings.force else record.unchanged(out, job.name, linked.key)
             if old is None:
                 changed.append(linked)
             else:
-                results[job.name] = build_record.result(old, job.notebook, out)
-        _run(changed, results, settings, len(jobs))
+                results[job.name] = old.result(job.notebook, out)
+        if changed:
+            _run(changed, results, settings, len(jobs))
     if all(result.status == "skipped" for result in results.values()):
         notes = [note for result in results.values() for note in result.notes]
         raise NotAvailable(f"no report was built: {'; '.join(notes)}")
     # What a process wrote that was killed meanwhile.
     _sweep(out)
-    _write_index(results, settings)
+    if not (out / index.FILE).is_file():
+        index.write(out)
     return [results[job.name] for job in jobs]
 
 
@@ -174,8 +171,6 @@ def _run(
     jobs: list[Job], results: dict[str, ReportResult], settings: BuildSettings, total: int
 ) -> None:
     """Build what has changed, with progress on stderr; adds to `results`."""
-    if not jobs:
-        return
 
     def states() -> str:
         counts = Counter(result.status for result in results.values())
@@ -183,16 +178,46 @@ def _run(
 
     with progress("reports{task.fields[states]}") as bars:
         bar = bars.add_task("building", total=total, completed=len(results), states=states())
-        for result in built(jobs, settings):
+        for result in _results(jobs, settings):
             results[result.name] = result
             if result.status != "skipped":
-                _write_index(results, settings)
+                index.write(settings.out)
             bars.update(bar, advance=1, states=states())
+
+
+def _results(jobs: Sequence[Job], settings: BuildSettings) -> Iterator[ReportResult]:
+    """The result of each job, as soon as it is there; a process that dies takes no other with it.
+
+    `DataMissing` if the worker of a cluster does not see a notebook, an evaluation or the folder.
+    """
+    count = settings.workers
+    count = min(count, len(jobs)) if isinstance(count, int) else count
+    # Workers that see this file have the same folder.
+    with files.temporary(settings.out.resolve(), prefix=".seen.") as mark:
+        for job, result in each(partial(_result, mark, os.getcwd()), jobs, workers=count):
+            yield _failed(job, result.reason) if isinstance(result, Lost) else result
+
+
+def _result(mark: Path, folder: str, job: Job) -> ReportResult:
+    """The result of one job; what keeps a report from being written at all is in it."""
+    # papermill and the charts take seconds to import: only who builds pays for it.
+    from formlab.reports.execute import run
+
+    for path in (mark, *(Path(folder, path) for path in (job.notebook, *job.evaluations))):
+        if not path.exists():
+            raise DataMissing("no such file or folder", where=path)
+    try:
+        # The worker of a cluster has another folder, in which relative paths are not the same.
+        with chdir(folder):
+            return run(job)
+    except (FormlabError, OSError, ValueError) as error:
+        return _failed(job, f"{type(error).__name__}: {error}")
+
+
+def _failed(job: Job, why: str) -> ReportResult:
+    summary = Summary(job.notebook.stem)
+    return ReportResult(job.name, job.notebook, "failed", error=why, summary=summary)
 
 
 def _sweep(out: Path) -> None:
     files.sweep([*out.glob("*.part.ipynb"), *out.rglob(".*.part")])
-
-
-def _write_index(results: Mapping[str, ReportResult], settings: BuildSettings) -> None:
-    index.write(settings.out, layout=settings.layout, built=results)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import os
 import time
@@ -22,10 +21,10 @@ from formlab.charts._output import clean
 from formlab.charts._shared import LINKS_VARIABLE
 from formlab.charts.theme import REPORT_VARIABLE
 from formlab.errors import NotAvailable
-from formlab.reports import build_record, figures, inputs, page, page_assets, page_objects, sanitize
-from formlab.reports.build_record import ReportResult, Summary
+from formlab.reports import figures, page, record, sanitize
 from formlab.reports.page import FAILED_ANCHOR, Facts, Failure
 from formlab.reports.plan import INDEX, Job, shown
+from formlab.reports.record import ReportResult
 
 # The system ends a kernel at once with the process that started it: 1 is PR_SET_PDEATHSIG of
 # Linux, 9 is SIGKILL. Elsewhere it ends itself within a second.
@@ -48,7 +47,6 @@ def run(job: Job) -> ReportResult:
     # Before it runs: what changes meanwhile is not what the report was made from.
     key = job.key
     out = job.settings.out.resolve()
-    out.mkdir(parents=True, exist_ok=True)
     with files.temporary(out, prefix=f".{job.name}.", suffix=".part.ipynb") as part:
         executed, error = _execute(job, part)
     failure = _failure(executed, error)
@@ -56,45 +54,30 @@ def run(job: Job) -> ReportResult:
     if failure and failure.kind == NotAvailable.__name__ and job.of_sample:
         why = f"{job.name} is left out: {failure.what.partition(': ')[2]}"
         return ReportResult(job.name, job.notebook, "skipped", seconds=seconds, notes=(why,))
-    files.write_text(out / f"{job.name}.ipynb", nbformat.writes(executed))
+    html, ipynb = (out / f"{job.name}.{ending}" for ending in ("html", "ipynb"))
+    files.write_text(ipynb, nbformat.writes(executed))
     built = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    facts = _facts(job, seconds=seconds, built=built)
-    summary, beside, notes = _page(job, out, executed, facts, failure)
-    result = ReportResult(
-        job.name, job.notebook, "failed" if failure else "built", out / f"{job.name}.html",
-        out / f"{job.name}.ipynb", failure.what if failure else None,
-        time.perf_counter() - start, summary, built, tuple(notes),
-    )  # fmt: skip
-    build_record.write(result, out, key=key, beside=beside, of=job.of)
+    drawn, beside, notes = figures.of(page.objects(executed)), [], []
+    if job.settings.figures:
+        folder = f"{figures.FOLDER}/{job.name}"
+        names, notes = figures.save(drawn, out / folder)
+        beside = [f"{folder}/{name}" for name in names]
+    summary = page.write(
+        executed,
+        out=html,
+        name=job.notebook.stem,
+        facts=_facts(job, seconds=seconds, built=built),
+        failure=failure,
+        index=f"{INDEX}.html",
+        figures=drawn,
+        parts=record.part_runs(job.notebook.parent, job.parameters, job.defaults),
+    )
+    status, error = ("failed", failure.what) if failure else ("built", None)
+    seconds = round(time.perf_counter() - start, 2)
+    what = (job.name, job.notebook, status, html, ipynb, error, seconds)
+    result = ReportResult(*what, summary, built, tuple(notes))
+    record.write(result, out, key=key, beside=beside, of=job.of)
     return result
-
-
-def _page(
-    job: Job, out: Path, executed: nbformat.NotebookNode, facts: Facts, failure: Failure | None
-) -> tuple[Summary, list[str], list[str]]:
-    """Write the page and the files beside it; its summary, these files, and notes."""
-    settings, html = job.settings, out / f"{job.name}.html"
-    outputs = page.bundles(executed)
-    assets = page_assets.of(page.kinds_of(outputs), layout=settings.layout, out=out)
-    drawn = figures.of(outputs)
-    beside, folder = list(assets.beside), f"{figures.FOLDER}/{job.name}"
-    with figures.opened(settings.figures) as (visit, notes):
-        if settings.figures:
-            drawn, undrawn = figures.save(drawn, out / folder, visit)
-            notes += undrawn
-            beside += [f"{folder}/{f.stem}.{ending}" for f in drawn if f for ending in f.files]
-        late = functools.partial(page_assets.pictures, out=out, beside=beside)
-        linked = settings.figures and settings.layout == "site"
-        summary = page.write(
-            executed, out=html, name=job.notebook.stem, facts=facts, failure=failure,
-            index=f"{INDEX}.html", assets=assets, figures=drawn, beside=folder if linked else None,
-            parts=inputs.part_runs(job.notebook.parent, job.parameters, job.defaults),
-            late=late if settings.layout == "site" else dict,
-        )  # fmt: skip
-        picture = f"{build_record.THUMBNAILS}{job.name}.webp"
-        undrawn = figures.thumbnail(html, out / picture, visit) if visit is not None else [""]
-        beside += [] if undrawn else [picture]
-    return summary, beside, [*notes, *filter(None, undrawn)]
 
 
 def _execute(job: Job, part: Path) -> tuple[nbformat.NotebookNode, Exception | None]:
@@ -161,7 +144,7 @@ def _failure(notebook: nbformat.NotebookNode, error: Exception | None) -> Failur
     for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
         if output.output_type == "error":
             what = clean(sanitize.plain(f"{output.ename}: {output.evalue}"), limit=600)
-            return Failure(what, page_objects.failure(output), FAILED_ANCHOR, kind=output.ename)
+            return Failure(what, page.traceback_of(output), FAILED_ANCHOR, kind=output.ename)
     if error is not None and not isinstance(error, PapermillExecutionError):
         return Failure(clean(sanitize.plain(f"{type(error).__name__}: {error}"), limit=600))
     cells = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
@@ -180,15 +163,17 @@ def _facts(job: Job, *, seconds: float, built: str) -> Facts:
     texts = {name: f"{default}  (default)" for name, default in job.defaults.items()}
     texts |= {name: repr(job.parameters[name]) for name in texts if name in job.parameters}
     notebook = [
-        ("file", job.notebook.name), ("sha256", files.sha256(job.notebook)),
-        ("built", built), ("duration", f"{seconds:.1f} s"),
-    ]  # fmt: skip
-    data = [(f"Evaluation {f.name}", inputs.facts(f, shown(f))) for f in job.evaluations]
-    sample = [("data/sample", f"sha256 {inputs.sample()}"), *inputs.readings()]
+        ("file", job.notebook.name),
+        ("sha256", files.sha256(job.notebook)),
+        ("built", built),
+        ("duration", f"{seconds:.1f} s"),
+    ]
+    data = [(f"Evaluation {f.name}", record.facts(f, shown(f))) for f in job.evaluations]
+    sample = [("data/sample", f"sha256 {record.sample()}"), *record.readings()]
     return [
         ("Command", [("to build it again", job.command)]),
         ("Notebook", notebook),
         ("Parameters", list(texts.items())),
         *(data or [("Sample", sample)]),
-        ("Versions", [*inputs.versions().items(), ("formlab's code", f"sha256 {inputs.code()}")]),
+        ("Versions", [*record.versions().items(), ("formlab's code", f"sha256 {record.code()}")]),
     ]

@@ -1,223 +1,387 @@
-"""The figures of a report as files of their own: PNG and SVG to print, CSV to compute with."""
+"""The figures of a report: charts as drawings for two widths, the tables behind them as CSV."""
 
 from __future__ import annotations
 
 import base64
-import contextlib
+import csv
 import dataclasses
 import io
+import itertools
+import json
+import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
-from PIL import Image
+import numpy as np
+from lxml import etree
 
-from formlab import browser, files
-from formlab.charts.theme import CAMERA, FONT
-from formlab.errors import FormlabError
-from formlab.reports import csv_export, page_assets, page_objects, sanitize
+from formlab import files, gallery
+from formlab.charts import harmless
+from formlab.charts._output import clean
+from formlab.charts._parts import NAME
+from formlab.charts.theme import FONT
+from formlab.reports import sanitize
 from formlab.reports.plan import slug
+from formlab.selection import LINES
 
 FOLDER = "figures"
 # Twice the pixels of a screen, for print.
 SCALE = 2
-PLOTLY_SIZE = (760, 520)
-# A window as wide as a phone: what is drawn for it can be read in a small picture.
-THUMBNAIL = (440, 275)
-_VIEW = (1120, 700)
+# Widths in pixels that a drawing fits into: the page's column, and a phone.
+WIDE, PHONE = 940, 346
+_LEAST = 60
+_MARKS = {"bar", "point", "circle", "square", "rect", "arc"}
+# vl-convert puts this before a link within the page.
+_BASE = "https://vega.github.io/vega-datasets/"
+_XLINK = "{http://www.w3.org/1999/xlink}href"
+# What a drawing need not say of each of its parts.
+_USUAL = {
+    ("font-family", FONT),
+    ("opacity", "1"),
+    ("stroke-width", "1"),
+    ("pointer-events", "none"),
+}
+# A spreadsheet takes a cell for a formula that begins so, also after what cannot be seen.
+_FORMULA = re.compile(
+    r"[\s\x00-\x1f\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]*[=+\-@＝＋－＠]"
+    r"|[\t\r\n]"
+)
+Rows = list[dict[str, Any]]
+Spec = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """One object with a table behind it: its number and title as a file name, its data, CSV."""
+    """A chart, table or gallery: its number and title as a file name, its table, its drawings.
+
+    `drawings` are SVG texts, the wide one first; one alone where it fits a phone, none for what is
+    no chart. `problem` says why a chart could not be drawn.
+    """
 
     stem: str
-    kind: str
-    payload: Mapping[str, Any]
-    csv: str
-    # Endings of the files that were written of it.
-    files: tuple[str, ...] = ()
+    csv: str = ""
+    drawings: tuple[str, ...] = ()
+    problem: str = ""
 
 
-def of(bundles: Sequence[Mapping[str, Any]]) -> list[Figure | None]:
-    """The figure of each output of a notebook, None for one that shows no table."""
+def of(shown: Sequence[Sequence[tuple[str, Mapping[str, Any]]]]) -> list[Figure | None]:
+    """The figure of each output, given as kinds and data; None for one without table or drawing."""
     figures: list[Figure | None] = []
     caption = ""
-    for bundle in bundles:
+    for objects in shown:
         figure = None
-        for kind, payload in page_objects.payloads(bundle):
+        for kind, payload in objects:
             if kind == "caption":
                 caption = str(payload.get("text") or "")
                 continue
-            rows = csv_export.rows(kind, payload)
+            rows = table_rows(kind, payload)
             if rows or kind in {"vega", "plotly"}:
                 number = 1 + sum(earlier is not None for earlier in figures)
-                csv = csv_export.text(rows) if rows else ""
-                stem = f"{number:02d}-{_title(caption or str(payload.get('alt') or kind))}"
-                figure = Figure(stem, kind, page_objects.inert(kind, payload), csv)
+                title = re.split(r"[.;:]\s", caption or str(payload.get("alt") or kind), maxsplit=1)
+                stem = f"{number:02d}-{slug(title[0].lower())[:48].strip('-_')}"
+                figure = Figure(stem, csv_text(rows) if rows else "")
+            if figure and kind == "vega":
+                figure = _drawn(figure, payload["spec"])
             caption = ""
         figures.append(figure)
     return figures
 
 
-def _title(text: str) -> str:
-    first = re.split(r"[.;:]\s", text, maxsplit=1)[0]
-    return slug(first.lower())[:48].strip("-_")
+def _drawn(figure: Figure, spec: Spec) -> Figure:
+    try:
+        wide = _fitted(spec, WIDE)
+        phone = wide if _width(wide) <= PHONE else _fitted(_for_phone(spec), PHONE)
+        drawings = [
+            _inert(svg, f"{figure.stem[:2]}{end}") for svg, end in ((wide, "w"), (phone, "p"))
+        ]
+        return dataclasses.replace(figure, drawings=tuple(drawings[: 1 + (phone is not wide)]))
+    except Exception as error:  # a chart of anyone's code: the report does not fail with it
+        why = sanitize.plain((str(error).splitlines() or [type(error).__name__])[0])
+        return dataclasses.replace(figure, problem=why[:300])
 
 
-def save(
-    figures: Sequence[Figure | None], folder: Path, visit: browser.Visit | None
-) -> tuple[list[Figure | None], list[str]]:
-    """Write each figure into `folder` as CSV, SVG and PNG; a table or gallery as CSV alone.
-
-    Without a browser a plotly figure is CSV alone too. Returns the figures, now with the endings
-    of their files, and notes of what could not be drawn.
-    """
-    notes = []
-    saved: list[Figure | None] = []
-    plotly = _Plotly(visit)
-    for figure in figures:
-        if figure is None:
-            saved.append(None)
-            continue
-        contents = {"csv": figure.csv.encode("utf-8", "backslashreplace")} if figure.csv else {}
-        try:
-            contents |= _vega(figure) if figure.kind == "vega" else plotly.draw(figure)
-        except Exception as error:  # a chart of anyone's code: the report does not fail with it
-            why = sanitize.plain((str(error).splitlines() or [type(error).__name__])[0])
-            notes.append(f"figure {figure.stem} was not drawn to a file: {why[:300]}")
-        for ending, content in contents.items():
-            with files.atomic(folder / f"{figure.stem}.{ending}") as part:
-                part.write_bytes(content)
-        saved.append(dataclasses.replace(figure, files=tuple(contents)))
-    current = {f"{figure.stem}.{ending}" for figure in saved if figure for ending in figure.files}
-    for file in folder.glob("*"):
-        if file.name not in current:
-            file.unlink()
-    if plotly.left and visit is None:
-        notes.append(f"{plotly.left} figures have no PNG and SVG: no Chromium was found")
-    return saved, notes
-
-
-def _vega(figure: Figure) -> dict[str, bytes]:
+def save(figures: Sequence[Figure | None], folder: Path) -> tuple[list[str], list[str]]:
+    """Write charts as SVG and PNG, and the table of each figure as CSV; their names, and notes."""
     import vl_convert
 
-    spec = {**_unlinked(figure.payload["spec"]), "background": "white"}
+    names, notes = [], []
+    for figure in filter(None, figures):
+        contents = {"csv": figure.csv.encode("utf-8", "backslashreplace")} if figure.csv else {}
+        if figure.drawings:
+            paper = '><rect width="100%" height="100%" fill="white"/>'
+            svg = figure.drawings[0].replace(">", paper, 1)
+            contents |= {"svg": svg.encode(), "png": vl_convert.svg_to_png(svg, scale=SCALE)}
+        if figure.problem:
+            notes.append(f"figure {figure.stem} was not drawn to a file: {figure.problem}")
+        for ending, content in contents.items():
+            names.append(f"{figure.stem}.{ending}")
+            with files.atomic(folder / names[-1]) as part:
+                part.write_bytes(content)
+    for file in folder.glob("*"):
+        if file.name not in names:
+            file.unlink()
+    return names, notes
+
+
+# Drawings
+
+
+def _views(spec: Any, across: int = 1) -> Iterator[tuple[Spec, int]]:
+    """Each view of a specification that has a width, and how many of its kind stand abreast."""
+    parts = [part for name in ("hconcat", "vconcat", "concat") for part in spec.get(name, ())]
+    for part in parts:
+        yield from _views(part, across * (len(parts) if "hconcat" in spec else 1))
+    if "facet" in spec:
+        facet = spec["facet"]
+        columns = spec.get("columns") or len(facet.get("sort") or ()) or 1
+        if {"row", "column"} & facet.keys():
+            columns = len(facet.get("column", {}).get("sort") or [1])
+        yield from _views(spec["spec"], across * columns)
+    elif not parts:
+        yield spec, across
+
+
+def _layers(view: Spec) -> Iterator[Spec]:
+    yield view
+    for layer in view.get("layer", ()):
+        yield from _layers(layer)
+
+
+def _draw(spec: Spec) -> str:
+    import vl_convert
+
     # No address is fetched, whatever a specification asks for.
-    svg = sanitize.svg(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]))
-    return {"svg": svg.encode(), "png": vl_convert.svg_to_png(svg, scale=SCALE)}
+    return vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
 
 
-def _unlinked(spec: Any) -> Any:
-    """A specification without links, which print does not follow and vl-convert stumbles over."""
+def _fitted(spec: Spec, goal: int) -> str:
+    """The drawing, with plots made narrower until it is no wider than `goal`."""
+    # Names may be wider in a reader's font.
+    spec = _linked(spec) | {"padding": {"left": 24, "top": 5, "right": 12, "bottom": 5}}
+    svg = _draw(spec)
+    for _ in range(2):
+        excess = _width(svg) - goal
+        if excess <= 1:
+            break
+        for view, across in _views(spec):
+            width = view.get("width", 600)
+            width = width if isinstance(width, int | float) else _width(svg) / across - 60
+            view["width"] = max(_LEAST, math.floor(width - excess / across))
+        svg = _draw(spec)
+    return svg
+
+
+def _width(svg: str) -> float:
+    return float(re.search(r'width="([\d.]+)"', svg)[1])  # type: ignore[index]
+
+
+def _linked(spec: Any) -> Any:
+    """A copy in which a mark leads to its cases, and nowhere else."""
     if isinstance(spec, list):
-        return [_unlinked(item) for item in spec]
+        return [_linked(item) for item in spec]
     if not isinstance(spec, dict):
         return spec
+    copy = {k: _linked(v) for k, v in spec.items() if k not in ("href", "url", LINES)}
+    if isinstance(spec.get(LINES), str):
+        copy[LINES] = f"#{spec[LINES]}"
     mark = spec.get("mark")
-    if (mark.get("type") if isinstance(mark, dict) else mark) == "image":
+    kind = mark.get("type") if isinstance(mark, dict) else mark
+    if kind == "image":
         # An address that vl-convert may not load ends the whole process.
-        raise ValueError("a chart of images is drawn in the page alone")
-    dropped = {"encoding": {"href", "url"}, "mark": {"href"}}
-    plain = {k: v if k in ("datasets", "data") else _unlinked(v) for k, v in spec.items()}
-    for name in dropped.keys() & plain.keys():
-        if isinstance(plain[name], dict):
-            plain[name] = {k: v for k, v in plain[name].items() if k not in dropped[name]}
-    return plain
+        raise ValueError("a chart of images is not drawn")
+    if kind in _MARKS and isinstance(copy.get("encoding"), dict):
+        copy["encoding"]["href"] = {"field": LINES, "type": "nominal"}
+    return copy
 
 
-class _Plotly:
-    """Draws plotly figures in a page of the browser, which loads plotly.js once."""
-
-    def __init__(self, visit: browser.Visit | None) -> None:
-        self.visit, self.ready, self.left = visit, False, 0
-
-    def draw(self, figure: Figure) -> dict[str, bytes]:
-        """SVG and PNG of a plotly figure; nothing for another kind, or without a browser."""
-        if figure.kind != "plotly":
-            return {}
-        if self.visit is None:
-            self.left += 1
-            return {}
-        if not self.ready:
-            self.visit.page.goto("about:blank")
-            self.visit.page.add_script_tag(content=page_assets.plotly())
-            self.ready = True
-        width, height = PLOTLY_SIZE
-        options = {
-            "figure": figure.payload.get("figure"), "fallback": figure.payload.get("fallback"),
-            "font": FONT, "camera": CAMERA, "width": width, "height": height, "scale": SCALE,
-            "patience": browser.PATIENCE,
-        }  # fmt: skip
-        drawn = self.visit.page.evaluate(_TO_IMAGES, options)
-        svg = sanitize.svg(unquote(drawn["svg"].partition(",")[2]))
-        return {"svg": svg.encode(), "png": base64.b64decode(drawn["png"].partition(",")[2])}
+def _for_phone(spec: Spec) -> Spec:
+    """A copy with panels below each other, long names cut and titles on several lines."""
+    spec = json.loads(json.dumps(spec))
+    config = spec.setdefault("config", {})
+    config["legend"] = config.get("legend", {}) | {"orient": "top", "gradientLength": 200}
+    for parent in _parents(spec):
+        if "hconcat" in parent:
+            parent["vconcat"] = parent.pop("hconcat")
+        if "concat" in parent or ("facet" in parent and "field" in parent["facet"]):
+            parent["columns"] = 1
+    for view, _ in _views(spec):
+        width = view.get("width", 600)
+        if isinstance(width, int | float):
+            view["width"] = min(width, 300)
+        for layer in _layers(view):
+            mark = layer.get("mark")
+            if isinstance(mark, dict) and isinstance(mark.get("limit"), int | float):
+                mark["limit"] = min(mark["limit"], 290)
+            for channel, encoding in layer.get("encoding", {}).items():
+                if isinstance(encoding, dict):
+                    _narrow(channel, encoding)
+    return spec
 
 
-# A solid figure needs WebGL; where there is none its flat twin is drawn. It is seen from where
-# the page sees it. A browser may stop to draw for good, which Playwright would wait out.
-_TO_IMAGES = """async ({figure, fallback, font, camera, width, height, scale, patience}) => {
-    const solid = (figure.data || []).some((trace) =>
-        /surface|3d|cone|streamtube|volume/.test(trace.type));
-    const canvas = document.createElement("canvas");
-    const lost = solid && !canvas.getContext("webgl2") && !canvas.getContext("webgl");
-    const { data, layout: given = {} } = lost && fallback ? fallback : figure;
-    const layout = {
-        margin: { l: 60, r: 20, t: given.title ? 48 : 16, b: 48 }, ...given,
-        paper_bgcolor: "white", font: { family: font, ...given.font },
-    };
-    if (solid && !(lost && fallback)) layout.scene = { camera, ...given.scene };
-    const draw = (format, more) =>
-        Plotly.toImage({ data, layout }, { format, width, height, ...more });
-    const both = async () => ({ svg: await draw("svg", {}), png: await draw("png", { scale }) });
-    const late = new Promise((_, refuse) => setTimeout(refuse, patience, new Error(
-        `the browser did not draw it in ${patience / 1000} s`)));
-    return Promise.race([both(), late]);
-}"""
+def _parents(spec: Spec) -> Iterator[Spec]:
+    yield spec
+    for name in ("hconcat", "vconcat", "concat"):
+        for part in spec.get(name, ()):
+            yield from _parents(part)
+    if isinstance(spec.get("spec"), dict):
+        yield from _parents(spec["spec"])
 
 
-def thumbnail(html: Path, file: Path, visit: browser.Visit) -> list[str]:
-    """Write a small picture of a page's first chart, or of how it begins, as WebP.
+def _narrow(channel: str, encoding: Spec) -> None:
+    names = encoding.get("type") in ("nominal", "ordinal")
+    if isinstance(encoding.get("legend"), dict):
+        encoding["legend"] |= {"columns": 1, "labelLimit": 280}
+    if channel in ("x", "y") and isinstance(encoding.get("title"), str):
+        encoding["title"] = textwrap.wrap(encoding["title"], 34) or None
+    if channel in ("x", "y") and names and encoding.get("axis", {}) is not None:
+        turned = {"labelAngle": -40, "labelAlign": "right"} if channel == "x" else {}
+        encoding["axis"] = encoding.get("axis", {}) | {"labelLimit": 110} | turned
 
-    Returns a note that says why not, if it could not.
+
+def _inert(svg: str, prefix: str) -> str:
+    """A drawing fit for a page: links within it alone, a title on each mark, ids of its own."""
+    root = etree.fromstring(sanitize.svg(svg.replace(f'"{_BASE}#', '"#')).encode())
+    for node in list(root.iter(etree.Element)):
+        parent = node.getparent()
+        if node.get("display") == "none" and parent is not None:
+            parent.remove(node)
+            continue
+        kinds = [name for name in node.get("class", "").split() if re.match("mark-|role-", name)]
+        for name, value in node.attrib.items():
+            if (name, value) in _USUAL or name in ("style", "class"):
+                del node.attrib[name]
+            elif name == "id":
+                node.set(name, prefix + value)
+            elif name not in ("aria-label", _XLINK):
+                value = re.sub(r"(\d\.\d\d)\d+", r"\1", value)
+                node.set(name, value.replace("url(#", f"url(#{prefix}"))
+        if kinds:
+            node.set("class", " ".join(kinds))
+        label = node.get("aria-label")
+        if label and node.get("role") == "graphics-symbol" and len(node) == 0:
+            etree.SubElement(node, f"{{{root.nsmap[None]}}}title").text = label.replace("; ", "\n")
+            if parent is not None and etree.QName(parent).localname == "a":
+                parent.set("aria-label", label)
+                parent.set("href", parent.attrib.pop(_XLINK, "#"))
+            for name in ("role", "aria-label", "aria-roledescription"):
+                node.attrib.pop(name, None)
+    root.set("font-family", FONT)
+    return etree.tostring(root, encoding="unicode")
+
+
+# Tables
+
+
+def csv_text(rows: Rows) -> str:
+    r"""CSV of `rows`: a text that a spreadsheet would run gets an apostrophe before it.
+
+    Numbers stay numbers. Lines end as RFC 4180 says.
     """
-    page, (width, height) = visit.page, THUMBNAIL
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    stream = io.StringIO()
+    lines = [names, *([row.get(name) for name in names] for row in rows)]
+    csv.writer(stream, lineterminator="\r\n").writerows(map(_cell, line) for line in lines)
+    return stream.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, bool | int | float):
+        return value
+    if not isinstance(value, str):
+        value = json.dumps(value, ensure_ascii=False, default=str)
+    value = clean(value, limit=None)
+    safe = f"'{value}" if _FORMULA.match(value) else value
+    return safe.replace("\0", "␀")
+
+
+def table_rows(kind: str, payload: Mapping[str, Any]) -> Rows:
+    """The rows that an object of a notebook shows; none for an object without a table."""
+    readers: dict[str, Callable[[Any], Rows]] = {
+        "vega": _vega,
+        "plotly": _plotly,
+        "table": _table,
+        "gallery": gallery.rows,
+        "explorer": lambda shown: gallery.rows(shown["gallery"]),
+    }
     try:
-        page.set_viewport_size({"width": width, "height": 4 * height})
-        page.goto(html.resolve().as_uri(), wait_until="load")
-        # Not wait_for_function: it polls with eval, which the page's policy refuses.
-        page.wait_for_selector("html[data-ready=yes]", state="attached")
-        # What lies above the page and beside it would be in the picture.
-        page.evaluate("document.querySelectorAll('.fl-top, .fl-toc').forEach((x) => x.remove())")
-        shown = page.locator("main")
-        if (charts := page.locator(_CHART)).count():
-            charts.first.scroll_into_view_if_needed()
-            shown = page.locator(f"{_CHART}[data-state]").first
-            shown.wait_for()
-        page.wait_for_timeout(300)
-        shot = Image.open(io.BytesIO(shown.screenshot())).convert("RGB")
-    except Exception as error:  # Playwright's errors need Playwright to be named
-        file.unlink(missing_ok=True)
-        return [f"no thumbnail: {(str(error).splitlines() or [''])[0][:200]}"]
-    small = Image.new("RGB", THUMBNAIL, "white")
-    small.paste(shot, ((width - min(shot.width, width)) // 2, max(0, height - shot.height) // 2))
-    with files.atomic(file) as part:
-        small.save(part, "WEBP", quality=80)
-    return []
+        return readers[kind](payload) if kind in readers else []
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+        # Other code may emit these kinds in other shapes: the figure stands, without a table.
+        return []
 
 
-_CHART = '.fl-object:is([data-kind="vega"], [data-kind="plotly"]):visible'
+def _joined(tables: Mapping[str, Rows]) -> Rows:
+    """All rows; a column `part` tells the tables apart where there are several."""
+    tables = {name: rows for name, rows in tables.items() if rows}
+    several = len(tables) > 1
+    return [({"part": n} if several else {}) | row for n, rows in tables.items() for row in rows]
 
 
-@contextlib.contextmanager
-def opened(needed: bool) -> Iterator[tuple[browser.Visit | None, list[str]]]:
-    """A browser to draw with; None if it is not `needed`, or with a note why there is none."""
-    with contextlib.ExitStack() as stack:
-        visit, notes = None, []
-        try:
-            visit = stack.enter_context(browser.page(size=_VIEW)) if needed else None
-        except FormlabError as error:
-            notes = [f"no thumbnail: {error}"]
-        yield visit, notes
+def _vega(payload: Mapping[str, Any]) -> Rows:
+    spec = payload["spec"]
+    inline = [part["data"]["values"] for part in _parts(spec) if "values" in part.get("data", {})]
+    tables = [t for t in (*spec.get("datasets", {}).values(), *inline) if t and type(t) is list]
+    plain = [[row if isinstance(row, dict) else {"value": row} for row in t] for t in tables]
+    return _joined({
+        # Without what is for the drawing alone: the address of the cases, a label.
+        str(n): [{k: v for k, v in row.items() if k not in (LINES, NAME)} for row in rows]
+        for n, rows in enumerate(plain, start=1)
+    })  # fmt: skip
+
+
+def _parts(spec: Spec) -> Iterator[Spec]:
+    return (layer for parent in _parents(spec) for layer in _layers(parent))
+
+
+def _plotly(payload: Mapping[str, Any]) -> Rows:
+    tables: dict[str, Rows] = {}
+    for number, trace in enumerate(payload["figure"]["data"], start=1):
+        decoded = {name: _decoded(value) for name, value in trace.items()}
+        tables.setdefault(str(trace.get("name") or number), []).extend(_trace(decoded))
+    return _joined(tables)
+
+
+def _decoded(value: Any) -> Any:
+    """The list of an array that plotly sends as base64; another value as it is."""
+    if not isinstance(value, dict) or "bdata" not in value:
+        return value
+    array = np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"])
+    if shape := value.get("shape"):
+        array = array.reshape([int(size) for size in str(shape).split(",")])
+    return array.tolist()
+
+
+def _trace(trace: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    grid = trace.get("z")
+    if isinstance(grid, list) and grid and isinstance(grid[0], list):
+        xs, ys = trace.get("x") or range(len(grid[0])), trace.get("y") or range(len(grid))
+        for y, line in zip(ys, grid, strict=False):
+            yield from ({"x": x, "y": y, "z": z} for x, z in zip(xs, line, strict=False))
+        return
+    names = ("x", "y", "z", "labels", "values", "text")
+    columns = {name: trace[name] for name in names if isinstance(trace.get(name), list)}
+    for cells in itertools.zip_longest(*columns.values()):
+        yield dict(zip(columns, cells, strict=True))
+
+
+def _table(payload: Mapping[str, Any]) -> Rows:
+    names: list[str] = []
+    for title in (column["title"] for column in payload["columns"]):
+        numbered = (f"{title} {number}" for number in itertools.count(2))
+        names.append(next(name for name in itertools.chain([title], numbered) if name not in names))
+    return [dict(zip(names, row, strict=True)) for row in payload["rows"]]
+
+
+def inert(kind: str, payload: dict[str, Any]) -> dict[str, Any]:
+    """The data of an object without anything in it that runs, loads or reaches out."""
+    if kind not in ("plotly", "vega"):
+        return harmless.data(payload)
+    names = ("spec",) if kind == "vega" else ("figure", "fallback")
+    clear = harmless.specification if kind == "vega" else harmless.figure
+    values = {name: clear(payload[name]) for name in names if isinstance(payload.get(name), dict)}
+    return values | {"alt": clean(payload.get("alt", "figure"), limit=2_000)}

@@ -34,7 +34,6 @@ class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
     """The keys of a manifest."""
 
     out: str = "reports"
-    layout: plan.Layout = "single"
     workers: _Positive | str | None = None
     timeout: _Positive | None = None
     figures: bool = True
@@ -65,7 +64,7 @@ def read(path: str | Path) -> tuple[list[plan.Request], dict[str, Any]]:
             where=f"{path}:{_line(root, keys)}",
             remedy=_remedy(kind),
         ) from error
-    named = {name: getattr(manifest, name) for name in ("layout", "workers", "timeout", "figures")}
+    named = {name: getattr(manifest, name) for name in ("workers", "timeout", "figures")}
     settings = {name: value for name, value in named.items() if value is not None}
     return _requests(manifest, path, root), settings | {"out": path.parent / manifest.out}
 
@@ -95,7 +94,7 @@ def make(folder: str | Path) -> tuple[Path, list[Path]]:
 
 
 def _remedy(kind: type[msgspec.Struct]) -> str:
-    keys = ", ".join(kind.__struct_fields__).replace("layout", "layout (single or site)")
+    keys = ", ".join(kind.__struct_fields__)
     return f"{kind.__doc__.lower().rstrip('.')} are {keys}"
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import html
+import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, partial
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jinja2
 import nbformat
@@ -17,12 +20,12 @@ from markupsafe import Markup
 
 from formlab import files
 from formlab.charts import harmless
-from formlab.charts._output import clean
+from formlab.charts._output import clean, number
 from formlab.charts.theme import MIME
 from formlab.gallery import inline
-from formlab.reports import page_assets, page_objects, sanitize
-from formlab.reports.build_record import Summary
-from formlab.reports.figures import Figure
+from formlab.reports import sanitize
+from formlab.reports.figures import Figure, inert
+from formlab.reports.record import Summary
 
 Facts = Sequence[tuple[str, Sequence[tuple[str, str]]]]
 Cell = nbformat.NotebookNode
@@ -30,6 +33,16 @@ FAILED_ANCHOR = "failed-cell"
 # What a cell with this tag shows stands right under the title, wherever the cell is.
 SUMMARY_TAG = "summary"
 SOURCES = MIME.format("sources")
+# What scripts draw; all else is markup from the start.
+DRAWN = ("plotly", "gallery", "episodes", "explorer")
+KINDS = ("vega", *DRAWN, "table", "first", "cards", "caption")
+# What other code may emit instead of formlab's own data: mime type, kind, name in the payload.
+_FOREIGN = (
+    ("application/vnd.plotly.v1+json", "plotly", "figure"),
+    ("application/vnd.vegalite.v6+json", "vega", "spec"),
+)
+_RASTERS = ("image/png", "image/jpeg", "image/webp", "image/gif")
+_BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*\Z")
 _BANNER = "papermill-error-cell-tag"
 _TITLE = re.compile(r"^#[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
 _SECTION = re.compile(r"^##[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
@@ -57,86 +70,125 @@ def write(
     facts: Facts = (),
     failure: Failure | None = None,
     index: str | None = None,
-    assets: page_assets.PageAssets | None = None,
     figures: Sequence[Figure | None] = (),
-    beside: str | None = None,
     parts: Sequence[str] = (),
-    late: Callable[[dict[str, str]], dict[str, str]] = dict,
 ) -> Summary:
     """Write an executed notebook as one HTML page, whole or not at all; its title and findings.
 
     `facts` go into the block "How this was made"; `failure` and `parts` (which evaluations are of
     a part of their corpus) stand on top; `index` is the address of the page that lists all
-    reports. For each output of `bundles`, `figures` has the figure whose table is offered as CSV:
-    inside the page, or as a link into the folder `beside`, as seen from `out`. `late` may move
-    what `inline.split` took out of the data, as `page_assets.pictures` does.
+    reports. `figures` are those of `objects`: charts are their drawings, and tables can be saved.
     """
-    outputs = bundles(notebook)
-    summary = _summary(notebook, outputs, name)
+    summary = _summary(notebook, name)
     # What a notebook did not finish is not "nothing to report".
     nothing = [] if failure else list(_empty_sections(notebook))
-    hidden = {id(cell) for section in nothing for cell in section.cells}
-    sources = [b[SOURCES]["entries"] for b in outputs if isinstance(b.get(SOURCES), dict)]
+    hidden = {id(cell) for _, _, cells in nothing for cell in cells}
     contents: list[tuple[int, str, str]] = []
-    texts: dict[str, str] = {}
-    links = [page_objects.data_link(figure, beside) for figure in figures]
-    numbered = iter(range(len(outputs)))
-    cells = []
-    for cell, results in _in_order(notebook):
-        if cell.cell_type == "markdown":
-            prose = "" if id(cell) in hidden else _anchored(cell.source, contents)
-            cells += [{"prose": prose}] if prose else []
-        elif cell.cell_type == "code" and (cell.source or results):
-            drawn = []
-            for output in results:
-                number = next(numbered) if _is_display(output) else None
-                if id(cell) not in hidden or number is None:
-                    drawn.append(_output(output, texts))
-                if number is not None and number < len(links):
-                    drawn.append(links[number])
-            is_failed = any(output.output_type == "error" for output in results)
-            source = page_objects.code(cell.source) if cell.source else ""
-            anchor = FAILED_ANCHOR if is_failed else ""
-            cells.append({"source": source, "outputs": drawn, "anchor": anchor})
-    page = {
-        "title": summary.title, "index": index, "contents": contents, "error": failure,
-        "cells": cells, "has_code": any(cell.get("source") for cell in cells),
-        "assets": assets or page_assets.of(kinds_of(outputs)),
-        "parts": [page_objects.markdown(clean(sentence, limit=600)) for sentence in parts],
-        "nothing": [section for section in nothing if section.is_listed],
-        "made": [*facts, *(("Data", entries) for entries in sources if entries)],
-        "late": sanitize.trusted(inline.blocks(late(texts))),
-    }  # fmt: skip
-    files.write_text(out, render("report.html.j2", **page))
+    sources, cells, counts = [], [], Counter[str]()
+    numbered = iter([*figures, *[None] * 10_000])
+    for cell, outputs in _in_order(notebook):
+        shown = id(cell) not in hidden
+        if cell.cell_type == "markdown" and shown:
+            cells.append({"prose": _anchored(cell.source, contents)})
+        if cell.cell_type != "code" or not (cell.source or outputs):
+            continue
+        drawn = []
+        for output in outputs:
+            data = output.get("data", {})
+            figure = next(numbered) if _is_display(output) else None
+            if isinstance(data.get(SOURCES), dict):
+                # Sources are shown once, at the end.
+                sources.append(("Data", data[SOURCES]["entries"]))
+            elif shown or not _is_display(output):
+                drawn += [_output(output, figure, counts), _csv_link(figure)]
+        failed = any(output.output_type == "error" for output in outputs)
+        source = sanitize.python(cell.source) if cell.source else ""
+        cells.append({"source": source, "outputs": drawn, "anchor": FAILED_ANCHOR * failed})
+    kinds = {kind for shown in objects(notebook) for kind, _ in shown}
+    page = _render(
+        "report.html.j2",
+        kinds,
+        title=summary.title,
+        index=index,
+        contents=contents,
+        error=failure,
+        cells=cells,
+        has_code=any(cell.get("source") for cell in cells),
+        parts=[sanitize.markdown(clean(sentence, limit=600)) for sentence in parts],
+        nothing=[(heading, note) for heading, note, _ in nothing if note],
+        made=[*facts, *(source for source in sources if source[1])],
+    )
+    files.write_text(out, page)
     return summary
 
 
-def render(template: str, **values: Any) -> str:
-    """A page of that name with values: what is not `Markup` is shown as plain text."""
-    return _environment().get_template(template).render(version=files.version(), **values)
+def write_index(out: Path, **values: Any) -> None:
+    """Write the page that lists reports."""
+    files.write_text(out, _render("reports.html.j2", set(), **values))
+
+
+def _render(template: str, kinds: set[str], **values: Any) -> str:
+    """A page of that name: what is not `Markup` is shown as plain text."""
+    scripts = ([_plotly()] if "plotly" in kinds else []) + [inline.script("report")]
+    for source in scripts:
+        # Inside <script> these end or nest the element, whatever the language says.
+        if "</script" in source.lower() or "<!--" in source:
+            raise AssertionError("a bundled script cannot stand inside a page")
+    style = inline.style()
+    # plotly writes styles of its own into the page.
+    policy = inline.policy(scripts, None if "plotly" in kinds else style)
+    own = {"policy": policy, "style": style, "scripts": scripts}
+    own = {name: _trusted(value) for name, value in own.items()}
+    page = _environment().get_template(template)
+    return page.render(version=files.version(), **own, **values)
+
+
+def _trusted(value: Any) -> Any:
+    return list(map(sanitize.trusted, value)) if type(value) is list else sanitize.trusted(value)
 
 
 @cache
 def _environment() -> jinja2.Environment:
     def plain(value: Any) -> Any:
-        """What a reader may see of a text that anybody wrote."""
-        return sanitize.plain(value) if type(value) is str else value
+        """What a reader may see of a text that anybody wrote, signs for what has none."""
+        if type(value) is not str:
+            return value
+        return harmless.visible(clean(value, limit=None)).replace("\r", "␍")
 
     folder = str(resources.files("formlab").joinpath("reports/assets"))
-    loader = jinja2.FileSystemLoader(folder)
-    undefined = jinja2.StrictUndefined
-    return jinja2.Environment(loader=loader, autoescape=True, undefined=undefined, finalize=plain)
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=plain,
+    )
+    made.filters |= {"cell": _cell, "picture": _picture, "share": _share}
+    return made
 
 
-def bundles(notebook: nbformat.NotebookNode) -> list[Any]:
-    """The mime bundle of each output that shows something, in the order of the page."""
-    results = (output for _, outputs in _in_order(notebook) for output in outputs)
-    return [output.data for output in results if _is_display(output)]
+@cache
+def _plotly() -> str:
+    """plotly.js, as the installed plotly ships it."""
+    from plotly.offline import get_plotlyjs
+
+    return get_plotlyjs()
 
 
-def kinds_of(bundles: Sequence[Any]) -> set[str]:
-    """The kinds of objects that a script draws."""
-    return {kind for bundle in bundles for kind, _ in page_objects.payloads(bundle)}
+def objects(notebook: nbformat.NotebookNode) -> list[list[tuple[str, dict[str, Any]]]]:
+    """Kind and data of what each display output shows, in the order of the page; inert."""
+    outputs = (output for _, outputs in _in_order(notebook) for output in outputs)
+    return [payloads(output.data) for output in outputs if _is_display(output)]
+
+
+def payloads(bundle: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The kind and data of the object in a mime bundle, if it is one that a page draws."""
+    for kind in KINDS:
+        if isinstance(value := bundle.get(MIME.format(kind)), dict):
+            return [(kind, inert(kind, value))]
+    for mime, kind, name in _FOREIGN:
+        if isinstance(value := bundle.get(mime), dict):
+            return [(kind, inert(kind, {name: value, "alt": kind}))]
+    return []
 
 
 def _is_display(output: nbformat.NotebookNode) -> bool:
@@ -154,11 +206,10 @@ def _in_order(notebook: nbformat.NotebookNode) -> Iterator[tuple[Cell, list[Any]
     """
     cells = [cell for cell in notebook.cells if _BANNER not in _tags(cell)]
     above = [c for c in cells[1:] if SUMMARY_TAG in _tags(c) and c.cell_type == "code"]
-    for number, cell in enumerate(cells):
+    for place, cell in enumerate(cells):
         yield cell, [] if any(cell is c for c in above) else cell.get("outputs", [])
-        if number == 0:
-            for summary in above:
-                yield nbformat.v4.new_code_cell(), summary.outputs
+        if place == 0:
+            yield from ((nbformat.v4.new_code_cell(), summary.outputs) for summary in above)
 
 
 def _anchored(source: str, contents: list[tuple[int, str, str]]) -> Markup:
@@ -166,43 +217,142 @@ def _anchored(source: str, contents: list[tuple[int, str, str]]) -> Markup:
 
     def anchored(match: re.Match[str]) -> str:
         text = html.unescape(re.sub(r"<[^>]*>", "", match[2])).strip()
-        anchor = f"part-{len(contents) + 1}"
-        contents.append((int(match[1]), anchor, text))
-        return f'<h{match[1]} id="{anchor}">{match[2]}</h{match[1]}>'
+        contents.append((int(match[1]), f"part-{len(contents) + 1}", text))
+        return f'<h{match[1]} id="{contents[-1][1]}">{match[2]}</h{match[1]}>'
 
     # nh3 has normalised the markup: its tags balance, and headings carry no attributes.
-    marked = _HEADING.sub(anchored, str(page_objects.markdown(source)))
+    marked = _HEADING.sub(anchored, str(sanitize.markdown(source)))
     return sanitize.trusted(_IN_OUT.sub(_FOLDED, marked))
 
 
-def _output(output: nbformat.NotebookNode, texts: dict[str, str]) -> Markup:
+def _output(
+    output: nbformat.NotebookNode, figure: Figure | None, counts: Counter[str]
+) -> Markup | str:
     if output.output_type == "error":
-        return Markup('<pre class="fl-traceback">{}</pre>').format(page_objects.failure(output))
+        return Markup('<pre class="fl-traceback">{}</pre>').format(traceback_of(output))
+    if output.output_type == "stream" and output.name != "stderr":
+        return Markup('<pre class="fl-stdout">{}</pre>').format(sanitize.plain(output.text))
     if output.output_type == "stream":
-        text = sanitize.plain(output.text)
-        if output.name != "stderr":
-            return Markup('<pre class="fl-stdout">{}</pre>').format(text)
-        return Markup(
-            '<details class="fl-stderr"><summary>Messages</summary><pre>{}</pre></details>'
-        ).format(text)
-    # Sources are shown once, at the end.
-    return Markup("") if SOURCES in output.data else page_objects.output(output.data, texts)
+        frame = '<details class="fl-stderr"><summary>Messages</summary><pre>{}</pre></details>'
+        return sanitize.trusted(frame).format(sanitize.plain(output.text))
+    for kind, payload in payloads(output.data):
+        alt = payload.get("alt") or _joined(output.data.get("text/plain")) or kind
+        return shown_object(kind, payload, clean(alt, limit=5_000), figure, counts)
+    return _static({mime: _joined(value) for mime, value in output.data.items()})
 
 
-class _Empty(NamedTuple):
-    """A section, from one heading of level 2 to the next, in which nothing is shown but notes.
+def shown_object(
+    kind: str,
+    payload: Mapping[str, Any],
+    alt: str,
+    figure: Figure | None = None,
+    counts: Counter[str] | None = None,
+) -> Markup:
+    """The markup of one object: a data block for the page's scripts, a drawing, or words."""
+    frame = Markup('<div class="fl-object" data-kind="{}"{}>{}</div>')
+    if kind in DRAWN:
+        block = sanitize.trusted(inline.data_block(payload))
+        data = Markup('<script type="application/json">{}</script><noscript><pre>{}</pre>')
+        return frame.format(kind, "", data.format(block, alt) + Markup("</noscript>"))
+    try:
+        parts = _environment().get_template("objects.html.j2").make_module()
+        if kind == "vega":
+            drawn = figure or Figure("", problem="there is no drawing of it")
+            svgs = [sanitize.trusted(svg) for svg in drawn.drawings]
+            content = parts.chart(alt, svgs, drawn.problem)
+        else:
+            if kind == "caption" and counts is not None:
+                counts[str(payload["label"])] += 1
+                payload = {**payload, "number": counts[str(payload["label"])]}
+            content = getattr(parts, kind)(payload)
+    except (jinja2.TemplateError, KeyError, TypeError, ValueError, AttributeError, IndexError):
+        # Other code may emit objects in other shapes.
+        text = Markup('<p class="fl-noimage">This {} could not be drawn.</p>').format(kind)
+        return frame.format(kind, Markup(' data-state="failed"'), text)
+    return frame.format(kind, Markup(' data-state="drawn"'), content)
 
-    It is not listed if all it has are sources, which stand in a block of their own.
+
+def _csv_link(figure: Figure | None) -> Markup:
+    """A link that saves the table behind a figure, which the page carries; it opens nothing."""
+    if figure is None or not figure.csv:
+        return Markup("")
+    table = base64.b64encode(figure.csv.encode("utf-8", "backslashreplace")).decode()
+    link = '<p class="fl-data"><a download="{}.csv" href="data:text/csv;charset=utf-8;base64,{}" '
+    link += 'title="The table behind this">CSV</a></p>'
+    return sanitize.trusted(link).format(figure.stem, table)
+
+
+def _cell(value: Any, digits: Any = None) -> str:
+    """A value of a table as it is shown."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None or not isinstance(value, int | float):
+        return number(None) if value is None else str(value)
+    return number(value, min(max(digits if isinstance(digits, int) else 0, 0), 12))
+
+
+def _share(value: Any) -> float:
+    """A number between 0 and 1 as a percentage."""
+    return round(100 * min(max(value if isinstance(value, int | float) else 0, 0), 1), 3)
+
+
+def _picture(row: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Places on an axis of 164 pixels: its ends and zero with their texts, value and interval."""
+    low, high = map(float, row["ends"])
+    if not isinstance(row["value"], int | float) or not high > low:
+        return None
+
+    def place(value: float) -> float:
+        return round(18 + 164 * (min(max(value, low), high) - low) / (high - low), 2)
+
+    def text(value: float) -> str:
+        if row["share"]:
+            return f"{100 * value:.0f} %"
+        return f"{value:{'+' * (value > 0)}.2g}".replace("-", "−")
+
+    ticks = sorted({low, min(max(0.0, low), high), high})
+    ends = [row["low"], row["high"]]
+    known = all(isinstance(end, int | float) and math.isfinite(end) for end in ends)
+    return {
+        "ticks": [(place(value), text(value), value == 0) for value in ticks],
+        "ends": [place(end) for end in ends] if known else [],
+        "at": place(row["value"]),
+    }
+
+
+def _joined(value: object) -> str:
+    if isinstance(value, list):
+        return "".join(str(line) for line in value)
+    return value if isinstance(value, str) else ""
+
+
+def _static(bundle: Mapping[str, str]) -> Markup:
+    text = sanitize.plain(bundle.get("text/plain", ""))
+    if page := bundle.get("text/html"):
+        return Markup('<div class="fl-html">{}</div>').format(sanitize.safe_html(page))
+    if source := bundle.get("text/markdown"):
+        return Markup('<div class="fl-text">{}</div>').format(sanitize.markdown(source))
+    for mime in _RASTERS:
+        image = bundle.get(mime, "").strip()
+        if image and _BASE64.match(image):
+            return Markup('<img class="fl-image" loading="lazy" alt="{}" src="{}">').format(
+                text or "image", f"data:{mime};base64,{image}"
+            )
+    return Markup('<pre class="fl-plain">{}</pre>').format(text) if text else Markup("")
+
+
+def traceback_of(output: Mapping[str, Any]) -> str:
+    """The traceback of an error output, as plain text."""
+    lines = output.get("traceback") or [f"{output.get('ename')}: {output.get('evalue')}"]
+    return sanitize.plain("\n".join(str(line) for line in lines))
+
+
+def _empty_sections(notebook: nbformat.NotebookNode) -> Iterator[tuple[str, str, list[Cell]]]:
+    """Heading, note and cells of each section in which code shows notes alone, or nothing.
+
+    A section goes from one heading of level 2 to the next; one of text is not empty. The note is
+    "" if all it has are sources, which stand in a block of their own.
     """
-
-    heading: str
-    note: str
-    cells: Sequence[Cell]
-    is_listed: bool
-
-
-def _empty_sections(notebook: nbformat.NotebookNode) -> Iterator[_Empty]:
-    """The sections in which code shows notes alone, or nothing; a section of text is none."""
     sections: list[tuple[str, list[Cell]]] = []
     for cell in notebook.cells:
         found = _SECTION.search(cell.source) if cell.cell_type == "markdown" else None
@@ -218,32 +368,30 @@ def _empty_sections(notebook: nbformat.NotebookNode) -> Iterator[_Empty]:
         notes = [_note(output) for cell in code for output in cell.outputs]
         if None not in notes:
             note = " ".join(dict.fromkeys(filter(None, notes)))
-            heading = clean(sanitize.plain(heading), limit=200)
-            yield _Empty(heading, note or "Nothing to show.", cells, bool(note or not notes))
+            note = note or ("" if notes else "Nothing to show.")
+            yield clean(sanitize.plain(heading), limit=200), note, cells
 
 
 def _note(output: nbformat.NotebookNode) -> str | None:
     """The text of a note, "" for sources; None for an output that has something to show."""
     if SOURCES in output.get("data", {}):
         return ""
-    for kind, payload in page_objects.payloads(output.get("data", {})):
+    for kind, payload in payloads(output.get("data", {})):
         if kind == "caption" and payload.get("label") == "Note":
             return clean(payload.get("text", ""), limit=2_000)
     return None
 
 
-def _summary(
-    notebook: nbformat.NotebookNode, bundles: Sequence[Mapping[str, Any]], name: str
-) -> Summary:
+def _summary(notebook: nbformat.NotebookNode, name: str) -> Summary:
     prose = (cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     heading = next(filter(None, map(_TITLE.search, prose)), None)
-    title = clean(sanitize.plain(heading[1]) if heading else name, limit=200)
-    for kind, payload in (drawn for b in bundles for drawn in page_objects.payloads(b)):
+    summary = partial(Summary, clean(sanitize.plain(heading[1]) if heading else name, limit=200))
+    for kind, payload in (pair for shown in objects(notebook) for pair in shown):
         if kind in ("first", "cards"):
             # Other code may emit cards in other shapes.
             value = payload.get("cards")
             cards = harmless.data(value) if isinstance(value, list) else []
             texts = [{k: str(v) for k, v in c.items()} for c in cards if isinstance(c, dict)]
             finding = payload.get("finding" if kind == "cards" else "sentence")
-            return Summary(title, finding if isinstance(finding, str) else None, texts)
-    return Summary(title)
+            return summary(finding if isinstance(finding, str) else None, texts)
+    return summary()

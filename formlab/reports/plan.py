@@ -10,22 +10,109 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
+import msgspec
 import polars as pl
 
 from formlab import files, resources
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Evaluation, read_manifest
 from formlab.registry import Registry
-from formlab.reports import inputs, notebook
+from formlab.reports import record
 
-Layout = Literal["single", "site"]
-LAYOUTS = ("single", "site")
 NOTEBOOKS = resources.folder("notebooks")
 # Notebooks of add-ons and other plug-ins: the path of a file under each name.
 PLUGINS = Registry("notebooks", {})
 INDEX = "index"
+# Notebooks are read as plain JSON: nbformat takes seconds to import.
+_FORMAT = 4
+_TAKES = ("evaluation", "evaluations")
+# Parameters of formlab's notebooks that hold paths.
+_PATHS = (
+    *_TAKES,
+    *("experiment", "others", "ruler_evaluation", "verdicts", "judge", "predictions", "humans"),
+    *("reviews", "edits", "drafts", "exports", "root", "source"),
+)
+
+
+class Purpose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which evaluations a notebook is made for, from its metadata under ``formlab``.
+
+    With neither `benchmarks` nor `tasks` it is made for all; of the benchmarks in `without` it is
+    built only if it is named. `together` is ``corpus`` where the evaluations of one benchmark,
+    split, mode and root belong in one report, if there are at `least` so many. A notebook that
+    comes `last` links to the other reports; one `on_request` is made of evaluations only if it is
+    named. `addon` is the package that registers it and without which it is not built.
+    """
+
+    benchmarks: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    together: str = ""
+    least: int = 1
+    last: bool = False
+    on_request: bool = False
+    addon: str = ""
+
+    def fits(self, benchmark: str, tasks: frozenset[str]) -> bool:
+        """Whether an evaluation of `benchmark` with cases of `tasks` is one of them."""
+        everything = not self.benchmarks and not self.tasks
+        named = everything or benchmark in self.benchmarks or bool(tasks & set(self.tasks))
+        return named and benchmark not in self.without
+
+
+@dataclasses.dataclass(frozen=True)
+class Notebook:
+    """A notebook file: what it is made for, and its parameters with their defaults as source."""
+
+    path: Path
+    purpose: Purpose
+    defaults: dict[str, str]
+
+    @classmethod
+    def read(cls, path: Path) -> Notebook:
+        """`DataBroken` names the file of what is no notebook, and the line of a broken cell."""
+        value = files.read_json(path)
+        if not isinstance(value, dict) or not isinstance(value.get("cells", []), list):
+            raise DataBroken("not a notebook", where=path)
+        if value.get("nbformat") != _FORMAT or "cells" not in value:
+            what = f"not a notebook in format {_FORMAT}"
+            raise DataBroken(what, where=path, remedy="save it in JupyterLab")
+        remedy = "in its metadata 'formlab' benchmarks, tasks, without: lists; together, addon: "
+        remedy += "texts; least: a number; last, on_request: true or false"
+        content = value.get("metadata", {}).get("formlab", {})
+        purpose = files.convert(content, Purpose, where=path, remedy=remedy)
+        return cls(path, purpose, dict(_parameters(value["cells"], path)))
+
+    def check(self, parameters: Mapping[str, Any]) -> None:
+        """Raise `UnknownName` if it has no parameter of one of these names."""
+        for name in parameters:
+            if name not in self.defaults:
+                error = UnknownName.of("parameter", name, self.defaults)
+                raise UnknownName(error.what, where=self.path, remedy=error.remedy)
+
+
+def _parameters(cells: Sequence[Any], path: Path) -> Iterator[tuple[str, str]]:
+    """Name and default of each literal in the cell tagged ``parameters``.
+
+    Read with `ast`: papermill's own inspection is line by line and misses annotations such as
+    ``str | None`` and values that hold an equals sign.
+    """
+    for cell in cells:
+        tags = cell.get("metadata", {}).get("tags", [])
+        if cell.get("cell_type") != "code" or "parameters" not in tags:
+            continue
+        try:
+            statements = ast.parse("".join(cell["source"])).body
+        except SyntaxError as error:
+            what = f"the parameters cell is not Python: {error.msg}"
+            raise DataBroken(what, where=f"{path}:{error.lineno}") from error
+        for node in statements:
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", 0)]
+            value = getattr(node, "value", None)
+            names = (target.id for target in targets if isinstance(target, ast.Name))
+            yield from ((name, ast.unparse(value)) for name in names if value is not None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +132,6 @@ class BuildSettings:
     """How reports are built, the same for all of a build."""
 
     out: Path
-    layout: Layout = "single"
     workers: int | str = 1
     timeout: int | None = None
     figures: bool = True
@@ -69,11 +155,8 @@ class Job:
     @property
     def key(self) -> str:
         """The hash of everything the report is made from."""
-        return inputs.key(
-            self.notebook, self.parameters, self.defaults,
-            name=self.name, layout=self.settings.layout, figures=self.settings.figures,
-            links=self.links,
-        )  # fmt: skip
+        more = {"name": self.name, "figures": self.settings.figures, "links": self.links}
+        return record.key(self.notebook, self.parameters, self.defaults, **more)
 
     @property
     def of_sample(self) -> bool:
@@ -83,7 +166,7 @@ class Job:
     @property
     def of(self) -> list[str]:
         """Its evaluations, as ``benchmark:split:system``; none of the project's samples."""
-        homes = [file.parent for f in self.evaluations for file in inputs.evaluations_in(f)]
+        homes = [file.parent for f in self.evaluations for file in record.evaluations_in(f)]
         manifests = (read_manifest(Evaluation, home)[1] for home in homes)
         named = [
             ":".join(str(manifest.get(name)) for name in ("benchmark", "split", "system"))
@@ -100,18 +183,7 @@ class Job:
         for name, value in paths_from("", self.parameters, home=self.notebook.parent).items():
             if not self.evaluations or name not in _TAKES:
                 words += ["-p", f"{name}={value}"]
-        if self.settings.layout != "single":
-            words += ["--set", f"layout={self.settings.layout}"]
         return shlex.join([*words, "--out", shown(self.settings.out)])
-
-
-_TAKES = ("evaluation", "evaluations")
-# Parameters of formlab's notebooks that hold paths.
-_PATHS = (
-    *_TAKES,
-    *("experiment", "others", "ruler_evaluation", "verdicts", "judge", "predictions", "humans"),
-    *("reviews", "edits", "drafts", "exports", "root", "source"),
-)
 
 
 def paths_from(
@@ -123,7 +195,7 @@ def paths_from(
         if isinstance(value, list | tuple):
             return [path(item) for item in value]
         relative = isinstance(value, str) and value.strip("./ ") and not os.path.isabs(value)
-        if not relative or not inputs.exists(Path(home, value)):
+        if not relative or not record.exists(Path(home, value)):
             return value
         return os.path.relpath(Path(home, value), folder or ".")
 
@@ -141,15 +213,14 @@ def own_notebooks(*, evaluating: bool = False) -> list[Path]:
 
     `evaluating` leaves out those that take no evaluation.
     """
-    own = {path.stem: path for path in NOTEBOOKS.glob("[0-9]*.ipynb")}
+    books = map(Notebook.read, NOTEBOOKS.glob("[0-9]*.ipynb"))
     # A notebook that an add-on registers is there with that add-on alone.
-    own = {n: p for n, p in own.items() if not notebook.purpose(p, notebook.load(p)).addon}
-    own |= {name: Path(path) for name, path in PLUGINS.items()}
-    paths = [own[name] for name in sorted(own)]
+    paths = {book.path.stem: book.path for book in books if not book.purpose.addon}
+    paths |= {name: Path(path) for name, path in PLUGINS.items()}
+    chosen = [paths[name] for name in sorted(paths)]
     if evaluating:
-        names = {path: notebook.parameters_of(notebook.load(path), path) for path in paths}
-        return [path for path in paths if set(names[path]) & set(_TAKES)]
-    return paths
+        return [path for path in chosen if set(Notebook.read(path).defaults) & set(_TAKES)]
+    return chosen
 
 
 def find(named: str | Path) -> Path:
@@ -160,12 +231,11 @@ def find(named: str | Path) -> Path:
     path = Path(named)
     if files.is_file(path):
         return path
-    if str(named) in PLUGINS:
-        return Path(PLUGINS[str(named)])
-    name = path.name.removesuffix(".ipynb")
     known = {book.stem: book for book in own_notebooks()}
+    known |= {name: Path(book) for name, book in PLUGINS.items()}
+    name = path.name.removesuffix(".ipynb")
     if name not in known and str(named) == name:
-        raise UnknownName.of("report", name, {*known, *PLUGINS})
+        raise UnknownName.of("report", name, known)
     return known.get(name, path)
 
 
@@ -173,102 +243,76 @@ def jobs(requests: Sequence[Request], settings: BuildSettings) -> list[Job]:
     """Every report to build, those that link to others at the end."""
     planned: list[Job] = []
     for request in requests:
-        path = request.notebook
-        book = notebook.load(path)
-        defaults = notebook.parameters_of(book, path)
-        last = notebook.purpose(path, book).last
-        variants = list(_variants(request, book, defaults))
-        for folders, parameter, ending in variants:
+        book = Notebook.read(request.notebook)
+        variants = list(_variants(request, book))
+        for ending, folders, parameter in variants:
             parameters = dict(request.parameters) | parameter
-            notebook.check(path, parameters, defaults)
-            stem = request.name or path.stem
+            book.check(parameters)
+            stem = request.name or book.path.stem
             if not request.name or len(variants) > 1:
                 stem += ending
-            name = _unused(slug(stem), [job.name for job in planned])
-            planned.append(Job(name, path, parameters, folders, settings, defaults, last))
+            taken = {INDEX, *(job.name for job in planned)}
+            numbered = (f"{slug(stem)}-{number}" for number in itertools.count(2))
+            name = next(n for n in itertools.chain([slug(stem)], numbered) if n not in taken)
+            more = (settings, book.defaults, book.purpose.last)
+            planned.append(Job(name, book.path, parameters, tuple(folders), *more))
     return sorted(planned, key=lambda job: job.last)
 
 
 def check_used(requests: Sequence[Request], planned: Sequence[Job]) -> None:
     """Raise `UnknownName` for an evaluation that no report is made from."""
     used = {folder for job in planned for folder in job.evaluations}
-    for folder in dict.fromkeys(f for request in requests for f in request.evaluations):
+    for folder in (f for request in requests for f in request.evaluations):
         if folder not in used:
-            raise UnknownName(
-                "no notebook is made for this evaluation", where=folder, remedy="name a notebook"
-            )
+            what = "no notebook is made for this evaluation"
+            raise UnknownName(what, where=folder, remedy="name a notebook")
 
 
-class _Variant(NamedTuple):
-    """The evaluations of one report, the parameter that names them, how the report's name ends."""
-
-    folders: tuple[Path, ...] = ()
-    parameter: Mapping[str, Any] = {}
-    ending: str = ""
-
-
-def _variants(
-    request: Request, book: Mapping[str, Any], defaults: Mapping[str, str]
-) -> Iterator[_Variant]:
-    """Each report of a request."""
-    path, folders = request.notebook, request.evaluations
-    purpose = notebook.purpose(path, book)
+def _variants(request: Request, book: Notebook) -> Iterator[tuple[str, Sequence[Path], dict]]:
+    """How the name of each report ends, its evaluations, and the parameter that names them."""
+    folders, purpose = request.evaluations, book.purpose
     corpora = {folder: _corpus_of(folder) for folder in folders}
     if request.choosing and folders:
-        if purpose.on_request:
-            return
-        folders = tuple(f for f in folders if purpose.fits(corpora[f].benchmark, _tasks(f)))
+        fitting = (f for f in folders if purpose.fits(corpora[f][0], _tasks(f)))
+        folders = () if purpose.on_request else tuple(fitting)
         if not folders:
             return
-    if not folders or (request.choosing and not set(_TAKES) & set(defaults)):
-        yield _Variant()
-    elif "evaluations" not in defaults:
+    # The kernel works in the notebook's folder. A relative path says nothing of the maker's disk.
+    paths = {folder: os.path.relpath(folder, book.path.parent) for folder in folders}
+    if not folders or (request.choosing and not set(_TAKES) & set(book.defaults)):
+        yield "", (), {}
+    elif "evaluations" not in book.defaults:
         for folder in folders:
-            parameter = {"evaluation": notebook.seen_from(path, folder)}
-            yield _Variant((folder,), parameter, f"--{folder.name}")
+            yield f"--{folder.name}", [folder], {"evaluation": paths[folder]}
     else:
-        if not isinstance(ast.literal_eval(defaults["evaluations"]), list):
-            raise DataBroken("parameter 'evaluations' is not a list", where=path)
-        groups = {"": list(folders)}
-        if purpose.together == "corpus":
-            by_corpus: dict[_CorpusName, list[Path]] = {}
-            for folder in folders:
-                by_corpus.setdefault(corpora[folder], []).append(folder)
-            groups = {_ending(c, g): g for c, g in by_corpus.items() if len(g) >= purpose.least}
-        for ending, group in groups.items():
-            parameter = {"evaluations": [notebook.seen_from(path, folder) for folder in group]}
-            yield _Variant(tuple(group), parameter, ending)
+        if not isinstance(ast.literal_eval(book.defaults["evaluations"]), list):
+            raise DataBroken("parameter 'evaluations' is not a list", where=book.path)
+        groups: dict[Any, list[Path]] = {}
+        for folder in folders:
+            groups.setdefault(purpose.together and corpora[folder], []).append(folder)
+        for corpus, group in groups.items():
+            if not corpus or len(group) >= purpose.least:
+                ending = f"--{corpus[0]}-{corpus[1]}" if corpus else ""
+                if corpus and len(group) == 1:
+                    ending = f"--{group[0].name}"
+                yield ending, group, {"evaluations": [paths[folder] for folder in group]}
 
 
-def _ending(corpus: _CorpusName, folders: Sequence[Path]) -> str:
-    if len(folders) == 1:
-        return f"--{folders[0].name}"
-    return f"--{corpus.benchmark}-{corpus.split}"
-
-
-class _CorpusName(NamedTuple):
-    """What an evaluation is of: where two are equal, systems compare. No split if of several."""
-
-    benchmark: str
-    split: str
-    mode: str
-    root: str
-
-
-def _corpus_of(folder: Path) -> _CorpusName:
-    manifests = inputs.evaluations_in(folder)
+def _corpus_of(folder: Path) -> tuple[str, ...]:
+    """Benchmark, split (none if of several), mode and root: if they are equal, systems compare."""
+    manifests = record.evaluations_in(folder)
     if not manifests:
         remedy = "the folder that formlab score wrote with --out"
         raise DataMissing("no evaluation here", where=folder, remedy=remedy)
     contents = [read_manifest(Evaluation, manifest.parent)[1] for manifest in manifests]
     splits = {str(content.get("split")) for content in contents}
     benchmark, mode, root = (str(contents[0].get(key)) for key in ("benchmark", "mode", "root"))
-    return _CorpusName(benchmark, splits.pop() if len(splits) == 1 else "", mode, root)
+    return benchmark, splits.pop() if len(splits) == 1 else "", mode, root
 
 
 def _tasks(folder: Path) -> frozenset[str]:
     tasks: set[str] = set()
-    for manifest in inputs.evaluations_in(folder):
+    for manifest in record.evaluations_in(folder):
         try:
             cases = Evaluation.load(manifest.parent, scanned=True).scan("cases")
             tasks.update(cases.select("task").unique().collect()["task"])
@@ -289,10 +333,3 @@ def slug(name: str) -> str:
     inert = re.sub(r"[^\w-]+", "-", name).strip("-_")[:80]
     # A file system takes 255 bytes, of which endings need some.
     return inert.encode()[:180].decode(errors="ignore") or "report"
-
-
-def _unused(stem: str, names: Sequence[str]) -> str:
-    """`stem`, with a number where another report or the index has this name."""
-    numbered = (f"{stem}-{number}" for number in itertools.count(2))
-    candidates = itertools.chain([stem], numbered)
-    return next(name for name in candidates if name not in names and name != INDEX)

@@ -6,7 +6,11 @@ import re
 
 import nh3
 from lxml import etree
+from markdown_it import MarkdownIt
 from markupsafe import Markup
+from pygments import highlight
+from pygments.formatters.html import HtmlFormatter
+from pygments.lexers.python import PythonLexer
 
 from formlab.charts import harmless
 from formlab.charts._output import clean
@@ -69,6 +73,17 @@ def safe_html(source: str) -> Markup:
     return trusted(nh3.clean(
         text, tags=_TAGS, attributes=_ATTRIBUTES, attribute_filter=_attribute, url_schemes=_SCHEMES
     ))  # fmt: skip
+
+
+def markdown(source: str) -> Markup:
+    """Markdown as sanitised HTML; the rest of a text past the limit is cut."""
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    return safe_html(parser.render(clean(source, limit=TEXT_LIMIT)))
+
+
+def python(source: str) -> Markup:
+    """Highlighted Python."""
+    return safe_html(highlight(clean(source, limit=50_000), PythonLexer(), HtmlFormatter()))
 
 
 def svg(source: str) -> str:

@@ -12,7 +12,7 @@ from formlab.gallery import inline
 
 pytestmark = pytest.mark.browser
 
-COUNT, PAGE = 130, 24
+COUNT = 130
 EVIL = (
     "</script><script>globalThis.pwned=1</script><img src=x onerror=globalThis.pwned=2>"
     "<a href='javascript:globalThis.pwned=3'>x</a>"
@@ -80,17 +80,6 @@ def page(opened, folder):
     assert opened.trouble == []
 
 
-def options(page, label):
-    """The values that a filter offers, with their counts."""
-    texts = page.get_by_label(label, exact=True).locator("option").all_text_contents()
-    return {text.rpartition(" (")[0]: int(text.rpartition(" (")[2][:-1]) for text in texts}
-
-
-def counted(cases, column):
-    values = cases[column].cast(pl.String).fill_null("–").str.replace_all("_", " ")
-    return {"all": cases.height, **dict(values.value_counts().iter_rows())}
-
-
 def shown(page):
     return re.match("[0-9,]+", page.locator(".fl-count").text_content())[0]
 
@@ -100,52 +89,8 @@ def name(i):
     return f"{KINDS[i % 3]} {i}"
 
 
-def holds(place, text):
-    """Whether text is seen there, once a card that has just come is drawn: `content-visibility`."""
-    expected = pytest.importorskip("playwright.sync_api").expect(place)
-    check = expected.to_have_text if isinstance(text, list) else expected.to_contain_text
-    check(text, use_inner_text=True)
-    return True
-
-
 def heading(page):
     return page.locator("dialog[open] h3").text_content()
-
-
-def boxes_agree(page, name, case):
-    image = page.locator("dialog .fl-stage img").bounding_box()
-    box = page.locator(f"dialog .fl-box.{name}:not(.fl-all)").bounding_box()
-    prefix = "" if name == "gold" else "pred_"
-    for side in "xy":
-        # The stroke of two pixels belongs to the box that the browser tells.
-        corner = case[f"{prefix}{side}0"] * image["width"] / 600
-        assert abs((box[side] - image[side]) - corner) <= 1.5
-
-
-def test_zoom_keeps_the_boxes_on_their_field_and_a_hand_moves_the_page(page):
-    page.locator(".fl-card").nth(3).click()
-    level = page.locator("dialog .fl-level")
-    at_first = level.text_content()
-    for key in ("+", "+", "p", "-", "0"):
-        page.keyboard.press(key)
-        boxes_agree(page, "gold", ROWS[3])
-        boxes_agree(page, "pred", ROWS[3])
-    expect(level).to_have_text(at_first)
-    page.keyboard.press("+")
-    frame = page.locator("dialog .fl-scroller").bounding_box()
-    left = "document.querySelector('dialog .fl-scroller').scrollLeft"
-    before = page.evaluate(left)
-    page.mouse.move(frame["x"] + 200, frame["y"] + 200)
-    page.mouse.down()
-    page.mouse.move(frame["x"] + 150, frame["y"] + 200, steps=4)
-    page.mouse.up()
-    assert page.evaluate(left) == pytest.approx(before + 50, abs=2)
-    page.keyboard.press("p")
-    whole = page.locator("dialog .fl-stage").bounding_box()
-    assert whole["height"] <= frame["height"]
-    for _ in range(20):
-        page.get_by_label("zoom in (+)").click()
-    expect(level).to_have_text("800 %")
 
 
 def test_selection_shows_its_cases_and_a_key_opens_one(page):
@@ -188,35 +133,15 @@ def test_selection_shows_its_cases_and_a_key_opens_one(page):
     assert link == f"#case={page.evaluate('shown.cases[7].key')}"
 
 
-# The last block of a page is whole when the page is.
-HALTED = """if (location.pathname.endsWith("/late.html")) Object.defineProperty(
-    document, "readyState", { get: () => (globalThis.arrived ? "complete" : "loading") });"""
-
-
-def test_first_cards_are_shown_before_the_other_cases_are_read(page, folder, monkeypatch):
-    monkeypatch.setattr(gallery, "PART", 50)
-    file = written(folder, "late.html")
-    source = file.read_text()
-    assert source.rindex("<script>") < source.index('id="fl-late-')
-    assert source.count('id="fl-late-') == 4 + 2  # four pages, two parts of cases
-    page.add_init_script(HALTED)
-    page.goto(file.as_uri())
-    # Not wait_for_function: it polls with eval, which the page's policy refuses.
-    expect(page.locator(".fl-card img").first).not_to_have_js_property("naturalWidth", 0)
-    expect(page.locator(".fl-card")).to_have_count(PAGE)
-    expect(page.locator(".fl-count")).to_have_text(f"{COUNT} fields · showing 1–{PAGE}")
-    assert options(page, "Kind") == {"all": COUNT}
-    assert page.locator(".fl-bar").evaluate("bar => bar.inert")
-    assert page.evaluate("formlabGallery.galleries[0].cases.length") == 50
-    page.locator(".fl-card").nth(1).click()
-    expect(page.locator("dialog[open]")).to_have_count(0)
-    page.evaluate("globalThis.arrived = true")
-    page.wait_for_selector("dialog[open] .fl-stage img[src]")
-    assert heading(page) == name(1)
-    same = CASES.filter(pl.col("doc_id") == "d1").height
-    expect(page.locator("dialog .fl-others h4")).to_have_text(f"{same} cases on this page")
-    page.keyboard.press("Escape")
-    expect(page.locator("[inert], [aria-busy]")).to_have_count(0)
-    assert options(page, "Outcome") == counted(CASES, "outcome")
-    page.get_by_label("Kind", exact=True).select_option("date")
-    assert shown(page) == str(CASES.filter(kind="date").height)
+def test_tags_and_the_chosen_cases_of_a_document_are_found_again(page):
+    page.locator(".fl-card").nth(3).click()
+    assert heading(page) == name(3)
+    page.get_by_label("Tags").fill("blurred, ask")
+    page.get_by_label("Tags").press("Tab")
+    page.get_by_role("button", name="All cases of this document").click()
+    same = CASES.filter(pl.col("doc_id") == "d3").height
+    assert shown(page) == str(same)
+    page.locator(".fl-only").click()
+    page.get_by_label("Search").fill("blurred")
+    assert shown(page) == "1"
+    expect(page.locator(".fl-chip.tag")).to_have_text(["blurred", "ask"])

@@ -13,8 +13,8 @@ from filelock import FileLock
 from PIL import Image, ImageDraw
 
 from formlab import reports, tables
-from formlab.gallery.inline import policy
-from formlab.reports import execute, page_assets, page_objects
+from formlab.gallery import inline
+from formlab.reports import page
 
 BREAKOUTS = [
     "</script><script>globalThis.pwned=1</script>",
@@ -37,15 +37,17 @@ HOSTILE = " | ".join(BREAKOUTS)
 
 def report_page(kind, payload, text):
     """A page with one object as a report holds it: a data block, the page's scripts, the policy."""
-    shown = page_objects.output(
-        {f"application/vnd.formlab.{kind}+json": payload, "text/plain": text}
-    )
-    scripts = list(page_assets.scripts({kind}).values())
+    return whole_page(page.shown_object(kind, payload, text))
+
+
+def whole_page(shown):
+    """A page around the markup of objects, with a report's script, styles and policy."""
+    script, style = inline.script("report"), inline.style()
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy(scripts)}">'
-        f"<style>{page_assets.styles()}</style></head><body><main>{shown}</main>"
-        f"{''.join(f'<script>{script}</script>' for script in scripts)}</body></html>"
+        f'<meta http-equiv="Content-Security-Policy" content="{inline.policy([script], style)}">'
+        f"<style>{style}</style></head><body><main>{shown}</main>"
+        f"<script>{script}</script></body></html>"
     )
 
 
@@ -172,17 +174,6 @@ def build(folder):
     )  # fmt: skip
     names = ["sound", "failing", "killed", "hostile"]
     return folder / "out", dict(zip(names, results, strict=True))
-
-
-@pytest.fixture(scope="session")
-def site(out, results):
-    """What the sound notebook came to, in a folder that shares its scripts and styles."""
-    executed = nbformat.read(results["sound"].ipynb, as_version=4)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(execute, "_execute", lambda job, part: (executed, None))
-        book = out.parent / "sound.ipynb"
-        (result,) = reports.build([book], out=out.parent / "site", layout="site")
-    return result
 
 
 @pytest.fixture(scope="session")

@@ -37,5 +37,5 @@ def test_policy_admits_only_hashes_and_comes_first(results):
     policy = head.split('content="')[1].split('"')[0]
     assert policy.startswith("default-src 'none'")
     scripts = policy.split("script-src ")[1].split()
-    assert len(scripts) == 3
+    assert len(scripts) == 2
     assert all(source.startswith("'sha256-") for source in scripts)

@@ -103,7 +103,7 @@ _BARS = """() => {
         const track = rows[0].children[1].getBoundingClientRect();
         let begin = track.left;
         for (const row of rows) {
-            const bar = row.querySelector('i').getBoundingClientRect();
+            const bar = row.querySelector('rect').getBoundingClientRect();
             const inside = bar.right <= track.right + 1.5;
             if (Math.abs(bar.left - begin) > 1.5 || !inside) wrong.push('bar');
             begin = bar.right;

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from formlab import reports
-from formlab.reports import build_record, inputs
+from formlab.reports import record
 from formlab.scoring import choice
 from tests.reports.test_plan import evaluation
 from tests.states import ended, until
@@ -74,7 +74,7 @@ def test_killed_build_leaves_every_page_whole_and_the_next_goes_on(work):
     (work / "hold").touch()
     (work / "killed.py").write_text(KILLED)
     process = subprocess.Popen([sys.executable, "killed.py"], cwd=work, stderr=subprocess.DEVNULL)
-    first = build_record.file(work / "out", "reads--a")
+    first = record.file(work / "out", "reads--a")
     try:
         until(lambda: process.poll() or (first.is_file() and len(runs(work)) == 2))
         assert process.poll() is None
@@ -95,7 +95,7 @@ def test_killed_build_leaves_every_page_whole_and_the_next_goes_on(work):
     assert said.split() == ["unchanged", "built"]
     assert first.read_bytes() == whole
     assert not [p for p in (work / "out").rglob("*") if ".part" in p.name]
-    assert [report.name for report in build_record.every(work / "out")] == ["reads--a", "reads--b"]
+    assert [report.name for report in record.every(work / "out")] == ["reads--a", "reads--b"]
 
 
 @pytest.fixture
@@ -105,13 +105,13 @@ def one_key(work):
 
     def key(**more):
         parameters = {"evaluation": "a"} | more.pop("parameters", {})
-        return inputs.key(book, parameters, {"evaluation": "''", "judge": "''"}, **more)
+        return record.key(book, parameters, {"evaluation": "''", "judge": "''"}, **more)
 
     return key
 
 
 def test_key_follows_everything_a_report_is_made_from(work, one_key, monkeypatch):
-    keys = [one_key(), one_key(layout="site"), one_key(parameters={"judge": "answers.json"})]
+    keys = [one_key(), one_key(figures=True), one_key(parameters={"judge": "answers.json"})]
     for content in "12":
         (work / "answers.json").write_text(content)
         keys.append(one_key(parameters={"judge": "answers.json"}))
@@ -120,12 +120,12 @@ def test_key_follows_everything_a_report_is_made_from(work, one_key, monkeypatch
     nbformat.write(failing(work), work / "reads.ipynb")
     keys.append(one_key())
     for name, value in (("code", "other"), ("versions", {"polars": "0"})):
-        monkeypatch.setattr(inputs, name, lambda value=value: value)
+        monkeypatch.setattr(record, name, lambda value=value: value)
         keys.append(one_key())
     assert len(set(keys)) == len(keys)
     # The sample counts only where there is no evaluation.
     without = one_key(parameters={"evaluation": ""})
-    monkeypatch.setattr(inputs, "sample", lambda: "other")
+    monkeypatch.setattr(record, "sample", lambda: "other")
     assert one_key() == keys[-1]
     assert one_key(parameters={"evaluation": ""}) != without
 
@@ -137,7 +137,7 @@ def test_facts_of_an_evaluation_show_no_path_of_the_disk(work):
         "tables": {"cases": [["00000.parquet", 1200, "ab"]]}, "sources": {"a.json": "cd"},
     }  # fmt: skip
     (work / "a" / "manifest.json").write_text(json.dumps(content))
-    facts = dict(inputs.facts(work / "a", "evals/a"))
+    facts = dict(record.facts(work / "a", "evals/a"))
     names = ("setting threshold", "cases", "setting system")
     assert [facts[n] for n in names] == ["0.8", "1,200 rows, sha256 ab", "model=m.onnx"]
     assert facts["source files"].startswith("1, sha256 ")

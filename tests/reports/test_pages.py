@@ -72,7 +72,7 @@ def test_nothing_hostile_runs_renders_or_calls_out_and_all_is_text(results, visi
     expect(page.locator("main table").first).to_contain_text("<img src=x onerror")
     expect(page.locator(".fl-failed")).to_contain_text("ValueError")
     assert page.locator(".fl-vega svg, .fl-plotly .main-svg").count() >= 5
-    for box in page.locator(".fl-vega svg, .fl-plotly").all():
+    for box in page.locator(".fl-vega svg:visible, .fl-plotly").all():
         box.scroll_into_view_if_needed()
         area = box.bounding_box()
         for across in (0.1, 0.3, 0.5, 0.7, 0.9):
@@ -85,7 +85,12 @@ def test_nothing_hostile_runs_renders_or_calls_out_and_all_is_text(results, visi
     page.wait_for_timeout(300)
     assert page.evaluate("typeof globalThis.pwned") == "undefined"
     assert page.evaluate("({}).polluted === undefined")
-    assert page.locator("marker-element, iframe, main input:not(.fl-bar input)").count() == 0
+    assert (
+        page.locator(
+            "marker-element, iframe, main input:not(.fl-bar input, .fl-tools input)"
+        ).count()
+        == 0
+    )
     assert page.locator("main style, main [style*=beacon]").count() == 0
     bad = "a => a.map(x => x.getAttribute('href') || x.getAttribute('xlink:href') || '')"
     # The tables behind figures are for saving; a browser opens none of them.

@@ -77,8 +77,8 @@ def test_what_links_to_others_comes_last_and_equal_names_are_numbered(tmp_path):
 def test_command_has_no_absolute_path(tmp_path, folders, monkeypatch):
     monkeypatch.chdir(tmp_path)
     request = Request(book(tmp_path / "a.ipynb"), {"evaluation": "x y"}, folders[:1])
-    (job,) = plan.jobs([request], BuildSettings(tmp_path / "out", layout="site"))
-    command = "formlab report a.ipynb --eval evals/ocr --set layout=site --out out"
+    (job,) = plan.jobs([request], BuildSettings(tmp_path / "out"))
+    command = "formlab report a.ipynb --eval evals/ocr --out out"
     assert job.command == command
     (job,) = plan.jobs([Request(request.notebook, {"evaluation": "x y"})], BuildSettings(tmp_path))
     assert job.command == "formlab report a.ipynb -p 'evaluation=x y' --out ."
@@ -94,11 +94,11 @@ def test_manifest_lists_reports_with_patterns_and_settings(tmp_path, folders):
     book(tmp_path / "mine.ipynb", tasks=["fact"])
     file = write(
         tmp_path,
-        "out: site\nlayout: site\nworkers: 3\nevaluations: [evals/*]\n"
+        "out: site\nworkers: 3\nevaluations: [evals/*]\n"
         "reports:\n- notebook: mine.ipynb\n- notebook: mine.ipynb\n  name: both\n"
         "  evaluations: [evals/r*]\n",
     )
     requests, settings = manifest.read(file)
     out = tmp_path / "site"
-    assert settings == {"out": out, "layout": "site", "workers": 3, "figures": True}
+    assert settings == {"out": out, "workers": 3, "figures": True}
     assert [name for name, _ in planned(*requests)] == ["mine--facts", "both"]

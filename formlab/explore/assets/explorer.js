@@ -2,35 +2,177 @@
    the Python of what is shown. */
 "use strict";
 (() => {
-  const { el, visible, shape, words, selection } = window.formlabGallery;
-  const { Counts } = window.formlabExplorer;
+  const { el, visible, shape, words, count, several, selection } = window.formlabGallery;
   const SLICES = " slices";
-  const MOST = 15;
-  const grouped = new Intl.NumberFormat("en");
-  const count = (n, name) => `${grouped.format(n)} ${name}${n === 1 ? "" : "s"}`;
+  const [MOST, DRAWS] = [15, 1000];
   const label = (value, column) => (value === null ? "no value" : visible(column?.after ? words(value) : value) || "(empty)");
   const quiet = (act) => { try { return act(); } catch { return null; } };
-  const option = (value, text, chosen) => {
-    const node = el("option", { value, text });
-    node.selected = value === chosen;
-    return node;
-  };
+  const option = (value, text, chosen) => el("option", { value, text, selected: value === chosen ? "" : null });
+  const percent = (value) => (value === null ? "–" : `${(100 * value).toFixed(1)} %`);
+  const plain = (value) => (value === null ? "–" : value.toFixed(3));
+  const interval = ({ low, high }, form) => (low === null ? "" : ` (${form(low).replace(" %", "")}–${form(high)})`);
+  const add = (values) => values.reduce((a, b) => a + b, 0);
+
+  /* ---- counts: sums by document of the units that a selection chooses, and draws of documents ---- */
+
+  /* A small generator of random numbers with a seed: mulberry32. */
+  function randoms(seed) {
+    let state = seed;
+    return () => {
+      state = (state + 0x6d2b79f5) | 0;
+      let t = Math.imul(state ^ (state >>> 15), 1 | state);
+      t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+      return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+    };
+  }
+
+  /* As numpy's quantile: linear between neighbours. */
+  function quantile(sorted, share) {
+    const [at, low] = [share * (sorted.length - 1), Math.floor(share * (sorted.length - 1))];
+    return sorted[low] + (at - low) * ((sorted[low + 1] ?? sorted[low]) - sorted[low]);
+  }
+
+  class Counts {
+    constructor({ evaluations, columns, measures }) {
+      this.evaluations = evaluations;
+      this.columns = new Map(columns.map((column) => [column.name, { ...column, number: new Map(column.values.map((value, n) => [value, n + 1])) }]));
+      this.measures = new Map(measures.map((measure) => [measure.name, measure]));
+      this.drawn = new Map();
+    }
+
+    /* How often each document is in each draw, draw by draw for the first, and so on. */
+    draws(e) {
+      if (!this.drawn.has(e)) {
+        const { documents } = this.evaluations[e];
+        const often = new Uint8Array(documents * DRAWS);
+        const random = randoms(1);
+        for (let draw = 0; draw < DRAWS; draw += 1) for (let n = 0; n < documents; n += 1) often[Math.floor(random() * documents) * DRAWS + draw] += 1;
+        this.drawn.set(e, often);
+      }
+      return this.drawn.get(e);
+    }
+
+    /* For each unit: 2 if it fits, 1 if it fits but for what became of it, else 0. */
+    fits(e, chosen) {
+      const fit = new Uint8Array(this.evaluations[e].units).fill(2);
+      for (const [name, values] of chosen) {
+        const { values: known, number, claims, codes, after } = this.columns.get(name);
+        const ok = new Uint8Array(known.length + 1);
+        for (const value of values) {
+          const code = value === null ? 0 : number.get(value);
+          if (code !== undefined) ok[code] = 1;
+          // The values of findings are sets of numbers.
+          if (claims) known.forEach((set, n) => { if (set.includes(value)) ok[n + 1] = 1; });
+        }
+        codes[e].forEach((code, unit) => { if (!ok[code]) fit[unit] = after ? Math.min(fit[unit], 1) : 0; });
+      }
+      return fit;
+    }
+
+    /* The rows of a measure: by a column, or for slices, pairs of a name and a selection. */
+    rows(e, by, measure, chosen) {
+      const others = new Map([...chosen].filter(([name]) => name !== by));
+      if (typeof by !== "string") return by.map(([name, slice], n) => this.row(e, measure, others, slice, { code: n, label: name }));
+      const column = this.columns.get(by);
+      const [fit, codes, errors] = [this.fits(e, others), column.codes[e], measure === "errors"];
+      const [sums, all] = [new Map(), new Sums()];
+      const of = (code) => { if (!sums.has(code)) sums.set(code, new Sums()); return sums.get(code); };
+      this.each(e, measure, (unit, document, hits, total) => {
+        if (fit[unit] === 0 || (fit[unit] === 1 && !errors)) return;
+        if (!errors) of(codes[unit]).add(document, hits, total);
+        else if (!column.after) of(codes[unit]).add(document, fit[unit] === 2 ? hits : 0, total);
+        else {
+          all.add(document, 0, total);
+          if (fit[unit] === 2 && hits > 0) of(codes[unit]).add(document, hits, 0);
+        }
+      });
+      if (!this.scored(e, measure)) return [];
+      const made = [...sums].map(([code, sum]) => this.finish(e, errors && column.after ? sum.over(all) : sum, { code, label: code === 0 ? null : column.values[code - 1] }));
+      const place = ({ code }) => (code === 0 ? Infinity : code);
+      return made.sort((a, b) => place(a) - place(b));
+    }
+
+    /* One number over what a selection chooses, and one of the slices made by hand. */
+    row(e, measure, chosen, slice = new Map(), head = {}) {
+      const [sum, fit, inside] = [new Sums(), this.fits(e, chosen), this.fits(e, slice)];
+      this.each(e, measure, (unit, document, hits, total) => {
+        const least = Math.min(fit[unit], inside[unit]);
+        if (least === 2) sum.add(document, hits, total);
+        else if (least === 1 && measure === "errors") sum.add(document, 0, total);
+      });
+      return this.finish(e, sum, head);
+    }
+
+    scored(e, measure) {
+      const { pairs, codes } = this.measures.get(measure) ?? { pairs: [], codes: [] };
+      return codes[e]?.some((code) => pairs[code][1] > 0 || pairs[code][0] > 0) ?? false;
+    }
+
+    each(e, measure, use) {
+      const { pairs, codes } = this.measures.get(measure);
+      const { document } = this.evaluations[e];
+      codes[e].forEach((code, unit) => use(unit, document[unit], pairs[code][0], pairs[code][1]));
+    }
+
+    finish(e, sum, head) {
+      const whole = add(sum.total);
+      const documents = sum.taken.filter((n) => n > 0).length;
+      const [low, high] = documents > 1 ? this.interval(e, sum) : [null, null];
+      return { ...head, value: whole > 0 ? add(sum.hits) / whole : null, low, high, documents, cases: sum.cases };
+    }
+
+    interval(e, sum) {
+      // Rows that share their values share their totals.
+      const whole = sum.all ?? sum;
+      whole.below ??= this.summed(e, whole, whole.total);
+      const known = this.summed(e, sum, sum.hits).map((hits, draw) => hits / whole.below[draw]).filter(Number.isFinite).sort();
+      return known.length ? [quantile(known, 0.025), quantile(known, 0.975)] : [null, null];
+    }
+
+    /* One number of each document summed over each draw. */
+    summed(e, { place }, numbers) {
+      const [often, sums] = [this.draws(e), new Float64Array(DRAWS)];
+      for (const [document, n] of place) if (numbers[n] !== 0) for (let draw = 0; draw < DRAWS; draw += 1) sums[draw] += often[document * DRAWS + draw] * numbers[n];
+      return sums;
+    }
+  }
+
+  /* Hits and total of each document that has any, and how many units are in the total. */
+  class Sums {
+    constructor() { Object.assign(this, { place: new Map(), hits: [], total: [], taken: [], cases: 0 }); }
+
+    add(document, hits, total) {
+      if (!this.place.has(document)) {
+        this.place.set(document, this.hits.length);
+        for (const list of [this.hits, this.total, this.taken]) list.push(0);
+      }
+      const n = this.place.get(document);
+      this.hits[n] += hits;
+      this.total[n] += total;
+      if (total > 0) { this.taken[n] += 1; this.cases += 1; }
+    }
+
+    /* These hits over the totals of another. */
+    over(all) {
+      const sum = new Sums();
+      for (const [document, n] of all.place) sum.add(document, 0, all.total[n]);
+      for (const [document, n] of this.place) sum.add(document, this.hits[n], 0);
+      return Object.assign(sum, { all, taken: [...all.taken], cases: all.cases });
+    }
+  }
+
+  /* ---- the page ---- */
 
   class Explorer {
-    constructor(root, payload) {
-      const data = JSON.parse(payload.data);
-      this.counts = new Counts(data);
-      this.shown = new Map(data.evaluations.map((_, e) => [e, new Map()]));
-      data.cards.forEach(([e, unit], n) => this.shown.get(e).set(unit, n));
-      this.first = { of: [0], by: ["kind", "cause"], measures: ["outcome", "errors"], line: "", slices: {}, ...data.first };
-      this.key = `formlab slices of ${document.title}`;
+    constructor(root, data) {
       this.root = root;
-      this.build(payload.gallery);
-      this.take(this.first);
-      this.remember(quiet(() => JSON.parse(localStorage.getItem(this.key))));
+      this.counts = new Counts(data);
+      this.cards = new Map(data.evaluations.map((_, e) => [e, new Map()]));
+      data.cards.forEach(([e, unit], n) => this.cards.get(e).set(unit, n));
+      this.first = data.first;
+      this.build(data.gallery);
+      this.slices = new Map();
       this.arrive();
-      // The draws for intervals under filters are ready before the first click.
-      setTimeout(() => this.of.forEach((e) => this.counts.draws(e)), 50);
       addEventListener("popstate", () => this.arrive());
       addEventListener("message", (event) => {
         const state = event.source === parent && event.data?.formlab === "choose" ? quiet(() => JSON.parse(event.data.state)) : null;
@@ -50,13 +192,9 @@
       const offered = (name) => (columns.has(name) && name !== "finding") || name === SLICES;
       this.by = [0, 1].map((n) => (offered(by?.[n]) ? by[n] : [...columns.keys()][Math.min(n, columns.size - 1)]));
       this.measured = [0, 1].map((n) => (known.has(measures?.[n]) ? measures[n] : [...known.keys()][0]));
-      [this.slices, this.wasAfter, this.gaveWay] = [new Map(), false, null];
-      this.remember(slices);
+      [this.wasAfter, this.gaveWay] = [false, null];
+      this.slices = new Map(Object.entries(slices ?? {}).filter(([, text]) => this.known(text)).map(([name, text]) => [name, String(text)]));
       this.choose(selection.read(line ?? ""));
-    }
-
-    remember(slices) {
-      for (const [name, line] of Object.entries(slices ?? {})) if (this.known(line) !== null) this.slices.set(String(name), String(line));
     }
 
     /* A line as a selection of columns that are here, or null. */
@@ -70,7 +208,7 @@
       const chosen = new Map(wanted ?? []);
       const systems = chosen.get("system");
       chosen.delete("system");
-      const named = this.counts.evaluations.map((each, e) => e).filter((e) => systems?.includes(this.counts.evaluations[e].system));
+      const named = [...this.counts.evaluations.keys()].filter((e) => systems?.includes(this.counts.evaluations[e].system));
       if (named.length) this.of = named.slice(0, 2);
       // A finding is about evaluations of its own.
       const owners = (chosen.get("finding") ?? []).flatMap((n) => this.counts.columns.get("finding")?.owners[n - 1] ?? []);
@@ -83,95 +221,76 @@
     /* What the links of a report ask of a gallery. */
     get linked() {
       const { evaluations, columns } = this.counts;
-      const every = evaluations.map((_, e) => e);
       const fitting = (chosen) => {
         const rest = new Map([...chosen].filter(([name]) => name !== "system"));
         const systems = chosen.get("system");
-        const own = every.filter((e) => !systems || systems.includes(evaluations[e].system));
-        return own.reduce((sum, e) => sum + this.counts.fits(e, rest).filter((fit) => fit === 2).length, 0);
+        const fit = [...evaluations.keys()].filter((e) => !systems || systems.includes(evaluations[e].system)).map((e) => this.counts.fits(e, rest));
+        return add(fit.map((units) => units.filter((unit) => unit === 2).length));
       };
       return {
-        root: this.root, fitting, cases: { length: every.reduce((sum, e) => sum + evaluations[e].units, 0) },
-        knows: (chosen) => [...chosen.keys()].every((name) => columns.has(name) || name === "system"),
-        choose: (chosen) => { this.choose(chosen); this.update(); return fitting(chosen); },
-        open: (key) => this.gallery.open(key),
+        root: this.root, fitting, knows: (chosen) => [...chosen.keys()].every((name) => columns.has(name) || name === "system"),
+        choose: (chosen) => { this.choose(chosen); this.update(); return fitting(chosen); }, open: (key) => this.gallery.open(key),
       };
     }
 
-    /* ---- the address ---- */
     address() {
-      const views = [["of", this.of], ["by", this.by], ["measures", this.measured]]
-        .filter(([name, values]) => String(values) !== String(this.first[name]))
+      const views = [["of", this.of], ["by", this.by], ["measures", this.measured]].filter(([name, values]) => String(values) !== String(this.first[name]))
         .map(([name, values]) => `view=${name}:${values.map(encodeURIComponent).join(",")}`);
       for (const [name, line] of this.slices) views.push(`view=slice:${encodeURIComponent(name)}:${encodeURIComponent(line)}`);
       return [selection.text(this.selection), ...views].filter(Boolean).join("&");
     }
 
     arrive() {
-      const parts = quiet(() => location.hash.slice(1).split("&").filter(Boolean)) ?? [];
-      const state = { ...this.first, slices: Object.fromEntries(this.slices) };
-      const lines = [];
-      for (const part of parts) {
-        const [name, value, line] = (part.startsWith("view=") ? part.slice(5) : "").split(":");
-        const read = (text) => quiet(() => decodeURIComponent(text)) ?? "";
-        if (name === "") lines.push(part);
-        else if (name === "slice") state.slices = { ...state.slices, [read(value)]: read(line ?? "") };
-        else if (["of", "by", "measures"].includes(name)) state[name] = (value ?? "").split(",").map(read).map((text) => (name === "of" ? Number(text) : text));
+      const parts = location.hash.slice(1).split("&").filter(Boolean);
+      const state = { ...this.first, slices: { ...this.first.slices, ...Object.fromEntries(this.slices) } };
+      const read = (text) => quiet(() => decodeURIComponent(text)) ?? "";
+      const lines = parts.filter((part) => !part.startsWith("view="));
+      for (const part of parts.filter((text) => text.startsWith("view="))) {
+        const [name, value = "", line = ""] = part.slice(5).split(":");
+        if (name === "slice") state.slices[read(value)] = read(line);
+        else if (["of", "by", "measures"].includes(name)) state[name] = value.split(",").map(read).map((text) => (name === "of" ? Number(text) : text));
       }
+      const chosen = selection.read(lines.join("&"));
       // Headings have addresses as well.
-      if (selection.read(lines.join("&")) === null) return this.update({ quietly: true });
-      if (parts.length) state.line = lines.join("&");
-      if (lines.length) this.root.scrollIntoView({ block: "start" });
-      this.take(state);
-      return this.update({ quietly: true });
+      if (parts.length && chosen) state.line = lines.join("&");
+      if (chosen || !this.of) this.take(state);
+      if (lines.length && chosen) this.root.scrollIntoView({ block: "start" });
+      this.update({ quietly: true });
     }
 
     changed() {
       this.update();
-      const address = `#${this.address()}`;
-      quiet(() => history.pushState({ formlab: true }, "", address === "#" ? location.pathname + location.search : address));
-      quiet(() => localStorage.setItem(this.key, JSON.stringify(Object.fromEntries(this.slices))));
+      const address = this.address();
+      quiet(() => history.pushState(null, "", address ? `#${address}` : location.pathname + location.search));
     }
 
-    /* ---- the parts of the page ---- */
     build(data) {
       const button = (text, onclick, more = {}) => el("button", { type: "button", text, onclick, ...more });
-      this.choices = [0, 1].map((n) => el("select", {
-        "aria-label": n === 0 ? "Evaluation" : "Beside it",
-        onchange: (event) => {
-          const e = Number(event.target.value);
-          if (n === 0) this.of = [e, ...this.of.slice(1).filter((other) => other !== e)];
-          else this.of = e < 0 ? this.of.slice(0, 1) : [this.of[0], e];
-          this.changed();
-        },
-      }));
-      this.chips = el("div", { class: "fx-chips", role: "group", "aria-label": "filters" });
+      this.choices = [0, 1].map((n) => el("select", { "aria-label": n ? "Beside it" : "Evaluation", onchange: ({ target }) => {
+        const e = Number(target.value);
+        if (n === 0) this.of = [e, ...this.of.slice(1).filter((other) => other !== e)];
+        else this.of = e < 0 ? this.of.slice(0, 1) : [this.of[0], e];
+        this.changed();
+      } }));
+      this.chips = el("div", { class: "fx-row", role: "group", "aria-label": "filters" });
       this.status = el("div", { class: "fx-status", role: "status", "aria-live": "polite" });
       this.panels = [0, 1].map((n) => new Panel(this, n));
-      this.name = el("input", { type: "text", "aria-label": "Name of the slice", placeholder: "name of this slice", onkeydown: (event) => { if (event.key === "Enter") this.save(); } });
-      this.saved = el("ul", { class: "fx-saved" });
-      this.json = el("pre", { "aria-label": "my slices as JSON" });
+      this.name = el("input", { type: "text", "aria-label": "Name of the slice", placeholder: "name of this slice", onkeydown: ({ key }) => { if (key === "Enter") this.save(); } });
+      this.saved = el("div", { class: "fx-row" });
       this.python = el("pre", { "aria-label": "Python of this view" });
-      const copied = (pre) => button("Copy", (event) => {
-        const done = (text) => () => { event.target.textContent = text; };
-        getSelection().selectAllChildren(pre);
-        (navigator.clipboard?.writeText(pre.textContent) ?? Promise.reject()).then(done("Copied"), done("Selected"));
+      const copy = button("Copy", ({ target }) => {
+        getSelection().selectAllChildren(this.python);
+        (navigator.clipboard?.writeText(this.python.textContent) ?? Promise.reject()).then(() => { target.textContent = "Copied"; }, () => { target.textContent = "Selected"; });
       });
-      const exported = el("details", {}, el("summary", { text: "JSON" }), copied(this.json), this.json);
-      this.mine = el("div", { class: "fx-mine" }, this.saved, exported);
-      this.box = el("div");
-      this.cardsNote = el("p", { class: "fx-note" });
+      this.note = el("p", { class: "fx-note" });
+      const box = el("div", {});
       this.root.classList.add("fx", "fl-gallery");
-      this.root.append(
-        el("div", { class: "fx-top" }, ...this.choices.map((select, n) => el("label", {}, el("span", { text: n === 0 ? "Evaluation" : "Beside it" }), select))),
-        this.status, this.chips,
-        el("div", { class: "fx-save" }, this.name, button("Save as my slice", () => this.save())), this.mine,
+      this.root.append(el("div", { class: "fx-row" }, ...this.choices.map((select, n) => el("label", {}, el("span", { text: n ? "Beside it " : "Evaluation " }), select))),
+        this.status, this.chips, el("div", { class: "fx-row" }, this.name, button("Save as my slice", () => this.save()), this.saved),
         el("div", { class: "fx-panels" }, ...this.panels.map((panel) => panel.node)),
-        el("details", { class: "fx-python" }, el("summary", { text: "Show me the Python" }), copied(this.python), this.python),
-        this.cardsNote, this.box,
-      );
-      this.gallery = window.formlabGallery.show(this.box, data);
-      this.box.addEventListener("formlab-selection", (event) => { event.stopPropagation(); this.fromGallery(event.detail.line); });
+        el("details", { class: "fx-python" }, el("summary", { text: "Show me the Python" }), copy, this.python), this.note, box);
+      this.gallery = window.formlabGallery.show(box, data);
+      box.addEventListener("formlab-selection", (event) => { event.stopPropagation(); this.fromGallery(selection.read(event.detail.line)); });
     }
 
     save() {
@@ -189,20 +308,19 @@
     toggle(column, value, alone) {
       const values = this.selection.get(column) ?? [];
       const rest = values.filter((other) => other !== value);
-      const now = rest.length < values.length ? rest : alone ? [value] : [...values, value];
-      if (now.length) this.selection.set(column, now); else this.selection.delete(column);
+      this.set(column, rest.length < values.length ? rest : alone ? [value] : [...values, value]);
       this.changed();
     }
 
+    set(column, values) {
+      if (values.length) this.selection.set(column, values); else this.selection.delete(column);
+    }
+
     /* What the filters of the gallery changed is changed here too. */
-    fromGallery(line) {
-      const wanted = selection.read(line) ?? new Map();
-      for (const { column } of this.gallery.filters.facets) {
-        if (!this.counts.columns.has(column)) continue;
-        const before = this.selection.get(column) ?? [];
-        const now = wanted.get(column) ?? [];
-        if (String(before.length === 1 ? before : []) === String(now)) continue;
-        if (now.length) this.selection.set(column, now); else this.selection.delete(column);
+    fromGallery(wanted) {
+      for (const { column } of this.gallery.facets.filter((facet) => this.counts.columns.has(facet.column))) {
+        const [before, now] = [this.selection.get(column) ?? [], wanted.get(column) ?? []];
+        if (String(before.length === 1 ? before : []) !== String(now)) this.set(column, now);
       }
       this.changed();
     }
@@ -216,44 +334,39 @@
       this.choices[1].parentNode.hidden = evaluations.length < 2;
       this.measureErrors();
       this.fit = new Map(this.of.map((e) => [e, this.counts.fits(e, this.selection)]));
-      this.drawChips();
+      this.drawFilters();
       this.drawStatus();
-      this.drawSlices();
       for (const panel of this.panels) panel.draw();
       this.python.textContent = this.code();
       this.drawGallery();
-      if (!quietly) quiet(() => parent !== window && parent.postMessage({ formlab: "selection", line: selection.text(this.selection), state: JSON.stringify(this.state()) }, "*"));
+      if (!quietly && parent !== window) parent.postMessage({ formlab: "selection", line: selection.text(this.selection), state: JSON.stringify(this.state()) }, "*");
     }
 
-    drawChips() {
+    drawFilters() {
+      const chip = (text, act, label_ = null) => el("button", { type: "button", class: "fx-chip", "aria-label": label_, onclick: act }, el("bdi", { text }));
       const chips = [...this.selection].flatMap(([name, values]) => values.map((value) => {
         const column = this.counts.columns.get(name);
         const text = `${column.title}: ${label(column.claims?.[Number(value) - 1] ?? value, column)}`;
-        return el("button", { type: "button", class: "fx-chip", "aria-label": `remove the filter ${text}`, onclick: () => this.toggle(name, value) },
-          el("bdi", { text }), el("span", { "aria-hidden": "true", text: " ×" }));
+        return chip(`${text} ×`, () => this.toggle(name, value), `remove the filter ${text}`);
       }));
-      if (chips.length > 1) chips.push(el("button", { type: "button", class: "fx-clear", text: "Clear all", onclick: () => { this.selection.clear(); this.changed(); } }));
+      if (chips.length > 1) chips.push(el("button", { type: "button", text: "Clear all", onclick: () => { this.selection.clear(); this.changed(); } }));
       if (!chips.length) chips.push(el("span", { class: "fx-note", text: "No filter. A click on a row below filters all parts by it; with Ctrl or Shift it joins the rows chosen before." }));
       for (const name of this.unknown) chips.push(el("span", { class: "fx-note", text: `There is no column ${visible(name)} here: that filter is left out.` }));
       this.chips.replaceChildren(...chips);
-    }
-
-    /* Whether a filter is of what became of values: then these are errors among all values. */
-    get after() {
-      return [...this.selection.keys()].some((name) => this.counts.columns.get(name).after);
+      this.saved.replaceChildren(...[...this.slices].flatMap(([name, line]) => [
+        chip(visible(name), () => { this.choose(selection.read(line)); this.changed(); }),
+        el("button", { type: "button", text: "×", "aria-label": `forget the slice ${visible(name)}`, onclick: () => { this.slices.delete(name); this.changed(); } })]));
     }
 
     /* Of chosen errors no share is right: while they are chosen, that measure gives way. */
     measureErrors() {
-      const { after } = this;
-      if (after === this.wasAfter) return;
-      this.wasAfter = after;
+      // Whether a filter is of what became of values: then these are errors among all values.
+      this.after = [...this.selection.keys()].some((name) => this.counts.columns.get(name).after);
+      if (this.after === this.wasAfter) return;
+      this.wasAfter = this.after;
       const given = this.gaveWay ?? [false, false];
-      this.gaveWay = [0, 1].map((n) => after && this.measured[n] === "outcome");
-      [0, 1].forEach((n) => {
-        if (this.gaveWay[n]) this.measured[n] = "errors";
-        else if (!after && given[n] && this.measured[n] === "errors") this.measured[n] = "outcome";
-      });
+      this.gaveWay = [0, 1].map((n) => this.after && this.measured[n] === "outcome");
+      this.measured = this.measured.map((name, n) => (this.gaveWay[n] ? "errors" : !this.after && given[n] && name === "errors" ? "outcome" : name));
     }
 
     drawStatus() {
@@ -262,83 +375,56 @@
         const thing = each.whole ? "document" : "value";
         const name = this.after ? "errors" : "outcome";
         const row = this.counts.scored(e, name) ? this.counts.row(e, name, this.selection) : null;
-        const chosen = this.fit.get(e).reduce((sum, fit) => sum + (fit === 2), 0);
-        const scope = each.whole ? "No field of it was scored: these are whole documents. " : "";
-        const rate = row?.cases ? `${percent(row.value)} of ${count(row.cases, thing)} ${this.after ? "wrong as chosen" : "right"}${interval(row, percent)}, in ${count(row.documents, "document")}` : count(chosen, thing);
-        return el("p", {}, mark(each, n), el("b", {}, el("bdi", { text: ` ${visible(each.name)} ` })), scope + rate);
+        const chosen = this.fit.get(e).filter((fit) => fit === 2).length;
+        const rate = row?.cases ? `${percent(row.value)} of ${several(row.cases, thing)} ${this.after ? "wrong as chosen" : "right"}${interval(row, percent)}, in ${several(row.documents, "document")}` : several(chosen, thing);
+        const mark = shape("svg", { viewBox: "-7 -7 14 14", width: 14, height: 14, "aria-hidden": "true" }, marker(n, each.colour));
+        return el("p", {}, mark, el("b", {}, el("bdi", { text: ` ${visible(each.name)} ` })), (each.whole ? "No field of it was scored: these are whole documents. " : "") + rate);
       }));
-    }
-
-    drawSlices() {
-      this.mine.hidden = this.slices.size === 0;
-      this.saved.replaceChildren(...[...this.slices].map(([name, line]) => el("li", {},
-        el("button", { type: "button", class: "fx-chip", title: visible(line), onclick: () => { this.choose(selection.read(line)); this.changed(); } }, el("bdi", { text: visible(name) })),
-        el("button", { type: "button", class: "fx-clear", text: "×", "aria-label": `forget the slice ${visible(name)}`, onclick: () => { this.slices.delete(name); this.changed(); } }))));
-      this.json.textContent = JSON.stringify(Object.fromEntries(this.slices), null, 1);
     }
 
     /* The gallery's own filters do what they can show, so that they offer what other filters leave. */
     drawGallery() {
-      const { filters } = this.gallery;
-      const facets = new Set(filters.facets.map(({ column }) => column));
+      const facets = new Set(this.gallery.facets.map(({ column }) => column));
       const rest = new Map([...this.selection].filter(([name, values]) => values.length !== 1 || !facets.has(name)));
-      const cards = [];
-      const wrongs = this.counts.measures.get("errors");
-      let [wrong, shown] = [0, 0];
+      const errors = this.counts.measures.get("errors");
+      const shown = [];
+      let [wrong, some] = [0, 0];
       for (const e of this.of) {
         const full = this.fit.get(e);
         this.counts.fits(e, rest).forEach((fit, unit) => {
-          if (fit < 2) return;
-          const card = this.shown.get(e)?.get(unit);
-          if (card !== undefined) cards.push(card);
+          const card = this.cards.get(e).get(unit);
+          if (fit === 2 && card !== undefined) shown.push(card);
           if (full[unit] < 2) return;
-          if (wrongs?.pairs[wrongs.codes[e][unit]][0] > 0) wrong += 1;
-          if (card !== undefined) shown += 1;
+          if (errors?.pairs[errors.codes[e][unit]][0] > 0) wrong += 1;
+          if (card !== undefined) some += 1;
         });
       }
-      this.cardsNote.textContent = shown < wrong ? `Of ${count(wrong, "wrong case")} chosen, a sample of ${grouped.format(shown)} is below.` : `${count(wrong, "wrong case")} chosen, all below.`;
-      filters.mirror(cards, this.counts.columns, this.selection);
-      this.gallery.update();
+      this.note.textContent = some < wrong ? `Of ${several(wrong, "wrong case")} chosen, a sample of ${count(some)} is below.` : `${several(wrong, "wrong case")} chosen, all below.`;
+      this.gallery.mirror(shown, this.counts.columns, this.selection);
       // A filter of the gallery with one value left is none.
-      for (const { select, chosen } of filters.facets) select.parentNode.hidden = chosen === "" && select.length < 3;
+      for (const { select, chosen } of this.gallery.facets) select.parentNode.hidden = chosen === "" && select.length < 3;
     }
 
     /* The Python that makes the tables and the cases shown. A JSON text is one of Python too. */
     code() {
       const quote = JSON.stringify;
       const line = selection.text(this.selection);
-      const all = [line, ...(this.by.includes(SLICES) ? this.slices.values() : [])];
-      const findings = all.some((each) => selection.read(each)?.has("finding"));
+      const slices = this.by.includes(SLICES) ? [...this.slices.values()] : [];
+      const findings = [line, ...slices].some((each) => selection.read(each)?.has("finding"));
       const more = findings ? ", findings=findings" : "";
-      const tables = this.panels.map((panel, n) => {
-        const by = this.by[n];
+      const tables = this.by.map((by, n) => {
         const rows = new Map([...this.selection].filter(([name]) => name !== by));
-        const value = by === SLICES ? "slices" : quote(by);
-        return `explore.rates(results, by=${value}, measure=${quote(this.measured[n])}, line=${quote(selection.text(rows))}${more}),`;
+        return `    explore.rates(results, by=${by === SLICES ? "slices" : quote(by)}, measure=${quote(this.measured[n])}, line=${quote(selection.text(rows))}${more}),`;
       });
+      const sources = (evaluations) => evaluations.map(({ source }) => `    ${source},`);
       return [
-        "from formlab import analysis, charts, explore, gallery", "",
-        "results = [", ...this.of.map((e) => `    ${this.counts.evaluations[e].source},`), "]",
-        ...(findings ? ["findings = analysis.findings([", ...this.counts.evaluations.map((each) => `    ${each.source},`), "])"] : []),
+        "from formlab import analysis, charts, explore, gallery", "", "results = [", ...sources(this.of.map((e) => this.counts.evaluations[e])), "]",
+        ...(findings ? ["findings = analysis.findings([", ...sources(this.counts.evaluations), "])"] : []),
         ...(this.by.includes(SLICES) ? [`slices = ${quote(Object.fromEntries(this.slices))}`] : []),
-        "tables = [", ...tables.map((table) => `    ${table}`), "]",
-        "for table in tables:",
-        "    display(charts.dots(table, \"slice_value\", colour=\"system\"), charts.Table(table))",
-        `cases = [explore.cases(result, ${quote(line)}${more}) for result in results]`,
-        "for result, chosen in zip(results, cases):",
-        "    display(gallery.errors(chosen, of=result))",
+        "tables = [", ...tables, "]", "for table in tables:", "    display(charts.dots(table, \"slice_value\", colour=\"system\"), charts.Table(table))",
+        `cases = [explore.cases(result, ${quote(line)}${more}) for result in results]`, "for result, chosen in zip(results, cases):", "    display(gallery.errors(chosen, of=result))",
       ].join("\n");
     }
-  }
-
-  const percent = (value) => (value === null ? "–" : `${(100 * value).toFixed(1)} %`);
-  const plain = (value) => (value === null ? "–" : value.toFixed(3));
-  const interval = ({ low, high }, form) => (low === null ? "" : ` (${form(low).replace(" %", "")}–${form(high)})`);
-
-  function mark(evaluation, n) {
-    const svg = shape("svg", { viewBox: "-7 -7 14 14", width: 14, height: 14, class: "fx-mark", "aria-hidden": "true" });
-    svg.append(marker(n, evaluation.colour));
-    return svg;
   }
 
   const marker = (n, colour) => shape("path", { class: n ? "second" : "first", fill: colour, d: n ? "M-4.5-4.5h9v9h-9z" : "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0" });
@@ -347,28 +433,25 @@
   class Panel {
     constructor(explorer, n) {
       Object.assign(this, { explorer, n, order: null, all: false });
-      const choice = (name, act) => el("select", { "aria-label": name, onchange: (event) => { this.all = false; act(event.target.value); } });
+      const choice = (name, act) => el("select", { "aria-label": name, onchange: ({ target }) => { this.all = false; act(target.value); } });
       this.measure = choice("Measure", (value) => { explorer.measured[n] = value; explorer.changed(); });
       this.by = choice("By", (value) => this.group(value));
       this.sort = choice("Order", (value) => { this.order = value; this.draw(); });
       this.body = el("tbody", { onclick: (event) => this.clicked(event) });
-      this.head = el("th", { class: "fx-axis", scope: "col" });
+      this.head = el("th", { scope: "col" });
       this.title = el("th", { scope: "col" });
-      this.foot = el("td", { class: "fx-ticks" });
-      this.more = el("button", { type: "button", class: "fx-clear", onclick: () => { this.all = true; this.draw(); } });
-      const table = el("table", {},
+      this.foot = el("td", {});
+      this.more = el("button", { type: "button", onclick: () => { this.all = true; this.draw(); } });
+      this.node = el("section", { "aria-label": `chart ${n + 1}`, class: "fx-panel" }, el("div", { class: "fx-row" }, this.measure, "by", this.by, this.sort), el("table", {},
         el("thead", {}, el("tr", {}, this.title, this.head, el("th", { class: "right", scope: "col", text: "value" }, el("i", { text: ", 95 % interval" })), el("th", { class: "right", scope: "col", text: "n" }))),
-        this.body, el("tfoot", {}, el("tr", {}, el("td"), this.foot, el("td"), el("td"))));
-      this.node = el("section", { class: "fx-panel", "aria-label": `chart ${n + 1}` },
-        el("div", { class: "fx-choices" }, this.measure, el("span", { text: "by" }), this.by, this.sort), table, this.more);
+        this.body, el("tfoot", {}, el("tr", {}, el("td", {}), this.foot, el("td", {}), el("td", {})))), this.more);
     }
 
     /* What became of a value is no group to take a share of; its rate of errors is. */
     group(value) {
       const { explorer, n } = this;
       explorer.by[n] = value;
-      const after = explorer.counts.columns.get(value)?.after;
-      if (after && explorer.measured[n] === "outcome") explorer.measured[n] = "errors";
+      if (explorer.counts.columns.get(value)?.after && explorer.measured[n] === "outcome") explorer.measured[n] = "errors";
       this.order = null;
       explorer.changed();
     }
@@ -386,57 +469,61 @@
       this.sort.replaceChildren(...[["given", "in order"], ["worst", "worst first"], ["most", "most values first"]].map(([value, text]) => option(value, text, this.placed)));
       const slices = by === SLICES ? [...explorer.slices].map(([text, line]) => [text, explorer.known(line) ?? new Map()]) : null;
       const rows = new Map();
-      of.forEach((e, at) => {
-        for (const row of counts.rows(e, slices ?? by, name, explorer.selection)) {
-          if (!rows.has(row.code)) rows.set(row.code, { code: row.code, label: row.label, own: [] });
-          rows.get(row.code).own[at] = row;
-        }
-      });
+      of.forEach((e, at) => counts.rows(e, slices ?? by, name, explorer.selection).forEach((row) => {
+        if (!rows.has(row.code)) rows.set(row.code, { code: row.code, label: row.label, own: [] });
+        rows.get(row.code).own[at] = row;
+      }));
       this.rows = this.sorted([...rows.values()], measure);
-      const form = measure.percent ? percent : plain;
-      const ends = this.rows.flatMap(({ own }) => own.flatMap((row) => [row.value, row.high])).filter((value) => value !== null && value !== undefined);
+      this.form = measure.percent ? percent : plain;
+      const ends = this.rows.flatMap(({ own }) => own.flatMap((row) => [row.value ?? 0, row.high ?? 0]));
       const most = Math.max(0, ...ends);
-      const high = measure.high !== null && most > measure.high / 2 ? Math.max(measure.high, most) : most * 1.05 || 1;
+      this.high = measure.high !== null && most > measure.high / 2 ? Math.max(measure.high, most) : most * 1.05 || 1;
       this.title.textContent = by === SLICES ? "my slice" : counts.columns.get(by).title;
       this.head.textContent = measure.title;
       const shown = this.all ? this.rows : this.rows.slice(0, MOST);
       this.more.hidden = shown.length === this.rows.length;
-      this.more.textContent = `Show all ${grouped.format(this.rows.length)} rows`;
-      this.body.replaceChildren(...shown.map((row, place) => this.row(row, place, high, form)));
-      if (!shown.length) this.body.append(el("tr", {}, el("td", { colspan: 4, class: "fx-note", text: by === SLICES ? "No slice has been saved." : name === "errors" ? "No error fits these filters." : "Nothing of it was scored under these filters." })));
-      this.foot.replaceChildren(this.axis(high, measure.percent));
+      this.more.textContent = `Show all ${count(this.rows.length)} rows`;
+      this.body.replaceChildren(...shown.map((row, place) => this.row(row, place)));
+      const none = by === SLICES ? "No slice has been saved." : name === "errors" ? "No error fits these filters." : "Nothing of it was scored under these filters.";
+      if (!shown.length) this.body.append(el("tr", {}, el("td", { colspan: 4, class: "fx-note", text: none })));
+      this.foot.replaceChildren(this.axis(measure.percent));
     }
 
     sorted(rows, { down }) {
-      const value = ({ own }) => { const { value: v } = own.find(Boolean); return v === null ? Infinity : (down ? -v : v); };
-      const cases = ({ own }) => -Math.max(...own.filter(Boolean).map((row) => row.cases));
-      const by = { given: ({ code }) => (code === 0 && this.explorer.by[this.n] !== SLICES ? Infinity : code), worst: value, most: cases }[this.placed];
-      const places = new Map(rows.map((row) => [row, by(row)]));
-      return rows.sort((a, b) => places.get(a) - places.get(b) || a.code - b.code);
+      const worst = ({ own }) => { const { value } = own.find(Boolean); return value === null ? Infinity : down ? -value : value; };
+      const most = ({ own }) => -Math.max(...own.filter(Boolean).map((row) => row.cases));
+      const given = ({ code }) => (code === 0 && this.explorer.by[this.n] !== SLICES ? Infinity : code);
+      const by = { given, worst, most }[this.placed];
+      return rows.sort((a, b) => (by(a) === by(b) ? a.code - b.code : by(a) - by(b)));
     }
 
-    row(row, place, high, form) {
-      const { explorer } = this;
+    row(row, place) {
+      const { explorer, form } = this;
       const by = explorer.by[this.n];
       const chosen = by === SLICES ? explorer.slices.get(row.label) === selection.text(explorer.selection) : (explorer.selection.get(by) ?? []).includes(row.label);
       const lines = (make) => explorer.of.map((e, at) => (row.own[at] ? make(row.own[at], explorer.counts.evaluations[e], at) : el("span", { text: "–" })));
-      const plot = shape("svg", { class: "fx-plot", width: "100%", height: 20 * explorer.of.length, "aria-hidden": "true" });
-      lines((own, evaluation, at) => { point(plot, own, evaluation.colour, at, high); return ""; });
+      const plot = shape("svg", { width: "100%", height: 20 * explorer.of.length, "aria-hidden": "true" });
+      lines((own, evaluation, at) => { this.point(plot, own, evaluation.colour, at); return ""; });
       const name = label(row.label, explorer.counts.columns.get(by));
       return el("tr", { "data-place": place, "data-chosen": chosen ? "yes" : explorer.selection.has(by) ? "no" : null },
-        el("th", { scope: "row" }, el("button", { type: "button", "aria-pressed": String(chosen), title: name }, el("bdi", { text: name }))),
-        el("td", { class: "fx-axis" }, plot),
+        el("th", { scope: "row" }, el("button", { type: "button", "aria-pressed": String(chosen), title: name }, el("bdi", { text: name }))), el("td", {}, plot),
         el("td", { class: "right" }, ...lines((own) => el("span", {}, el("b", { text: form(own.value) }), el("i", { text: interval(own, form) })))),
-        el("td", { class: "right" }, ...lines((own) => el("span", { text: grouped.format(own.cases), title: `in ${count(own.documents, "document")}` }))));
+        el("td", { class: "right" }, ...lines((own) => el("span", { text: count(own.cases), title: `in ${several(own.documents, "document")}` }))));
     }
 
-    axis(high, shares) {
+    point(plot, { value, low, high }, colour, at) {
+      const [y, x] = [20 * at + 10, (number) => `${Math.min(100, (100 * number) / this.high)}%`];
+      plot.append(shape("line", { class: "rule", x1: 0, x2: "100%", y1: y, y2: y }));
+      if (value === null) return;
+      if (low !== null) plot.append(shape("line", { class: `span ${at ? "second" : "first"}`, x1: x(low), x2: x(high), y1: y, y2: y, stroke: colour }));
+      plot.append(shape("svg", { x: x(value), y, overflow: "visible" }, marker(at, colour)));
+    }
+
+    axis(shares) {
       const svg = shape("svg", { width: "100%", height: 16, "aria-hidden": "true" });
-      const step = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100].find((each) => high / each <= 4) ?? high;
-      for (let at = 0; at <= high * 1.0001; at += step) {
-        const text = shape("text", { x: `${(100 * at) / high}%`, y: 12, "text-anchor": at === 0 ? "start" : at > high * 0.95 ? "end" : "middle" });
-        text.textContent = shares ? `${+(100 * at).toFixed(1)}` : `${+at.toFixed(3)}`;
-        svg.append(text);
+      const step = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100].find((each) => this.high / each <= 4) ?? this.high;
+      for (let at = 0; at <= this.high * 1.0001; at += step) {
+        svg.append(shape("text", { x: `${(100 * at) / this.high}%`, y: 12, "text-anchor": at === 0 ? "start" : at > this.high * 0.95 ? "end" : "middle" }, shares ? `${+(100 * at).toFixed(1)}` : `${+at.toFixed(3)}`));
       }
       return svg;
     }
@@ -445,32 +532,19 @@
       const place = event.target.closest("tr")?.dataset.place;
       if (place === undefined || String(getSelection()) !== "") return;
       const { explorer } = this;
-      const by = explorer.by[this.n];
-      const row = this.rows[Number(place)];
+      const [by, row] = [explorer.by[this.n], this.rows[Number(place)]];
       if (by === SLICES) { explorer.choose(selection.read(explorer.slices.get(row.label))); explorer.changed(); }
       else explorer.toggle(by, row.label, !(event.ctrlKey || event.metaKey || event.shiftKey));
       this.body.querySelector(`tr[data-place="${place}"] button`)?.focus({ preventScroll: true });
     }
   }
 
-  function point(plot, { value, low, high }, colour, at, end) {
-    const [y, x] = [20 * at + 10, (number) => `${Math.min(100, (100 * number) / end)}%`];
-    plot.append(shape("line", { class: "rule", x1: 0, x2: "100%", y1: y, y2: y }));
-    if (value === null) return;
-    if (low !== null) plot.append(shape("line", { class: `span ${at ? "second" : "first"}`, x1: x(low), x2: x(high), y1: y, y2: y, stroke: colour }));
-    const place = shape("svg", { x: x(value), y, overflow: "visible" });
-    place.append(marker(at, colour));
-    plot.append(place);
-  }
-
   const explorers = [];
   const show = (root, data) => {
-    const made = new Explorer(root, data);
-    explorers.push(made);
-    return made;
+    explorers.push(new Explorer(root, data));
+    return explorers.at(-1);
   };
-  Object.freeze(Object.assign(window.formlabExplorer, { show, explorers }));
+  window.formlabExplorer = Object.freeze({ show, explorers });
   const data = document.getElementById("fl-explorer-data");
-  const root = document.getElementById("fl-explorer");
-  if (data && root) show(root, JSON.parse(data.textContent));
+  if (data) show(document.getElementById("fl-explorer"), JSON.parse(data.textContent));
 })();

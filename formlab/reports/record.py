@@ -1,0 +1,293 @@
+"""What a report rests on, as one hash and in words, and the small JSON file that remembers it."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import dataclasses
+import hashlib
+import json
+import os
+import platform
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Literal
+
+from formlab import benchmarks, files, registry, resources
+from formlab.errors import FormlabError
+from formlab.folders import is_hidden
+from formlab.scoring import choice
+
+ENDING = ".report.json"
+MANIFEST = "manifest.json"
+_PACKAGE = Path(__file__).parents[1]
+_NAME = re.compile(r"[\w.-]+")
+_DEVELOPING = re.compile("extra == ['\"](dev|llm|samples|all)['\"]")
+# Caches that libraries write beside code, and half-written files.
+_PASSING = ("__pycache__", ".part", ".ipynb_checkpoints")
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """What the index shows of a report: its title, its first finding, its first number cards."""
+
+    title: str
+    finding: str | None = None
+    cards: list[dict[str, str]] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(frozen=True)
+class ReportResult:
+    """How one report went.
+
+    `html` and `ipynb` are the files written: a failed report leaves what it finished, with the
+    error on top. They are None if nothing could be written, and where a report was skipped: its
+    sample cannot be had on this machine. `seconds` is wall time, of an unchanged report that of
+    its building. `notes` say what could not be made beside the page, or why it was skipped.
+    """
+
+    name: str
+    notebook: Path
+    status: Literal["built", "failed", "unchanged", "skipped"]
+    html: Path | None = None
+    ipynb: Path | None = None
+    error: str | None = None
+    seconds: float = 0.0
+    summary: Summary = Summary("")
+    built: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing went wrong."""
+        return self.status != "failed"
+
+
+@dataclasses.dataclass(frozen=True)
+class Record:
+    """The JSON file beside a report.
+
+    `key` is the hash of what it was made from, `sha256` that of the page itself, `beside` the
+    files that belong to it, seen from the folder, and `of` its evaluations, as
+    ``benchmark:split:system``: none of the project's samples.
+    """
+
+    name: str
+    summary: Summary
+    ok: bool
+    error: str | None
+    seconds: float
+    built: str
+    key: str
+    sha256: str
+    beside: list[str]
+    notes: list[str]
+    of: list[str]
+
+    def result(self, notebook: Path, out: Path) -> ReportResult:
+        """The result of a report that was left as it is."""
+        html, ipynb = (out / f"{self.name}.{ending}" for ending in ("html", "ipynb"))
+        values = {name: getattr(self, name) for name in ("name", "seconds", "summary", "built")}
+        ipynb = ipynb if ipynb.is_file() else None
+        notes = tuple(self.notes)
+        return ReportResult(
+            notebook=notebook, status="unchanged", html=html, ipynb=ipynb, notes=notes, **values
+        )
+
+
+def file(out: Path, name: str) -> Path:
+    """Where the record of a report stands."""
+    return out / f"{name}{ENDING}"
+
+
+def write(result: ReportResult, out: Path, **more: Any) -> None:
+    """Write the record of `result`; it is written last, so a report with a record is whole."""
+    if result.html is not None:
+        names = ("name", "summary", "ok", "error", "seconds", "built", "notes")
+        values = {name: getattr(result, name) for name in names}
+        record = Record(sha256=files.sha256(result.html), **values, **more)
+        files.write_json(file(out, result.name), dataclasses.asdict(record))
+
+
+def read(out: Path, name: str) -> Record | None:
+    """The record of a report that is there; None for a broken record, or one without its page."""
+    if not (out / f"{name}.html").is_file():
+        return None
+    try:
+        record = files.read_json(file(out, name), Record)
+    except FormlabError:
+        return None
+    return dataclasses.replace(record, name=name)
+
+
+def every(out: Path) -> Iterator[Record]:
+    """The records of a folder, by name."""
+    for path in sorted(out.glob(f"*{ENDING}")):
+        if (record := read(out, path.name.removesuffix(ENDING))) is not None:
+            yield record
+
+
+def unchanged(out: Path, name: str, key: str) -> Record | None:
+    """The record of a complete report that was made from the same and stands as it was written."""
+    record = read(out, name)
+    if record is None or not record.ok or record.key != key:
+        return None
+    is_whole = files.sha256(out / f"{name}.html") == record.sha256
+    return record if is_whole and all((out / path).is_file() for path in record.beside) else None
+
+
+def digest(value: Any) -> str:
+    """The SHA-256 of a JSON value, the same whatever the order of its keys."""
+    text = json.dumps(value, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def _of_file(path: Path) -> str:
+    """The SHA-256 of a file, or of the names and contents of all files of a folder."""
+    if path.is_file():
+        return files.sha256(path)
+    return digest({str(file.relative_to(path)): files.sha256(file) for file in _walk(path)})
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.endswith(_PASSING))
+        yield from (Path(parent, name) for name in sorted(names) if not name.endswith(_PASSING))
+
+
+def evaluations_in(folder: Path) -> list[Path]:
+    """The manifests of an evaluation, or of a folder with an evaluation for each split."""
+    if (folder / MANIFEST).is_file():
+        return [folder / MANIFEST]
+    return sorted(m for m in folder.glob(f"*/{MANIFEST}") if not is_hidden(m, folder))
+
+
+def of_path(path: Path) -> str:
+    """What stands at `path`: contents, but of a folder without evaluations only names and times.
+
+    An evaluation's manifest names the SHA-256 of every file it was made from, page images among
+    them, so those need not be read again. A folder of anything else may be a whole data set.
+    """
+    if path.is_file() or evaluations_in(path):
+        return _of_file(path)
+    states = ((file, file.stat()) for file in _walk(path))
+    return digest([(str(file), state.st_size, state.st_mtime_ns) for file, state in states])
+
+
+@cache
+def code() -> str:
+    """The SHA-256 of formlab, of its add-ons, and of the published figures it ships with."""
+    packages = sorted(file.parent for file in _PACKAGE.parent.glob("formlab*/__init__.py"))
+    return digest([*map(_of_file, packages), _of_file(resources.folder("data/published"))])
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Python, formlab and each library installed that formlab needs or can use, by name."""
+    numbers = {"python": platform.python_version()}
+    for requirement in ["formlab", *(metadata.requires("formlab") or [])]:
+        name = _NAME.match(requirement)
+        # Of extras that a report may need; what is for developers shapes no report.
+        if name and not _DEVELOPING.search(requirement):
+            with contextlib.suppress(metadata.PackageNotFoundError):
+                numbers[name.group()] = metadata.version(name.group())
+    return numbers
+
+
+@cache
+def sample() -> str:
+    """The SHA-256 of the project's own sample, which a report without an evaluation is made of."""
+    return _of_file(benchmarks.SAMPLES)
+
+
+def _inputs(home: Path, parameters: Mapping[str, Any], defaults: Mapping[str, str]) -> list[str]:
+    """The texts among the parameters, or in lists of them, that are paths of what is there."""
+    values = list(parameters.values())
+    for default in (text for name, text in defaults.items() if name not in parameters):
+        with contextlib.suppress(ValueError):  # not a literal
+            values.append(ast.literal_eval(default))
+    texts = [text for v in values for text in (v if isinstance(v, list | tuple) else [v])]
+    named = [t for t in texts if isinstance(t, str) and t.strip(". /") and exists(home / t)]
+    return list(dict.fromkeys(named))
+
+
+def exists(path: Path) -> bool:
+    """Whether something is at `path`, which may be any text."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # a text that no file system takes as a name
+        return False
+
+
+def key(
+    notebook: Path, parameters: Mapping[str, Any], defaults: Mapping[str, str], **more: Any
+) -> str:
+    """The hash of everything a report is made from; `more` is what else its look depends on."""
+    home = notebook.parent
+    data = {name: of_path(home / name) for name in _inputs(home, parameters, defaults)}
+    evaluated = any(evaluations_in(home / name) for name in data)
+    return digest({
+        "notebook": files.sha256(notebook),
+        "data": data,
+        "parameters": {name: repr(value) for name, value in parameters.items()},
+        "sample": None if evaluated else sample(),
+        "code": code(),
+        "versions": versions(),
+        "plugins": registry.versions(),
+        **more,
+    })  # fmt: skip
+
+
+def part_runs(home: Path, parameters: Mapping[str, Any], defaults: Mapping[str, str]) -> list[str]:
+    """What a reader must know of each evaluation named that is not of a whole corpus."""
+    sentences = []
+    folders = [home / name for name in _inputs(home, parameters, defaults)]
+    for manifest in (m for f in folders if f.is_dir() for m in evaluations_in(f)):
+        content = files.read_json(manifest)
+        notes = content.get("notes") if isinstance(content, dict) else None
+        if isinstance(notes, dict) and set(notes) & set(choice.NOTES):
+            rows = sum(rows for _, rows, _ in content["tables"]["documents"])
+            subject = "{system} on {benchmark}:{split}".format_map(content)
+            note = choice.partial_note(rows, content["settings"], notes)
+            sentences.append(f"{subject}: {note}.")
+    return sentences
+
+
+def readings() -> list[tuple[str, str]]:
+    """What read the samples before they were shipped: each system with settings and versions."""
+    manifests = sorted((benchmarks.SAMPLES / "runs").glob(f"*/{MANIFEST}"))
+    runs = map(files.read_json, manifests)
+    systems = {f"read by {run['system']}": _without_paths(run["settings"]) for run in runs}
+    return list(systems.items())
+
+
+def facts(folder: Path, shown: str) -> list[tuple[str, str]]:
+    """What the manifests of an evaluation say, for readers; no path of the maker's disk."""
+    entries = [("folder", shown)]
+    for manifest in evaluations_in(folder):
+        try:
+            content = files.read_json(manifest)
+        except FormlabError:
+            continue
+        of_split = {n: str(content.get(n)) for n in ("benchmark", "split", "system", "mode")}
+        settings = content.get("settings") or {}
+        of_split |= {f"setting {n}": _without_paths(v) for n, v in settings.items() if v != {}}
+        for name, parts in (content.get("tables") or {}).items():
+            hashes = [sha256 for *_, sha256 in parts]
+            sha256 = hashes[0] if len(hashes) == 1 else digest(hashes)
+            of_split[name] = f"{sum(rows for _, rows, _ in parts):,} rows, sha256 {sha256}"
+        sources = content.get("sources") or {}
+        of_split["source files"] = f"{len(sources):,}, sha256 {digest(sources)}"
+        ending = "" if manifest.parent == folder else f" ({manifest.parent.name})"
+        entries += [(f"{name}{ending}", value) for name, value in of_split.items()]
+    return entries
+
+
+def _without_paths(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={_without_paths(item)}" for name, item in value.items())
+    text = str(value)
+    return Path(text).name if os.path.isabs(text) else text

@@ -12,12 +12,12 @@ import polars as pl
 from formlab import tables
 from formlab.analysis.finding import KEYS, LABEL, OUTCOME, READER, asked, origin
 from formlab.analysis.summarise import interval_text
+from formlab.analysis.weaknesses import AT_LEAST, UNDER, Search, Weakness, is_inside
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.scoring.bands import of_values
 from formlab.stats.draws import by_document, drawn_parts, percentiles
-from formlab.stats.exchange import AT_LEAST, UNDER, Search, Weakness, is_inside
 from formlab.tables import USABLE, Settings
 
 _THIRD = "the value stands in the {} third of the page"

@@ -10,7 +10,7 @@ HOMES = {
     "analysis.audit": "open_audit",
     "analysis.comparability": "common named",
     "analysis.compare": "compare evaluation_pairs flips side",
-    "analysis.finding": "OUTCOME Finding comparison_sentence finding_table has_pages",
+    "analysis.finding": "OUTCOME Finding finding_table has_pages",
     "analysis.findings": "findings",
     "analysis.history": "corpora history one_corpus open_history",
     "analysis.label_corrections": "corrected_scores with_label_corrections",
@@ -20,10 +20,11 @@ HOMES = {
     "analysis.samples": (
         "BASELINES of_system open_all open_compared open_evaluation open_evaluations"
     ),
+    "analysis.sentences": "comparison_sentence verdict_sentence",
     "analysis.slices": "find_slices slice_cases",
     "analysis.splits": "by_entity changed_entities few_shot merge_splits",
     "analysis.summarise": "summarise surface",
-    "analysis.verdicts": "identical ranks side_by_side tell_apart verdict_sentence verdicts",
+    "analysis.verdicts": "identical ranks side_by_side tell_apart verdicts",
     "analysis.what_if": "what_if",
     "scoring.evaluate": "evaluate",
 }

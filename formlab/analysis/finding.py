@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -17,12 +15,9 @@ from formlab.scoring.across import OFFSET, OTHER_DOCUMENT
 from formlab.scoring.bands import DERIVED, roots
 from formlab.scoring.causes import IN_WORDS
 from formlab.stats.exchange import drawn_p
-from formlab.stats.tests import ALPHA, DEPENDS, documents_needed
+from formlab.stats.tests import ALPHA
 
 NAN = float("nan")
-# The verdict on two systems of which every answer is the same.
-SAME = "="
-Row = Mapping[str, Any]
 # The share of gold values right, where a metric is named.
 OUTCOME = "outcome"
 # The columns that identify a case.
@@ -217,93 +212,3 @@ def p_text(p: float) -> str:
 def points(share: float) -> str:
     """A difference of shares with its sign, in percentage points."""
     return f"{100 * share:+.1f}".replace("-", "−")
-
-
-def by_text(row: Row, *, size_only: bool = False) -> str:
-    """A difference with its 95 % interval: of shares of fields in points, else as it is.
-
-    `row` has `metric`, `difference`, `ci_low` and `ci_high`. `size_only`: without the sign, where
-    the sentence names who is ahead.
-    """
-    is_share = row["metric"] == OUTCOME
-    scale = 100 if is_share else 1
-    numbers = [scale * row[name] for name in ("difference", "ci_low", "ci_high")]
-    if size_only and numbers[0] < 0:
-        numbers = [-numbers[0], -numbers[2], -numbers[1]]
-    form = f"{'' if size_only else '+'}.{1 if is_share else 3}f"
-    middle, low, high = (format(number, form).replace("-", "−") for number in numbers)
-    text = f"{middle} points" if is_share else middle
-    return text if math.isnan(row["ci_low"]) else f"{text}, 95 % interval {low} to {high}"
-
-
-def detectable_text(row: Row) -> str:
-    """The end of a sentence that says which difference would have been seen, if it was larger.
-
-    With fewer than the documents that `n_tested` tests need, that nothing can be shown.
-    """
-    least, needed = row["least_difference"], documents_needed(ALPHA / max(row["n_tested"], 1))
-    if row["n_docs"] < needed:
-        documents = counted(row["n_docs"], "document")
-        return f"; {documents}: nothing can be shown, {needed} are needed"
-    if not abs(row["difference"]) < least < 1 or least < 0.005:
-        return ""
-    size = f"{100 * least:.2g} points" if row["metric"] == OUTCOME else f"{least:.2f}"
-    return f"; a difference of about {size} would have been seen"
-
-
-def comparison_sentence(row: Row) -> str:
-    """The verdict on two systems, a row of `verdicts`, as one sentence without a full stop."""
-    a, b, better = row["system_a"], row["system_b"], row["better"]
-    if row["verdict"] == SAME:
-        return f"{a} and {b} are identical: every answer is the same ({counts_text(row)})"
-    is_share = row["metric"] == OUTCOME
-    texts = [
-        f"{100 * v:.1f} %" if is_share else f"{v:.3f}" for v in (row["value_a"], row["value_b"])
-    ]
-    over = f"of {counts_text(row)} are right" if is_share else f"over {counts_text(row)}"
-    size = by_text(row, size_only=better is not None)
-    tested = f"(difference {size}; {adjusted_text(row)}{detectable_text(row)})"
-    does, aspect = verdict_words(row)
-    if better is None:
-        rule = ", and which of them is ahead depends on the rule by which words go to fields"
-        ends = f"{over} {tested}{rule * (row.get('rules') == DEPENDS)}"
-        return (
-            f"No difference in {aspect} was shown between {a} and {b}: "
-            f"{texts[0]} and {texts[1]} {ends}"
-        )
-    first, second = texts if better == a else texts[::-1]
-    other = other_system(row, better)
-    return f"{better} {does} than {other}: {first} against {second} {over} {tested}"
-
-
-def other_system(row: Row, name: str) -> str:
-    """The system of a comparison that is not the one named."""
-    return row["system_b"] if row["system_a"] == name else row["system_a"]
-
-
-def is_up(metric: str) -> bool:
-    """Whether more of a metric is better."""
-    return metric == OUTCOME or metrics.get(metric).direction == "up"
-
-
-def verdict_words(row: Row) -> tuple[str, str]:
-    """What the better system does, and in what systems may differ."""
-    if row["metric"] == OUTCOME:
-        kind = f"{word(row['slice_value'])} values" if row["slice_value"] else "fields"
-        return f"gets more {kind} right", "fields right"
-    aspect = f"{metrics.title(row['metric'])} of whole documents"
-    return f"has the {'higher' if is_up(row['metric']) else 'lower'} {aspect}", aspect
-
-
-def adjusted_text(row: Row) -> str:
-    """The p of a comparison, and what it is adjusted for."""
-    if math.isnan(row["p_holm"]):
-        return "a single document cannot be tested"
-    tests = f", adjusted for {row['n_tested']} tests" if row["n_tested"] > 1 else ""
-    return p_text(row["p_holm"]) + tests
-
-
-def counts_text(row: Row) -> str:
-    """How many fields and documents were compared."""
-    documents = counted(row["n_docs"], "document")
-    return documents if row["metric"] != OUTCOME else f"{row['n_cases']:,} fields in {documents}"

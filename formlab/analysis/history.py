@@ -14,8 +14,9 @@ from formlab.analysis.comparability import common, scored_metrics
 from formlab.analysis.compare import COMPARISON, compare, values_compared
 from formlab.analysis.finding import OUTCOME
 from formlab.analysis.overview import MEASURES
+from formlab.analysis.sentences import significant_kinds
 from formlab.analysis.summarise import summarise
-from formlab.analysis.verdicts import identical, significant_kinds, values_right
+from formlab.analysis.verdicts import identical, values_right
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Evaluation, is_hidden
 from formlab.stats.tests import compared

@@ -35,9 +35,8 @@ _LEVEL = 0.95
 MODES = ("official", "fixed")
 CHANGES = tables.schema(
     "corpus split doc_id name path gold official_pred fixed_pred official:number fixed:number "
-    "reason effect"
+    "effect"
 )
-_BY_FUNCTION = {"DateMatch": "notation of a date", "PriceMatch": "sign or notation of an amount"}
 
 
 def schema_of(evaluation: Evaluation) -> Schema | None:
@@ -159,12 +158,10 @@ def by_entity(evaluations: Sequence[Evaluation], **draws: int) -> pl.DataFrame:
 
 
 def changed_entities(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
-    """The entities that earn another score in the other mode, with the reason.
+    """The entities of the gold that earn another share of themselves in the other mode.
 
-    Returns a row per gold entity that earns another share of itself: what either mode set beside
-    it, the share in [0, 1], the reason and the effect; per prediction that one mode does not count
-    (`gold` and `path` are null); and per entity name that no gold has (`doc_id` is null too), which
-    ``official`` averages as 0. Only of evaluations of entities that hold what they scored.
+    Returns the schema CHANGES: what either mode set beside an entity, the share in [0, 1] that it
+    earns in each, and the effect. Only of evaluations of entities that hold what they scored.
     """
     changes = [pl.DataFrame(schema=CHANGES)]
     for split in filter(schema_of, evaluations):
@@ -172,10 +169,8 @@ def changed_entities(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
             rows = mode_changes(split.corpus, split.predictions)
             origin = {"corpus": cell_of(split)[0], "split": split.split}
             changes.append(rows.with_columns(**{n: pl.lit(of) for n, of in origin.items()}))
-    more, less = pl.col("fixed") > pl.col("official"), pl.col("fixed") < pl.col("official")
-    effect = pl.when(more).then(pl.lit("worth more when fixed"))
-    effect = effect.when(less).then(pl.lit("worth less when fixed"))
-    effect = effect.otherwise(pl.lit("counted in one mode only"))
+    more = pl.when(pl.col("fixed") > pl.col("official")).then(pl.lit("more"))
+    effect = pl.format("worth {} when fixed", more.otherwise(pl.lit("less")))
     return pl.concat(changes, how="diagonal").with_columns(effect=effect).select(*CHANGES)
 
 
@@ -186,33 +181,14 @@ def mode_changes(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
     claims = dataclasses.replace(predictions, records=predictions.records.filter(of_corpus))
     both = leaves(corpus, claims, schema)
     table, preds = _items(both.gold, both.gold_records), _items(both.pred, both.pred_records)
-    matches = {
-        mode: match_entities(both.gold, both.pred, schema.matches, mode=mode) for mode in MODES
-    }
-    for mode, of in matches.items():
-        pairs = of.pairs.join(preds.select(pred="item", text="gold"), on="pred", how="left")
-        names = {"gold": "item", "pred": f"{mode}_item", "text": f"{mode}_pred", "credit": mode}
-        table = table.join(pairs.rename(names), on="item", how="left", maintain_order="left")
-    official = matches["official"]
+    for mode in MODES:
+        pairs = match_entities(both.gold, both.pred, schema.matches, mode=mode).pairs
+        texts = preds.select(pred="item", **{f"{mode}_pred": "gold"})
+        pairs = pairs.join(texts, on="pred", how="left").drop("pred")
+        pairs = pairs.rename({"gold": "item", "credit": mode})
+        table = table.join(pairs, on="item", how="left", maintain_order="left")
     table = table.with_columns(pl.col(MODES).fill_null(0.0))
-    table = table.filter(pl.col("official") != pl.col("fixed"))
-    used = official.pairs["pred"]
-    is_shared = pl.col("official_item").is_in(used.filter(used.is_duplicated()).implode())
-    is_shared &= pl.col("official_item").ne_missing(pl.col("fixed_item"))
-    is_shared &= pl.col("fixed") < pl.col("official")
-    reasons = {n: _BY_FUNCTION.get(of, "another assignment") for n, of in schema.matches.items()}
-    reasons |= dict.fromkeys(schema.groups, "order, notation or partial credit of components")
-    reason = pl.col("name").replace_strict(reasons, default="another assignment")
-    shared = pl.lit("one prediction, several golds")
-    table = table.with_columns(reason=pl.when(is_shared).then(shared).otherwise(reason))
-    text = pl.when(pl.col("item").is_in(matches["fixed"].pairs["pred"].implode())).then("gold")
-    forgiven = preds.filter(pl.col("item").is_in(official.forgiven.tolist()))
-    forgiven = forgiven.select("doc_id", "name", official_pred="gold", fixed_pred=text)
-    forgiven = forgiven.with_columns(reason=pl.lit("equal predictions counted as one"))
-    absent = [name for name in schema.entities if name not in set(both.gold["name"])]
-    absent = pl.DataFrame({"name": absent}, schema={"name": pl.String})
-    absent = absent.with_columns(reason=pl.lit("entity without gold averaged as 0"))
-    return pl.concat([table, forgiven, absent], how="diagonal")
+    return table.filter(pl.col("official") != pl.col("fixed"))
 
 
 def _items(leaf: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:

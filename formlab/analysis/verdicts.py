@@ -10,7 +10,7 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis import finding
-from formlab.analysis.comparability import common, digests, named, scored_metrics
+from formlab.analysis.comparability import common, named, same_rows, scored_metrics
 from formlab.analysis.compare import (
     COMPARISON,
     ROW,
@@ -49,7 +49,7 @@ def identical(first: Evaluation, second: Evaluation) -> bool:
     Both are from one `common(…)`.
     """
     read = (lambda part: part.cases.select(_ANSWER)), (lambda part: part.scores.select(_SCORE))
-    return all(digests(first, of) == digests(second, of) for of in read)
+    return all(same_rows(first, second, of) for of in read)
 
 
 def verdicts(

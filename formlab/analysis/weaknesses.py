@@ -138,7 +138,8 @@ class Search:
         return best
 
     def _p(self, active: np.ndarray, places: Sequence[np.ndarray]) -> np.ndarray:
-        return Exchanged(self.document, self.loss, active).p(places)
+        test = Exchanged(self.document, self.loss, active)
+        return np.array([test.p(at) for at in places])
 
     def _slices(self, active: np.ndarray) -> list[Slice]:
         """The slices with enough support; those of the same values once."""

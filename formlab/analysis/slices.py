@@ -17,7 +17,7 @@ from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.scoring.bands import of_values
-from formlab.stats.draws import by_document, drawn_parts, percentiles
+from formlab.stats.draws import by_document, intervals
 from formlab.tables import USABLE, Settings
 
 _THIRD = "the value stands in the {} third of the page"
@@ -66,35 +66,36 @@ def slice_name(weakness: Weakness) -> str:
     return " and ".join(phrases)
 
 
-def slice_rows(
-    search: Search, found: Sequence[Weakness], *, resamples: int, level: float, seed: int
-) -> Iterator[dict[str, Any]]:
+def slice_rows(search: Search, found: Sequence[Weakness], **draws: Any) -> Iterator[dict[str, Any]]:
     """Weaknesses with their shares, that of the values in none of them, and the difference."""
     elsewhere = ~np.logical_or.reduce([weakness.inside for weakness in found] or [[False]])
     for weakness in found:
-        sums = [
-            by_document(search.document[at], [1 - search.loss[at], at[at]], search.count)
-            for at in (weakness.inside, elsewhere)
-        ]
-        value, rest = (float(ratio(of.sum(axis=0))) for of in sums)
-        interval = apart = (np.nan, np.nan)
-        if resamples:
-            drawn, others = map(ratio, drawn_parts(sums, resamples=resamples, seed=seed))
-            interval, apart = percentiles(drawn, level), percentiles(drawn - others, level)
-        count = int(weakness.inside.sum())
+        inside, right = weakness.inside, 1 - search.loss
+        columns = [of for at in (inside, elsewhere) for of in (right * at, at)]
+        table, scores = by_document(search.document, columns, search.count), (_inside, _apart)
+        value, difference = (float(score(table.sum(axis=0))) for score in scores)
+        ends = intervals([(table, score) for score in scores], **draws)
         yield {
-            **dict(zip(("ci_low", "ci_high"), interval, strict=True)),
-            **dict(zip(("difference_low", "difference_high"), apart, strict=True)),
-            **{name: getattr(weakness, name) for name in ("p", "p_adjusted", "n_tested")},
             "slice_by": weakness.columns,
             "slice_value": weakness.values,
             "value": value,
-            "rest": rest,
-            "difference": value - rest,
-            "excess": abs(value - rest) * count,
-            "n_cases": count,
-            "n_docs": len(np.unique(search.document[weakness.inside])),
+            "rest": value - difference,
+            "difference": difference,
+            **dict(zip(("ci_low", "ci_high"), ends[0], strict=True)),
+            **dict(zip(("difference_low", "difference_high"), ends[1], strict=True)),
+            "excess": abs(difference) * inside.sum(),
+            "n_cases": int(inside.sum()),
+            "n_docs": len(np.unique(search.document[inside])),
+            **{name: getattr(weakness, name) for name in ("p", "p_adjusted", "n_tested")},
         }
+
+
+def _inside(sums: np.ndarray) -> np.ndarray:
+    return ratio(sums[..., :2])
+
+
+def _apart(sums: np.ndarray) -> np.ndarray:
+    return ratio(sums[..., :2]) - ratio(sums[..., 2:])
 
 
 def find_slices(
@@ -112,15 +113,15 @@ def find_slices(
     """The slices of values on which a system is worse than elsewhere, one for each weakness.
 
     Every conjunction of at most `max_columns` values is tested against the rest by
-    `stats.exchange`. Of those that hold the one that explains most is taken, its values are taken
-    away, and the rest is tested again. Values whose verdict depends on the reading rule are left
-    out, as are documents that are mostly wrong, and a slice must hold as well without labels that
-    may be wrong.
+    `stats.exchange`; a number is cut where that explains most, which counts as a test for each
+    place where it could be cut, up to 32. Of the slices that hold the one that explains most is
+    taken, its values are taken away, and the rest is tested again. Values whose verdict depends on
+    the reading rule are left out, as are documents that are mostly wrong, and a slice must hold as
+    well without labels that may be wrong.
 
     Returns a row for each slice of each evaluation, ranked by `excess`, how many values are lost by
     not being as good as the rest; `rest` is the share of the values that are in no weakness. A
-    number is cut at its own values: ``at least 26``. A slice was picked for looking bad: expect its
-    difference to be smaller on new documents.
+    slice was picked for looking bad: expect its difference to be smaller on new documents.
 
     `columns`: of *cases* or *documents*, bands, or what follows from the gold (``year``, ``index``
     …); if left out all of these and a user's own, each within every kind and field as well. Columns

@@ -42,11 +42,10 @@ def assert_not_worse(
 ) -> dict[str, Any]:
     """Fail unless a loss of `margin` or more against the baseline can be excluded.
 
-    A paired test of non-inferiority by documents (`stats.tests.loss_p`): a system that truly
-    loses the margin passes in about `alpha` of corpora, whatever their size. Too few documents
-    therefore fail, also where the systems are equal. Where the tallies of every document are the
-    same, any margin passes. A kind of fields that is shown by `compare` to lose more than the
-    margin fails as well, whatever the others gain.
+    A paired test of non-inferiority by documents (`stats.tests.loss_p`): a system that truly loses
+    the margin passes in about `alpha` of corpora. Too few documents therefore fail, but where the
+    tallies of every document are the same, any margin passes. A kind of fields that is shown by
+    `compare` to lose more than the margin fails as well, whatever the others gain.
 
     Returns `value baseline difference ci_low ci_high p margin n_docs n_worse n_better`.
     `difference` is by how much the system is better. Its interval is that of `compare` at

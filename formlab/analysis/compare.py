@@ -62,23 +62,20 @@ def compare(
 
     Returns a row for each pair of systems, metric and slice. `difference` is by how much system a
     is better: a less b, of error rates b less a, with its percentile interval. `p` is of the paired
-    permutation test, `p_holm` adjusted over the pairs and slices of a metric, average and level:
-    wholes, kinds and slices by other columns are families of their own. `better` names the system
-    that is shown to do better: `p_holm` is at most 1 - `level`, the interval is clear of 0 and no
-    reading rule says otherwise; null elsewhere. `rules` says of scores of fields read under boxes
-    whether the verdict is the ``same`` under every rule of `fields.READERS` or ``depends`` on it.
-    `least_difference` is what these documents would find with `power`, NaN where there are too few
-    to show anything; `n_cases` the greater of both counts. Of the values right over all fields
+    permutation test, `p_holm` adjusted over its family (see `stats.tests.compared`). `better` names
+    the system that is shown to do better, or is null. `rules` says of scores of fields read under
+    boxes whether the verdict is the ``same`` under every rule of `fields.READERS` or ``depends`` on
+    it. `least_difference` is what these documents would find with `power`, NaN where there are too
+    few to show anything; `n_cases` the greater of both counts. Of the values right over all fields
     `p_holm` is of the greater p with and without fields whose verdict depends on the reading rule
     or whose label may be wrong.
 
     Raises `DataBroken` if the evaluations cannot be compared, or a mean over documents is asked of
-    the share of values right; `UnknownName` if there is no such metric or system, or `by` is a
-    column of the system.
+    the share of values right; `UnknownName` for metrics, systems and columns that are not known.
 
-    `evaluations`: two or more, of the same corpus, split, mode and threshold, cut to what all were
-    scored on. `metric`: registered metrics, all that were scored if left out; ``outcome`` is the
-    share of the gold's values right, whose rows count how many both get right, one alone or none.
+    `evaluations`: two or more of the same corpus, split, mode and threshold, cut to what all were
+    scored on. `metric`: all that were scored if left out; ``outcome`` is the share of the gold's
+    values right, whose rows count how many both get right, one alone or none.
     `average`: only ``pooled`` or only ``macro``, the mean over documents. `by`: columns of the
     gold, of *documents* or a user's own to slice the fields by. `reference`: the system that every
     other is compared with, as `system_a`; all pairs if left out. `draws`: as `DRAWS`, for
@@ -272,13 +269,11 @@ def _value_pairs(
 
 
 def flips(first: Evaluation, second: Evaluation) -> pl.DataFrame:
-    """Every field with what both systems made of it.
+    """Every field of the gold that could be scored for both systems, with what they made of it.
 
     Returns the gold's columns of *cases*; the systems' with the suffix ``_a`` and ``_b``;
     `right_a`, `right_b` and `flip`, one of `FLIPS`; `rights_a` and `rights_b`, whether a field is
-    right as each other reading rule reads it, null where nothing was read under a box. Fields that
-    could not be scored for one of the two are left out, and so is what no gold asks for, which
-    `spurious_rate` counts.
+    right as each other reading rule reads it, null where nothing was read under a box.
 
     Raises `DataBroken` if the evaluations cannot be compared; the message says what differs.
     """

@@ -41,16 +41,14 @@ class Finding:
     """One sentence about an evaluation, and what it rests on.
 
     Text that calls something better or worse exists only as a finding that `holds`: a test by
-    documents supports it, adjusted for all comparisons looked at. The sentence of one that does
-    not hold says that no difference was shown.
+    documents supports it, adjusted for all comparisons looked at.
 
     `claim` is the sentence, without a full stop; `about` is ``status``, ``documents``, ``cause``,
     ``extra``, ``slice``, ``kinds``, ``pages`` or ``systems``. `effect` is a share of what `of`
-    says, such as ``268 fields``, or a difference, with its 95 % interval over documents. `at_least`
-    counts the gold values that it surely concerns, by the lower end of that interval; of pages the
-    wrong values on them. `p` is of the test, `p_adjusted` for all `n_tested` comparisons. All are
-    NaN where there is none, as of plain counts. `systems` are the names of two that are compared,
-    `cases` the `KEYS` of the cases behind it.
+    says, such as ``268 fields``, or a difference, with its 95 % interval over documents; plain
+    counts have no p. `at_least` counts the gold values that it surely concerns, by the lower end of
+    that interval; of pages the wrong values on them. `systems` are the names of two that are
+    compared, `cases` the `KEYS` of the cases behind it.
 
     Examples
     --------

@@ -50,9 +50,8 @@ Rows = list[dict[str, Any]]
 def open_history(folders: str | Path | Sequence[str | Path]) -> dict[str, Evaluation]:
     """Every evaluation in one or more folders and in the folders below them, oldest first.
 
-    They are named by their path within the folder that all are in; the order is that of
-    `Evaluation.made`: when ``formlab score`` first saved it, whatever copying did to the files
-    since. Equal times stand in the order of their names.
+    They are named by their path within the folder that all are in. Their time is that at which
+    ``formlab score`` first saved them; equal times stand in the order of their names.
 
     Raises `DataMissing` if there is no such folder, or no evaluation in it; `DataBroken` if one is
     damaged, or of an older format.
@@ -121,10 +120,9 @@ def history(
 
     Returns a row for each run and metric, the schema HISTORY. Those of ``outcome``, the share of
     gold values right, stand first and alone have `fixed` and `broken`, the values that are right in
-    one of two neighbouring runs, and `kinds`: up to three on which a difference was shown, a family
-    of tests of their own. `difference` is by how much this run is better than the one before, over
-    what both were scored on. `verdict` is ``better`` or ``worse`` where a difference was shown as
-    by `compare`, else ``not shown``; ``identical`` where every answer is the same; ``not
+    one of two neighbouring runs, and `kinds`: up to three on which a difference was shown.
+    `difference` is by how much this run is better than the one before. `verdict` is ``better``,
+    ``worse`` or ``not shown`` as by `compare`; ``identical`` where every answer is the same; ``not
     comparable`` with the reason in `note`; null for a first run. The last run was looked at first:
     its p is that of `compare`; of each metric all earlier runs are adjusted together after Holm.
     `changed` names the settings and versions that differ from the run before.

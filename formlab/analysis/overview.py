@@ -32,9 +32,8 @@ def runs(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
 
     Of each evaluation `answered` documents have at least one usable value; `values` of the gold are
     `right`, `wrong` or `missing`; predictions without a gold value are `spurious`. `page_cer` is
-    the mean CER of whole pages, null where none was scored. `seconds`, `tokens` and `cost` are sums
-    over the `calls` (or pages) that report them, null if none does. `settings` are those of the
-    system.
+    the mean CER of whole pages; `seconds`, `tokens` and `cost` are sums over the `calls` (or pages)
+    that report them. What nothing reports is null.
     """
     return pl.DataFrame([_run(evaluation) for evaluation in evaluations], schema=RUNS)
 
@@ -222,9 +221,8 @@ def headlines(summary: pl.DataFrame) -> pl.DataFrame:
     """The scores that speak for each level: every one of `MEASURES` that is defined in `summary`.
 
     Returns the rows of `summary`, their own `level` as `score_level`, with the `level` they speak
-    for; `over`, what the score is taken over; the `tasks` that its fields are of; and `panel`. Two
-    scores may share an axis if and only if their `panel` is the same: the same metric of the same
-    level and tasks, by the same rules.
+    for; `over`, what the score is taken over; the `tasks` that its fields are of; and `panel`:
+    scores may share an axis if it is the same, of one metric, level and tasks, by the same rules.
     """
     rows = []
     for row in _defined(summary, None).iter_rows(named=True):

@@ -134,12 +134,10 @@ def _cause_phrase(row: Row, flipped: pl.DataFrame) -> str:
 def ranks(evaluations: Sequence[Evaluation], table: pl.DataFrame, **draws: Any) -> pl.DataFrame:
     """The systems from best to worst, and the groups that no test separates.
 
-    A critical-difference diagram as a table (J. Demšar, J. Mach. Learn. Res. 7, 2006), by the test
-    of `table` instead of Nemenyi's.
-
     Returns the schema RANKS. `groups` are the numbers, from 1, of the groups that a system is in:
-    neighbouring ranks of which no pair is told apart. Systems are ranked by the share of fields
-    right, or where no fields were scored by the metric of whole documents.
+    neighbouring ranks of which no pair is told apart, as in a critical-difference diagram (J.
+    Demšar, J. Mach. Learn. Res. 7, 2006). Systems are ranked by the share of fields right, or where
+    no fields were scored by the metric of whole documents.
 
     `evaluations`: as from `common(…).evaluations`; `table`: as from `verdicts`, of all pairs;
     `draws`: `resamples`, `level` and `seed` of the interval, as for `summarise`.
@@ -194,16 +192,15 @@ def side_by_side(
     """The scores of several systems, each marked by how it stands to the best of its column.
 
     Returns the rows of `summarise` for every system, and `mark`: ``best`` for the best value of its
-    metric and slice; ``near`` where no difference from the best was shown by `compare`, adjusted
-    for all comparisons; ``worse`` where one was; null where nothing could be tested, as without
-    `resamples`. `p` is the adjusted p against the best.
+    metric and slice; ``near`` where no difference from the best was shown by `compare`; ``worse``
+    where one was; null where nothing could be tested, as without `resamples`. `p` is the adjusted p
+    against the best.
 
     Raises `DataBroken` if evaluations with a metric in common cannot be compared; `UnknownName` if
     a metric of `scores` is not registered.
 
     `evaluations`: one or more of the same documents; a metric is compared among the systems that
-    have it, and systems of one name are numbered. `scores`: names of metrics; all that were scored
-    if left out. The rest is as for `compare`, `draws` are `resamples` and `seed`.
+    have it. `scores`: all that were scored if left out. The rest is as for `compare`.
 
     Examples
     --------

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.comparability import of_gold
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.scoring.across import OFFSET, OTHER_DOCUMENT
@@ -158,11 +157,6 @@ def has_pages(*evaluations: Evaluation) -> bool:
     """Whether there is an image of any page to look at."""
     parts = (part for evaluation in evaluations for part in evaluation.parts())
     return any(part.documents["image"].count() for part in parts)
-
-
-def asked(evaluation: Evaluation, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """The cases of the gold's values and questions that could be scored, as from `fields_of`."""
-    return fields_of(evaluation, columns, of_gold())
 
 
 def fields_of(

@@ -11,7 +11,7 @@ import polars as pl
 
 from formlab import benchmarks, selection, tables
 from formlab.analysis.comparability import of_gold
-from formlab.analysis.finding import KEYS, Finding, asked, in_fields, origin
+from formlab.analysis.finding import KEYS, Finding, fields_of, in_fields, origin
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics.page import ERRORS
@@ -116,7 +116,7 @@ def worst_pages(evaluation: Evaluation, *, limit: int | None = 10) -> pl.DataFra
         "missed": (pl.col("outcome") == "missing").sum(),
         "out_of_order": (pl.col("cause") == "wrong_order").sum(),
     }
-    fields = asked(evaluation, ["doc_id", "outcome", "cause"])
+    fields = fields_of(evaluation, ["doc_id", "outcome", "cause"], of_gold())
     fields = fields.group_by("doc_id").agg(**counts)
     pages = pages.join(fields, on="doc_id", how="left", maintain_order="left")
     rate = pl.col("wer").fill_nan(None)

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from formlab import tables
-from formlab.analysis.finding import KEYS, LABEL, OUTCOME, READER, asked, origin
+from formlab.analysis.comparability import of_gold
+from formlab.analysis.finding import KEYS, LABEL, OUTCOME, READER, fields_of, origin
 from formlab.analysis.summarise import interval_text
 from formlab.analysis.weaknesses import AT_LEAST, UNDER, Search, Weakness, is_inside
 from formlab.errors import UnknownName
@@ -184,7 +185,7 @@ def _column(cases: pl.DataFrame, part: Evaluation, name: str) -> pl.Series:
 
 
 def _of_gold(part: Evaluation) -> pl.DataFrame:
-    return asked(part).filter(pl.col("cause").ne_missing(READER))
+    return fields_of(part, None, of_gold(), pl.col("cause").ne_missing(READER))
 
 
 def slice_cases(

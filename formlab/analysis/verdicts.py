@@ -10,7 +10,7 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis import finding
-from formlab.analysis.comparability import common, named, same_rows, scored_metrics
+from formlab.analysis.comparability import common, named, of_gold, same_rows, scored_metrics
 from formlab.analysis.compare import (
     COMPARISON,
     ROW,
@@ -21,7 +21,7 @@ from formlab.analysis.compare import (
     tested,
     values_compared,
 )
-from formlab.analysis.finding import KEYS, OUTCOME, Finding, asked
+from formlab.analysis.finding import KEYS, OUTCOME, Finding, fields_of
 from formlab.analysis.sentences import SAME, Row, comparison_sentence, is_up
 from formlab.analysis.summarise import summarise
 from formlab.folders import Evaluation
@@ -171,7 +171,7 @@ def ranks(evaluations: Sequence[Evaluation], table: pl.DataFrame, **draws: Any) 
 
 def values_right(evaluation: Evaluation, **draws: Any) -> dict[str, Any] | None:
     """The share of the gold's values that are right, as a row of a summary; None of no value."""
-    values = asked(evaluation, ["doc_id", "outcome"])
+    values = fields_of(evaluation, ["doc_id", "outcome"], of_gold())
     if not values.height:
         return None
     right = (pl.col("outcome") == "match").fill_null(False)

@@ -110,7 +110,8 @@ class Search:
 
     def _strongest(self, active: np.ndarray, alpha: float) -> Weakness | None:
         """The slice that explains most, or the documents that are mostly wrong."""
-        slices, best = self._slices(active), None
+        total, best = (self.loss[active].sum(), active.sum()), None
+        slices = self._slices(active, *total)
         places, tried = [of.at for of in slices], np.array([1, *(of.tried for of in slices)])
         p_documents, of_documents = self._documents(active)
         p = np.array([p_documents, *self._p(active, places)])
@@ -119,7 +120,7 @@ class Search:
             p[1:] = np.maximum(p[1:], sure)
         adjusted, tested = adjusted_p(np.minimum(p * tried, 1)), int(tried[~np.isnan(p)].sum())
         gains = {
-            number: self._gain(self.loss[of.at].sum(), len(of.at), active)
+            number: _gain(self.loss[of.at].sum(), len(of.at), *total)
             - _EARNED * (len(of.columns) - 1)
             - math.log(of.tried)
             for number, of in enumerate(slices, start=1)
@@ -141,7 +142,7 @@ class Search:
         test = Exchanged(self.document, self.loss, active)
         return np.array([test.p(at) for at in places])
 
-    def _slices(self, active: np.ndarray) -> list[Slice]:
+    def _slices(self, active: np.ndarray, *total: float) -> list[Slice]:
         """The slices with enough support; those of the same values once."""
         everything = np.flatnonzero(active)
         found, level = {hash(everything.tobytes()): None}, [Slice((), (), everything)]
@@ -150,7 +151,7 @@ class Search:
                 Slice((*of.columns, name), (*of.values, value), at, of.tried * tried)
                 for of in level
                 for name in self._further(of.columns)
-                for value, at, tried in self._parts(name, of.at, active)
+                for value, at, tried in self._parts(name, of.at, *total)
                 if len(at) >= self.min_cases and len(np.unique(self.document[at])) >= self.min_docs
             ]
             for of in level:
@@ -168,7 +169,7 @@ class Search:
         return [name for name in later if name not in self.heads]
 
     def _parts(
-        self, name: str, at: np.ndarray, active: np.ndarray
+        self, name: str, at: np.ndarray, all_lost: float, of_all: float
     ) -> Iterator[tuple[str, np.ndarray, int]]:
         """Some values by a column: by each word, or where a number is cut best either way.
 
@@ -188,26 +189,14 @@ class Search:
             size, loss = below, lost[below - 1]
             if start == AT_LEAST:
                 size, loss = len(order) - size, lost[-1] - loss
-            gains = self._gain(loss, size, active)
-            is_worse = loss * active.sum() > size * self.loss[active].sum()
-            gains[(size < self.min_cases) | ~is_worse] = 0
+            gains = _gain(loss, size, all_lost, of_all)
+            gains[(size < self.min_cases) | (loss * of_all <= size * all_lost)] = 0
             cut = int(np.argmax(gains))
             if gains[cut] > 0:
                 places = order[below[cut] :] if start == AT_LEAST else order[: below[cut]]
                 is_whole = name in self.integers
                 edge = f"{numbers[cut + 1]:.0f}" if is_whole else _edge(*numbers[cut : cut + 2])
                 yield f"{start}{edge}", np.sort(at[places]), min(len(below), _CUTS)
-
-    def _gain(self, inside: Any, size: Any, active: np.ndarray) -> Any:
-        """The logarithm of how much likelier losses are with a rate of its own for a slice."""
-        from scipy.special import xlogy
-
-        def likelihood(lost: Any, of: Any) -> Any:
-            return xlogy(lost, lost) + xlogy(of - lost, of - lost) - xlogy(of, of)
-
-        lost, of = self.loss[active].sum(), active.sum()
-        rest = likelihood(lost - inside, of - size)
-        return likelihood(inside, size) + rest - likelihood(lost, of)
 
     def _documents(self, active: np.ndarray) -> tuple[float, np.ndarray]:
         """p of so many documents that are mostly wrong, and which values they hold."""
@@ -218,3 +207,14 @@ class Search:
         bad = large & (test.losses >= _MOSTLY * test.sizes)
         p = spread_p(test.sizes[large], int(test.losses.sum()), count, bad.sum(), _MOSTLY)
         return p, bad[self.document] & active
+
+
+def _gain(inside: Any, size: Any, lost: float, of: float) -> Any:
+    """The logarithm of how much likelier losses are with a rate of its own for a slice."""
+    from scipy.special import xlogy
+
+    def likelihood(lost: Any, of: Any) -> Any:
+        return xlogy(lost, lost) + xlogy(of - lost, of - lost) - xlogy(of, of)
+
+    rest = likelihood(lost - inside, of - size)
+    return likelihood(inside, size) + rest - likelihood(lost, of)

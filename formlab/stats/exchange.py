@@ -53,9 +53,12 @@ class Exchanged:
         """Exchanged within documents, and where several values are of one, also by documents."""
         from scipy import special
 
-        alike, times = np.unique(np.stack([sizes, lost, cells]), axis=1, return_counts=True)
+        # Documents that are alike have the same chances: of each kind the first one stands for all.
+        wide = int(sizes.max()) + 1
+        key = (sizes * wide + lost.astype(np.int64)) * wide + cells
+        _, firsts, times = np.unique(key, return_index=True, return_counts=True)
         k = np.arange(np.minimum(lost, cells).max() + 1)
-        table = _chances(k, *(of[:, None] for of in alike))
+        table = _chances(k, *(of[firsts, None] for of in (sizes, lost, cells)))
         p = _sum_p(table, times, losses.sum())
         if (cells == 1).all():
             return p

@@ -114,15 +114,15 @@ def find_slices(
     """The slices of values on which a system is worse than elsewhere, one for each weakness.
 
     Every conjunction of at most `max_columns` values is tested against the rest by
-    `stats.exchange`; a number is cut where that explains most, which counts as a test for each
-    place where it could be cut, up to 32. Of the slices that hold the one that explains most is
-    taken, its values are taken away, and the rest is tested again. Values whose verdict depends on
-    the reading rule are left out, as are documents that are mostly wrong, and a slice must hold as
-    well without labels that may be wrong.
+    `stats.exchange`. Of those that hold the one that explains most is taken, its values are taken
+    away, and the rest is tested again. Values whose verdict depends on the reading rule are left
+    out, as are documents that are mostly wrong, and a slice must hold as well without labels that
+    may be wrong.
 
     Returns a row for each slice of each evaluation, ranked by `excess`, how many values are lost by
     not being as good as the rest; `rest` is the share of the values that are in no weakness. A
-    slice was picked for looking bad: expect its difference to be smaller on new documents.
+    number is cut at its own values: ``at least 26``. A slice was picked for looking bad: expect its
+    difference to be smaller on new documents.
 
     `columns`: of *cases* or *documents*, bands, or what follows from the gold (``year``, ``index``
     …); if left out all of these and a user's own, each within every kind and field as well. Columns

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -14,31 +15,25 @@ from formlab.stats.exchange import Exchanged, spread_p
 from formlab.stats.tests import adjusted_p
 
 AT_LEAST, UNDER = "at least ", "under "
-# A number of so few values is a word. A cut that was chosen counts as so many tests at most:
-# neighbouring cuts hold nearly the same values. Another column has at most so many words.
-_FEW, _CUTS, _WORDS = 16, 32, 200
+# A number is cut at so many places at most; another column has at most so many values.
+_CUTS, _WORDS = 16, 200
 # No more weaknesses than so many are looked for, one after the other.
 _ROUNDS = 12
 # A document is mostly wrong from this share on, if it has so many values.
 _MOSTLY, _LEAST = 0.5, 5
-# By so much a further column must make the losses likelier, as a logarithm: twenty times.
-_EARNED = 3.0
-
-
-class Slice(NamedTuple):
-    """Values of some columns, the places that have them all, and how many cuts were tried."""
-
-    columns: tuple[str, ...]
-    values: tuple[str, ...]
-    at: np.ndarray
-    tried: int = 1
+# By so much a further column must make the losses likelier, as a logarithm: twenty times; and a
+# cut at another place: by more than one loss alone.
+_EARNED, _MOVED = 3.0, 5.0
+Words = tuple[str, ...]
+# Columns, values and places of a slice.
+Slice = tuple[Words, Words, np.ndarray]
 
 
 class Weakness(NamedTuple):
     """Values of a slice on which losses are likelier; without columns those of bad documents."""
 
-    columns: tuple[str, ...]
-    values: tuple[str, ...]
+    columns: Words
+    values: Words
     inside: np.ndarray
     p: float
     p_adjusted: float
@@ -51,7 +46,7 @@ def is_inside(column: pl.Series, value: str) -> np.ndarray:
         edge = float(value.rpartition(" ")[2].replace(",", ""))
         inside = column >= edge if value.startswith(AT_LEAST) else column < edge
     else:
-        inside = column.cast(pl.String) == value
+        inside = (column.cast(pl.String) if column.dtype.is_numeric() else column) == value
     return inside.fill_null(False).to_numpy()
 
 
@@ -60,8 +55,20 @@ def _edge(below: float, number: float) -> str:
     step = 10.0 ** math.floor(math.log10(max(abs(number), 1)))
     while step >= 1e-3 and not below < math.floor(number / step) * step:
         step /= 10
-    edge = math.floor(number / step) * step if step >= 1e-3 else number
-    return f"{edge:,.0f}" if edge >= 1_000 else f"{edge:.12g}"
+    edge = math.floor(number / step) * step if isinstance(number, float) else number
+    return f"{edge:,.0f}" if isinstance(edge, float) and edge >= 1_000 else f"{edge:.12g}"
+
+
+def _cut_places(name: str, column: pl.Series) -> list[int]:
+    """Where sorted numbers are cut: at each of a few, or so that parts are about equal."""
+    ordered = column.drop_nulls().sort()
+    numbers = ordered.unique().sort()
+    at = np.arange(len(numbers))
+    if len(numbers) > _CUTS:
+        parts = ordered.gather(np.arange(1, _CUTS) * len(ordered) // _CUTS)
+        at = np.searchsorted(numbers, parts)
+    tens = np.searchsorted(numbers, [10.0**n for n in range(8)]) if name == "magnitude" else []
+    return sorted({0, *map(int, at), *map(int, tens), len(numbers)})
 
 
 class Search:
@@ -84,20 +91,19 @@ class Search:
         self.document = (table["doc_id"].rank("dense").cast(pl.Int64) - 1).to_numpy()
         self.count = int(self.document.max(initial=-1)) + 1
         self.loss, self.sure = (~table["right"]).cast(float).to_numpy(), table["sure"].to_numpy()
-        # Numbers, or the places of values in the words of their column, -1 without one.
-        self.columns: dict[str, np.ndarray] = {}
-        self.words: dict[str, list[str]] = {}
-        self.integers = {name for name, of in columns.items() if of.dtype.is_integer()}
+        # Of each column its words in order, and of a number the places in them where it is cut.
+        self.columns, self.words, self.cuts = {}, {}, {}
         for name, column in columns.items():
             words = column.drop_nulls().unique().sort()
             if len(words) + bool(column.null_count()) < 2:
                 continue
-            if column.dtype.is_numeric() and (name in NUMBERS or len(words) > _FEW):
-                self.columns[name] = column.cast(float).fill_null(np.nan).to_numpy()
+            if column.dtype.is_numeric() and (name in NUMBERS or len(words) > _CUTS):
+                self.columns[name], self.words[name] = column, words.to_list()
+                self.cuts[name] = _cut_places(name, column)
             elif len(words) <= _WORDS:
                 self.words[name] = words.cast(pl.String).to_list()
-                codes = column.cast(pl.String).cast(pl.Enum(self.words[name])).to_physical()
-                self.columns[name] = codes.cast(pl.Int64).fill_null(-1).to_numpy()
+                # Categories are compared as numbers.
+                self.columns[name] = column.cast(pl.String).cast(pl.Enum(self.words[name]))
         self.heads = [name for name in heads if name in self.columns]
 
     def weaknesses(self, alpha: float) -> list[Weakness]:
@@ -110,27 +116,24 @@ class Search:
 
     def _strongest(self, active: np.ndarray, alpha: float) -> Weakness | None:
         """The slice that explains most, or the documents that are mostly wrong."""
-        total, best = (self.loss[active].sum(), active.sum()), None
-        slices = self._slices(active, *total)
-        places, tried = [of.at for of in slices], np.array([1, *(of.tried for of in slices)])
+        slices, best = self._slices(active), None
+        places = [at for *_, at in slices]
         p_documents, of_documents = self._documents(active)
         p = np.array([p_documents, *self._p(active, places)])
         if not self.sure[active].all():
             sure = self._p(active & self.sure, [at[self.sure[at]] for at in places])
             p[1:] = np.maximum(p[1:], sure)
-        adjusted, tested = adjusted_p(np.minimum(p * tried, 1)), int(tried[~np.isnan(p)].sum())
+        adjusted, tested = adjusted_p(p), int((~np.isnan(p)).sum())
         gains = {
-            number: _gain(self.loss[of.at].sum(), len(of.at), *total)
-            - _EARNED * (len(of.columns) - 1)
-            - math.log(of.tried)
-            for number, of in enumerate(slices, start=1)
+            number: self._gain(at, active) - _EARNED * (len(columns) - 1)
+            for number, (columns, _, at) in enumerate(slices, start=1)
             if adjusted[number] <= alpha
         }
         if gains:
             number = max(gains, key=gains.get)
-            columns, values, at, _ = slices[number - 1]
-            inside = np.zeros(len(active), dtype=bool)
-            inside[at] = True
+            columns, values, _ = slices[number - 1]
+            values = self._cut_best(columns, values, active)
+            inside = self._mask(columns, values, active)
             best = Weakness(columns, values, inside, p[number], adjusted[number], tested)
         # Documents are told first unless the slice explains why they are wrong.
         first = adjusted[0] <= alpha and of_documents.any()
@@ -139,64 +142,84 @@ class Search:
         return best
 
     def _p(self, active: np.ndarray, places: Sequence[np.ndarray]) -> np.ndarray:
-        test = Exchanged(self.document, self.loss, active)
-        return np.array([test.p(at) for at in places])
+        return Exchanged(self.document, self.loss, active).p(places)
 
-    def _slices(self, active: np.ndarray, *total: float) -> list[Slice]:
+    def _slices(self, active: np.ndarray) -> list[Slice]:
         """The slices with enough support; those of the same values once."""
-        everything = np.flatnonzero(active)
-        found, level = {hash(everything.tobytes()): None}, [Slice((), (), everything)]
-        for _ in range(self.depth):
-            level = [
-                Slice((*of.columns, name), (*of.values, value), at, of.tried * tried)
-                for of in level
-                for name in self._further(of.columns)
-                for value, at, tried in self._parts(name, of.at, *total)
-                if len(at) >= self.min_cases and len(np.unique(self.document[at])) >= self.min_docs
+
+        def supported(slices: Iterator[Slice]) -> list[Slice]:
+            enough = (of for of in slices if len(of[2]) >= self.min_cases)
+            return [of for of in enough if len(np.unique(self.document[of[2]])) >= self.min_docs]
+
+        atoms = (((n,), (value,)) for n in self.columns for value in self._values(n))
+        singles = supported((*of, np.flatnonzero(self._mask(*of, active))) for of in atoms)
+        levels, found = [singles], {}
+        for _ in range(1, self.depth):
+            levels.append(supported(self._deeper(levels[-1], singles)))
+        for slice_ in itertools.chain(*levels):
+            if len(slice_[2]) < active.sum():
+                found.setdefault(hash(slice_[2].tobytes()), slice_)
+        return [*found.values()]
+
+    def _values(self, name: str) -> list[str]:
+        """The values of slices by a column."""
+        if name not in self.cuts:
+            return self.words[name]
+        pairs = itertools.product(self.cuts[name][1:-1], (AT_LEAST, UNDER))
+        return [self._cut(name, at, start) for at, start in pairs]
+
+    def _cut(self, name: str, at: int, start: str) -> str:
+        """The value of a slice that ends before the number at a place."""
+        return f"{start}{_edge(*self.words[name][at - 1 : at + 1])}"
+
+    def _deeper(self, level: Sequence[Slice], singles: Sequence[Slice]) -> Iterator[Slice]:
+        """Each slice with a value of a later column; with heads only what begins with one."""
+        order = {name: place for place, name in enumerate(self.columns)}
+        for columns, values, at in level:
+            if self.heads and columns[0] not in self.heads:
+                continue
+            inside = np.zeros(len(self.loss), dtype=bool)
+            inside[at] = True
+            for name, value, other in singles:
+                if order[name[0]] > order[columns[-1]] and name[0] not in self.heads:
+                    both = other[inside[other]]
+                    if self.min_cases <= len(both) < min(len(at), len(other)):
+                        yield columns + name, values + value, both
+
+    def _mask(self, columns: Words, values: Words, active: np.ndarray) -> np.ndarray:
+        """Which values are in a slice."""
+        masks = (is_inside(self.columns[name], v) for name, v in zip(columns, values, strict=True))
+        return np.logical_and.reduce([active, *masks])
+
+    def _cut_best(self, columns: Words, values: Words, active: np.ndarray) -> Words:
+        """The values of a slice with its numbers cut where that explains most, near by."""
+        for place, name in enumerate(columns):
+            if name not in self.cuts:
+                continue
+            start = AT_LEAST if values[place].startswith(AT_LEAST) else UNDER
+            n = 1 + self._values(name)[start == UNDER :: 2].index(values[place])
+            low, at, high = self.cuts[name][n - 1 : n + 2]
+            near = sorted(range(low + 1, high), key=lambda cut: abs(cut - at))[:_CUTS]
+            tried = [
+                (*values[:place], self._cut(name, n, start), *values[place + 1 :]) for n in near
             ]
-            for of in level:
-                found.setdefault(hash(of.at.tobytes()), of)
-        return [*filter(None, found.values())]
+            masks = (self._mask(columns, of, active) for of in tried)
+            gains = [self._gain(np.flatnonzero(mask), active) for mask in masks]
+            # One error by chance beside a cut is no reason to move it. The first is as it was.
+            best = int(np.argmax(gains))
+            values = tried[best] if gains[best] > gains[0] + _MOVED else values
+        return values
 
-    def _further(self, columns: Sequence[str]) -> list[str]:
-        """The columns that go with those before: later ones, with heads only behind a head."""
-        names = list(self.columns)
-        if not columns:
-            return names
-        if self.heads and columns[0] not in self.heads:
-            return []
-        later = names[names.index(columns[-1]) + 1 :]
-        return [name for name in later if name not in self.heads]
+    def _gain(self, at: np.ndarray, active: np.ndarray) -> float:
+        """The logarithm of how much likelier the losses are with a rate of its own for a slice."""
+        from scipy import special
 
-    def _parts(
-        self, name: str, at: np.ndarray, all_lost: float, of_all: float
-    ) -> Iterator[tuple[str, np.ndarray, int]]:
-        """Some values by a column: by each word, or where a number is cut best either way.
-
-        Yields the value, its places and how many cuts were tried.
-        """
-        values = self.columns[name][at]
-        if name in self.words:
-            for code in np.unique(values[values >= 0]):
-                yield self.words[name][code], at[values == code], 1
-            return
-        order = np.argsort(values, kind="stable")[: (~np.isnan(values)).sum()]
-        numbers, firsts = np.unique(values[order], return_index=True)
-        if len(numbers) < 2:
-            return
-        below, lost = firsts[1:], np.cumsum(self.loss[at[order]])
-        for start in (AT_LEAST, UNDER):
-            size, loss = below, lost[below - 1]
-            if start == AT_LEAST:
-                size, loss = len(order) - size, lost[-1] - loss
-            gains = _gain(loss, size, all_lost, of_all)
-            gains[(size < self.min_cases) | (loss * of_all <= size * all_lost)] = 0
-            cut = int(np.argmax(gains))
-            if gains[cut] > 0:
-                places = order[below[cut] :] if start == AT_LEAST else order[: below[cut]]
-                is_whole = name in self.integers
-                edge = f"{numbers[cut + 1]:.0f}" if is_whole else _edge(*numbers[cut : cut + 2])
-                yield f"{start}{edge}", np.sort(at[places]), min(len(below), _CUTS)
+        lost, of = self.loss[active].sum(), active.sum()
+        inside, size = self.loss[at].sum(), len(at)
+        # Losses and the rest of the slice, of all else, and of all together.
+        parts = np.array([[inside, size], [lost - inside, of - size], [lost, of]])
+        parts = np.column_stack([parts, parts[:, 1] - parts[:, 0]])
+        return float((1, 1, -1) @ special.xlogy(parts, parts) @ (1, -1, 1))
 
     def _documents(self, active: np.ndarray) -> tuple[float, np.ndarray]:
         """p of so many documents that are mostly wrong, and which values they hold."""
@@ -207,14 +230,3 @@ class Search:
         bad = large & (test.losses >= _MOSTLY * test.sizes)
         p = spread_p(test.sizes[large], int(test.losses.sum()), count, bad.sum(), _MOSTLY)
         return p, bad[self.document] & active
-
-
-def _gain(inside: Any, size: Any, lost: float, of: float) -> Any:
-    """The logarithm of how much likelier losses are with a rate of its own for a slice."""
-    from scipy.special import xlogy
-
-    def likelihood(lost: Any, of: Any) -> Any:
-        return xlogy(lost, lost) + xlogy(of - lost, of - lost) - xlogy(of, of)
-
-    rest = likelihood(lost - inside, of - size)
-    return likelihood(inside, size) + rest - likelihood(lost, of)

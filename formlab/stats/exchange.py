@@ -8,7 +8,7 @@ nothing; where it holds whole documents these are exchanged.
 from __future__ import annotations
 
 import math
-from functools import cached_property
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,8 @@ import numpy as np
 _LONGEST, _DOUBTFUL = 1024, 0.1
 # Draws of whole documents, up to so many of them; p of fewer hits is by three moments.
 _DRAWS, _DOCUMENTS, _HITS = 4999, 2000, 10
+# So many cells of slices and documents are tested at once.
+_CELLS = 250_000
 
 
 class Exchanged:
@@ -38,96 +40,94 @@ class Exchanged:
         losses = np.bincount(document, weights=self.loss[at], minlength=self.count)
         return np.bincount(document, minlength=self.count), losses
 
-    def p(self, at: np.ndarray) -> float:
-        """p of a part, given by the places of its values."""
-        cells, losses = self._sums(at)
-        inside = cells > 0
-        if (cells[inside] == self.sizes[inside]).all():
-            return self._of_documents(inside)
-        documents = (self.sizes[inside], self.losses[inside], cells[inside])
-        return self._within(*documents, losses[inside])
+    def p(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+        """p of each part, given by the places of its values."""
+        step, p = max(1, _CELLS // max(self.count, 1)), np.ones(len(parts))
+        for begin in range(0, len(parts), step):
+            block = parts[begin : begin + step]
+            cells, losses = map(np.stack, zip(*map(self._sums, block), strict=True))
+            is_whole = ((cells == 0) | (cells == self.sizes)).all(axis=1)
+            found = self._within(cells, losses)
+            if is_whole.any():
+                found[is_whole] = self._of_documents(cells[is_whole])
+            p[begin : begin + step] = found
+        return p
 
-    def _within(
-        self, sizes: np.ndarray, lost: np.ndarray, cells: np.ndarray, losses: np.ndarray
-    ) -> float:
+    def _within(self, cells: np.ndarray, losses: np.ndarray) -> np.ndarray:
         """Exchanged within documents, and where several values are of one, also by documents."""
         from scipy import special
 
-        # Documents that are alike have the same chances: of each kind the first one stands for all.
-        wide = int(sizes.max()) + 1
-        key = (sizes * wide + lost.astype(np.int64)) * wide + cells
-        _, firsts, times = np.unique(key, return_index=True, return_counts=True)
-        k = np.arange(np.minimum(lost, cells).max() + 1)
-        table = _chances(k, *(of[firsts, None] for of in (sizes, lost, cells)))
-        p = _sum_p(table, times, losses.sum())
-        if (cells == 1).all():
-            return p
+        # Documents alike in size, losses and values inside share a row of chances.
+        wide = int(self.sizes.max(initial=0)) + 1
+        key = (self.sizes * wide + self.losses.astype(np.int64)) * wide + cells
+        key, number = np.unique(key, return_inverse=True)
+        size, lost, drawn = key // wide**2, key // wide % wide, key % wide
+        k, number = (
+            np.arange(np.minimum(lost, drawn).max(initial=0) + 1),
+            number.reshape(cells.shape),
+        )
+        table = _chances(k, size[:, None], lost[:, None], drawn[:, None])
+        p = _sums(table, number, losses.sum(axis=1))
         # Values of one document may fail together: then documents with any loss in the part count.
         none = table[:, :1]
-        by_any = _sum_p(np.hstack([none, 1 - none]), times, (losses > 0).sum())
-        moved = losses - cells * lost / sizes
-        away = moved.sum() / (math.sqrt((moved**2).sum()) or 1)
-        by_spread = special.stdtr(max(len(cells) - 1, 1), -away)
-        return float(np.clip(2 * min(by_spread, by_any), p, 1))
+        by_any = _sums(np.hstack([none, 1 - none]), number, (losses > 0).sum(axis=1))
+        moved = losses - cells * (self.losses / np.maximum(self.sizes, 1))
+        spread = np.sqrt((moved**2).sum(axis=1))
+        away = moved.sum(axis=1) / np.where(spread > 0, spread, 1)
+        by_spread = special.stdtr(np.maximum((cells > 0).sum(axis=1) - 1, 1), -away)
+        by_documents = np.clip(2 * np.minimum(by_spread, by_any), p, 1)
+        return np.where((cells > 1).any(axis=1), by_documents, p)
 
-    def _of_documents(self, inside: np.ndarray) -> float:
+    def _of_documents(self, cells: np.ndarray) -> np.ndarray:
         """Exchanged between documents that a part holds whole."""
-        moved, chosen = self._moved, inside.sum()
-        seen, count = moved[inside[self.sizes > 0]].sum(), len(moved)
-        mean, rest = moved.sum() / max(count, 1), count - chosen
-        away, share = moved - mean, chosen * rest / max(count - 1, 1) / max(count, 1)
+        present = self.sizes > 0
+        inside, sizes, losses = cells[:, present] > 0, self.sizes[present], self.losses[present]
+        moved = losses - losses.sum() / max(sizes.sum(), 1) * sizes
+        chosen, count = inside.sum(axis=1), len(moved)
+        mean = moved.sum() / max(count, 1)
+        away, rest = moved - mean, count - chosen
+        share = chosen * rest / max(count - 1, 1) / max(count, 1)
         third = share * (rest - chosen) / max(count - 2, 1) * (away**3).sum()
+        seen = inside @ moved
         p = tail(seen, chosen * mean, share * (away**2).sum(), third)
         if count > _DOCUMENTS:
             return p
-        hits = (self._drawn[:, :chosen].sum(axis=1) >= seen - 1e-9).sum()
-        by_draws = (max(hits, _HITS) + 1) / (_DRAWS + 1)
-        return by_draws if hits >= _HITS else min(p, by_draws)
-
-    @cached_property
-    def _moved(self) -> np.ndarray:
-        """How many more losses each document has than are expected of its size."""
-        present = self.sizes > 0
-        sizes, losses = self.sizes[present], self.losses[present]
-        return losses - losses.sum() / max(sizes.sum(), 1) * sizes
-
-    @cached_property
-    def _drawn(self) -> np.ndarray:
-        """The documents in random orders, the first of which a part of as many holds."""
-        orders = np.tile(self._moved, (_DRAWS, 1))
-        return np.random.default_rng(0).permuted(orders, axis=1)
+        drawn = np.random.default_rng(0).permuted(np.tile(moved, (_DRAWS, 1)), axis=1)
+        hits = ((inside @ drawn.T) >= seen[:, None] - 1e-9).sum(axis=1)
+        by_draws = (np.maximum(hits, _HITS) + 1) / (_DRAWS + 1)
+        return np.where(hits >= _HITS, by_draws, np.minimum(p, by_draws))
 
 
-def _sum_p(table: np.ndarray, times: np.ndarray, seen: float) -> float:
-    """The chance of `seen` or more in all documents; a row of a table has the chances of some."""
+def _sums(table: np.ndarray, number: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """The chance of `seen` or more in all documents, whose chances are rows of a table."""
     k = np.arange(table.shape[1])
     mean = table @ k
     away = k - mean[:, None]
     of_rows = mean, (table * away**2).sum(axis=1), (table * away**3).sum(axis=1)
-    mean, variance, third = (float(times @ of) for of in of_rows)
-    p = tail(seen - 0.5, mean, variance, third)
-    reach = max(mean + 12 * math.sqrt(variance) + 30, seen + 2, len(k))
-    if p >= _DOUBTFUL or reach >= _LONGEST:
-        return p
+    moments = [of[number].sum(axis=1) for of in of_rows]
+    p = tail(seen - 0.5, *moments)
     # Sums of documents have the product of their waves.
+    reach = np.maximum(moments[0] + 12 * np.sqrt(moments[1]) + 30, seen + 2)
     waves = np.log(np.fft.rfft(table, _LONGEST, axis=1) + 1e-300)
-    chances = np.fft.irfft(np.exp(times @ waves), _LONGEST)
-    return float(np.clip(chances[int(seen) :].sum(), 1e-15, 1))
+    for row in np.flatnonzero((p < _DOUBTFUL) & (np.maximum(reach, len(k)) < _LONGEST)):
+        often = np.bincount(number[row], minlength=len(table))
+        chances = np.fft.irfft(np.exp(often @ waves), _LONGEST)
+        p[row] = np.clip(chances[int(seen[row]) :].sum(), 1e-15, 1)
+    return p
 
 
-def tail(seen: float, mean: float, variance: float, third: float) -> float:
+def tail(seen: np.ndarray, mean: np.ndarray, variance: np.ndarray, third: np.ndarray) -> np.ndarray:
     """The chance of `seen` or more of a sum with these moments, by a shifted gamma distribution."""
     from scipy import special
 
-    if variance <= 1e-12:
-        return float(seen - mean <= 1e-9)
-    deviation = math.sqrt(variance)
-    z, skew = (seen - mean) / deviation, third / deviation**3
-    if abs(skew) <= 1e-3:
-        return float(special.ndtr(-z))
-    shape = 4 / skew**2
-    x = max(shape + math.sqrt(shape) * z * math.copysign(1, skew), 0)
-    return float(special.gammaincc(shape, x) if skew > 0 else special.gammainc(shape, x))
+    varies = variance > 1e-12
+    deviation = np.sqrt(np.where(varies, variance, 1))
+    skew, z = np.where(varies, third, 0) / deviation**3, (seen - mean) / deviation
+    is_skewed = np.abs(skew) > 1e-3
+    shape = 4 / np.where(is_skewed, skew, 1) ** 2
+    x = np.maximum(shape + np.sqrt(shape) * z * np.sign(skew), 0)
+    gamma = np.where(skew > 0, special.gammaincc(shape, x), special.gammainc(shape, x))
+    return np.where(varies, np.where(is_skewed, gamma, special.ndtr(-z)), z <= 1e-9)
 
 
 def spread_p(sizes: np.ndarray, lost: int, of: int, seen: int, share: float) -> float:
@@ -157,7 +157,7 @@ def drawn_p(least: int, size: int, lost: int, of: int) -> float:
     return min(1.0, float(_chances(np.arange(least, min(size, lost) + 1), of, lost, size).sum()))
 
 
-def _chances(k: np.ndarray, size: Any, lost: Any, drawn: Any) -> np.ndarray:
+def _chances(k: Any, size: Any, lost: Any, drawn: Any) -> np.ndarray:
     """The hypergeometric distribution (`scipy.stats` takes a second to be imported)."""
     from scipy import special
 

@@ -12,9 +12,8 @@ import polars as pl
 from formlab import files, metrics, tables
 from formlab.analysis.comparability import common, scored_metrics
 from formlab.analysis.compare import COMPARISON, compare, values_compared
-from formlab.analysis.finding import OUTCOME
+from formlab.analysis.finding import OUTCOME, significant_kinds
 from formlab.analysis.overview import MEASURES
-from formlab.analysis.sentences import significant_kinds
 from formlab.analysis.summarise import summarise
 from formlab.analysis.verdicts import identical, values_right
 from formlab.errors import DataBroken, DataMissing, UnknownName

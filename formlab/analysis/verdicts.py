@@ -21,8 +21,16 @@ from formlab.analysis.compare import (
     tested,
     values_compared,
 )
-from formlab.analysis.finding import KEYS, OUTCOME, Finding, fields_of
-from formlab.analysis.sentences import SAME, Row, comparison_sentence, is_up
+from formlab.analysis.finding import (
+    KEYS,
+    OUTCOME,
+    SAME,
+    Finding,
+    Row,
+    comparison_sentence,
+    fields_of,
+    is_up,
+)
 from formlab.analysis.summarise import summarise
 from formlab.folders import Evaluation
 from formlab.scoring.causes import IN_WORDS

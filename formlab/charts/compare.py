@@ -9,8 +9,7 @@ import altair as alt
 import polars as pl
 
 from formlab import metrics
-from formlab.analysis.finding import OUTCOME
-from formlab.analysis.sentences import detectable_text
+from formlab.analysis.finding import OUTCOME, detectable_text
 from formlab.charts import theme
 from formlab.charts._dots import dots
 from formlab.charts._output import number

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from formlab import analysis, charts
-from formlab.analysis.sentences import verdict_sentence
+from formlab.analysis.finding import verdict_sentence
 from formlab.analysis.verdicts import (
     VERDICTS,
     identical,

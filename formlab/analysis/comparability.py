@@ -105,7 +105,8 @@ def same_rows(
 
     def summed(part: Evaluation) -> pl.DataFrame:
         rows = read(part)
-        return pl.DataFrame({"count": [rows.height], "hash": [rows.hash_rows().sum()]})
+        sums = {"count": [rows.height], "hash": [rows.hash_rows().sum()]}
+        return pl.DataFrame(sums, schema=dict.fromkeys(sums, pl.UInt64))
 
     return first.gathered(summed).sum().equals(second.gathered(summed).sum())
 

@@ -14,7 +14,6 @@ _HOMES = {
     "frames": "options",
     "readers": "read_predictions",
     "readers.logs": "open_log",
-    "scorers": "inspect_scorer",
     "systems": "run",
 }
 _ROOMS = "analysis charts gallery readers reports testing"

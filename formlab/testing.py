@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from formlab import metrics
 from formlab.analysis.comparability import common
 from formlab.analysis.compare import compare, score_pairs
 from formlab.errors import DataBroken, UnknownName
@@ -22,6 +21,10 @@ __all__ = ["assert_not_worse"]
 # How many documents a failure names.
 NAMED = 5
 _INTERVAL = "difference {difference:+.4g}, {} interval {ci_low:+.4g} to {ci_high:+.4g}, p = {p:.3g}"
+_MESSAGE = """\
+{metric} ({average}{level}) of {system_a} on {benchmark}:{split} {says} {margin:g}
+{value:.4g} against {baseline:.4g} of the baseline: {tested} against alpha = {alpha:g}
+n = {n_docs} documents, {n_worse} worse and {n_better} better. {verdict}."""
 
 
 def assert_not_worse(
@@ -39,11 +42,10 @@ def assert_not_worse(
 ) -> dict[str, Any]:
     """Fail unless a loss of `margin` or more against the baseline can be excluded.
 
-    A paired test of non-inferiority by documents (`stats.tests.loss_p`): a system that truly
-    loses the margin passes in about `alpha` of corpora, whatever their size. Too few documents
-    therefore fail, also where the systems are equal. Where the tallies of every document are the
-    same, any margin passes. A kind of fields that is shown by `compare` to lose more than the
-    margin fails as well, whatever the others gain.
+    A paired test of non-inferiority by documents (`stats.tests.loss_p`): a system that truly loses
+    the margin passes in about `alpha` of corpora. Too few documents therefore fail, but where the
+    tallies of every document are the same, any margin passes. A kind of fields that is shown by
+    `compare` to lose more than the margin fails as well, whatever the others gain.
 
     Returns `value baseline difference ci_low ci_high p margin n_docs n_worse n_better`.
     `difference` is by how much the system is better. Its interval is that of `compare` at
@@ -71,23 +73,19 @@ def assert_not_worse(
     __tracebackhide__ = True
     if not (margin >= 0 and 0 < alpha < 1):
         raise ValueError(f"margin {margin} must be 0 or more, alpha {alpha} in (0, 1)")
-    pair = evaluation, baseline
-    opened = [of if isinstance(of, Evaluation) else Evaluation.load(of) for of in pair]
+    opened = [
+        e if isinstance(e, Evaluation) else Evaluation.load(e) for e in (evaluation, baseline)
+    ]
     systems = common(opened).evaluations
     pair = _pair(systems, metric, average, level)
     draws = {"resamples": resamples, "seed": seed}
     (row,) = paired_differences([pair], permutations=0, level=1 - 2 * alpha, **draws)
     leads = np.nan_to_num(pair.lead(pair.first, pair.second))
-    numbers = {
-        "value": row["value_a"],
-        "baseline": row["value_b"],
-        **{name: row[name] for name in ("difference", "ci_low", "ci_high")},
-        "p": loss_p(pair, margin, permutations=permutations, seed=seed),
-        "margin": margin,
-        "n_docs": row["n_docs"],
-        "n_worse": int((leads < 0).sum()),
-        "n_better": int((leads > 0).sum()),
-    }
+    numbers = {"value": row["value_a"], "baseline": row["value_b"]}
+    numbers |= {name: row[name] for name in ("difference", "ci_low", "ci_high")}
+    numbers["p"] = loss_p(pair, margin, permutations=permutations, seed=seed)
+    numbers |= {"margin": margin, "n_docs": row["n_docs"]}
+    numbers |= {"n_worse": int((leads < 0).sum()), "n_better": int((leads > 0).sum())}
     if np.array_equal(pair.first, pair.second) and not np.isnan(row["difference"]):
         return numbers
     draws |= {"permutations": permutations, "average": average, "level": 1 - alpha}
@@ -96,27 +94,23 @@ def assert_not_worse(
     kinds = kinds.filter(pl.col("difference") < -margin, **of_kind).to_dicts()
     if numbers["p"] <= alpha and not kinds:
         return numbers
-    lines = _message(row | numbers, alpha)
+    lines = [_message(row | numbers, alpha)]
     lines += ["Shown on kinds:"] * bool(kinds)
     for kind in kinds:
         tested = _INTERVAL.format(f"{1 - alpha:.0%}", **kind | {"p": kind["p_holm"]})
         lines.append(f"  {kind['slice_value']}: {tested} after Holm, {kind['n_docs']} documents")
     worst = [at for at in np.argsort(contributions(pair))[:NAMED] if leads[at] < 0]
     lines += ["Most lost:"] * bool(worst)
-    columns = (pair.score(parts[worst]) for parts in (pair.second, pair.first))
-    for name, old, new in zip(systems[0].document_names.gather(worst), *columns, strict=True):
-        lines.append(f"  {name}: {old:.3g} to {new:.3g}")
+    for at in worst:
+        old, new = (pair.score(parts[at]) for parts in (pair.second, pair.first))
+        lines.append(f"  {systems[0].document_names[int(at)]}: {old:.3g} to {new:.3g}")
     raise AssertionError("\n".join(lines))
 
 
 def _pair(systems: Sequence[Evaluation], metric: str, average: str, level: str | None) -> Pair:
     """The parts of both systems by document."""
-    pairs = [p for p in score_pairs(systems, average=average) if p.labels["slice_by"] is None]
-    levels = {p.labels["level"]: p for p in pairs if p.labels["metric"] == metric}
-    if not levels:
-        metrics.refuse_mean(metric)
-        scored = dict.fromkeys(pair.labels["metric"] for pair in pairs)
-        raise UnknownName.of("metric scored for both systems", metric, scored)
+    pairs = [p for p in score_pairs(systems, [metric], average=average) if not p.labels["slice_by"]]
+    levels = {pair.labels["level"]: pair for pair in pairs}
     if level is None and len(levels) > 1:
         remedy = f"level='{next(iter(levels))}'"
         raise DataBroken(f"{metric} is of {' and of '.join(levels)}", remedy=remedy)
@@ -128,7 +122,7 @@ def _pair(systems: Sequence[Evaluation], metric: str, average: str, level: str |
     return dataclasses.replace(pair, first=first, second=second)
 
 
-def _message(row: dict[str, Any], alpha: float) -> list[str]:
+def _message(row: dict[str, Any], alpha: float) -> str:
     """What failed, the numbers, and what they show."""
     needed, is_excluded = documents_needed(2 * alpha), row["p"] <= alpha
     verdict = "Neither a loss of the margin nor its absence is shown"
@@ -138,13 +132,12 @@ def _message(row: dict[str, Any], alpha: float) -> list[str]:
         verdict = "A loss of the margin is excluded overall"
     elif row["n_docs"] < needed:
         verdict = f"With {row['n_docs']} documents nothing can be shown, {needed} are needed"
-    score = "{metric} ({average} {level}) of {system_a} on {benchmark}:{split}".format(**row)
+    average = "" if row["average"] == "pooled" else f"{row['average']} "
     says = "loses on some kinds more than" if is_excluded else "is not shown to lose less than"
-    values = "{value:.4g} against {baseline:.4g} of the baseline".format(**row)
-    tested = _INTERVAL.format(f"{1 - 2 * alpha:.0%}", **row)
-    counts = "n = {n_docs} documents, {n_worse} worse and {n_better} better".format(**row)
-    return [
-        f"{score.replace('(pooled ', '(')} {says} {row['margin']:g}",
-        f"{values}: {tested} against alpha = {alpha:g}",
-        f"{counts}. {verdict}.",
-    ]
+    return _MESSAGE.format(
+        **row | {"average": average},
+        says=says,
+        tested=_INTERVAL.format(f"{1 - 2 * alpha:.0%}", **row),
+        alpha=alpha,
+        verdict=verdict,
+    )

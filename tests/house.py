@@ -16,7 +16,7 @@ PACKAGES = [
     "formlab_baselines",
 ]
 SPINE = ("batches", "choice", "evaluate", "whole")
-ANALYSIS = ["formlab/stats/", "formlab/analysis/", "formlab/testing.py", "formlab/scorers.py"]
+ANALYSIS = ["formlab/stats/", "formlab/analysis/", "formlab/testing.py"]
 SCORED = [f"formlab/{room}/" for room in ("scoring", "metrics", "text", "trees")]
 SYSTEMS = ["formlab/systems/", "formlab/browser.py", "formlab/pictures.py"]
 PAGES = ["charts/", "gallery/", "explore/", "reports/"]

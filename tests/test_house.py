@@ -16,7 +16,7 @@ ROOMS = (
     "pictures", "cache", "workers", "tables", "show",
     "folders", "decisions", "text", "trees",
     "browser", "benchmarks",
-    "metrics", "systems", "readers", "scoring", "logs", "analysis", "testing", "scorers",
+    "metrics", "systems", "readers", "scoring", "logs", "analysis", "testing",
     "charts", "gallery", "explore", "reports", "cli",
 )  # fmt: skip
 LOGS, SAME = ("beside", "join", "logs"), {"own": "readers", "stats": "analysis"}

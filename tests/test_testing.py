@@ -134,7 +134,7 @@ def test_what_cannot_be_tested_is_an_error_of_its_own():
         assert_not_worse(new, old, "cer", margin=0.01)
     with pytest.raises(UnknownName, match="unknown level of cer 'pages'. Try: 'page'"):
         assert_not_worse(new, old, "cer", margin=0.01, level="pages")
-    with pytest.raises(UnknownName, match="unknown metric scored for both systems 'cr'. Try: 'cer"):
+    with pytest.raises(UnknownName, match="unknown metric scored for all systems 'cr'. Try: 'cer"):
         assert_not_worse(new, old, "cr", margin=0.01)
     with pytest.raises(DataBroken, match="documents are only in"):
         assert_not_worse(of_errors("b", [1, 2, 3]), old, "cer", margin=0.01)

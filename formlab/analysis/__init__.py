@@ -10,7 +10,9 @@ HOMES = {
     "analysis.audit": "open_audit",
     "analysis.comparability": "common named",
     "analysis.compare": "compare evaluation_pairs flips side",
-    "analysis.finding": "OUTCOME Finding comparison_sentence finding_table has_pages",
+    "analysis.finding": (
+        "OUTCOME Finding comparison_sentence finding_table has_pages verdict_sentence"
+    ),
     "analysis.findings": "findings",
     "analysis.history": "corpora history one_corpus open_history",
     "analysis.label_corrections": "corrected_scores with_label_corrections",
@@ -23,7 +25,7 @@ HOMES = {
     "analysis.slices": "find_slices slice_cases",
     "analysis.splits": "by_entity changed_entities few_shot merge_splits",
     "analysis.summarise": "summarise surface",
-    "analysis.verdicts": "identical ranks side_by_side tell_apart verdict_sentence verdicts",
+    "analysis.verdicts": "identical ranks side_by_side tell_apart verdicts",
     "analysis.what_if": "what_if",
     "scoring.evaluate": "evaluate",
 }

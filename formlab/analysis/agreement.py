@@ -23,10 +23,10 @@ _KAPPAS = tables.schema("raters kappa:number ci_low:number ci_high:number n_item
 def item_difficulty(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     """How many systems have each value of the gold right.
 
-    Returns a row for each value of the gold: doc_id, task, path, level, kind, modality, subtype,
-    field, gold, right (of each system in turn), n_right, group (``all right``, ``none right``,
-    ``only … wrong``, ``only … right`` or ``some right``), separates (whether any two systems differ
-    on it) and difficulty (the share of systems that have it wrong).
+    Returns a row for each value of the gold, with `right` (of each system in turn), `n_right`,
+    `group` (``all right``, ``none right``, ``only … wrong``, ``only … right`` or ``some right``),
+    `separates` (whether any two systems differ on it) and `difficulty` (the share of systems that
+    have it wrong).
 
     Raises `DataBroken` if the evaluations cannot be compared, or have no field in common.
 
@@ -67,10 +67,9 @@ def shared_failures(
 ) -> pl.DataFrame:
     """Which share of fields all systems fail, and which one alone fails or gets right.
 
-    Returns a row for each group of fields (see `item_difficulty`): group, n_items, share, ci_low,
-    ci_high, expected (the share if systems with these shares of right fields failed independently
-    of each other), excess (share less expected), excess_low, excess_high, n_docs. Intervals draw
-    documents; of fewer than two they are NaN.
+    Returns a row for each group of fields (see `item_difficulty`): its share, the share `expected`
+    if systems with these shares of right fields failed independently of each other, and the
+    `excess` of the one over the other, with intervals that draw documents.
 
     Raises what `item_difficulty` raises.
     """

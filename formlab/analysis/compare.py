@@ -27,18 +27,13 @@ from formlab.stats.sums import SLICE, Row, document_sums, slice_order
 from formlab.stats.tests import Pair, compared, paired_differences
 from formlab.tables import BOX, CASES, DOCUMENTS, LADDER, Settings
 
-COMPARISON: dict[str, Any] = {
-    **dict.fromkeys(("benchmark", "split"), pl.String),
-    **tables.SLICE,
-    **dict.fromkeys(("mode", "metric", "average", "system_a", "system_b"), pl.String),
-    **dict.fromkeys(("value_a", "value_b", "difference", "ci_low", "ci_high"), pl.Float64),
-    "better": pl.String,
-    **dict.fromkeys(("p", "p_holm", "least_difference"), pl.Float64),
-    **dict.fromkeys(("n_tested", "n_docs", "n_cases", "n_undefined"), pl.Int64),
-    **dict.fromkeys(("both_right", "only_a", "only_b", "both_wrong"), pl.Int64),
-    "rules": pl.String,
-    "settings": tables.SETTINGS,
-}
+COMPARISON = tables.schema("benchmark split") | tables.SLICE
+COMPARISON |= tables.schema(
+    "mode metric average system_a system_b value_a:number value_b:number difference:number "
+    "ci_low:number ci_high:number better p:number p_holm:number least_difference:number "
+    "n_tested:int n_docs:int n_cases:int n_undefined:int both_right:int only_a:int only_b:int "
+    "both_wrong:int rules settings:settings"
+)
 # The columns of a case that come from the gold; the others differ by system.
 OF_GOLD = ("task", "path", "kind", "modality", "subtype", "field", "page")
 OF_GOLD += ("scope", "reference", "complexity", "modal", "gold")
@@ -67,27 +62,23 @@ def compare(
 
     Returns a row for each pair of systems, metric and slice. `difference` is by how much system a
     is better: a less b, of error rates b less a, with its percentile interval. `p` is of the paired
-    permutation test, `p_holm` adjusted over the pairs and slices of a metric, average and level:
-    wholes, kinds and slices by other columns are families of their own. `better` names the system
-    that is shown to do better: `p_holm` is at most 1 - `level`, the interval is clear of 0 and no
-    reading rule says otherwise; null elsewhere. `rules` says of scores of fields read under boxes
-    whether the verdict is the ``same`` under every rule of `fields.READERS` or ``depends`` on it.
-    `least_difference` is what these documents would find with `power`, NaN where there are too few
-    to show anything; `n_cases` the greater of both counts. Of the values right over all fields
+    permutation test, `p_holm` adjusted over its family (see `stats.tests.compared`). `better` names
+    the system that is shown to do better, or is null. `rules` says of scores of fields read under
+    boxes whether the verdict is the ``same`` under every rule of `fields.READERS` or ``depends`` on
+    it. `least_difference` is what these documents would find with `power`, NaN where there are too
+    few to show anything; `n_cases` the greater of both counts. Of the values right over all fields
     `p_holm` is of the greater p with and without fields whose verdict depends on the reading rule
     or whose label may be wrong.
 
     Raises `DataBroken` if the evaluations cannot be compared, or a mean over documents is asked of
-    the share of values right; `UnknownName` if there is no such metric or system, or `by` is a
-    column of the system.
+    the share of values right; `UnknownName` for metrics, systems and columns that are not known.
 
-    `evaluations`: two or more, of the same corpus, split, mode and threshold, cut to what all were
-    scored on. `metric`: registered metrics, all that were scored if left out; ``outcome`` is the
-    share of the gold's values right, whose rows count how many both get right, one alone or none.
+    `evaluations`: two or more of the same corpus, split, mode and threshold, cut to what all were
+    scored on. `metric`: all that were scored if left out; ``outcome`` is the share of the gold's
+    values right, whose rows count how many both get right, one alone or none.
     `average`: only ``pooled`` or only ``macro``, the mean over documents. `by`: columns of the
     gold, of *documents* or a user's own to slice the fields by. `reference`: the system that every
-    other is compared with, as `system_a`; all pairs if left out. `draws`: `resamples` (1000),
-    `permutations` (9999), `level` (0.95), `power` (0.8) and `seed` (0), as for
+    other is compared with, as `system_a`; all pairs if left out. `draws`: as `DRAWS`, for
     `stats.tests.paired_differences`; the draws are those of `summarise`.
 
     References
@@ -110,11 +101,11 @@ def compare(
         if any(pair.labels["read"] for pair in versions[0]):
             rules = map(common, under_other_rules(evaluations))
             versions += [score_pairs(rule.evaluations, **chosen) for rule in rules]
-        found.append(_tested(versions, **draws))
+        found.append(tested(versions, **draws))
     return pl.concat(found)
 
 
-def _tested(versions: Sequence[Sequence[Pair]], **draws: Any) -> pl.DataFrame:
+def tested(versions: Sequence[Sequence[Pair]], **draws: Any) -> pl.DataFrame:
     """The tests of pairs; the other `versions` are of the same under other rules of reading."""
     options = DRAWS | draws
     interval = "bootstrap,documents,paired,n={resamples},level={level:g},seed={seed}"
@@ -174,33 +165,31 @@ def score_pairs(
     reference: str | None = None,
 ) -> list[Pair]:
     """Every two systems by each score that either has, to be tested; all without `names`."""
-    rows = {
-        evaluation.system: {
-            tuple(row.labels[name] for name in ROW): row
-            for row in document_sums(evaluation, by, average=average)
-        }
-        for evaluation in evaluations
-    }
-    scored = dict.fromkeys(key[0] for system in rows.values() for key in system)
+    rows: dict[str, dict[tuple, Row]] = {}
+    for evaluation in evaluations:
+        sums = document_sums(evaluation, by, average=average)
+        rows[evaluation.system] = {tuple(map(row.labels.get, ROW)): row for row in sums}
+    keys = dict.fromkeys(itertools.chain(*rows.values()))
+    scored = dict.fromkeys(key[0] for key in keys)
     names = list(scored if names is None else names)
     if unknown := [name for name in names if name not in scored]:
         metrics.refuse_mean(unknown[0])
         raise UnknownName.of("metric scored for all systems", unknown[0], scored)
     # One slice that holds everything would only be tested once more.
-    slices = Counter(column for column, _ in {key[3:] for of in rows.values() for key in of})
-    single = {column for column in by if slices[column] == 1}
-    pairs = []
-    for systems in evaluation_pairs(evaluations, reference):
-        both = [rows[system.system] for system in systems]
-        keys = [key for key in both[0] | both[1] if key[0] in names and key[3] not in single]
-        # All slices of a metric stand together.
-        for key in sorted(keys, key=lambda key: (names.index(key[0]), key[1] == metrics.MACRO)):
-            pairs.append(_score_pair([of.get(key) for of in both], systems))
-    return pairs
+    slices = Counter(column for column, _ in {key[3:] for key in keys})
+    keys = [key for key in keys if key[0] in names and (key[3] not in by or slices[key[3]] > 1)]
+    # All slices of a metric stand together.
+    keys.sort(key=lambda key: (names.index(key[0]), key[1] == metrics.MACRO))
+    return [
+        _score_pair([rows[system.system].get(key) for system in systems], systems)
+        for systems in evaluation_pairs(evaluations, reference)
+        for key in keys
+        if any(key in rows[system.system] for system in systems)
+    ]
 
 
 def _score_pair(rows: Sequence[Row | None], systems: Sequence[Evaluation]) -> Pair:
-    scored, counts = [row for row in rows if row], ("n_docs", "n_cases", "n_undefined")
+    scored = [row for row in rows if row]
     base = scored[0]
     # A system without a case in the slice (of claims that only the other makes) adds nothing.
     parts = (row.tally if row else np.zeros(base.tally.shape) for row in rows)
@@ -210,11 +199,11 @@ def _score_pair(rows: Sequence[Row | None], systems: Sequence[Evaluation]) -> Pa
     texts = {name: dict.fromkeys(row[name] or "none" for row in made) for name in made[0]}
     joined = {name: " / ".join(of) for name, of in texts.items() if len(of) > 1}
     settings = dataclasses.replace(base.labels["settings"], **joined)
-    labels = base.labels | {name: max(row.labels[name] for row in scored) for name in counts}
+    labels = base.labels | {"settings": settings, "read": bool(settings.read)}
+    for name in ("n_docs", "n_cases", "n_undefined"):
+        labels[name] = max(row.labels[name] for row in scored)
     labels |= {f"system_{which}": of.system for which, of in zip("ab", systems, strict=True)}
-    return Pair(
-        *parts, base.score, up, labels | {"settings": settings, "read": bool(settings.read)}
-    )
+    return Pair(*parts, base.score, up, labels)
 
 
 def values_compared(
@@ -227,20 +216,21 @@ def values_compared(
     _check_columns(systems, by)
     needed = [*KEY, *by, *(root for name in by for root in roots(name))]
     needed += [f"{name}_{which}" for name in ("cause", *_RIGHT) for which in "ab"]
-    columns, pairs = list(dict.fromkeys(needed)), evaluation_pairs(systems, reference)
-    tables = [(pair, flips_of_common(*pair, columns=columns)) for pair in pairs]
-    counts = [of[f"rights_{which}"].list.len().max() or 0 for _, of in tables for which in "ab"]
-    versions = [[one for pair, of in tables for one in _value_pairs(*pair, of, by)]]
-    for rule in range(max(counts, default=0)):
+    pairs = evaluation_pairs(systems, reference)
+    tables = [flips_of_common(*pair, columns=dict.fromkeys(needed)) for pair in pairs]
+    counts = (of[f"rights_{which}"].list.len().max() or 0 for of in tables for which in "ab")
+    versions = []
+    for rule in (None, *range(max(counts, default=0))):
         # Whether fields are right as another reading rule has it, where it has a say.
-        read = [
-            pl.coalesce(pl.col(f"rights_{of}").list.get(rule, null_on_oob=True), f"right_{of}")
-            for of in "ab"
-        ]
-        right = {f"right_{of}": by_rule for of, by_rule in zip("ab", read, strict=True)}
-        changed = [(pair, of.with_columns(**right)) for pair, of in tables]
-        versions.append([one for pair, of in changed for one in _value_pairs(*pair, of, by)])
-    return _tested(versions, **draws)
+        read = {
+            f"right_{of}": pl.coalesce(
+                pl.col(f"rights_{of}").list.get(rule, null_on_oob=True), f"right_{of}"
+            )
+            for of in ("ab" if rule is not None else "")
+        }
+        rows = zip(pairs, (of.with_columns(**read) for of in tables), strict=True)
+        versions.append([one for pair, of in rows for one in _value_pairs(*pair, of, by)])
+    return tested(versions, **draws)
 
 
 def _value_pairs(
@@ -279,13 +269,11 @@ def _value_pairs(
 
 
 def flips(first: Evaluation, second: Evaluation) -> pl.DataFrame:
-    """Every field with what both systems made of it.
+    """Every field of the gold that could be scored for both systems, with what they made of it.
 
     Returns the gold's columns of *cases*; the systems' with the suffix ``_a`` and ``_b``;
     `right_a`, `right_b` and `flip`, one of `FLIPS`; `rights_a` and `rights_b`, whether a field is
-    right as each other reading rule reads it, null where nothing was read under a box. Fields that
-    could not be scored for one of the two are left out, and so is what no gold asks for, which
-    `spurious_rate` counts.
+    right as each other reading rule reads it, null where nothing was read under a box.
 
     Raises `DataBroken` if the evaluations cannot be compared; the message says what differs.
     """

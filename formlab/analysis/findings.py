@@ -86,7 +86,7 @@ def findings(
     for evaluation in evaluations:
         key = evaluation.benchmark, evaluation.split, evaluation.mode
         groups.setdefault(key, []).append(evaluation)
-    compared = []
+    compared, found = [], []
     for group in groups.values():
         # Other documents or gold, or one system alone: nothing to compare.
         with contextlib.suppress(DataBroken):
@@ -95,7 +95,6 @@ def findings(
     bar = rest / max(len(evaluations) + len(compared), 1)
     # Differences of kinds are small where systems are compared.
     bar_of_kinds = rest / max(len(compared), 1)
-    found = []
     for group in compared:
         swaps = {"resamples": draws["resamples"], "seed": draws["seed"]}
         shown = verdicts(group, **swaps).drop_nulls("better")
@@ -141,39 +140,30 @@ class _Look:
         return advice(name, pages=self.pages and self.reads_images)
 
     def _finding(
-        self,
-        claim: str,
-        about: str,
-        rows: pl.DataFrame,
-        what_to_try: str,
-        numbers: Sequence[float] = (NAN, NAN, NAN),
-        **more: Any,
+        self, claim: str, about: str, rows: pl.DataFrame, what_to_try: str, **more: Any
     ) -> Finding:
         """A finding on some cases; `numbers` are its effect and the ends of its interval."""
+        numbers = more.pop("numbers", (NAN, NAN, NAN))
         facts = dict(zip(("effect", "ci_low", "ci_high"), numbers, strict=True))
-        facts |= {"metric": OUTCOME, "n_cases": rows.height, "n_docs": rows["doc_id"].n_unique()}
+        facts |= {"metric": OUTCOME, "n_cases": rows.height, "n_docs": _documents(rows)}
         facts |= {"cases": keys(rows), "what_to_try": what_to_try, **origin(self.evaluation)}
         return Finding(claim, about, **facts | more)
 
     def _count(self, part: pl.Expr, about: str, claim: str, what_to_try: str) -> Finding:
         """A share of the gold's values that needs no test because it is a count."""
-        gold, numbers = self.gold, share(self.gold, part, **self.draws)
-        more = {
-            "settings": f"share of gold values|ci={interval_text(**self.draws)}",
-            "of": f"{gold.height:,} {self.nouns}",
-            "at_least": np.nan_to_num(numbers[1]) * gold.height,
-        }
-        return self._finding(claim, about, gold.filter(part), what_to_try, numbers, **more)
+        numbers = share(self.gold, part, **self.draws)
+        more = {"numbers": numbers, "at_least": np.nan_to_num(numbers[1]) * self.gold.height}
+        more["settings"] = f"share of gold values|ci={interval_text(**self.draws)}"
+        more["of"] = f"{self.gold.height:,} {self.nouns}"
+        return self._finding(claim, about, self.gold.filter(part), what_to_try, **more)
 
     def _unusable(self) -> Iterator[Finding]:
         lost, unusable = ~pl.col("answered"), pl.col("answered") & ~_READABLE
         gone, broken = self.gold.filter(lost), self.gold.filter(unusable)
         total = f"{self.gold.height:,} values"
-        if gone.height:
-            docs, of = gone["doc_id"].n_unique(), self.gold["doc_id"].n_unique()
-            claim = (
-                f"{docs:,} of {of:,} documents {'has' if docs == 1 else 'have'} no usable answer"
-            )
+        if docs := _documents(gone):
+            claim = f"{docs:,} of {_documents(self.gold):,} documents"
+            claim += f" {'has' if docs == 1 else 'have'} no usable answer"
             claim += f", which loses {gone.height:,} of {total}"
             yield self._count(lost, "documents", claim, self.advice("missing_document"))
         if broken.height:
@@ -186,25 +176,25 @@ class _Look:
         """Values that the gold does not have: they lose nothing, and are as many errors."""
         extra = self.cases.filter(pl.col("outcome") == "spurious")
         if extra.height:
-            docs, of = extra["doc_id"].n_unique(), self.evaluation.document_names.len()
+            of = self.evaluation.document_names.len()
             claim = f"{self.system} gives {counted(extra.height, 'value')} that the gold does not"
-            claim += f" have, in {docs:,} of {of:,} documents"
+            claim += f" have, in {_documents(extra):,} of {of:,} documents"
             claim += f": {_listed(extra)}" if _is_few(extra) else ""
             at_least = float(extra.height)
             yield self._finding(claim, "extra", extra, self.advice("spurious"), at_least=at_least)
 
     def _bad_pages(self) -> Iterator[Finding]:
         """Pages of which half or more is wrong, and how many of them are cut short."""
-        whole = self.evaluation.gathered(_pages)
-        pages, is_bad = whole.unique("doc_id", maintain_order=True), pl.col("value") >= _BAD_PAGE
+        cases = self.evaluation.gathered(_pages)
+        pages, is_bad = cases.unique("doc_id", maintain_order=True), pl.col("value") >= _BAD_PAGE
         bad = pages.filter(is_bad)
         if not bad.height:
             return
-        cases = whole.filter(is_bad).drop_nulls("short")
+        cases = cases.filter(is_bad).drop_nulls("short")
         have = "has" if bad.height == 1 else "have"
         claim = f"{bad.height:,} of {pages.height:,} pages {have} a CER of at least {_BAD_PAGE}"
         claim += f"; the mean is {pages['value'].mean():.3f}"
-        if short := cases.filter("short")["doc_id"].n_unique():
+        if short := _documents(cases.filter("short")):
             claim += f"; at least half of the text is missing from {short:,} of them"
         numbers = share(pages, is_bad, **self.draws)
         surely = numbers[1] * pages.height
@@ -215,7 +205,7 @@ class _Look:
         tip = "Look at these pages beside their text, the longest gap first."
         more = {"metric": "cer", "settings": settings_text(pages.row(0, named=True))}
         more |= {"n_docs": bad.height, "n_cases": bad.height, "at_least": np.nan_to_num(surely)}
-        yield self._finding(claim, "pages", cases, tip, numbers, **more)
+        yield self._finding(claim, "pages", cases, tip, numbers=numbers, **more)
 
     def _weaknesses(self) -> Iterator[Finding]:
         """What is worse than the rest by test, each with its cause where that differs as well."""
@@ -225,12 +215,14 @@ class _Look:
             errors = search.table.with_columns(inside=pl.Series(weakness.inside))
             errors = errors.filter(~pl.col("right"))
             wrong, rest = errors.filter("inside"), errors.filter(~pl.col("inside"))
-            more = {name: getattr(weakness, name) for name in ("p", "p_adjusted", "n_tested")}
-            more |= {"n_cases": row["n_cases"], "n_docs": row["n_docs"]}
+            more = {name: row[name] for name in ("p", "p_adjusted", "n_tested", "n_docs")}
             if weakness.columns:
                 about, values = "slice", "the wrong values of this slice"
                 claim = self._slice_claim(slice_name(weakness), row, wrong)
-                numbers = [-row[n] for n in ("difference", "difference_high", "difference_low")]
+                more["numbers"] = [
+                    -row[n] for n in ("difference", "difference_high", "difference_low")
+                ]
+                more["n_cases"] = row["n_cases"]
             else:
                 about, values = "documents", "the answers to these documents"
                 names = wrong["doc_id"].unique().sort().to_list()
@@ -238,24 +230,20 @@ class _Look:
                 claim += f" {'holds' if len(names) == 1 else 'hold'} {wrong.height:,}"
                 claim += f" of {errors.height:,} wrong values"
                 claim += f" ({', '.join(names)})" if len(names) < FEW_DOCS else ""
-                numbers = share(errors, pl.col("inside"), **self.draws)
-                more |= {"n_cases": wrong.height, "of": f"{errors.height:,} wrong values"}
+                more["numbers"] = share(errors, pl.col("inside"), **self.draws)
+                more["of"] = f"{errors.height:,} wrong values"
             tip = f"Look at {values} beside their {'pages' if self.pages else 'gold'}."
             if cause := cause_apart(wrong, rest):
                 of_cause, tip = wrong.filter(cause=cause), self.advice(cause)
                 words = offset_text(of_cause) if cause == OFFSET else IN_WORDS[cause]
                 is_all = of_cause.height == wrong.height
-                of = (
-                    f"all {wrong.height:,}"
-                    if is_all
-                    else f"{of_cause.height:,} of {wrong.height:,}"
-                )
-                claim += f"; in {of} errors {words}"
+                of = "all" if is_all else f"{of_cause.height:,} of"
+                claim += f"; in {of} {wrong.height:,} errors {words}"
             claim += f" ({p_text(weakness.p_adjusted)}, adjusted for {weakness.n_tested:,} tests)"
             more["settings"] = f"exchanged within documents|holm<={self.bar:.3g}"
             surely = -row["difference_high"] * row["n_cases"]
             more["at_least"] = max(np.nan_to_num(surely), 0.0)
-            yield self._finding(claim, about, wrong, tip, numbers, **more)
+            yield self._finding(claim, about, wrong, tip, **more)
 
     def _slice_claim(self, name: str, row: dict[str, Any], wrong: pl.DataFrame) -> str:
         none, count = row["value"] == 0, row["n_cases"]
@@ -273,27 +261,29 @@ class _Look:
         elsewhere = [*(name for name in STATUSES if name != "missing"), READER, LABEL]
         is_wrong = ~pl.col("right") & _READABLE & pl.col("answered")
         errors = self.gold.filter(is_wrong)
-        wrong = f"wrong {self.nouns}"
         causes = ranked(errors.filter(~pl.col("cause").is_in(elsewhere)), "cause")
         tied = causes["count"].head(2).n_unique() < causes.head(2).height
         for place, (cause, count) in enumerate(causes.head(most).iter_rows()):
             if place and count < _OF_ERRORS * errors.height:
                 break
             of_cause = is_wrong & pl.col("cause").eq_missing(pl.lit(cause))
-            rows = self.gold.filter(of_cause)
-            over = f"in {counted(rows['doc_id'].n_unique(), 'document')}"
-            part = f"{count:,} of {errors.height:,} {wrong}, {over}"
+            rows, tip = self.gold.filter(of_cause), self.advice(cause)
+            over = f"wrong {self.nouns}, in {counted(_documents(rows), 'document')}"
+            part = f"{count:,} of {errors.height:,} {over}"
             words = IN_WORDS.get(cause, f"the cause is “{word(cause)}”")
             claim = f"{'Often' if place or tied else 'Most often'} {words}: in {part} (a count)"
             if _is_few(rows):
                 claim = f"{part}: {words} ({_listed(rows)})"
             elif count == errors.height:
-                claim = f"In all {count:,} {wrong}, {over}, {words} (a count)"
-            tip = self.advice(cause)
+                claim = f"In all {count:,} {over}, {words} (a count)"
             if cause == "missed" and (never := _never_given(self.gold, count)):
                 claim += f"; {self.system} never gives {never}"
                 tip = "Look whether the system knows these fields at all."
             yield self._count(of_cause, "cause", claim, tip)
+
+
+def _documents(rows: pl.DataFrame) -> int:
+    return rows["doc_id"].n_unique()
 
 
 def _cases(part: Evaluation) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,43 +12,45 @@ import polars as pl
 from formlab import files, metrics, tables
 from formlab.analysis.comparability import common, scored_metrics
 from formlab.analysis.compare import COMPARISON, compare, values_compared
-from formlab.analysis.finding import OUTCOME
+from formlab.analysis.finding import OUTCOME, significant_kinds
 from formlab.analysis.overview import MEASURES
 from formlab.analysis.summarise import summarise
-from formlab.analysis.verdicts import identical, significant_kinds, values_right
+from formlab.analysis.verdicts import identical, values_right
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Evaluation, is_hidden
 from formlab.stats.tests import compared
 
 BETTER, WORSE, NOT_SHOWN = "better", "worse", "not shown"
 SAME, INCOMPARABLE = "identical", "not comparable"
-_TEST = ("difference", "difference_low", "difference_high", "p", "p_adjusted", "least_difference")
 # A kind of values on which a difference was shown.
-KIND = pl.Struct(
-    {"kind": pl.String}
-    | dict.fromkeys(("difference", "ci_low", "ci_high", "p", "p_holm"), pl.Float64)
-    | dict.fromkeys(("n_docs", "n_cases"), pl.Int64)
-)
+_KIND = "kind difference:number ci_low:number ci_high:number p:number p_holm:number"
+KIND = pl.Struct(tables.schema(f"{_KIND} n_docs:int n_cases:int"))
 HISTORY: dict[str, Any] = {
-    **dict.fromkeys(("corpus", "run", "at", "system", "metric", "average", "level"), pl.String),
-    **dict.fromkeys(("value", "ci_low", "ci_high"), pl.Float64),
-    "verdict": pl.String,
-    **dict.fromkeys(_TEST, pl.Float64),
-    **dict.fromkeys(("fixed", "broken"), pl.Int64),
+    **tables.schema("corpus run at system metric average level value:number ci_low:number"),
+    **tables.schema("ci_high:number verdict difference:number difference_low:number"),
+    **tables.schema("difference_high:number p:number p_adjusted:number least_difference:number"),
+    **tables.schema("fixed:int broken:int"),
     "kinds": pl.List(KIND),
-    **dict.fromkeys(("changed", "note"), pl.String),
-    **dict.fromkeys(("n_docs", "n_cases"), pl.Int64),
+    **tables.schema("changed note n_docs:int n_cases:int"),
+}
+# The columns of a comparison in a history, by their names there.
+_OF_TEST = {name: name for name in ("difference", "p", "least_difference")} | {
+    "difference_low": "ci_low",
+    "difference_high": "ci_high",
+    "p_adjusted": "p_holm",
+    "fixed": "only_a",
+    "broken": "only_b",
 }
 # The share of values right comes first, and is not tested twice.
 _HEADLINES = {(m.metric, m.of) for m in MEASURES if m.metric != "normalised_accuracy"}
+Rows = list[dict[str, Any]]
 
 
 def open_history(folders: str | Path | Sequence[str | Path]) -> dict[str, Evaluation]:
     """Every evaluation in one or more folders and in the folders below them, oldest first.
 
-    They are named by their path within the folder that all are in; the order is that of
-    `Evaluation.made`: when ``formlab score`` first saved it, whatever copying did to the files
-    since. Equal times stand in the order of their names.
+    They are named by their path within the folder that all are in. Their time is that at which
+    ``formlab score`` first saved them; equal times stand in the order of their names.
 
     Raises `DataMissing` if there is no such folder, or no evaluation in it; `DataBroken` if one is
     damaged, or of an older format.
@@ -117,10 +119,9 @@ def history(
 
     Returns a row for each run and metric, the schema HISTORY. Those of ``outcome``, the share of
     gold values right, stand first and alone have `fixed` and `broken`, the values that are right in
-    one of two neighbouring runs, and `kinds`: up to three on which a difference was shown, a family
-    of tests of their own. `difference` is by how much this run is better than the one before, over
-    what both were scored on. `verdict` is ``better`` or ``worse`` where a difference was shown as
-    by `compare`, else ``not shown``; ``identical`` where every answer is the same; ``not
+    one of two neighbouring runs, and `kinds`: up to three on which a difference was shown.
+    `difference` is by how much this run is better than the one before. `verdict` is ``better``,
+    ``worse`` or ``not shown`` as by `compare`; ``identical`` where every answer is the same; ``not
     comparable`` with the reason in `note`; null for a first run. The last run was looked at first:
     its p is that of `compare`; of each metric all earlier runs are adjusted together after Holm.
     `changed` names the settings and versions that differ from the run before.
@@ -145,62 +146,58 @@ def history(
         raise DataMissing("there is no evaluation", remedy="formlab score … --out FOLDER")
     for name in metric:
         metrics.get(name)
-    rows = []
+    rows: Rows = []
     for corpus, runs in corpora(evaluations).items():
         before, earlier, last = [None, *runs.values()], [], []
         for (name, run), previous in zip(runs.items(), before, strict=False):
             earlier += last
-            scores = _rows(previous, run, metric, average, **draws)
-            last = [row | {"corpus": corpus, "run": name} for row in scores]
+            scores = _scores(run, metric, average, **draws)
+            labels = {"corpus": corpus, "run": name, "at": run.made.get("at"), "system": run.system}
+            if previous is not None:
+                labels["changed"] = _changes(previous, run)
+                _compare(scores, run, previous, average, **draws)
+            last = [row | labels for row in scores]
         # The last run was looked at first: the others are adjusted together.
-        rows += [row for several in (earlier, last) for row in _judged(several)]
+        rows += _judged(earlier) + _judged(last)
     return pl.DataFrame([{n: row.get(n) for n in HISTORY} for row in rows], schema=HISTORY)
 
 
-def _rows(
-    before: Evaluation | None, run: Evaluation, chosen: Sequence[str], average: str, **draws: int
-) -> Iterator[dict[str, Any]]:
-    """The scores of one run, with the tests against the run before."""
+def _scores(run: Evaluation, chosen: Sequence[str], average: str, **draws: int) -> Rows:
+    """The scores of one run, that of the values right before those chosen."""
     options = {name: draws[name] for name in ("resamples", "seed") if name in draws}
-    scores = tables.only(
-        summarise(run, by=(), average=average, **options), slice_by=None
-    ).to_dicts()
-    if chosen:
-        scores = [row for row in scores if row["metric"] in chosen]
+    scores = tables.only(summarise(run, by=(), average=average, **options), slice_by=None)
+    rows = [
+        row
+        for row in scores.to_dicts()
+        if (row["metric"] in chosen if chosen else (row["metric"], row["level"]) in _HEADLINES)
+    ]
+    return [*filter(None, [values_right(run, **options)]), *rows]
+
+
+def _compare(rows: Rows, run: Evaluation, before: Evaluation, average: str, **draws: int) -> None:
+    """Add to rows of a run their tests against the run before, or why there are none."""
+    tests, note, kinds, same = [], "the run before was not scored by it", [], False
+    try:
+        pair = common([run, before]).evaluations
+    except DataBroken as error:
+        note = error.what
     else:
-        scores = [row for row in scores if (row["metric"], row["level"]) in _HEADLINES]
-    labels, tests = {"at": run.made.get("at"), "system": run.system}, {}
-    if before is not None:
-        labels |= {"changed": _changes(before, run), "verdict": INCOMPARABLE}
-        labels["note"] = "the run before was not scored by it"
-        try:
-            tests = _tests(run, before, {row["metric"] for row in scores}, average, **draws)
-        except DataBroken as error:
-            labels["note"] = error.what
-    for row in filter(None, [values_right(run, **options), *scores]):
-        yield row | labels | tests.get((row["metric"], row["level"]), {})
+        values, same = values_compared(pair, ["kind"], **draws), identical(*pair)
+        kinds = [{"kind": kind["slice_value"], **kind} for kind in significant_kinds(values)]
+        names = {row["metric"] for row in rows} & {name for name, _ in scored_metrics(pair[0])}
+        tests = values.head(1).to_dicts()
+        if names:
+            table = compare(pair, metric=sorted(names), average=average, **draws)
+            tests += tables.only(table, slice_by=None).to_dicts()
+    by_score = {(test["metric"], test["level"]): test for test in tests}
+    for row in rows:
+        row |= {"verdict": INCOMPARABLE, "note": note}
+        if test := by_score.get((row["metric"], row["level"])):
+            row |= {"test": test, "note": None, "verdict": SAME if same else None}
+            row["kinds"] = kinds if row["metric"] == OUTCOME else None
 
 
-def _tests(
-    run: Evaluation, before: Evaluation, names: set[str], average: str, **draws: int
-) -> dict[tuple[str, str], dict[str, Any]]:
-    """By metric and level the difference of a run from the one before, with its test."""
-    pair = common([run, before]).evaluations
-    values = values_compared(pair, ["kind"], **draws)
-    kinds = [{"kind": kind["slice_value"], **kind} for kind in significant_kinds(values)]
-    verdict, rows = SAME if identical(*pair) else None, values.head(1).to_dicts()
-    if shared := sorted(names & {name for name, _ in scored_metrics(pair[0])}):
-        table = compare(pair, metric=shared, average=average, **draws)
-        rows += tables.only(table, slice_by=None).to_dicts()
-    return {
-        (row["metric"], row["level"]): {"test": row, "verdict": verdict, "note": None}
-        | {"fixed": row["only_a"], "broken": row["only_b"]}
-        | {"kinds": kinds if row["metric"] == OUTCOME else None}
-        for row in rows
-    }
-
-
-def _judged(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _judged(rows: Rows) -> Rows:
     """Rows with verdicts, their p adjusted together."""
     # The p of `compare` is adjusted once more, for the other runs.
     tests = [row["test"] | {"surest": row["test"]["p_holm"]} for row in rows if "test" in row]
@@ -211,24 +208,21 @@ def _judged(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             test = next(tested)
             ahead = {test["system_a"]: BETTER, test["system_b"]: WORSE}
             row["verdict"] = row["verdict"] or ahead.get(test["better"], NOT_SHOWN)
-            row |= {"difference_low": test["ci_low"], "difference_high": test["ci_high"]}
-            row |= {name: test[name] for name in ("difference", "p", "least_difference")}
-            row["p_adjusted"] = test["p_holm"]
-        yield row
+            row |= {name: test[of] for name, of in _OF_TEST.items()}
+    return rows
 
 
 def _changes(before: Evaluation, run: Evaluation) -> str | None:
     """The settings and versions that differ, as ``scale 1.0 → 2.0``."""
     old, new = (
         # The settings that are not at their default stand in a system's name as well.
-        {"system": of.system.partition("(")[0]}
-        | {name: value for name, value in of.settings.items() if name != "system"}
+        of.settings
+        | {"system": of.system.partition("(")[0]}
         | (of.settings.get("system") or {})
         | {name: of.made[name] for name in ("formlab",) if name in of.made}
         for of in (before, run)
     )
-    pairs = {name: (str(old.get(name, "none")), str(new.get(name, "none"))) for name in old | new}
-    texts = [
-        f"{name} {first} → {second}" for name, (first, second) in pairs.items() if first != second
-    ]
+    names = dict.fromkeys(["system", *old, *new])
+    pairs = ((name, str(old.get(name, "none")), str(new.get(name, "none"))) for name in names)
+    texts = [f"{name} {first} → {second}" for name, first, second in pairs if first != second]
     return "; ".join(texts) or None

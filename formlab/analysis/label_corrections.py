@@ -49,10 +49,9 @@ def corrected(corpus: Corpus, decisions: pl.DataFrame) -> tuple[Corpus, Counter[
     """A corpus without the label errors that verdicts found, and what was done, in counts.
 
     A label error gets the right value, which is then the only one accepted; without a right value,
-    and where the label stands elsewhere too (facts, fields to fill in), it is no longer scored. Of
-    an entity all values in that document are left out together: which prediction was for which of
-    them is not known. A verdict on a label that reads otherwise by now, on which reviewers differ
-    or of another benchmark or split changes nothing.
+    and where the label stands elsewhere too (facts, fields to fill in), it is no longer scored, of
+    an entity with all its values in that document. A verdict on a label that reads otherwise by
+    now, on which reviewers differ or of another benchmark or split changes nothing.
     """
     of_split = pl.col("split").is_null() | (pl.col("split") == corpus.split)
     ruled = resolved_decisions(decisions).filter(of_split, benchmark=corpus.benchmark)
@@ -107,14 +106,11 @@ def with_label_corrections(evaluation: Evaluation, decisions: pl.DataFrame) -> E
 def corrected_scores(
     evaluations: Sequence[Evaluation], decisions: pl.DataFrame, **draws: int
 ) -> tuple[pl.DataFrame, dict[str, int]]:
-    """The scores as labelled, and without the label errors.
-
-    The splits of one system on one benchmark are pooled.
+    """The scores as labelled and without the label errors; splits of one system are pooled.
 
     Returns a table of `of` (system, benchmark and split), `metric`, `level`; `value`, `ci_low`,
     `ci_high` and `n_cases` as labelled; `corrected` with its interval and `n_corrected` cases, and
-    `change` against the value as labelled; and what the verdicts did, in counts. `draws` are as
-    for `summarise`.
+    `change`; and what the verdicts did, in counts. `draws` are as for `summarise`.
 
     Raises `NotAvailable` if an evaluation does not hold what was scored.
     """

@@ -11,7 +11,7 @@ import polars as pl
 
 from formlab import benchmarks, selection, tables
 from formlab.analysis.comparability import of_gold
-from formlab.analysis.finding import KEYS, Finding, asked, in_fields, origin
+from formlab.analysis.finding import KEYS, Finding, fields_of, in_fields, origin
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics.page import ERRORS
@@ -32,9 +32,8 @@ def runs(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
 
     Of each evaluation `answered` documents have at least one usable value; `values` of the gold are
     `right`, `wrong` or `missing`; predictions without a gold value are `spurious`. `page_cer` is
-    the mean CER of whole pages, null where none was scored. `seconds`, `tokens` and `cost` are sums
-    over the `calls` (or pages) that report them, null if none does. `settings` are those of the
-    system.
+    the mean CER of whole pages; `seconds`, `tokens` and `cost` are sums over the `calls` (or pages)
+    that report them. What nothing reports is null.
     """
     return pl.DataFrame([_run(evaluation) for evaluation in evaluations], schema=RUNS)
 
@@ -117,7 +116,7 @@ def worst_pages(evaluation: Evaluation, *, limit: int | None = 10) -> pl.DataFra
         "missed": (pl.col("outcome") == "missing").sum(),
         "out_of_order": (pl.col("cause") == "wrong_order").sum(),
     }
-    fields = asked(evaluation, ["doc_id", "outcome", "cause"])
+    fields = fields_of(evaluation, ["doc_id", "outcome", "cause"], of_gold())
     fields = fields.group_by("doc_id").agg(**counts)
     pages = pages.join(fields, on="doc_id", how="left", maintain_order="left")
     rate = pl.col("wer").fill_nan(None)
@@ -222,9 +221,8 @@ def headlines(summary: pl.DataFrame) -> pl.DataFrame:
     """The scores that speak for each level: every one of `MEASURES` that is defined in `summary`.
 
     Returns the rows of `summary`, their own `level` as `score_level`, with the `level` they speak
-    for; `over`, what the score is taken over; the `tasks` that its fields are of; and `panel`. Two
-    scores may share an axis if and only if their `panel` is the same: the same metric of the same
-    level and tasks, by the same rules.
+    for; `over`, what the score is taken over; the `tasks` that its fields are of; and `panel`:
+    scores may share an axis if it is the same, of one metric, level and tasks, by the same rules.
     """
     rows = []
     for row in _defined(summary, None).iter_rows(named=True):

@@ -10,14 +10,15 @@ import numpy as np
 import polars as pl
 
 from formlab import tables
-from formlab.analysis.finding import KEYS, LABEL, OUTCOME, READER, asked, origin
+from formlab.analysis.comparability import of_gold
+from formlab.analysis.finding import KEYS, LABEL, OUTCOME, READER, fields_of, origin
 from formlab.analysis.summarise import interval_text
+from formlab.analysis.weaknesses import AT_LEAST, UNDER, Search, Weakness, is_inside
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.scoring.bands import of_values
-from formlab.stats.draws import by_document, drawn_parts, percentiles
-from formlab.stats.exchange import AT_LEAST, UNDER, Search, Weakness, is_inside
+from formlab.stats.draws import by_document, intervals
 from formlab.tables import USABLE, Settings
 
 _THIRD = "the value stands in the {} third of the page"
@@ -66,35 +67,36 @@ def slice_name(weakness: Weakness) -> str:
     return " and ".join(phrases)
 
 
-def slice_rows(
-    search: Search, found: Sequence[Weakness], *, resamples: int, level: float, seed: int
-) -> Iterator[dict[str, Any]]:
+def slice_rows(search: Search, found: Sequence[Weakness], **draws: Any) -> Iterator[dict[str, Any]]:
     """Weaknesses with their shares, that of the values in none of them, and the difference."""
     elsewhere = ~np.logical_or.reduce([weakness.inside for weakness in found] or [[False]])
     for weakness in found:
-        sums = [
-            by_document(search.document[at], [1 - search.loss[at], at[at]], search.count)
-            for at in (weakness.inside, elsewhere)
-        ]
-        value, rest = (float(ratio(of.sum(axis=0))) for of in sums)
-        interval = apart = (np.nan, np.nan)
-        if resamples:
-            drawn, others = map(ratio, drawn_parts(sums, resamples=resamples, seed=seed))
-            interval, apart = percentiles(drawn, level), percentiles(drawn - others, level)
-        count = int(weakness.inside.sum())
+        inside, right = weakness.inside, 1 - search.loss
+        columns = [of for at in (inside, elsewhere) for of in (right * at, at)]
+        table, scores = by_document(search.document, columns, search.count), (_inside, _apart)
+        value, difference = (float(score(table.sum(axis=0))) for score in scores)
+        ends = intervals([(table, score) for score in scores], **draws)
         yield {
-            **dict(zip(("ci_low", "ci_high"), interval, strict=True)),
-            **dict(zip(("difference_low", "difference_high"), apart, strict=True)),
-            **{name: getattr(weakness, name) for name in ("p", "p_adjusted", "n_tested")},
             "slice_by": weakness.columns,
             "slice_value": weakness.values,
             "value": value,
-            "rest": rest,
-            "difference": value - rest,
-            "excess": abs(value - rest) * count,
-            "n_cases": count,
-            "n_docs": len(np.unique(search.document[weakness.inside])),
+            "rest": value - difference,
+            "difference": difference,
+            **dict(zip(("ci_low", "ci_high"), ends[0], strict=True)),
+            **dict(zip(("difference_low", "difference_high"), ends[1], strict=True)),
+            "excess": abs(difference) * inside.sum(),
+            "n_cases": int(inside.sum()),
+            "n_docs": len(np.unique(search.document[inside])),
+            **{name: getattr(weakness, name) for name in ("p", "p_adjusted", "n_tested")},
         }
+
+
+def _inside(sums: np.ndarray) -> np.ndarray:
+    return ratio(sums[..., :2])
+
+
+def _apart(sums: np.ndarray) -> np.ndarray:
+    return ratio(sums[..., :2]) - ratio(sums[..., 2:])
 
 
 def find_slices(
@@ -183,7 +185,7 @@ def _column(cases: pl.DataFrame, part: Evaluation, name: str) -> pl.Series:
 
 
 def _of_gold(part: Evaluation) -> pl.DataFrame:
-    return asked(part).filter(pl.col("cause").ne_missing(READER))
+    return fields_of(part, None, of_gold(), pl.col("cause").ne_missing(READER))
 
 
 def slice_cases(

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import scipy
 
 from formlab import tables
 from formlab.analysis.summarise import summarise
@@ -28,26 +27,16 @@ TASK_TITLES = {
 }
 TASKS = tuple(TASK_TITLES)
 SIMPLE, NESTED, WHOLE = "simple entities", "line items", "all entities"
-FEW_SHOT: dict[str, Any] = {
-    **tables.SUMMARY,
-    **dict.fromkeys(("corpus", "part", "interval"), pl.String),
-    **dict.fromkeys(("train_size", "n_splits"), pl.Int64),
-    **dict.fromkeys(("lowest", "highest"), pl.Float64),
-    "task": pl.Enum(TASKS),
-}
+FEW_SHOT = tables.SUMMARY | tables.schema(
+    "corpus part interval train_size:int n_splits:int lowest:number highest:number"
+)
+FEW_SHOT["task"] = pl.Enum(TASKS)
 _LEVEL = 0.95
 MODES = ("official", "fixed")
-CHANGES: dict[str, Any] = {
-    **dict.fromkeys(("corpus", "split", "doc_id", "name", "path", "gold"), pl.String),
-    **dict.fromkeys(("official_pred", "fixed_pred"), pl.String),
-    **dict.fromkeys(MODES, pl.Float64),
-    **dict.fromkeys(("reason", "effect"), pl.String),
-}
-SHARED, EQUAL = "one prediction, several golds", "equal predictions counted as one"
-ABSENT, OTHER = "entity without gold averaged as 0", "another assignment"
-PARTS = "order, notation or partial credit of components"
-MORE, LESS, ELSE = "worth more when fixed", "worth less when fixed", "counted in one mode only"
-_BY_FUNCTION = {"DateMatch": "notation of a date", "PriceMatch": "sign or notation of an amount"}
+CHANGES = tables.schema(
+    "corpus split doc_id name path gold official_pred fixed_pred official:number fixed:number "
+    "effect"
+)
 
 
 def schema_of(evaluation: Evaluation) -> Schema | None:
@@ -72,9 +61,7 @@ def few_shot(evaluations: Sequence[Evaluation], **draws: int) -> pl.DataFrame:
     templates) the value is the mean and the interval a 95 % t interval over splits, cut at 0 and 1;
     of one split it is the score with its bootstrap interval over documents. `interval` says which,
     ``n_splits`` over how many splits with a defined score. `lowest` and `highest` are the scores of
-    single splits.
-
-    `evaluations`: one a split; `draws`: `resamples` and `seed` as for `summarise`.
+    single splits. `evaluations`: one a split; `draws`: as for `summarise`.
     """
     metric, value = pl.col("metric"), pl.col("slice_value")
     of_all = pl.col("slice_by").is_null() & metric.is_in(["micro_f1", "macro_f1"])
@@ -85,8 +72,8 @@ def few_shot(evaluations: Sequence[Evaluation], **draws: int) -> pl.DataFrame:
     for split in filter(schema_of, evaluations):
         _, task, size = cell_of(split)
         labels = {"task": task, "train_size": size, "n_splits": 1, "interval": "documents"}
-        scores = by_entity([split], **draws).with_columns(part=part).drop_nulls("part")
         labels = {name: pl.lit(label) for name, label in labels.items()}
+        scores = by_entity([split], **draws).with_columns(part=part).drop_nulls("part")
         scores = scores.with_columns(lowest="value", highest="value", **labels)
         rows.append(scores.select(pl.col(name).cast(kind) for name, kind in FEW_SHOT.items()))
     key = ["corpus", "task", "train_size", "system", "part", "metric"]
@@ -97,19 +84,22 @@ def few_shot(evaluations: Sequence[Evaluation], **draws: int) -> pl.DataFrame:
 
 def _mean(group: pl.DataFrame) -> dict[str, Any]:
     """The row of one split, or the mean of several with its t interval."""
-    first = group.row(0, named=True)
+    from scipy import special
+
+    row = group.row(0, named=True)
     if group.height == 1:
-        return first
-    values = group["value"].drop_nans()
-    mean, half = values.mean() if len(values) else np.nan, np.nan
-    if len(values) > 1:
-        error = scipy.stats.sem(values.to_numpy())
-        half = scipy.stats.t.ppf((1 + _LEVEL) / 2, len(values) - 1) * error
+        return row
+    values = group["value"].drop_nans().to_numpy()
+    count, mean, half = len(values), np.nan, np.nan
+    if count:
+        mean = values.mean()
+    if count > 1:
+        half = special.stdtrit(count - 1, (1 + _LEVEL) / 2) * values.std(ddof=1) / count**0.5
     low, high = np.clip([mean - half, mean + half], 0.0, 1.0).tolist()
-    row = first | {"value": mean, "ci_low": low, "ci_high": high, "interval": "splits"}
-    row |= {"lowest": values.min(), "highest": values.max(), "n_splits": len(values)}
-    row |= {"settings": first["settings"] | {"interval": f"t,splits,level={_LEVEL:g}"}}
-    row |= {"split": f"{first['corpus']}, {first['task']}, {group.height} splits"}
+    row |= {"value": mean, "ci_low": low, "ci_high": high, "interval": "splits"}
+    row |= {"lowest": group["value"].min(), "highest": group["value"].max(), "n_splits": count}
+    row |= {"settings": row["settings"] | {"interval": f"t,splits,level={_LEVEL:g}"}}
+    row |= {"split": f"{row['corpus']}, {row['task']}, {group.height} splits"}
     return row | {"n_docs": group["n_docs"].sum()}
 
 
@@ -117,9 +107,8 @@ def merge_splits(evaluations: Sequence[Evaluation]) -> Evaluation:
     """All splits as one evaluation: a document of several splits counts once for each.
 
     It stays one document, so intervals over documents draw all its splits together. Means over
-    entities are left out where the splits have different entities.
-
-    `evaluations`: at least one; all of one benchmark, system, mode and root.
+    entities are left out where the splits have different entities. `evaluations`: at least one; all
+    of one benchmark, system, mode and root.
     """
     first = evaluations[0]
     if len(evaluations) == 1:
@@ -151,13 +140,12 @@ def by_entity(evaluations: Sequence[Evaluation], **draws: int) -> pl.DataFrame:
     the slice holds.
     """
     corpora: dict[str, list[Evaluation]] = {}
-    for evaluation in evaluations:
-        if schema_of(evaluation):
-            corpora.setdefault(cell_of(evaluation)[0], []).append(evaluation)
-    columns = tables.SUMMARY | {"corpus": pl.String, "type": pl.String, "n_gold": pl.Int64}
+    for evaluation in filter(schema_of, evaluations):
+        corpora.setdefault(cell_of(evaluation)[0], []).append(evaluation)
+    columns = tables.SUMMARY | tables.schema("corpus type n_gold:int")
     found, key = [pl.DataFrame(schema=columns)], ["slice_by", "slice_value"]
     for name, splits in corpora.items():
-        schema, merged = schema_of(splits[0]), merge_splits(splits)
+        schema, merged = Schema.of(splits[0]), merge_splits(splits)
         types = {entity: schema.type_of(entity) for entity in schema.entities}
         types |= dict.fromkeys(schema.groups, NESTED)
         golds = merged.scores.filter(metric="f1", level="document").group_by(key)
@@ -170,22 +158,19 @@ def by_entity(evaluations: Sequence[Evaluation], **draws: int) -> pl.DataFrame:
 
 
 def changed_entities(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
-    """The entities that earn another score in the other mode, with the reason.
+    """The entities of the gold that earn another share of themselves in the other mode.
 
-    Returns a row per gold entity that earns another share of itself: what either mode set beside
-    it, the share in [0, 1], the reason and the effect; per prediction that one mode does not count
-    (`gold` and `path` are null); and per entity name that no gold has (`doc_id` is null too), which
-    ``official`` averages as 0. Only of evaluations of entities that hold what they scored.
+    Returns the schema CHANGES: what either mode set beside an entity, the share in [0, 1] that it
+    earns in each, and the effect. Only of evaluations of entities that hold what they scored.
     """
     changes = [pl.DataFrame(schema=CHANGES)]
-    for split in evaluations:
-        if schema_of(split) and split.corpus and split.predictions:
+    for split in filter(schema_of, evaluations):
+        if split.corpus and split.predictions:
             rows = mode_changes(split.corpus, split.predictions)
-            changes.append(
-                rows.with_columns(corpus=pl.lit(cell_of(split)[0]), split=pl.lit(split.split))
-            )
-    more = pl.col("fixed") > pl.col("official")
-    effect = pl.when(more).then(pl.lit(MORE)).when(~more).then(pl.lit(LESS)).otherwise(pl.lit(ELSE))
+            origin = {"corpus": cell_of(split)[0], "split": split.split}
+            changes.append(rows.with_columns(**{n: pl.lit(of) for n, of in origin.items()}))
+    more = pl.when(pl.col("fixed") > pl.col("official")).then(pl.lit("more"))
+    effect = pl.format("worth {} when fixed", more.otherwise(pl.lit("less")))
     return pl.concat(changes, how="diagonal").with_columns(effect=effect).select(*CHANGES)
 
 
@@ -196,33 +181,14 @@ def mode_changes(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
     claims = dataclasses.replace(predictions, records=predictions.records.filter(of_corpus))
     both = leaves(corpus, claims, schema)
     table, preds = _items(both.gold, both.gold_records), _items(both.pred, both.pred_records)
-    official, fixed = (
-        match_entities(both.gold, both.pred, schema.matches, mode=mode) for mode in MODES
-    )
-    for mode, matches in zip(MODES, (official, fixed), strict=True):
+    for mode in MODES:
+        pairs = match_entities(both.gold, both.pred, schema.matches, mode=mode).pairs
         texts = preds.select(pred="item", **{f"{mode}_pred": "gold"})
-        pairs = matches.pairs.join(texts, on="pred", how="left")
-        pairs = pairs.rename({"gold": "item", "pred": f"{mode}_item", "credit": mode})
+        pairs = pairs.join(texts, on="pred", how="left").drop("pred")
+        pairs = pairs.rename({"gold": "item", "credit": mode})
         table = table.join(pairs, on="item", how="left", maintain_order="left")
-    used = official.pairs["pred"]
-    is_shared = pl.col("official_item").is_in(used.filter(used.is_duplicated()).implode())
-    is_shared &= pl.col("official_item").ne_missing(pl.col("fixed_item"))
-    is_shared &= pl.col("fixed") < pl.col("official")
-    functions = {name: _BY_FUNCTION.get(of, OTHER) for name, of in schema.matches.items()}
-    functions |= dict.fromkeys(schema.groups, PARTS)
-    reason = pl.col("name").replace_strict(functions, default=OTHER, return_dtype=pl.String)
     table = table.with_columns(pl.col(MODES).fill_null(0.0))
-    table = table.filter(pl.col("official") != pl.col("fixed")).with_columns(
-        reason=pl.when(is_shared).then(pl.lit(SHARED)).otherwise(reason)
-    )
-    text = pl.when(pl.col("item").is_in(fixed.pairs["pred"].implode())).then("gold")
-    forgiven = preds.filter(pl.col("item").is_in(official.forgiven.tolist()))
-    forgiven = forgiven.select("doc_id", "name", official_pred="gold", fixed_pred=text)
-    absent = [name for name in schema.entities if name not in set(both.gold["name"])]
-    absent = pl.DataFrame({"name": absent}, schema={"name": pl.String})
-    more = ((EQUAL, forgiven), (ABSENT, absent))
-    rows = [of.with_columns(reason=pl.lit(reason)) for reason, of in more]
-    return pl.concat([table, *rows], how="diagonal")
+    return table.filter(pl.col("official") != pl.col("fixed"))
 
 
 def _items(leaf: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:

@@ -41,11 +41,10 @@ def summarise(
     has its `level` (``page``, ``field`` …), or of the slice `slice_by` = `slice_value`.
 
     Returns the schema SUMMARY; `task` is null where the scores are of several. The interval is NaN
-    for fewer than two documents. `n_missing` counts the units (documents or fields) without a
-    usable prediction, `n_undefined` those whose own value is NaN (of a mean over documents: the
-    documents it leaves out), `n_reader` the fields whose verdict depends on the reading rule,
-    `n_ambiguous` the dates that are equal only with day and month exchanged; all are among
-    `n_cases`.
+    for fewer than two documents. Among `n_cases`, `n_missing` counts the units (documents or
+    fields) without a usable prediction, `n_undefined` those whose own value is NaN, `n_reader` the
+    fields whose verdict depends on the reading rule, `n_ambiguous` the dates that are equal only
+    with day and month exchanged.
 
     `by`: columns of *cases* or *documents*, a user's own among them, to slice the field scores by
     (``kind`` if left out; `UnknownName` for one in neither table); `average`: only ``pooled`` or
@@ -77,10 +76,9 @@ def surface(
 ) -> pl.DataFrame:
     """A metric in every cell of a grid of two columns, with interval and counts.
 
-    Returns a row for each pair of a value of `x` with one of `y`: `metric`, the names `x` and `y`,
-    the ordered words `x_value` and `y_value`, `value`, `ci_low`, `ci_high`, `n_docs`, `n_cases`,
-    `n_undefined` and `settings`. An empty cell has null and counts of 0; in a cell of a single
-    document the interval is NaN. Unknown values stand under ``unknown``.
+    Returns a row for each pair of a value of `x` with one of `y`, the ordered words `x_value` and
+    `y_value`. An empty cell has null and counts of 0; in a cell of a single document the interval
+    is NaN. Unknown values stand under ``unknown``.
 
     `x`, `y`: columns of *documents* or of *cases*, the bands (``length`` …) among them; `bins`:
     column to the ascending edges that cut it, where the first band lies under the first edge.

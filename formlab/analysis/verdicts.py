@@ -1,4 +1,4 @@
-"""Who beats whom: a verdict for each pair of systems, their ranks, and the sentence of both."""
+"""Who beats whom: a verdict for each pair of systems, their ranks, and tables of scores."""
 
 from __future__ import annotations
 
@@ -6,21 +6,31 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis import finding
-from formlab.analysis.comparability import common, digests, named, scored_metrics
+from formlab.analysis.comparability import common, named, of_gold, same_rows, scored_metrics
 from formlab.analysis.compare import (
     COMPARISON,
     ROW,
     compare,
     evaluation_pairs,
     flips_of_common,
+    score_pairs,
+    tested,
     values_compared,
 )
-from formlab.analysis.finding import KEYS, OUTCOME, SAME, Finding, Row, asked, is_up
+from formlab.analysis.finding import (
+    KEYS,
+    OUTCOME,
+    SAME,
+    Finding,
+    Row,
+    comparison_sentence,
+    fields_of,
+    is_up,
+)
 from formlab.analysis.summarise import summarise
 from formlab.folders import Evaluation
 from formlab.scoring.causes import IN_WORDS
@@ -29,18 +39,16 @@ from formlab.tables import BOX, settings_text
 
 BETTER, WORSE, ALIKE = ">", "<", "≈"
 VERDICTS: dict[str, Any] = COMPARISON | {"verdict": pl.String}
-RANKS: dict[str, Any] = {
-    **dict.fromkeys(("system", "metric"), pl.String),
-    **dict.fromkeys(("value", "ci_low", "ci_high"), pl.Float64),
-    **dict.fromkeys(("rank", "n_docs", "n_cases"), pl.Int64),
-    "groups": pl.List(pl.Int64),
-}
+RANKS: dict[str, Any] = tables.schema(
+    "system metric value:number ci_low:number ci_high:number rank:int n_docs:int n_cases:int"
+) | {"groups": pl.List(pl.Int64)}
 # The columns of a comparison that its finding has as well.
 _OF_FINDING = ("benchmark", "split", "metric", "n_docs", "n_cases", "n_tested")
 _OF_FINDING += ("ci_low", "ci_high", "p")
 _ANSWER = ("doc_id", "task", "level", "path", "pred_path", "pred", "status")
 _ANSWER += tuple(f"pred_{edge}" for edge in BOX)
 _SCORE = ("doc_id", "task", "level", "path", "metric", "value")
+_OF_FIELDS = (*tables.FIELD_LEVELS, "answer")
 
 
 def identical(first: Evaluation, second: Evaluation) -> bool:
@@ -49,7 +57,7 @@ def identical(first: Evaluation, second: Evaluation) -> bool:
     Both are from one `common(…)`.
     """
     read = (lambda part: part.cases.select(_ANSWER)), (lambda part: part.scores.select(_SCORE))
-    return all(digests(first, of) == digests(second, of) for of in read)
+    return all(same_rows(first, second, of) for of in read)
 
 
 def verdicts(
@@ -64,19 +72,14 @@ def verdicts(
     `evaluations`: as from `common(…).evaluations`; `metric`: by which whole documents are compared,
     or another that was scored where this one was not; `reference`, `draws`: as for `compare`.
     """
-    options = {"reference": reference or None, **draws}
-    found = [values_compared(evaluations, ["kind"], **options)]
-    of_fields = pl.col("level").is_in([*tables.FIELD_LEVELS, "answer"])
-    is_page = ~of_fields & pl.col("slice_by").is_null()
-    pages = [
-        system.changed({"scores": lambda part: part.scan("scores").filter(is_page)})
-        for system in evaluations
-    ]
-    scored = {name for name, _ in scored_metrics(pages[0])}
+    found = [values_compared(evaluations, ["kind"], reference or None, **draws)]
+    scored = {name for name, level in scored_metrics(evaluations[0]) if level not in _OF_FIELDS}
     if shared := [name for name in metrics.METRICS if name in scored]:
         name = metric if metrics.get(metric).name in shared else shared[0]
-        rows = compare(pages, metric=name, average="pooled", **options)
-        found.append(rows.filter(pl.col("difference").is_not_nan()))
+        options = {"average": metrics.POOLED, "reference": reference or None}
+        pairs = score_pairs(evaluations, [metrics.get(name).name], **options)
+        pairs = [pair for pair in pairs if _is_of_documents(pair.labels)]
+        found.append(tested([pairs], **draws).filter(pl.col("difference").is_not_nan()))
     table = pl.concat(found)
     pairs = evaluation_pairs(evaluations, reference or None)
     same = {(a.system, b.system) for a, b in pairs if identical(a, b)}
@@ -85,6 +88,10 @@ def verdicts(
         for a, b, better in table.select("system_a", "system_b", "better").iter_rows()
     ]
     return table.with_columns(pl.Series("verdict", signs, pl.String))
+
+
+def _is_of_documents(labels: Row) -> bool:
+    return labels["level"] not in _OF_FIELDS and labels["slice_by"] is None
 
 
 def tell_apart(evaluations: Sequence[Evaluation], table: pl.DataFrame) -> list[Finding]:
@@ -102,7 +109,7 @@ def tell_apart(evaluations: Sequence[Evaluation], table: pl.DataFrame) -> list[F
         if kind is not None and row["better"] is None:
             continue
         numbers: dict[str, Any] = {name: row[name] for name in _OF_FINDING}
-        claim = finding.comparison_sentence(row)
+        claim = comparison_sentence(row)
         if kind is not None and pair not in significant_pairs:
             claim += "; no difference over all fields was shown"
         if row["metric"] == OUTCOME:
@@ -135,12 +142,10 @@ def _cause_phrase(row: Row, flipped: pl.DataFrame) -> str:
 def ranks(evaluations: Sequence[Evaluation], table: pl.DataFrame, **draws: Any) -> pl.DataFrame:
     """The systems from best to worst, and the groups that no test separates.
 
-    A critical-difference diagram as a table (J. Demšar, J. Mach. Learn. Res. 7, 2006), by the test
-    of `table` instead of Nemenyi's.
-
     Returns the schema RANKS. `groups` are the numbers, from 1, of the groups that a system is in:
-    neighbouring ranks of which no pair is told apart. Systems are ranked by the share of fields
-    right, or where no fields were scored by the metric of whole documents.
+    neighbouring ranks of which no pair is told apart, as in a critical-difference diagram (J.
+    Demšar, J. Mach. Learn. Res. 7, 2006). Systems are ranked by the share of fields right, or where
+    no fields were scored by the metric of whole documents.
 
     `evaluations`: as from `common(…).evaluations`; `table`: as from `verdicts`, of all pairs;
     `draws`: `resamples`, `level` and `seed` of the interval, as for `summarise`.
@@ -157,8 +162,8 @@ def ranks(evaluations: Sequence[Evaluation], table: pl.DataFrame, **draws: Any) 
     apart = {frozenset(pair) for pair in significant["system_a", "system_b"].rows()}
     # The longest runs of neighbours of which no pair is told apart; none of a system alone.
     names, groups = [row["system"] for row in rows], []
-    for start, first in enumerate(names):
-        run = [first]
+    for start in range(len(names)):
+        run = names[start : start + 1]
         for name in names[start + 1 :]:
             if any(frozenset((name, other)) in apart for other in run):
                 break
@@ -174,7 +179,7 @@ def ranks(evaluations: Sequence[Evaluation], table: pl.DataFrame, **draws: Any) 
 
 def values_right(evaluation: Evaluation, **draws: Any) -> dict[str, Any] | None:
     """The share of the gold's values that are right, as a row of a summary; None of no value."""
-    values = asked(evaluation, ["doc_id", "outcome"])
+    values = fields_of(evaluation, ["doc_id", "outcome"], of_gold())
     if not values.height:
         return None
     right = (pl.col("outcome") == "match").fill_null(False)
@@ -195,16 +200,15 @@ def side_by_side(
     """The scores of several systems, each marked by how it stands to the best of its column.
 
     Returns the rows of `summarise` for every system, and `mark`: ``best`` for the best value of its
-    metric and slice; ``near`` where no difference from the best was shown by `compare`, adjusted
-    for all comparisons; ``worse`` where one was; null where nothing could be tested, as without
-    `resamples`. `p` is the adjusted p against the best.
+    metric and slice; ``near`` where no difference from the best was shown by `compare`; ``worse``
+    where one was; null where nothing could be tested, as without `resamples`. `p` is the adjusted p
+    against the best.
 
     Raises `DataBroken` if evaluations with a metric in common cannot be compared; `UnknownName` if
     a metric of `scores` is not registered.
 
     `evaluations`: one or more of the same documents; a metric is compared among the systems that
-    have it, and systems of one name are numbered. `scores`: names of metrics; all that were scored
-    if left out. The rest is as for `compare`, `draws` are `resamples` and `seed`.
+    have it. `scores`: all that were scored if left out. The rest is as for `compare`.
 
     Examples
     --------
@@ -215,23 +219,23 @@ def side_by_side(
     [('ocr', 'best'), ('ocr(scale=2.0)', 'near')]
     """
     systems = named(evaluations)
-    names = None if scores is None else {metrics.get(name).name for name in scores}
     options = {"by": by, "average": average, **draws}
-    rows = pl.concat([summarise(system, **options) for system in systems]).to_dicts()
-    rows = [row for row in rows if names is None or row["metric"] in names]
-    having: dict[str, frozenset[str]] = {}
+    table = pl.concat([summarise(system, **options) for system in systems])
+    if scores is not None:
+        table = table.filter(pl.col("metric").is_in([metrics.get(name).name for name in scores]))
+    having: dict[str, tuple[str, ...]] = {}
     columns: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in rows:
-        having[row["metric"]] = having.get(row["metric"], frozenset()) | {row["system"]}
+    for row in table.iter_rows(named=True):
+        having[row["metric"]] = (*having.get(row["metric"], ()), row["system"])
         columns.setdefault(tuple(row[name] for name in ROW), []).append(row)
     tests = {}
-    for group in {of for of in having.values() if len(of) > 1}:
+    for group in {frozenset(of) for of in having.values() if len(set(of)) > 1}:
         alike = common([system for system in systems if system.system in group]).evaluations
         scored = {name for name, _ in scored_metrics(alike[0])}
-        shared = [name for name in having if having[name] == group and name in scored]
-        table = compare(alike, metric=shared, permutations=permutations, **options)
+        shared = [name for name in having if {*having[name]} == group and name in scored]
+        compared = compare(alike, metric=shared, permutations=permutations, **options)
         is_tested = pl.col("p_holm").is_not_nan() & pl.col("ci_low").is_not_nan()
-        for test in table.filter(is_tested).to_dicts():
+        for test in compared.filter(is_tested).to_dicts():
             for one, other in ("ab", "ba"):
                 pair = test[f"system_{one}"], test[f"system_{other}"]
                 # A test of only what both were scored on says nothing of another number.
@@ -244,67 +248,9 @@ def side_by_side(
         for row in cells:
             p, mark = tests.get((*key, row["system"], top, row["value"]), (None, None))
             row |= {"mark": "best" if row["value"] == best else mark, "p": p}
-    return pl.DataFrame(rows, schema=tables.SUMMARY | {"mark": pl.String, "p": pl.Float64})
+    rows = itertools.chain(*columns.values())
+    return pl.DataFrame(rows, schema=tables.SUMMARY | tables.schema("mark p:number"))
 
 
 def _over_all(table: pl.DataFrame) -> pl.DataFrame:
     return table.filter(pl.col("slice_by").is_null())
-
-
-def significant_kinds(table: pl.DataFrame, most: int = 3) -> list[dict[str, Any]]:
-    """The rows of kinds on which a difference is shown, the largest first.
-
-    Kinds are tested beside all fields together, which may hide what one of them loses.
-    """
-    rows = tables.only(table, slice_by="kind").drop_nulls("better")
-    return rows.sort(pl.col("difference").abs(), descending=True).head(most).to_dicts()
-
-
-def verdict_sentence(table: pl.DataFrame, ranked: pl.DataFrame) -> str:
-    """The one sentence of a comparison: who is better, on what and by how much, or that none is.
-
-    Of two systems it names the kinds on which one is shown to do better. `table` and `ranked` are
-    from `verdicts` and `ranks` of the same evaluations.
-    """
-    if not table.height:
-        return "Neither a field nor a whole document was scored for both systems."
-    by_metric = _over_all(table).partition_by("metric", maintain_order=True)
-    rows, *others = (of.to_dicts() for of in by_metric)
-    if all(row["verdict"] == SAME for row in rows):
-        systems = dict.fromkeys(row[name] for row in rows for name in ("system_a", "system_b"))
-        counts = finding.counts_text(rows[0])
-        return f"{_list([*systems])} are identical: every answer is the same ({counts})."
-    if len(rows) > 1:
-        names = ranked["system"].to_list()
-        return ". ".join(_sentence_of_several(of, names) for of in (rows, *others)) + "."
-    first, *pages = (finding.comparison_sentence(row) for row in itertools.chain(rows, *others))
-    kinds = [
-        f"On {finding.word(row['slice_value'])}: {finding.comparison_sentence(row)}"
-        for row in significant_kinds(table)
-    ]
-    return ". ".join([first, *kinds, *pages]) + "."
-
-
-def _sentence_of_several(rows: Sequence[Row], names: Sequence[str]) -> str:
-    # Where the best value is not shown to beat anyone, the sentence is of the first that does.
-    winners = [name for name in names if any(row["better"] == name for row in rows)]
-    does, aspect = finding.verdict_words(rows[0])
-    if not winners:
-        most = max(rows, key=lambda row: np.nan_to_num(row["least_difference"]))
-        seen = finding.detectable_text(most)
-        return f"No difference in {aspect} was shown among {_list(names)}{seen}"
-    best = winners[0]
-    wins = {finding.other_system(row, best): row for row in rows if row["better"] == best}
-    least = min(wins, key=lambda name: abs(wins[name]["difference"]))
-    which = f"least ahead of {least}: " if len(wins) > 1 else ""
-    size, row = finding.by_text(wins[least], size_only=True), wins[least]
-    details = f"{which}by {size}; {finding.counts_text(row)}, {finding.adjusted_text(row)}"
-    rest = [name for name in names if name not in (best, *wins)]
-    ends = f"; no difference from {_list(rest)} was shown" if rest else ""
-    return f"{best} {does} than {_list([*wins])} ({details}){ends}"
-
-
-def _list(names: Sequence[str]) -> str:
-    """Names as a sentence lists them."""
-    *first, last = names or [""]
-    return f"{', '.join(first)} and {last}" if first else last

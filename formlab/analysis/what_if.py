@@ -47,11 +47,10 @@ def what_if(
 ) -> pl.DataFrame:
     """How much each metric gains if gold takes the place of the answer, one stage at a time.
 
-    What a stage gains depends on what was fixed before it: a document is wholly right only once
-    its last error is. `gain` is the mean over all orders (the Shapley value, 1953): of what has
-    errors of k stages, each of these gains a kth, so that the gains of all stages add up to
-    ``1 - value``. `lowest` and `highest` are the least and the most that the stage gains in any
-    order: fixed first, and fixed last. A check whose sources are wrong is right once they are.
+    What a stage gains depends on what was fixed before it. `gain` is the mean over all orders (the
+    Shapley value, 1953): of what has errors of k stages, each of these gains a kth, so that all
+    gains add up to ``1 - value``. `lowest` and `highest` are the least and the most that the stage
+    gains in any order. A check whose sources are wrong is right once they are.
 
     Returns a row for each metric and each stage that has errors: metric, stage, value (as it is),
     gain, ci_low, ci_high, lowest, highest, n_cases and n_docs (values with errors of the stage, and

@@ -216,11 +216,10 @@ def compared(
     null. `by_other_rules` are the same tests under each other rule of reading fields from pages.
 
     `p_holm` is adjusted over the `n_tested` pairs and slices of a metric, average and level. Rows
-    of no slice are a family apart, and so are kinds: both were planned, and looking at other slices
-    costs them nothing. `least_difference` is NaN where no p of a family can hold after that.
-    `rules` tells whether the verdict is the ``same`` under all reading rules or ``depends``. A
-    difference is shown, and one of both `better`, where `p_holm` is at most 1 - `level`, the
-    interval is clear of 0 and no reading rule says otherwise: the one rule for every comparison.
+    of no slice are a family apart, and so are kinds: both were planned. `least_difference` is NaN
+    where no p of a family can hold after that. `rules` tells whether the verdict is the ``same``
+    under all reading rules or ``depends``. A difference is shown, and one of both `better`, where
+    `p_holm` is at most 1 - `level`, the interval is clear of 0 and no reading rule says otherwise.
     """
     alpha, table = 1 - level, _adjusted(tests, pl.coalesce("surest", "p"))
     has_p = pl.col("p").is_not_nan()

@@ -114,23 +114,8 @@ SPLIT = ("mixed", 10, 0)
 def test_what_changes_between_the_modes_is_told_from_an_evaluation_in_either(tmp_path, mode):
     answers = [WHO, ["day", one("2020-01-22")], *TURNED]
     changes = analysis.changed_entities(evaluations(tmp_path, {SPLIT: answers}, mode=mode))
-    assert dict(changes.select("reason", "effect").rows()) == {
-        "notation of a date": "worth more when fixed",
-        "order, notation or partial credit of components": "worth more when fixed",
-        "entity without gold averaged as 0": "counted in one mode only",
-    }
+    assert set(changes["effect"]) == {"worth more when fixed"}
     assert "what: jam; sum: 6" in changes["gold"].to_list()
-
-
-def test_equal_and_shared_predictions_are_known_again(tmp_path):
-    tags = [["tag", [one("x")]], ["tag", [one("x.")]], ["tag", [one("y")]]]
-    elsewhere = ["tag", one("y", box=[0, 0.5, 0.5, 0.6, 0.6])]
-    answers = [["tag", one("x")], ["tag", one("y")], ["tag", one("y")], elsewhere]
-    ones = evaluations(tmp_path, {SPLIT: answers}, gold=tags)
-    # One y equals the right one in place too and is forgiven, the other is wrong.
-    changes = analysis.changed_entities(ones)["reason"]
-    assert changes.filter(changes.str.starts_with("e") & changes.str.contains("counted")).len() == 1
-    assert "one prediction, several golds" in changes.to_list()
 
 
 def test_nothing_changes_where_all_is_right_in_both(tmp_path):

@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 
 from formlab import analysis, charts
+from formlab.analysis.finding import verdict_sentence
 from formlab.analysis.verdicts import (
     VERDICTS,
     identical,
     ranks,
     tell_apart,
-    verdict_sentence,
     verdicts,
 )
 from formlab.errors import DataBroken, UnknownName

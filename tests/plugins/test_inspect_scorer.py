@@ -2,13 +2,17 @@
 
 import importlib.util
 import json
+import sys
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 import formlab
 from formlab.errors import NotAvailable, UnknownName
-from formlab.scorers import METRICS
+
+sys.path.append(str(Path(__file__).parents[2] / "docs" / "plugins"))
+from inspect_scorer import METRICS, inspect_scorer
 
 ABSENT = importlib.util.find_spec("inspect_ai") is None
 needs_inspect = pytest.mark.skipif(
@@ -86,7 +90,7 @@ def summary(evaluation, average="pooled"):
 @pytest.mark.parametrize(("types", "average"), [(TYPES, "pooled"), (None, "macro")])
 def test_results_are_those_of_formlab_open(tmp_path, types, average):
     metrics = [*METRICS, "cer"]
-    scorer = formlab.inspect_scorer(types, metrics, average)
+    scorer = inspect_scorer(types, metrics, average)
     log = run(CASES, tmp_path, scorer, score_on_error=True)
     expected = summary(formlab.open_log(log.location, types=types), average)
     results = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
@@ -101,7 +105,7 @@ def test_results_are_those_of_formlab_open(tmp_path, types, average):
 @pytest.mark.filterwarnings("ignore")
 def test_value_of_a_sample_is_formlabs_over_its_fields(tmp_path):
     cases = {name: case for name, case in CASES.items() if "/" not in name}
-    log = run(cases, tmp_path, formlab.inspect_scorer(TYPES), score_on_error=True)
+    log = run(cases, tmp_path, inspect_scorer(TYPES), score_on_error=True)
     evaluation = formlab.open_log(log.location, types=TYPES)
     for sample in log.samples:
         rows = evaluation.scores.filter(doc_id=sample.id, level="field")
@@ -123,7 +127,7 @@ def test_value_of_a_sample_is_formlabs_over_its_fields(tmp_path):
 @pytest.mark.filterwarnings("ignore")
 def test_without_score_on_error_inspect_leaves_failures_out_and_formlab_counts_them(tmp_path):
     cases = {"a": ("x", "x"), "b": ("y", RuntimeError("no")), "c": ("z", "?")}
-    log = run(cases, tmp_path, formlab.inspect_scorer())
+    log = run(cases, tmp_path, inspect_scorer())
     assert log.results.scores[0].metrics["exact_accuracy"].value == 1 / 2
     evaluation = formlab.open_log(log.location)
     assert summary(evaluation)["exact_accuracy"] == pytest.approx(1 / 3)
@@ -135,7 +139,7 @@ def test_without_score_on_error_inspect_leaves_failures_out_and_formlab_counts_t
 @pytest.mark.filterwarnings("ignore")
 def test_results_over_epochs_are_the_mean_of_the_epochs(tmp_path):
     cases = {"a": ('{"x": "1", "y": "2"}', '{"x": "1", "y": "3"}'), "b": ("z", "z")}
-    log = run(cases, tmp_path, formlab.inspect_scorer(), epochs=2)
+    log = run(cases, tmp_path, inspect_scorer(), epochs=2)
     # Two of three fields in the first epoch, none in the second.
     assert log.results.scores[0].metrics["exact_accuracy"].value == pytest.approx(2 / 3 / 2)
 
@@ -143,7 +147,7 @@ def test_results_over_epochs_are_the_mean_of_the_epochs(tmp_path):
 @needs_inspect
 @pytest.mark.filterwarnings("ignore")
 def test_scores_are_saved_with_the_log_and_stand_beside_formlabs(tmp_path):
-    log = run({"a": ("x", "X"), "b": ("y", "?")}, tmp_path, formlab.inspect_scorer())
+    log = run({"a": ("x", "X"), "b": ("y", "?")}, tmp_path, inspect_scorer())
     evaluation = formlab.open_log(log.location)
     assert evaluation.cases["log_score"].drop_nulls().to_list() == [1.0, 0.0]
     kept = log.samples[0].scores["formlab"].metadata["formlab"]
@@ -154,10 +158,10 @@ def test_scores_are_saved_with_the_log_and_stand_beside_formlabs(tmp_path):
 @pytest.mark.filterwarnings("ignore")
 def test_metric_that_is_not_of_fields_is_an_error_before_anything_is_asked():
     with pytest.raises(UnknownName, match="'exact_acuracy'"):
-        formlab.inspect_scorer(metrics=["exact_acuracy"])
+        inspect_scorer(metrics=["exact_acuracy"])
 
 
 @pytest.mark.skipif(not ABSENT, reason="inspect_ai is installed")
 def test_without_inspect_the_error_names_the_command_of_pip():
     with pytest.raises(NotAvailable, match=r"pip install 'formlab\[inspect\]'"):
-        formlab.inspect_scorer()
+        inspect_scorer()

@@ -1,4 +1,4 @@
-"""formlab's scoring inside of another harness: a scorer of Inspect."""
+"""formlab's scoring inside of Inspect: copy this file beside your task and import it there."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def inspect_scorer(
     Examples
     --------
     >>> from inspect_ai import Task  # doctest: +SKIP
-    >>> Task(dataset=forms, scorer=formlab.inspect_scorer("types.yaml"))  # doctest: +SKIP
+    >>> Task(dataset=forms, scorer=inspect_scorer("types.yaml"))  # doctest: +SKIP
     """
     resources.need("inspect")
     from inspect_ai.scorer import Score, metric, scorer

@@ -224,7 +224,7 @@ def _versions(
     out: Path, seed: int,
 ) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:  # fmt: skip
     """A document and its gold at each level."""
-    pictures = list(document_pages(document, root))
+    pictures = document_pages(document, root)
     images = [picture.image() for picture in pictures]
     for name, amount, step in levels:
         doc_id = f"{document['doc_id']}~{name}" + (f"={amount:g}" if step else "")
@@ -242,8 +242,7 @@ def _versions(
                 with files.atomic(out / places[-1]) as file:
                     made.image.save(file, format="PNG", compress_level=1)
         own = {"page_of": document["doc_id"], "degradation": name, "amount": amount, "step": step}
-        own |= {"doc_id": doc_id, "image": places[0]}
-        own |= dict(zip(("width", "height"), sizes[0], strict=True))
+        own |= {"doc_id": doc_id, "image": places[0], "width": sizes[0][0], "height": sizes[0][1]}
         if len(places) > 1:
             listed = meta.meta_of(document) | {"images": places, "pages": places}
             own["meta"] = json.dumps(listed)

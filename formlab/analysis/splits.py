@@ -97,7 +97,8 @@ def _mean(group: pl.DataFrame) -> dict[str, Any]:
         half = special.stdtrit(count - 1, (1 + _LEVEL) / 2) * values.std(ddof=1) / count**0.5
     low, high = np.clip([mean - half, mean + half], 0.0, 1.0).tolist()
     row |= {"value": mean, "ci_low": low, "ci_high": high, "interval": "splits"}
-    row |= {"lowest": group["value"].min(), "highest": group["value"].max(), "n_splits": count}
+    extremes = {"lowest": values.min(), "highest": values.max()} if count else {}
+    row |= extremes | {"n_splits": count}
     row |= {"settings": row["settings"] | {"interval": f"t,splits,level={_LEVEL:g}"}}
     row |= {"split": f"{row['corpus']}, {row['task']}, {group.height} splits"}
     return row | {"n_docs": group["n_docs"].sum()}

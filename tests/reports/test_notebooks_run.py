@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from formlab import browser, reports
-from formlab.reports import build_record
-from formlab.reports.notebook import load, parameters_of
+from formlab.reports import record
+from formlab.reports.plan import Notebook
 from tests import executed
 from tests.seeds import ALL
 
@@ -40,7 +40,7 @@ def built(tmp_path_factory):
     """
     out, listed = tmp_path_factory.mktemp("reports"), []
     for file in NOTEBOOKS:
-        few = FEW.keys() & parameters_of(load(file), file)
+        few = FEW.keys() & Notebook.read(file).defaults
         listed.append({"notebook": str(file), "parameters": {name: FEW[name] for name in few}})
     (out / "reports.yml").write_text(yaml.safe_dump({"reports": listed}))
     if ALL:
@@ -53,9 +53,9 @@ def built(tmp_path_factory):
 
 @pytest.mark.parametrize("name", [notebook.stem for notebook in NOTEBOOKS])
 def test_notebook_runs_without_arguments(built, name):
-    record = build_record.read(built, name)
-    assert record.ok, record.error
-    assert record.summary.finding
+    found = record.read(built, name)
+    assert found.ok, found.error
+    assert found.summary.finding
 
 
 class Reader(ExitStack):

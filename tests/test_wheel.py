@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.complete
 # Of each extra a module, which the core is without.
-EXTRAS = ("rapidocr", "openai", "flask", "playwright", "jupyterlab", "pandas", "numba", "nltk")
+EXTRAS = ("rapidocr", "openai", "flask", "playwright", "jupyterlab", "pandas", "numba")
 
 
 def requirements(wheel_metadata):

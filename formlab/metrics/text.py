@@ -9,13 +9,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from rapidfuzz import process
 from rapidfuzz.distance import LCSseq, Levenshtein
 
-from formlab import resources
 from formlab.metrics.metric import SOME_CLAIM, SOME_GOLD, Need, as_many, family
 
 # Texts whose words are held at once.
@@ -55,7 +55,7 @@ def _stem(word: str) -> str:
 @cache
 def _stemmer() -> Any:
     # Takes a second, so only where stems are asked for.
-    return resources.optional("nltk.stem.porter", extra="rouge").PorterStemmer()
+    return import_module("nltk.stem.porter").PorterStemmer()
 
 
 def _mteval(texts: Sequence[str]) -> Iterator[list[str]]:

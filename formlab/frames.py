@@ -8,13 +8,13 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
 import polars as pl
 
-from formlab import resources
-from formlab.errors import TableBroken, UnknownName
+from formlab.errors import NotAvailable, TableBroken, UnknownName
 
 # Annotations of parameters that take one item in place of a list of it.
 _LISTS = re.compile(
@@ -37,8 +37,8 @@ class Options:
         values = ["frames = 'polars'", "frames = 'pandas'"]
         if (assignment := f"{name} = {value!r}") not in values:
             raise UnknownName.of("option", assignment, values)
-        if value == "pandas":
-            resources.need("pandas")
+        if value == "pandas" and find_spec("pandas") is None:
+            raise NotAvailable("pandas is not installed", remedy="pip install 'formlab[pandas]'")
         super().__setattr__(name, value)
 
 

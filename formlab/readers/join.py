@@ -6,7 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -101,7 +101,7 @@ def _frames(rows: Iterable[Row]) -> dict[str, pl.DataFrame]:
 
 
 def _frame(rows: list[Row]) -> pl.DataFrame:
-    columns = {name: [row.get(name) for row in rows] for row in rows for name in row}
+    columns = {n: [row.get(n) for row in rows] for n in dict.fromkeys(chain.from_iterable(rows))}
     columns["epoch"] = [row.get("epoch") or 1 for row in rows]
     schema = {n: pl.Float64 if n.startswith(SCORE) else _DTYPES.get(n, pl.String) for n in columns}
     try:

@@ -19,8 +19,6 @@ from formlab.charts._words import NOTHING, OWN, counted, note
 from formlab.charts.show import Caption, words
 from formlab.errors import UnknownName
 
-# A column that is for the drawing alone: no table of a figure has it.
-NAME = "_name"
 # A label or an alt text no longer than one reads; what a file holds may be longer.
 _LABEL, _ROWS = 200, 80
 _COLOURS = {"stage": theme.STAGE_COLOURS, "status": theme.STATUS_COLOURS}

@@ -57,7 +57,8 @@ def run(job: Job) -> ReportResult:
     html, ipynb = (out / f"{job.name}.{ending}" for ending in ("html", "ipynb"))
     files.write_text(ipynb, nbformat.writes(executed))
     built = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    drawn, beside, notes = figures.of(page.objects(executed)), [], []
+    objects, beside, notes = page.objects(executed), [], []
+    drawn = figures.of(list(objects.values()))
     if job.settings.figures:
         folder = f"{figures.FOLDER}/{job.name}"
         names, notes = figures.save(drawn, out / folder)
@@ -70,6 +71,7 @@ def run(job: Job) -> ReportResult:
         failure=failure,
         index=f"{INDEX}.html",
         figures=drawn,
+        shown=objects,
         parts=record.part_runs(job.notebook.parent, job.parameters, job.defaults),
     )
     status, error = ("failed", failure.what) if failure else ("built", None)

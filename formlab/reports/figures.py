@@ -21,7 +21,6 @@ from lxml import etree
 from formlab import files, gallery
 from formlab.charts import harmless
 from formlab.charts._output import clean
-from formlab.charts._parts import NAME
 from formlab.charts.theme import FONT
 from formlab.reports import sanitize
 from formlab.reports.plan import slug
@@ -329,7 +328,7 @@ def _vega(payload: Mapping[str, Any]) -> Rows:
     plain = [[row if isinstance(row, dict) else {"value": row} for row in t] for t in tables]
     return _joined({
         # Without what is for the drawing alone: the address of the cases, a label.
-        str(n): [{k: v for k, v in row.items() if k not in (LINES, NAME)} for row in rows]
+        str(n): [{k: v for k, v in row.items() if k != LINES} for row in rows]
         for n, rows in enumerate(plain, start=1)
     })  # fmt: skip
 

@@ -29,6 +29,7 @@ from formlab.reports.record import Summary
 
 Facts = Sequence[tuple[str, Sequence[tuple[str, str]]]]
 Cell = nbformat.NotebookNode
+Objects = dict[int, list[tuple[str, dict[str, Any]]]]
 FAILED_ANCHOR = "failed-cell"
 # What a cell with this tag shows stands right under the title, wherever the cell is.
 SUMMARY_TAG = "summary"
@@ -72,23 +73,25 @@ def write(
     index: str | None = None,
     figures: Sequence[Figure | None] = (),
     parts: Sequence[str] = (),
+    shown: Objects | None = None,
 ) -> Summary:
     """Write an executed notebook as one HTML page, whole or not at all; its title and findings.
 
     `facts` go into the block "How this was made"; `failure` and `parts` (which evaluations are of
     a part of their corpus) stand on top; `index` is the address of the page that lists all
-    reports. `figures` are those of `objects`: charts are their drawings, and tables can be saved.
+    reports. Charts are drawings of `figures`, those of `shown`, its `objects`; tables can be saved.
     """
-    summary = _summary(notebook, name)
+    shown = objects(notebook) if shown is None else shown
+    summary = _summary(notebook, name, shown)
     # What a notebook did not finish is not "nothing to report".
-    nothing = [] if failure else list(_empty_sections(notebook))
+    nothing = [] if failure else list(_empty_sections(notebook, shown))
     hidden = {id(cell) for _, _, cells in nothing for cell in cells}
     contents: list[tuple[int, str, str]] = []
     sources, cells, counts = [], [], Counter[str]()
     numbered = iter([*figures, *[None] * 10_000])
     for cell, outputs in _in_order(notebook):
-        shown = id(cell) not in hidden
-        if cell.cell_type == "markdown" and shown:
+        is_shown = id(cell) not in hidden
+        if cell.cell_type == "markdown" and is_shown:
             cells.append({"prose": _anchored(cell.source, contents)})
         if cell.cell_type != "code" or not (cell.source or outputs):
             continue
@@ -99,12 +102,12 @@ def write(
             if isinstance(data.get(SOURCES), dict):
                 # Sources are shown once, at the end.
                 sources.append(("Data", data[SOURCES]["entries"]))
-            elif shown or not _is_display(output):
-                drawn += [_output(output, figure, counts), _csv_link(figure)]
+            elif is_shown or not _is_display(output):
+                drawn += [_output(output, shown, figure, counts), _csv_link(figure)]
         failed = any(output.output_type == "error" for output in outputs)
         source = sanitize.python(cell.source) if cell.source else ""
         cells.append({"source": source, "outputs": drawn, "anchor": FAILED_ANCHOR * failed})
-    kinds = {kind for shown in objects(notebook) for kind, _ in shown}
+    kinds = {kind for pairs in shown.values() for kind, _ in pairs}
     page = _render(
         "report.html.j2",
         kinds,
@@ -174,13 +177,13 @@ def _plotly() -> str:
     return get_plotlyjs()
 
 
-def objects(notebook: nbformat.NotebookNode) -> list[list[tuple[str, dict[str, Any]]]]:
-    """Kind and data of what each display output shows, in the order of the page; inert."""
+def objects(notebook: nbformat.NotebookNode) -> Objects:
+    """Kind and data, inert, of what each display output shows, by its `id`, in the page's order."""
     outputs = (output for _, outputs in _in_order(notebook) for output in outputs)
-    return [payloads(output.data) for output in outputs if _is_display(output)]
+    return {id(output): _payloads(output.data) for output in outputs if _is_display(output)}
 
 
-def payloads(bundle: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def _payloads(bundle: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """The kind and data of the object in a mime bundle, if it is one that a page draws."""
     for kind in KINDS:
         if isinstance(value := bundle.get(MIME.format(kind)), dict):
@@ -225,9 +228,7 @@ def _anchored(source: str, contents: list[tuple[int, str, str]]) -> Markup:
     return sanitize.trusted(_IN_OUT.sub(_FOLDED, marked))
 
 
-def _output(
-    output: nbformat.NotebookNode, figure: Figure | None, counts: Counter[str]
-) -> Markup | str:
+def _output(output: Cell, shown: Objects, figure: Figure | None, counts: Counter[str]) -> str:
     if output.output_type == "error":
         return Markup('<pre class="fl-traceback">{}</pre>').format(traceback_of(output))
     if output.output_type == "stream" and output.name != "stderr":
@@ -235,7 +236,7 @@ def _output(
     if output.output_type == "stream":
         frame = '<details class="fl-stderr"><summary>Messages</summary><pre>{}</pre></details>'
         return sanitize.trusted(frame).format(sanitize.plain(output.text))
-    for kind, payload in payloads(output.data):
+    for kind, payload in shown[id(output)]:
         alt = payload.get("alt") or _joined(output.data.get("text/plain")) or kind
         return shown_object(kind, payload, clean(alt, limit=5_000), figure, counts)
     return _static({mime: _joined(value) for mime, value in output.data.items()})
@@ -347,14 +348,14 @@ def traceback_of(output: Mapping[str, Any]) -> str:
     return sanitize.plain("\n".join(str(line) for line in lines))
 
 
-def _empty_sections(notebook: nbformat.NotebookNode) -> Iterator[tuple[str, str, list[Cell]]]:
+def _empty_sections(book: Cell, shown: Objects) -> Iterator[tuple[str, str, list[Cell]]]:
     """Heading, note and cells of each section in which code shows notes alone, or nothing.
 
     A section goes from one heading of level 2 to the next; one of text is not empty. The note is
     "" if all it has are sources, which stand in a block of their own.
     """
     sections: list[tuple[str, list[Cell]]] = []
-    for cell in notebook.cells:
+    for cell in book.cells:
         found = _SECTION.search(cell.source) if cell.cell_type == "markdown" else None
         if found:
             sections.append((found[1], []))
@@ -365,28 +366,28 @@ def _empty_sections(notebook: nbformat.NotebookNode) -> Iterator[tuple[str, str,
         text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
         if len(_SECTION.findall(text)) > 1 or (not code and _SECTION.sub("", text).strip()):
             continue
-        notes = [_note(output) for cell in code for output in cell.outputs]
+        notes = [_note(output, shown) for cell in code for output in cell.outputs]
         if None not in notes:
             note = " ".join(dict.fromkeys(filter(None, notes)))
             note = note or ("" if notes else "Nothing to show.")
             yield clean(sanitize.plain(heading), limit=200), note, cells
 
 
-def _note(output: nbformat.NotebookNode) -> str | None:
+def _note(output: nbformat.NotebookNode, shown: Objects) -> str | None:
     """The text of a note, "" for sources; None for an output that has something to show."""
     if SOURCES in output.get("data", {}):
         return ""
-    for kind, payload in payloads(output.get("data", {})):
+    for kind, payload in shown.get(id(output), ()):
         if kind == "caption" and payload.get("label") == "Note":
             return clean(payload.get("text", ""), limit=2_000)
     return None
 
 
-def _summary(notebook: nbformat.NotebookNode, name: str) -> Summary:
+def _summary(notebook: nbformat.NotebookNode, name: str, shown: Objects) -> Summary:
     prose = (cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     heading = next(filter(None, map(_TITLE.search, prose)), None)
     summary = partial(Summary, clean(sanitize.plain(heading[1]) if heading else name, limit=200))
-    for kind, payload in (pair for shown in objects(notebook) for pair in shown):
+    for kind, payload in (pair for pairs in shown.values() for pair in pairs):
         if kind in ("first", "cards"):
             # Other code may emit cards in other shapes.
             value = payload.get("cards")

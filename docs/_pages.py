@@ -118,11 +118,10 @@ def made_words() -> Iterator[str]:
 def made_metrics() -> Iterator[str]:
     """Every registered metric by family, with the text at the head of the family's module."""
     families: dict[str, list[str]] = {}
-    for name, target in metrics.METRICS.builtin.items():
-        families.setdefault(target.partition(":")[0], []).append(name)
-    for module, names in families.items():
-        family = module.rpartition(".")[2]
-        yield f"## {family.replace('_', ' ').capitalize()}\n\n{_doc(module)}\n"
+    for name, entry in metrics.DECLARED.items():
+        families.setdefault(entry["family"], []).append(name)
+    for family, names in families.items():
+        yield f"## {family.replace('_', ' ').capitalize()}\n\n{_doc(f'formlab.metrics.{family}')}\n"
         for name in names:
             metric = metrics.get(name)
             end = "up" if metric.high is None else f"to {metric.high:g}"

@@ -38,7 +38,6 @@ MEANS = {
     "other_document": "The value is that of the same field in another document.",
     "wrong_field": "The value belongs to another field, or stands in the output outside its field.",
     "wrong_row": "The value belongs to the same field of another row.",
-    "wrong_order": "The text was read in another order than it stands on the page.",
     "misclick_near": "The right value was typed just outside of its control.",
     "misclick_other_field": "The right value was typed into another field's control.",
     "clipped": "Part of the text is missing, or stuck to a neighbour's.",

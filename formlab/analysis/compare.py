@@ -173,7 +173,6 @@ def score_pairs(
     scored = dict.fromkeys(key[0] for key in keys)
     names = list(scored if names is None else names)
     if unknown := [name for name in names if name not in scored]:
-        metrics.refuse_mean(unknown[0])
         raise UnknownName.of("metric scored for all systems", unknown[0], scored)
     # One slice that holds everything would only be tested once more.
     slices = Counter(column for column, _ in {key[3:] for key in keys})

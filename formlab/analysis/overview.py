@@ -100,9 +100,8 @@ def worst_pages(evaluation: Evaluation, *, limit: int | None = 10) -> pl.DataFra
     """The pages with the most word errors per gold word, what these errors are, and the fields.
 
     Returns `doc_id status words wer omitted inserted substituted order`, errors per gold word (the
-    four sum to `wer`), and counts of `fields`, of those `wrong`, `missed` (found nowhere) and
-    `out_of_order`. No rows where no page's text was scored. A page without gold words has no rate
-    and stands last.
+    four sum to `wer`), and counts of `fields`, of those `wrong` and `missed` (found nowhere). No
+    rows where no page's text was scored. A page without gold words has no rate and stands last.
     """
     named = {"wer": "wer"} | {name: f"words_{name}" for name in ERRORS}
     of_pages = pl.col("level") == "page", pl.col("metric").is_in(list(named.values()))
@@ -114,7 +113,6 @@ def worst_pages(evaluation: Evaluation, *, limit: int | None = 10) -> pl.DataFra
         "fields": pl.len(),
         "wrong": (pl.col("outcome") != "match").sum(),
         "missed": (pl.col("outcome") == "missing").sum(),
-        "out_of_order": (pl.col("cause") == "wrong_order").sum(),
     }
     fields = fields_of(evaluation, ["doc_id", "outcome", "cause"], of_gold())
     fields = fields.group_by("doc_id").agg(**counts)
@@ -126,10 +124,8 @@ def worst_pages(evaluation: Evaluation, *, limit: int | None = 10) -> pl.DataFra
 
 
 def wrong_fields(cases: pl.DataFrame) -> pl.DataFrame:
-    """The cases of fields that are not right, or that stand out of order in a page's text."""
-    wrong = pl.col("outcome").is_in(["mismatch", "missing", "spurious"])
-    misplaced = (pl.col("cause") == "wrong_order").fill_null(False)
-    return cases.filter(in_fields(), wrong | misplaced)
+    """The cases of fields that are not right."""
+    return cases.filter(in_fields(), pl.col("outcome").is_in(["mismatch", "missing", "spurious"]))
 
 
 def top_errors(cases: pl.DataFrame, *, limit: int = 20) -> pl.DataFrame:

@@ -1,7 +1,7 @@
 """The registry of metrics.
 
-A metric turns gold and prediction into tallies; summed tallies give the score of many units. Each
-module has a family of them in its `METRICS`.
+A metric turns gold and prediction into tallies; summed tallies give the score of many units. What
+each of them is stands in `metrics.toml`, its functions in the module of its family.
 
 >>> METRICS["cer"]("abc", "abd").parts
 (1.0, 3.0)
@@ -11,50 +11,42 @@ module has a family of them in its `METRICS`.
 
 from __future__ import annotations
 
+import tomllib
 from importlib import import_module
+from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
-from formlab.errors import UnknownName
-from formlab.metrics.metric import Metric, Tally, ratio
+import numpy as np
+
+from formlab.metrics.metric import NEEDS, Metric, Tally, ratio
 from formlab.registry import Registry
 
-# Metrics by module, listed by level of the task, L1 to L3.
-_FAMILIES = (
-    ("text", "cer wer edit_distance bleu bleu_of_fields rouge1 rougeL rouge1_stem rougeL_stem"),
-    ("text", "spurious_rate rouge1_html rougeL_html edit_distance_html"),
-    ("page", "words_omitted words_inserted words_substituted words_order"),
-    ("counts", "exact_accuracy normalised_accuracy typed_accuracy fuzzy_accuracy"),
-    ("marking", "mark_precision mark_recall mark_f1 cross_accuracy"),
-    ("counts", "field_precision field_recall field_f1"),
-    ("counts", "match_precision match_recall match_f1 match_accuracy match_weighted"),
-    ("tree", "tree_edit_distance tree_similarity"),
-    ("counts", "vqa_accuracy consistency_accuracy consistency_dependent_accuracy"),
-    ("counts", "contradictions_found"),
-    ("jsonacc", "json_accuracy"),
-    ("actions", "click_accuracy unwanted_clicks value_found_accuracy value_placed_accuracy"),
-    ("actions", "value_submitted_accuracy description_bleu action_match_rate click_distance"),
-    ("actions", "episodic_click episodic_value form_completed task_score"),
-    ("entities", "precision recall f1 micro_precision micro_recall micro_f1"),
-    ("entities", "macro_precision macro_recall macro_f1"),
-    ("facts", "fact_accuracy fact_accuracy_of_found fact_missing_rate fact_misplaced_rate"),
-    ("facts", "number_date_accuracy"),
-    ("counts", "usable_answers valid_answers repaired_answers bad_json_answers refused_answers"),
-    ("counts", "truncated_answers failed_calls"),
-    ("structure", "structure_score"),
-    ("judge", "judge_structure judge_entity_accuracy judge_entity_score judge_overall"),
-    ("judge", "judge_overall_stated"),
-)
-METRICS = Registry(
-    "metrics",
-    {
-        name: f"formlab.metrics.{module}:METRICS"
-        for module, names in _FAMILIES
-        for name in names.split()
-    },
-)
+# What `metrics.toml` says of each metric.
+DECLARED = tomllib.loads(Path(__file__).with_name("metrics.toml").read_text("utf-8"))
+
+
+class _Builtin(dict[str, Metric]):
+    """formlab's own metrics by name; its family is imported when a metric is asked for."""
+
+    def __missing__(self, name: str) -> Metric:
+        entry = {key: value for key, value in DECLARED[name].items() if key != "family"}
+        for key in entry.keys() & {"tallies", "counts", "score", "unit_score", "published_score"}:
+            function = resolve_name(f"{__name__}.{entry[key]}")
+            entry[key] = function[name] if isinstance(function, dict) else function
+        if counts := entry.pop("counts", None):
+            entry["tallies"] = lambda *columns: counts(*columns)[name]
+        entry |= {key: tuple(entry[key]) for key in entry.keys() & {"units", "tasks"}}
+        high, need = entry.get("high", 1.0), NEEDS.get(entry.get("need", ""))
+        entry |= {"high": None if high == np.inf else high, "need": need}
+        return self.setdefault(name, Metric(name=name, **entry))
+
+
+BUILTIN = _Builtin()
+METRICS = Registry("metrics", dict.fromkeys(DECLARED, "formlab.metrics:BUILTIN"))
 # The column `average`: the score of the sums over all documents, or the mean of documents' scores.
 POOLED, MACRO = "pooled", "macro"
-_FUNCTIONS = ("edit_script", "tree_edit_distance", "tree_edit_tallies", "tree_similarity")
+_FUNCTIONS = ("edit_script", "tree_edit_distance", "tree_tallies", "tree_similarity")
 __all__ = ["METRICS", "Metric", "Tally", "get", "ratio", "title", *_FUNCTIONS]
 
 
@@ -69,28 +61,15 @@ def __getattr__(name: str) -> Any:
 def get(name: str) -> Metric:
     """The metric registered as `name`; else `UnknownName`.
 
-    Examples
-    --------
     >>> get("cer").direction
     'down'
     """
-    refuse_mean(name)
     return METRICS.find(name)
-
-
-def refuse_mean(name: str) -> None:
-    """Refuse a mean over documents by the name it had in 0.2, and say how it is asked for now."""
-    plain = name.removeprefix("macro_").removeprefix("mean_")
-    if name not in METRICS and plain in METRICS:
-        remedy = f"{plain} with --average macro, in Python {plain!r} with average='macro'"
-        raise UnknownName(f"{name!r} is no metric but a mean over documents", remedy=remedy)
 
 
 def of(task: str, unit: str, *views: str) -> list[Metric]:
     """The metrics that declare a task, are taken of such units and read one of `views`.
 
-    Examples
-    --------
     >>> [metric.name for metric in of("fact", "page", "text")]
     ['edit_distance', 'rouge1_stem', 'rougeL_stem']
     """
@@ -104,8 +83,6 @@ def of(task: str, unit: str, *views: str) -> list[Metric]:
 def title(name: str, average: str = POOLED) -> str:
     """What to call a metric, or its mean over documents.
 
-    Examples
-    --------
     >>> title("bleu", MACRO)
     'BLEU, mean over documents'
     """

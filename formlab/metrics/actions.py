@@ -14,9 +14,8 @@ Tested in `tests/metrics/test_actions.py`.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -24,48 +23,12 @@ import numpy as np
 
 from formlab import text
 from formlab.metrics.assignment import assign
-from formlab.metrics.metric import family
-from formlab.metrics.text import BLEU, FOUR_WORDS, bleu_statistics, sentence_bleu
-from formlab.tables import BOX
+from formlab.metrics.text import bleu_statistics, sentence_bleu
+from formlab.text.action_lines import ActionLine
 
 # Clicking one of these enters its value; the rest must be typed or chosen.
 TICKED = ("checkbox", "radio", "choice")
 DESCRIPTION = "description"
-_NUMBER = r"[-+]?\d{1,9}(?:\.\d{1,9})?"
-_LINE = re.compile(
-    rf"[ \t]*(?:(?:[-*]|\d{{1,3}}[.)])[ \t]+)?(?:\[[A-H]1\d(?:_(?P<page>\d{{1,3}}))?\][ \t]*)?"
-    rf"\[[ \t]*(?P<x>{_NUMBER})[ \t]*,[ \t]*(?P<y>{_NUMBER})[ \t]*\][ \t]*:?[ \t]*(?P<value>.*)"
-)
-_FENCE = re.compile(r"[ \t]*```\w*[ \t]*")
-
-
-class ActionLine(NamedTuple):
-    """One action of a system: a click at (x, y) in pixels and the text typed there.
-
-    `page` counts from 1; NaN where it is not given. `x` and `y` of NaN are no click. `field` is the
-    path of the field that it is said to be for, where that is given; a click tells more.
-    """
-
-    x: float
-    y: float
-    value: str
-    page: float = np.nan
-    field: str | None = None
-
-    @property
-    def clicks(self) -> bool:
-        """Whether it has a point."""
-        return not (math.isnan(self.x) or math.isnan(self.y))
-
-    @property
-    def named(self) -> bool:
-        """Whether its place is a field's name and no point."""
-        return self.field is not None and not self.clicks
-
-    @property
-    def count(self) -> int:
-        """How many actions it is: a click, a value, or both."""
-        return self.clicks + bool(self.value.strip())
 
 
 class TargetValue(NamedTuple):
@@ -136,44 +99,6 @@ class FieldVerdict:
     matched: int = 0
 
 
-def parse_lines(output: str) -> list[ActionLine]:
-    """The actions in a model's output, one for each line that starts with a point.
-
-    A line without a point goes on with the value of the line before it. A list's dash or number
-    and the name of a screenshot, ``[A13_2]``, may stand before the point.
-
-    Examples
-    --------
-    >>> parse_lines("[640,585] Ada Berg\\n[640, 760] First line\\nsecond line")[1]
-    ActionLine(x=640.0, y=760.0, value='First line\\nsecond line', page=nan, field=None)
-    >>> parse_lines("I cannot help with that.")
-    []
-    """
-    actions: list[tuple[re.Match[str], list[str]]] = []
-    # Not splitlines(): a value may hold U+2028 or a form feed.
-    for line in output.replace("\r\n", "\n").split("\n"):
-        if match := _LINE.fullmatch(line):
-            actions.append((match, [match["value"].strip()]))
-        elif actions and not _FENCE.fullmatch(line):
-            actions[-1][1].append(line)
-    return [
-        ActionLine(
-            *(float(match[name]) for name in "xy"),
-            "\n".join(value).strip(),
-            float(match["page"] or math.nan),
-        )
-        for match, value in actions
-    ]
-
-
-def line_rows(lines: Iterable[ActionLine]) -> Iterator[dict[str, Any]]:
-    """A row for each line of an output, at its point; its page is null where that is not said."""
-    for index, line in enumerate(lines):
-        page = None if math.isnan(line.page) else int(line.page)
-        row = {"task": "click", "path": f"/lines/{index}", "kind": "line", "value": line.value}
-        yield row | {"page": page} | dict(zip(BOX, (line.x, line.y) * 2, strict=True))
-
-
 def _separation(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
     """How far points are from boxes: 0 inside, infinite on another page and for no point."""
     page, x, y = np.moveaxis(points, -1, 0)
@@ -211,8 +136,6 @@ def match_forms(
     text, and stand in the output by itself. From the similarity `threshold` on, in [0, 1], a
     description is right.
 
-    Examples
-    --------
     >>> name = GoldField("/Name", "string", "Ada", (TargetValue("Ada", ((1, 0, 0, 50, 10),)),))
     >>> lines = [ActionLine(20, 5, "Ada"), ActionLine(20, 5, "")]
     >>> [(verdicts, unmatched)] = match_forms([Filled([name], lines, output="Ada")])
@@ -233,13 +156,11 @@ class _Form:
         self.form, self.exact = form, exact
         self.values = [(want, item) for want in form.fields for item in want.items]
         self.same, self.alike = self._likeness(threshold)
-        self.gaps = np.full(self.same.shape, np.inf)
         points = np.array([(line.page, line.x, line.y) for line in form.lines], dtype=float)
         points = points.reshape(-1, 3)
-        for number, (_, item) in enumerate(self.values):
-            for box in item.boxes:
-                gaps = _separation(points, np.array(box, dtype=float))
-                self.gaps[:, number] = np.minimum(self.gaps[:, number], gaps)
+        boxes = (np.array(item.boxes, dtype=float).reshape(-1, 5) for _, item in self.values)
+        gaps = [_separation(points[:, None], of).min(axis=1, initial=np.inf) for of in boxes]
+        self.gaps = np.array(gaps).reshape(self.same.shape[::-1]).T
         near, distances = nearest(points, [element[:5] for element in form.elements])
         self.owners = [form.elements[n][5] if n >= 0 else None for n in near.tolist()]
         self.hits = [
@@ -249,8 +170,9 @@ class _Form:
             # A line that names its field is in its place there, and nowhere else.
             if line.named:
                 self.owners[number] = self.hits[number] = line.field
-                is_its = [want.path == line.field for want, _ in self.values]
-                self.gaps[number] = np.where(is_its, 0.0, np.inf)
+                self.gaps[number] = [
+                    0.0 if want.path == line.field else np.inf for want, _ in self.values
+                ]
         ticked = np.array([want.kind in TICKED for want, _ in self.values], dtype=bool)
         bare = np.array([not line.value.strip() for line in form.lines], dtype=bool)
         self.same |= (self.gaps == 0) & ticked & bare[:, None]
@@ -288,20 +210,18 @@ class _Form:
         readable = form.output if self.exact else text.normalise(form.output)
         verdicts, start = [], 0
         for want in form.fields:
-            end = start + len(want.items)
+            places = range(start, start + len(want.items))
+            verdict = self._verdict(want, places, chosen) if places else self._untouched(want)
             if want.leave_empty:
-                verdict = self._untouched(want, unmatched)
-            else:
-                verdict = self._verdict(want, start, chosen[start:end])
-                if (line := texts.get(start)) is not None:
-                    verdict.text = form.lines[line].value if line >= 0 else None
-            several = len(want.items) > 1
-            ways = [(i.value,) for i in want.items] if several else [(want.value, *want.accepted)]
-            verdict.found = verdict.right or all(
-                _stands(values, readable, inside=self.exact) for values in ways
-            )
+                verdict.made = sum(form.lines[n].count for n in verdict.lines if n in unmatched)
+            elif start in texts:
+                line = texts[start]
+                verdict.text = form.lines[line].value if line >= 0 else None
+            ways = [(item.value,) for item in want.items]
+            ways = ways if len(ways) > 1 else [(want.value, *want.accepted)]
+            verdict.found = verdict.right or all(self._stands(way, readable) for way in ways)
             verdicts.append(verdict)
-            start = end
+            start = places.stop
         return verdicts, unmatched
 
     def _pair(self, weights: np.ndarray) -> list[int]:
@@ -336,24 +256,29 @@ class _Form:
             for number, line in zip(long, found, strict=True)
         }
 
-    def _verdict(self, want: GoldField, start: int, chosen: list[int]) -> FieldVerdict:
+    def _verdict(self, want: GoldField, places: range, chosen: list[int]) -> FieldVerdict:
         """The verdict on a field from the line of each of its values, -1 for none."""
         has_boxes = all(item.boxes for item in want.items)
-        verdict = FieldVerdict(expected=(2 if has_boxes else 1) * len(chosen))
-        hits, clicks, rights = [], [], []
-        for number, index in enumerate(chosen, start):
-            line = self.form.lines[index] if index >= 0 else None
-            hits.append(line is not None and self.gaps[index, number] == 0)
-            clicks.append(hits[-1] and line.clicks)
-            rights.append(line is not None and bool(self.same[index, number]))
-            if line is None:
-                continue
-            verdict.lines.append(index)
-            verdict.made += 1 + (has_boxes and line.clicks)
-            verdict.matched += rights[-1] + (has_boxes and clicks[-1])
-            if has_boxes and not hits[-1] and np.isnan(verdict.distance):
-                verdict.distance = float(self.gaps[index, number])
-                verdict.near = self.owners[index]
+        verdict = FieldVerdict(expected=(1 + has_boxes) * len(places))
+        lines = [chosen[place] for place in places]
+        hits = [
+            line >= 0 and self.gaps[line, n] == 0 for n, line in zip(places, lines, strict=True)
+        ]
+        rights = [
+            line >= 0 and bool(self.same[line, n]) for n, line in zip(places, lines, strict=True)
+        ]
+        clicks = [
+            hit and self.form.lines[line].clicks for hit, line in zip(hits, lines, strict=True)
+        ]
+        verdict.lines = [line for line in lines if line >= 0]
+        verdict.matched = sum(rights) + has_boxes * sum(clicks)
+        verdict.made = sum(1 + (has_boxes and self.form.lines[n].clicks) for n in verdict.lines)
+        missed = [
+            (n, at) for at, n, hit in zip(places, lines, hits, strict=True) if n >= 0 and not hit
+        ]
+        if missed and has_boxes:
+            verdict.distance = float(self.gaps[missed[0]])
+            verdict.near = self.owners[missed[0][0]]
         if verdict.lines:
             values = [self.form.lines[index].value for index in verdict.lines]
             alone = len(want.items) == 1 and want.kind not in TICKED
@@ -364,7 +289,7 @@ class _Form:
         verdict.placed = verdict.right and (all(hits) or not has_boxes)
         return verdict
 
-    def _untouched(self, want: GoldField, unmatched: list[int]) -> FieldVerdict:
+    def _untouched(self, want: GoldField) -> FieldVerdict:
         """The verdict on a field that must stay empty; to leave it empty by a line is right."""
         # To click a mark without a word sets it.
         plain = {want.value, *want.accepted} - ({""} if want.kind in TICKED else set())
@@ -378,55 +303,52 @@ class _Form:
         verdict = FieldVerdict(right=not touched, placed=not touched, text=entered, lines=touched)
         if want.path in {element[5] for element in self.form.elements}:
             verdict.unwanted = any(lines[number].clicks for number in touched)
-        verdict.made = sum(lines[number].count for number in touched if number in unmatched)
         return verdict
 
-
-def _stands(values: Sequence[str], readable: str, *, inside: bool) -> bool:
-    """Whether one of `values` stands in an output: anywhere at all, or by itself."""
-    if inside:
-        return any(value.strip() and value in readable for value in values)
-    keys = filter(None, map(text.normalise, values))
-    # Looked up as a plain text first: that is much faster than the pattern, and mostly says no.
-    return any(
-        key in readable and re.search(rf"(?<!\w){re.escape(key)}(?!\w)", readable) for key in keys
-    )
+    def _stands(self, values: Sequence[str], readable: str) -> bool:
+        """Whether one of `values` stands in an output: anywhere at all, or by itself."""
+        if self.exact:
+            return any(value.strip() and value in readable for value in values)
+        keys = filter(None, map(text.normalise, values))
+        # Looked up as a plain text first: much faster than the pattern, and mostly it says no.
+        return any(
+            key in readable and re.search(rf"(?<!\w){re.escape(key)}(?!\w)", readable)
+            for key in keys
+        )
 
 
 def counts(fields: Sequence[GoldField], verdicts: Sequence[FieldVerdict]) -> dict[str, np.ndarray]:
     """Tallies of the metrics of single fields: shape (n, 2), for `description_bleu` (n, 10)."""
-    entered = np.array([want.kind != DESCRIPTION for want in fields], dtype=bool)
-    columns = ("clicked", "unwanted", "found", "placed", "submitted", "matched", "expected", "made")
+    is_long = np.array([want.kind == DESCRIPTION for want in fields], dtype=bool)
+    names = ("clicked", "unwanted", "found", "placed", "submitted", "matched", "expected", "made")
     # None, where nothing can be said, is NaN as a number.
-    values = {
+    columns = {
         name: np.array([getattr(verdict, name) for verdict in verdicts], dtype=float)
-        for name in (*columns, "distance")
+        for name in (*names, "distance")
     }
-    values["missed"] = np.where(np.isinf(values["distance"]), np.nan, values["distance"])
+    missed = np.where(np.isinf(columns["distance"]), np.nan, columns["distance"])
+    actions = 2 * columns["matched"], columns["expected"] + columns["made"]
     tallies = {
-        "click_accuracy": _share(values["clicked"]),
-        "unwanted_clicks": _share(values["unwanted"]),
-        "value_found_accuracy": _share(values["found"], entered),
-        "value_placed_accuracy": _share(values["placed"], entered),
-        "value_submitted_accuracy": _share(values["submitted"], entered),
-        "action_match_rate": np.stack(
-            [2 * values["matched"], values["expected"] + values["made"]], 1
-        ),
-        "click_distance": _share(values["missed"]),
+        "click_accuracy": _share(columns["clicked"]),
+        "unwanted_clicks": _share(columns["unwanted"]),
+        "action_match_rate": np.stack(actions, axis=1),
+        "click_distance": _share(missed),
     }
+    for name in ("found", "placed", "submitted"):
+        entered = np.where(is_long, np.nan, columns[name])
+        tallies[f"value_{name}_accuracy"] = _share(entered)
     # Texts of other fields are empty, and so are their counts.
-    texts = [
-        (_typed(want), verdict.text or "") if want.kind == DESCRIPTION else ("", "")
-        for want, verdict in zip(fields, verdicts, strict=True)
+    golds = [_typed(want) if want.kind == DESCRIPTION else "" for want in fields]
+    preds = [
+        v.text or "" if want.kind == DESCRIPTION else ""
+        for want, v in zip(fields, verdicts, strict=True)
     ]
-    golds, preds = zip(*texts, strict=True) if texts else ((), ())
     return tallies | {"description_bleu": bleu_statistics(golds, preds)}
 
 
-def _share(values: np.ndarray, counted: np.ndarray | bool = True) -> np.ndarray:
-    """Each value out of 1, and 0 of 0 where it is NaN or not counted."""
-    defined = ~np.isnan(values) & counted
-    return np.stack([np.where(defined, values, 0.0), defined], axis=1)
+def _share(values: np.ndarray) -> np.ndarray:
+    """Each value out of 1, and 0 of 0 where it is NaN."""
+    return np.stack([np.nan_to_num(values), ~np.isnan(values)], axis=1)
 
 
 def episodes(
@@ -451,48 +373,20 @@ def episodes(
         for want, verdict, score in zip(fields, verdicts, bleu, strict=True)
     ]
     done = [v.placed if v.submitted is None else v.submitted for v in verdicts]
-    tallies = {name: np.zeros((len(sizes), 2)) for name in EPISODE}
-    start = 0
-    for number, size in enumerate(sizes):
-        rows = slice(start, start + size)
-        start += size
-        if not size:
+    scores = {name: np.full(len(sizes), np.nan) for name in EPISODE}
+    for number, end in enumerate(np.cumsum(sizes)):
+        rows = slice(end - sizes[number], end)
+        if not sizes[number]:
             continue
         hits, total = parts["click_accuracy"][rows].sum(axis=0)
-        if total:
-            tallies["episodic_click"][number] = hits / total, 1
-        tallies["episodic_value"][number] = np.mean(values[rows], dtype=float), 1
-        tallies["form_completed"][number] = all(done[rows]), 1
+        clicks = [hits / total] if total else []
+        scores["episodic_click"][number] = clicks[0] if clicks else np.nan
+        scores["episodic_value"][number] = np.mean(values[rows], dtype=float)
+        scores["form_completed"][number] = all(done[rows])
         if sent is not None:
-            shares = [np.mean(done[rows], dtype=float), *([hits / total] if total else [])]
-            tallies["task_score"][number] = np.mean(shares) if sent[number] else 0.0, 1
-    return tallies
+            right = np.mean([np.mean(done[rows], dtype=float), *clicks])
+            scores["task_score"][number] = right if sent[number] else 0.0
+    return {name: _share(score) for name, score in scores.items()}
 
 
 EPISODE = ("episodic_click", "episodic_value", "form_completed", "task_score")
-_PAPER = "Li et al., arXiv:2506.01520, section 5.1.2"
-_STRICT = "Li et al., arXiv:2506.01520, section 5.2, the stricter protocol"
-_REPORT = "Li et al., arXiv:2506.01520, section 4.1, which gives no formula; this one is formlab's"
-_DOWN = {"direction": "down"}
-_DISTANCE = {"direction": "down", "high": None}
-# Of exact text BLEU is the published one, with short descriptions too.
-_LONG = BLEU | {"need": FOUR_WORDS._replace(published=False)}
-METRICS = family(
-    ("click_accuracy", "click accuracy", "right clicks per field to click", _PAPER),
-    ("unwanted_clicks", "unwanted clicks", "clicked per field to leave alone", _DOWN),
-    ("value_found_accuracy", "value accuracy, anywhere", "found per value", _PAPER),
-    ("value_placed_accuracy", "value accuracy, in its field", "placed per value", _STRICT),
-    ("value_submitted_accuracy", "value accuracy, submitted", "sent per value"),
-    ("description_bleu", "BLEU of descriptions", "n-grams", _PAPER, _LONG),
-    ("action_match_rate", "actions matched", "2 · matched per action of either"),
-    ("click_distance", "distance of missed clicks", "pixels per miss", _DISTANCE),
-    source="formlab",
-    units=("field",),
-) | family(
-    ("episodic_click", "click accuracy per form", "share of the fields", _PAPER),
-    ("episodic_value", "value accuracy per form", "share of the fields", _PAPER),
-    ("form_completed", "forms completed", "forms without a fault", _STRICT),
-    ("task_score", "overall task score", "mean of values sent and clicks right", _REPORT),
-    units=("document",),
-    average="mean over forms",
-)

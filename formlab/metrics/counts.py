@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import polars as pl
 
 from formlab import tables
-from formlab.metrics.metric import as_many, f1_tallies, family
-from formlab.tables import LADDER
+from formlab.metrics.metric import as_many, f1_tallies
 
 # The statuses that each share of answers counts; `valid_answers` needed no repair.
-_STATUSES = {
+SHARES = {
     "usable_answers": tables.USABLE,
     "valid_answers": ("ok",),
     "repaired_answers": ("repaired",),
@@ -44,8 +42,6 @@ def field_tallies(golds: Sequence[str], preds: Sequence[str]) -> dict[str, np.nd
 
     A value is blank where that side has no such field or leaves it empty; only that counts.
 
-    Examples
-    --------
     >>> parts = field_tallies(["Ada", "9.00", ""], ["Eda", "", "yes"])
     >>> {name: rows.sum(axis=0).tolist() for name, rows in parts.items()}
     {'field_precision': [1.0, 2.0], 'field_recall': [1.0, 2.0], 'field_f1': [2.0, 4.0]}
@@ -66,8 +62,6 @@ def match_tallies(
     whether each is right, `weights`, above 0, how much each counts: without them there is no
     ``match_weighted``. Extra items of a list are spurious, absent ones missing.
 
-    Examples
-    --------
     >>> sides = ["9.00", "Ada", "", None], ["9", "Eda", "", "x"]
     >>> parts = match_tallies(*sides, right=[1, 0, 1, 0], weights=[2, 1, 1, 1])
     >>> {name.removeprefix("match_"): rows.sum(axis=0).tolist() for name, rows in parts.items()}
@@ -89,94 +83,14 @@ def match_tallies(
     return parts
 
 
-def was_prompted(responses: pl.DataFrame) -> bool:
-    """Whether the responses are of a model that was sent a request, and answered or failed to.
-
-    Runs of engines that read pages made before version 0.2 keep a hash of the page as `request`;
-    neither a text nor a status of answers stands beside it.
-
-    Examples
-    --------
-    >>> row = {"benchmark": "b", "split": "s", "doc_id": "1", "system": "m", "task": "text"}
-    >>> [was_prompted(tables.table("responses", [row | more])) for more in (
-    ...     {"status": "ok", "request": "1f"}, {"status": "refused", "request": "1f"},
-    ...     {"status": "ok", "request": "1f", "text": "{}"})]
-    [False, True, True]
-    """
-    answer = pl.col("text").is_not_null() | ~pl.col("status").is_in(["ok", "missing"])
-    return responses.filter(pl.col("request").is_not_null(), answer).height > 0
-
-
 def answer_tallies(statuses: Sequence[str], name: str) -> np.ndarray:
     """Whether each answer counts for the share `name`, out of one answer; shape (n, 2).
 
     A question that was never put (status `missing`) says nothing of the system: 0 of 0.
 
-    Examples
-    --------
     >>> answer_tallies(["ok", "repaired", "missing"], "valid_answers").tolist()
     [[1.0, 1.0], [0.0, 1.0], [0.0, 0.0]]
     """
-    hits = [status in _STATUSES[name] for status in statuses]
+    hits = [status in SHARES[name] for status in statuses]
     answered = [status not in ("missing", "unscored") for status in statuses]
     return np.array([hits, answered], dtype=float).T
-
-
-VALIDITY_METRICS = family(
-    ("usable_answers", "Usable answers", {"direction": "up"}),
-    ("valid_answers", "Valid as given", {"direction": "up"}),
-    ("repaired_answers", "Usable after repair"),
-    ("bad_json_answers", "No usable JSON"),
-    ("refused_answers", "Refused"),
-    ("truncated_answers", "Cut short"),
-    ("failed_calls", "Errors of the API"),
-    unit="answers",
-    source="FORMCRAFT, appendix J: following of instructions",
-    units="answer",
-    direction="down",
-)
-METRICS = VALIDITY_METRICS | family(
-    *((f"{name}_accuracy", f"accuracy, {name}", {"view": name}) for name in LADDER),
-    unit="right values per value",
-    source="the strictness ladder, formlab.text.ladder",
-    tallies=right_tallies,
-    units="field",
-    tasks=("text", "visual", "entity", "vqa", "consistency"),
-)
-_PAPER, _CHECKS = "FORMCRAFT, section 4.4", "accuracy of consistency checks"
-_TABLES = {"source": f"{_PAPER}, Figure 5b and Table 4b"}
-_OWN = {"source": f"{_PAPER}; formlab's own, the paper judges all relevant fields"}
-_VQA = {"source": f"{_PAPER} and Table 4b", "tasks": "vqa", "units": "question"}
-_CONTRADICTION = {
-    "unit": "values that must stand there, per contradiction",
-    "source": "formlab; FORMCRAFT excludes fields that only have to agree (listing 3)",
-    "units": "contradiction",
-}
-# L3 of FORMCRAFT: numbers, amounts and dates may be written otherwise.
-METRICS |= family(
-    ("vqa_accuracy", "accuracy of cross-reference answers", _VQA),
-    ("consistency_accuracy", f"{_CHECKS}, all fields of the relation", _TABLES),
-    ("consistency_dependent_accuracy", f"{_CHECKS}, dependent field alone", _OWN),
-    ("contradictions_found", "contradictions on the page found", _CONTRADICTION),
-    unit="right answers per item",
-    tasks="consistency",
-    units="check",
-    view="typed",
-    tallies=right_tallies,
-)
-_FIELDS = {"source": "formlab", "units": "field"}
-METRICS |= family(
-    ("field_precision", "precision of fields", "paired per predicted field"),
-    ("field_recall", "recall of fields", "paired per field with a value"),
-    ("field_f1", "F1 of fields", "F1 over fields"),
-    counts=field_tallies,
-    **_FIELDS,
-)
-METRICS |= family(
-    ("match_precision", "precision of values", "right values per value given"),
-    ("match_recall", "recall of values", "right values per value of the gold"),
-    ("match_f1", "F1 of values", "F1 over values"),
-    ("match_accuracy", "accuracy of values", "right fields per field of the gold"),
-    ("match_weighted", "F1 of values, weighted", "F1 over values, each by its weight"),
-    **_FIELDS,
-)

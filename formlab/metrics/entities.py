@@ -21,7 +21,7 @@ from rapidfuzz.distance import Levenshtein
 
 from formlab import text
 from formlab.metrics.assignment import assign
-from formlab.metrics.metric import OVER_ENTITIES, Metric, ratio
+from formlab.metrics.metric import ratio
 from formlab.text.values import MONTH_NAMES, date_readings, day_of
 
 # Of a frame of leaves: one row per value; the values of a line item share its number.
@@ -67,8 +67,6 @@ _Pairs = list[tuple[int, int, float]]
 def published_date(value: str) -> Day:
     """The date that the published evaluator reads in `value`; a missing year is 1900.
 
-    Examples
-    --------
     >>> [str(published_date(v)) for v in ("07/01/22", "Jul 1/22", "July 01, 2022", "2022-07-01")]
     ['2022-07-01', '2022-07-01', '2022-07-01', 'None']
     """
@@ -226,8 +224,6 @@ def match_entities(
     with the most credit, where two line items with g and p components of which m agree earn
     2m / (g + p).
 
-    Examples
-    --------
     >>> leaf = {"doc": "a", "item": 0, "name": "sum", "component": None}
     >>> gold = pl.DataFrame([leaf | {"value": "$5", "accepted": []}], schema_overrides=LEAVES)
     >>> pred = pl.DataFrame([leaf | {"value": "5.00", "identity": ""}], schema_overrides=LEAVES)
@@ -327,8 +323,6 @@ def entity_score(name: str, parts: np.ndarray, *, published: bool = False) -> np
     mean. Undefined ones are NaN; by published rules 0, but for a recall of 1 where the gold has
     nothing and something was predicted.
 
-    Examples
-    --------
     >>> [entity_score(name, np.array([3.0, 6, 4])).item() for name in ("precision", "recall", "f1")]
     [0.75, 0.5, 0.6]
     >>> entity_score("recall", np.array([[0.0, 0, 2], [0, 0, 0]]), published=True).tolist()
@@ -349,8 +343,6 @@ def mean_score(name: str, parts: np.ndarray, *, published: bool = False) -> np.n
     By published rules every entity counts; else one that no gold has, and an undefined score, is
     left out of the mean.
 
-    Examples
-    --------
     >>> parts = np.array([1.0, 2, 2, 0, 0, 0])
     >>> [mean_score("f1", parts, published=rules).item() for rules in (False, True)]
     [0.5, 0.25]
@@ -362,24 +354,10 @@ def mean_score(name: str, parts: np.ndarray, *, published: bool = False) -> np.n
     return ratio(np.stack(sums, axis=-1))
 
 
-SOURCE = "VRDU, Wang et al., KDD 2023, section 4.3"
-
-
-def _metric(prefix: str, name: str) -> Metric:
-    macro = prefix == "macro_"
-    score = partial(mean_score if macro else entity_score, name)
-    return Metric(
-        name=prefix + name,
-        title=(prefix + name).replace("_", " ").replace("f1", "F1"),
-        source=SOURCE,
-        unit="mean over entity names" if macro else "entities",
-        view="counts",
-        score=score,
-        published_score=partial(score, published=True),
-        units=("document",),
-        average=OVER_ENTITIES if macro else "pooled",
-    )
-
-
-_NAMES = ("precision", "recall", "f1")
-METRICS = {p + name: _metric(p, name) for p in ("", "micro_", "macro_") for name in _NAMES}
+# The functions of precision, recall and F1 of an entity, and of their micro and macro averages.
+SCORES = {
+    prefix + name: partial(mean_score if prefix == "macro_" else entity_score, name)
+    for prefix in ("", "micro_", "macro_")
+    for name in ("precision", "recall", "f1")
+}
+PUBLISHED_SCORES = {name: partial(score, published=True) for name, score in SCORES.items()}

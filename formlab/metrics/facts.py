@@ -15,7 +15,6 @@ import numpy as np
 from rapidfuzz import fuzz
 
 from formlab.metrics.fact_rows import Rows
-from formlab.metrics.metric import family
 from formlab.metrics.places import Places, lowered, tokens
 
 # Similarity from which on two contexts are one, and two readings are one misread value.
@@ -78,8 +77,6 @@ def match_facts(gold: Places, facts: Sequence[GoldFact | None], pred: Places) ->
     or words and in the same column; every place of a value in the gold competes for the places
     it has in the prediction. A whole number is one token, so it is never found inside another.
 
-    Examples
-    --------
     >>> from formlab.text.flow import read
     >>> gold = Places(read("Net sales 4,310\\nCosts (15)\\nShares 7"))
     >>> facts = [GoldFact("number", "4,310", 2, 3), GoldFact("number", "15", 5, 6)]
@@ -343,11 +340,13 @@ def _same(first: str, second: str, *, start: bool = False) -> float:
     return fuzz.ratio(first, second) / 100
 
 
+# The metrics of all facts.
+SHARES = ("fact_accuracy", "fact_accuracy_of_found", "fact_missing_rate", "fact_misplaced_rate")
+
+
 def counts(verdicts: Sequence[FactVerdict]) -> dict[str, np.ndarray]:
     """Tallies of each metric that is of all facts, shape (facts, 2).
 
-    Examples
-    --------
     >>> {name: t.sum(axis=0).tolist() for name, t in counts([MISSING]).items()}
     {'fact_accuracy': [0.0, 1.0], 'fact_accuracy_of_found': [0.0, 0.0], \
 'fact_missing_rate': [1.0, 1.0], 'fact_misplaced_rate': [0.0, 1.0]}
@@ -356,19 +355,4 @@ def counts(verdicts: Sequence[FactVerdict]) -> dict[str, np.ndarray]:
     found, correct, misplaced = flags.T
     every = np.ones_like(found)
     parts = ((correct, every), (correct, found), (1 - found, every), (misplaced, every))
-    return {name: np.stack(pair, axis=1) for name, pair in zip(METRICS, parts, strict=False)}
-
-
-_PAPER = "He et al., arXiv:2511.14998v1, equations 6 to 9"
-_EITHER = "correct per gold number or date"
-_EQUATIONS = "He et al., arXiv:2511.14998v1, equations 4 and 6"
-_RELEASE = "The-FinAI/FinCriticalED, evaluate_performance of the released notebook"
-_DOWN = {"direction": "down"}
-METRICS = family(
-    ("fact_accuracy", "financial fact accuracy (FFA)", "correct per gold fact", _PAPER),
-    ("fact_accuracy_of_found", "FFA of facts found", "correct per found fact", _RELEASE),
-    ("fact_missing_rate", "facts missing", "not found per gold fact", _RELEASE, _DOWN),
-    ("fact_misplaced_rate", "facts in a wrong row", "misplaced per gold fact", "formlab", _DOWN),
-    ("number_date_accuracy", "FFA of numbers and dates", _EITHER, _EQUATIONS),
-    units=("fact",),
-)
+    return {name: np.stack(pair, axis=1) for name, pair in zip(SHARES, parts, strict=True)}

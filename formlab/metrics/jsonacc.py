@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from formlab.metrics.assignment import assign
-from formlab.metrics.metric import family
 
 # Deeper or longer than any form, shallower than Python's stack; more counts as all changed.
 _DEEPEST, _MOST_ITEMS = 200, 300
@@ -36,28 +35,22 @@ def _leaves(value: Any) -> int:
     return count
 
 
-def changes(gold: Any, pred: Any, *, official: bool = False) -> int:
+def changes(gold: Any, pred: Any, *, official: bool = False, depth: int = 0) -> int:
     """How many leaves have to be added, deleted or changed to get from `pred` to `gold`.
 
     Where `official`, a null that the prediction filled in is no change, as in the published tool,
-    whose count of the leaves of null is 0; else it is one.
+    whose count of the leaves of null is 0; else it is one. `depth` is how deep both stand.
 
-    Examples
-    --------
     >>> changes({"a": 1, "b": [1, 2]}, {"a": 2, "b": [2, 3], "c": 0})
     4
     >>> changes({"a": None}, {"a": 1}, official=True), changes({"a": None}, {"a": 1})
     (0, 1)
     """
-    return _changes(gold, pred, official, 0)
-
-
-def _changes(gold: Any, pred: Any, official: bool, depth: int) -> int:
     if depth > _DEEPEST:
         return _leaves(gold) + _leaves(pred)
     if isinstance(gold, dict) and isinstance(pred, dict):
         return sum(
-            _changes(gold[key], pred[key], official, depth + 1)
+            changes(gold[key], pred[key], official=official, depth=depth + 1)
             if key in gold and key in pred
             else _leaves(gold.get(key) if key in gold else pred.get(key))
             for key in gold.keys() | pred.keys()
@@ -85,7 +78,8 @@ def _list_changes(gold: list[Any], pred: list[Any], official: bool, depth: int) 
     total = plain + more + sum(every[0]) + sum(every[1])
     if not ours or not theirs or max(len(ours), len(theirs)) > _MOST_ITEMS:
         return total
-    cost = [[_changes(first, second, official, depth + 1) for second in theirs] for first in ours]
+    how = {"official": official, "depth": depth + 1}
+    cost = [[changes(first, second, **how) for second in theirs] for first in ours]
     # What is saved by changing an item into another instead of taking it out.
     saved = np.maximum(np.add.outer(*every) - np.array(cost), 0)
     return total - sum(int(saved[pair]) for pair in assign(saved))
@@ -113,8 +107,6 @@ def _key(item: Any) -> str:
 def accuracy_parts(gold: Any, pred: Any, *, official: bool = False) -> tuple[float, float]:
     """Leaves of the truth that survive (never below 0), and leaves of the truth.
 
-    Examples
-    --------
     >>> accuracy_parts({"a": 1, "b": 2, "c": 3, "d": 4}, {"a": 1, "b": 2, "c": 0})
     (2.0, 4.0)
     """
@@ -122,7 +114,7 @@ def accuracy_parts(gold: Any, pred: Any, *, official: bool = False) -> tuple[flo
     return float(max(0, total - changes(gold, pred, official=official))), float(total)
 
 
-def _tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+def json_tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     """Tallies of pairs of JSON texts; a prediction that is none changes all."""
     pairs = zip(map(loaded, golds), map(loaded, preds), strict=True)
     return np.array([accuracy_parts(*pair) for pair in pairs]).reshape(-1, 2)
@@ -134,11 +126,3 @@ def loaded(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-METRICS = family(
-    ("json_accuracy", "JSON accuracy", "unchanged leaves per leaf of the truth"),
-    source="OmniAI OCR benchmark, getomni-ai/benchmark",
-    units=("document",),
-    tallies=_tallies,
-)

@@ -18,7 +18,6 @@ import numpy as np
 
 from formlab.benchmarks.fincriticaled import FACTS
 from formlab.metrics.facts import MISSING, FactVerdict
-from formlab.metrics.metric import family
 from formlab.metrics.places import Places, tokens
 from formlab.text.answers import LONGEST, repair
 from formlab.text.markup import SILENT, events, is_html, written_events
@@ -47,8 +46,6 @@ def parse(text: str) -> tuple[Answer | None, str]:
 
     It has verdicts or figures; of one that breaks off, the beginning is kept.
 
-    Examples
-    --------
     >>> parse('{"entity_diagnostics": [{"value": "5", "correct": true}')
     ({'entity_diagnostics': [{'value': '5', 'correct': True}]}, 'repaired')
     >>> parse("I cannot help with that.")
@@ -145,8 +142,6 @@ def performance(answers: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     spite of its name, is about correct over gold, from the two rounded figures. 0 where there is
     nothing to divide by.
 
-    Examples
-    --------
     >>> counts = {"total_entities": 4, "found_entities": 2, "correct_entities": 1}
     >>> [performance([counts])[name] for name in ("entity_acc", "missing_rate", "entity_error")]
     [50.0, 50.0, 25.0]
@@ -275,31 +270,24 @@ def page_scores(
     gold facts. The entity score is five times the accuracy, which mode `official` rounds to two
     decimals first, as the paper asks. The overall score is twice the structure score plus the
     entity score, within 0 to 10; the judge's own stands beside it. Scores that the answer leaves
-    undefined are NaN. Mode `official` counts in `notes` where the judge's figures do not follow
-    from its own parts, and scores that are out of range.
+    undefined are NaN. Mode `official` counts scores that are out of range in `notes`.
     """
     notes = notes if mode == "official" else Counter()
-    kinds = _by_kind(raw, facts, pred, mode, notes)
+    kinds = _by_kind(raw, facts, pred, mode)
     correct, total = kinds.setdefault("", (np.nan, np.nan))
     structure = _within(raw, "structure_score", 2, notes)
     stated = _within(raw, "overall_score", 10, notes)
     share = correct / total if total else np.nan
     score = 5 * (round(share, 2) if mode == "official" else share)
-    stated_score = _figure(raw.get("entity_score"))
-    overall, parts = (
-        float(np.clip(2 * structure + entities, 0, 10))
-        for entities in (score, score if stated_score is None else stated_score)
-    )
-    # Parts are stated with two decimals.
-    notes["judge: overall score that its own parts do not make"] += abs(stated - parts) > 0.06
+    overall = float(np.clip(2 * structure + score, 0, 10))
     values = {"structure": structure, "entity_score": score}
     values |= {"overall": overall, "overall_stated": stated}
     tallies = {(f"judge_{name}", ""): (value, 1.0) for name, value in values.items()}
-    return tallies | {(_SHARE, kind): counts for kind, counts in kinds.items()}
+    return tallies | {("judge_entity_accuracy", kind): counts for kind, counts in kinds.items()}
 
 
 def _by_kind(
-    raw: Mapping[str, Any], facts: Sequence[Fact], pred: Places, mode: str, notes: Counter[str]
+    raw: Mapping[str, Any], facts: Sequence[Fact], pred: Places, mode: str
 ) -> dict[str, tuple[float, float]]:
     """Correct and all facts by kind, of every kind under the empty name."""
     stated = _stated_counts(raw)
@@ -315,8 +303,6 @@ def _by_kind(
         correct = [verdict.correct for verdict in settled(raw, facts, pred)]
     right = Counter(kind for kind, is_right in zip(kinds, correct, strict=True) if is_right)
     right[""] = sum(correct)
-    odd = stated.get("", (right[""], golds[""])) != (right[""], golds[""])
-    notes["judge: counts that its own verdicts do not make"] += odd
     return {kind: (float(right[kind]), float(count)) for kind, count in golds.items()}
 
 
@@ -325,17 +311,3 @@ def _within(raw: Mapping[str, Any], name: str, high: float, notes: Counter[str])
     odd = name in raw and (value is None or not 0 <= value <= high)
     notes[f"judge: {name} that is no number from 0 to {high}"] += odd
     return np.nan if odd or value is None else value
-
-
-_SHARE, _MEAN, _TEN = "judge_entity_accuracy", "mean over pages", {"high": 10.0}
-_OVERALL, _POINTS = f"2 × structure + entity score, {_MEAN}", f"points of 10, {_MEAN}"
-METRICS = family(
-    ("judge_structure", "structure score of the judge", f"points of 2, {_MEAN}", {"high": 2.0}),
-    (_SHARE, "facts right by the judge", "correct per fact"),
-    ("judge_entity_score", "entity score of the judge", f"5 × facts right, {_MEAN}", {"high": 5.0}),
-    ("judge_overall", "overall score of the judge", _OVERALL, _TEN),
-    ("judge_overall_stated", "overall score as the judge states it", _POINTS, _TEN),
-    source="He et al., arXiv:2511.14998v1, appendix C",
-    units=("page",),
-    tasks=("fact",),
-)

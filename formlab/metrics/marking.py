@@ -17,7 +17,7 @@ import numpy as np
 
 from formlab import text
 from formlab.metrics.jsonacc import loaded
-from formlab.metrics.metric import f1_tallies, family
+from formlab.metrics.metric import f1_tallies
 from formlab.text.normalise import LADDER_STEPS
 
 # The one mark of a field that is a single box.
@@ -48,8 +48,6 @@ def marks(value: str, *, subtype: str | None = None, kind: str | None = None) ->
     cells that are not empty, each at its row: a JSON list of lists, or lines with cells between
     bars or tabs. An ``annotation`` is a single mark, its whole text.
 
-    Examples
-    --------
     >>> sorted(marks('["Tea", "Milk"]')), marks("checked") == marks("X"), sorted(marks("☐"))
     (['milk', 'tea'], True, [])
     >>> sorted(marks("No")), sorted(marks("Married, filing jointly"))
@@ -183,8 +181,6 @@ def all_constituents(gold: str, pred: str) -> bool:
     Parts are compared on the rung `typed` of the ladder, so amounts and dates may be written
     otherwise, and a tick may be ``[x]`` or ``yes``.
 
-    Examples
-    --------
     >>> all_constituents("[x] Fee paid; $1,200.00", "1200.00 USD; ☑ fee paid")
     True
     >>> all_constituents("[x] Fee paid; $1,200.00", "[x] Fee paid")
@@ -215,18 +211,3 @@ def cross_tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     """Tallies of shape (n, 2): 1 where all parts of the field are right, of 1."""
     pairs = zip(golds, preds, strict=True)
     return np.array([(all_constituents(*pair), 1) for pair in pairs], dtype=float).reshape(-1, 2)
-
-
-METRICS = family(
-    ("mark_precision", "precision of marks", "right marks per mark given"),
-    ("mark_recall", "recall of marks", "right marks per mark on the form"),
-    ("mark_f1", "F1 of marks", "F1 over marks"),
-    source="FORMCRAFT, section 4.2 and Table 2",
-    units=("field",),
-    counts=mark_tallies,
-) | family(
-    ("cross_accuracy", "accuracy, every constituent right", "fields wholly right per field"),
-    source="FORMCRAFT, section 4.2 and Table 3b",
-    units=("field",),
-    tallies=cross_tallies,
-)

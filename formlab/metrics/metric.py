@@ -25,8 +25,6 @@ def as_many(golds: Sequence[object], preds: Sequence[object]) -> None:
 def ratio(tallies: np.ndarray) -> np.ndarray:
     """First part over second, shape (…), of tallies of shape (…, 2); NaN where the second is 0.
 
-    Examples
-    --------
     >>> ratio(np.array([[1.0, 4.0], [0.0, 0.0]])).tolist()
     [0.25, nan]
     """
@@ -41,8 +39,6 @@ class Tally:
     Add tallies to score many units together (micro); that is the only way to pool them.
     `unit_score` is that of one unit alone, where it differs from a sum's: BLEU of one sentence.
 
-    Examples
-    --------
     >>> one, two = Tally((1, 4)), Tally((1, 2))
     >>> one.value, (one + two).value
     (0.25, 0.3333333333333333)
@@ -75,19 +71,29 @@ class Tally:
 class Need(NamedTuple):
     """What a metric needs of a unit's gold; without it the unit is undefined and in no sum.
 
-    `rule` stands in the settings, `units` are those it is asked of, and `holds` takes tallies of
-    shape (n, k) to n booleans. `published` says whether mode ``official`` has the rule too.
+    `rule` stands in the settings, `units` are those it is asked of, and `least` is how much the
+    last part of their tallies must be. `published`: whether mode ``official`` has the rule too.
     """
 
     rule: str
     units: tuple[str, ...]
-    holds: Callable[[np.ndarray], np.ndarray]
+    least: int = 1
     published: bool = True
 
 
 # What was given, whether the gold asks for it or not.
-SOME_CLAIM = Need("claims=not empty", ("field",), lambda tallies: tallies[:, 1] > 0)
-SOME_GOLD = Need("gold=not empty", ("page", "field"), lambda tallies: tallies[:, 1] > 0)
+SOME_CLAIM = Need("claims=not empty", ("field",))
+# A shorter field has no 4-gram: read perfectly, its BLEU of a corpus would be 0.
+_FOUR_WORDS = Need("gold>=4 words", ("field",), least=4)
+# By the names that `metrics.toml` has. An error rate is undefined for an empty gold text, where
+# jiwer gives the number of insertions: what was read there is counted by `spurious_rate`.
+NEEDS = {
+    "claim": SOME_CLAIM,
+    "gold": Need("gold=not empty", ("page", "field")),
+    "four words": _FOUR_WORDS,
+    # Of exact text BLEU is the published one, with short descriptions too.
+    "four words, fixed alone": _FOUR_WORDS._replace(published=False),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,28 +174,6 @@ class Metric:
         if self.view in LADDER:
             pair = ([getattr(text.ladder(gold, pred), self.view)],)
         return Tally(tuple(self.tallies(*pair)[0].tolist()), self.score, self.unit_score)
-
-
-def family(
-    *rows: tuple[Any, ...],
-    counts: Callable[..., dict[str, np.ndarray]] | None = None,
-    **shared: Any,
-) -> dict[str, Metric]:
-    """Metrics by name from the name, title, unit and source of each, and what they share.
-
-    What all share may be left out of the rows; a mapping at the end of one is its own alone. They
-    read counts that a scorer makes unless they say otherwise. `counts`, where given, makes the
-    tallies of all of them by name.
-    """
-    metrics = {}
-    for name, *texts in rows:
-        own = texts.pop() if isinstance(texts[-1], dict) else {}
-        texts = dict(zip(("title", "unit", "source"), texts, strict=False))
-        options = {"view": "counts"} | shared | texts | own
-        if counts:
-            options["tallies"] = lambda *columns, name=name: counts(*columns)[name]
-        metrics[name] = Metric(name=name, **options)
-    return metrics
 
 
 def f1_tallies(name: str, right: np.ndarray, predicted: np.ndarray, gold: np.ndarray) -> dict:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from formlab.metrics.metric import SOME_GOLD, as_many, family
+from formlab.metrics.metric import as_many
 
 ERRORS = ("omitted", "inserted", "substituted", "order")
 # From this similarity on, a word that is left over on one side is a reading of one left over on
@@ -33,34 +32,18 @@ _Words = tuple[list[str], list[str]]
 _States = tuple[dict[int, str], dict[int, str]]
 
 
-@dataclass(frozen=True)
-class WordEdits:
-    """The word errors between two texts.
-
-    `counts` holds the edits of each of `ERRORS`, whose sum is the Levenshtein distance over
-    words; `words` counts the gold text's; `inserted` are the places of the words of the
-    prediction that are inserted.
-    """
-
-    counts: dict[str, int]
-    words: int
-    inserted: tuple[int, ...]
-
-
 # The four metrics of the same pages ask one after the other.
 @lru_cache(maxsize=1024)
-def word_edits(gold: str, pred: str) -> WordEdits:
-    """The least edits that turn one text's words into the other's, each with its kind.
+def word_edits(gold: str, pred: str) -> dict[str, int]:
+    """The least edits that turn one text's words into the other's: how many of each of `ERRORS`.
 
     A word that is lost in one place and found in another is out of order; of a replaced pair both
     words must be. One that is left over and was read otherwise, joined or cut apart is substituted,
     as is a replaced pair of two that are left over. What remains is omitted or inserted.
 
-    Examples
-    --------
-    >>> word_edits("a b c d", "c d a b").counts
+    >>> word_edits("a b c d", "c d a b")
     {'omitted': 0, 'inserted': 0, 'substituted': 0, 'order': 4}
-    >>> word_edits("date october 11", "dateoctober 11 thank you").counts
+    >>> word_edits("date october 11", "dateoctober 11 thank you")
     {'omitted': 0, 'inserted': 2, 'substituted': 2, 'order': 0}
     """
     words = gold.split(), pred.split()
@@ -79,7 +62,7 @@ def word_edits(gold: str, pred: str) -> WordEdits:
             state[place] = _MOVED if common[side[place]] > 0 else _LEFT
             common[side[place]] -= 1
     _find_misread(script, words, states)
-    counts, inserted = dict.fromkeys(ERRORS, 0), []
+    counts = dict.fromkeys(ERRORS, 0)
     for kind, place, other in script:
         ours = None if kind == "insert" else states[0][place]
         theirs = None if kind == "delete" else states[1][other]
@@ -91,10 +74,8 @@ def word_edits(gold: str, pred: str) -> WordEdits:
             error = "substituted"
         else:
             error = "omitted" if ours == _LEFT else "inserted"
-        if error == "inserted":
-            inserted.append(other)
         counts[error] += 1
-    return WordEdits(counts, len(words[0]), tuple(inserted))
+    return counts
 
 
 def _find_misread(script: list, words: _Words, states: _States) -> None:
@@ -134,26 +115,8 @@ def word_tallies(golds: Sequence[str], preds: Sequence[str]) -> dict[str, np.nda
     """Tallies of shape (n, 2) of the metrics ``words_*`` of n pages."""
     as_many(golds, preds)
     edits = [word_edits(gold, pred) for gold, pred in zip(golds, preds, strict=True)]
+    words = [len(gold.split()) for gold in golds]
     return {
-        f"words_{name}": np.array(
-            [(edit.counts[name], edit.words) for edit in edits], dtype=float
-        ).reshape(-1, 2)
+        f"words_{name}": np.array([[counts[name] for counts in edits], words], dtype=float).T
         for name in ERRORS
     }
-
-
-# As with WER, a text without gold words has no share, and its insertions count in a sum.
-METRICS = family(
-    ("words_omitted", "words omitted"),
-    ("words_inserted", "words inserted"),
-    ("words_substituted", "words substituted"),
-    ("words_order", "words out of order"),
-    counts=word_tallies,
-    unit="edits per word of the gold text; omitted, inserted, substituted and order sum to WER",
-    source="the edits of Levenshtein 1966 over words, told apart by formlab.metrics.page",
-    direction="down",
-    high=None,
-    view="text",
-    units=("page",),
-    need=SOME_GOLD,
-)

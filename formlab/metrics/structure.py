@@ -10,7 +10,6 @@ from itertools import chain, islice, zip_longest
 import numpy as np
 from rapidfuzz.distance import LCSseq
 
-from formlab.metrics.metric import family
 from formlab.metrics.places import tokens
 from formlab.text.flow import Flow, Unit, read
 from formlab.text.markup import VOID, is_html
@@ -32,8 +31,6 @@ def structure(gold: str, pred: str) -> int:
     2 where every one of `structure_shares` is at least 0.9, 0 where one is below 0.5 and 1
     between; so 0 for a prediction without a table or tag where the gold has tables.
 
-    Examples
-    --------
     >>> page = "<table><tr><td>Cash<td>5<tr><td>Debt<td>7</table>"
     >>> structure(page, page), structure(page, "<p>Cash 5</p><p>Debt 7</p>")
     (2, 0)
@@ -128,15 +125,7 @@ def _columns(tables: list[_Table], others: list[_Table]) -> float:
     return sum(min(pair) / max(pair) for pair in pairs) / len(tables) if tables else 1.0
 
 
-def _scores(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+def structure_tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+    """The structure score of each page, out of 1."""
     pairs = zip(golds, preds, strict=True)
     return np.array([(structure(gold, pred), 1) for gold, pred in pairs], dtype=float)
-
-
-METRICS = family(
-    ("structure_score", "structure score", "points of 2, mean over pages"),
-    high=2.0,
-    source="He et al., arXiv:2511.14998v1, appendix C, by rules",
-    tallies=_scores,
-    units=("page",),
-)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cache, lru_cache
 from importlib import import_module
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 from rapidfuzz import process
 from rapidfuzz.distance import LCSseq, Levenshtein
 
-from formlab.metrics.metric import SOME_CLAIM, SOME_GOLD, Need, as_many, family
+from formlab.metrics.metric import as_many
 
 # Texts whose words are held at once.
 _MANY = 256
@@ -103,23 +102,27 @@ def _pairs(hits: np.ndarray, totals: np.ndarray) -> np.ndarray:
     return np.stack([hits, totals], axis=1).astype(np.float64)
 
 
-def _character_edits(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+def character_edits(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+    """Edits and code points of each gold text, shape (n, 2)."""
     return _pairs(_compared(golds, preds, Levenshtein.distance), _lengths(golds))
 
 
-def _edits_of_longer(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+def edits_of_longer(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+    """Edits and code points of the longer text of each pair, shape (n, 2)."""
     longer = np.maximum(_lengths(golds), _lengths(preds))
     return _pairs(_compared(golds, preds, Levenshtein.distance), longer)
 
 
-def _word_edits(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+def word_edits(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+    """Edits of words and words of each gold text, shape (n, 2); any white space parts words."""
     parts = np.zeros((len(golds), 2))
     for rows, ours, theirs in _in_words(golds, preds, _split):
         parts[rows] = _pairs(_compared(ours, theirs, Levenshtein.distance), _lengths(ours))
     return parts
 
 
-def _spurious(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+def spurious(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+    """Whether a value is given where the gold has none, of values given, shape (n, 2)."""
     as_many(golds, preds)
     columns = [[value != "" and not value.isspace() for value in side] for side in (golds, preds)]
     in_gold, in_pred = np.array(columns, dtype=bool).reshape(2, -1)
@@ -217,7 +220,7 @@ def _bleu(parts: np.ndarray, *, effective: bool) -> np.ndarray:
     return np.where((pred_words == 0) & (gold_words == 0), np.nan, np.where(defined, value, 0.0))
 
 
-def _bleu_of_fields(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+def bleu_of_fields(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     """BLEU-4 of each field without smoothing and 1; 0 and 0 where the gold is empty.
 
     Without a 4-gram in common it is 0, so a field of fewer than four words has no other.
@@ -228,89 +231,5 @@ def _bleu_of_fields(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     return np.stack([scores, parts[:, -1] > 0], axis=1)
 
 
-# A shorter field has no 4-gram: read perfectly, its BLEU of a corpus would be 0.
-FOUR_WORDS = Need(f"gold>={_ORDERS} words", ("field",), lambda parts: parts[:, -1] >= _ORDERS)
-BLEU = {"score": corpus_bleu, "unit_score": sentence_bleu, "need": FOUR_WORDS}
-# An error rate is undefined for an empty gold text, where jiwer gives the number of insertions: a
-# scorer leaves those out of its sums, and what was read there is counted by `spurious_rate`. jiwer
-# splits at spaces only, and so keeps a tab or line end within a word; any white space separates
-# words here. On normalised texts the two are the same.
-_ERRORS = {"direction": "down", "high": None, "need": SOME_GOLD, "tasks": ("text", "visual")}
-_STEMS = {"tasks": ("text", "fact")}
-_ROUGE = {
-    "unit": "F1 over words",
-    "source": "Lin, ACL workshop 2004; rouge-score 0.1.2",
-    "units": ("page",),
-}
-METRICS = family(
-    (
-        "cer",
-        "character error rate (CER)",
-        "edits per code point of the gold text",
-        "Levenshtein 1966; counts as jiwer 4",
-        _ERRORS | {"tallies": _character_edits},
-    ),
-    (
-        "wer",
-        "word error rate (WER)",
-        "edits per word of the gold text",
-        "Levenshtein 1966 over words; counts as jiwer 4",
-        _ERRORS | {"tallies": _word_edits},
-    ),
-    (
-        "spurious_rate",
-        "spurious values",
-        "values given where the gold has none, per value given",
-        "formlab",
-        {"direction": "down", "tallies": _spurious, "units": ("field",), "need": SOME_CLAIM}
-        | {"tasks": ("text", "marking", "visual", "cross")},
-    ),
-    (
-        "edit_distance",
-        "normalised edit distance",
-        "edits per code point of the longer text",
-        "Levenshtein 1966 over the longer length",
-        _STEMS | {"direction": "down", "tallies": _edits_of_longer},
-    ),
-    (
-        "bleu",
-        "BLEU",
-        "geometric mean of n-gram precisions times brevity penalty",
-        "Papineni et al., ACL 2002; sacrebleu 2: 13a, smoothing exp",
-        BLEU | {"tallies": bleu_statistics, "tasks": ("text", "visual")},
-    ),
-    # FORMCRAFT's tables: its figures are as low as this mean, in which short fields count 0.
-    (
-        "bleu_of_fields",
-        "BLEU of fields",
-        "mean over fields of BLEU-4, not smoothed",
-        "Papineni et al., ACL 2002; FORMCRAFT, section 4.2, Tables 1 and 3a",
-        {"tallies": _bleu_of_fields, "units": ("field",), "need": SOME_GOLD, "view": "counts"}
-        | {"average": "mean over fields"},
-    ),
-    ("rouge1", "ROUGE-1 F1", _ROUGE | {"tallies": _rouge(_alphanumeric, _shared_words)}),
-    ("rougeL", "ROUGE-L F1", _ROUGE | {"tallies": _rouge(_alphanumeric, _in_order)}),
-    (
-        "rouge1_stem",
-        "ROUGE-1 F1 of stems",
-        _ROUGE | _STEMS | {"tallies": _rouge(_stemmed, _shared_words)},
-    ),
-    (
-        "rougeL_stem",
-        "ROUGE-L F1 of stems",
-        _ROUGE | _STEMS | {"tallies": _rouge(_stemmed, _in_order)},
-    ),
-    view="text",
-)
-# The same of HTML as it is written: tags, attributes and styles are text like any other.
-for _name in ("rouge1_stem", "rougeL_stem", "edit_distance"):
-    _html = f"{_name.removesuffix('_stem')}_html"
-    METRICS[_html] = replace(
-        METRICS[_name],
-        name=_html,
-        title=f"{METRICS[_name].title}, of HTML",
-        source="He et al., arXiv:2511.14998v1, section 4.1.1 and table 4",
-        view="markup",
-        tasks=("fact",),
-        units=("page",),
-    )
+rouge_1, rouge_l = _rouge(_alphanumeric, _shared_words), _rouge(_alphanumeric, _in_order)
+rouge_1_stems, rouge_l_stems = _rouge(_stemmed, _shared_words), _rouge(_stemmed, _in_order)

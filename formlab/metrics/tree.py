@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from formlab.errors import DataBroken
-from formlab.metrics.metric import Tally, family
+from formlab.metrics.metric import Tally
 from formlab.trees import Flat, Node, flatten
 
 Tree = Node | None
@@ -52,8 +52,6 @@ def tree_edit_distance(gold: Tree, pred: Tree) -> float:
        related problems. SIAM J. Comput. 18(6), 1989.
     .. [2] FORMCRAFT: Beyond Documents. Benchmarking Form Intelligence, equations (1) and (2).
 
-    Examples
-    --------
     >>> gold = Node("form", children=[Node("Patient", children=[Node("Name"), Node("Age")])])
     >>> pred = Node("form", children=[Node("Name"), Node("Age")])
     >>> tree_edit_distance(gold, pred)
@@ -72,8 +70,6 @@ def tree_similarity(gold: Tree, pred: Tree) -> Tally:
     It is 1 for equal trees, 0 if nothing is kept, and NaN where there is nothing to compare: both
     are empty, or both the same bare root.
 
-    Examples
-    --------
     >>> gold = Node("form", children=[Node("Name"), Node("Age")])
     >>> tree_similarity(gold, Node("form", children=[Node("Name")])).parts
     (1.0, 1.5)
@@ -81,14 +77,12 @@ def tree_similarity(gold: Tree, pred: Tree) -> Tally:
     return Tally(_Pair(gold, pred).similarity())
 
 
-def tree_edit_tallies(golds: Sequence[Tree], preds: Sequence[Tree]) -> np.ndarray:
-    """Both metrics of n pairs: `tree_edit_distance`, `hits` and `total` of `tree_similarity`.
-
-    The shape is (n, 3), and each pair is compared once.
-    """
-    pairs = (_Pair(gold, pred) for gold, pred in zip(golds, preds, strict=True))
-    rows = [(pair.distance, *pair.similarity()) for pair in pairs]
-    return np.array(rows, dtype=float).reshape(-1, 3)
+def tree_tallies(golds: Sequence[Tree], preds: Sequence[Tree]) -> dict[str, np.ndarray]:
+    """Tallies of shape (n, 2) of `tree_edit_distance`, out of 1 each, and of `tree_similarity`."""
+    pairs = [_Pair(gold, pred) for gold, pred in zip(golds, preds, strict=True)]
+    distances, similar = [(p.distance, 1) for p in pairs], [p.similarity() for p in pairs]
+    rows = {"tree_edit_distance": distances, "tree_similarity": similar}
+    return {name: np.array(parts, dtype=float).reshape(-1, 2) for name, parts in rows.items()}
 
 
 @dataclass(frozen=True)
@@ -116,8 +110,6 @@ def edit_script(gold: Tree, pred: Tree) -> list[Edit]:
     parents are kept or renamed into each other); it costs as much as the two did. Where several
     could be paired, the first deleted one goes with the first inserted one.
 
-    Examples
-    --------
     >>> gold = Node("form", children=[Node("A", children=[Node("Name", "Ann")]), Node("B")])
     >>> pred = Node("form", children=[Node("A"), Node("B", children=[Node("Name", "Ann")])])
     >>> [(edit.op, edit.label, round(edit.cost, 3)) for edit in edit_script(gold, pred)]
@@ -251,25 +243,3 @@ def _postorder(flat: Flat, mirrored: bool) -> tuple[np.ndarray, np.ndarray, np.n
     left = places - flat.size[order] + 1
     roots = np.sort(len(flat) - 1 - np.unique(left[::-1], return_index=True)[1])
     return order, left, roots, int(flat.size[order][roots].sum())
-
-
-def _distances(golds: Sequence[Tree], preds: Sequence[Tree]) -> np.ndarray:
-    tallies = tree_edit_tallies(golds, preds)
-    return np.stack([tallies[:, 0], np.ones(len(tallies))], axis=1)
-
-
-_SHARE = "depth-weighted nodes left alone per node of both trees"
-METRICS = family(
-    ("tree_edit_distance", "tree edit distance", "depth-weighted edits per form"),
-    source="FORMCRAFT, equations (1) and (2); Zhang and Shasha 1989",
-    direction="down",
-    high=None,
-    tallies=_distances,
-    units=("document",),
-    average="mean over forms",
-) | family(
-    ("tree_similarity", "tree similarity", _SHARE),
-    source="1 - tree edit distance / weight of both trees",
-    tallies=lambda golds, preds: tree_edit_tallies(golds, preds)[:, 1:],
-    units=("document",),
-)

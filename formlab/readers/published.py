@@ -17,10 +17,10 @@ from formlab.benchmarks.fincriticaled import decoded
 from formlab.benchmarks.formcraft.answers import ITEMS, answer_rows, form_rows
 from formlab.benchmarks.vrdu import Schema, flat_path, fractions, placed, whole
 from formlab.errors import DataBroken, DataMissing
-from formlab.metrics.actions import line_rows, parse_lines
 from formlab.readers.door import ending, head, stem, written
 from formlab.readers.rows import Reader, Row, Source, by_name
 from formlab.tables import USABLE
+from formlab.text.action_lines import line_rows, parse_lines
 from formlab.text.answers import parse, plain
 from formlab.text.normalise import as_text
 from formlab.trees import escape

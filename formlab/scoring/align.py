@@ -32,8 +32,6 @@ from formlab.tables import BOX, USABLE
 GOLD = {"value": "gold", "origin": "gold_origin", "status": "gold_status"}
 PRED = {"path": "pred_path", "value": "pred", "page": "pred_page", "status": "pred_status"}
 PRED |= {"origin": "pred_origin"} | {side: f"pred_{side}" for side in BOX}
-# The kind of cases of text that no gold holds.
-INSERTED = "inserted"
 # The least similarity of a pair that `match` makes, and how `settings` name its pairing.
 LEAST = 0.5
 PAIRING = f"match=path,label+box>={LEAST:g},else-equal-value"
@@ -226,10 +224,8 @@ def judged(
     absent = [pl.lit(None, dtypes[n]).alias(n) for n in texts if n not in joined.columns]
     joined = joined.with_columns(*absent, pl.lit(system).alias("system"))
     if "level" not in joined.columns:
-        inserted = (pl.col("kind") == INSERTED).fill_null(False)
-        level = pl.when(inserted).then(pl.lit("stretch")).otherwise(pl.lit("field"))
-        page = pl.col("path").is_null()
-        joined = joined.with_columns(level=pl.when(page).then(pl.lit("page")).otherwise(level))
+        level = pl.when(pl.col("path").is_null()).then(pl.lit("page")).otherwise(pl.lit("field"))
+        joined = joined.with_columns(level=level)
     unscored = (pl.col("outcome") == "unscored") | (pl.col("gold_status") == "unscored")
     joined = joined.with_columns(
         used=pl.when(pl.col("status").is_in(USABLE)).then("pred"),

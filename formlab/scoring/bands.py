@@ -69,18 +69,16 @@ _RANGES = {
     "certainty": ("the system's confidence", (0.6, 0.8, 0.9, 0.95, 0.99)),
     "magnitude": ("size of the number in the gold", (1, 10, 100, 1_000, 10_000, 100_000)),
 }
+_WHOLE = ("length", "nesting")
 BANDS: dict[str, Band] = {
-    name: band(
-        title,
-        OF_VALUES.get(name, pl.col("confidence")),
-        edges,
-        whole=name in ("length", "nesting"),
-    )
+    name: band(title, OF_VALUES.get(name, pl.col("confidence")), edges, whole=name in _WHOLE)
     for name, (title, edges) in _RANGES.items()
 }
 BANDS["length"] = BANDS["length"]._replace(labels=("empty", *BANDS["length"].labels[1:]))
+# What follows from a box and the size of its page.
+_PLACES = ("position", "vertical", "horizontal")
 # All that follows from a case.
-DERIVED = tuple(dict.fromkeys([*BANDS, *OF_VALUES, "position", "vertical", "horizontal"]))
+DERIVED = tuple(dict.fromkeys([*BANDS, *OF_VALUES, *_PLACES]))
 NUMBERS = ("length", "box_height", "box_width", "nesting", "year", "magnitude", "index")
 
 
@@ -90,11 +88,10 @@ def roots(column: str) -> tuple[str, ...]:
     >>> roots("length"), roots("vertical"), roots("kind")
     (('gold',), ('x0', 'y0', 'x1', 'y1'), ('kind',))
     """
-    if column in BANDS:
-        return tuple(BANDS[column].expr.meta.root_names())
-    if column in OF_VALUES:
-        return tuple(dict.fromkeys(OF_VALUES[column].meta.root_names()))
-    return BOX if column in DERIVED else (column,)
+    if column not in DERIVED or column in _PLACES:
+        return BOX if column in _PLACES else (column,)
+    values = OF_VALUES[column] if column in OF_VALUES else BANDS[column].expr
+    return tuple(dict.fromkeys(values.meta.root_names()))
 
 
 def pattern(path: str = "path") -> pl.Expr:
@@ -108,7 +105,7 @@ def pattern(path: str = "path") -> pl.Expr:
 
 
 def of_values(cases: pl.DataFrame, documents: pl.DataFrame, column: str) -> pl.Series:
-    """As `sliced`, but numbers as they are, the field of a path, and the thirds of a page.
+    """As `sliced`, but numbers as they are, and where there is no field, the pattern of its path.
 
     >>> cases = pl.DataFrame({"kind": ["date", "number"], "gold": ["3 May 2016", "10,480.50"]})
     >>> [of_values(cases, pl.DataFrame(), name).to_list() for name in ("year", "magnitude")]
@@ -116,35 +113,27 @@ def of_values(cases: pl.DataFrame, documents: pl.DataFrame, column: str) -> pl.S
     """
     if column in OF_VALUES:
         return cases.select(OF_VALUES[column].alias(column)).to_series()
-    if column in ("vertical", "horizontal"):
-        at = column == "horizontal"
-        return position(cases, documents).str.split(" ").list.get(int(at)).alias(column)
     values = sliced(cases, documents, column)
     if column == "field":
         return cases.select(pl.coalesce(values, pattern())).to_series().alias("field")
     return values
 
 
-def position(cases: pl.DataFrame, documents: pl.DataFrame) -> pl.Series:
-    """Where on its page each field stands, in ninths; null without a box or the page's size.
-
-    >>> cases = pl.DataFrame({"doc_id": ["1"], "x0": 0, "x1": 20, "y0": 280, "y1": 300})
-    >>> position(cases, pl.DataFrame({"doc_id": ["1"], "width": 300, "height": 300})).to_list()
-    ['bottom left']
-    """
+def _position(cases: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
+    """Where on its page each field stands: its third each way; null without a box or a size."""
     sizes = documents.select("doc_id", "width", "height")
     placed = cases.select("doc_id", "x0", "x1", "y0", "y1")
     placed = placed.join(sizes, on="doc_id", how="left", maintain_order="left")
-    thirds = []
-    for side, size, (first, second, last) in (
-        ("y", pl.col("height"), ("top", "middle", "bottom")),
-        ("x", pl.col("width"), ("left", "centre", "right")),
+    thirds = {}
+    for name, side, size, (first, second, last) in (
+        ("vertical", "y", pl.col("height"), ("top", "middle", "bottom")),
+        ("horizontal", "x", pl.col("width"), ("left", "centre", "right")),
     ):
         middle = (pl.col(f"{side}0") + pl.col(f"{side}1")) / 2
         third = pl.when(middle < size / 3).then(pl.lit(first))
         third = third.when(middle < size * 2 / 3).then(pl.lit(second))
-        thirds.append(third.when(middle.is_not_null() & size.is_not_null()).then(pl.lit(last)))
-    return placed.select(position=pl.concat_str(thirds, separator=" ")).to_series()
+        thirds[name] = third.when(middle.is_not_null() & size.is_not_null()).then(pl.lit(last))
+    return placed.select(**thirds, position=pl.concat_str(thirds.values(), separator=" "))
 
 
 def cut(frame: pl.DataFrame, band: Band) -> pl.Series:
@@ -164,11 +153,11 @@ def sliced(cases: pl.DataFrame, documents: pl.DataFrame, column: str) -> pl.Seri
     """
     if column in BANDS:
         return cut(cases, BANDS[column]).alias(column)
-    if column == "position":
-        return position(cases, documents)
+    if column in _PLACES:
+        return _position(cases, documents)[column]
     if column in cases.columns:
         return cases[column]
-    if column in DERIVED:
+    if column in OF_VALUES:
         return of_values(cases, documents, column)
     if column in documents.columns:
         own = documents.select("doc_id", column)

@@ -8,7 +8,6 @@ and how far people agree with them; `causes.toml` the stage, the words and the a
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
@@ -19,6 +18,7 @@ from typing import Any
 import polars as pl
 from rapidfuzz.distance import Levenshtein
 
+from formlab.readers.cells import pattern
 from formlab.scoring._pairs import LONGEST, cause_of, letters, tokens
 from formlab.scoring.whole import TELLING, Words, folded
 from formlab.tables import BOX, USABLE
@@ -128,7 +128,6 @@ def _cause(row: dict, document: Document, words: Words) -> str | None:
     return first if first in _WRITTEN else document.refined(row, first, words)
 
 
-_STEP = re.compile(r"/\d+(?=/|$)")
 # How far what was read may stand out of the field's box, of the box's height.
 _BEYOND = 0.5
 # Causes that say where the answer's text is from.
@@ -228,11 +227,11 @@ class Document:
             return None
         answers = {self._paths[n]: _folded(self._preds[n] or "") for n in self._having(pred)}
         lost = {path: answer for path, answer in answers.items() if answer != pred}
-        own, telling = _any_item(row["path"]), len(plain) >= TELLING
+        own, telling = pattern(row["path"]), len(plain) >= TELLING
         if rows := [
             path
             for path, answer in lost.items()
-            if _any_item(path) == own and (telling or not answer or self._having(answer))
+            if pattern(path) == own and (telling or not answer or self._having(answer))
         ]:
             return self._misplaced(row, rows)
         return "wrong_field" if telling and gold in lost.values() else None
@@ -258,8 +257,8 @@ class Document:
 
     def _misplaced(self, row: Row, elsewhere: list[str]) -> str:
         # An index may number the rows of a table, or fields that have nothing in common.
-        own = _any_item(row["path"])
-        same = own != row["path"] and all(_any_item(path) == own for path in elsewhere)
+        own = pattern(row["path"])
+        same = own != row["path"] and all(pattern(path) == own for path in elsewhere)
         return "wrong_row" if same and len(self._kinds[own]) < 2 else "wrong_field"
 
     def _is_own(self, row: Row, extra: Counter, words: Words, figures: Collection = ()) -> bool:
@@ -317,7 +316,7 @@ class Document:
         """The kinds of a list's items."""
         kinds = defaultdict(set)
         for path, kind in zip(self._paths, self._columns["kind"], strict=True):
-            kinds[_any_item(path)].add(kind)
+            kinds[pattern(path)].add(kind)
         return kinds
 
     @cached_property
@@ -368,10 +367,6 @@ def _around(words: list[str], text: str) -> list[str]:
     if start not in ends or start + len(text) not in ends:
         return []
     return words[: ends.index(start)] + words[ends.index(start + len(text)) :]
-
-
-def _any_item(path: str) -> str:
-    return _STEP.sub("/*", path)
 
 
 def _likeness(gold: str, pred: str) -> float:

@@ -16,12 +16,12 @@ from typing import Any
 
 import polars as pl
 
-from formlab import benchmarks, files, tables
+from formlab import benchmarks, files, metrics, tables
 from formlab import workers as processes
 from formlab.benchmarks.corpus import cut, none_read
 from formlab.errors import FormlabError, TableBroken, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions
-from formlab.metrics.counts import VALIDITY_METRICS, answer_tallies
+from formlab.metrics.counts import SHARES, answer_tallies
 from formlab.readers.gold import sides
 from formlab.saving import replacing
 from formlab.scoring import across, choice
@@ -320,8 +320,8 @@ def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.Dat
     """Scores of the answers' statuses, a row per answer and share: over all tasks and by task."""
     rows = responses.with_columns(path=pl.lit(None, pl.String))
     scores = [tables.table("scores", [])]
-    for name, metric in VALIDITY_METRICS.items():
-        counted = [(metric, answer_tallies(rows["status"].to_list(), name), made_by())]
+    for name in SHARES:
+        counted = [(metrics.get(name), answer_tallies(rows["status"].to_list(), name), made_by())]
         for slices in ({}, {"slice_by": "task", "slice_value": rows["task"]}):
             scores.append(score_table(rows, counted, level="answer", mode=mode, **slices))
     return pl.concat(scores)

@@ -8,26 +8,21 @@ there, as a line and a key value within it do, are looked for apart from each ot
 from __future__ import annotations
 
 import heapq
-import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
 import numpy as np
 import polars as pl
-import scipy
 from rapidfuzz import fuzz
 from rapidfuzz.distance import LCSseq, Levenshtein
 
 from formlab import tables, text
-from formlab.metrics.assignment import assign
-from formlab.metrics.page import word_edits
-from formlab.scoring.align import INSERTED, from_predictions, with_read
-from formlab.tables import BOX, USABLE
-from formlab.text.layout import rows
-from formlab.text.markup import TITLES, own_marks, unmarked
+from formlab.scoring.align import with_read
+from formlab.tables import USABLE
+from formlab.text.markup import TITLES, unmarked
 
 # A value of fewer characters must stand there as it is, between the ends of words.
 SHORT = 4
@@ -44,12 +39,8 @@ _PIECES = 0.8
 MOST = 100_000
 _TAKEN = "\0"
 
-# The distance of a value, by its number, from a place, given the places of others.
-Near = Callable[[int, int, dict[int, int]], float]
 # Values and their words by their numbers.
 Span, Values, Words = tuple[int, int], Mapping[int, str], Mapping[int, Sequence[str]]
-# The places that values have together, by the numbers of the values.
-Places = dict[tuple[int, ...], list[Span]]
 RULES = (
     f"page-text,one-to-one,whole-words,similarity>={LEAST:g},"
     f"{LEAST_SHORT:g} below 8 characters,exact below {SHORT}"
@@ -57,12 +48,9 @@ RULES = (
 # How like a gold field's words in the gold text must be, as keys and lines may be spelled apart.
 _GOLD = 0.85
 _LAYERS = 4
-# Fewer words inserted in one place are no stretch of text but slips.
-_RUN = 3
 _NOT_JUDGED = "fields not judged: the gold text of their page does not hold them"
-_NORM = ("nfc", "space", "lower")
-_WORD, _nfc = re.compile(r"\S+"), partial(text.normalise, steps=("nfc",))
-SCHEMA = tables.schema("doc_id path pred at:int judged:flag displaced:flag")
+_nfc = partial(text.normalise, steps=("nfc",))
+SCHEMA = tables.schema("doc_id path pred at:int judged:flag")
 
 
 def texts_only(claims: pl.DataFrame) -> bool:
@@ -75,7 +63,7 @@ def texts_only(claims: pl.DataFrame) -> bool:
 def in_page_text(
     joined: pl.DataFrame, gold: pl.DataFrame, claims: pl.DataFrame
 ) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Fill in what stands for each field in the text of its page, and add what is inserted there.
+    """Fill in what stands for each field in the text of its page.
 
     `joined` are gold records under the names of *cases*, without predictions of fields; `gold` and
     `claims` the records of both sides, those of pages among them. The notes are those of
@@ -91,18 +79,7 @@ def in_page_text(
     source = pages.select("doc_id", pred_status="status", pred_origin="origin")
     both = with_read(joined, read.join(source, on="doc_id"), ("pred", "pred_status", "pred_origin"))
     outcome = pl.when(~pl.col("judged")).then(pl.lit("unscored")).otherwise("outcome")
-    left = both.with_columns(outcome=outcome).drop("judged")
-    extra = from_predictions(inserted(golds, pages), "spurious")
-    return pl.concat([left, extra], how="diagonal_relaxed"), notes
-
-
-def in_order(cases: pl.DataFrame, joined: pl.DataFrame) -> pl.DataFrame:
-    """The cases with the cause ``wrong_order`` where a field read right stands out of order."""
-    if "displaced" not in joined.columns:
-        return cases
-    displaced = joined["displaced"].fill_null(False)
-    cause = pl.when(displaced & pl.col("cause").is_null()).then(pl.lit("wrong_order"))
-    return cases.with_columns(cause=cause.otherwise("cause"))
+    return both.with_columns(outcome=outcome).drop("judged"), notes
 
 
 def read_page_text(
@@ -113,9 +90,8 @@ def read_page_text(
     `fields` are gold records with a path; `gold_pages` and `pages` records without one, the text of
     each document as it is and as it was read. One row per field with a value, of documents with a
     text: doc_id, path, pred ("" where it is not found), at (the place of its first character, else
-    null), judged (false if the gold text of the page does not hold it) and displaced
-    (`out_of_order`). The notes count marks and characters that the search left out, and fields
-    not judged.
+    null) and judged (false if the gold text of the page does not hold it). The notes count marks
+    and characters that the search left out, and fields not judged.
     """
     golds, texts = map(_by_document, (gold_pages, pages))
     notes: Counter[str] = Counter()
@@ -123,7 +99,7 @@ def read_page_text(
     fields = fields.filter(pl.col("value").str.strip_chars() != "")
     for (doc_id,), group in fields.group_by("doc_id", maintain_order=True):
         if doc_id in texts:
-            page = Text(_nfc(texts[doc_id]), keep=own_marks(golds.get(doc_id, "")))
+            page = Text(_nfc(texts[doc_id]), keep=unmarked(golds.get(doc_id, "")).counts.keys())
             for kind, count in page.marks.items():
                 notes[f"{TITLES[kind]} taken out to find fields"] += count
             notes["characters of page texts too long to be searched"] += page.cut
@@ -141,26 +117,18 @@ def _fields(doc_id: str, group: pl.DataFrame, gold: str | None, page: Text) -> I
     plain = [_nfc(value) for value in group["value"]]
     values = dict(enumerate(map(squash, plain)))
     words = {n: [squash(word) for word in value.split()] for n, value in enumerate(plain)}
-    boxes = group.select(BOX).cast(pl.Float64).to_numpy()
-    near, golds, pred = _neighbours(boxes), {}, {}
-    for layer in _layers(values, gold, near):
+    judged, pred = set(), {}
+    for layer in _layers(values, gold):
         wanted, pieces = ({n: of[n] for n in layer} for of in (values, words))
-        pred |= find_stretches(wanted, page, near, words=pieces, gold=layer)
-        golds |= layer
-    # Which of two equal values stands where cannot be known.
-    counts = Counter(values.values())
-    known = [n for n in pred if golds[n] and counts[values[n]] == 1 and np.isfinite(boxes[n]).all()]
-    displaced: set[int] = set()
-    if len(known) > 1:
-        places = (np.array([int(of[n].places[0]) for n in known]) for of in (golds, pred))
-        displaced = {known[i] for i in np.flatnonzero(out_of_order(boxes[known], *places))}
+        pred |= find_stretches(wanted, page, words=pieces, gold=layer)
+        judged |= layer.keys()
     for number, path in enumerate(group["path"]):
         places = pred[number].places if number in pred else None
         read, at = ("", None) if places is None else (page.shown(places), page.at(int(places[0])))
-        yield doc_id, path, read, at, number in golds, number in displaced
+        yield doc_id, path, read, at, number in judged
 
 
-def _layers(values: Values, gold: str | None, near: Near) -> Iterator[Mapping[int, Stretch | None]]:
+def _layers(values: Values, gold: str | None) -> Iterator[Mapping[int, Stretch | None]]:
     """Layers of fields that share no word of the gold text, each with where it stands there."""
     left = {number: value for number, value in values.items() if value}
     if gold is None or not gold.strip():
@@ -168,112 +136,11 @@ def _layers(values: Values, gold: str | None, near: Near) -> Iterator[Mapping[in
         return
     page = Text(_nfc(gold), keep=TITLES)
     for _ in range(_LAYERS):
-        layer = find_stretches(left, page, near, bar=_GOLD)
+        layer = find_stretches(left, page, bar=_GOLD)
         if not layer:
             return
         yield layer
         left = {number: value for number, value in left.items() if number not in layer}
-
-
-def _neighbours(boxes: np.ndarray) -> Near:
-    """The distance of a field from a place: to that of its nearest neighbour whose place is known.
-
-    Neighbours stand beside each other as the gold lists them, along lines and down columns.
-    """
-    placed = np.flatnonzero(np.isfinite(boxes).all(axis=1))
-    orders = [list(range(len(boxes)))]
-    for edges in ((0, 1, 2, 3), (1, 0, 3, 2)) if placed.size else ():
-        orders.append([int(placed[i]) for row in rows(boxes[placed][:, edges]) for i in row])
-    ranks = [{number: rank for rank, number in enumerate(order)} for order in orders]
-
-    def near(number: int, at: int, known: dict[int, int]) -> float:
-        distances = []
-        for order, ranked in zip(orders, ranks, strict=True):
-            if (rank := ranked.get(number)) is not None:
-                for beside in (order[rank - 1 :: -1] if rank else (), order[rank + 1 :]):
-                    first = next((other for other in beside if other in known), None)
-                    distances += [] if first is None else [abs(at - known[first])]
-        return float(min(distances, default=at))
-
-    return near
-
-
-def inserted(golds: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
-    """The stretches of page text, of `_RUN` words and more, that the gold text does not hold.
-
-    Records: those of `pages` with the path ``/inserted/<at>``, the value and `at`.
-    """
-    texts, records = _by_document(golds), []
-    for row in pages.iter_rows(named=True):
-        gold, raw = texts.get(row["doc_id"]), row["value"]
-        if not raw or not gold or not gold.strip():
-            continue
-        spans = [word.span() for word in _WORD.finditer(raw)]
-        places = word_edits(text.normalise(gold, _NORM), text.normalise(raw, _NORM)).inserted
-        for run in np.split(places, np.flatnonzero(np.diff(places) > 1) + 1):
-            words = [raw[slice(*spans[index])] for index in run if index < len(spans)]
-            if sum(any(map(str.isalnum, word)) for word in words) >= _RUN:
-                at = spans[int(run[0])][0]
-                stretch = {"path": f"/inserted/{at}", "value": " ".join(words), "at": at}
-                records.append(row | stretch | {"kind": INSERTED})
-    return pl.DataFrame(records, schema=dict(pages.schema) | {"at": pl.Int64}, orient="row")
-
-
-# What two boxes must share of the narrower one to stand in one column, and of the higher one to
-# stand on one line.
-_COLUMN, _LINE = 0.5, 0.5
-
-
-def out_of_order(boxes: np.ndarray, gold_places: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """The fewest fields without which the text keeps to the order of the page.
-
-    A field precedes another that stands below it in its column or to its right on its line
-    (Breuel 2003), and what these imply, if the gold text has them in that order too. A text that
-    goes line by line keeps to that order, and so does one that goes column by column. The fields
-    that remain are a largest antichain of the pairs in conflict (Dilworth 1950), found by a
-    bipartite matching.
-
-    `boxes` has the shape (n, 4): left, top, right, bottom; `gold_places` and `places` say where
-    each field stands in the gold text and in the text judged. Shape (n,), boolean.
-
-    >>> boxes = np.array([[0, 0, 9, 9], [20, 0, 29, 9], [0, 10, 9, 19], [20, 10, 29, 19]])
-    >>> rows, columns = np.array([0, 1, 2, 3]), np.array([0, 2, 1, 3])
-    >>> bool(out_of_order(boxes, rows, columns).any())
-    False
-    >>> out_of_order(boxes, rows, np.array([9, 1, 2, 3])).tolist()
-    [True, False, False, False]
-    """
-    before = _precedes(np.asarray(boxes, dtype=float))
-    before &= gold_places[:, None] < gold_places[None, :]
-    conflict = before & (places[:, None] > places[None, :])
-    # Out of order is what a least vertex cover of the split graph takes, after Kőnig.
-    graph = scipy.sparse.csr_array(conflict)
-    partner = scipy.sparse.csgraph.maximum_bipartite_matching(graph, perm_type="column")
-    inside, reached = np.zeros(len(conflict), dtype=bool), partner < 0
-    while (inside != reached).any():
-        inside = reached
-        reached = inside | np.isin(partner, np.flatnonzero(conflict[inside].any(axis=0)))
-    return ~inside | conflict[inside].any(axis=0)
-
-
-def _precedes(boxes: np.ndarray) -> np.ndarray:
-    left, top, right, bottom = boxes.T
-    width, height = right - left, bottom - top
-    across = _shared(left, right) / np.maximum(np.minimum.outer(width, width), 1e-9)
-    shared = _shared(top, bottom)
-    line = shared / np.maximum(np.maximum.outer(height, height), 1e-9) >= _LINE
-    apart = shared < _LINE * np.minimum.outer(height, height)
-    lower = np.less.outer(top + bottom, top + bottom)
-    reach = lower & (across >= _COLUMN) & apart
-    reach |= line & np.less.outer(left + right, left + right) & (across < _COLUMN)
-    for index in range(len(boxes)):
-        reach |= reach[:, index, None] & reach[None, index, :]
-    # Boxes that lie over each other can precede each other; they say nothing then.
-    return reach & ~reach.T
-
-
-def _shared(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    return np.minimum.outer(high, high) - np.maximum.outer(low, low)
 
 
 def least(length: int) -> float:
@@ -403,7 +270,6 @@ class _View:
 def find_stretches(
     values: Values,
     page: Text,
-    near: Near,
     *,
     words: Words | None = None,
     gold: Mapping[int, Stretch | None] | None = None,
@@ -411,8 +277,8 @@ def find_stretches(
 ) -> dict[int, Stretch]:
     """One stretch of the page's text for each value that has one, by its number.
 
-    The values that are most certain, by length and similarity, choose first. Equal values share
-    their places by `near`. What is not found is looked for once more in what then is free, also
+    The values that are most certain, by length and similarity, choose first. Equal values have
+    their places in order. What is not found is looked for once more in what then is free, also
     as if the taken stretches were not there; at last its `words`, one by one in their order.
 
     `values` and `words` are as from `squash`, not empty; `gold` says where values stand in the gold
@@ -424,8 +290,7 @@ def find_stretches(
         view = _View(page, free, closed=closed)
         left = {n: value for n, value in values.items() if n not in cores}
         assigned = _sweep(left, view, bar=max(bar, sure), inside=inside) if left else {}
-        anchors = {n: int(span[0]) for n, span in cores.items()}
-        for number, (start, end) in _shared_out(assigned, view, near, anchors).items():
+        for number, (start, end) in assigned.items():
             cores[number] = view.index[start:end]
             free[cores[number]] = False
         if closed:
@@ -437,8 +302,8 @@ def find_stretches(
     return {number: stretch for number, stretch in stretches.items() if stretch}
 
 
-def _sweep(values: Values, view: _View, *, bar: float, inside: bool) -> Places:
-    """The places that the fields of each value have together, the most certain first."""
+def _sweep(values: Values, view: _View, *, bar: float, inside: bool) -> dict[int, Span]:
+    """The place of each value that has one, the most certain first."""
     groups: dict[str, list[int]] = defaultdict(list)
     for number, value in values.items():
         groups[value].append(number)
@@ -471,24 +336,8 @@ def _sweep(values: Values, view: _View, *, bar: float, inside: bool) -> Places:
         assigned[value] += still
         if not still or len(assigned[value]) < len(groups[value]):
             offer(value)
-    return {tuple(groups[value]): spans for value, spans in assigned.items()}
-
-
-def _shared_out(
-    assigned: Places, view: _View, near: Near, anchors: dict[int, int]
-) -> dict[int, Span]:
-    """Which field has which of the places of its value: those nearest to its neighbours."""
-    certain = {n: s[0] for n, s in assigned.items() if len(n) == len(s) == 1}
-    chosen = {number: span for (number,), span in certain.items()}
-    known = anchors | {n: int(view.index[span[0]]) for n, span in chosen.items()}
-    for numbers, spans in assigned.items():
-        if numbers not in certain:
-            places = [int(view.index[span[0]]) for span in spans]
-            cost = np.array([[near(n, at, known) for at in places] for n in numbers])
-            for row, column in assign(-cost, least=None):
-                chosen[numbers[row]] = spans[column]
-                known[numbers[row]] = places[column]
-    return chosen
+    found = (zip(groups[value], sorted(spans), strict=False) for value, spans in assigned.items())
+    return dict(chain.from_iterable(found))
 
 
 def _pieces(

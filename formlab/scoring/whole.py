@@ -16,7 +16,6 @@ from rapidfuzz.distance import Levenshtein
 
 from formlab import benchmarks, tables, text
 from formlab.folders import Corpus, Predictions
-from formlab.metrics.counts import was_prompted
 from formlab.readers.cells import pattern
 from formlab.scoring import rules
 from formlab.scoring._pairs import letters
@@ -73,7 +72,7 @@ class Whole:
             answers=_told_apart([answers]),
             words=Words.of(valued.select("doc_id", gold="value"), _wrong(gold, answers)),
             rules=declared,
-            prompted=was_prompted(predictions.responses),
+            prompted=predictions.responses["request"].count() > 0,
             marks=frozenset().union(*marks),
             dates=text.orders_shown(gold["doc_id"], gold["value"]),
         )

@@ -2,20 +2,17 @@
 
 from formlab.text.ladder import Ladder, keys, ladder, ladders
 from formlab.text.normalise import LADDER_STEPS, STEPS, address, as_text, as_texts, normalise
+from formlab.text.orders import DATE_RULE, date_order, date_orders, orders_shown
 from formlab.text.values import (
-    DATE_RULE,
     NULL_WORDS,
     VALUE_RULE,
     Money,
     checked,
     choices,
     date,
-    date_order,
-    date_orders,
     is_null_word,
     money,
     number,
-    orders_shown,
 )
 
 __all__ = [

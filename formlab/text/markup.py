@@ -6,6 +6,7 @@ import html
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from html.entities import html5
 from html.parser import HTMLParser
@@ -24,17 +25,7 @@ _VOID = (
     " menuitem meta nextid param source spacer track wbr"
 )
 VOID = frozenset(_VOID.split())
-# Elements whose content is not read as tags by all versions of Python's parser.
-_RAW = _HIDDEN | {"title", "textarea", "xmp", "noembed", "noframes", "plaintext"}
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
-# A tag (its slash, name, attributes and closing slash), a comment or an instruction.
-_MARKUP = re.compile(
-    r"<(?:(/?)([a-zA-Z_:][^ \t\n\r\f>/]*)([^>]*?)(/?)|!--.*?--|!\[CDATA\[.*?\]\]|\?[^>]*)>",
-    re.DOTALL,
-)
-_ATTRIBUTES = re.compile(r'(?:[ \t\n\r\f]+[a-zA-Z][\w:-]*="[^"&]*")*[ \t\n\r\f]*', re.ASCII)
-_ATTRIBUTE = re.compile(r'([\w:-]+)="([^"]*)"')
-_REFERENCE = re.compile(r"&(?:(#[0-9]+|#[xX][0-9a-fA-F]+|[a-zA-Z][a-zA-Z0-9]*);|(?=[ \t\n]))")
 _SPACE = re.compile(r"\s+")
 _FEED, _GARBAGE = re.compile("[\x0b\x0c\x1c-\x1f]"), re.compile("[\0-\x08\x0e-\x1b]")
 _ONE = (1, 1)
@@ -42,114 +33,77 @@ _ONE = (1, 1)
 _MOST_COLUMNS, _MOST_ROWS = 100, 500
 
 
+class _Events:
+    """Events as a parser tells of them; texts that only a comment parts are two."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.texts: list[str] = []
+        self.data = self.texts.append
+
+    def _cut(self, *_: object) -> None:
+        if self.texts:
+            self.events.append(("text", "".join(self.texts), _ONE))
+            self.texts.clear()
+
+    def start(self, tag: str, attributes: Mapping[str, str | None]) -> None:
+        self._cut()
+        self.events.append(("start", tag, _spans(attributes) if attributes else _ONE))
+
+    def end(self, tag: str) -> None:
+        self._cut()
+        self.events.append(("end", tag, _ONE))
+
+    def close(self) -> list[Event]:
+        self._cut()
+        return self.events
+
+    comment = pi = _cut
+
+
 class _Parser(HTMLParser):
-    """Events as they are written, nothing moved or closed: what gold annotations need."""
+    """Tags as they are written, nothing moved or closed: what gold annotations need."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=False)
-        self.events: list[Event] = []
-        self.text: list[str] = []
-
-    def cut(self, *_: str) -> None:
-        if self.text:
-            self.events.append(("text", "".join(self.text), _ONE))
-            self.text = []
+        self.told = _Events()
+        self.handle_data, self.handle_endtag = self.told.data, self.told.end
+        self.handle_comment = self.handle_decl = self.handle_pi = self.told.comment
+        self.unknown_decl = self.told.comment
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.cut()
-        self.events.append(("start", tag, _spans(dict(attrs))))
-
-    def handle_endtag(self, tag: str) -> None:
-        self.cut()
-        self.events.append(("end", tag, _ONE))
-
-    def handle_data(self, data: str) -> None:
-        self.text.append(data)
+        self.told.start(tag, dict(attrs))
 
     def handle_charref(self, name: str) -> None:
-        self.text.append(_character(f"#{name}"))
+        self.told.data(html.unescape(f"&#{name};"))
 
     def handle_entityref(self, name: str) -> None:
-        self.text.append(_character(name))
-
-    handle_comment = handle_decl = handle_pi = unknown_decl = cut
+        # An unknown name is text.
+        self.told.data(html5.get(f"{name};", f"&{name}"))
 
 
 def written_events(markup: str) -> list[Event]:
     """The tags and texts of an HTML file as they are written, also where tags are not closed.
 
-    Examples
-    --------
     >>> [name for _, name, _ in written_events("<p>5 &lt; <Number>6")]
     ['p', '5 < ', 'number', '6']
     """
-    if (parts := _plain_parts(markup)) is not None:
-        return _events(parts)
     parser = _Parser()
     parser.feed(markup)
     parser.close()
-    parser.cut()
-    return parser.events
-
-
-def _plain_parts(markup: str) -> list[str] | None:
-    """The parts of HTML that has only tags and references that every parser reads alike."""
-    count = markup.count("<")
-    if count != markup.count(">") or "<!" in markup or "<?" in markup:
-        return None
-    parts = _MARKUP.split(markup)
-    names, attributes = parts[2::5], parts[3::5]
-    is_plain = (
-        len(names) == count
-        and markup.count("&") == len(_REFERENCE.findall(markup))
-        and all(map(_ATTRIBUTES.fullmatch, set(attributes)))
-        and _RAW.isdisjoint(map(str.lower, names))
-    )
-    return parts if is_plain else None
+    return parser.told.close()
 
 
 def events(markup: str) -> list[Event]:
-    """The tags and texts of the tree that libxml2 builds from any HTML, in linear time."""
+    """The tags and texts that libxml2 reads in any HTML, in linear time."""
     # Control characters and half surrogate pairs are no characters of a document.
     markup = _GARBAGE.sub("\ufffd", _FEED.sub(" ", markup))
-    data = markup.encode("utf-8", "replace")
-    parser = etree.HTMLParser(encoding="utf-8", recover=True, huge_tree=True)
-    try:
-        root = etree.fromstring(data, parser) if data.strip() else None
-    except etree.ParseError:
-        root = None
-    # Written out it is well formed, and split much faster than its nodes are visited.
-    return [] if root is None else _events(_MARKUP.split(etree.tostring(root, encoding="unicode")))
-
-
-def _events(parts: list[str]) -> list[Event]:
-    events: list[Event] = [("text", _resolved(parts[0]), _ONE)] if parts[0] else []
-    rest = iter(parts[1:])
-    for slash, written, attributes, closed, text in zip(rest, rest, rest, rest, rest, strict=True):
-        if written:
-            name = written.lower()
-            if slash:
-                events.append(("end", name, _ONE))
-            else:
-                is_wide = attributes and "span" in (low := attributes.lower())
-                spans = _spans(dict(_ATTRIBUTE.findall(low))) if is_wide else _ONE
-                events.append(("start", name, spans))
-                if closed:
-                    events.append(("end", name, _ONE))
-        if text:
-            events.append(("text", _resolved(text) if "&" in text else text, _ONE))
-    return events
-
-
-def _resolved(text: str) -> str:
-    return _REFERENCE.sub(lambda reference: _character(reference[1]), text)
-
-
-def _character(name: str | None) -> str:
-    """What a reference stands for; an unknown name is text."""
-    if name and name[0] == "#":
-        return html.unescape(f"&{name};")
-    return html5.get(f"{name};", f"&{name}") if name else "&"
+    told = _Events()
+    parser = etree.HTMLParser(encoding="utf-8", recover=True, huge_tree=True, target=told)
+    with suppress(etree.ParseError):
+        parser.feed(markup.encode("utf-8", "replace"))
+        parser.close()
+    return told.close()
 
 
 def _spans(attributes: Mapping[str, str | None]) -> tuple[int, int]:
@@ -170,8 +124,6 @@ def is_html(text: str) -> bool:
 def visible_text(markup: str) -> str:
     """The text of HTML or of plain text: pieces joined by one space, white space collapsed.
 
-    Examples
-    --------
     >>> visible_text("<td>Net&nbsp;sales</td><td>5</td><script>x()</script>")
     'Net sales 5'
     """
@@ -212,15 +164,6 @@ TITLES = {
     "escape": "escapes",
     "bar": "table bars",
 }
-# Where one of these stands in a text, marks of the kind may be its own characters.
-_SIGNS = {
-    "rule": "---",
-    "heading": "#",
-    "fence": "``` ~~~",
-    "emphasis": "** __",
-    "escape": "\\",
-    "bar": "|",
-}
 
 
 @dataclass(frozen=True)
@@ -232,27 +175,12 @@ class Unmarked:
     counts: Counter[str]
 
 
-def own_marks(text: str) -> set[str]:
-    """The kinds of marks that a text has among its own characters.
-
-    Examples
-    --------
-    >>> sorted(own_marks("Box #1: **"))
-    ['emphasis', 'heading']
-    """
-    kinds = {mark.lastgroup or "" for mark in _MARKS.finditer(text)}
-    signs = {kind for kind, texts in _SIGNS.items() if any(sign in text for sign in texts.split())}
-    return (kinds - _SIGNS.keys()) | signs
-
-
 def unmarked(text: str, *, keep: Collection[str] = ()) -> Unmarked:
     """`text` without tags, bars of tables, headings' and emphasis' marks; entities are read.
 
     A tag, a bar or a rule parts words; other marks do not. Bars count as marks only in a line
     with at least two. Kinds of marks in `keep` (of `TITLES`) stay.
 
-    Examples
-    --------
     >>> unmarked("| **Name:** | R&amp;D |").text.split()
     ['Name:', 'R&D']
     """

@@ -11,15 +11,11 @@ import json
 import math
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Mapping
 from datetime import date as Date  # noqa: N812 - the parser below is called `date`
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, NamedTuple
-
-import polars as pl
+from typing import NamedTuple
 
 from formlab.text.normalise import LADDER_STEPS, normalise
 
@@ -179,8 +175,6 @@ def number(text: str) -> Decimal | None:
     divides by 100. Exponents have a sign (1e-05) or follow a point (1.2E5); a fraction is in lowest
     terms (3 1/2, ½).
 
-    Examples
-    --------
     >>> [str(number(text)) for text in ("1,234.56", "1.234,56", "1 234,56", "(5.0)", "7-", "12%")]
     ['1234.56', '1234.56', '1234.56', '-5.0', '-7', '0.12']
     >>> number("12 apples"), number("1,23,4")
@@ -222,8 +216,6 @@ def money(text: str) -> Money | None:
     a sign or a code; a bare $ counts as US dollars, Rs as Indian rupees. Where the currency's
     country has a decimal comma, one dot before three digits groups (Rp 60.000).
 
-    Examples
-    --------
     >>> money("($1,200.50)")
     Money(amount=Decimal('-1200.50'), currency='USD')
     >>> money("9,90 EUR").currency, money("3.50").currency, money("5 pears")
@@ -308,8 +300,6 @@ def date_readings(text: str) -> tuple[Date | None, Date | None]:
 
     Both are the same where the notation leaves no choice; see `date`.
 
-    Examples
-    --------
     >>> [str(day) for day in date_readings("7/1/22")]
     ['2022-07-01', '2022-01-07']
     """
@@ -320,8 +310,6 @@ def date_readings(text: str) -> tuple[Date | None, Date | None]:
 def possible_dates(text: str) -> tuple[Days, Days]:
     """`date_readings` with both centuries where the year has two digits, and months without a day.
 
-    Examples
-    --------
     >>> possible_dates("June 2022") == possible_dates("06/2022"), len(possible_dates("1/2/48")[0])
     (True, 2)
     """
@@ -367,8 +355,6 @@ def date(text: str) -> frozenset[Date] | None:
     follow. A year of two digits below 69 is in the 2000s, else in the 1900s, as POSIX has it;
     where dates are compared it may be in either.
 
-    Examples
-    --------
     >>> [str(day) for day in sorted(date("7/1/22"))]
     ['2022-01-07', '2022-07-01']
     >>> date("July 1, 2022") == date("01.07.2022") == date("2022-07-01"), date("July 2022")
@@ -383,8 +369,6 @@ def choices(text: str, *, commas: bool = True) -> frozenset[str] | None:
     Options stand between commas (without `commas` only within square brackets, as in a JSON list),
     semicolons, bars or line ends, in brackets, quotes, bullets or not; quoted ones keep commas.
 
-    Examples
-    --------
     >>> choices('["Tea", "Milk, cold"]') == choices("- “milk, cold”; tea")
     True
     >>> sorted(choices("Tea"))
@@ -408,8 +392,6 @@ def choices(text: str, *, commas: bool = True) -> frozenset[str] | None:
 def checked(text: str) -> bool | None:
     """Whether a check box is ticked by `text` (yes, true, on, 1, x, ☑ …), or None.
 
-    Examples
-    --------
     >>> checked("X"), checked("false"), checked("maybe")
     (True, False, None)
     """
@@ -426,81 +408,3 @@ def is_null_word(text: str) -> bool:
     """Whether `text` says that there is no value (N/A, none, null, nil, a dash …)."""
     word = _clean(text)
     return word in NULL_WORDS or word.strip("()[]\"'.") in NULL_WORDS
-
-
-Order = Literal["day", "month"]
-ORDERS: tuple[Order, ...] = ("day", "month")
-# Named in the settings of scores that compare dates.
-DATE_RULE = "dates=document,else corpus"
-# A corpus speaks for a document that shows no order if so many others show one, and such a share
-# of them the same: one date in hundreds may be misprinted.
-_ENOUGH, _SHARE = 3, 0.95
-# Numbers between slashes or hyphens with all that is stuck to them, so that no code is cut up.
-_IN_TEXT = r"[\w/.-]*\d[/-]\d{1,2}[/-]\d[\w/-]*"
-# Most dates of a form show no order: year first, or two numbers that may both be the month.
-_EITHER = "(?:0?[1-9]|1[0-2])"
-_NO_ORDER = (
-    rf"^(?:[0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}}|{_EITHER}[-/]{_EITHER}[-/](?:[0-9]{{2}}){{1,2}})$"
-)
-
-
-def date_order(texts: Iterable[str]) -> Order | None:
-    """The order of day and month in numeric dates; None if none shows it, or both are shown.
-
-    >>> date_order(["31/12/2020", "05/06/2020"]), date_order(["31/1/20", "1/31/20"])
-    ('day', None)
-    """
-    shown = {_shown(text) for text in texts} - {None}
-    return shown.pop() if len(shown) == 1 else None
-
-
-def date_orders(
-    docs: pl.Series, values: pl.Series, corpus: Mapping[str, int] | None = None
-) -> dict[str, Order]:
-    """The order of day and month by document, from the dates in its values and texts.
-
-    A document that shows none has that of the corpus where at least three others show one and 95 %
-    of them the same; else it is left out, as is one that shows both. `values` are n texts or null,
-    whole pages too; `corpus` has what all documents show (`orders_shown`), if these are only some.
-
-    >>> docs = pl.Series(["a", "a", "b"])
-    >>> date_orders(docs, pl.Series(["due 31/12/2020.", "05/06/2020", "05/06/2020"]))
-    {'a': 'day'}
-    """
-    shown = _by_document(docs, values)
-    orders = {doc: order for doc, order in shown.items() if order != "both"}
-    corpus = Counter(shown.values()) if corpus is None else corpus
-    total, usual = sum(corpus.values()), max(ORDERS, key=lambda order: corpus.get(order, 0))
-    if total < _ENOUGH or corpus.get(usual, 0) < _SHARE * total:
-        return orders
-    return dict.fromkeys((doc for doc in docs.unique() if doc not in shown), usual) | orders
-
-
-def orders_shown(docs: pl.Series, values: pl.Series) -> Counter[str]:
-    """How many documents show an order of day and month in their dates: day, month or both.
-
-    >>> orders_shown(pl.Series(["a", "a", "b"]), pl.Series(["31/12/2020", "5/6/2020", "5/6/2020"]))
-    Counter({'day': 1})
-    """
-    return Counter(_by_document(docs, values).values())
-
-
-def _by_document(docs: pl.Series, values: pl.Series) -> dict[str, str]:
-    """The order of day and month that each document shows, if any, or both."""
-    dates = pl.DataFrame({"doc": docs, "value": values.cast(pl.String)})
-    dates = dates.filter(~pl.col("value").str.contains(_NO_ORDER))
-    dates = dates.select("doc", pl.col("value").str.extract_all(_IN_TEXT)).explode("value")
-    shown: dict[str, str] = {}
-    for doc, value in dates.drop_nulls().unique(maintain_order=True).iter_rows():
-        if order := _shown(value.strip("./-")):
-            shown[doc] = order if shown.get(doc, order) == order else "both"
-    return shown
-
-
-# Forms repeat dates, and each is asked for before and while its batch is scored.
-@lru_cache(maxsize=1 << 16)
-def _shown(text: str) -> Order | None:
-    month_first, day_first = date_readings(text)
-    if bool(month_first) == bool(day_first):
-        return None
-    return "month" if month_first else "day"

@@ -250,7 +250,7 @@ def made(**counts):
     for cause, count in counts.items():
         for place in range(count):
             number += 1
-            outcome = "match" if cause == "wrong_order" else names.get(cause, "mismatch")
+            outcome = names.get(cause, "mismatch")
             rows.append(case(number, outcome, cause, place / 100))
     return tables.table("cases", rows)
 
@@ -268,7 +268,3 @@ def test_each_cause_has_its_share_and_the_commonest_stands_first():
 def test_of_each_cause_the_least_similar_are_shown():
     shown = analysis.top_errors(made(digit=30, missed=60), limit=9)
     assert shown.filter(shown["cause"] == "digit")["similarity"].to_list() == [0, 0.01, 0.02]
-
-
-def test_a_field_read_right_and_out_of_order_is_shown_and_one_in_order_is_not():
-    assert counted(analysis.top_errors(made(wrong_order=2))) == {"wrong_order": 2}

@@ -23,7 +23,6 @@ from formlab.benchmarks.formcraft import read_form
 from formlab.benchmarks.ixbrl import gold_pages
 from formlab.cli import main
 from formlab.errors import NotAvailable
-from formlab.metrics.actions import parse_lines
 from formlab.metrics.judge import parse as parse_judge
 from formlab.readers import Source, logs, read_predictions
 from formlab.readers import gold as own
@@ -35,6 +34,7 @@ from formlab.systems.chat.answers import Answer
 from formlab.systems.chat.store import AnswerStore
 from formlab.tables import INFERRED
 from formlab.text import answers, markup, values
+from formlab.text.action_lines import parse_lines
 from formlab.text.flow import read as read_flow
 from formlab.text.ladder import ladder
 from formlab.text.markup import unmarked

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import sacrebleu
 
-from formlab.metrics import actions
+from formlab.metrics import METRICS, actions
 from formlab.metrics.actions import (
     ActionLine,
     Filled,
@@ -186,7 +186,7 @@ def test_description_is_scored_by_bleu_as_sacrebleu_computes_it():
     want = GoldField("/Work", "description", gold, (TargetValue(gold, ((1, 0, 0, 50, 50),)),))
     verdicts, _ = filled([want, NAME], [ActionLine(20, 20, pred)])
     parts = counts([want, NAME], verdicts)
-    bleu = actions.METRICS["description_bleu"]
+    bleu = METRICS["description_bleu"]
     expected = sacrebleu.corpus_bleu([pred], [[gold]]).score / 100
     assert float(bleu.score(parts["description_bleu"].sum(axis=0))) == pytest.approx(expected)
     assert parts["value_placed_accuracy"].tolist() == [[0, 0], [0, 1]]
@@ -201,7 +201,7 @@ def test_list_in_one_field_is_typed_with_commas_or_as_it_stands():
         verdicts, _ = filled([want], [ActionLine(20, 20, said)], exact=True)
         assert verdicts[0].placed
     verdicts, _ = filled([want], [ActionLine(20, 20, "ran far, sang")])
-    bleu = actions.METRICS["description_bleu"]
+    bleu = METRICS["description_bleu"]
     assert bleu.score(counts([want], verdicts)["description_bleu"])[0] == pytest.approx(1.0)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from formlab import metrics, tables, text
 from formlab.metrics import METRICS
-from formlab.metrics.counts import VALIDITY_METRICS, field_tallies, match_tallies
+from formlab.metrics.counts import SHARES, field_tallies, match_tallies
 from formlab.scoring.evaluate import answer_scores
 from formlab.tables import STATUSES, readable
 from tests.seeds import seeds
@@ -170,7 +170,7 @@ def test_nothing_asked_is_undefined():
 
 def test_shares_but_the_usable_ones_add_up_to_one():
     given = responses(*STATUSES, "ok", "refused")
-    others = VALIDITY_METRICS.keys() - {"usable_answers"}
+    others = SHARES.keys() - {"usable_answers"}
     assert sum(share(given, name)[2] for name in others) == pytest.approx(1)
 
 

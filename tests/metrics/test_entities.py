@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from formlab.metrics import entities
+from formlab.metrics import METRICS
 from formlab.metrics.entities import LEAVES, comparator, match_entities, published_date
 
 PATTERNS = (
@@ -223,10 +223,10 @@ def test_official_matching_is_that_of_a_plain_loop():
 
 def test_absent_entities_are_zero_officially_and_left_out_of_the_fixed_mean():
     # Of three entities one has F1 1/2, one is in no gold but predicted, one is nowhere.
-    counts, macro_f1 = np.array([1.0, 2, 2, 0, 0, 3, 0, 0, 0]), entities.METRICS["macro_f1"]
+    counts, macro_f1 = np.array([1.0, 2, 2, 0, 0, 3, 0, 0, 0]), METRICS["macro_f1"]
     assert macro_f1.score_in("official")(counts) == pytest.approx(0.5 / 3)
     assert macro_f1.score_in("fixed")(counts) == 0.5
     # Published: recall is 1 where there is nothing to find and something was predicted.
-    published = entities.METRICS["macro_recall"].score_in("official")
+    published = METRICS["macro_recall"].score_in("official")
     assert published(counts) == pytest.approx((0.5 + 1 + 0) / 3)
     assert np.isnan(macro_f1.score(np.array([0.0, 0, 0])))

@@ -3,7 +3,8 @@ import random
 import pytest
 
 from formlab.benchmarks.fincriticaled import FACTS, tagged
-from formlab.metrics.facts import METRICS, FactVerdict, counts, locate, match_facts
+from formlab.metrics import METRICS
+from formlab.metrics.facts import SHARES, FactVerdict, counts, locate, match_facts
 from formlab.metrics.places import Places
 from formlab.text.flow import Flow, read
 from formlab.text.markup import written_events
@@ -170,7 +171,7 @@ def test_both_definitions_of_accuracy_and_the_missing_rate():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", SHARES)
 def test_a_metric_of_facts_needs_their_pages(name):
     with pytest.raises(TypeError, match="counted by a scorer"):
         METRICS[name]("4,310", "4,310")

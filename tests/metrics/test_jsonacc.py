@@ -3,7 +3,8 @@ import random
 
 import pytest
 
-from formlab.metrics.jsonacc import METRICS, _leaves, accuracy_parts, changes
+from formlab.metrics import METRICS
+from formlab.metrics.jsonacc import _leaves, accuracy_parts, changes
 
 FORM = {"total": 9.5, "paid": True, "note": None, "items": [{"name": "tea", "price": 4},
         {"name": "jam", "price": 5.5}], "tags": ["a", "b"]}  # fmt: skip

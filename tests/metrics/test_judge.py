@@ -121,10 +121,7 @@ def test_the_overall_score_is_twice_the_structure_and_five_times_the_share_of_ri
     assert (fixed["structure"], fixed["overall_stated"]) == (1, 9.0)
     # Official takes the judge's own verdicts: 3 of 3, so 5.0 and 7.0. It counted 2 and said 9.0.
     released, counts, odd = values(answer, mode="official")
-    assert odd == {
-        "overall score that its own parts do not make": 1,
-        "counts that its own verdicts do not make": 1,
-    }
+    assert odd == {}
     assert (counts[""], counts["number"]) == ((3, 3), (2, 2))
     assert (released["entity_score"], released["overall"]) == (5.0, 7.0)
 

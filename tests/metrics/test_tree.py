@@ -8,8 +8,8 @@ import pytest
 import zss
 
 from formlab.errors import DataBroken
-from formlab.metrics import tree
-from formlab.metrics.tree import METRICS, OPS, edit_script, tree_edit_distance, tree_similarity
+from formlab.metrics import METRICS, tree
+from formlab.metrics.tree import OPS, edit_script, tree_edit_distance, tree_similarity
 from formlab.trees import MAX_LEVELS, Node, flatten, from_records
 
 

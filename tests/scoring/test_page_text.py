@@ -16,8 +16,8 @@ from formlab.scoring.page_text import (
     squash,
     texts_only,
 )
-from formlab.tables import BOX, only
-from tests.made_pages import LINES, entities, page_texts, planted
+from formlab.tables import only
+from tests.made_pages import entities, page_texts, planted
 
 ERRORS = ("omitted", "inserted", "substituted", "order")
 
@@ -60,7 +60,6 @@ def nothing_but(page, *errors):
 def test_nothing_is_found_where_nothing_was_planted(result, faults, pages):
     for doc_id, cases, _ in told(result, faults, "none"):
         assert set(cases["outcome"]) == {"match"}
-        assert "wrong_order" not in cases["cause"].to_list()
         assert nothing_but(pages[doc_id])
 
 
@@ -79,25 +78,18 @@ def test_dropped_block_is_missed_and_omitted(result, faults, pages):
         assert nothing_but(pages[doc_id], "omitted")
 
 
-def test_shuffled_blocks_are_found_out_of_order(result, faults, pages):
-    told_of = 0
+def test_shuffled_blocks_are_found_and_their_words_out_of_order(result, faults, pages):
     for doc_id, cases, _ in told(result, faults, "shuffled"):
         assert set(cases["outcome"]) == {"match"}
         assert pages[doc_id]["order"] > 0
         assert nothing_but(pages[doc_id], "order")
-        told_of += "wrong_order" in cases["cause"].to_list()
-    # FUNSD numbers the entities of some pages in no order of the page; nothing is claimed there.
-    assert told_of >= 8
 
 
-def test_hallucinated_lines_are_inserted_and_shown(result, faults, pages):
+def test_hallucinated_lines_are_inserted(result, faults, pages):
     for doc_id, cases, _ in told(result, faults, "hallucinated"):
         gold = cases.filter(pl.col("gold").is_not_null())
         assert set(gold["outcome"]) == {"match"}
         assert nothing_but(pages[doc_id], "inserted")
-        extra = only(result.cases, doc_id=doc_id, kind="inserted")
-        assert " ".join(extra["pred"]) == " ".join(LINES)
-        assert extra["outcome"].to_list() == ["spurious"]
 
 
 def test_noise_is_substituted_in_its_own_fields(result, faults, pages):
@@ -131,41 +123,12 @@ def test_fields_of_another_page_are_not_found(forms):
         own, other = ([squash(v) for _, v in entities(forms, d)] for d in (here, there))
         page = Text(" ".join(v for _, v in entities(forms, here)))
         absent = [value for value in other if value not in page.squashed]
-        placed = find_stretches(dict(enumerate(own + absent)), page, lambda *_: 0.0)
+        placed = find_stretches(dict(enumerate(own + absent)), page)
         assert all(number in placed for number in range(len(own)))
         found += len(placed) - len(own)
         asked += len(absent)
     assert asked > 1500
     assert found / asked < 0.01
-
-
-def test_lines_and_columns_are_both_in_order(forms):
-    """Read line by line or column by column: hardly a field is said to be out of order."""
-    boxes = forms.records.filter(pl.col("task") == "text").drop_nulls("x0")
-    boxes = boxes.filter(pl.col("value").str.strip_chars() != "")
-    for first in (1, 0):
-        texts = {}
-        for (doc_id,), group in boxes.group_by("doc_id", maintain_order=True):
-            order = _cut(group.select(BOX).to_numpy(), range(len(group)), first)
-            texts[doc_id] = "\n".join(group["value"][i] for i in order)
-        cases = analysis.evaluate(forms, page_texts(forms, texts)).cases
-        share = (cases.filter(pl.col("gold") != "")["cause"] == "wrong_order").sum() / cases.height
-        assert share < 0.02
-
-
-def _cut(boxes, places, first):
-    """Recursive cuts between boxes (XY-cut): first across (1) or first along the columns (0)."""
-    for axis in (first, 1 - first):
-        order = sorted(places, key=lambda i: boxes[i][axis])
-        starts, reach = [0], boxes[order[0]][axis + 2]
-        for number, i in enumerate(order[1:], start=1):
-            if boxes[i][axis] >= reach:
-                starts.append(number)
-            reach = max(reach, boxes[i][axis + 2])
-        if len(starts) > 1:
-            parts = zip(starts, [*starts[1:], len(order)], strict=True)
-            return [i for a, b in parts for i in _cut(boxes, order[a:b], first)]
-    return sorted(places, key=lambda i: (boxes[i][1], boxes[i][0]))
 
 
 def test_one_stretch_serves_one_field(evaluate):
@@ -278,5 +241,5 @@ def test_lines_of_a_field_that_stand_apart_are_one_field():
     values = ["Ship to:", "Bill to:", "Ada Berg 5 Mill Lane", "Zoë Quux 7 Low Ferry"]
     words = {i: [squash(word) for word in value.split()] for i, value in enumerate(values)}
     squashed = dict(enumerate(map(squash, values)))
-    placed = find_stretches(squashed, page, lambda *_: 0.0, words=words)
+    placed = find_stretches(squashed, page, words=words)
     assert [page.shown(placed[number].places) for number in range(4)] == values

@@ -1,6 +1,6 @@
 import pytest
 
-from formlab.text.markup import own_marks, unmarked
+from formlab.text.markup import unmarked
 
 
 def plain(text, **more):
@@ -38,7 +38,6 @@ def test_every_character_knows_its_place():
 
 
 def test_marks_that_are_the_pages_own_stay():
-    assert own_marks("# 5 of **") == {"heading", "emphasis"}
     assert plain("# 5 **a**", keep={"heading"}) == "# 5 a"
 
 

@@ -85,15 +85,18 @@ class Scoring:
     def rows(
         self,
         cases: pl.DataFrame,
-        metric: Metric,
-        tallies: np.ndarray,
+        tallies: Mapping[str, np.ndarray],
         *rules: str | None,
         read: str | None = None,
         **options: Any,
     ) -> pl.DataFrame:
-        """Rows of *scores* of cases at the level ``field``, see `score_table`, by `rules`."""
-        options = {"level": "field", "mode": self.mode} | options
-        return score_table(cases, [(metric, tallies, made_by(*rules, read=read))], **options)
+        """Rows of *scores* of cases from the tallies of each metric, by `rules`.
+
+        They are of the level ``field`` unless the options say otherwise, see `score_table`.
+        """
+        settings = made_by(*rules, read=read)
+        counted = [(metrics.get(name), parts, settings) for name, parts in tallies.items()]
+        return score_table(cases, counted, **{"level": "field", "mode": self.mode} | options)
 
 
 def any_for(records: pl.DataFrame, answers: pl.DataFrame) -> bool:
@@ -193,7 +196,7 @@ def _defined(
     # A unit whose tally is NaN is undefined: counted, and in no sum.
     defined = ~np.isnan(tallies).any(axis=1)
     if need := metric.needs(level, mode):
-        defined &= need.holds(tallies)
+        defined &= tallies[:, -1] >= need.least
         settings = replace(settings, rules="|".join(filter(None, (settings.rules, need.rule))))
     return np.where(defined[:, None], tallies, 0.0), settings
 

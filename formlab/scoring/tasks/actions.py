@@ -12,14 +12,15 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from formlab import files, tables, text
+from formlab import files, metrics, tables, text
 from formlab.benchmarks.formfactory import items_of
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import actions as family
-from formlab.metrics.actions import ActionLine, FieldVerdict, Filled, GoldField, TargetValue
+from formlab.metrics.actions import FieldVerdict, Filled, GoldField, TargetValue
 from formlab.metrics.jsonacc import loaded
 from formlab.scoring.tasks._kit import Scoring, TaskScores
 from formlab.tables import BOX, USABLE
+from formlab.text.action_lines import ActionLine
 
 # Metrics of clicks, as against values, and metrics of what a form was sent with.
 POINTED = {"click_accuracy", "unwanted_clicks", "click_distance", "episodic_click"}
@@ -76,7 +77,8 @@ def score(scoring: Scoring) -> TaskScores:
     # Where values are given by the names of their fields and nothing is clicked, no click is wrong.
     pointed = CLICKS in noted or NAMES not in noted
     notes["values given by the names of their fields: clicks not scored"] += not pointed
-    chosen = set(family.METRICS) if acted else {"value_submitted_accuracy", "form_completed"}
+    chosen = {name for name, entry in metrics.DECLARED.items() if entry["family"] == "actions"}
+    chosen = chosen if acted else {"value_submitted_accuracy", "form_completed"}
     chosen -= (set() if pointed else POINTED) | (set() if sent else SENT)
     return TaskScores.of([cases], _scores(scoring, forms, cases, chosen, sent=sent), notes)
 
@@ -297,15 +299,13 @@ def _scores(
     for name, tallies in parts.items():
         if name not in chosen:
             continue
-        metric, of_long = family.METRICS[name], is_long | (name != "description_bleu")
+        of_long = is_long | (name != "description_bleu")
         rules = _RULES.get(name, "").format(place=forms[0].place), date_rule
-        yield scoring.rows(asked.filter(of_long), metric, tallies[of_long], *rules)
+        yield scoring.rows(asked.filter(of_long), {name: tallies[of_long]}, *rules)
         if name == "action_match_rate":
             # Actions that nothing asked for: made, and matching nothing.
-            made = [form.lines[number].count for form in forms for number in form.extra]
-            yield scoring.rows(
-                extra, metric, np.array([(0, n) for n in made]).reshape(-1, 2), *rules
-            )
+            made = [(0, form.lines[number].count) for form in forms for number in form.extra]
+            yield scoring.rows(extra, {name: np.array(made).reshape(-1, 2)}, *rules)
     received = [form.received for form in forms] if sent else None
     rows = asked.unique("doc_id", keep="first", maintain_order=True)
     ended = pl.Series("status", [form.ended for form in forms], dtype=pl.String)
@@ -315,4 +315,4 @@ def _scores(
         if name in chosen:
             by = "by=submission" if sent else "by=fields placed"
             rules = by if name in ("form_completed", "task_score") else "avg=fields", date_rule
-            yield scoring.rows(rows, family.METRICS[name], tallies, *rules, level="document")
+            yield scoring.rows(rows, {name: tallies}, *rules, level="document")

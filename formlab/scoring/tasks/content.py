@@ -14,9 +14,10 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from formlab import metrics, tables
+from formlab import tables
 from formlab.metrics.counts import field_tallies
 from formlab.metrics.marking import cross_tallies, mark_tallies
+from formlab.metrics.text import bleu_of_fields
 from formlab.scoring import page_text
 from formlab.scoring.align import PAIRING, match, side_by_side, with_status
 from formlab.scoring.fields import described, filled, words_of_pages
@@ -41,14 +42,13 @@ def score(scoring: Scoring) -> TaskScores:
     cases, rules, notes = read_cases(scoring)
     if not cases.height:
         return TaskScores(notes=notes)
-    inserted = pl.col("kind").eq_missing(pl.lit(page_text.INSERTED))
-    scored = cases.filter(pl.col("outcome") != "unscored", ~inserted)
+    scored = cases.filter(pl.col("outcome") != "unscored")
     scores = [*_scores(scoring, scored, *rules)]
     if _field_claims(scoring.whole.answers).height:
         # Which fields were found at all, whatever was read in them.
         tallies = field_tallies(scored["gold"].fill_null("").to_list(), used(scored))
         how = "of=fields with a value", PAIRING
-        scores += (scoring.rows(scored, metrics.get(n), t, *how) for n, t in tallies.items())
+        scores.append(scoring.rows(scored, tallies, *how))
     return TaskScores.of([cases], scores, notes)
 
 
@@ -94,7 +94,7 @@ def read_cases(
         unnamed = pl.col("task").is_in(READABLE) & pl.col("pred_path").is_null()
         joined = filled(joined, words_of_pages(records), unnamed, reader=scoring.reader)
     joined = with_status(joined, records)
-    return page_text.in_order(scoring.judged(joined), joined), rules, notes
+    return scoring.judged(joined), rules, notes
 
 
 def _scores(
@@ -106,18 +106,17 @@ def _scores(
     written = cases.filter(pl.col("task").is_in(READABLE), pl.col("gold").is_not_null())
     if written.height:
         sides = written["gold"], pl.Series(used(written), dtype=pl.String)
-        metric, rule = metrics.get("bleu_of_fields"), f"norm={','.join(NORM)}|of=gold fields"
-        tallies = metric.count(*(normalised(side).to_list() for side in sides))
-        yield scoring.rows(written, metric, tallies, rule, pairing, read=read)
+        tallies = {"bleu_of_fields": bleu_of_fields(*(normalised(s).to_list() for s in sides))}
+        rule = f"norm={','.join(NORM)}|of=gold fields"
+        yield scoring.rows(written, tallies, rule, pairing, read=read)
     marked = cases.filter(pl.col("modality") == "marking")
     if marked.height:
         golds, preds = marked["gold"].fill_null("").to_list(), used(marked)
         columns = marked["subtype"].to_list(), marked["kind"].to_list()
         rule = "marks=normalised,read as the gold"
-        for name, tallies in mark_tallies(golds, preds, *columns).items():
-            yield scoring.rows(marked, metrics.get(name), tallies, rule, pairing, read=read)
+        yield scoring.rows(marked, mark_tallies(golds, preds, *columns), rule, pairing, read=read)
     crossed = cases.filter(pl.col("modality") == "cross", pl.col("gold").is_not_null())
     if crossed.height:
-        tallies = cross_tallies(crossed["gold"].to_list(), used(crossed))
-        metric, rule = metrics.get("cross_accuracy"), "constituents=typed|of=gold fields"
-        yield scoring.rows(crossed, metric, tallies, rule, pairing, read=read)
+        tallies = {"cross_accuracy": cross_tallies(crossed["gold"].to_list(), used(crossed))}
+        rule = "constituents=typed|of=gold fields"
+        yield scoring.rows(crossed, tallies, rule, pairing, read=read)

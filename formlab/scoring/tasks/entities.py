@@ -184,10 +184,10 @@ def _of_documents(
     rules = RULES, None if scoring.mode == "official" else text.DATE_RULE
     for (by, value), parts in counts.items():
         options = {"level": "document", "task": "entity", "slice_by": by, "slice_value": value}
-        for name, metric in family.METRICS.items():
+        for name in family.SCORES:
             stats = every if name.startswith("macro_") else parts
             if ("_" in name) == (by is None) and stats.shape[1]:
-                yield scoring.rows(documents, metric, stats, *rules, **options)
+                yield scoring.rows(documents, {name: stats}, *rules, **options)
 
 
 class Leaves(NamedTuple):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from formlab import metrics, tables, text
+from formlab import tables, text
 from formlab.benchmarks.fincriticaled import FACTS, fact_meta, untagged
 from formlab.metrics import facts as family
 from formlab.metrics.facts import MISSING, FactVerdict, locate, match_facts
@@ -28,8 +27,6 @@ _TYPED = {"monetary_unit": "money", "temporal": "date", "number": "number"}
 _OF_PAPER = ("number", "temporal")
 _NO_PAGE = {"value": "", "status": "missing", "origin": None}
 Row = dict[str, Any]
-# Text and box of a word, by line.
-Lines = dict[str, list[tuple[str, tuple[float, ...]]]]
 
 
 class Page(NamedTuple):
@@ -59,7 +56,7 @@ def score(scoring: Scoring) -> TaskScores:
     """
     corpus, records = scoring.corpus, scoring.predictions.records
     notes: Counter[str] = Counter()
-    predicted, words = _predicted_pages(records, notes), words_of(records)
+    predicted = _predicted_pages(records, notes)
     golds = corpus.records.partition_by("doc_id", as_dict=True, maintain_order=True)
     pages = []
     for document in corpus.documents.iter_rows(named=True):
@@ -67,9 +64,7 @@ def score(scoring: Scoring) -> TaskScores:
         if (gold := golds.get((doc_id,))) is None:
             notes["documents without gold"] += 1
             continue
-        page = _page(document, gold, predicted.get(doc_id, _NO_PAGE), scoring.mode, notes)
-        read_boxes([*page.facts, page.whole], words.get(doc_id, {}))
-        pages.append(page)
+        pages.append(_page(document, gold, predicted.get(doc_id, _NO_PAGE), scoring.mode, notes))
     cases = _cases([row for page in pages for row in (*page.facts, page.whole)], scoring)
     return TaskScores.of([cases], _scores(scoring, cases, pages), notes)
 
@@ -172,11 +167,11 @@ def _scores(scoring: Scoring, cases: pl.DataFrame, pages: list[Page]) -> Iterato
         counts = family.counts([v for v, counts in zip(verdicts, scored, strict=True) if counts])
         for name, tallies in counts.items():
             per = "per=found" if name == "fact_accuracy_of_found" else "per=gold"
-            yield scoring.rows(facts, metrics.get(name), tallies, per, rule, level="fact")
+            yield scoring.rows(facts, {name: tallies}, per, rule, level="fact")
             if name == "fact_accuracy" and (of_paper := facts["kind"].is_in(_OF_PAPER)).any():
-                metric, rows = metrics.get("number_date_accuracy"), facts.filter(of_paper)
+                tallies = {"number_date_accuracy": tallies[of_paper]}
                 rules = per, rule, "of=numbers and dates"
-                yield scoring.rows(rows, metric, tallies[of_paper], *rules, level="fact")
+                yield scoring.rows(facts.filter(of_paper), tallies, *rules, level="fact")
     if not whole.height:
         return
     options: dict[str, Any] = {"task": "fact", "level": "page", "norm": False}
@@ -184,54 +179,4 @@ def _scores(scoring: Scoring, cases: pl.DataFrame, pages: list[Page]) -> Iterato
     sides = {side: pl.Series([getattr(page, side) for page in pages]) for side in ("gold", "pred")}
     yield from text_rows(scoring, whole.with_columns(**sides), view="markup", **options)
     tallies = np.array([(page.structure, 1) for page in pages], dtype=float)
-    yield scoring.rows(whole, metrics.get("structure_score"), tallies, level="page")
-
-
-def words_of(records: pl.DataFrame) -> dict[str, Lines]:
-    """The words on each page by line, as texts without white space with their boxes."""
-    words = records.filter(pl.col("task") == "layout", pl.col("kind") == "word").drop_nulls(BOX)
-    pages: dict[str, Lines] = defaultdict(lambda: defaultdict(list))
-    for doc_id, path, word, *box in words.select("doc_id", "path", "value", *BOX).iter_rows():
-        pages[doc_id][path.partition("/words/")[0]].append((_packed(word or ""), tuple(box)))
-    return pages
-
-
-def _packed(text: str) -> str:
-    return "".join(text.split()).lower()
-
-
-def places_of(text: str, lines: Lines) -> list[tuple[float, ...]]:
-    """The boxes of every place where `text` stands on one line, figures whole.
-
-    Examples
-    --------
-    >>> lines = {"/lines/0": [("sales", (0, 0, 5, 1)), ("15", (6, 0, 8, 1))]}
-    >>> places_of("Sales 15", lines), places_of("5", lines)
-    ([(0, 0, 8, 1)], [])
-    """
-    if not (target := _packed(text)):
-        return []
-    # Looked for ahead, so that places may overlap; no figure goes on at either side.
-    edge = r"(?:(?<![\d.,])|(?![\d.,]))"
-    pattern, places = re.compile(f"(?={edge}{re.escape(target)}{edge})"), []
-    for words in lines.values():
-        boxes = [box for word, box in words for _ in word]
-        for match in pattern.finditer("".join(word for word, _ in words)):
-            x0, y0, x1, y1 = zip(*boxes[match.start() : match.start() + len(target)], strict=True)
-            places.append((min(x0), min(y0), max(x1), max(y1)))
-    return places
-
-
-def read_boxes(rows: Iterable[Row], lines: Lines) -> None:
-    """Add to each case of one page the predicted box, where it is known.
-
-    Of several places of a text, the one closest to the gold box is taken; without a gold box, and
-    for a value in a wrong row, a text is placed only where it stands once.
-    """
-    for row in rows if lines else ():
-        places = places_of(row["pred"] or "", lines)
-        if len(places) > 1 and row.get("x0") is not None and not row["misplaced"]:
-            x, y = row["x0"] + row["x1"], row["y0"] + row["y1"]
-            places = [min(places, key=lambda b: (b[0] + b[2] - x) ** 2 + (b[1] + b[3] - y) ** 2)]
-        if len(places) == 1:
-            row |= zip((f"pred_{side}" for side in BOX), places[0], strict=True)
+    yield scoring.rows(whole, {"structure_score": tallies}, level="page")

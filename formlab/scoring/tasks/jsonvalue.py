@@ -10,7 +10,6 @@ import json
 import numpy as np
 import polars as pl
 
-from formlab import metrics
 from formlab.benchmarks.omniai import WHOLE
 from formlab.metrics.jsonacc import accuracy_parts, loaded
 from formlab.scoring.align import with_status
@@ -34,6 +33,6 @@ def score(scoring: Scoring) -> TaskScores:
         pred = loaded(answer or "") if status in USABLE else None
         tallies.append(accuracy_parts(json.loads(value), pred, official=official))
     same = {"system": pl.lit(scoring.predictions.system), "path": pl.lit(None, pl.String)}
-    parts, metric = np.array(tallies).reshape(-1, 2), metrics.get("json_accuracy")
+    parts = {"json_accuracy": np.array(tallies).reshape(-1, 2)}
     rows = both.with_columns(**same)
-    return TaskScores(scores=scoring.rows(rows, metric, parts, "lists=any-order", level="document"))
+    return TaskScores(scores=scoring.rows(rows, parts, "lists=any-order", level="document"))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
 from formlab.folders import Corpus, Predictions
-from formlab.metrics.tree import Edit, tree_edit_tallies
+from formlab.metrics.tree import Edit, tree_tallies
 from formlab.scoring.tasks._kit import Scoring, TaskScores, failed
 from formlab.tables import USABLE
 from formlab.trees import Node, from_records
@@ -49,11 +48,9 @@ def score(scoring: Scoring) -> TaskScores:
     golds, preds = (by_document(structure(side), flaws) for side in sides)
     rows = scoring.documents(failed(records) | dict.fromkeys(preds, "ok"))
     trees = [(golds.get(doc, _FORM), preds.get(doc, _FORM)) for doc in rows["doc_id"]]
-    tallies = tree_edit_tallies([gold for gold, _ in trees], [pred for _, pred in trees])
-    distance = np.stack([tallies[:, 0], np.ones(rows.height)], axis=1)
-    parts = {"tree_edit_distance": distance, "tree_similarity": tallies[:, 1:]}
+    parts = tree_tallies([gold for gold, _ in trees], [pred for _, pred in trees])
     options = {"level": "document", "task": "layout"}
-    scores = [scoring.rows(rows, metrics.get(n), p, RULES, **options) for n, p in parts.items()]
+    scores = [scoring.rows(rows, parts, RULES, **options)]
     cases = [
         row | _case(edit)
         for row, pair in zip(rows.to_dicts(), trees, strict=True)
@@ -80,8 +77,6 @@ def _case(edit: Edit) -> dict[str, object]:
 def structure(records: pl.DataFrame) -> pl.DataFrame:
     """The records that say how a form is built: its fields, groups and links.
 
-    Examples
-    --------
     >>> rows = [{"path": "/a", "task": "text"}, {"path": "/ocr/lines/0", "task": "layout"}]
     >>> structure(pl.DataFrame(rows).with_columns(kind=pl.lit("line"), status=pl.lit("ok"))).height
     1

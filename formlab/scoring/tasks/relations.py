@@ -214,10 +214,10 @@ def _scores(
         tallies, how = metric.count(cases[right].to_list()), ("rung=typed", text.DATE_RULE, *rules)
         for by, values in slices.items():
             sliced = {"slice_by": by, "slice_value": values, "level": level}
-            yield scoring.rows(cases, metric, tallies, *how, **sliced)
+            yield scoring.rows(cases, {name: tallies}, *how, **sliced)
     fuzzy = f"fuzzy>={scoring.threshold:g}", text.DATE_RULE
     name = "contradictions" if level == "contradiction" else task
     sliced = {"slice_by": "task", "slice_value": name, "level": level}
     for metric in metrics.of(task, "field", *LADDER):
         tallies = metric.count(cases[metric.view].to_list())
-        yield scoring.rows(cases, metric, tallies, *fuzzy, **sliced)
+        yield scoring.rows(cases, {metric.name: tallies}, *fuzzy, **sliced)

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import polars as pl
 
-from formlab import metrics
 from formlab.metrics.counts import match_tallies
 from formlab.readers.cells import pattern
 from formlab.scoring import page_text, rules
 from formlab.scoring.align import PRED, side_by_side, with_status
 from formlab.scoring.fields import described, filled, words_of_pages, words_read
 from formlab.scoring.item_alignment import placed, same_fields, same_paths
-from formlab.scoring.tasks._kit import (
-    Scoring,
-    TaskScores,
-    made_by,
-    score_table,
-    text_rows,
-    used,
-)
+from formlab.scoring.tasks._kit import Scoring, TaskScores, text_rows, used
 from formlab.tables import BOX, USABLE
 
 _UNSCORED = pl.lit("unscored")
@@ -28,8 +20,7 @@ def score(scoring: Scoring) -> TaskScores:
     """Pages and fields by every text metric.
 
     Text is compared as NFC, with white space collapsed and trimmed, in lower case. A missing or
-    unusable prediction is the empty text. Text inserted in a page counts in its page's scores; it
-    is no field.
+    unusable prediction is the empty text.
     """
     whole = scoring.whole
     table, notes = cases(scoring)
@@ -38,8 +29,7 @@ def score(scoring: Scoring) -> TaskScores:
         reading = described(scoring.reader)
     elif page_text.texts_only(whole.answers.filter(task="text")):
         reading = page_text.RULES
-    inserted = pl.col("kind").eq_missing(pl.lit(page_text.INSERTED))
-    scored = table.filter(pl.col("outcome") != "unscored", ~inserted)
+    scored = table.filter(pl.col("outcome") != "unscored")
     page = pl.col("path").is_null()
     scores = []
     for level, rows in (("page", scored.filter(page)), ("field", scored.filter(~page))):
@@ -57,10 +47,9 @@ def _matches(fields: pl.DataFrame, scoring: Scoring, read: str | None) -> pl.Dat
     known = rules.weights(declared)
     weights = [known.get(pattern(path), 1.0) for path in fields["path"]] if known else None
     right = (fields["outcome"] == "match").to_list()
-    settings = made_by(rules.described(declared, threshold=scoring.threshold), read=read)
     tallies = match_tallies(fields["gold"].to_list(), used(fields), right, weights)
-    counted = [(metrics.get(name), parts, settings) for name, parts in tallies.items()]
-    return score_table(fields, counted, level="field", mode=scoring.mode)
+    rule = rules.described(declared, threshold=scoring.threshold)
+    return scoring.rows(fields, tallies, rule, read=read)
 
 
 def cases(scoring: Scoring) -> tuple[pl.DataFrame, dict[str, int]]:
@@ -68,8 +57,7 @@ def cases(scoring: Scoring) -> tuple[pl.DataFrame, dict[str, int]]:
 
     Whole pages are the rows without a path. Every document of the corpus is there; so are predicted
     values that no gold asks for (`spurious`). Where the predictions give page text only, the fields
-    are looked for in it (`page_text`), and what it has beyond the gold text is there too, as
-    stretches at ``/inserted/<at>``. The notes count what could not be compared.
+    are looked for in it (`page_text`). The notes count what could not be compared.
     """
     records, whole = scoring.predictions.records, scoring.whole
     claims = records.filter(pl.col("task") == "text")
@@ -114,7 +102,7 @@ def cases(scoring: Scoring) -> tuple[pl.DataFrame, dict[str, int]]:
         pages = joined.filter(page, pl.col("gold_status").is_in(USABLE))
         notes["pages not scored: the predictions give no text of a page"] = pages.height
         joined = joined.with_columns(outcome=pl.when(page).then(_UNSCORED).otherwise("outcome"))
-    return page_text.in_order(scoring.judged(joined), joined), notes
+    return scoring.judged(joined), notes
 
 
 def _without_answers(both: pl.DataFrame, is_null: pl.Series) -> pl.DataFrame:

@@ -14,7 +14,6 @@ from formlab.benchmarks.formcraft.answers import ITEMS
 from formlab.benchmarks.vrdu import REPEATED, UNREPEATED
 from formlab.benchmarks.vrdu import Schema as Entities
 from formlab.errors import DataMissing, NotAvailable, UnknownName
-from formlab.metrics.actions import ActionLine, line_rows, parse_lines
 from formlab.systems.chat.ask import (
     BOX,
     NUMBER,
@@ -34,6 +33,7 @@ from formlab.systems.chat.ask import (
 )
 from formlab.systems.prompts import read as read_prompt
 from formlab.tables import BOX as SIDES
+from formlab.text.action_lines import ActionLine, line_rows, parse_lines
 from formlab.text.normalise import as_text
 from formlab.trees import escape
 

@@ -7,7 +7,7 @@ import pytest
 
 from formlab import benchmarks, tables
 from formlab.analysis.splits import mode_changes
-from formlab.metrics import entities as family
+from formlab.metrics import METRICS
 from formlab.readers import read_predictions, splits
 from formlab.readers.published import SUFFIX
 from formlab.scoring.tasks import entities
@@ -49,7 +49,7 @@ def summed(scores):
     ready = scores.filter(pl.col("level") == "document")
     return {
         (slice_name(dict(zip(OF, key, strict=True))), metric): float(
-            family.METRICS[metric].score_in(mode)(np.array(part["stats"].to_list()).sum(axis=0))
+            METRICS[metric].score_in(mode)(np.array(part["stats"].to_list()).sum(axis=0))
         )
         for (*key, metric, mode), part in ready.group_by(*OF, "metric", "mode")
     }

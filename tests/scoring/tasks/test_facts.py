@@ -140,7 +140,7 @@ def test_values_that_changed_rows_are_wrong_rows(tmp_path):
     assert causes(tmp_path, gold, "Net sales 1,250\nTotal costs 4,310") == ["wrong_row"] * 2
 
 
-def test_facts_carry_the_gold_box_and_the_box_of_the_words_read(tmp_path):
+def test_facts_carry_the_gold_box(tmp_path):
     (tmp_path / "gold_0.txt").write_text("<p>Net sales <number>4,310</number></p>")
     (tmp_path / "images").mkdir()
     Image.new("L", (90, 40), 255).save(tmp_path / "images" / "0.png")
@@ -148,14 +148,8 @@ def test_facts_carry_the_gold_box_and_the_box_of_the_words_read(tmp_path):
     corpus = benchmarks.get("fincriticaled").load("test", tmp_path)
     base = {"benchmark": corpus.benchmark, "split": corpus.split, "doc_id": "0"}
     page = base | {"task": "text", "kind": "page", "value": "Net sales 4,310"}
-    word = base | {
-        "task": "layout", "kind": "word", "path": "/ocr/lines/0/words/0", "value": "4,310",
-        "x0": 51.0, "y0": 11.0, "x1": 79.0, "y1": 19.0,
-    }  # fmt: skip
-    scored = scored_by(facts, corpus, predictions(page, word))
-    (case,) = scored.cases.drop_nulls("path").to_dicts()
+    (case,) = scored_by(facts, corpus, predictions(page)).cases.drop_nulls("path").to_dicts()
     assert [case[side] for side in tables.BOX] == [50, 10, 80, 20]
-    assert [case[f"pred_{side}"] for side in tables.BOX] == [51, 11, 79, 19]
 
 
 def test_html_is_compared_as_it_is_written_and_without_the_tags_of_facts(tmp_path):

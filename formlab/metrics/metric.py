@@ -53,16 +53,6 @@ class Tally:
         """The score of this tally alone; NaN if undefined."""
         return float((self.unit_score or self.score)(np.asarray(self.parts, dtype=float)))
 
-    @property
-    def hits(self) -> float:
-        """The numerator (first part)."""
-        return self.parts[0]
-
-    @property
-    def total(self) -> float:
-        """The denominator (second part)."""
-        return self.parts[1]
-
     def __add__(self, other: Tally) -> Tally:
         parts = tuple(a + b for a, b in zip(self.parts, other.parts, strict=True))
         return Tally(parts, self.score)

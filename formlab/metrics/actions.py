@@ -60,7 +60,8 @@ class GoldField:
         return not self.items
 
 
-class Filled(NamedTuple):
+@dataclass
+class Filled:
     """One form: its fields, the actions on it, and all that the system wrote.
 
     `elements` are rows of page, x0, y0, x1, y1 and the path of the field an element belongs to.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import Counter, defaultdict, namedtuple
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -38,12 +39,14 @@ _RULES = {
 }
 _SEPARATOR = re.compile(r"\s*[;\n]\s*|,\s*")
 _NOT_WORD = re.compile(r"[\W_]+")
-# A case before its ladder: rows of documents, gold and predictions, and what became of it.
-_SIDES = ("document", "gold", "action")
-_CASE = dict.fromkeys(_SIDES, pl.UInt32)
-_CASE |= dict.fromkeys(("status", "outcome", "pred", "missed"), pl.String)
-# A row of the predictions, and its number there.
-_Action = namedtuple("_Action", "status path value task page x0 y0 x1 y1 number")
+# What a case has of a gold record and of an action, and what is found out.
+_GOLD = {name: name for name in ("path", "kind", "accepted", "page", *BOX)}
+_GOLD |= {"gold": "value", "gold_origin": "origin"}
+_PRED = {f"pred_{name}": name for name in ("path", "origin", "page", *BOX)}
+_CASE = (*_GOLD, *_PRED, "doc_id", "status", "outcome", "pred")
+_CASE = {name: tables.CASES[name] for name in _CASE} | {"missed": pl.String}
+_BOX = [f"pred_{name}" for name in BOX]
+Row = dict[str, Any]
 
 
 def marks(corpus: Corpus, predictions: Predictions) -> set[str]:
@@ -69,7 +72,7 @@ def score(scoring: Scoring) -> TaskScores:
         return TaskScores()
     sent, acted = "value" in tasks, "click" in tasks or "value" not in tasks
     _judge(forms, scoring, sent=sent)
-    rows = _rows(scoring.corpus, scoring.predictions, forms, sent=sent)
+    rows = _rows(scoring.corpus, forms, sent=sent)
     orders = {form.doc_id: scoring.orders.get(form.doc_id) for form in forms}
     cases = scoring.judged(rows.drop("missed"), orders=orders)
     misclicked = (cases["outcome"] == "mismatch") & rows["missed"].is_not_null()
@@ -84,7 +87,7 @@ def score(scoring: Scoring) -> TaskScores:
 
 
 @dataclass
-class _Form:
+class _Form(Filled):
     """One instance: its fields, the actions on it, and the verdicts.
 
     `rows` and `actions` are the gold and predicted rows of its `fields` and `lines`, `submitted`
@@ -92,35 +95,32 @@ class _Form:
     own. It `ended` with a status of its own where that is stated: it may be left half done.
     """
 
-    number: int
-    doc_id: str
-    place: str
-    elements: list
-    rows: list[int] = field(default_factory=list)
-    fields: list[GoldField] = field(default_factory=list)
+    doc_id: str = ""
+    place: str = ""
+    rows: list[Row] = field(default_factory=list)
     status: str = "missing"
     ended: str = "missing"
-    actions: list[_Action] = field(default_factory=list)
-    lines: list[ActionLine] = field(default_factory=list)
-    output: str = ""
+    actions: list[Row] = field(default_factory=list)
     received: bool = False
     submitted: list[str | None] = field(default_factory=list)
     verdicts: list[FieldVerdict] = field(default_factory=list)
     extra: list[int] = field(default_factory=list)
 
-    def fill_in(self, given: Sequence[_Action], notes: Counter[str]) -> None:
+    def fill_in(self, given: Sequence[Row], notes: Counter[str]) -> None:
         """Add the actions and the submission; a row of a value without a path is an empty one."""
-        valid = [row for row in given if row.status in USABLE]
-        self.status = next((row.status for row in (*valid, *given)), "missing")
-        self.ended = next((row.status for row in given if row.path is None), self.status)
+        valid = [row for row in given if row["status"] in USABLE]
+        self.status = next((row["status"] for row in (*valid, *given)), "missing")
+        ended = (row["status"] for row in given if row["pred_path"] is None)
+        self.ended = next(ended, self.status)
         by_path = {want.path: want for want in self.fields}
         for row in valid:
-            for line in _lines(row, by_path) if row.path and row.task == "click" else ():
+            is_action = row["pred_path"] and row["task"] == "click"
+            for line in _lines(row, by_path) if is_action else ():
                 self.actions.append(row)
                 self.lines.append(line)
-        texts = [row.value for row in valid if row.path is None and row.value]
+        texts = [row["value"] for row in valid if row["pred_path"] is None and row["value"]]
         self.output = "\n".join(texts or [line.value for line in self.lines])
-        sent_rows = [row for row in valid if row.task == "value"]
+        sent_rows = [row for row in valid if row["task"] == "value"]
         values = _submission(self.fields, sent_rows, notes)
         self.submitted = [values.get(want.path) for want in self.fields]
         self.received = bool(sent_rows)
@@ -137,22 +137,21 @@ def _forms(
     # Instances of one form have the same elements, which are read once.
     known = {elements: json.loads(elements) for elements in documents["elements"].unique()}
     forms = {
-        doc: _Form(number, doc, place, known[elements])
-        for number, (doc, place, elements) in enumerate(documents.iter_rows())
+        doc: _Form([], [], known[elements], doc_id=doc, place=place)
+        for doc, place, elements in documents.iter_rows()
     }
-    gold = corpus.records.with_row_index("row").filter(pl.col("task") == "click")
-    columns = gold.select("row", "doc_id", "path", "kind", "value", "accepted").iter_rows()
-    for (row, doc, path, kind, value, accepted), items in zip(
-        columns, items_of(gold["meta"]), strict=True
-    ):
+    gold = corpus.records.filter(pl.col("task") == "click")
+    golds = gold.select("doc_id", **_GOLD).iter_rows(named=True)
+    for row, items in zip(golds, items_of(gold["meta"]), strict=True):
+        form = forms[row["doc_id"]]
         targets = tuple(TargetValue(item["value"], item["targets"]) for item in items)
-        more = targets, tuple(accepted or ()), orders.get(doc)
-        forms[doc].rows.append(row)
-        forms[doc].fields.append(GoldField(path, kind or "string", value, *more))
-    actions: dict[str, list[_Action]] = defaultdict(list)
-    rows = predictions.records.with_row_index("number")
-    for doc, *row in rows.select("doc_id", *_Action._fields).iter_rows():
-        actions[doc].append(_Action(*row))
+        more = targets, tuple(row["accepted"] or ()), orders.get(form.doc_id)
+        form.rows.append(row)
+        form.fields.append(GoldField(row["path"], row["kind"] or "string", row["gold"], *more))
+    actions: dict[str, list[Row]] = defaultdict(list)
+    records = predictions.records.select("doc_id", "status", "task", "value", **_PRED)
+    for row in records.iter_rows(named=True):
+        actions[row["doc_id"]].append(row)
     filled = [form for form in forms.values() if form.fields]
     for form in filled:
         form.fill_in(actions[form.doc_id], notes)
@@ -160,20 +159,20 @@ def _forms(
 
 
 def _submission(
-    fields: Sequence[GoldField], rows: Sequence[_Action], notes: Counter[str]
+    fields: Sequence[GoldField], rows: Sequence[Row], notes: Counter[str]
 ) -> dict[str, str | None]:
     """The submitted values by the path of the field; a name may be spelled as in a page."""
-    rows = [row for row in rows if row.path]
-    exact, sent = {want.path for want in fields}, {row.path for row in rows}
+    sent = {row["pred_path"]: row["value"] for row in rows if row["pred_path"]}
+    exact = {want.path for want in fields}
     # A form may have two labels that differ in spelling alone: an exact name comes first.
     spellings: dict[str, list[str]] = defaultdict(list)
     for path in (want.path for want in fields if want.path not in sent):
         spellings[_key(path)].append(path)
     values = {}
-    for row in rows:
-        alike = [row.path] if row.path in exact else spellings[_key(row.path)]
+    for path, value in sent.items():
+        alike = [path] if path in exact else spellings[_key(path)]
         notes["submitted values of no field"] += len(alike) != 1
-        values[alike[0] if len(alike) == 1 else row.path] = row.value
+        values[alike[0] if len(alike) == 1 else path] = value
     return values
 
 
@@ -181,14 +180,13 @@ def _key(path: str) -> str:
     return _NOT_WORD.sub("", path.replace("~1", "").replace("~0", "")).casefold()
 
 
-def _lines(row: _Action, fields: Mapping[str, GoldField]) -> list[ActionLine]:
+def _lines(row: Row, fields: Mapping[str, GoldField]) -> list[ActionLine]:
     """The actions that a row states: a line of output, or the values of the field it names."""
-    want = fields.get(row.path)
-    value, page = row.value or "", math.nan if row.page is None else float(row.page)
+    want, value, page = fields.get(row["pred_path"]), row["value"] or "", row["pred_page"]
+    page, (x0, y0, x1, y1) = math.nan if page is None else float(page), map(row.get, _BOX)
     x = y = math.nan
-    if row.x0 is not None and row.y0 is not None:
-        x = (row.x0 + (row.x0 if row.x1 is None else row.x1)) / 2
-        y = (row.y0 + (row.y0 if row.y1 is None else row.y1)) / 2
+    if x0 is not None and y0 is not None:
+        x, y = (x0 + (x0 if x1 is None else x1)) / 2, (y0 + (y0 if y1 is None else y1)) / 2
     first = ActionLine(x, y, value, page, want.path if want else None)
     if want is None:
         return [first]
@@ -207,8 +205,7 @@ def _lines(row: _Action, fields: Mapping[str, GoldField]) -> list[ActionLine]:
 def _judge(forms: Sequence[_Form], scoring: Scoring, *, sent: bool) -> None:
     """Fill in the verdicts of all forms. Of an output that is not usable nothing is right."""
     exact, threshold = scoring.mode == "official", scoring.threshold
-    filled = [Filled(form.fields, form.lines, form.elements, form.output) for form in forms]
-    found = family.match_forms(filled, exact=exact, threshold=threshold)
+    found = family.match_forms(forms, exact=exact, threshold=threshold)
     fields = [want for form in forms for want in form.fields]
     rungs = text.ladders(
         [want.value for want in fields],
@@ -241,38 +238,30 @@ def _judge(forms: Sequence[_Form], scoring: Scoring, *, sent: bool) -> None:
         form.extra = [number for number in unmatched if number not in lines]
 
 
-def _rows(
-    corpus: Corpus, predictions: Predictions, forms: Sequence[_Form], *, sent: bool
-) -> pl.DataFrame:
+def _rows(corpus: Corpus, forms: Sequence[_Form], *, sent: bool) -> pl.DataFrame:
     """A case a field and one for each line that is meant for none, with `missed` beside it."""
-    rows = [case for form in forms for case in _cases_of(form, sent=sent)]
+    rows = [case | {"doc_id": form.doc_id} for form in forms for case in _cases_of(form, sent=sent)]
     cases = pl.DataFrame(rows, schema=_CASE, orient="row")
-    gold = {"gold": "value", "gold_origin": "origin"}
-    pred = {f"pred_{name}": name for name in ("path", "origin", "page", *BOX)}
-    sides = [
-        corpus.documents.select("benchmark", "split", "doc_id"),
-        corpus.records.select("path", "kind", "accepted", "page", *BOX, **gold),
-        predictions.records.select(**pred),
-    ]
-    sides = [s.select(pl.all().gather(cases[n])) for n, s in zip(_SIDES, sides, strict=True)]
-    joined = pl.concat([*sides, cases.drop(_SIDES)], how="horizontal")
-    return joined.with_columns(path=pl.coalesce("path", "pred_path"), task=pl.lit("click"))
+    same = {"benchmark": corpus.benchmark, "split": corpus.split, "task": "click"}
+    same = {name: pl.lit(value) for name, value in same.items()}
+    return cases.with_columns(path=pl.coalesce("path", "pred_path"), **same)
 
 
-def _cases_of(form: _Form, *, sent: bool) -> Iterator[tuple]:
+def _cases_of(form: _Form, *, sent: bool) -> Iterator[Row]:
     entries = zip(form.rows, form.fields, form.verdicts, form.submitted, strict=True)
     for row, want, verdict, value in entries:
-        action = form.actions[verdict.lines[0]].number if verdict.lines else None
+        action = form.actions[verdict.lines[0]] if verdict.lines else {}
         # A value that was put together from the gold's JSON may hold half of a surrogate pair.
         pred = files.storable(verdict.text or value)
         right = verdict.submitted if sent and not form.lines else verdict.placed
         outcome = "match" if right else "mismatch" if (pred or "").strip() else "missing"
         # A field that was not come to before the form was left has the status of the form.
-        status = form.status if action is not None or right else form.ended
-        yield form.number, row, action, status, outcome, pred, _missed(want, verdict, form.lines)
+        case = {"status": form.status if action or right else form.ended, "outcome": outcome}
+        case |= {"pred": pred, "missed": _missed(want, verdict, form.lines)}
+        yield row | {name: action.get(name) for name in _PRED} | case
     for row in (form.actions[line] for line in form.extra):
-        pred = files.storable(row.value)
-        yield form.number, None, row.number, form.status, "spurious", pred, None
+        case = {"status": form.status, "outcome": "spurious", "pred": files.storable(row["value"])}
+        yield {name: row[name] for name in _PRED} | case
 
 
 def _missed(want: GoldField, verdict: FieldVerdict, lines: list[ActionLine]) -> str | None:

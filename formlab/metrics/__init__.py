@@ -37,8 +37,10 @@ class _Builtin(dict[str, Metric]):
         if counts := entry.pop("counts", None):
             entry["tallies"] = lambda *columns: counts(*columns)[name]
         entry |= {key: tuple(entry[key]) for key in entry.keys() & {"units", "tasks"}}
-        high, need = entry.get("high", 1.0), NEEDS.get(entry.get("need", ""))
-        entry |= {"high": None if high == np.inf else high, "need": need}
+        if "need" in entry:
+            entry["need"] = NEEDS[entry["need"]]
+        if entry.get("high") == np.inf:
+            entry["high"] = None
         return self.setdefault(name, Metric(name=name, **entry))
 
 

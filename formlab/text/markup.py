@@ -66,20 +66,20 @@ class _Parser(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=False)
-        self.told = _Events()
-        self.handle_data, self.handle_endtag = self.told.data, self.told.end
-        self.handle_comment = self.handle_decl = self.handle_pi = self.told.comment
-        self.unknown_decl = self.told.comment
+        self.collector = _Events()
+        self.handle_data, self.handle_endtag = self.collector.data, self.collector.end
+        self.handle_comment = self.handle_decl = self.handle_pi = self.collector.comment
+        self.unknown_decl = self.collector.comment
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.told.start(tag, dict(attrs))
+        self.collector.start(tag, dict(attrs))
 
     def handle_charref(self, name: str) -> None:
-        self.told.data(html.unescape(f"&#{name};"))
+        self.collector.data(html.unescape(f"&#{name};"))
 
     def handle_entityref(self, name: str) -> None:
         # An unknown name is text.
-        self.told.data(html5.get(f"{name};", f"&{name}"))
+        self.collector.data(html5.get(f"{name};", f"&{name}"))
 
 
 def written_events(markup: str) -> list[Event]:
@@ -91,19 +91,19 @@ def written_events(markup: str) -> list[Event]:
     parser = _Parser()
     parser.feed(markup)
     parser.close()
-    return parser.told.close()
+    return parser.collector.close()
 
 
 def events(markup: str) -> list[Event]:
     """The tags and texts that libxml2 reads in any HTML, in linear time."""
     # Control characters and half surrogate pairs are no characters of a document.
     markup = _GARBAGE.sub("\ufffd", _FEED.sub(" ", markup))
-    told = _Events()
-    parser = etree.HTMLParser(encoding="utf-8", recover=True, huge_tree=True, target=told)
+    collector = _Events()
+    parser = etree.HTMLParser(encoding="utf-8", recover=True, huge_tree=True, target=collector)
     with suppress(etree.ParseError):
         parser.feed(markup.encode("utf-8", "replace"))
         parser.close()
-    return told.close()
+    return collector.close()
 
 
 def _spans(attributes: Mapping[str, str | None]) -> tuple[int, int]:

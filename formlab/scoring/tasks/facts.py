@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import numpy as np
 import polars as pl
 
 from formlab import tables, text
@@ -15,7 +14,6 @@ from formlab.metrics import facts as family
 from formlab.metrics.facts import MISSING, FactVerdict, locate, match_facts
 from formlab.metrics.judge import by_substring
 from formlab.metrics.places import Places
-from formlab.metrics.structure import structure
 from formlab.scoring.causes import STAGES, cause
 from formlab.scoring.tasks._kit import Scoring, TaskScores, text_rows
 from formlab.tables import BOX, USABLE
@@ -32,7 +30,7 @@ Row = dict[str, Any]
 class Page(NamedTuple):
     """The cases of a page's facts and of its text, the verdicts, and what of its HTML is scored.
 
-    `gold` is its HTML without tags of facts, `structure` the score of its structure.
+    `gold` is its HTML without tags of facts.
     """
 
     facts: list[Row]
@@ -40,7 +38,6 @@ class Page(NamedTuple):
     verdicts: list[FactVerdict]
     gold: str
     pred: str
-    structure: int
 
 
 def score(scoring: Scoring) -> TaskScores:
@@ -95,18 +92,17 @@ def _page(document: Row, gold: pl.DataFrame, pred: Row, mode: str, notes: Counte
         | {name: fact[name] for name in same}
         | {f"gold_{name}": fact[name] for name in ("origin", "status")}
         | {"level": "fact", "gold": fact["value"], "pred": verdict.text or None}
-        | {"outcome": _outcome(verdict.correct, verdict.found), "misplaced": verdict.misplaced}
+        | {"outcome": _outcome(verdict.correct, verdict.found)}
         | {"why": _why(fact["value"], written, verdict)}
         for fact, verdict, written in zip(facts, verdicts, signed, strict=True)
     ]
     texts = visible_text(markup), visible_text(pred["value"])
     whole = base | {"level": "page", "kind": "page", "gold": texts[0], "pred": texts[1]}
-    whole |= {"gold_origin": of_page["origin"].first(), "misplaced": False}
-    whole["outcome"] = _outcome(texts[0] == texts[1], bool(texts[1]))
+    outcome = _outcome(texts[0] == texts[1], bool(texts[1]))
+    whole |= {"gold_origin": of_page["origin"].first(), "outcome": outcome}
     plain = bool(pred["value"].strip()) and not is_html(pred["value"])
     notes["predictions without markup, compared with HTML as they are"] += plain
-    points = structure(markup, pred["value"])
-    return Page(rows, whole, verdicts, untagged(markup), pred["value"], points)
+    return Page(rows, whole, verdicts, untagged(markup), pred["value"])
 
 
 def _verdicts(
@@ -165,18 +161,16 @@ def _scores(scoring: Scoring, cases: pl.DataFrame, pages: list[Page]) -> Iterato
     if facts.height:
         rule = "match=context" if scoring.mode == "fixed" else "match=substring"
         counts = family.counts([v for v, counts in zip(verdicts, scored, strict=True) if counts])
-        for name, tallies in counts.items():
-            per = "per=found" if name == "fact_accuracy_of_found" else "per=gold"
-            yield scoring.rows(facts, {name: tallies}, per, rule, level="fact")
-            if name == "fact_accuracy" and (of_paper := facts["kind"].is_in(_OF_PAPER)).any():
-                tallies = {"number_date_accuracy": tallies[of_paper]}
-                rules = per, rule, "of=numbers and dates"
-                yield scoring.rows(facts.filter(of_paper), tallies, *rules, level="fact")
+        found = {"fact_accuracy_of_found": counts.pop("fact_accuracy_of_found")}
+        yield scoring.rows(facts, found, "per=found", rule, level="fact")
+        yield scoring.rows(facts, counts, "per=gold", rule, level="fact")
+        if (of_paper := facts["kind"].is_in(_OF_PAPER)).any():
+            parts = {"number_date_accuracy": counts["fact_accuracy"][of_paper]}
+            rules = "per=gold", rule, "of=numbers and dates"
+            yield scoring.rows(facts.filter(of_paper), parts, *rules, level="fact")
     if not whole.height:
         return
     options: dict[str, Any] = {"task": "fact", "level": "page", "norm": False}
     yield from text_rows(scoring, whole, **options)
     sides = {side: pl.Series([getattr(page, side) for page in pages]) for side in ("gold", "pred")}
     yield from text_rows(scoring, whole.with_columns(**sides), view="markup", **options)
-    tallies = np.array([(page.structure, 1) for page in pages], dtype=float)
-    yield scoring.rows(whole, {"structure_score": tallies}, level="page")

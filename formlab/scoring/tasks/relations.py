@@ -22,6 +22,7 @@ import polars as pl
 from formlab import metrics, tables, text
 from formlab.benchmarks.formcraft import RELATIONS, item_meta
 from formlab.folders import Corpus, Predictions
+from formlab.metrics.counts import right_tallies
 from formlab.scoring.align import rungs, side_by_side, with_read, with_status
 from formlab.scoring.item_alignment import same_paths
 from formlab.scoring.rules import orders_of
@@ -209,15 +210,13 @@ def _scores(
     slices = {axis: cases[axis].fill_null("none") for axis in RELATIONS}
     cell = pl.concat_str(slices.values(), separator=" & ")
     slices = {None: None} | slices | {" & ".join(RELATIONS): cases.select(cell=cell)["cell"]}
-    for name, right in measured.items():
-        metric = metrics.get(name)
-        tallies, how = metric.count(cases[right].to_list()), ("rung=typed", text.DATE_RULE, *rules)
-        for by, values in slices.items():
-            sliced = {"slice_by": by, "slice_value": values, "level": level}
-            yield scoring.rows(cases, {name: tallies}, *how, **sliced)
-    fuzzy = f"fuzzy>={scoring.threshold:g}", text.DATE_RULE
+    parts = {name: right_tallies(cases[right].to_list()) for name, right in measured.items()}
+    typed, fuzzy = "rung=typed", f"fuzzy>={scoring.threshold:g}"
+    for by, values in slices.items():
+        sliced = {"slice_by": by, "slice_value": values, "level": level}
+        yield scoring.rows(cases, parts, typed, text.DATE_RULE, *rules, **sliced)
+    ladder = metrics.of(task, "field", *LADDER)
+    parts = {metric.name: right_tallies(cases[metric.view].to_list()) for metric in ladder}
     name = "contradictions" if level == "contradiction" else task
     sliced = {"slice_by": "task", "slice_value": name, "level": level}
-    for metric in metrics.of(task, "field", *LADDER):
-        tallies = metric.count(cases[metric.view].to_list())
-        yield scoring.rows(cases, {metric.name: tallies}, *fuzzy, **sliced)
+    yield scoring.rows(cases, parts, fuzzy, text.DATE_RULE, **sliced)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,8 @@ from formlab.errors import DataBroken, DataMissing, FormlabError, GoldInDoubt
 from formlab.folders import Corpus
 
 Row = dict[str, Any]
-# The row of a document, and those of its gold records.
-Part = tuple[Row, list[Row]]
+# The row of a document, and its gold records as rows or, which is quicker, as columns.
+Part = tuple[Row, list[Row] | dict[str, Sequence[Any]]]
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,11 @@ class SplitReader:
         batch, is_first = _Batch(self, Counter(self.flaws)), True
         for unit in self.units:
             flaws, sources = Counter[str](), dict[str, str]()
-            for document, rows in self._parts(unit, flaws, sources, batch.unreadable):
-                if batch.documents and len(batch.rows) + len(rows) > records:
+            for document, columns in self._parts(unit, flaws, sources, batch.unreadable):
+                if batch.documents and len(batch) + _height(columns) > records:
                     yield batch.corpus()
                     batch, is_first = _Batch(self, Counter()), False
-                batch.documents.append(document)
-                batch.rows += [row | {"doc_id": document["doc_id"]} for row in rows]
+                batch.add(document, columns)
                 batch.note(flaws, sources)
             batch.note(flaws, sources)
         if is_first and not batch.documents and (batch.unreadable or self.empty):
@@ -68,14 +67,14 @@ class SplitReader:
 
     def _parts(
         self, unit: Any, flaws: Counter[str], sources: dict[str, str], unreadable: dict[str, str]
-    ) -> Iterator[Part]:
+    ) -> Iterator[tuple[Row, dict[str, Sequence[Any]]]]:
         """The documents of a unit; none, and nothing counted, if its own file cannot be read."""
         if (file := self.file_of(unit)) is None:
-            yield from self.read(unit, flaws, sources)
+            yield from map(_in_columns, self.read(unit, flaws, sources))
             return
         try:
             # All of them or none.
-            parts = list(self.read(unit, flaws, sources))
+            parts = [_in_columns(part) for part in self.read(unit, flaws, sources)]
         except GoldInDoubt:
             raise
         except (DataBroken, DataMissing, RecursionError) as error:
@@ -86,21 +85,49 @@ class SplitReader:
             reason = str(what).replace(f"{self.root}/", "")
             unreadable[file.relative_to(self.root).as_posix()] = reason
             return
-        for document, rows in parts:
-            paths = Counter(row["path"] for row in rows if row.get("path") is not None)
-            if twice := [path for path, count in paths.items() if count > 1]:
-                what = f"two values of {document['doc_id']} at one path: {twice[0]}"
+        for document, columns in parts:
+            paths = [path for path in columns.get("path", ()) if path is not None]
+            if len(set(paths)) < len(paths):
+                twice = next(path for path, count in Counter(paths).items() if count > 1)
+                what = f"two values of {document['doc_id']} at one path: {twice}"
                 raise GoldInDoubt(what, where=file, remedy="keep one of them")
         yield from parts
 
 
+def _in_columns(part: Part) -> tuple[Row, dict[str, Sequence[Any]]]:
+    """A document with its records as columns."""
+    document, records = part
+    return document, records if isinstance(records, dict) else tables.columns_of(records, _GOLD)
+
+
+def _height(columns: Mapping[str, Sequence[Any]]) -> int:
+    return len(next(iter(columns.values()), ()))
+
+
+# What all records of gold have, unless they say otherwise.
+_GOLD = {"role": "gold", "status": "ok"}
+
+
 class _Batch:
-    """The rows of some documents as they are collected."""
+    """The records of some documents as they are collected."""
 
     def __init__(self, split: SplitReader, flaws: Counter[str]) -> None:
         self.split, self.flaws, self.sources = split, flaws, dict(split.sources)
-        self.documents, self.rows = list[Row](), list[Row]()
+        self.documents, self.columns = list[Row](), dict[str, list[Any]](doc_id=[])
         self.unreadable: dict[str, str] = {}
+
+    def __len__(self) -> int:
+        return len(self.columns["doc_id"])
+
+    def add(self, document: Row, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Take a document and its records."""
+        self.documents.append(document)
+        before, count = len(self), _height(columns)
+        columns = {**columns, "doc_id": [document["doc_id"]] * count}
+        for name in columns.keys() | self.columns.keys():
+            usual = _GOLD.get(name)
+            column = self.columns.setdefault(name, [usual] * before)
+            column += columns[name] if name in columns else [usual] * count
 
     def note(self, flaws: Counter[str], sources: dict[str, str]) -> None:
         """Take over what was counted since the last time."""
@@ -113,7 +140,7 @@ class _Batch:
         base = {"benchmark": self.split.benchmark, "split": self.split.split}
         return Corpus(
             documents=tables.table("documents", self.documents, **base),
-            records=tables.table("records", self.rows, **base, role="gold", status="ok"),
+            records=tables.table("records", self.columns, **base, **_GOLD),
             **base,
             root=self.split.root,
             flaws={what: count for what, count in sorted(self.flaws.items()) if count},

@@ -54,11 +54,13 @@ class SplitReader:
         batch, is_first = _Batch(self, Counter(self.flaws)), True
         for unit in self.units:
             flaws, sources = Counter[str](), dict[str, str]()
-            for document, columns in self._parts(unit, flaws, sources, batch.unreadable):
-                if batch.documents and len(batch) + _height(columns) > records:
+            for document, rows in self._parts(unit, flaws, sources, batch.unreadable):
+                columns = rows if isinstance(rows, dict) else tables.columns_of(rows, _GOLD)
+                count = len(next(iter(columns.values()), ()))
+                if batch.documents and len(batch.columns["doc_id"]) + count > records:
                     yield batch.corpus()
                     batch, is_first = _Batch(self, Counter()), False
-                batch.add(document, columns)
+                batch.add(document, columns, count, self.file_of(unit))
                 batch.note(flaws, sources)
             batch.note(flaws, sources)
         if is_first and not batch.documents and (batch.unreadable or self.empty):
@@ -67,14 +69,14 @@ class SplitReader:
 
     def _parts(
         self, unit: Any, flaws: Counter[str], sources: dict[str, str], unreadable: dict[str, str]
-    ) -> Iterator[tuple[Row, dict[str, Sequence[Any]]]]:
+    ) -> Iterator[Part]:
         """The documents of a unit; none, and nothing counted, if its own file cannot be read."""
         if (file := self.file_of(unit)) is None:
-            yield from map(_in_columns, self.read(unit, flaws, sources))
+            yield from self.read(unit, flaws, sources)
             return
         try:
             # All of them or none.
-            parts = [_in_columns(part) for part in self.read(unit, flaws, sources)]
+            yield from list(self.read(unit, flaws, sources))
         except GoldInDoubt:
             raise
         except (DataBroken, DataMissing, RecursionError) as error:
@@ -84,24 +86,6 @@ class SplitReader:
             what = error if isinstance(error, FormlabError) else f"nested too deeply ({file})"
             reason = str(what).replace(f"{self.root}/", "")
             unreadable[file.relative_to(self.root).as_posix()] = reason
-            return
-        for document, columns in parts:
-            paths = [path for path in columns.get("path", ()) if path is not None]
-            if len(set(paths)) < len(paths):
-                twice = next(path for path, count in Counter(paths).items() if count > 1)
-                what = f"two values of {document['doc_id']} at one path: {twice}"
-                raise GoldInDoubt(what, where=file, remedy="keep one of them")
-        yield from parts
-
-
-def _in_columns(part: Part) -> tuple[Row, dict[str, Sequence[Any]]]:
-    """A document with its records as columns."""
-    document, records = part
-    return document, records if isinstance(records, dict) else tables.columns_of(records, _GOLD)
-
-
-def _height(columns: Mapping[str, Sequence[Any]]) -> int:
-    return len(next(iter(columns.values()), ()))
 
 
 # What all records of gold have, unless they say otherwise.
@@ -116,18 +100,19 @@ class _Batch:
         self.documents, self.columns = list[Row](), dict[str, list[Any]](doc_id=[])
         self.unreadable: dict[str, str] = {}
 
-    def __len__(self) -> int:
-        return len(self.columns["doc_id"])
-
-    def add(self, document: Row, columns: Mapping[str, Sequence[Any]]) -> None:
-        """Take a document and its records."""
+    def add(self, document: Row, columns: Mapping[str, Any], count: int, file: Any) -> None:
+        """Take a document and its records, which are so many."""
+        paths = [path for path in columns.get("path", ()) if path is not None]
+        if len(set(paths)) < len(paths):
+            twice = next(path for path, count in Counter(paths).items() if count > 1)
+            what = f"two values of {document['doc_id']} at one path: {twice}"
+            raise GoldInDoubt(what, where=file, remedy="keep one of them")
         self.documents.append(document)
-        before, count = len(self), _height(columns)
-        columns = {**columns, "doc_id": [document["doc_id"]] * count}
-        for name in columns.keys() | self.columns.keys():
-            usual = _GOLD.get(name)
-            column = self.columns.setdefault(name, [usual] * before)
-            column += columns[name] if name in columns else [usual] * count
+        columns, before = {**columns, "doc_id": [document["doc_id"]] * count}, self.columns
+        height = len(before["doc_id"])
+        for name in columns.keys() | before.keys():
+            column = before.setdefault(name, [_GOLD.get(name)] * height)
+            column += columns[name] if name in columns else [_GOLD.get(name)] * count
 
     def note(self, flaws: Counter[str], sources: dict[str, str]) -> None:
         """Take over what was counted since the last time."""

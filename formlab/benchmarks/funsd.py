@@ -6,8 +6,10 @@ Layout: ``{training_data,testing_data}/{annotations/<id>.json,images/<id>.png}``
 from __future__ import annotations
 
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -23,40 +25,25 @@ from formlab.tables import BOX
 FOLDERS = {"train": "training_data", "test": "testing_data"}
 LABELS = ("header", "question", "answer", "other")
 
-
 COLUMNS = ("task", "path", "kind", "value", "origin", "modality", *BOX)
 _NO_BOX = (None,) * 4
-# Links that end in a word, in a number that no table holds, and so on are counted, not refused.
-_Link = tuple[int | float | str | None, ...]
+_Box = tuple[float, float, float, float]
 
 
 class _Word(msgspec.Struct, gc=False):
     text: str = ""
-    box: tuple[float, float, float, float] | None = None
+    box: Any = None
 
 
 class _Entity(_Word, gc=False):
     id: Whole | None = None
     label: str | None = None
     words: list[_Word] = []
-    linking: list[_Link] = []
+    linking: list[tuple[int | float | str | None, ...]] = []
 
 
 class _Form(msgspec.Struct, gc=False):
     form: list[_Entity]
-
-
-class _AnyWord(_Word, gc=False):
-    box: Any = None
-
-
-class _AnyEntity(_Entity, gc=False):
-    box: Any = None
-    words: list[_AnyWord] = []
-
-
-class _AnyForm(msgspec.Struct, gc=False):
-    form: list[_AnyEntity]
 
 
 def reader(split: str, root: Path) -> SplitReader:
@@ -88,7 +75,9 @@ def reader(split: str, root: Path) -> SplitReader:
 
 def columns_of(file: Path, data: bytes, flaws: Counter[str]) -> dict[str, Sequence[Any]]:
     """The records of a file of annotations: the page, the entities, their words, and links."""
-    entities = _entities(file, data)
+    text = files.decoded(data, where=file, encodings=("utf-8-sig",))
+    remedy = "an object with a list 'form' of entities"
+    entities = files.parse_json(text, _Form, where=str(file), remedy=remedy).form
     for index, entity in enumerate(entities):
         entity.id = index if entity.id is None else entity.id
     texts = {entity.id: entity.text.strip() for entity in entities}
@@ -99,45 +88,22 @@ def columns_of(file: Path, data: bytes, flaws: Counter[str]) -> dict[str, Sequen
     name = file.name
     page = " ".join(filter(None, map(texts.get, sorted(texts))))
     rows: list[tuple] = [("text", None, "page", page, name, None, *_NO_BOX)]
+    boxes = _boxes([item for entity in entities for item in (entity, *entity.words)])
+    places = (box or _NO_BOX for box in boxes)
     for entity in entities:
         path = f"/entities/{entity.id}"
         origin = f"{name}#{path}"
         row = ("text", path, entity.label, entity.text, origin, "textual")
-        rows.append((*row, *(entity.box or _NO_BOX)))
+        rows.append((*row, *next(places)))
         for number, word in enumerate(entity.words):
             row = ("layout", f"{path}/words/{number}", "word", word.text, origin, None)
-            rows.append((*row, *(word.box or _NO_BOX)))
-    words = [word for entity in entities for word in entity.words]
-    boxes = [item.box for item in (*entities, *words)]
+            rows.append((*row, *next(places)))
     flaws["entities without text"] += list(texts.values()).count("")
     flaws["entities with an unknown label"] += sum(e.label not in LABELS for e in entities)
-    flaws["words without text"] += sum(not word.text.strip() for word in words)
+    flaws["words without text"] += sum(not w.text.strip() for e in entities for w in e.words)
     flaws["boxes missing or malformed"] += boxes.count(None)
     flaws["boxes without area"] += sum(b[0] >= b[2] or b[1] >= b[3] for b in boxes if b)
-    rows += _links(name, entities, texts, flaws)
-    columns = dict(zip(COLUMNS, zip(*rows, strict=True), strict=True))
-    if len(set(columns["path"])) < len(rows):
-        raise GoldInDoubt("two links at one path, of numbers and of texts", where=file)
-    return {**columns, "page": [1] * len(rows)}
-
-
-def _entities(file: Path, data: bytes) -> list[_Entity] | list[_AnyEntity]:
-    """The entities in a file's JSON; where one of all boxes is malformed, it is null."""
-    try:
-        return msgspec.json.decode(data, type=_Form).form
-    except (ValueError, RecursionError):
-        text = files.decoded(data, where=file, encodings=("utf-8-sig",))
-    remedy = "an object with a list 'form' of entities"
-    entities = files.parse_json(text, _AnyForm, where=str(file), remedy=remedy).form
-    for item in (item for entity in entities for item in (entity, *entity.words)):
-        item.box = box_of(item.box)
-    return entities
-
-
-def _links(
-    name: str, entities: list[Any], texts: dict[int | None, str], flaws: Counter[str]
-) -> Iterator[tuple]:
-    """A record for each link; both of its ends list it."""
+    # Both ends of a link list it; it is one link.
     mentions = Counter(link for entity in entities for link in entity.linking)
     blank = {number for number, text in texts.items() if not text}
     for link, count in mentions.items():
@@ -150,4 +116,17 @@ def _links(
         flaws["links named by one end only"] += count < 2 and not is_loop
         path = f"/links/{'/'.join(map(str, link))}"
         value = " ".join(f"/entities/{end}" for end in link)
-        yield ("layout", path, "link", value, f"{name}#/linking", None, *_NO_BOX)
+        rows.append(("layout", path, "link", value, f"{name}#/linking", None, *_NO_BOX))
+    columns = dict(zip(COLUMNS, zip(*rows, strict=True), strict=True))
+    if len(set(columns["path"])) < len(rows):
+        raise GoldInDoubt("two links at one path, of numbers and of texts", where=file)
+    return {**columns, "page": [1] * len(rows)}
+
+
+def _boxes(items: list[_Word]) -> list[_Box | None]:
+    """The box of each item, null where it has none or one that is malformed."""
+    with suppress(ValueError, OverflowError):
+        boxes = msgspec.convert([item.box for item in items], list[_Box | None])
+        if math.isfinite(sum(map(sum, filter(None, boxes)))):
+            return boxes
+    return [box_of(item.box) for item in items]

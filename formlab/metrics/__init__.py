@@ -69,8 +69,6 @@ def __getattr__(name: str) -> Any:
 def get(name: str) -> Metric:
     """The metric registered as `name`; else `UnknownName`.
 
-    Examples
-    --------
     >>> get("cer").direction
     'down'
     """
@@ -89,8 +87,6 @@ def refuse_mean(name: str) -> None:
 def of(task: str, unit: str, *views: str) -> list[Metric]:
     """The metrics that declare a task, are taken of such units and read one of `views`.
 
-    Examples
-    --------
     >>> [metric.name for metric in of("fact", "page", "text")]
     ['edit_distance', 'rouge1_stem', 'rougeL_stem']
     """
@@ -104,8 +100,6 @@ def of(task: str, unit: str, *views: str) -> list[Metric]:
 def title(name: str, average: str = POOLED) -> str:
     """What to call a metric, or its mean over documents.
 
-    Examples
-    --------
     >>> title("bleu", MACRO)
     'BLEU, mean over documents'
     """

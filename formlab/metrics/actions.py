@@ -142,8 +142,6 @@ def parse_lines(output: str) -> list[ActionLine]:
     A line without a point goes on with the value of the line before it. A list's dash or number
     and the name of a screenshot, ``[A13_2]``, may stand before the point.
 
-    Examples
-    --------
     >>> parse_lines("[640,585] Ada Berg\\n[640, 760] First line\\nsecond line")[1]
     ActionLine(x=640.0, y=760.0, value='First line\\nsecond line', page=nan, field=None)
     >>> parse_lines("I cannot help with that.")
@@ -211,8 +209,6 @@ def match_forms(
     text, and stand in the output by itself. From the similarity `threshold` on, in [0, 1], a
     description is right.
 
-    Examples
-    --------
     >>> name = GoldField("/Name", "string", "Ada", (TargetValue("Ada", ((1, 0, 0, 50, 10),)),))
     >>> lines = [ActionLine(20, 5, "Ada"), ActionLine(20, 5, "")]
     >>> [(verdicts, unmatched)] = match_forms([Filled([name], lines, output="Ada")])

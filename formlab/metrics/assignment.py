@@ -13,8 +13,6 @@ def assign(gain: np.ndarray, *, least: float | None = 0.0) -> list[tuple[int, in
     pair that gains less than `least`, or nothing, is left out, and pulls no other pair apart. With
     None as many pairs are made as there are rows or columns.
 
-    Examples
-    --------
     >>> assign(np.array([[0.9, 0.8], [0.8, 0.1]])), assign(np.array([[0.9, 0.2]]), least=0.95)
     ([(0, 1), (1, 0)], [])
     """

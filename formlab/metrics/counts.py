@@ -44,8 +44,6 @@ def field_tallies(golds: Sequence[str], preds: Sequence[str]) -> dict[str, np.nd
 
     A value is blank where that side has no such field or leaves it empty; only that counts.
 
-    Examples
-    --------
     >>> parts = field_tallies(["Ada", "9.00", ""], ["Eda", "", "yes"])
     >>> {name: rows.sum(axis=0).tolist() for name, rows in parts.items()}
     {'field_precision': [1.0, 2.0], 'field_recall': [1.0, 2.0], 'field_f1': [2.0, 4.0]}
@@ -66,8 +64,6 @@ def match_tallies(
     whether each is right, `weights`, above 0, how much each counts: without them there is no
     ``match_weighted``. Extra items of a list are spurious, absent ones missing.
 
-    Examples
-    --------
     >>> sides = ["9.00", "Ada", "", None], ["9", "Eda", "", "x"]
     >>> parts = match_tallies(*sides, right=[1, 0, 1, 0], weights=[2, 1, 1, 1])
     >>> {name.removeprefix("match_"): rows.sum(axis=0).tolist() for name, rows in parts.items()}
@@ -95,8 +91,6 @@ def was_prompted(responses: pl.DataFrame) -> bool:
     Runs of engines that read pages made before version 0.2 keep a hash of the page as `request`;
     neither a text nor a status of answers stands beside it.
 
-    Examples
-    --------
     >>> row = {"benchmark": "b", "split": "s", "doc_id": "1", "system": "m", "task": "text"}
     >>> [was_prompted(tables.table("responses", [row | more])) for more in (
     ...     {"status": "ok", "request": "1f"}, {"status": "refused", "request": "1f"},
@@ -112,8 +106,6 @@ def answer_tallies(statuses: Sequence[str], name: str) -> np.ndarray:
 
     A question that was never put (status `missing`) says nothing of the system: 0 of 0.
 
-    Examples
-    --------
     >>> answer_tallies(["ok", "repaired", "missing"], "valid_answers").tolist()
     [[1.0, 1.0], [0.0, 1.0], [0.0, 0.0]]
     """

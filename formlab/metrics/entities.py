@@ -67,8 +67,6 @@ _Pairs = list[tuple[int, int, float]]
 def published_date(value: str) -> Day:
     """The date that the published evaluator reads in `value`; a missing year is 1900.
 
-    Examples
-    --------
     >>> [str(published_date(v)) for v in ("07/01/22", "Jul 1/22", "July 01, 2022", "2022-07-01")]
     ['2022-07-01', '2022-07-01', '2022-07-01', 'None']
     """
@@ -256,8 +254,6 @@ def match_entities(
     with the most credit, where two line items with g and p components of which m agree earn
     2m / (g + p).
 
-    Examples
-    --------
     >>> leaf = {"doc": "a", "item": 0, "name": "sum", "component": None}
     >>> gold = pl.DataFrame([leaf | {"value": "$5", "accepted": []}], schema_overrides=LEAVES)
     >>> pred = pl.DataFrame([leaf | {"value": "5.00", "identity": ""}], schema_overrides=LEAVES)
@@ -366,8 +362,6 @@ def entity_score(name: str, parts: np.ndarray, *, published: bool = False) -> np
     mean. Undefined ones are NaN; by published rules 0, but for a recall of 1 where the gold has
     nothing and something was predicted.
 
-    Examples
-    --------
     >>> [entity_score(name, np.array([3.0, 6, 4])).item() for name in ("precision", "recall", "f1")]
     [0.75, 0.5, 0.6]
     >>> entity_score("recall", np.array([[0.0, 0, 2], [0, 0, 0]]), published=True).tolist()
@@ -388,8 +382,6 @@ def mean_score(name: str, parts: np.ndarray, *, published: bool = False) -> np.n
     By published rules every entity counts; else one that no gold has, and an undefined score, is
     left out of the mean.
 
-    Examples
-    --------
     >>> parts = np.array([1.0, 2, 2, 0, 0, 0])
     >>> [mean_score("f1", parts, published=rules).item() for rules in (False, True)]
     [0.5, 0.25]

@@ -78,8 +78,6 @@ def match_facts(gold: Places, facts: Sequence[GoldFact | None], pred: Places) ->
     or words and in the same column; every place of a value in the gold competes for the places
     it has in the prediction. A whole number is one token, so it is never found inside another.
 
-    Examples
-    --------
     >>> from formlab.text.flow import read
     >>> gold = Places(read("Net sales 4,310\\nCosts (15)\\nShares 7"))
     >>> facts = [GoldFact("number", "4,310", 2, 3), GoldFact("number", "15", 5, 6)]
@@ -347,8 +345,6 @@ def _same(first: str, second: str, *, start: bool = False) -> float:
 def counts(verdicts: Sequence[FactVerdict]) -> dict[str, np.ndarray]:
     """Tallies of each metric that is of all facts, shape (facts, 2).
 
-    Examples
-    --------
     >>> {name: t.sum(axis=0).tolist() for name, t in counts([MISSING]).items()}
     {'fact_accuracy': [0.0, 1.0], 'fact_accuracy_of_found': [0.0, 0.0], \
 'fact_missing_rate': [1.0, 1.0], 'fact_misplaced_rate': [0.0, 1.0]}

@@ -42,8 +42,6 @@ def changes(gold: Any, pred: Any, *, official: bool = False) -> int:
     Where `official`, a null that the prediction filled in is no change, as in the published tool,
     whose count of the leaves of null is 0; else it is one.
 
-    Examples
-    --------
     >>> changes({"a": 1, "b": [1, 2]}, {"a": 2, "b": [2, 3], "c": 0})
     4
     >>> changes({"a": None}, {"a": 1}, official=True), changes({"a": None}, {"a": 1})
@@ -113,8 +111,6 @@ def _key(item: Any) -> str:
 def accuracy_parts(gold: Any, pred: Any, *, official: bool = False) -> tuple[float, float]:
     """Leaves of the truth that survive (never below 0), and leaves of the truth.
 
-    Examples
-    --------
     >>> accuracy_parts({"a": 1, "b": 2, "c": 3, "d": 4}, {"a": 1, "b": 2, "c": 0})
     (2.0, 4.0)
     """

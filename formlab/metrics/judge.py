@@ -47,8 +47,6 @@ def parse(text: str) -> tuple[Answer | None, str]:
 
     It has verdicts or figures; of one that breaks off, the beginning is kept.
 
-    Examples
-    --------
     >>> parse('{"entity_diagnostics": [{"value": "5", "correct": true}')
     ({'entity_diagnostics': [{'value': '5', 'correct': True}]}, 'repaired')
     >>> parse("I cannot help with that.")
@@ -145,8 +143,6 @@ def performance(answers: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     spite of its name, is about correct over gold, from the two rounded figures. 0 where there is
     nothing to divide by.
 
-    Examples
-    --------
     >>> counts = {"total_entities": 4, "found_entities": 2, "correct_entities": 1}
     >>> [performance([counts])[name] for name in ("entity_acc", "missing_rate", "entity_error")]
     [50.0, 50.0, 25.0]

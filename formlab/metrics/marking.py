@@ -48,8 +48,6 @@ def marks(value: str, *, subtype: str | None = None, kind: str | None = None) ->
     cells that are not empty, each at its row: a JSON list of lists, or lines with cells between
     bars or tabs. An ``annotation`` is a single mark, its whole text.
 
-    Examples
-    --------
     >>> sorted(marks('["Tea", "Milk"]')), marks("checked") == marks("X"), sorted(marks("☐"))
     (['milk', 'tea'], True, [])
     >>> sorted(marks("No")), sorted(marks("Married, filing jointly"))
@@ -183,8 +181,6 @@ def all_constituents(gold: str, pred: str) -> bool:
     Parts are compared on the rung `typed` of the ladder, so amounts and dates may be written
     otherwise, and a tick may be ``[x]`` or ``yes``.
 
-    Examples
-    --------
     >>> all_constituents("[x] Fee paid; $1,200.00", "1200.00 USD; ☑ fee paid")
     True
     >>> all_constituents("[x] Fee paid; $1,200.00", "[x] Fee paid")

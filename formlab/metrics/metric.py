@@ -25,8 +25,6 @@ def as_many(golds: Sequence[object], preds: Sequence[object]) -> None:
 def ratio(tallies: np.ndarray) -> np.ndarray:
     """First part over second, shape (…), of tallies of shape (…, 2); NaN where the second is 0.
 
-    Examples
-    --------
     >>> ratio(np.array([[1.0, 4.0], [0.0, 0.0]])).tolist()
     [0.25, nan]
     """
@@ -41,8 +39,6 @@ class Tally:
     Add tallies to score many units together (micro); that is the only way to pool them.
     `unit_score` is that of one unit alone, where it differs from a sum's: BLEU of one sentence.
 
-    Examples
-    --------
     >>> one, two = Tally((1, 4)), Tally((1, 2))
     >>> one.value, (one + two).value
     (0.25, 0.3333333333333333)

@@ -56,8 +56,6 @@ def word_edits(gold: str, pred: str) -> WordEdits:
     words must be. One that is left over and was read otherwise, joined or cut apart is substituted,
     as is a replaced pair of two that are left over. What remains is omitted or inserted.
 
-    Examples
-    --------
     >>> word_edits("a b c d", "c d a b").counts
     {'omitted': 0, 'inserted': 0, 'substituted': 0, 'order': 4}
     >>> word_edits("date october 11", "dateoctober 11 thank you").counts

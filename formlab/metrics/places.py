@@ -23,8 +23,6 @@ REACH, LEAST = 32, 3
 def tokens(text: str) -> list[str]:
     """Numbers with their separators, words and single signs, in lower case.
 
-    Examples
-    --------
     >>> tokens("Total: $(1,234.50) v3.25.1")
     ['total', ':', '$', '(', '1,234.50', ')', 'v', '3.25.1']
     """

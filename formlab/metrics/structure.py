@@ -32,8 +32,6 @@ def structure(gold: str, pred: str) -> int:
     2 where every one of `structure_shares` is at least 0.9, 0 where one is below 0.5 and 1
     between; so 0 for a prediction without a table or tag where the gold has tables.
 
-    Examples
-    --------
     >>> page = "<table><tr><td>Cash<td>5<tr><td>Debt<td>7</table>"
     >>> structure(page, page), structure(page, "<p>Cash 5</p><p>Debt 7</p>")
     (2, 0)

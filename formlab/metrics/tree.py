@@ -52,8 +52,6 @@ def tree_edit_distance(gold: Tree, pred: Tree) -> float:
        related problems. SIAM J. Comput. 18(6), 1989.
     .. [2] FORMCRAFT: Beyond Documents. Benchmarking Form Intelligence, equations (1) and (2).
 
-    Examples
-    --------
     >>> gold = Node("form", children=[Node("Patient", children=[Node("Name"), Node("Age")])])
     >>> pred = Node("form", children=[Node("Name"), Node("Age")])
     >>> tree_edit_distance(gold, pred)
@@ -72,8 +70,6 @@ def tree_similarity(gold: Tree, pred: Tree) -> Tally:
     It is 1 for equal trees, 0 if nothing is kept, and NaN where there is nothing to compare: both
     are empty, or both the same bare root.
 
-    Examples
-    --------
     >>> gold = Node("form", children=[Node("Name"), Node("Age")])
     >>> tree_similarity(gold, Node("form", children=[Node("Name")])).parts
     (1.0, 1.5)
@@ -116,8 +112,6 @@ def edit_script(gold: Tree, pred: Tree) -> list[Edit]:
     parents are kept or renamed into each other); it costs as much as the two did. Where several
     could be paired, the first deleted one goes with the first inserted one.
 
-    Examples
-    --------
     >>> gold = Node("form", children=[Node("A", children=[Node("Name", "Ann")]), Node("B")])
     >>> pred = Node("form", children=[Node("A"), Node("B", children=[Node("Name", "Ann")])])
     >>> [(edit.op, edit.label, round(edit.cost, 3)) for edit in edit_script(gold, pred)]

@@ -93,8 +93,12 @@ def values_in(
     value, in others a document. `inside` is the path in the row's own JSON. At the paths `whole`
     JSON is one value.
     """
-    if is_long and (plain := _plain(batch.rows, names["value"], names.get("path"))) is not None:
-        return plain
+    if is_long:
+        cells, paths = ([row.get(names.get(n)) for row in batch.rows] for n in ("value", "path"))
+        # Texts without marks are values as they stand.
+        if {*map(type, cells), *map(type, paths)} == {str} and not any(map(_MARKS.search, cells)):
+            row, path = pl.int_range(len(cells), eager=True), texts([*map(pointer, paths)])
+            return pl.DataFrame({"row": row, "path": path, "value": texts(cells), "inside": path})
     found: list[tuple[int, str, Any, str]] = []
     said: dict[str, dict[int, Any]] = {}
     for row, path, value, beside in (_long if is_long else _wide)(batch.rows, names):
@@ -121,18 +125,6 @@ def values_in(
         stated = [said[name].get(place) for place in range(len(found))]
         columns[name] = pl.Series(stated, dtype=tables.RECORDS[name], strict=False)
     return pl.DataFrame(columns).with_columns(pl.col("path", "inside").replace("", None))
-
-
-def _plain(rows: Sequence[Row], value: str, path: str | None) -> pl.DataFrame | None:
-    """The values of a long table where each is a text without marks: most tables, and quickly."""
-    cells, paths = ([row.get(name) for row in rows] for name in (value, path))
-    if not set(map(type, cells)) <= {str} >= set(map(type, paths)) or any(
-        map(_MARKS.search, cells)
-    ):
-        return None
-    place = texts([*map(pointer, paths)])
-    columns = {"row": pl.int_range(len(rows), eager=True), "path": place, "value": texts(cells)}
-    return pl.DataFrame(columns | {"inside": place})
 
 
 def _long(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[tuple[int, str, Any, Row]]:

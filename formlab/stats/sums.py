@@ -57,8 +57,6 @@ def small(values: np.ndarray) -> np.ndarray:
 def slice_order(column: str, value: str) -> tuple[int, float, str]:
     """Where a slice stands: bands in their order, numbers by size, the unknown last.
 
-    Examples
-    --------
     >>> sorted(["none", "10", "9"], key=lambda value: slice_order("page", value))
     ['9', '10', 'none']
     """

@@ -76,8 +76,6 @@ class Flow:
     to its unit and the start and end of its text in there. With `lines` line ends outside of
     tables part units.
 
-    Examples
-    --------
     >>> from formlab.text.markup import written_events
     >>> flow = Flow(written_events("<tr><td>Cash<td><number>5</number> m"), tags={"number"})
     >>> [unit.text for unit in flow.units], flow.marks
@@ -185,8 +183,6 @@ def read(text: str) -> Flow:
 
     Columns of plain lines are told apart by tabs, bars or two and more spaces.
 
-    Examples
-    --------
     >>> units = read("| a | b |\\n|---|---|\\n| c | 1 |").units
     >>> [(unit.text, unit.row, unit.column) for unit in units]
     [('a', 0, 0), ('b', 0, 1), ('c', 1, 0), ('1', 1, 1)]

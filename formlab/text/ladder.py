@@ -160,8 +160,6 @@ def ladder(
     alone, ``day`` or ``month``. If left out, 05/06/2020 is equal only to a date that leaves the
     same choice; ``either`` lets both readings count.
 
-    Examples
-    --------
     >>> ladder("Jul 1, 2022", "2022-07-01", kind="date")
     Ladder(exact=False, normalised=False, typed=True, fuzzy=True, similarity=0.09090909090909094)
     >>> ladder("O’Brien", "o'brien").normalised, ladder("1,234", "1234.00").typed
@@ -213,8 +211,6 @@ def ladders(
     nothing was compared: no rung holds, and the similarity is 0. `ValueError` if the sequences
     differ in length, or `threshold` is outside [0, 1].
 
-    Examples
-    --------
     >>> ladders(["a", "1.0"], ["A", "2.0"], threshold=0.6).rows()
     [(False, True, True, True, 1.0, False), (False, False, False, True, 0.6666666666666667, False)]
     """

@@ -15,8 +15,6 @@ def rows(boxes: np.ndarray, *, overlap: float = 0.5) -> list[list[int]]:
 
     A box joins the row above it where the two share at least `overlap` of the lower height.
 
-    Examples
-    --------
     >>> rows(np.array([[50, 1, 60, 11], [0, 0, 40, 10], [0, 20, 40, 30]]))
     [[1, 0], [2]]
     """
@@ -42,8 +40,6 @@ def rows(boxes: np.ndarray, *, overlap: float = 0.5) -> list[list[int]]:
 def page_text(boxes: np.ndarray, texts: Sequence[str]) -> str:
     """The texts in reading order: a space between boxes of a row, a line break between rows.
 
-    Examples
-    --------
     >>> page_text(np.array([[50, 1, 60, 11], [0, 0, 40, 10], [0, 20, 40, 30]]), ["9", "Age", "x"])
     'Age 9\\nx'
     """
@@ -56,8 +52,6 @@ def page_html(boxes: np.ndarray, texts: Sequence[str]) -> str:
     The row with the most boxes gives a table its columns; each box goes to the column that it
     overlaps or is nearest to.
 
-    Examples
-    --------
     >>> boxes = np.array([[0, 0, 40, 10], [50, 0, 60, 10], [0, 20, 40, 30], [52, 20, 60, 30]])
     >>> page_html(boxes, ["Age", "9", "Size", "<7"])
     '<table>\\n<tr><td>Age</td><td>9</td></tr>\\n<tr><td>Size</td><td>&lt;7</td></tr>\\n</table>'

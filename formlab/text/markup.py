@@ -78,8 +78,6 @@ class _Parser(HTMLParser):
 def written_events(markup: str) -> list[Event]:
     """The tags and texts of an HTML file as they are written, also where tags are not closed.
 
-    Examples
-    --------
     >>> [name for _, name, _ in written_events("<p>5 &lt; <Number>6")]
     ['p', '5 < ', 'number', '6']
     """
@@ -170,8 +168,6 @@ def is_html(text: str) -> bool:
 def visible_text(markup: str) -> str:
     """The text of HTML or of plain text: pieces joined by one space, white space collapsed.
 
-    Examples
-    --------
     >>> visible_text("<td>Net&nbsp;sales</td><td>5</td><script>x()</script>")
     'Net sales 5'
     """
@@ -235,8 +231,6 @@ class Unmarked:
 def own_marks(text: str) -> set[str]:
     """The kinds of marks that a text has among its own characters.
 
-    Examples
-    --------
     >>> sorted(own_marks("Box #1: **"))
     ['emphasis', 'heading']
     """
@@ -251,8 +245,6 @@ def unmarked(text: str, *, keep: Collection[str] = ()) -> Unmarked:
     A tag, a bar or a rule parts words; other marks do not. Bars count as marks only in a line
     with at least two. Kinds of marks in `keep` (of `TITLES`) stay.
 
-    Examples
-    --------
     >>> unmarked("| **Name:** | R&amp;D |").text.split()
     ['Name:', 'R&D']
     """

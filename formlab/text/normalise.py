@@ -97,8 +97,6 @@ def normalise(text: str, steps: Sequence[str] = ("nfc", "space", "lower")) -> st
     `'` or `"`), `units` (no space before the unit of a number or in a range of numbers). `text` is
     any string, lone surrogates and control characters included.
 
-    Examples
-    --------
     >>> normalise("  Invoice\\n No. 7 ")
     'invoice no. 7'
     >>> normalise("5′ – 6′", ["dashes", "quotes"])
@@ -123,8 +121,6 @@ def address(text: str) -> tuple[str, ...] | None:
 
     Case, punctuation and line breaks do not count; order does.
 
-    Examples
-    --------
     >>> address("12 North Main Street,\\nSuite 4") == address("12 N. Main St., Ste. 4")
     True
     """
@@ -137,8 +133,6 @@ def address(text: str) -> tuple[str, ...] | None:
 def as_text(value: Any) -> str:
     """A JSON value as text: null is empty, a list or an object is its JSON.
 
-    Examples
-    --------
     >>> as_text(None), as_text(True), as_text(["Tea", "Milk"])
     ('', 'true', '["Tea", "Milk"]')
     """

@@ -179,8 +179,6 @@ def number(text: str) -> Decimal | None:
     divides by 100. Exponents have a sign (1e-05) or follow a point (1.2E5); a fraction is in lowest
     terms (3 1/2, ½).
 
-    Examples
-    --------
     >>> [str(number(text)) for text in ("1,234.56", "1.234,56", "1 234,56", "(5.0)", "7-", "12%")]
     ['1234.56', '1234.56', '1234.56', '-5.0', '-7', '0.12']
     >>> number("12 apples"), number("1,23,4")
@@ -222,8 +220,6 @@ def money(text: str) -> Money | None:
     a sign or a code; a bare $ counts as US dollars, Rs as Indian rupees. Where the currency's
     country has a decimal comma, one dot before three digits groups (Rp 60.000).
 
-    Examples
-    --------
     >>> money("($1,200.50)")
     Money(amount=Decimal('-1200.50'), currency='USD')
     >>> money("9,90 EUR").currency, money("3.50").currency, money("5 pears")
@@ -308,8 +304,6 @@ def date_readings(text: str) -> tuple[Date | None, Date | None]:
 
     Both are the same where the notation leaves no choice; see `date`.
 
-    Examples
-    --------
     >>> [str(day) for day in date_readings("7/1/22")]
     ['2022-07-01', '2022-01-07']
     """
@@ -320,8 +314,6 @@ def date_readings(text: str) -> tuple[Date | None, Date | None]:
 def possible_dates(text: str) -> tuple[Days, Days]:
     """`date_readings` with both centuries where the year has two digits, and months without a day.
 
-    Examples
-    --------
     >>> possible_dates("June 2022") == possible_dates("06/2022"), len(possible_dates("1/2/48")[0])
     (True, 2)
     """
@@ -367,8 +359,6 @@ def date(text: str) -> frozenset[Date] | None:
     follow. A year of two digits below 69 is in the 2000s, else in the 1900s, as POSIX has it;
     where dates are compared it may be in either.
 
-    Examples
-    --------
     >>> [str(day) for day in sorted(date("7/1/22"))]
     ['2022-01-07', '2022-07-01']
     >>> date("July 1, 2022") == date("01.07.2022") == date("2022-07-01"), date("July 2022")
@@ -383,8 +373,6 @@ def choices(text: str, *, commas: bool = True) -> frozenset[str] | None:
     Options stand between commas (without `commas` only within square brackets, as in a JSON list),
     semicolons, bars or line ends, in brackets, quotes, bullets or not; quoted ones keep commas.
 
-    Examples
-    --------
     >>> choices('["Tea", "Milk, cold"]') == choices("- “milk, cold”; tea")
     True
     >>> sorted(choices("Tea"))
@@ -408,8 +396,6 @@ def choices(text: str, *, commas: bool = True) -> frozenset[str] | None:
 def checked(text: str) -> bool | None:
     """Whether a check box is ticked by `text` (yes, true, on, 1, x, ☑ …), or None.
 
-    Examples
-    --------
     >>> checked("X"), checked("false"), checked("maybe")
     (True, False, None)
     """

@@ -40,8 +40,6 @@ _Row = Mapping[str, Any]
 class Node:
     """A group or field of a form, or the form itself (the root).
 
-    Examples
-    --------
     >>> Node("Patient", children=[Node("Name", "Ann")])
     Node('Patient', 1 child)
     """
@@ -81,8 +79,6 @@ def flatten(tree: Node | None) -> Flat:
     `DataBroken` if a node is reached twice (a circle, or a node with two parents), or the tree has
     more than `MAX_LEVELS` levels.
 
-    Examples
-    --------
     >>> flat = flatten(Node("form", children=[Node("a", children=[Node("b")]), Node("c")]))
     >>> [node.label for node in flat.nodes], flat.depth.tolist(), flat.size.tolist()
     (['form', 'a', 'b', 'c'], [0, 1, 2, 1], [4, 2, 1, 1])
@@ -118,8 +114,6 @@ def _check_level(depth: int, path: str) -> None:
 def escape(label: str) -> str:
     """One step of a JSON Pointer (RFC 6901).
 
-    Examples
-    --------
     >>> escape("and/or ~")
     'and~1or ~0'
     """
@@ -150,8 +144,6 @@ def from_records(
     counts what a tree cannot hold: links to nothing, second parents, links in a circle, rows that
     are neither entity, word nor link. `DataBroken` if a path has more than `MAX_LEVELS` steps.
 
-    Examples
-    --------
     >>> tree = from_records([
     ...     {"path": "/entities/0", "kind": "question", "value": "Name:"},
     ...     {"path": "/entities/1", "kind": "answer", "value": "Ann"},

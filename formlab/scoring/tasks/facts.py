@@ -203,8 +203,6 @@ def _packed(text: str) -> str:
 def places_of(text: str, lines: Lines) -> list[tuple[float, ...]]:
     """The boxes of every place where `text` stands on one line, figures whole.
 
-    Examples
-    --------
     >>> lines = {"/lines/0": [("sales", (0, 0, 5, 1)), ("15", (6, 0, 8, 1))]}
     >>> places_of("Sales 15", lines), places_of("5", lines)
     ([(0, 0, 8, 1)], [])

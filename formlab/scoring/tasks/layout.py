@@ -80,8 +80,6 @@ def _case(edit: Edit) -> dict[str, object]:
 def structure(records: pl.DataFrame) -> pl.DataFrame:
     """The records that say how a form is built: its fields, groups and links.
 
-    Examples
-    --------
     >>> rows = [{"path": "/a", "task": "text"}, {"path": "/ocr/lines/0", "task": "layout"}]
     >>> structure(pl.DataFrame(rows).with_columns(kind=pl.lit("line"), status=pl.lit("ok"))).height
     1

@@ -176,11 +176,14 @@ def parse_json(
     With `as_written`, a number is the text that it is written as: 9.00 stays. With `once`, an
     object that has a name twice, of which one value would be lost, is an error too.
     """
-    _check_depth(text, f"{where}:{first_line}")
-    # Python reads half of a surrogate pair and NaN, and names the line of other errors.
-    with suppress(msgspec.DecodeError, UnicodeError, RecursionError):
-        if not (as_written or once):
+    if not (as_written or once):
+        # What a structure does not name is passed over, however deep.
+        if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
+            _check_depth(text, f"{where}:{first_line}")
+        # Python reads half of a surrogate pair and NaN, and names the line of other errors.
+        with suppress(msgspec.DecodeError, UnicodeError, RecursionError):
             return msgspec.json.decode(text, type=kind)
+    _check_depth(text, f"{where}:{first_line}")
     how: dict[str, Any] = {"parse_float": str, "parse_int": str} if as_written else {}
     try:
         value = json.loads(text, **how, object_pairs_hook=_named_once if once else None)
@@ -202,7 +205,18 @@ def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 # Reads numbers as they are written, and no name twice.
-AS_WRITTEN = json.JSONDecoder(object_pairs_hook=_named_once, parse_float=str, parse_int=str)
+_AS_WRITTEN = json.JSONDecoder(object_pairs_hook=_named_once, parse_float=str, parse_int=str)
+_TEXTS = msgspec.json.Decoder(dict[str, str | None])
+
+
+def as_written(text: str) -> Any:
+    """The value of a JSON text with numbers as they are written and no name twice, by `json`."""
+    # An object of texts, which most are, has no name twice if it has no more colons than names.
+    try:
+        members = _TEXTS.decode(text)
+    except (ValueError, RecursionError):
+        return _AS_WRITTEN.decode(text)
+    return members if text.count(":") == len(members) else _AS_WRITTEN.decode(text)
 
 
 def _check_depth(text: str, where: str) -> None:
@@ -285,14 +299,6 @@ def csv_rows(path: str | Path, text: str) -> list[tuple[int, list[str]]]:
     except csv.Error as error:
         where, remedy = f"{path}:{reader.line_num}", "mend that line; quote cells of several lines"
         raise DataBroken(f"not a readable CSV: {error}", where=where, remedy=remedy) from error
-
-
-def parquet_columns(path: str | Path) -> dict[str, Any]:
-    """The columns of a Parquet file with their types; polars' errors if it is none."""
-    import polars as pl  # Whoever reads no table does without its half a second.
-
-    # `read_parquet_schema` takes a name with brackets for a pattern.
-    return dict(pl.scan_parquet(path, glob=False).collect_schema())
 
 
 def local(address: Any) -> Any:

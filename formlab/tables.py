@@ -139,9 +139,7 @@ def table(name: str, rows: Iterable[Any] | Mapping[str, list[Any]], **same: Any)
         columns, height = dict(rows), len(next(iter(rows.values()), ()))
     else:
         rows = list(rows)
-        height, keys = len(rows), dict.fromkeys(chain.from_iterable(rows))
-        usual = ((key, same.get(key)) for key in keys)
-        columns = {key: [row.get(key, value) for row in rows] for key, value in usual}
+        columns, height = columns_of(rows, same), len(rows)
     if unknown := sorted(columns.keys() - schema.keys()):
         remedy = "frame.with_columns for columns of your own" if name in _OPEN else None
         raise TableBroken(f"{name}: unknown columns {', '.join(unknown)}", remedy=remedy)
@@ -155,6 +153,16 @@ def table(name: str, rows: Iterable[Any] | Mapping[str, list[Any]], **same: Any)
     is_page = pl.col("path").is_null() & pl.col("pred_path").is_null()
     level = pl.when(is_page).then(pl.lit("page")).when(task="layout").then(pl.lit("node"))
     return frame.with_columns(pl.col("level").fill_null(level.otherwise(pl.lit("field"))))
+
+
+def columns_of(rows: list[Any], same: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Rows as columns; a row without one has what is the `same` for all, else null.
+
+    >>> columns_of([{"path": "/a"}, {"status": "missing"}], {"status": "ok"})
+    {'path': ['/a', None], 'status': ['ok', 'missing']}
+    """
+    usual = {key: same.get(key) for key in chain.from_iterable(rows)}
+    return {key: [row.get(key, value) for row in rows] for key, value in usual.items()}
 
 
 def _series(name: str, key: str, values: list[Any], kind: Any) -> pl.Series:

@@ -41,27 +41,14 @@ def load(
     A document whose own file cannot be read is left out, counted in `flaws` of the corpus, and
     listed with the reason in `unreadable`.
 
-    Parameters
-    ----------
-    name
-        A key of `BENCHMARKS`.
-    root
-        The folder of the official files, of `own` the gold, which may be a file; without one, the
-        project's own sample.
-    split
-        A split of the benchmark; without one, its first.
-    part
-        Which documents of the split, where it has several parts (``train``, ``valid`` and ``test``
-        of VRDU); without one, those to test on.
+    `name` is a key of `BENCHMARKS`; `root` the folder of the official files, of `own` the gold,
+    which may be a file, and by default the project's own sample; `split` one of the benchmark's, by
+    default its first; `part` which documents of a split that has several parts (``train``,
+    ``valid`` and ``test`` of VRDU), by default those to test on.
+    `UnknownName`, `DataMissing` or `DataBroken` if the name, split or part is not known, files are
+    absent, what all documents need or none of the documents can be read, or the gold contradicts
+    itself.
 
-    Raises
-    ------
-    UnknownName, DataMissing, DataBroken
-        If the name, split or part is not known, files are absent, what all documents need or none
-        of the documents can be read, or the gold contradicts itself.
-
-    Examples
-    --------
     >>> corpus = load("funsd", split="test")
     >>> corpus.documents.height
     8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,8 @@ from formlab.errors import DataBroken, DataMissing, FormlabError, GoldInDoubt
 from formlab.folders import Corpus
 
 Row = dict[str, Any]
-# The row of a document, and those of its gold records.
-Part = tuple[Row, list[Row]]
+# The row of a document, and its gold records as rows or, which is quicker, as columns.
+Part = tuple[Row, list[Row] | dict[str, Sequence[Any]]]
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,12 @@ class SplitReader:
         for unit in self.units:
             flaws, sources = Counter[str](), dict[str, str]()
             for document, rows in self._parts(unit, flaws, sources, batch.unreadable):
-                if batch.documents and len(batch.rows) + len(rows) > records:
+                columns = rows if isinstance(rows, dict) else tables.columns_of(rows, _GOLD)
+                count = len(next(iter(columns.values()), ()))
+                if batch.documents and len(batch.columns["doc_id"]) + count > records:
                     yield batch.corpus()
                     batch, is_first = _Batch(self, Counter()), False
-                batch.documents.append(document)
-                batch.rows += [row | {"doc_id": document["doc_id"]} for row in rows]
+                batch.add(document, columns, count, self.file_of(unit))
                 batch.note(flaws, sources)
             batch.note(flaws, sources)
         if is_first and not batch.documents and (batch.unreadable or self.empty):
@@ -75,7 +76,7 @@ class SplitReader:
             return
         try:
             # All of them or none.
-            parts = list(self.read(unit, flaws, sources))
+            yield from list(self.read(unit, flaws, sources))
         except GoldInDoubt:
             raise
         except (DataBroken, DataMissing, RecursionError) as error:
@@ -85,22 +86,33 @@ class SplitReader:
             what = error if isinstance(error, FormlabError) else f"nested too deeply ({file})"
             reason = str(what).replace(f"{self.root}/", "")
             unreadable[file.relative_to(self.root).as_posix()] = reason
-            return
-        for document, rows in parts:
-            paths = Counter(row["path"] for row in rows if row.get("path") is not None)
-            if twice := [path for path, count in paths.items() if count > 1]:
-                what = f"two values of {document['doc_id']} at one path: {twice[0]}"
-                raise GoldInDoubt(what, where=file, remedy="keep one of them")
-        yield from parts
+
+
+# What all records of gold have, unless they say otherwise.
+_GOLD = {"role": "gold", "status": "ok"}
 
 
 class _Batch:
-    """The rows of some documents as they are collected."""
+    """The records of some documents as they are collected."""
 
     def __init__(self, split: SplitReader, flaws: Counter[str]) -> None:
         self.split, self.flaws, self.sources = split, flaws, dict(split.sources)
-        self.documents, self.rows = list[Row](), list[Row]()
+        self.documents, self.columns = list[Row](), dict[str, list[Any]](doc_id=[])
         self.unreadable: dict[str, str] = {}
+
+    def add(self, document: Row, columns: Mapping[str, Any], count: int, file: Any) -> None:
+        """Take a document and its records, which are so many."""
+        paths = [path for path in columns.get("path", ()) if path is not None]
+        if len(set(paths)) < len(paths):
+            twice = next(path for path, count in Counter(paths).items() if count > 1)
+            what = f"two values of {document['doc_id']} at one path: {twice}"
+            raise GoldInDoubt(what, where=file, remedy="keep one of them")
+        self.documents.append(document)
+        columns, before = {**columns, "doc_id": [document["doc_id"]] * count}, self.columns
+        height = len(before["doc_id"])
+        for name in columns.keys() | before.keys():
+            column = before.setdefault(name, [_GOLD.get(name)] * height)
+            column += columns[name] if name in columns else [_GOLD.get(name)] * count
 
     def note(self, flaws: Counter[str], sources: dict[str, str]) -> None:
         """Take over what was counted since the last time."""
@@ -113,7 +125,7 @@ class _Batch:
         base = {"benchmark": self.split.benchmark, "split": self.split.split}
         return Corpus(
             documents=tables.table("documents", self.documents, **base),
-            records=tables.table("records", self.rows, **base, role="gold", status="ok"),
+            records=tables.table("records", self.columns, **base, **_GOLD),
             **base,
             root=self.split.root,
             flaws={what: count for what, count in sorted(self.flaws.items()) if count},

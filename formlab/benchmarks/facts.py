@@ -108,8 +108,9 @@ class _Page:
                 while closed != name:
                     closed, top.last, top.end = top.tag, len(self.strings), count
                     open_tags[closed] -= 1
-                    silent -= _ROLES.get(closed) == "silent"
-                    facts -= _ROLES.get(closed) == "fact"
+                    if role := _ROLES.get(closed):
+                        silent -= role == "silent"
+                        facts -= role == "fact"
                     top = top.above
         while top:
             top.last, top.end, top = len(self.strings), count, top.above

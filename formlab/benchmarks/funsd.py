@@ -5,8 +5,11 @@ Layout: ``{training_data,testing_data}/{annotations/<id>.json,images/<id>.png}``
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -14,13 +17,17 @@ from typing import Any
 import msgspec
 
 from formlab import files
-from formlab.benchmarks.corpus import Part, Row, SplitReader, box_of, image_columns
+from formlab.benchmarks.corpus import Part, SplitReader, box_of, image_columns
 from formlab.errors import DataBroken, GoldInDoubt
 from formlab.files import Whole
 from formlab.tables import BOX
 
 FOLDERS = {"train": "training_data", "test": "testing_data"}
 LABELS = ("header", "question", "answer", "other")
+
+COLUMNS = ("task", "path", "kind", "value", "origin", "modality", *BOX)
+_NO_BOX = (None,) * 4
+_Box = tuple[float, float, float, float]
 
 
 class _Word(msgspec.Struct, gc=False):
@@ -53,40 +60,49 @@ def reader(split: str, root: Path) -> SplitReader:
     images = root / FOLDERS[split] / "images"
 
     def read(file: Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[Part]:
-        rows = rows_of(file, flaws)
-        kinds = [row["kind"] for row in rows[1:] if row["task"] == "text"]
+        data = files.read_bytes(file)
+        columns = columns_of(file, data, flaws)
+        sides = zip(columns["task"], columns["kind"], strict=True)
+        kinds = [kind for task, kind in sides if task == "text"][1:]
         document = {"doc_id": file.stem, "n_fields": len(kinds), "n_kinds": len(set(kinds))}
-        sources[file.relative_to(root).as_posix()] = files.sha256(file)
-        yield document | image_columns(root, f"{images}/{file.stem}.png", flaws), rows
+        sources[file.relative_to(root).as_posix()] = hashlib.sha256(data).hexdigest()
+        yield document | image_columns(root, f"{images}/{file.stem}.png", flaws), columns
 
     empty = DataBroken("no annotation files", where=folder, remedy="check the download")
     annotations = sorted(folder.glob("*.json"), key=attrgetter("name"))
     return SplitReader("funsd", split, root, annotations, read, empty=empty)
 
 
-def rows_of(file: Path, flaws: Counter[str]) -> list[Row]:
-    """The records of one file of annotations: the page, entities with their words, links."""
-    entities = files.read_json(file, _Form, remedy="an object with a list 'form' of entities").form
+def columns_of(file: Path, data: bytes, flaws: Counter[str]) -> dict[str, Sequence[Any]]:
+    """The records of a file of annotations: the page, the entities, their words, and links."""
+    text = files.decoded(data, where=file, encodings=("utf-8-sig",))
+    remedy = "an object with a list 'form' of entities"
+    entities = files.parse_json(text, _Form, where=str(file), remedy=remedy).form
     for index, entity in enumerate(entities):
         entity.id = index if entity.id is None else entity.id
-    counts = Counter(entity.id for entity in entities)
-    if twice := [str(number) for number, count in counts.items() if count > 1]:
-        raise GoldInDoubt(f"entity ids given twice: {', '.join(twice)}", where=file)
-    name, texts = file.name, {entity.id: entity.text.strip() for entity in entities}
+    texts = {entity.id: entity.text.strip() for entity in entities}
+    if len(texts) < len(entities):
+        counts = Counter(str(entity.id) for entity in entities)
+        twice = ", ".join(number for number, count in counts.items() if count > 1)
+        raise GoldInDoubt(f"entity ids given twice: {twice}", where=file)
+    name = file.name
     page = " ".join(filter(None, map(texts.get, sorted(texts))))
-    rows: list[Row] = [{"task": "text", "kind": "page", "value": page, "origin": name, "page": 1}]
-    flaws["entities without text"] += list(texts.values()).count("")
-    places = _places([item for entity in entities for item in (entity, *entity.words)], flaws)
+    rows: list[tuple] = [("text", None, "page", page, name, None, *_NO_BOX)]
+    boxes = _boxes([item for entity in entities for item in (entity, *entity.words)])
+    places = (box or _NO_BOX for box in boxes)
     for entity in entities:
         path = f"/entities/{entity.id}"
-        flaws["entities with an unknown label"] += entity.label not in LABELS
         origin = f"{name}#{path}"
-        row = {"task": "text", "path": path, "kind": entity.label, "value": entity.text}
-        rows.append(row | {"page": 1, "origin": origin, "modality": "textual"} | next(places))
-        for count, word in enumerate(entity.words):
-            flaws["words without text"] += not word.text.strip()
-            row = {"task": "layout", "path": f"{path}/words/{count}", "kind": "word", "page": 1}
-            rows.append(row | {"origin": origin, "value": word.text} | next(places))
+        row = ("text", path, entity.label, entity.text, origin, "textual")
+        rows.append((*row, *next(places)))
+        for number, word in enumerate(entity.words):
+            row = ("layout", f"{path}/words/{number}", "word", word.text, origin, None)
+            rows.append((*row, *next(places)))
+    flaws["entities without text"] += list(texts.values()).count("")
+    flaws["entities with an unknown label"] += sum(e.label not in LABELS for e in entities)
+    flaws["words without text"] += sum(not w.text.strip() for e in entities for w in e.words)
+    flaws["boxes missing or malformed"] += boxes.count(None)
+    flaws["boxes without area"] += sum(b[0] >= b[2] or b[1] >= b[3] for b in boxes if b)
     # Both ends of a link list it; it is one link.
     mentions = Counter(link for entity in entities for link in entity.linking)
     blank = {number for number, text in texts.items() if not text}
@@ -98,17 +114,19 @@ def rows_of(file: Path, flaws: Counter[str]) -> list[Row]:
         is_loop = len(ends) == 1 and len(link) == 2
         flaws["links to itself"] += is_loop
         flaws["links named by one end only"] += count < 2 and not is_loop
-        row = {"task": "layout", "kind": "link", "path": f"/links/{'/'.join(map(str, link))}"}
-        row["value"] = " ".join(f"/entities/{end}" for end in link)
-        rows.append(row | {"page": 1, "origin": f"{name}#/linking"})
-    if len({row["path"] for row in rows[len(rows) - len(mentions) :]}) < len(mentions):
+        path = f"/links/{'/'.join(map(str, link))}"
+        value = " ".join(f"/entities/{end}" for end in link)
+        rows.append(("layout", path, "link", value, f"{name}#/linking", None, *_NO_BOX))
+    columns = dict(zip(COLUMNS, zip(*rows, strict=True), strict=True))
+    if len(set(columns["path"])) < len(rows):
         raise GoldInDoubt("two links at one path, of numbers and of texts", where=file)
-    return rows
+    return {**columns, "page": [1] * len(rows)}
 
 
-def _places(items: list[_Word], flaws: Counter[str]) -> Iterator[Row]:
-    """The columns of the box of each item, none where it has none; what is odd is counted."""
-    boxes = [box_of(item.box) for item in items]
-    flaws["boxes missing or malformed"] += boxes.count(None)
-    flaws["boxes without area"] += sum(b[0] >= b[2] or b[1] >= b[3] for b in boxes if b)
-    return (dict(zip(BOX, box, strict=True)) if box else {} for box in boxes)
+def _boxes(items: list[_Word]) -> list[_Box | None]:
+    """The box of each item, null where it has none or one that is malformed."""
+    with suppress(ValueError, OverflowError):
+        boxes = msgspec.convert([item.box for item in items], list[_Box | None])
+        if math.isfinite(sum(map(sum, filter(None, boxes)))):
+            return boxes
+    return [box_of(item.box) for item in items]

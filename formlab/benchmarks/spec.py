@@ -61,11 +61,8 @@ class Benchmark:
     def load(self, split: str, root: Path, part: str | None = None) -> Corpus:
         """The corpus of one split under `root`, or of a part of it (the one to test on).
 
-        Raises
-        ------
-        UnknownName, DataMissing, DataBroken
-            If the benchmark has no such split, or its splits no such part; if files are absent or
-            unreadable.
+        `UnknownName` if the benchmark has no such split, or its splits no such part; `DataMissing`
+        or `DataBroken` if files are absent or unreadable.
         """
         from formlab.tables import uncollected
 

@@ -10,8 +10,10 @@ published rules undefined scores become what the released evaluator makes of the
 from __future__ import annotations
 
 import datetime
+import math
 import re
-from collections.abc import Callable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -58,8 +60,6 @@ _DATES = [
 _PLAIN_DATE = re.compile(r"([0-9]{1,2})([/-])([0-9]{1,2})\2([0-9]{4}|[0-9]{2})")
 _PLAIN = re.compile(r"\$? ?(?:[0-9]+|[1-9][0-9]{0,2}(?:,[0-9]{3})+)(?:\.[0-9]{1,2})?")
 Day = datetime.date | None
-# Whether two values are the same; the third argument is which of day and month comes first.
-Compare = Callable[[str, str, str | None], bool]
 # Items of gold and prediction that agree, and the credit for it.
 _Pairs = list[tuple[int, int, float]]
 
@@ -126,16 +126,35 @@ def _spaced(value: str) -> str:
     return " ".join(value.split())
 
 
+class Compare(NamedTuple):
+    """Whether two values are the `same`; those that are share one of their `keys` at least.
+
+    The last argument of both is which of day and month comes first, null where that is not known.
+    """
+
+    same: Callable[[str, str, str | None], bool]
+    keys: Callable[[str, str | None], Iterable[Hashable]]
+
+    def __call__(self, gold: str, pred: str, order: str | None = None) -> bool:
+        """Whether the two values are the same."""
+        return self.same(gold, pred, order)
+
+
+def _same_by(read: Callable[[str], str]) -> Compare:
+    """Equality of what is read in a value."""
+    read = lru_cache(2**14)(read)
+    return Compare(lambda gold, pred, _: read(gold) == read(pred), lambda text, _: (read(text),))
+
+
 def _same_without(pattern: str | re.Pattern[str]) -> Compare:
     """Equality of texts without the characters of a pattern."""
-    remove = lru_cache(2**14)(partial(re.compile(pattern).sub, ""))
-    return lambda gold, pred, _: remove(gold) == remove(pred)
+    return _same_by(partial(re.compile(pattern).sub, ""))
 
 
 _same_words = _same_without(_NOT_WORD)
 
 
-def _same_day(read: Callable[[str, str | None], object]) -> Compare:
+def _same_day(read: Callable[[str, str | None], Hashable]) -> Compare:
     """Equality of dates; of values of which one is none, that of letters and digits."""
 
     def same(gold: str, pred: str, order: str | None) -> bool:
@@ -143,12 +162,23 @@ def _same_day(read: Callable[[str, str | None], object]) -> Compare:
         both = day is not None and other is not None
         return day == other if both else _same_words(gold, pred, order)
 
-    return same
+    def keys(text: str, order: str | None) -> set[Hashable]:
+        return {read(text, order), *_same_words.keys(text, order)} - {None}
+
+    return Compare(same, keys)
 
 
 def _same_price(read: Callable[[str], float]) -> Compare:
-    # Two amounts too large for a float have no difference; they are not the same.
-    return lambda gold, pred, _: abs(read(gold) - read(pred)) <= CENT
+    def same(gold: str, pred: str, _order: str | None) -> bool:
+        # Two amounts too large for a float have no difference; they are not the same.
+        return abs(read(gold) - read(pred)) <= CENT
+
+    def keys(text: str, _order: str | None) -> Iterable[float]:
+        # Amounts that are a cent apart are in the same span of two cents, or in the next one.
+        span = read(text) / (2 * CENT)
+        return (math.floor(span), math.floor(span) + 1) if math.isfinite(span) else (read(text),)
+
+    return Compare(same, keys)
 
 
 def _same_address(gold: str, pred: str, _order: str | None) -> bool:
@@ -159,11 +189,11 @@ def _same_address(gold: str, pred: str, _order: str | None) -> bool:
 PUBLISHED: dict[str, Compare] = {
     "DateMatch": _same_day(lambda value, _: _swapped_date(value)),
     "PriceMatch": _same_price(_price),
-    "AddressMatch": _same_address,
+    "AddressMatch": Compare(_same_address, lambda *_: (None,)),
     "NumericalStringMatch": _same_without(_NOT_DIGIT),
     "NameMatch": _same_without(r"\s"),
     "GeneralStringMatch": _same_words,
-    "DefaultMatch": lambda gold, pred, _: gold == pred or _spaced(gold) == _spaced(pred),
+    "DefaultMatch": _same_by(_spaced),
 }
 FIXED = PUBLISHED | {"DateMatch": _same_day(_days), "PriceMatch": _same_price(_signed_price)}
 
@@ -277,21 +307,30 @@ def _agreeing(
     golds: list[_Item], preds: list[_Item], same: Mapping[str, Compare], *, is_official: bool
 ) -> _Pairs:
     """The pairs of items of which so many parts agree that they earn something."""
+    agreed: Counter[tuple[int, int]] = Counter()
+    for name, compare in same.items():
+        for order in {gold.order for gold in golds}:
+            claims = defaultdict[Hashable, list[int]](list)
+            for place, pred in enumerate(preds):
+                if (value := pred.values.get(name)) is not None:
+                    for key in compare.keys(value, order):
+                        claims[key].append(place)
+            for at, gold in enumerate(golds):
+                if gold.order != order or (value := gold.values.get(name)) is None:
+                    continue
+                near = {
+                    place for key in compare.keys(value, order) for place in claims.get(key, ())
+                }
+                for place in near:
+                    agreed[at, place] += compare(value, preds[place].values[name], order)
     pairs: dict[tuple[int, int], float] = {}
-    for gold in golds:
-        for pred in preds:
-            agreed = sum(
-                same[name](value, pred.values[name], gold.order)
-                for name, value in gold.values.items()
-                if name in pred.values
-            )
-            if not agreed:
-                continue
-            if not is_official:
-                earned = 2 * agreed / (len(gold.parts) + len(pred.parts))
-                pairs[gold.number, pred.number] = earned
-            elif agreed == len(gold.values) and gold.parts == pred.parts:
-                pairs[gold.number, pred.number] = 1.0
+    for (at, place), count in agreed.items():
+        gold, pred = golds[at], preds[place]
+        if not is_official and count:
+            earned = 2 * count / (len(gold.parts) + len(pred.parts))
+            pairs[gold.number, pred.number] = earned
+        elif count and count == len(gold.values) and gold.parts == pred.parts:
+            pairs[gold.number, pred.number] = 1.0
     return [(*pair, credit) for pair, credit in pairs.items()]
 
 

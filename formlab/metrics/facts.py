@@ -100,9 +100,10 @@ class _Alignment:
     def verdict(self, fact: GoldFact) -> FactVerdict:
         """What became of a fact."""
         key = tuple(self.gold.words[fact.first : fact.last])
-        if key not in self._pairs:
-            self._pairs[key] = self._matched(list(key), words=fact.kind in _WORDS)
-        pairs, unmatched = self._pairs[key]
+        if (matched := self._pairs.get(key)) is None:
+            matched = self._matched(list(key), words=fact.kind in _WORDS)
+            self._pairs[key] = matched
+        pairs, unmatched = matched
         if fact.first in pairs:
             return FactVerdict(True, True, False, self.pred.text(*pairs[fact.first]))
         # A short number stands on a page by chance: what is in its own place says more.

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from formlab.text.flow import Flow, Unit
 
@@ -43,52 +43,53 @@ def lowered(text: str) -> str:
 
 
 class Places:
-    """The tokens of a page; token t is ``words[t]``, from ``starts[t]`` of unit ``units[t]``."""
+    """The tokens of a page; token t is ``words[t]`` in unit ``units[t]``, at ``starts[t]``.
+
+    Units follow one another as the lines of `_text`; the n-th starts at ``offsets[n]``.
+    """
 
     def __init__(self, flow: Flow) -> None:
         self.blocks: list[Unit] = flow.units
         self.marks = flow.marks
-        self.words: list[str] = []
+        texts = [block.text for block in self.blocks]
+        self._text = "\n".join(texts)
+        # No token goes on behind a line end.
+        is_plain = self._text.isascii()
+        lower = self._text.lower() if is_plain else "\n".join(map(_comparable, texts))
+        matches = list(_TOKEN.finditer(lower))
+        self.words: list[str] = [match[0] for match in matches]
+        self.starts: list[int] = [match.start() for match in matches]
+        self.offsets = [0, *accumulate(len(text) + 1 for text in texts)]
+        self.first_token = [bisect_left(self.starts, offset) for offset in self.offsets]
         self.units: list[int] = []
-        self.starts: list[int] = []
-        self.first_token: list[int] = []
-        for unit, block in enumerate(self.blocks):
-            self.first_token.append(len(self.words))
-            matches = list(_TOKEN.finditer(_comparable(block.text)))
-            self.words += [match[0] for match in matches]
-            self.starts += [match.start() for match in matches]
-            self.units += [unit] * len(matches)
-        self.first_token.append(len(self.words))
+        for unit, (first, end) in enumerate(pairwise(self.first_token)):
+            self.units += [unit] * (end - first)
+        # All letters of the page in a row; where they stood before each token and each block.
+        letters = [word if word[0].isalpha() else "" for word in self.words]
+        self.letters = "".join(letters)
+        self.before: list[int] = [0, *accumulate(map(len, letters))]
+        self.block_before = [self.before[token] for token in self.first_token]
         # Numbers without a word between them share a run: the values of one row. For each number
         # its run and its place there.
-        self.runs: list[list[int]] = [[]]
+        self.runs: list[list[int]] = []
         self.run: dict[int, tuple[int, int]] = {}
-        # All letters of the page in a row; where they stood before each token and each block.
-        self.before: list[int] = []
-        letters, count, run = [], 0, self.runs[-1]
+        last = -1
         for token, word in enumerate(self.words):
-            self.before.append(count)
-            if word[0].isalpha():
-                letters.append(word)
-                count += len(word)
-                if run:
-                    run = []
-                    self.runs.append(run)
-            elif word[0].isdigit():
-                self.run[token] = (len(self.runs) - 1, len(run))
-                run.append(token)
-        self.before.append(count)
-        self.block_before = [self.before[token] for token in self.first_token]
-        self.letters = "".join(letters)
+            if word[0].isdigit():
+                if self.before[token] != last:
+                    self.runs.append([])
+                    last = self.before[token]
+                self.run[token] = (len(self.runs) - 1, len(self.runs[-1]))
+                self.runs[-1].append(token)
         self._headers: dict[tuple[int, int], str] = {}
         self._labels: dict[int, str] = {}
 
     @cached_property
     def index(self) -> dict[str, list[int]]:
         """The tokens that are each word."""
-        tokens_of: dict[str, list[int]] = {}
+        tokens_of = defaultdict[str, list[int]](list)
         for token, word in enumerate(self.words):
-            tokens_of.setdefault(word, []).append(token)
+            tokens_of[word].append(token)
         return tokens_of
 
     def number(self, first: int) -> int | None:
@@ -134,6 +135,7 @@ class Places:
     def spanned(self, unit: int, start: int, end: int) -> tuple[int, int]:
         """The tokens that the characters from `start` up to `end` of a unit touch."""
         low, high = self.first_token[unit : unit + 2]
+        start, end = start + self.offsets[unit], end + self.offsets[unit]
         first = bisect_left(self.starts, start, low, high)
         if first > low and self.starts[first - 1] + len(self.words[first - 1]) > start:
             first -= 1
@@ -238,15 +240,9 @@ class Places:
     def text(self, first: int, last: int) -> str:
         """The tokens `first` up to `last` as they are written."""
         if last - first == 1:
-            start = self.starts[first]
-            return self.blocks[self.units[first]].text[start : start + len(self.words[first])]
-        pieces = []
-        for unit in range(self.units[first], self.units[last - 1] + 1):
-            inside = [token for token in range(first, last) if self.units[token] == unit]
-            if inside:
-                end = self.starts[inside[-1]] + len(self.words[inside[-1]])
-                pieces.append(self.blocks[unit].text[self.starts[inside[0]] : end])
-        return " ".join(pieces)
+            return self._text[self.starts[first] : self.starts[first] + len(self.words[first])]
+        end = self.starts[last - 1] + len(self.words[last - 1])
+        return self._text[self.starts[first] : end].replace("\n", " ")
 
 
 def _has_values(row: list[Unit]) -> bool:

@@ -210,8 +210,9 @@ def table(rows: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
 
 def with_tasks(given: pl.DataFrame, corpus: Corpus, usual: str) -> pl.DataFrame:
     """The answers with the task of the gold's value at their path, else of its first step."""
-    gold = corpus.records.filter(_HAS_PATH).unique(["doc_id", "path"])
+    gold = corpus.records.filter(_HAS_PATH)
     gold = gold.select("doc_id", "path", gold_task="task", gold_kind="kind")
+    gold = gold.unique(["doc_id", "path"])
     given = given.join(gold, on=["doc_id", "path"], how="left", maintain_order="left")
     steps = [
         pl.when(pl.col("path").str.starts_with(f"/{task}/")).then(pl.lit(task))

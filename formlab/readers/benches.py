@@ -223,7 +223,8 @@ def _place(phrase: str, text: str, allowed: int) -> int | None:
 
 def _is_docling_eval(path: Path) -> bool:
     with suppress(pl.exceptions.PolarsError, OSError):
-        return any({*_DOCLING[:2]} <= {*files.parquet_columns(f)} for f in _shards(path)[:1])
+        scans = (pl.scan_parquet(file, glob=False) for file in _shards(path)[:1])
+        return any({*_DOCLING[:2]} <= {*scan.collect_schema()} for scan in scans)
     return False
 
 

@@ -93,6 +93,12 @@ def values_in(
     value, in others a document. `inside` is the path in the row's own JSON. At the paths `whole`
     JSON is one value.
     """
+    if is_long:
+        cells, paths = ([row.get(names.get(n)) for row in batch.rows] for n in ("value", "path"))
+        # Texts without marks are values as they stand.
+        if {*map(type, cells), *map(type, paths)} == {str} and not any(map(_MARKS.search, cells)):
+            row, path = pl.int_range(len(cells), eager=True), texts([*map(pointer, paths)])
+            return pl.DataFrame({"row": row, "path": path, "value": texts(cells), "inside": path})
     found: list[tuple[int, str, Any, str]] = []
     said: dict[str, dict[int, Any]] = {}
     for row, path, value, beside in (_long if is_long else _wide)(batch.rows, names):

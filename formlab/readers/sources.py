@@ -169,7 +169,7 @@ def _parsed(text: str, where: str, line: int = 1) -> Any:
 
 def _object(line: str, where: str, number: int) -> Row:
     try:
-        row = files.AS_WRITTEN.decode(line)
+        row = files.as_written(line)
     except (ValueError, RecursionError):
         # A closer look, whose error names the line.
         row = _parsed(line.removesuffix("\n"), where, number)

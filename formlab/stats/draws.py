@@ -88,8 +88,6 @@ def share(
 
     `whole` counts the rows if left out; `draws` are those of `intervals`.
 
-    Examples
-    --------
     >>> rows = pl.DataFrame({"doc_id": ["a", "a", "b"], "cost": [1.0, 0.0, 3.0]})
     >>> share(rows, pl.col("cost") > 2, resamples=0)[0]
     0.3333333333333333

@@ -149,8 +149,6 @@ def drawn_p(least: int, size: int, lost: int, of: int) -> float:
 
     It is that of the hypergeometric distribution, and of Fisher's exact test of one side.
 
-    Examples
-    --------
     >>> round(drawn_p(2, 2, 2, 4), 6)  # Both of two, out of six pairs.
     0.166667
     """

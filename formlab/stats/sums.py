@@ -25,6 +25,7 @@ COUNTS = ("n_cases", "n_missing", "n_undefined", "n_reader", "n_ambiguous")
 _KEY = ["by_column", *SLICE, "metric"]
 _CASE = ["doc_id", "path"]
 _MADE = ["task", "mode", "settings"]
+_LABELS = (*SLICE, "metric", *_MADE)
 
 
 @dataclasses.dataclass
@@ -56,8 +57,6 @@ def small(values: np.ndarray) -> np.ndarray:
 def slice_order(column: str, value: str) -> tuple[int, float, str]:
     """Where a slice stands: bands in their order, numbers by size, the unknown last.
 
-    Examples
-    --------
     >>> sorted(["none", "10", "9"], key=lambda value: slice_order("page", value))
     ['9', '10', 'none']
     """
@@ -127,16 +126,21 @@ def _added(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
     # Keys of several columns are slow to join and to group by; their hashes are quick.
     case, placed = pl.struct(_CASE).hash(), fields.drop_nulls("path")
     flagged = {name: placed.filter(flag).select(case).to_series() for name, flag in flags.items()}
+    # Labels are long: rows are told apart by a hash, and the labels are those of its first row.
+    settings = (pl.col("settings").struct.field(f.name).to_physical() for f in SETTINGS.fields)
+    alike = pl.struct("doc_id", *_LABELS[:-1], *settings).hash()
     scores = (
         part.scan("scores")
         .select(
-            *("doc_id", "path", *SLICE, "metric", *_MADE, "hits", "total", "stats", "value"),
+            *("doc_id", "path", *_LABELS, "hits", "total", "stats", "value"),
             n_missing=~pl.col("status").is_in(USABLE).fill_null(value=True),
             n_undefined=pl.col("value").is_nan().fill_null(value=True),
             width=pl.col("stats").list.len().fill_null(2),
-            by_column=False,
+            case=case,
+            alike=alike,
             **{name: case.is_in(cases.implode()) for name, cases in flagged.items()},
         )
+        .with_row_index("first")
         .collect()
     )
     stats = [
@@ -144,34 +148,30 @@ def _added(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
         for at in range(max(2, scores["width"].max() or 0))
     ]
     stats[:2] = map(pl.coalesce, stats, ("hits", "total"))
-    scores = scores.with_columns(stats).drop("stats", "hits", "total")
-    groups = [_summed(scores)]
+    labels = scores.select("doc_id", *_LABELS, "value", "width")
     # Scores of single cases can be sliced by their columns.
-    loose = scores.filter(pl.col("level").is_in(FIELD_LEVELS), pl.col("slice_by").is_null())
-    loose = loose.drop("slice_by", "slice_value", "by_column")
+    is_loose = pl.col("level").is_in(FIELD_LEVELS) & pl.col("slice_by").is_null()
+    is_loose = scores.select(is_loose).to_series()
+    scores = scores.select("case", "first", "alike", *COUNTS[1:], *stats)
+    groups = [_summed(scores, labels, ["alike"]).with_columns(by_column=False)]
+    loose = scores.filter(is_loose)
     for name in by:
         # Two cases at one path may be of two slices, or of one.
         text = sliced(fields, part.documents, name).cast(pl.String).fill_null("none")
-        named = fields.select(*_CASE, slice_value=text).unique()
-        named = named.with_columns(by_column=True, slice_by=pl.lit(name))
-        groups.append(_summed(loose.join(named, on=_CASE)))
-    return pl.concat(groups).with_columns(pl.col("^part[0-9]+$").fill_null(0.0))
+        named = fields.select("path", case=case, slice=text).drop_nulls("path")
+        named = named.select("case", "slice").unique()
+        rows = _summed(loose.join(named, on="case"), labels, ["alike", "slice"])
+        rows = rows.with_columns(slice_by=pl.lit(name), slice_value="slice", by_column=True)
+        groups.append(rows.drop("slice"))
+    return pl.concat(groups, how="diagonal")
 
 
-def _summed(scores: pl.DataFrame) -> pl.DataFrame:
+def _summed(scores: pl.DataFrame, labels: pl.DataFrame, key: list[str]) -> pl.DataFrame:
     """The sums over the cases of each document, of those that were scored alike."""
-    settings = (pl.col("settings").struct.field(f.name).to_physical() for f in SETTINGS.fields)
-    alike = pl.struct(*_KEY, "doc_id", "task", "mode", *settings).hash().alias("alike")
-    return (
-        scores.with_columns(alike)
-        .group_by("alike", maintain_order=True)
-        .agg(
-            pl.col("^part[0-9]+$").sum(),
-            pl.col(*_KEY, "doc_id", "value", "width", *_MADE).first(),
-            pl.col(COUNTS[1:]).sum(),
-            n_cases=pl.len(),
-        )
+    sums = scores.group_by(key, maintain_order=True).agg(
+        pl.col("^part[0-9]+$").sum(), pl.col(COUNTS[1:]).sum(), pl.first("first"), n_cases=pl.len()
     )
+    return sums.drop("first", "alike").hstack(labels[sums["first"]])
 
 
 def _rows(evaluation: Evaluation, key: tuple, pieces: Sequence[tuple], count: int) -> Iterator[Row]:

@@ -99,11 +99,12 @@ class Flow:
             if kind == "text":
                 if silent:
                     continue
-                first, *more = name.split("\n") if lines and not stack else (name,)
-                raw.append(first)
-                for part in more:
-                    self._cut()
-                    raw.append(part)
+                if lines and not stack and "\n" in name:
+                    *others, name = name.split("\n")
+                    for part in others:
+                        raw.append(part)
+                        self._cut()
+                raw.append(name)
             elif (role := roles.get(name)) is None:
                 continue
             elif role == "mark" and kind == "start":
@@ -116,17 +117,20 @@ class Flow:
             else:
                 if raw or self._block:
                     self._cut()
-                if role == "table" and kind == "start":
+                is_start = kind == "start"
+                if role == "table" and is_start:
                     stack.append(_Table(tables))
                     tables += 1
-                elif role == "table" and stack:
-                    stack.pop()
-                elif stack and role == "row" and kind == "start":
-                    stack[-1].next_row()
-                elif stack and role == "cell":
-                    if kind == "start":
+                elif not stack:
+                    continue
+                elif role == "cell":
+                    if is_start:
                         stack[-1].next_cell(name, spans)
-                    stack[-1].inside = kind == "start"
+                    stack[-1].inside = is_start
+                elif role == "row" and is_start:
+                    stack[-1].next_row()
+                elif role == "table":
+                    stack.pop()
         self._cut()
         for name, *_ in reversed(self._open):
             self._close(name)
@@ -142,8 +146,12 @@ class Flow:
 
     def _cut(self) -> None:
         """End the block, if there is one."""
-        self._measured()
-        text, self._block = self._block.rstrip(), ""
+        if self._block:
+            self._measured()
+            text, self._block = self._block.rstrip(), ""
+        else:
+            text = " ".join("".join(self._raw).split())
+            self._raw.clear()
         if not text:
             return
         line, units = len(self.units), self.units

@@ -24,13 +24,8 @@ class NoFormulaError(ValueError):
 def value_of(formula: str, values: Mapping[str, Fraction]) -> Fraction:
     """What a formula of +, -, *, /, brackets, numbers and the names of `values` comes to.
 
-    Raises
-    ------
-    NoFormulaError
-        If it is anything else, names what is not there, or divides by zero.
+    `NoFormulaError` if it is anything else, names what is not there, or divides by zero.
 
-    Examples
-    --------
     >>> value_of("(a + 1) * b", {"a": Fraction(2), "b": Fraction("0.5")})
     Fraction(3, 2)
     """

@@ -25,7 +25,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
-from formlab import tables, text, trees
+from formlab import files, tables, text, trees
 from formlab.benchmarks import funsd
 from formlab.benchmarks.formcraft.formulas import (
     NoFormulaError,
@@ -160,8 +160,9 @@ class _Answer(NamedTuple):
 
 def form_of(file: Path, flaws: Counter[str]) -> FormCraft:
     """The form in a file of FUNSD's annotations, with the relations found on it."""
-    rows = [row for row in funsd.rows_of(file, flaws) if row.get("path")]
-    entities = {row["path"]: row for row in rows if row["task"] == "text"}
+    columns = funsd.columns_of(file, files.read_bytes(file), flaws)
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    entities = {row["path"]: row for row in rows[1:] if row["task"] == "text"}
     links = [row for row in rows if row["kind"] == "link"]
     questions: dict[str, list[Row]] = {}
     for start, _, end in (row["value"].partition(" ") for row in links):

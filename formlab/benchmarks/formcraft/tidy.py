@@ -23,13 +23,8 @@ def tidied(value: Object) -> tuple[Object, tuple[str, ...]]:
     Mended: other names of keys (`name`, `subtype`, `sections` …), fields written as
     ``{"label": "value"}``, one field or group where a list belongs, a form within one outer key.
 
-    Raises
-    ------
-    NotAFormError
-        If there is neither `fields` nor `groups`, or groups nest deeper than `DEEPEST`.
+    `NotAFormError` if there is neither `fields` nor `groups`, or groups nest deeper than `DEEPEST`.
 
-    Examples
-    --------
     >>> tidied({"form": {"fields": {"Name": "Ada"}, "groups": None}})
     ({'fields': [{'label': 'Name', 'value': 'Ada'}], 'groups': []}, \
 ('form taken out of an outer key: 1', 'fields written as label and value: 1'))

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from formlab import tables
-from formlab.analysis.comparability import KEY, common, fields, named, of_gold
+from formlab.analysis.comparability import KEY, common, named, of_gold, with_turns
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
 from formlab.stats.draws import by_document, intervals
@@ -29,21 +29,12 @@ def item_difficulty(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     have it wrong).
 
     Raises `DataBroken` if the evaluations cannot be compared, or have no field in common.
-
-    Examples
-    --------
-    >>> import formlab
-    >>> gold = {"a": {"x": "1", "y": "2", "z": "3"}}
-    >>> answers = [{"a": {"x": "1", "y": "2", "z": "4"}}, {"a": {"x": "1", "y": "5", "z": "6"}}]
-    >>> both = [formlab.evaluate(gold, answer) for answer in answers]
-    >>> item_difficulty(both).select("path", "n_right", "separates").rows()
-    [('/x', 2, False), ('/y', 1, True), ('/z', 0, False)]
     """
     shared = common(evaluations).evaluations
     systems, right = [evaluation.system for evaluation in shared], pl.col("outcome") == "match"
     # The key may stand twice in the gold: its first value is compared.
     rows = [
-        fields(evaluation).filter(of_gold(), turn=1).select(*KEY, *_OF_GOLD, right=right)
+        with_turns(evaluation.fields).filter(of_gold(), turn=1).select(*KEY, *_OF_GOLD, right=right)
         for evaluation in shared
     ]
     items = pl.concat(rows).group_by(KEY).agg(pl.col(_OF_GOLD).first(), "right")

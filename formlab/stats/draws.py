@@ -87,12 +87,6 @@ def share(
     """The share that the sum of `part` has of that of `whole`, and its interval over documents.
 
     `whole` counts the rows if left out; `draws` are those of `intervals`.
-
-    Examples
-    --------
-    >>> rows = pl.DataFrame({"doc_id": ["a", "a", "b"], "cost": [1.0, 0.0, 3.0]})
-    >>> share(rows, pl.col("cost") > 2, resamples=0)[0]
-    0.3333333333333333
     """
     total = pl.len() if whole is None else whole.sum()
     sums = rows.group_by("doc_id").agg(part=part.cast(float).sum(), whole=total.cast(float))

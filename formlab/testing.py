@@ -102,7 +102,20 @@ def assert_not_worse(
     kinds = kinds.filter(pl.col("difference") < -margin, **of_kind).to_dicts()
     if numbers["p"] <= alpha and not kinds:
         return numbers
-    lines = [_message(row | numbers, alpha)]
+    needed, is_excluded = documents_needed(2 * alpha), numbers["p"] <= alpha
+    verdict = "Neither a loss of the margin nor its absence is shown"
+    if -row["ci_high"] >= margin:
+        verdict = "The loss is shown: all of the interval is beyond the margin"
+    elif is_excluded:
+        verdict = "A loss of the margin is excluded overall"
+    elif row["n_docs"] < needed:
+        verdict = f"With {row['n_docs']} documents nothing can be shown, {needed} are needed"
+    row |= numbers | {"average": "" if average == "pooled" else f"{average} ", "alpha": alpha}
+    row["says"] = (
+        "loses on some kinds more than" if is_excluded else "is not shown to lose less than"
+    )
+    tested = _INTERVAL.format(f"{1 - 2 * alpha:.0%}", **row)
+    lines = [_MESSAGE.format(**row, tested=tested, verdict=verdict)]
     lines += ["Shown on kinds:"] * bool(kinds)
     for kind in kinds:
         tested = _INTERVAL.format(f"{1 - alpha:.0%}", **kind | {"p": kind["p_holm"]})
@@ -113,24 +126,3 @@ def assert_not_worse(
         old, new = (pair.score(parts[at]) for parts in (pair.second, pair.first))
         lines.append(f"  {systems[0].document_names[int(at)]}: {old:.3g} to {new:.3g}")
     raise AssertionError("\n".join(lines))
-
-
-def _message(row: dict[str, Any], alpha: float) -> str:
-    """What failed, the numbers, and what they show."""
-    needed, is_excluded = documents_needed(2 * alpha), row["p"] <= alpha
-    verdict = "Neither a loss of the margin nor its absence is shown"
-    if -row["ci_high"] >= row["margin"]:
-        verdict = "The loss is shown: all of the interval is beyond the margin"
-    elif is_excluded:
-        verdict = "A loss of the margin is excluded overall"
-    elif row["n_docs"] < needed:
-        verdict = f"With {row['n_docs']} documents nothing can be shown, {needed} are needed"
-    average = "" if row["average"] == "pooled" else f"{row['average']} "
-    says = "loses on some kinds more than" if is_excluded else "is not shown to lose less than"
-    return _MESSAGE.format(
-        **row | {"average": average},
-        says=says,
-        tested=_INTERVAL.format(f"{1 - 2 * alpha:.0%}", **row),
-        alpha=alpha,
-        verdict=verdict,
-    )

@@ -66,10 +66,10 @@ def findings(
     """What is most worth a look, over all evaluations; always the same for the same ones.
 
     Of each evaluation its weaknesses are told, one finding each (`find_slices`; documents that are
-    mostly wrong are one as well), and of systems of one corpus who gets more right, over all and on
-    which kinds of field. Answers that cannot be used, values that the gold does not have and bad
-    pages are counted; the largest causes of error only where no test shows anything. Those stand
-    first that surely concern the most values (`at_least`).
+    mostly wrong are one as well), and of systems of one corpus who gets more right, over all and by
+    kind. Answers that cannot be used, values that the gold does not have and bad pages are counted;
+    the largest causes of error only where no test shows anything. Those stand first that surely
+    concern the most values (`at_least`).
 
     `most`: how many findings, None for all; of one of several evaluations at most two. `alpha`: the
     chance that any comparison is claimed where there is nothing. Half of it is for kinds of field
@@ -79,9 +79,8 @@ def findings(
     """
     draws = {"resamples": resamples, "level": level, "seed": seed}
     groups: dict[tuple[str, ...], list[Evaluation]] = {}
-    for evaluation in evaluations:
-        key = evaluation.benchmark, evaluation.split, evaluation.mode
-        groups.setdefault(key, []).append(evaluation)
+    for one in evaluations:
+        groups.setdefault((one.benchmark, one.split, one.mode), []).append(one)
     compared, found = [], []
     for group in groups.values():
         # Other documents or gold, or one system alone: nothing to compare.
@@ -97,11 +96,10 @@ def findings(
         for finding, by in zip(tell_apart(group, shown), shown["slice_by"], strict=True):
             if finding.p_adjusted <= (bar_of_kinds if by else bar):
                 found.append(finding)
-    several = len(evaluations) > 1
+    causes, of_one = (1, _OF_ONE) if len(evaluations) > 1 else (_CAUSES, None)
     for evaluation in evaluations:
-        look = _Look(evaluation, draws, bar)
-        of_one = sorted(look.findings(1 if several else _CAUSES), key=_weight)
-        found += of_one[:_OF_ONE] if several else of_one
+        looked = _Look(evaluation, draws, bar).findings(causes)
+        found += sorted(looked, key=_weight)[:of_one]
     return sorted(found, key=_weight)[:most]
 
 
@@ -237,12 +235,12 @@ class _Look:
             yield self._finding(claim, about, wrong, tip, **more)
 
     def _slice_claim(self, name: str, row: dict[str, Any], wrong: pl.DataFrame) -> str:
-        none, count = row["value"] == 0, row["n_cases"]
-        if none and len(row["slice_by"]) == 1 and (wrong["outcome"] == "missing").all():
-            claim = f"{self.system} never gives a value where {name}: all {count:,}, in"
-            return f"{claim} {row['n_docs']:,} documents, are missing"
-        rate = f"{100 * row['value']:.0f} % of {count:,} values are"
-        rate = f"none of {count:,} values is" if none else rate
+        count, rate = row["n_cases"], f"{100 * row['value']:.0f} % of {row['n_cases']:,} values are"
+        if not row["value"]:
+            rate = f"none of {count:,} values is"
+            if len(row["slice_by"]) == 1 and (wrong["outcome"] == "missing").all():
+                lost = f"all {count:,}, in {row['n_docs']:,} documents, are missing"
+                return f"{self.system} never gives a value where {name}: {lost}"
         return f"Where {name}, {rate} right, {100 * row['rest']:.0f} % elsewhere"
 
     def _causes(self, most: int) -> Iterator[Finding]:

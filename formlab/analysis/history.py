@@ -128,12 +128,19 @@ def history(
         raise DataMissing("there is no evaluation", remedy="formlab score … --out FOLDER")
     for name in metric:
         metrics.get(name)
+    options = {name: draws[name] for name in ("resamples", "seed") if name in draws}
+
+    def is_chosen(row: Mapping[str, Any]) -> bool:
+        return row["metric"] in metric if metric else (row["metric"], row["level"]) in _HEADLINES
+
     rows: Rows = []
     for corpus, runs in corpora(evaluations).items():
         before, earlier, last = [None, *runs.values()], [], []
         for (name, run), previous in zip(runs.items(), before, strict=False):
             earlier += last
-            last = _scores(run, metric, average, **draws)
+            last = [*filter(None, [values_right(run, **options)])]
+            scores = tables.only(summarise(run, by=(), average=average, **options), slice_by=None)
+            last += filter(is_chosen, scores.to_dicts())
             labels = {"corpus": corpus, "run": name, "at": run.made.get("at"), "system": run.system}
             if previous is not None:
                 labels["changed"] = _changes(previous, run)
@@ -142,18 +149,6 @@ def history(
         # The last run was looked at first: the others are adjusted together.
         rows += _judged(earlier) + _judged(last)
     return pl.DataFrame([{n: row.get(n) for n in HISTORY} for row in rows], schema=HISTORY)
-
-
-def _scores(run: Evaluation, chosen: Sequence[str], average: str, **draws: int) -> Rows:
-    """The scores of one run, that of the values right before those chosen."""
-    options = {name: draws[name] for name in ("resamples", "seed") if name in draws}
-    scores = tables.only(summarise(run, by=(), average=average, **options), slice_by=None)
-    rows = [
-        row
-        for row in scores.to_dicts()
-        if (row["metric"] in chosen if chosen else (row["metric"], row["level"]) in _HEADLINES)
-    ]
-    return [*filter(None, [values_right(run, **options)]), *rows]
 
 
 def _compare(rows: Rows, run: Evaluation, before: Evaluation, average: str, **draws: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from formlab.analysis.comparability import common
 from formlab.analysis.compare import compare, score_pairs
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Evaluation
-from formlab.stats.tests import Pair, contributions, documents_needed, loss_p, paired_differences
+from formlab.stats.tests import contributions, documents_needed, loss_p, paired_differences
 
 __all__ = ["assert_not_worse"]
 
@@ -77,8 +76,17 @@ def assert_not_worse(
         e if isinstance(e, Evaluation) else Evaluation.load(e) for e in (evaluation, baseline)
     ]
     systems = common(opened).evaluations
-    pair = _pair(systems, metric, average, level)
-    draws = {"resamples": resamples, "seed": seed}
+    pairs = [p for p in score_pairs(systems, [metric], average=average) if not p.labels["slice_by"]]
+    levels = {pair.labels["level"]: pair for pair in pairs}
+    if level is None and len(levels) > 1:
+        remedy = f"level='{next(iter(levels))}'"
+        raise DataBroken(f"{metric} is of {' and of '.join(levels)}", remedy=remedy)
+    if level not in (None, *levels):
+        raise UnknownName.of(f"level of {metric}", level, levels)
+    pair = levels[level or next(iter(levels))]
+    # Tallies are in small types, whose differences wrap around.
+    wide = {"first": pair.first.astype(float), "second": pair.second.astype(float)}
+    pair, draws = dataclasses.replace(pair, **wide), {"resamples": resamples, "seed": seed}
     (row,) = paired_differences([pair], permutations=0, level=1 - 2 * alpha, **draws)
     leads = np.nan_to_num(pair.lead(pair.first, pair.second))
     numbers = {"value": row["value_a"], "baseline": row["value_b"]}
@@ -94,7 +102,20 @@ def assert_not_worse(
     kinds = kinds.filter(pl.col("difference") < -margin, **of_kind).to_dicts()
     if numbers["p"] <= alpha and not kinds:
         return numbers
-    lines = [_message(row | numbers, alpha)]
+    needed, is_excluded = documents_needed(2 * alpha), numbers["p"] <= alpha
+    verdict = "Neither a loss of the margin nor its absence is shown"
+    if -row["ci_high"] >= margin:
+        verdict = "The loss is shown: all of the interval is beyond the margin"
+    elif is_excluded:
+        verdict = "A loss of the margin is excluded overall"
+    elif row["n_docs"] < needed:
+        verdict = f"With {row['n_docs']} documents nothing can be shown, {needed} are needed"
+    row |= numbers | {"average": "" if average == "pooled" else f"{average} ", "alpha": alpha}
+    row["says"] = (
+        "loses on some kinds more than" if is_excluded else "is not shown to lose less than"
+    )
+    tested = _INTERVAL.format(f"{1 - 2 * alpha:.0%}", **row)
+    lines = [_MESSAGE.format(**row, tested=tested, verdict=verdict)]
     lines += ["Shown on kinds:"] * bool(kinds)
     for kind in kinds:
         tested = _INTERVAL.format(f"{1 - alpha:.0%}", **kind | {"p": kind["p_holm"]})
@@ -105,39 +126,3 @@ def assert_not_worse(
         old, new = (pair.score(parts[at]) for parts in (pair.second, pair.first))
         lines.append(f"  {systems[0].document_names[int(at)]}: {old:.3g} to {new:.3g}")
     raise AssertionError("\n".join(lines))
-
-
-def _pair(systems: Sequence[Evaluation], metric: str, average: str, level: str | None) -> Pair:
-    """The parts of both systems by document."""
-    pairs = [p for p in score_pairs(systems, [metric], average=average) if not p.labels["slice_by"]]
-    levels = {pair.labels["level"]: pair for pair in pairs}
-    if level is None and len(levels) > 1:
-        remedy = f"level='{next(iter(levels))}'"
-        raise DataBroken(f"{metric} is of {' and of '.join(levels)}", remedy=remedy)
-    if level not in (None, *levels):
-        raise UnknownName.of(f"level of {metric}", level, levels)
-    pair = levels[level or next(iter(levels))]
-    # Tallies are in small types, whose differences wrap around.
-    first, second = pair.first.astype(float), pair.second.astype(float)
-    return dataclasses.replace(pair, first=first, second=second)
-
-
-def _message(row: dict[str, Any], alpha: float) -> str:
-    """What failed, the numbers, and what they show."""
-    needed, is_excluded = documents_needed(2 * alpha), row["p"] <= alpha
-    verdict = "Neither a loss of the margin nor its absence is shown"
-    if -row["ci_high"] >= row["margin"]:
-        verdict = "The loss is shown: all of the interval is beyond the margin"
-    elif is_excluded:
-        verdict = "A loss of the margin is excluded overall"
-    elif row["n_docs"] < needed:
-        verdict = f"With {row['n_docs']} documents nothing can be shown, {needed} are needed"
-    average = "" if row["average"] == "pooled" else f"{row['average']} "
-    says = "loses on some kinds more than" if is_excluded else "is not shown to lose less than"
-    return _MESSAGE.format(
-        **row | {"average": average},
-        says=says,
-        tested=_INTERVAL.format(f"{1 - 2 * alpha:.0%}", **row),
-        alpha=alpha,
-        verdict=verdict,
-    )

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from formlab import tables
-from formlab.analysis.comparability import KEY, common, fields, named, of_gold
+from formlab.analysis.comparability import KEY, common, named, of_gold, with_turns
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
 from formlab.stats.draws import by_document, intervals
@@ -29,21 +29,12 @@ def item_difficulty(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     have it wrong).
 
     Raises `DataBroken` if the evaluations cannot be compared, or have no field in common.
-
-    Examples
-    --------
-    >>> import formlab
-    >>> gold = {"a": {"x": "1", "y": "2", "z": "3"}}
-    >>> answers = [{"a": {"x": "1", "y": "2", "z": "4"}}, {"a": {"x": "1", "y": "5", "z": "6"}}]
-    >>> both = [formlab.evaluate(gold, answer) for answer in answers]
-    >>> item_difficulty(both).select("path", "n_right", "separates").rows()
-    [('/x', 2, False), ('/y', 1, True), ('/z', 0, False)]
     """
     shared = common(evaluations).evaluations
     systems, right = [evaluation.system for evaluation in shared], pl.col("outcome") == "match"
     # The key may stand twice in the gold: its first value is compared.
     rows = [
-        fields(evaluation).filter(of_gold(), turn=1).select(*KEY, *_OF_GOLD, right=right)
+        with_turns(evaluation.fields).filter(of_gold(), turn=1).select(*KEY, *_OF_GOLD, right=right)
         for evaluation in shared
     ]
     items = pl.concat(rows).group_by(KEY).agg(pl.col(_OF_GOLD).first(), "right")
@@ -75,24 +66,36 @@ def shared_failures(
     """
     items = item_difficulty(evaluations)
     systems = [evaluation.system for evaluation in named(evaluations)]
-    patterns = _patterns(systems)
-    names = [*patterns, *([_SEVERAL] if len(systems) > 3 else [])]
+    groups = _patterns(systems)
+    names, patterns = [*groups, _SEVERAL][: None if len(systems) > 3 else -1], [*groups.values()]
     sums = [(pl.col("group") == name).sum().alias(name) for name in names]
     sums += [pl.col("right").list.get(at).sum().alias(f"right {at}") for at in range(len(systems))]
     counts = items.group_by("doc_id").agg(sums).sort("doc_id").drop("doc_id").to_numpy()
-    rows = np.array(list(patterns.values()))
-    scores = [partial(_share, at=at, patterns=rows) for at in range(2 * len(names))]
+
+    def share(sums: np.ndarray, at: int, less_chance: bool) -> np.ndarray:
+        """The share of a group, or what it has above failures independent of each other."""
+        counts, rights = np.split(sums, [len(names)], axis=-1)
+        total = counts.sum(axis=-1, keepdims=True)
+        right = (rights / total)[..., None, :]
+        chances = np.where(patterns, right, 1 - right).prod(axis=-1)
+        # What is left is of those that some have right.
+        rest = 1 - chances.sum(axis=-1, keepdims=True)
+        chances = np.concatenate([chances, rest], axis=-1)[..., : len(names)]
+        return (counts / total - less_chance * chances)[..., at]
+
+    chosen = itertools.product((False, True), range(len(names)))
+    scores = [partial(share, at=at, less_chance=less) for less, at in chosen]
     total, draws = counts.sum(axis=0, dtype=float), {"resamples": resamples, "level": level}
     ends = intervals([(counts, score) for score in scores], seed=seed, **draws)
     numbers = [(float(score(total)), *end) for score, end in zip(scores, ends, strict=True)]
-    table = []
-    for at, name in enumerate(names):
-        row = {"group": name, "n_items": int(total[at])}
-        row |= dict(zip(("share", "ci_low", "ci_high"), numbers[2 * at], strict=True))
-        row["expected"] = row["share"] - numbers[2 * at + 1][0]
-        row |= dict(zip(("excess", "excess_low", "excess_high"), numbers[2 * at + 1], strict=True))
-        table.append(row | {"n_docs": int((counts[:, at] > 0).sum())})
-    return pl.DataFrame(table)
+    shares, excess = np.array(numbers).reshape(2, len(names), 3).transpose(0, 2, 1)
+    return pl.DataFrame(
+        {"group": names, "n_items": total[: len(names)].astype(int)}
+        | dict(zip(("share", "ci_low", "ci_high"), shares, strict=True))
+        | {"expected": shares[0] - excess[0]}
+        | dict(zip(("excess", "excess_low", "excess_high"), excess, strict=True))
+        | {"n_docs": (counts[:, : len(names)] > 0).sum(axis=0)}
+    )
 
 
 def _patterns(systems: Sequence[str]) -> dict[str, list[bool]]:
@@ -104,17 +107,6 @@ def _patterns(systems: Sequence[str]) -> dict[str, list[bool]]:
     # Of two systems, only one wrong is only the other right.
     groups |= {f"only {name} right": row for name, row in alone.items()} if count > 2 else {}
     return groups | {"all right": [True] * count}
-
-
-def _share(sums: np.ndarray, *, at: int, patterns: np.ndarray) -> np.ndarray:
-    """Share of a group (even `at`), or what it has above failures independent of each other."""
-    counts, rights = np.split(sums, [sums.shape[-1] - patterns.shape[1]], axis=-1)
-    total, group = counts.sum(axis=-1, keepdims=True), at // 2
-    share, right = (counts / total)[..., group], (rights / total)[..., None, :]
-    if at % 2 == 0:
-        return share
-    chances = np.where(patterns, right, 1 - right).prod(axis=-1)
-    return share - (chances[..., group] if group < len(patterns) else 1 - chances.sum(axis=-1))
 
 
 def rater_agreement(
@@ -151,10 +143,12 @@ def rater_agreement(
         used = (answers[:, :, None] == np.unique(answers)).astype(float)
         totals = used.sum(axis=1)
         same = (totals * (totals - 1)).sum(axis=1) / (len(names) * (len(names) - 1))
-        # Of two raters each has uses of its own (Cohen), of several all together (Fleiss).
-        uses = used.reshape(len(used), -1) if len(names) == 2 and len(used) else totals
         number = rated[unit].rank("dense").cast(pl.Int64).to_numpy() - 1
-        columns = [np.ones(len(used)), same, *uses.T]
+        columns = [
+            np.ones(len(used)),
+            same,
+            *used.reshape(len(used), totals.shape[1] * len(names)).T,
+        ]
         sums = by_document(number, columns, rated[unit].n_unique())
         kappa = partial(_kappa, raters=len(names))
         (ends,) = intervals([(sums, kappa)], resamples=resamples, level=level, seed=seed)
@@ -166,13 +160,11 @@ def rater_agreement(
 
 def _kappa(sums: np.ndarray, raters: int) -> np.ndarray:
     """Kappa of each row of sums; undefined without items, or where there is one answer only."""
-    items, same, uses = sums[..., 0], sums[..., 1], sums[..., 2:]
-    if raters == 2:
-        first, second = np.split(uses, 2, axis=-1)
-        chance, uses = (first * second).sum(axis=-1), first + second
-    else:
-        chance = ((uses / raters) ** 2).sum(axis=-1)
+    items, same = sums[..., 0], sums[..., 1]
+    uses = sums[..., 2:].reshape(*items.shape, raters, -1)
+    # Of two raters each has uses of its own (Cohen), of several all together (Fleiss).
+    alike = uses if raters == 2 else uses.mean(axis=-2, keepdims=True).repeat(2, axis=-2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        chance = chance / items**2
+        chance = alike.prod(axis=-2).sum(axis=-1) / items**2
         kappa = (same / items - chance) / (1 - chance)
-    return np.where((uses > 0).sum(axis=-1) < 2, np.nan, kappa)
+    return np.where((uses.sum(axis=-2) > 0).sum(axis=-1) < 2, np.nan, kappa)

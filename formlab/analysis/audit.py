@@ -19,7 +19,6 @@ from formlab.benchmarks import fincriticaled
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics import judge as judging
-from formlab.metrics.judge import page_scores
 from formlab.metrics.places import Places
 from formlab.scoring.tasks._kit import made_by, score_table
 from formlab.tables import USABLE
@@ -59,19 +58,18 @@ class Audit(NamedTuple):
     pages: pl.DataFrame = pl.DataFrame()
 
 
-def texts_of(predictions: Predictions) -> dict[str, str]:
-    """The page that was predicted for each document."""
-    pages = predictions.records.filter(pl.col("path").is_null(), pl.col("task") != "layout")
-    return dict(pages.select("doc_id", pl.col("value").fill_null("")).iter_rows())
+class Judged:
+    """What a judge is asked of predictions, by page: the text predicted, and the gold's facts."""
 
-
-def _facts(corpus: Corpus) -> dict[str, list[dict[str, Any]]]:
-    """The facts of each document: path, kind and value, and what `fact_meta` says of them."""
-    facts: dict[str, list[dict[str, Any]]] = {name: [] for name in corpus.records["doc_id"]}
-    for row in corpus.records.filter(pl.col("path").is_not_null()).iter_rows(named=True):
-        fact = {name: row[name] for name in ("path", "kind", "value")}
-        facts[row["doc_id"]].append(fact | fincriticaled.fact_meta(row)._asdict())
-    return facts
+    def __init__(self, corpus: Corpus, predictions: Predictions) -> None:
+        whole = predictions.records.filter(pl.col("path").is_null(), pl.col("task") != "layout")
+        self.texts = dict(whole.select("doc_id", pl.col("value").fill_null("")).iter_rows())
+        self.facts: dict[str, list[dict[str, Any]]] = {doc: [] for doc in corpus.records["doc_id"]}
+        for row in corpus.records.drop_nulls("path").iter_rows(named=True):
+            fact = {name: row[name] for name in ("path", "kind", "value")}
+            self.facts[row["doc_id"]].append(fact | fincriticaled.fact_meta(row)._asdict())
+        # Those of a fact, which were predicted.
+        self.pages = [page for page, of in self.facts.items() if page in self.texts and of]
 
 
 def _usable(raw: Answers, notes: Counter[str]) -> dict[str, Mapping[str, Any]]:
@@ -113,18 +111,19 @@ def check(raw: str | Path, *, root: str | Path, predictions: str | Path | None =
     reader = readers.reader_of(where, corpus)
     if reader is None or reader.name != corpus.benchmark:
         raise DataMissing("no pred_<i>.txt", where=where, remedy="--predictions with their folder")
-    texts, facts = texts_of(readers.read_predictions(where, corpus)), _facts(corpus)
+    judged = Judged(corpus, readers.read_predictions(where, corpus))
     notes, checked = Counter[str](), {}
     for page, answer in _usable(answers(Path(raw)), notes).items():
-        if page not in facts or page not in texts:
-            lacking = "gold" if page not in facts else "a prediction"
+        if page not in judged.facts or page not in judged.texts:
+            lacking = "gold" if page not in judged.facts else "a prediction"
             notes[f"answers for pages without {lacking}"] += 1
             continue
         # The released code puts the page's number into the answer before it counts.
         numbered = answer | {"id": int(page) if page.isdecimal() else page}
-        checked[page] = judging.official(numbered, facts[page], judging.plain_text(texts[page]))
+        facts, text = judged.facts[page], judging.plain_text(judged.texts[page])
+        checked[page] = judging.official(numbered, facts, text)
         # Counted: what the released code takes as it is.
-        judging.entries_of(answer, facts[page], notes)
+        judging.entries_of(answer, facts, notes)
     if not checked:
         raise DataBroken("no answer is for a gold page with a prediction", where=raw)
     return Checked(checked, judging.performance(checked.values()), dict(+notes))
@@ -133,27 +132,23 @@ def check(raw: str | Path, *, root: str | Path, predictions: str | Path | None =
 def ask_judge(
     corpus: Corpus, predictions: Predictions, *, call: Call, workers: int = 1, **shown: Any
 ) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Number, answer and response of each predicted page with facts, in order; many asked at once.
+    """Ask a judge about every predicted page with facts: page, answer and record, as they come.
 
-    `call`, and in `shown` `prompt` and `view`, are as for `formlab.systems.judge.ask`.
-    `NotAvailable` if no call can succeed.
+    `call` and what is `shown` are as for `formlab.systems.judge.ask`; a page without a usable
+    answer has the reason. `NotAvailable` if no call can succeed.
     """
     from formlab.systems.judge import ask  # With it come all chat models.
 
-    texts, facts = texts_of(predictions), _facts(corpus)
+    judged = Judged(corpus, predictions)
     golds = dict(corpus.records.filter(pl.col("path").is_null()).select("doc_id", "value").rows())
-    pages = [page for page in golds if page in texts and facts[page]]
 
     def answer(page: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        return ask(page, facts[page], golds[page], texts[page], call=call, **shown)
+        return ask(page, judged.facts[page], golds[page], judged.texts[page], call=call, **shown)
 
     # If the caller stops, calls not yet begun are cancelled; those under way reach the store.
-    ready: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
-    with closing(threads(answer, pages, workers=workers, name="judge")) as answered:
-        for page in pages:
-            while page not in ready:
-                ready.update([next(answered)])
-            yield page, *ready.pop(page)
+    with closing(threads(answer, judged.pages, workers=workers, name="judge")) as answered:
+        for page, (said, record) in answered:
+            yield page, said, record
 
 
 def audit(
@@ -165,23 +160,21 @@ def audit(
     `answers`; `humans` the columns `doc_id path correct reason`: the last word on these facts. The
     table has `COLUMNS`. The counts are of what was odd in the judge's answers.
     """
-    texts, notes, verdicts = texts_of(evaluation.predictions), Counter[str](), []
-    usable = _usable(raw, notes)
-    for page, facts in _facts(evaluation.corpus).items():
+    judged, notes = Judged(evaluation.corpus, evaluation.predictions), Counter[str]()
+    usable, verdicts = _usable(raw, notes), []
+    for page, facts in judged.facts.items():
         # Counts without verdicts say nothing of a single fact.
         if usable.get(page, {}).get(judging.ENTRIES):
-            pred = Places(read(texts.get(page, "")))
+            pred = Places(read(judged.texts.get(page, "")))
             settled = judging.settled(usable[page], facts, pred, notes)
             verdicts += [(page, f["path"], v.correct) for f, v in zip(facts, settled, strict=True)]
-    judge = tables.schema("doc_id path judge:flag")
-    raters = [pl.DataFrame(verdicts, schema=judge, orient="row")]
-    if humans is None:
-        humans = pl.DataFrame(schema=tables.schema("doc_id path correct:flag reason"))
-    raters.append(humans.rename({"correct": "human"}))
     cases = evaluation.scan("cases").filter(pl.col("level") == "fact")
     columns = {"text": "pred", "rule": pl.col("outcome") == "match"}
     table = cases.select("doc_id", "path", "kind", "gold", **columns).collect()
-    for rater in raters:
+    judge = pl.DataFrame(verdicts, schema=tables.schema("doc_id path judge:flag"), orient="row")
+    empty = pl.DataFrame(schema=tables.schema("doc_id path correct:flag reason"))
+    human = (empty if humans is None else humans).rename({"correct": "human"})
+    for rater in (judge, human):
         table = table.join(rater, on=["doc_id", "path"], how="left", maintain_order="left")
     # A human overrules the judge; without one the rules do, as their verdict can be retraced.
     by = pl.when(pl.col("human").is_not_null()).then(pl.lit("human")).otherwise(pl.lit("rule"))
@@ -202,20 +195,19 @@ def judge_scores(
     rows have the schema SCORES; summarise those of one mode at a time.
     """
     notes = Counter() if notes is None else notes
-    texts, facts, usable = texts_of(predictions), _facts(corpus), _usable(raw, Counter())
+    judged, usable = Judged(corpus, predictions), _usable(raw, Counter())
     notes["judge: pages cut for their length"] += sum("cut_at" in a for a in usable.values())
-    pages = [page for page in corpus.documents["doc_id"] if page in texts and facts.get(page)]
     origin = {"benchmark": corpus.benchmark, "split": corpus.split, "system": predictions.system}
     origin |= {"path": None, "task": "fact", "status": "ok"}
-    base = pl.DataFrame([{"doc_id": page} | origin for page in pages])
+    base = pl.DataFrame([{"doc_id": page} | origin for page in judged.pages])
     named = ("judge", "prompt", "view")
     rules = {f"{key}={answer[key]}" for answer in usable.values() for key in named if key in answer}
     settings, rows = made_by("judge", *sorted(rules)), [tables.table("scores", [])]
     for mode in MODES:
         tallies: dict[tuple[str, str], dict[int, tuple[float, float]]] = {}
-        for at, page in enumerate(pages):
-            answer, pred = usable.get(page, {}), Places(read(texts[page]))
-            scores = page_scores(answer, facts[page], pred, mode=mode, notes=notes)
+        for at, page in enumerate(judged.pages):
+            answer, pred = usable.get(page, {}), Places(read(judged.texts[page]))
+            scores = judging.page_scores(answer, judged.facts[page], pred, mode=mode, notes=notes)
             for key, tally in scores.items():
                 tallies.setdefault(key, {})[at] = tally
         for (name, kind), of in sorted(tallies.items()):
@@ -265,5 +257,6 @@ def _humans(file: Path) -> pl.DataFrame:
     if None in table["correct"]:
         where = f"{file}:{2 + table['correct'].to_list().index(None)}"
         raise DataBroken("a verdict is true or false", where=where, remedy="true or false")
-    reason = "reason" if "reason" in table.columns else pl.lit(None, pl.String).alias("reason")
-    return table.with_columns(reason)
+    return (
+        table if "reason" in table.columns else table.with_columns(reason=pl.lit(None, pl.String))
+    )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import polars as pl
 
@@ -15,8 +15,7 @@ from formlab.tables import WHOLE_LEVELS
 KEY = ("doc_id", "task", "path", "turn")
 
 
-@dataclasses.dataclass(frozen=True)
-class Common:
+class Common(NamedTuple):
     """Evaluations cut to what all of them were scored on; `notes` counts what was left out."""
 
     evaluations: tuple[Evaluation, ...]
@@ -36,13 +35,13 @@ def common(evaluations: Sequence[Evaluation]) -> Common:
     if len(evaluations) < 2:
         remedy = "formlab compare EVAL_A EVAL_B"
         raise DataBroken("a comparison takes two evaluations or more", remedy=remedy)
-    systems, notes = named(evaluations), {}
-    for other in systems[1:]:
-        _check_alike(systems[0], other)
-    systems = _shared_cases(systems, notes)
-    for other in systems[1:]:
-        _check_gold(systems[0], other)
-    return Common(tuple(_shared_metrics(systems, notes)), notes)
+    (first, *others), notes = named(evaluations), {}
+    for other in others:
+        _check_alike(first, other)
+    first, *others = _shared_cases([first, *others], notes)
+    for other in others:
+        _check_gold(first, other)
+    return Common(tuple(_shared_metrics([first, *others], notes)), notes)
 
 
 def named(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
@@ -61,15 +60,6 @@ def named(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
     return systems
 
 
-def fields(evaluation: Evaluation) -> pl.DataFrame:
-    """The cases of fields and questions, no whole pages or nodes of trees, with `turn`.
-
-    `turn` counts cases at the same path of a document in the order of their gold, so that the same
-    gold has the same key in every evaluation.
-    """
-    return _with_turns(evaluation.fields)
-
-
 def of_gold() -> pl.Expr:
     """Whether a case is a value or question of the gold that was scored: what a share is taken of.
 
@@ -79,7 +69,11 @@ def of_gold() -> pl.Expr:
     return pl.col("gold").is_not_null() & (pl.col("outcome") != "unscored")
 
 
-def _with_turns(cases: pl.DataFrame) -> pl.DataFrame:
+def with_turns(cases: pl.DataFrame) -> pl.DataFrame:
+    """Cases with `turn`, which counts those at the same path in the order of their gold.
+
+    So the same gold has the same `KEY` in every evaluation.
+    """
     claimed = pl.col("gold").is_null()
     place = ["doc_id", "task", "path", claimed]
     turn = pl.lit(1, pl.Int64)
@@ -117,22 +111,21 @@ def _unlike(difference: str) -> DataBroken:
 
 
 def _check_alike(*pair: Evaluation) -> None:
-    facts = [
+    texts, rules = [], {"threshold": "threshold", "reading rule": "reader"}
+    first, second = (
         {name: getattr(system, name) for name in ("benchmark", "split", "mode")}
-        | {"threshold": system.settings.get("threshold")}
-        | {"reading rule": system.settings.get("reader")}
+        | {name: system.settings.get(key) for name, key in rules.items()}
         for system in pair
-    ]
-    texts = [
-        f"{name} is {value} in {pair[0].system}, {facts[1][name]} in {pair[1].system}"
-        for name, value in facts[0].items()
-        if value != facts[1][name]
-    ]
+    )
+    for name in filter(lambda name: first[name] != second[name], first):
+        values = (
+            f"{of[name]} in {by.system}" for of, by in zip((first, second), pair, strict=True)
+        )
+        texts.append(f"{name} is {', '.join(values)}")
     for system, other in (pair, pair[::-1]):
         if alone := {*system.document_names} - {*other.document_names}:
-            texts.append(
-                f"{len(alone)} documents are only in {system.system}, such as {min(alone)}"
-            )
+            text = f"{len(alone)} documents are only in {system.system}, such as {min(alone)}"
+            texts.append(text)
     if texts:
         raise _unlike("; ".join(texts))
 
@@ -160,7 +153,7 @@ def _shared_cases(systems: list[Evaluation], notes: dict[str, int]) -> list[Eval
 
     unscored = ~is_whole & ~scored & pl.col("gold").is_not_null()
     blind = pl.concat(
-        system.gathered(lambda part: _with_turns(part.cases).filter(unscored).select(*KEY, is_page))
+        system.gathered(lambda part: with_turns(part.cases).filter(unscored).select(*KEY, is_page))
         for system in systems
     )
     blind = blind.unique().join(shared, on=group, how="semi")
@@ -168,7 +161,7 @@ def _shared_cases(systems: list[Evaluation], notes: dict[str, int]) -> list[Eval
         notes["fields that could not be scored for every system"] = blind.height
 
     def cases(part: Evaluation) -> pl.DataFrame:
-        rows = _with_turns(part.cases).with_columns(is_page)
+        rows = with_turns(part.cases).with_columns(is_page)
         rows = rows.join(shared, on=group, how="semi", maintain_order="left")
         rows = rows.join(blind, on=KEY, how="anti", maintain_order="left")
         return rows.drop("turn", "is_page")
@@ -188,7 +181,7 @@ def _gold(part: Evaluation) -> pl.DataFrame:
     accepted = pl.col("accepted").list.join("\x1f").fill_null("").alias("accepted")
     cases = part.cases.filter(pl.col("level") != "node", pl.col("gold").is_not_null())
     # Gold beside which a model gave two values is one gold.
-    return _with_turns(cases).filter(turn=1).select(*KEY, "gold", accepted)
+    return with_turns(cases).filter(turn=1).select(*KEY, "gold", accepted)
 
 
 def _check_gold(*pair: Evaluation) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.comparability import KEY, common, fields, named, of_gold
+from formlab.analysis.comparability import KEY, common, named, of_gold, with_turns
 from formlab.analysis.finding import LABEL, OUTCOME, READER
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Evaluation
@@ -44,7 +44,7 @@ SYSTEM = ("system", "pred_path", "pred", "pred_page", *(f"pred_{edge}" for edge 
 SYSTEM += ("confidence", "status", "outcome", *LADDER, "similarity", "cause", "pred_origin")
 SYSTEM += ("readings", "at", "ambiguous", "failed")
 _RIGHT = ("right", "rights")
-DRAWS = {"resamples": 1000, "permutations": 9999, "level": 0.95, "power": 0.8, "seed": 0}
+DRAWS = {"resamples": 1000, "permutations": 9999, "level": 0.95, "seed": 0}
 
 
 def compare(
@@ -62,13 +62,11 @@ def compare(
 
     Returns a row for each pair of systems, metric and slice. `difference` is by how much system a
     is better: a less b, of error rates b less a, with its percentile interval. `p` is of the paired
-    permutation test, `p_holm` adjusted over its family (see `stats.tests.compared`). `better` names
-    the system that is shown to do better, or is null. `rules` says of scores of fields read under
-    boxes whether the verdict is the ``same`` under every rule of `fields.READERS` or ``depends`` on
-    it. `least_difference` is what these documents would find with `power`, NaN where there are too
-    few to show anything; `n_cases` the greater of both counts. Of the values right over all fields
-    `p_holm` is of the greater p with and without fields whose verdict depends on the reading rule
-    or whose label may be wrong.
+    permutation test; `p_holm`, `better` and `rules` are as of `stats.tests.compared`, `rules` of
+    scores of fields read under boxes alone. `least_difference` is what these documents would find
+    with a power of 0.8, NaN where there are too few to show anything; `n_cases` the greater of both
+    counts. Of the values right over all fields `p_holm` is of the greater p with and without fields
+    whose verdict depends on the reading rule or whose label may be wrong.
 
     Raises `DataBroken` if the evaluations cannot be compared, or a mean over documents is asked of
     the share of values right; `UnknownName` for metrics, systems and columns that are not known.
@@ -110,7 +108,7 @@ def tested(versions: Sequence[Sequence[Pair]], **draws: Any) -> pl.DataFrame:
     options = DRAWS | draws
     interval = "bootstrap,documents,paired,n={resamples},level={level:g},seed={seed}"
     made = {"interval": interval.format(**options)}
-    made |= {"test": "swap,documents,n={permutations},power={power:g}".format(**options)}
+    made |= {"test": "swap,documents,n={permutations},power=0.8".format(**options)}
     schema = COMPARISON | {"read": pl.Boolean, "surest": pl.Float64}
     tests = []
     for pairs in versions:
@@ -219,13 +217,13 @@ def values_compared(
     tables = [flips_of_common(*pair, columns=dict.fromkeys(needed)) for pair in pairs]
     counts = (of[f"rights_{which}"].list.len().max() or 0 for of in tables for which in "ab")
     versions = []
-    for rule in (None, *range(max(counts, default=0))):
+    for rule in range(max(counts, default=0) + 1):
         # Whether fields are right as another reading rule has it, where it has a say.
         read = {
             f"right_{of}": pl.coalesce(
-                pl.col(f"rights_{of}").list.get(rule, null_on_oob=True), f"right_{of}"
+                pl.col(f"rights_{of}").list.get(rule - 1, null_on_oob=True), f"right_{of}"
             )
-            for of in ("ab" if rule is not None else "")
+            for of in ("ab" if rule else "")
         }
         rows = zip(pairs, (of.with_columns(**read) for of in tables), strict=True)
         versions.append([one for pair, of in rows for one in _value_pairs(*pair, of, by)])
@@ -297,7 +295,7 @@ def _flipped(*pair: Evaluation) -> pl.DataFrame:
     """The fields of two evaluations beside each other."""
     frames = []
     for of in pair:
-        cases = fields(of).filter(of_gold())
+        cases = with_turns(of.fields).filter(of_gold())
         cases = cases.with_columns(right=(pl.col("outcome") == "match").fill_null(False))
         threshold = of.settings.get("threshold", THRESHOLD)
         frames.append(cases.with_columns(rights(cases, "normalised", threshold=threshold)))

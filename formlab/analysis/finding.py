@@ -12,10 +12,8 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.scoring.across import OFFSET, OTHER_DOCUMENT
-from formlab.scoring.bands import DERIVED, roots
 from formlab.scoring.causes import IN_WORDS
 from formlab.stats.exchange import drawn_p
 from formlab.stats.tests import ALPHA, DEPENDS, documents_needed
@@ -55,12 +53,6 @@ class Finding:
     counts have no p. `at_least` counts the gold values that it surely concerns, by the lower end of
     that interval; of pages the wrong values on them. `systems` are the names of two that are
     compared, `cases` the `KEYS` of the cases behind it.
-
-    Examples
-    --------
-    >>> finding = Finding("2 of 5 values have no usable answer", "status", n_cases=2, n_docs=1)
-    >>> print(finding, finding.holds)
-    2 of 5 values have no usable answer True
     """
 
     claim: str
@@ -164,21 +156,6 @@ def has_pages(*evaluations: Evaluation) -> bool:
     """Whether there is an image of any page to look at."""
     parts = (part for evaluation in evaluations for part in evaluation.parts())
     return any(part.documents["image"].count() for part in parts)
-
-
-def fields_of(
-    evaluation: Evaluation, columns: Sequence[str] | None = None, *where: pl.Expr
-) -> pl.DataFrame:
-    """The cases of fields `where` all is true: all columns, or what some columns follow from."""
-    rows = evaluation.scan("cases").filter(in_fields(), *where)
-    if columns is not None:
-        known = rows.collect_schema().names()
-        everywhere = [*known, *evaluation.scan("documents").collect_schema(), *DERIVED]
-        if unknown := [name for name in columns if name not in everywhere]:
-            raise UnknownName.of("column to slice by", unknown[0], dict.fromkeys(everywhere))
-        needed = [root for name in columns for root in roots(name)]
-        rows = rows.select(name for name in dict.fromkeys(needed) if name in known)
-    return rows.collect()
 
 
 def cases_at(evaluation: Evaluation, places: Sequence[int], *where: pl.Expr) -> pl.DataFrame:
@@ -331,26 +308,22 @@ def _text(row: Row, value: float, *, sign: str = "", unit: str = "") -> str:
 def _size(row: Row, *, is_signed: bool = False) -> str:
     """A difference with its interval; without its sign where the sentence says who is ahead."""
     sign, turn = ("+", 1) if is_signed else ("", math.copysign(1, row["difference"]))
-    low, high = (row["ci_low"], row["ci_high"])[:: int(turn)]
     text = _text(row, turn * row["difference"], sign=sign, unit=" points")
-    if math.isnan(low):
-        return text
-    ends = (_text(row, turn * end, sign=sign) for end in (low, high))
-    return f"{text}, 95 % interval {' to '.join(ends)}"
+    ends = [_text(row, turn * row[end], sign=sign) for end in ("ci_low", "ci_high")[:: int(turn)]]
+    return text if math.isnan(row["ci_low"]) else f"{text}, 95 % interval {' to '.join(ends)}"
 
 
 def _p(row: Row) -> str:
     """The p of a comparison, and what it is adjusted for."""
     if math.isnan(row["p_holm"]):
         return "a single document cannot be tested"
-    tests = f", adjusted for {row['n_tested']} tests" if row["n_tested"] > 1 else ""
-    return p_text(row["p_holm"]) + tests
+    return p_text(row["p_holm"]) + f", adjusted for {row['n_tested']} tests" * (row["n_tested"] > 1)
 
 
 def _counts(row: Row) -> str:
     """How many fields and documents were compared."""
-    documents = counted(row["n_docs"], "document")
-    return documents if row["metric"] != OUTCOME else f"{row['n_cases']:,} fields in {documents}"
+    fields = f"{row['n_cases']:,} fields in " if row["metric"] == OUTCOME else ""
+    return fields + counted(row["n_docs"], "document")
 
 
 def _list(names: Sequence[str]) -> str:

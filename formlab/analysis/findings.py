@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from formlab.analysis.finding import (
     ranked,
     word,
 )
-from formlab.analysis.slices import search_of, slice_name, slice_rows
+from formlab.analysis.slices import search_of, slice_rows
 from formlab.analysis.summarise import interval_text
 from formlab.analysis.verdicts import tell_apart, verdicts
 from formlab.errors import DataBroken
@@ -65,27 +66,21 @@ def findings(
     """What is most worth a look, over all evaluations; always the same for the same ones.
 
     Of each evaluation its weaknesses are told, one finding each (`find_slices`; documents that are
-    mostly wrong are one as well), and of systems of one corpus who gets more right, over all and on
-    which kinds of field. Answers that cannot be used, values that the gold does not have and bad
-    pages are counted; the largest causes of error only where no test shows anything. Those stand
-    first that surely concern the most values (`at_least`).
+    mostly wrong are one as well), and of systems of one corpus who gets more right, over all and by
+    kind. Answers that cannot be used, values that the gold does not have and bad pages are counted;
+    the largest causes of error only where no test shows anything. Those stand first that surely
+    concern the most values (`at_least`).
 
     `most`: how many findings, None for all; of one of several evaluations at most two. `alpha`: the
     chance that any comparison is claimed where there is nothing. Half of it is for kinds of field
     where systems are compared; each evaluation and each comparison over all fields has an equal
     part of the rest, and adjusts its own tests after Holm. `resamples`, `level` and `seed` are of
     the percentile intervals, which draw documents.
-
-    Examples
-    --------
-    >>> findings([])
-    []
     """
     draws = {"resamples": resamples, "level": level, "seed": seed}
     groups: dict[tuple[str, ...], list[Evaluation]] = {}
-    for evaluation in evaluations:
-        key = evaluation.benchmark, evaluation.split, evaluation.mode
-        groups.setdefault(key, []).append(evaluation)
+    for one in evaluations:
+        groups.setdefault((one.benchmark, one.split, one.mode), []).append(one)
     compared, found = [], []
     for group in groups.values():
         # Other documents or gold, or one system alone: nothing to compare.
@@ -101,11 +96,10 @@ def findings(
         for finding, by in zip(tell_apart(group, shown), shown["slice_by"], strict=True):
             if finding.p_adjusted <= (bar_of_kinds if by else bar):
                 found.append(finding)
-    several = len(evaluations) > 1
+    causes, of_one = (1, _OF_ONE) if len(evaluations) > 1 else (_CAUSES, None)
     for evaluation in evaluations:
-        look = _Look(evaluation, draws, bar)
-        of_one = sorted(look.findings(1 if several else _CAUSES), key=_weight)
-        found += of_one[:_OF_ONE] if several else of_one
+        looked = _Look(evaluation, draws, bar).findings(causes)
+        found += sorted(looked, key=_weight)[:of_one]
     return sorted(found, key=_weight)[:most]
 
 
@@ -121,7 +115,8 @@ class _Look:
         self.evaluation, self.draws, self.bar = evaluation, draws, bar
         self.pages, self.system = has_pages(evaluation), evaluation.system
         name = self.system.partition("(")[0]
-        self.reads_images = systems.SYSTEMS[name].images if name in systems.SYSTEMS else self.pages
+        reads_images = systems.SYSTEMS[name].images if name in systems.SYSTEMS else self.pages
+        self.advice = partial(advice, pages=self.pages and reads_images)
         self.cases = evaluation.gathered(_cases)
         self.gold = self.cases.filter("asked")
         nouns = {COUNTED.get(level, "values") for level in self.gold["level"].unique()}
@@ -135,9 +130,6 @@ class _Look:
             yield from self._unusable()
             found = list(self._weaknesses())
             yield from found or self._causes(causes)
-
-    def advice(self, name: str) -> str:
-        return advice(name, pages=self.pages and self.reads_images)
 
     def _finding(
         self, claim: str, about: str, rows: pl.DataFrame, what_to_try: str, **more: Any
@@ -162,8 +154,8 @@ class _Look:
         gone, broken = self.gold.filter(lost), self.gold.filter(unusable)
         total = f"{self.gold.height:,} values"
         if docs := _documents(gone):
-            claim = f"{docs:,} of {_documents(self.gold):,} documents"
-            claim += f" {'has' if docs == 1 else 'have'} no usable answer"
+            have = "has" if docs == 1 else "have"
+            claim = f"{docs:,} of {_documents(self.gold):,} documents {have} no usable answer"
             claim += f", which loses {gone.height:,} of {total}"
             yield self._count(lost, "documents", claim, self.advice("missing_document"))
         if broken.height:
@@ -180,8 +172,8 @@ class _Look:
             claim = f"{self.system} gives {counted(extra.height, 'value')} that the gold does not"
             claim += f" have, in {_documents(extra):,} of {of:,} documents"
             claim += f": {_listed(extra)}" if _is_few(extra) else ""
-            at_least = float(extra.height)
-            yield self._finding(claim, "extra", extra, self.advice("spurious"), at_least=at_least)
+            more = {"at_least": float(extra.height)}
+            yield self._finding(claim, "extra", extra, self.advice("spurious"), **more)
 
     def _bad_pages(self) -> Iterator[Finding]:
         """Pages of which half or more is wrong, and how many of them are cut short."""
@@ -216,22 +208,22 @@ class _Look:
             errors = errors.filter(~pl.col("right"))
             wrong, rest = errors.filter("inside"), errors.filter(~pl.col("inside"))
             more = {name: row[name] for name in ("p", "p_adjusted", "n_tested", "n_docs")}
+            more["settings"] = f"exchanged within documents|holm<={self.bar:.3g}"
+            surely = -row["difference_high"] * row["n_cases"]
+            more["at_least"] = max(np.nan_to_num(surely), 0.0)
+            about = "slice" if weakness.columns else "documents"
             if weakness.columns:
-                about, values = "slice", "the wrong values of this slice"
-                claim = self._slice_claim(slice_name(weakness), row, wrong)
-                more["numbers"] = [
-                    -row[n] for n in ("difference", "difference_high", "difference_low")
-                ]
-                more["n_cases"] = row["n_cases"]
+                values = "the wrong values of this slice"
+                claim = self._slice_claim(weakness.name, row, wrong)
+                ends = ("difference", "difference_high", "difference_low")
+                more |= {"numbers": [-row[end] for end in ends], "n_cases": row["n_cases"]}
             else:
-                about, values = "documents", "the answers to these documents"
+                values, of = "the answers to these documents", f"{errors.height:,} wrong values"
                 names = wrong["doc_id"].unique().sort().to_list()
                 claim = f"{len(names):,} of {search.count:,} documents"
-                claim += f" {'holds' if len(names) == 1 else 'hold'} {wrong.height:,}"
-                claim += f" of {errors.height:,} wrong values"
+                claim += f" {'holds' if len(names) == 1 else 'hold'} {wrong.height:,} of {of}"
                 claim += f" ({', '.join(names)})" if len(names) < FEW_DOCS else ""
-                more["numbers"] = share(errors, pl.col("inside"), **self.draws)
-                more["of"] = f"{errors.height:,} wrong values"
+                more |= {"numbers": share(errors, pl.col("inside"), **self.draws), "of": of}
             tip = f"Look at {values} beside their {'pages' if self.pages else 'gold'}."
             if cause := cause_apart(wrong, rest):
                 of_cause, tip = wrong.filter(cause=cause), self.advice(cause)
@@ -240,19 +232,15 @@ class _Look:
                 of = "all" if is_all else f"{of_cause.height:,} of"
                 claim += f"; in {of} {wrong.height:,} errors {words}"
             claim += f" ({p_text(weakness.p_adjusted)}, adjusted for {weakness.n_tested:,} tests)"
-            more["settings"] = f"exchanged within documents|holm<={self.bar:.3g}"
-            surely = -row["difference_high"] * row["n_cases"]
-            more["at_least"] = max(np.nan_to_num(surely), 0.0)
             yield self._finding(claim, about, wrong, tip, **more)
 
     def _slice_claim(self, name: str, row: dict[str, Any], wrong: pl.DataFrame) -> str:
-        none, count = row["value"] == 0, row["n_cases"]
-        is_single = len(row["slice_by"]) == 1
-        if none and is_single and (wrong["outcome"] == "missing").all():
-            claim = f"{self.system} never gives a value where {name}: all {count:,}, in"
-            return f"{claim} {row['n_docs']:,} documents, are missing"
-        rate = f"{100 * row['value']:.0f} % of {count:,} values are"
-        rate = f"none of {count:,} values is" if none else rate
+        count, rate = row["n_cases"], f"{100 * row['value']:.0f} % of {row['n_cases']:,} values are"
+        if not row["value"]:
+            rate = f"none of {count:,} values is"
+            if len(row["slice_by"]) == 1 and (wrong["outcome"] == "missing").all():
+                lost = f"all {count:,}, in {row['n_docs']:,} documents, are missing"
+                return f"{self.system} never gives a value where {name}: {lost}"
         return f"Where {name}, {rate} right, {100 * row['rest']:.0f} % elsewhere"
 
     def _causes(self, most: int) -> Iterator[Finding]:

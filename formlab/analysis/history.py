@@ -25,21 +25,16 @@ SAME, INCOMPARABLE = "identical", "not comparable"
 # A kind of values on which a difference was shown.
 _KIND = "kind difference:number ci_low:number ci_high:number p:number p_holm:number"
 KIND = pl.Struct(tables.schema(f"{_KIND} n_docs:int n_cases:int"))
+# The columns of a comparison in a history, by their names there.
+_OF_TEST = {"difference": "difference", "difference_low": "ci_low", "difference_high": "ci_high"}
+_OF_TEST |= {"p": "p", "p_adjusted": "p_holm", "least_difference": "least_difference"}
+_OF_TEST |= {"fixed": "only_a", "broken": "only_b"}
 HISTORY: dict[str, Any] = {
     **tables.schema("corpus run at system metric average level value:number ci_low:number"),
-    **tables.schema("ci_high:number verdict difference:number difference_low:number"),
-    **tables.schema("difference_high:number p:number p_adjusted:number least_difference:number"),
-    **tables.schema("fixed:int broken:int"),
+    **tables.schema("ci_high:number verdict"),
+    **{name: COMPARISON[of] for name, of in _OF_TEST.items()},
     "kinds": pl.List(KIND),
     **tables.schema("changed note n_docs:int n_cases:int"),
-}
-# The columns of a comparison in a history, by their names there.
-_OF_TEST = {name: name for name in ("difference", "p", "least_difference")} | {
-    "difference_low": "ci_low",
-    "difference_high": "ci_high",
-    "p_adjusted": "p_holm",
-    "fixed": "only_a",
-    "broken": "only_b",
 }
 # The share of values right comes first, and is not tested twice.
 _HEADLINES = {(m.metric, m.of) for m in MEASURES if m.metric != "normalised_accuracy"}
@@ -73,14 +68,9 @@ def open_history(folders: str | Path | Sequence[str | Path]) -> dict[str, Evalua
 
 
 def corpora(evaluations: Mapping[str, Evaluation]) -> dict[str, dict[str, Evaluation]]:
-    """The evaluations of each corpus, in their order: benchmark, split, mode and documents agree.
+    """The evaluations of each corpus, in their order, by its name.
 
-    Examples
-    --------
-    >>> from formlab import analysis
-    >>> ocr, larger = analysis.open_compared()
-    >>> {name: list(runs) for name, runs in corpora({"monday": ocr, "tuesday": larger}).items()}
-    {'funsd:test': ['monday', 'tuesday']}
+    Those of one corpus agree in benchmark, split, mode and documents.
     """
     groups: dict[tuple[Any, ...], dict[str, Evaluation]] = {}
     for name, run in evaluations.items():
@@ -131,14 +121,6 @@ def history(
     `evaluations`: in time order, by name or in a list, whose runs are numbered; those of several
     corpora are grouped (`corpora`) and never compared. `metric`: metrics beside the share of fields
     right; the headline of each level if left out. `average` and `draws` are as for `compare`.
-
-    Examples
-    --------
-    >>> from formlab import analysis
-    >>> few = {"resamples": 99, "permutations": 99}
-    >>> runs = history(analysis.open_compared(), metric=["cer"], **few)
-    >>> runs.filter(metric="outcome").select("run", "verdict", "fixed", "broken").rows()
-    [('run 1', None, None, None), ('run 2', 'not shown', 15, 21)]
     """
     if not isinstance(evaluations, Mapping):
         evaluations = {f"run {number}": run for number, run in enumerate(evaluations, start=1)}
@@ -146,32 +128,27 @@ def history(
         raise DataMissing("there is no evaluation", remedy="formlab score … --out FOLDER")
     for name in metric:
         metrics.get(name)
+    options = {name: draws[name] for name in ("resamples", "seed") if name in draws}
+
+    def is_chosen(row: Mapping[str, Any]) -> bool:
+        return row["metric"] in metric if metric else (row["metric"], row["level"]) in _HEADLINES
+
     rows: Rows = []
     for corpus, runs in corpora(evaluations).items():
         before, earlier, last = [None, *runs.values()], [], []
         for (name, run), previous in zip(runs.items(), before, strict=False):
             earlier += last
-            scores = _scores(run, metric, average, **draws)
+            last = [*filter(None, [values_right(run, **options)])]
+            scores = tables.only(summarise(run, by=(), average=average, **options), slice_by=None)
+            last += filter(is_chosen, scores.to_dicts())
             labels = {"corpus": corpus, "run": name, "at": run.made.get("at"), "system": run.system}
             if previous is not None:
                 labels["changed"] = _changes(previous, run)
-                _compare(scores, run, previous, average, **draws)
-            last = [row | labels for row in scores]
+                _compare(last, run, previous, average, **draws)
+            last = [row | labels for row in last]
         # The last run was looked at first: the others are adjusted together.
         rows += _judged(earlier) + _judged(last)
     return pl.DataFrame([{n: row.get(n) for n in HISTORY} for row in rows], schema=HISTORY)
-
-
-def _scores(run: Evaluation, chosen: Sequence[str], average: str, **draws: int) -> Rows:
-    """The scores of one run, that of the values right before those chosen."""
-    options = {name: draws[name] for name in ("resamples", "seed") if name in draws}
-    scores = tables.only(summarise(run, by=(), average=average, **options), slice_by=None)
-    rows = [
-        row
-        for row in scores.to_dicts()
-        if (row["metric"] in chosen if chosen else (row["metric"], row["level"]) in _HEADLINES)
-    ]
-    return [*filter(None, [values_right(run, **options)]), *rows]
 
 
 def _compare(rows: Rows, run: Evaluation, before: Evaluation, average: str, **draws: int) -> None:
@@ -214,15 +191,12 @@ def _judged(rows: Rows) -> Rows:
 
 def _changes(before: Evaluation, run: Evaluation) -> str | None:
     """The settings and versions that differ, as ``scale 1.0 → 2.0``."""
-    old, new = (
+    both = []
+    for of in (before, run):
         # The settings that are not at their default stand in a system's name as well.
-        of.settings
-        | {"system": of.system.partition("(")[0]}
-        | (of.settings.get("system") or {})
-        | {name: of.made[name] for name in ("formlab",) if name in of.made}
-        for of in (before, run)
-    )
-    names = dict.fromkeys(["system", *old, *new])
-    pairs = ((name, str(old.get(name, "none")), str(new.get(name, "none"))) for name in names)
-    texts = [f"{name} {first} → {second}" for name, first, second in pairs if first != second]
-    return "; ".join(texts) or None
+        settings = of.settings | {"system": of.system.partition("(")[0]}
+        settings |= of.settings.get("system") or {}
+        both.append(settings | {name: of.made[name] for name in ("formlab",) if name in of.made})
+    names = dict.fromkeys(["system", *both[0], *both[1]])
+    pairs = ((name, *(str(settings.get(name, "none")) for settings in both)) for name in names)
+    return "; ".join(f"{name} {old} → {new}" for name, old, new in pairs if old != new) or None

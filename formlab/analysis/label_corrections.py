@@ -7,6 +7,7 @@ values of a document at once, so one label that changes may change what its neig
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 
@@ -73,7 +74,7 @@ def corrected(corpus: Corpus, decisions: pl.DataFrame) -> tuple[Corpus, Counter[
         accepted=pl.when("mended").then(None).otherwise("accepted"),
         status=pl.when("out").then(pl.lit("unscored")).otherwise("status"),
     ).select(corpus.records.columns)
-    judged = gold.filter(pl.col("decision").is_not_null())
+    judged = gold.drop_nulls("decision")
     found = judged.filter("fresh")["decision"]
     done = Counter(f"found {word}" for word in found)
     done["labels corrected"] = judged["mended"].sum()
@@ -120,15 +121,13 @@ def corrected_scores(
     frames, counts, key = [], Counter[str](), ["metric", "level"]
     for splits in groups.values():
         mended = [with_label_corrections(split, decisions) for split in splits]
-        for split in mended:
-            done = {name: n for name, n in split.notes.items() if name.startswith(NOTE)}
-            counts.update({name.removeprefix(NOTE): count for name, count in done.items()})
+        for name, count in itertools.chain(*(split.notes.items() for split in mended)):
+            if name.startswith(NOTE):
+                counts[name.removeprefix(NOTE)] += count
         pools = merge_splits(splits), merge_splits(mended)
-        before, after = (summarise(pool, by=(), average="pooled", **draws) for pool in pools)
-        after = tables.only(after, slice_by=None)
-        joined = tables.only(before, slice_by=None).join(
-            after, on=key, how="left", maintain_order="left", suffix="_new"
-        )
+        summaries = (summarise(pool, by=(), average="pooled", **draws) for pool in pools)
+        before, after = (tables.only(summary, slice_by=None) for summary in summaries)
+        joined = before.join(after, on=key, how="left", maintain_order="left", suffix="_new")
         of = pl.lit(f"{pools[0].system} on {pools[0].benchmark}:{pools[0].split}").alias("of")
         values = {"corrected": "value_new"}
         values |= {f"corrected_{end}": f"ci_{end}_new" for end in ("low", "high")}

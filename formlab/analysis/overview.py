@@ -11,7 +11,7 @@ import polars as pl
 
 from formlab import benchmarks, selection, tables
 from formlab.analysis.comparability import of_gold
-from formlab.analysis.finding import KEYS, Finding, fields_of, in_fields, origin
+from formlab.analysis.finding import KEYS, Finding, in_fields, origin
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics.page import ERRORS
@@ -35,34 +35,29 @@ def runs(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     the mean CER of whole pages; `seconds`, `tokens` and `cost` are sums over the `calls` (or pages)
     that report them. What nothing reports is null.
     """
-    return pl.DataFrame([_run(evaluation) for evaluation in evaluations], schema=RUNS)
-
-
-def _run(evaluation: Evaluation) -> dict[str, Any]:
-    outcome, cases = pl.col("outcome"), evaluation.scan("cases")
-    outcomes = {"right": "match", "wrong": "mismatch", "missing": "missing"}
+    outcome, outcomes = pl.col("outcome"), {"right": "match", "wrong": "mismatch"}
+    outcomes["missing"] = "missing"
     counts = {name: (of_gold() & (outcome == word)).sum() for name, word in outcomes.items()}
     counts |= {"values": of_gold().sum(), "spurious": (outcome == "spurious").sum()}
-    usable = cases.filter(pl.col("status").is_in(USABLE)).select(pl.col("doc_id").n_unique())
     of_pages = pl.col("metric") == "cer", pl.col("level") == "page", pl.col("slice_by").is_null()
-    pages = evaluation.scan("scores").filter(*of_pages).select("value").collect()["value"]
-    sums = {"page_cer": pages.drop_nans().drop_nulls()}
-    row = origin(evaluation) | cases.filter(in_fields()).select(**counts).collect().to_dicts()[0]
-    if evaluation.predictions is not None:
-        tokens = pl.sum_horizontal("tokens_in", "tokens_out", ignore_nulls=False)
-        spent = evaluation.predictions.responses.select("seconds", "cost", tokens=tokens)
-        sums |= {column.name: column.drop_nulls() for column in spent}
-        row["calls"] = spent.height
-    row |= {name: math.fsum(column) for name, column in sums.items() if len(column)}
-    if "page_cer" in row:
-        row["page_cer"] /= len(sums["page_cer"])
-    settings = evaluation.settings.get("system") or {}
-    return row | {
-        "mode": evaluation.mode,
-        "documents": len(evaluation.document_names),
-        "answered": usable.collect().item(),
-        "settings": ", ".join(f"{name} {value}" for name, value in settings.items()),
-    }
+    tokens = pl.sum_horizontal("tokens_in", "tokens_out", ignore_nulls=False)
+    rows = []
+    for one in evaluations:
+        cases = one.scan("cases")
+        usable = cases.filter(pl.col("status").is_in(USABLE)).select(pl.col("doc_id").n_unique())
+        pages = one.scan("scores").filter(*of_pages).select("value").collect()["value"]
+        pages, settings = pages.drop_nans().drop_nulls(), one.settings.get("system") or {}
+        row = origin(one) | cases.filter(in_fields()).select(**counts).collect().to_dicts()[0]
+        row |= {"page_cer": math.fsum(pages) / len(pages)} if len(pages) else {}
+        if one.predictions is not None:
+            spent = one.predictions.responses.select("seconds", "cost", tokens=tokens)
+            sums = {column.name: column.drop_nulls() for column in spent}
+            row |= {name: math.fsum(column) for name, column in sums.items() if len(column)}
+            row["calls"] = spent.height
+        row |= {"mode": one.mode, "documents": len(one.document_names)}
+        row["settings"] = ", ".join(f"{name} {value}" for name, value in settings.items())
+        rows.append(row | {"answered": usable.collect().item()})
+    return pl.DataFrame(rows, schema=RUNS)
 
 
 def failures(evaluation: Evaluation) -> dict[str, int]:
@@ -114,8 +109,8 @@ def worst_pages(evaluation: Evaluation, *, limit: int | None = 10) -> pl.DataFra
         "wrong": (pl.col("outcome") != "match").sum(),
         "missed": (pl.col("outcome") == "missing").sum(),
     }
-    fields = fields_of(evaluation, ["doc_id", "outcome", "cause"], of_gold())
-    fields = fields.group_by("doc_id").agg(**counts)
+    fields = evaluation.scan("cases").filter(in_fields(), of_gold())
+    fields = fields.group_by("doc_id").agg(**counts).collect()
     pages = pages.join(fields, on="doc_id", how="left", maintain_order="left")
     rate = pl.col("wer").fill_nan(None)
     pages = pages.with_columns(pl.col(*counts).fill_null(0).cast(pl.Int64))
@@ -123,19 +118,17 @@ def worst_pages(evaluation: Evaluation, *, limit: int | None = 10) -> pl.DataFra
     return pages if limit is None else pages.head(limit)
 
 
-def wrong_fields(cases: pl.DataFrame) -> pl.DataFrame:
-    """The cases of fields that are not right."""
-    return cases.filter(in_fields(), pl.col("outcome").is_in(["mismatch", "missing", "spurious"]))
-
-
 def top_errors(cases: pl.DataFrame, *, limit: int = 20) -> pl.DataFrame:
     """A sample of the wrong fields: each cause in proportion, of each the least similar fields.
 
     The commonest cause stands first. Ties go by length of the gold value, longest first, then by
-    document and path.
+    document and path. Fields that are right but out of order in a page's text count as wrong.
     """
+    wrong = pl.col("outcome").is_in(["mismatch", "missing", "spurious"])
+    wrong |= (pl.col("cause") == "wrong_order").fill_null(False)
     length = pl.col("gold").fill_null("").str.len_chars().cast(pl.Int64)
-    ranked = wrong_fields(cases).sort("similarity", -length, "doc_id", "path", maintain_order=True)
+    ranked = cases.filter(in_fields(), wrong)
+    ranked = ranked.sort("similarity", -length, "doc_id", "path", maintain_order=True)
     count = pl.len().over("cause").cast(pl.Int64)
     ranked = ranked.with_columns(rank=pl.int_range(pl.len()).over("cause"), count=count)
     # A cause's nth field comes when n - 1/2 of its fields would be due, as Sainte-Laguë has it.
@@ -148,14 +141,6 @@ def cause_counts(cases: pl.DataFrame, by: str | None = None, *, pages: bool = Tr
     """Cases by cause, in the order of the stages and the most frequent first, with what to try.
 
     Without `pages` nothing is said of images.
-
-    Examples
-    --------
-    >>> from formlab import tables
-    >>> rows = [{"cause": "digit", "path": f"/{n}", "level": "field"} for n in range(3)]
-    >>> cases = tables.table("cases", [*rows, rows[0] | {"cause": "case"}])
-    >>> cause_counts(cases).select("stage", "cause", "cases", "share").rows()
-    [('characters', 'digit', 3, 0.75), ('form', 'case', 1, 0.25)]
     """
     tips = {name: advice(name, pages=pages) for name in WHAT_TO_TRY}
     wrong = cases.drop_nulls(["cause", "path"]).filter(pl.col("level") != "node")
@@ -221,7 +206,7 @@ def headlines(summary: pl.DataFrame) -> pl.DataFrame:
     scores may share an axis if it is the same, of one metric, level and tasks, by the same rules.
     """
     rows = []
-    for row in _defined(summary, None).iter_rows(named=True):
+    for row in tables.only(summary, slice_by=None, average="pooled").drop_nans("value").to_dicts():
         for number, measure in enumerate(MEASURES):
             tasks = _tasks(row["benchmark"], measure.tasks)
             is_it = (row["metric"], row["level"]) == (measure.metric, measure.of)
@@ -231,11 +216,6 @@ def headlines(summary: pl.DataFrame) -> pl.DataFrame:
                 rows.append(row | facts | {"tasks": ", ".join(tasks) or None})
     order = ["panel", "benchmark", "split", "system"]
     return pl.DataFrame(rows, schema=HEADLINES).sort(order, maintain_order=True)
-
-
-def _defined(summary: pl.DataFrame, by: str | None) -> pl.DataFrame:
-    is_there = pl.col("value").is_not_nan(), pl.col("slice_by").eq_missing(pl.lit(by))
-    return summary.filter(*is_there, average="pooled")
 
 
 def _tasks(benchmark: str, tasks: tuple[str, ...]) -> list[str]:
@@ -261,8 +241,8 @@ def rungs(summary: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
     """
     names = {f"{rung}_accuracy": rung for rung in LADDER}
     tasks = {name: ", ".join(_tasks(name, _READ + _NAMED)) for name in set(summary["benchmark"])}
-    rows = _defined(summary, by).filter(pl.col("metric").is_in([*names]))
-    rows = rows if by else rows.filter(pl.col("level") == "field")
+    rows = tables.only(summary, slice_by=by, average="pooled").drop_nans("value")
+    rows = rows.filter(pl.col("metric").is_in([*names]), (pl.col("level") == "field") | bool(by))
     rung, of = pl.col("metric").replace(names), pl.col("benchmark").replace(tasks)
     columns = (name for name in SUMMARY if name != "task")
     return rows.select(rung.alias("rung"), of.alias("tasks"), *columns)
@@ -284,14 +264,6 @@ def select(evaluation: Evaluation, line: str, *, findings: Sequence[Finding] = (
 
     Raises `DataBroken` if the line cannot be read; `UnknownName` if it names a column or the number
     of a finding that there is not.
-
-    Examples
-    --------
-    >>> from formlab import analysis
-    >>> result = analysis.open_evaluation(benchmark="funsd", system="ocr")
-    >>> cases = analysis.select(result, "report.html#slice=kind:answer&slice=length:1%E2%80%934")
-    >>> cases["kind"].unique().to_list(), cases["gold"].str.len_chars().max()
-    (['answer'], 4)
     """
     chosen, keys = selection.read(line), []
     for number in chosen.pop("finding", []):

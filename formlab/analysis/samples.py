@@ -118,13 +118,7 @@ def open_all(folders: Sequence[str | Path] = ()) -> list[Evaluation]:
 
 
 def of_system(evaluations: Sequence[Evaluation], system: str = "") -> Evaluation:
-    """The evaluation of `system`; the first one, without a name. `UnknownName` if there is none.
-
-    Examples
-    --------
-    >>> of_system(open_compared(), "ocr(scale=2.0)").system
-    'ocr(scale=2.0)'
-    """
+    """The evaluation of `system`; the first one, without a name. `UnknownName` if there is none."""
     by_name = {evaluation.system: evaluation for evaluation in named(evaluations)}
     if system and system not in by_name:
         raise UnknownName.of("system", system, by_name)

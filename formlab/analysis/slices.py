@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
-from typing import Any
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from formlab import tables
 from formlab.analysis.comparability import of_gold
-from formlab.analysis.finding import KEYS, LABEL, OUTCOME, READER, fields_of, origin
+from formlab.analysis.finding import (
+    FEW_CASES,
+    FEW_DOCS,
+    KEYS,
+    LABEL,
+    OUTCOME,
+    READER,
+    in_fields,
+    origin,
+)
 from formlab.analysis.summarise import interval_text
-from formlab.analysis.weaknesses import AT_LEAST, UNDER, Search, Weakness, is_inside
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
-from formlab.scoring.bands import of_values
+from formlab.scoring.bands import NUMBERS, of_values
 from formlab.stats.draws import by_document, intervals
+from formlab.stats.exchange import Exchanged, spread_p
+from formlab.stats.tests import adjusted_p
 from formlab.tables import USABLE, Settings
 
+AT_LEAST, UNDER = "at least ", "under "
 _THIRD = "the value stands in the {} third of the page"
 # How a sentence says that a column has a value, or a number is at least so much, or less.
 _PHRASES = {
@@ -55,16 +68,216 @@ SLICES = tables.schema(
 _TOLD = ("kind", "gold", "pred", "cause", "outcome")
 # Columns that follow from the error: searching them would be circular.
 _AFTERWARDS = ("outcome", "cause", "similarity", "status", "exact", "normalised", "typed", "fuzzy")
+# A number is cut at so many places at most; another column has at most so many values.
+_CUTS, _WORDS = 16, 200
+# No more weaknesses than so many are looked for, one after the other.
+_ROUNDS = 12
+# A document is mostly wrong from this share on, if it has so many values.
+_MOSTLY, _LEAST = 0.5, 5
+# By so much a further column must make the losses likelier, as a logarithm: twenty times; and a
+# cut at another place: by more than one loss alone.
+_EARNED, _MOVED = 3.0, 5.0
+Words = tuple[str, ...]
+# Columns, values and places of a slice.
+Slice = tuple[Words, Words, np.ndarray]
 
 
-def slice_name(weakness: Weakness) -> str:
-    """A slice as a sentence has it: ``kind is date and the year is 2016 or later``."""
-    phrases = []
-    for column, value in zip(weakness.columns, weakness.values, strict=True):
-        start = next((start for start in (AT_LEAST, UNDER) if value.startswith(start)), "")
-        plain = f"{column.replace('_', ' ')} is {start}{{}}"
-        phrases.append(_PHRASES.get((column, start), plain).format(value.removeprefix(start)))
-    return " and ".join(phrases)
+class Weakness(NamedTuple):
+    """Values of a slice on which losses are likelier; without columns those of bad documents."""
+
+    columns: Words
+    values: Words
+    inside: np.ndarray
+    p: float
+    p_adjusted: float
+    n_tested: int
+
+    @property
+    def name(self) -> str:
+        """The slice as a sentence has it: ``kind is date and the year is 2016 or later``."""
+        phrases = []
+        for column, value in zip(self.columns, self.values, strict=True):
+            start = next((start for start in (AT_LEAST, UNDER) if value.startswith(start)), "")
+            plain = f"{column.replace('_', ' ')} is {start}{{}}"
+            phrase = _PHRASES.get((column, start), plain)
+            phrases.append(phrase.format(value.removeprefix(start)))
+        return " and ".join(phrases)
+
+
+class Search:
+    """All slices of the gold's values of one evaluation, tested at once.
+
+    `table` has `doc_id`, `right`, and `sure`, that a label is not in doubt; `columns` are numbers
+    or words, `heads` those within whose values others are looked at, or without any all are.
+    """
+
+    def __init__(
+        self, table: pl.DataFrame, columns: Mapping[str, pl.Series], heads: Sequence[str]
+    ) -> None:
+        self.table = table
+        self.document = (table["doc_id"].rank("dense").cast(pl.Int64) - 1).to_numpy()
+        self.count = int(self.document.max(initial=-1)) + 1
+        self.loss, self.sure = (~table["right"]).cast(float).to_numpy(), table["sure"].to_numpy()
+        # Of each column the values of its slices; of a number in order, and where it is cut.
+        self.columns, self.values, self.numbers, self.cuts = {}, {}, {}, {}
+        for name, column in columns.items():
+            words = column.drop_nulls().unique().sort()
+            if len(words) + bool(column.null_count()) < 2:
+                continue
+            if column.dtype.is_numeric() and (name in NUMBERS or len(words) > _CUTS):
+                self.columns[name], self.numbers[name] = column, words.to_list()
+                self.cuts[name] = _cut_places(name, column)
+                cuts = itertools.product(self.cuts[name][1:-1], (AT_LEAST, UNDER))
+                self.values[name] = {self._cut(name, *cut): cut for cut in cuts}
+            elif len(words) <= _WORDS:
+                self.values[name] = dict.fromkeys(words.cast(pl.String))
+                # Categories are compared as numbers.
+                self.columns[name] = column.cast(pl.String).cast(pl.Enum([*self.values[name]]))
+        self.heads = [name for name in heads if name in self.columns]
+
+    def weaknesses(self, alpha: float) -> list[Weakness]:
+        """One after the other, each with its values taken away before the next is looked for."""
+        active, found = np.ones(len(self.loss), dtype=bool), []
+        while len(found) < _ROUNDS and (weakness := self._strongest(active, alpha)):
+            found.append(weakness)
+            active &= ~weakness.inside
+        return found
+
+    def _strongest(self, active: np.ndarray, alpha: float) -> Weakness | None:
+        """The slice that explains most, or the documents that are mostly wrong."""
+        slices, best = self._slices(active), None
+        places = [at for *_, at in slices]
+        p_documents, of_documents = self._documents(active)
+        p = np.array([p_documents, *self._p(active, places)])
+        if not self.sure[active].all():
+            sure = self._p(active & self.sure, [at[self.sure[at]] for at in places])
+            p[1:] = np.maximum(p[1:], sure)
+        adjusted, tested = adjusted_p(p), int((~np.isnan(p)).sum())
+        gains = {
+            number: self._gain(at, active) - _EARNED * (len(columns) - 1)
+            for number, (columns, _, at) in enumerate(slices, start=1)
+            if adjusted[number] <= alpha
+        }
+        if gains:
+            number = max(gains, key=gains.get)
+            columns, values, _ = slices[number - 1]
+            values = self._cut_best(columns, values, active)
+            inside = self._mask(columns, values, active)
+            best = Weakness(columns, values, inside, p[number], adjusted[number], tested)
+        # Documents are told first unless the slice explains why they are wrong.
+        first = adjusted[0] <= alpha and of_documents.any()
+        if first and (best is None or self._documents(active & ~best.inside)[0] <= alpha):
+            return Weakness((), (), of_documents, p[0], adjusted[0], tested)
+        return best
+
+    def _p(self, active: np.ndarray, places: Sequence[np.ndarray]) -> np.ndarray:
+        return Exchanged(self.document, self.loss, active).p(places)
+
+    def _slices(self, active: np.ndarray) -> list[Slice]:
+        """The slices with enough support; those of the same values once."""
+
+        def supported(slices: Iterator[Slice]) -> list[Slice]:
+            enough = (of for of in slices if len(of[2]) >= FEW_CASES)
+            return [of for of in enough if len(np.unique(self.document[of[2]])) >= FEW_DOCS]
+
+        atoms = (((name,), (value,)) for name in self.columns for value in self.values[name])
+        singles = supported((*of, np.flatnonzero(self._mask(*of, active))) for of in atoms)
+        found: dict[int, Slice] = {}
+        for slice_ in (*singles, *supported(self._pairs(singles))):
+            if len(slice_[2]) < active.sum():
+                found.setdefault(hash(slice_[2].tobytes()), slice_)
+        return [*found.values()]
+
+    def _pairs(self, singles: Sequence[Slice]) -> Iterator[Slice]:
+        """Every two slices by different columns; with heads only those that begin with one."""
+        for place, (columns, values, at) in enumerate(singles, start=1):
+            if self.heads and columns[0] not in self.heads:
+                continue
+            inside = np.zeros(len(self.loss), dtype=bool)
+            inside[at] = True
+            for name, value, other in singles[place:]:
+                if name != columns and name[0] not in self.heads:
+                    both = other[inside[other]]
+                    if FEW_CASES <= len(both) < min(len(at), len(other)):
+                        yield columns + name, values + value, both
+
+    def _mask(self, columns: Words, values: Words, active: np.ndarray) -> np.ndarray:
+        """Which values are in a slice."""
+        masks = (is_inside(self.columns[name], v) for name, v in zip(columns, values, strict=True))
+        return np.logical_and.reduce([active, *masks])
+
+    def _cut(self, name: str, at: int, start: str) -> str:
+        """The value of a slice that ends before the number at a place."""
+        return f"{start}{_edge(*self.numbers[name][at - 1 : at + 1])}"
+
+    def _cut_best(self, columns: Words, values: Words, active: np.ndarray) -> Words:
+        """The values of a slice with its numbers cut where that explains most, near by."""
+        for place, name in enumerate(columns):
+            if name not in self.cuts:
+                continue
+            (at, start), cuts = self.values[name][values[place]], self.cuts[name]
+            between = range(cuts[cuts.index(at) - 1] + 1, cuts[cuts.index(at) + 1])
+            near = sorted(between, key=lambda cut: abs(cut - at))[:_CUTS]
+            ends = (self._cut(name, cut, start) for cut in near)
+            tried = [(*values[:place], end, *values[place + 1 :]) for end in ends]
+            masks = (self._mask(columns, of, active) for of in tried)
+            gains = [self._gain(np.flatnonzero(mask), active) for mask in masks]
+            # One error by chance beside a cut is no reason to move it. The first is as it was.
+            best = int(np.argmax(gains))
+            values = tried[best] if gains[best] > gains[0] + _MOVED else values
+        return values
+
+    def _gain(self, at: np.ndarray, active: np.ndarray) -> float:
+        """The logarithm of how much likelier the losses are with a rate of its own for a slice."""
+        from scipy import special
+
+        lost, of = self.loss[active].sum(), active.sum()
+        inside, size = self.loss[at].sum(), len(at)
+        # Losses and the rest of the slice, of all else, and of all together.
+        parts = np.array([[inside, size], [lost - inside, of - size], [lost, of]])
+        parts = np.column_stack([parts, parts[:, 1] - parts[:, 0]])
+        return float((1, 1, -1) @ special.xlogy(parts, parts) @ (1, -1, 1))
+
+    def _documents(self, active: np.ndarray) -> tuple[float, np.ndarray]:
+        """p of so many documents that are mostly wrong, and which values they hold."""
+        test, count = Exchanged(self.document, self.loss, active), int(active.sum())
+        if not count:
+            return np.nan, active
+        large = test.sizes >= _LEAST
+        bad = large & (test.losses >= _MOSTLY * test.sizes)
+        p = spread_p(test.sizes[large], int(test.losses.sum()), count, bad.sum(), _MOSTLY)
+        return p, bad[self.document] & active
+
+
+def is_inside(column: pl.Series, value: str) -> np.ndarray:
+    """Which values of a column a slice holds."""
+    if column.dtype.is_numeric() and value.startswith((AT_LEAST, UNDER)):
+        edge = float(value.rpartition(" ")[2].replace(",", ""))
+        inside = column >= edge if value.startswith(AT_LEAST) else column < edge
+    else:
+        inside = (column.cast(pl.String) if column.dtype.is_numeric() else column) == value
+    return inside.fill_null(False).to_numpy()
+
+
+def _edge(below: float, number: float) -> str:
+    """The roundest number above the first and not above the second."""
+    step = 10.0 ** math.floor(math.log10(max(abs(number), 1)))
+    while step >= 1e-3 and not below < math.floor(number / step) * step:
+        step /= 10
+    edge = math.floor(number / step) * step if isinstance(number, float) else number
+    return f"{edge:,.0f}" if isinstance(edge, float) and edge >= 1_000 else f"{edge:.12g}"
+
+
+def _cut_places(name: str, column: pl.Series) -> list[int]:
+    """Where sorted numbers are cut: at each of a few, or so that parts are about equal."""
+    ordered = column.drop_nulls().sort()
+    numbers = ordered.unique().sort()
+    at = np.arange(len(numbers))
+    if len(numbers) > _CUTS:
+        parts = ordered.gather(np.arange(1, _CUTS) * len(ordered) // _CUTS)
+        at = np.searchsorted(numbers, parts)
+    tens = np.searchsorted(numbers, [10.0**n for n in range(8)]) if name == "magnitude" else []
+    return sorted({0, *map(int, at), *map(int, tens), len(numbers)})
 
 
 def slice_rows(search: Search, found: Sequence[Weakness], **draws: Any) -> Iterator[dict[str, Any]]:
@@ -73,39 +286,26 @@ def slice_rows(search: Search, found: Sequence[Weakness], **draws: Any) -> Itera
     for weakness in found:
         inside, right = weakness.inside, 1 - search.loss
         columns = [of for at in (inside, elsewhere) for of in (right * at, at)]
-        table, scores = by_document(search.document, columns, search.count), (_inside, _apart)
+        table = by_document(search.document, columns, search.count)
+        scores = (
+            lambda sums: ratio(sums[..., :2]),
+            lambda sums: ratio(sums[..., :2]) - ratio(sums[..., 2:]),
+        )
         value, difference = (float(score(table.sum(axis=0))) for score in scores)
-        ends = intervals([(table, score) for score in scores], **draws)
-        yield {
-            "slice_by": weakness.columns,
-            "slice_value": weakness.values,
-            "value": value,
-            "rest": value - difference,
-            "difference": difference,
-            **dict(zip(("ci_low", "ci_high"), ends[0], strict=True)),
-            **dict(zip(("difference_low", "difference_high"), ends[1], strict=True)),
-            "excess": abs(difference) * inside.sum(),
-            "n_cases": int(inside.sum()),
-            "n_docs": len(np.unique(search.document[inside])),
-            **{name: getattr(weakness, name) for name in ("p", "p_adjusted", "n_tested")},
-        }
-
-
-def _inside(sums: np.ndarray) -> np.ndarray:
-    return ratio(sums[..., :2])
-
-
-def _apart(sums: np.ndarray) -> np.ndarray:
-    return ratio(sums[..., :2]) - ratio(sums[..., 2:])
+        ends = itertools.chain(*intervals([(table, score) for score in scores], **draws))
+        row = {"value": value, "rest": value - difference, "difference": difference}
+        names = ("ci_low", "ci_high", "difference_low", "difference_high")
+        row |= dict(zip(names, ends, strict=True))
+        row |= {name: getattr(weakness, name) for name in ("p", "p_adjusted", "n_tested")}
+        row |= {"slice_by": weakness.columns, "slice_value": weakness.values}
+        row |= {"excess": abs(difference) * inside.sum(), "n_cases": int(inside.sum())}
+        yield row | {"n_docs": len(np.unique(search.document[inside]))}
 
 
 def find_slices(
     evaluations: Evaluation | Sequence[Evaluation],
     *,
     columns: Sequence[str] | None = None,
-    max_columns: int = 2,
-    min_docs: int = 3,
-    min_cases: int = 5,
     alpha: float = 0.05,
     resamples: int = 1000,
     level: float = 0.95,
@@ -113,11 +313,11 @@ def find_slices(
 ) -> pl.DataFrame:
     """The slices of values on which a system is worse than elsewhere, one for each weakness.
 
-    Every conjunction of at most `max_columns` values is tested against the rest by
-    `stats.exchange`. Of those that hold the one that explains most is taken, its values are taken
-    away, and the rest is tested again. Values whose verdict depends on the reading rule are left
-    out, as are documents that are mostly wrong, and a slice must hold as well without labels that
-    may be wrong.
+    Every value of a column and every two of different columns, in at least 5 cases of 3 documents,
+    are tested against the rest by `stats.exchange`. Of those that hold the one that explains most
+    is taken, its values are taken away, and the rest is tested again. Values whose verdict depends
+    on the reading rule are left out, as are documents that are mostly wrong, and a slice must hold
+    as well without labels that may be wrong.
 
     Returns a row for each slice of each evaluation, ranked by `excess`, how many values are lost by
     not being as good as the rest; `rest` is the share of the values that are in no weakness. A
@@ -126,9 +326,9 @@ def find_slices(
 
     `columns`: of *cases* or *documents*, bands, or what follows from the gold (``year``, ``index``
     …); if left out all of these and a user's own, each within every kind and field as well. Columns
-    that follow from the error, such as ``cause``, are refused. `min_docs`, `min_cases`: the least
-    support of a slice; `alpha`: the chance that any slice is named where all values are alike,
-    after Holm; `resamples`, `level`, `seed`: of the percentile intervals.
+    that follow from the error, such as ``cause``, are refused. `alpha`: the chance that any slice
+    is named where all values are alike, after Holm; `resamples`, `level`, `seed`: of the percentile
+    intervals.
 
     Raises `UnknownName` if a column is not known or not allowed.
     """
@@ -137,14 +337,14 @@ def find_slices(
         raise UnknownName.of("column to search slices in", refused[0], allowed or COLUMNS)
     draws = {"resamples": resamples, "level": level, "seed": seed}
     settings = Settings(
-        rules=f"columns<={max_columns}|docs>={min_docs}|cases>={min_cases}",
+        rules=f"columns<=2|docs>={FEW_DOCS}|cases>={FEW_CASES}",
         interval=interval_text(**draws),
         test=f"exchanged within documents,holm<={alpha:g}",
     )
     base = {"metric": OUTCOME, "settings": dataclasses.asdict(settings)}
     rows = []
     for one in [evaluations] if isinstance(evaluations, Evaluation) else evaluations:
-        search = search_of(one, columns, max_columns, min_docs, min_cases)
+        search = search_of(one, columns)
         found = slice_rows(search, search.weaknesses(alpha), **draws)
         labels = base | origin(one) | {"mode": one.mode}
         rows += [row | labels for row in found if row["slice_by"]]
@@ -153,10 +353,7 @@ def find_slices(
 
 
 def search_of(
-    evaluation: Evaluation,
-    columns: Sequence[str] | None = None,
-    *support: int,
-    answered: bool = False,
+    evaluation: Evaluation, columns: Sequence[str] | None = None, *, answered: bool = False
 ) -> Search:
     """The `Search` by some columns, or by all and within every kind and field.
 
@@ -175,8 +372,7 @@ def search_of(
         table = cases.select(*KEYS, *_TOLD, right=right, sure=sure)
         pieces.append((table, *(_column(cases, part, name) for name in names)))
     table, *values = (pl.concat(piece) for piece in zip(*pieces, strict=True))
-    heads = HEADS if columns is None else ()
-    return Search(table, dict(zip(names, values, strict=True)), heads, *support)
+    return Search(table, dict(zip(names, values, strict=True)), HEADS if columns is None else ())
 
 
 def _column(cases: pl.DataFrame, part: Evaluation, name: str) -> pl.Series:
@@ -185,7 +381,8 @@ def _column(cases: pl.DataFrame, part: Evaluation, name: str) -> pl.Series:
 
 
 def _of_gold(part: Evaluation) -> pl.DataFrame:
-    return fields_of(part, None, of_gold(), pl.col("cause").ne_missing(READER))
+    sound = pl.col("cause").ne_missing(READER)
+    return part.scan("cases").filter(in_fields(), of_gold(), sound).collect()
 
 
 def slice_cases(

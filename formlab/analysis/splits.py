@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -41,10 +42,9 @@ CHANGES = tables.schema(
 
 def schema_of(evaluation: Evaluation) -> Schema | None:
     """What may be extracted, as the documents say; None if they do not."""
-    try:
+    with suppress(FormlabError):
         return Schema.of(evaluation)
-    except FormlabError:
-        return None
+    return None
 
 
 def cell_of(split: Evaluation) -> tuple[str, str, int | None]:
@@ -89,16 +89,13 @@ def _mean(group: pl.DataFrame) -> dict[str, Any]:
     row = group.row(0, named=True)
     if group.height == 1:
         return row
-    values = group["value"].drop_nans().to_numpy()
-    count, mean, half = len(values), np.nan, np.nan
-    if count:
-        mean = values.mean()
-    if count > 1:
-        half = special.stdtrit(count - 1, (1 + _LEVEL) / 2) * values.std(ddof=1) / count**0.5
+    values = group["value"].drop_nans()
+    count, mean, spread = len(values), values.mean(), values.std()
+    mean, spread = (np.nan if of is None else of for of in (mean, spread))
+    half = special.stdtrit(count - 1, (1 + _LEVEL) / 2) * spread / max(count, 1) ** 0.5
     low, high = np.clip([mean - half, mean + half], 0.0, 1.0).tolist()
     row |= {"value": mean, "ci_low": low, "ci_high": high, "interval": "splits"}
-    extremes = {"lowest": values.min(), "highest": values.max()} if count else {}
-    row |= extremes | {"n_splits": count}
+    row |= {"lowest": values.min(), "highest": values.max(), "n_splits": count}
     row |= {"settings": row["settings"] | {"interval": f"t,splits,level={_LEVEL:g}"}}
     row |= {"split": f"{row['corpus']}, {row['task']}, {group.height} splits"}
     return row | {"n_docs": group["n_docs"].sum()}
@@ -168,8 +165,8 @@ def changed_entities(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     for split in filter(schema_of, evaluations):
         if split.corpus and split.predictions:
             rows = mode_changes(split.corpus, split.predictions)
-            origin = {"corpus": cell_of(split)[0], "split": split.split}
-            changes.append(rows.with_columns(**{n: pl.lit(of) for n, of in origin.items()}))
+            named = {"corpus": pl.lit(cell_of(split)[0]), "split": pl.lit(split.split)}
+            changes.append(rows.with_columns(**named))
     more = pl.when(pl.col("fixed") > pl.col("official")).then(pl.lit("more"))
     effect = pl.format("worth {} when fixed", more.otherwise(pl.lit("less")))
     return pl.concat(changes, how="diagonal").with_columns(effect=effect).select(*CHANGES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +11,6 @@ from formlab import metrics, tables
 from formlab.analysis import finding
 from formlab.analysis.comparability import common, named, of_gold, same_rows, scored_metrics
 from formlab.analysis.compare import (
-    COMPARISON,
     ROW,
     compare,
     evaluation_pairs,
@@ -21,16 +19,7 @@ from formlab.analysis.compare import (
     tested,
     values_compared,
 )
-from formlab.analysis.finding import (
-    KEYS,
-    OUTCOME,
-    SAME,
-    Finding,
-    Row,
-    comparison_sentence,
-    fields_of,
-    is_up,
-)
+from formlab.analysis.finding import OUTCOME, SAME, Finding, Row, is_up
 from formlab.analysis.summarise import summarise
 from formlab.folders import Evaluation
 from formlab.scoring.causes import IN_WORDS
@@ -38,7 +27,6 @@ from formlab.stats.draws import share
 from formlab.tables import BOX, settings_text
 
 BETTER, WORSE, ALIKE = ">", "<", "≈"
-VERDICTS: dict[str, Any] = COMPARISON | {"verdict": pl.String}
 RANKS: dict[str, Any] = tables.schema(
     "system metric value:number ci_low:number ci_high:number rank:int n_docs:int n_cases:int"
 ) | {"groups": pl.List(pl.Int64)}
@@ -49,6 +37,7 @@ _ANSWER = ("doc_id", "task", "level", "path", "pred_path", "pred", "status")
 _ANSWER += tuple(f"pred_{edge}" for edge in BOX)
 _SCORE = ("doc_id", "task", "level", "path", "metric", "value")
 _OF_FIELDS = (*tables.FIELD_LEVELS, "answer")
+_OVER_ALL = pl.col("slice_by").is_null()
 
 
 def identical(first: Evaluation, second: Evaluation) -> bool:
@@ -72,16 +61,19 @@ def verdicts(
     `evaluations`: as from `common(…).evaluations`; `metric`: by which whole documents are compared,
     or another that was scored where this one was not; `reference`, `draws`: as for `compare`.
     """
-    found = [values_compared(evaluations, ["kind"], reference or None, **draws)]
+    first = reference or None
+    found = [values_compared(evaluations, ["kind"], first, **draws)]
     scored = {name for name, level in scored_metrics(evaluations[0]) if level not in _OF_FIELDS}
     if shared := [name for name in metrics.METRICS if name in scored]:
-        name = metric if metrics.get(metric).name in shared else shared[0]
-        options = {"average": metrics.POOLED, "reference": reference or None}
-        pairs = score_pairs(evaluations, [metrics.get(name).name], **options)
-        pairs = [pair for pair in pairs if _is_of_documents(pair.labels)]
-        found.append(tested([pairs], **draws).filter(pl.col("difference").is_not_nan()))
+        name = metrics.get(metric).name
+        options = {"average": metrics.POOLED, "reference": first}
+        pairs = score_pairs(evaluations, [name if name in scored else shared[0]], **options)
+        whole = [
+            p for p in pairs if p.labels["level"] not in _OF_FIELDS and not p.labels["slice_by"]
+        ]
+        found.append(tested([whole], **draws).filter(pl.col("difference").is_not_nan()))
     table = pl.concat(found)
-    pairs = evaluation_pairs(evaluations, reference or None)
+    pairs = evaluation_pairs(evaluations, first)
     same = {(a.system, b.system) for a, b in pairs if identical(a, b)}
     signs = [
         SAME if (a, b) in same else {a: BETTER, b: WORSE}.get(better, ALIKE)
@@ -90,31 +82,26 @@ def verdicts(
     return table.with_columns(pl.Series("verdict", signs, pl.String))
 
 
-def _is_of_documents(labels: Row) -> bool:
-    return labels["level"] not in _OF_FIELDS and labels["slice_by"] is None
-
-
 def tell_apart(evaluations: Sequence[Evaluation], table: pl.DataFrame) -> list[Finding]:
     """The findings on every pair of systems: one for each verdict, of kinds those that hold.
 
     `evaluations`: as from `common(…).evaluations`; `table`: as from `verdicts` of them.
     """
     systems = {evaluation.system: evaluation for evaluation in evaluations}
-    significant_pairs = set(_over_all(table).drop_nulls("better")["system_a", "system_b"].rows())
-    wanted = [*KEYS, "kind", "right_a", "right_b", "cause_a", "cause_b"]
+    apart = set(table.filter(_OVER_ALL).drop_nulls("better")["system_a", "system_b"].rows())
+    wanted = [*finding.KEYS, "kind", "right_a", "right_b", "cause_a", "cause_b"]
     flipped: dict[tuple[str, str], pl.DataFrame] = {}
     found = []
-    for row in table.to_dicts():
+    for row in table.filter(_OVER_ALL | pl.col("better").is_not_null()).to_dicts():
         pair, kind = (row["system_a"], row["system_b"]), row["slice_value"]
-        if kind is not None and row["better"] is None:
-            continue
         numbers: dict[str, Any] = {name: row[name] for name in _OF_FINDING}
-        claim = comparison_sentence(row)
-        if kind is not None and pair not in significant_pairs:
+        claim = finding.comparison_sentence(row)
+        if kind is not None and pair not in apart:
             claim += "; no difference over all fields was shown"
         if row["metric"] == OUTCOME:
             if pair not in flipped:
-                flipped[pair] = flips_of_common(*map(systems.get, pair), columns=wanted)
+                both = map(systems.get, pair)
+                flipped[pair] = flips_of_common(*both, columns=wanted)
             cases = flipped[pair] if kind is None else flipped[pair].filter(kind=kind)
             claim += _cause_phrase(row, cases)
             numbers["cases"] = finding.keys(cases.filter(pl.col("right_a") != pl.col("right_b")))
@@ -158,12 +145,12 @@ def ranks(evaluations: Sequence[Evaluation], table: pl.DataFrame, **draws: Any) 
         scored = pl.concat([summarise(e, average="pooled", **draws) for e in evaluations])
         rows = tables.only(scored, **level).filter(pl.col("value").is_not_nan()).to_dicts()
     rows.sort(key=lambda row: row["value"], reverse=is_up(metric))
-    significant = _over_all(table).filter(pl.col("metric") == metric).drop_nulls("better")
+    significant = table.filter(_OVER_ALL, pl.col("metric") == metric).drop_nulls("better")
     apart = {frozenset(pair) for pair in significant["system_a", "system_b"].rows()}
     # The longest runs of neighbours of which no pair is told apart; none of a system alone.
     names, groups = [row["system"] for row in rows], []
-    for start in range(len(names)):
-        run = names[start : start + 1]
+    for start, first in enumerate(names):
+        run = [first]
         for name in names[start + 1 :]:
             if any(frozenset((name, other)) in apart for other in run):
                 break
@@ -179,7 +166,8 @@ def ranks(evaluations: Sequence[Evaluation], table: pl.DataFrame, **draws: Any) 
 
 def values_right(evaluation: Evaluation, **draws: Any) -> dict[str, Any] | None:
     """The share of the gold's values that are right, as a row of a summary; None of no value."""
-    values = fields_of(evaluation, ["doc_id", "outcome"], of_gold())
+    values = evaluation.scan("cases").filter(finding.in_fields(), of_gold())
+    values = values.select("doc_id", "outcome").collect()
     if not values.height:
         return None
     right = (pl.col("outcome") == "match").fill_null(False)
@@ -209,48 +197,37 @@ def side_by_side(
 
     `evaluations`: one or more of the same documents; a metric is compared among the systems that
     have it. `scores`: all that were scored if left out. The rest is as for `compare`.
-
-    Examples
-    --------
-    >>> from formlab import analysis
-    >>> systems = analysis.open_compared(benchmark="funsd")
-    >>> table = side_by_side(systems, ["cer"], average="pooled", resamples=99, permutations=99)
-    >>> table.filter(level="page").select("system", "mark").rows()
-    [('ocr', 'best'), ('ocr(scale=2.0)', 'near')]
     """
-    systems = named(evaluations)
+    systems, key = named(evaluations), ROW
     options = {"by": by, "average": average, **draws}
     table = pl.concat([summarise(system, **options) for system in systems])
     if scores is not None:
         table = table.filter(pl.col("metric").is_in([metrics.get(name).name for name in scores]))
-    having: dict[str, tuple[str, ...]] = {}
-    columns: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in table.iter_rows(named=True):
-        having[row["metric"]] = (*having.get(row["metric"], ()), row["system"])
-        columns.setdefault(tuple(row[name] for name in ROW), []).append(row)
-    tests = {}
-    for group in {frozenset(of) for of in having.values() if len(set(of)) > 1}:
+    # The cells of a metric and slice stand together.
+    table = table.sort(pl.int_range(pl.len()).min().over(key), maintain_order=True)
+    having = dict(table.group_by("metric", maintain_order=True).agg("system").iter_rows())
+    having = {metric: frozenset(names) for metric, names in having.items()}
+    columns = tables.schema(f"{' '.join(key)} system top mark value:number p:number")
+    tests = [pl.DataFrame(schema=columns)]
+    for group in {names for names in having.values() if len(names) > 1}:
         alike = common([system for system in systems if system.system in group]).evaluations
         scored = {name for name, _ in scored_metrics(alike[0])}
-        shared = [name for name in having if {*having[name]} == group and name in scored]
-        compared = compare(alike, metric=shared, permutations=permutations, **options)
-        is_tested = pl.col("p_holm").is_not_nan() & pl.col("ci_low").is_not_nan()
-        for test in compared.filter(is_tested).to_dicts():
-            for one, other in ("ab", "ba"):
-                pair = test[f"system_{one}"], test[f"system_{other}"]
-                # A test of only what both were scored on says nothing of another number.
-                key = *(test[name] for name in ROW), *pair, test[f"value_{one}"]
-                tests[key] = test["p_holm"], "near" if test["better"] is None else "worse"
-    for key, cells in columns.items():
-        values = [row["value"] for row in cells if row["value"] == row["value"]]
-        best = (max if is_up(key[0]) else min)(values, default=None) if len(cells) > 1 else None
-        top = next((row["system"] for row in cells if row["value"] == best), None)
-        for row in cells:
-            p, mark = tests.get((*key, row["system"], top, row["value"]), (None, None))
-            row |= {"mark": "best" if row["value"] == best else mark, "p": p}
-    rows = itertools.chain(*columns.values())
-    return pl.DataFrame(rows, schema=tables.SUMMARY | tables.schema("mark p:number"))
-
-
-def _over_all(table: pl.DataFrame) -> pl.DataFrame:
-    return table.filter(pl.col("slice_by").is_null())
+        shared = [name for name, names in having.items() if names == group and name in scored]
+        found = compare(alike, metric=shared, permutations=permutations, **options)
+        found = found.drop_nans(["p_holm", "ci_low"])
+        near = pl.when(pl.col("better").is_null()).then(pl.lit("near")).otherwise(pl.lit("worse"))
+        for one, other in ("ab", "ba"):
+            of = {"system": f"system_{one}", "top": f"system_{other}", "value": f"value_{one}"}
+            tests.append(found.select(*key, **of, p="p_holm", mark=near))
+    worth = {name: 1 if is_up(name) else -1 for name in having}
+    worth = pl.col("metric").replace_strict(worth, return_dtype=pl.Int8)
+    lead = worth * pl.col("value").fill_nan(None)
+    is_best = (pl.len().over(key) > 1) & (lead == lead.max().over(key))
+    table = table.with_columns(is_best=is_best.fill_null(False))
+    table = table.with_columns(top=pl.col("system").filter("is_best").first().over(key))
+    # A test of only what both were scored on says nothing of another number.
+    of = {"on": [*key, "system", "top", "value"], "nulls_equal": True, "maintain_order": "left"}
+    table = table.join(pl.concat(tests, how="diagonal_relaxed"), how="left", **of)
+    mark = pl.when("is_best").then(pl.lit("best")).otherwise("mark").alias("mark")
+    schema = tables.SUMMARY | tables.schema("mark p:number")
+    return table.with_columns(mark).select(pl.col(name).cast(kind) for name, kind in schema.items())

@@ -52,9 +52,8 @@ def what_if(
     gains add up to ``1 - value``. `lowest` and `highest` are the least and the most that the stage
     gains in any order. A check whose sources are wrong is right once they are.
 
-    Returns a row for each metric and each stage that has errors: metric, stage, value (as it is),
-    gain, ci_low, ci_high, lowest, highest, n_cases and n_docs (values with errors of the stage, and
-    their documents), causes (the most frequent first). Intervals draw documents; of one it is NaN.
+    Returns a row for each metric and each stage that has errors, with the `value` as it is, its
+    `n_cases` in `n_docs`, and its `causes`, the most frequent first. Intervals draw documents.
 
     `metrics`: of ``fields``, the share of the gold's values that are right, and ``documents``, the
     share of documents whose values are all right, with none that the gold does not have. `stages`:
@@ -70,12 +69,11 @@ def what_if(
     >>> what_if(wrong, metrics=["fields"]).select("stage", "value", "gain").rows()
     [('extent', 0.5, 0.5)]
     """
-    for metric in metrics:
-        if metric not in METRICS:
-            raise UnknownName.of("metric of what-if", metric, METRICS)
-    for cause in itertools.chain(*stages.values()):
-        if cause not in causes.CAUSES:
-            raise UnknownName.of("cause", cause, causes.CAUSES)
+    chosen = {"metric of what-if": (metrics, METRICS)}
+    chosen["cause"] = itertools.chain(*stages.values()), causes.CAUSES
+    for kind, (names, known) in chosen.items():
+        if unknown := [name for name in names if name not in known]:
+            raise UnknownName.of(kind, unknown[0], known)
     bits = {name: 1 << at for at, name in enumerate(dict.fromkeys([*stages, OTHER]))}
     of_cause = {cause: bits[name] for name, names in stages.items() for cause in names}
     cases = evaluation.gathered(lambda part: _masks(part, of_cause, bits[OTHER]))

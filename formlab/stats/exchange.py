@@ -7,9 +7,7 @@ nothing; where it holds whole documents these are exchanged.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -55,18 +53,17 @@ class Exchanged:
 
     def _within(self, cells: np.ndarray, losses: np.ndarray) -> np.ndarray:
         """Exchanged within documents, and where several values are of one, also by documents."""
-        from scipy import special
+        from scipy import stats
 
         # Documents alike in size, losses and values inside share a row of chances.
         wide = int(self.sizes.max(initial=0)) + 1
         key = (self.sizes * wide + self.losses.astype(np.int64)) * wide + cells
         key, number = np.unique(key, return_inverse=True)
         size, lost, drawn = key // wide**2, key // wide % wide, key % wide
-        k, number = (
-            np.arange(np.minimum(lost, drawn).max(initial=0) + 1),
-            number.reshape(cells.shape),
-        )
-        table = _chances(k, size[:, None], lost[:, None], drawn[:, None])
+        k, number = np.arange(min(lost.max(), drawn.max()) + 1), number.reshape(cells.shape)
+        # Of a document without values none is sure to be drawn.
+        alike = np.maximum(size, 1), lost, drawn
+        table = stats.hypergeom.pmf(k, *(of[:, None] for of in alike))
         p = _sums(table, number, losses.sum(axis=1))
         # Values of one document may fail together: then documents with any loss in the part count.
         none = table[:, :1]
@@ -74,7 +71,7 @@ class Exchanged:
         moved = losses - cells * (self.losses / np.maximum(self.sizes, 1))
         spread = np.sqrt((moved**2).sum(axis=1))
         away = moved.sum(axis=1) / np.where(spread > 0, spread, 1)
-        by_spread = special.stdtr(np.maximum((cells > 0).sum(axis=1) - 1, 1), -away)
+        by_spread = stats.t.sf(away, np.maximum((cells > 0).sum(axis=1) - 1, 1))
         by_documents = np.clip(2 * np.minimum(by_spread, by_any), p, 1)
         return np.where((cells > 1).any(axis=1), by_documents, p)
 
@@ -118,16 +115,13 @@ def _sums(table: np.ndarray, number: np.ndarray, seen: np.ndarray) -> np.ndarray
 
 def tail(seen: np.ndarray, mean: np.ndarray, variance: np.ndarray, third: np.ndarray) -> np.ndarray:
     """The chance of `seen` or more of a sum with these moments, by a shifted gamma distribution."""
-    from scipy import special
+    from scipy import stats
 
     varies = variance > 1e-12
     deviation = np.sqrt(np.where(varies, variance, 1))
-    skew, z = np.where(varies, third, 0) / deviation**3, (seen - mean) / deviation
-    is_skewed = np.abs(skew) > 1e-3
-    shape = 4 / np.where(is_skewed, skew, 1) ** 2
-    x = np.maximum(shape + np.sqrt(shape) * z * np.sign(skew), 0)
-    gamma = np.where(skew > 0, special.gammaincc(shape, x), special.gammainc(shape, x))
-    return np.where(varies, np.where(is_skewed, gamma, special.ndtr(-z)), z <= 1e-9)
+    skew = np.where(varies, third, 0) / deviation**3
+    p = stats.pearson3.sf((seen - mean) / deviation, skew)
+    return np.where(varies, p, seen - mean <= 1e-9)
 
 
 def spread_p(sizes: np.ndarray, lost: int, of: int, seen: int, share: float) -> float:
@@ -135,13 +129,13 @@ def spread_p(sizes: np.ndarray, lost: int, of: int, seen: int, share: float) -> 
 
     `lost` of all `of` values are; a document has `sizes` of them.
     """
-    from scipy import special
+    from scipy import stats
 
     if not seen or not len(sizes):
         return 1.0
     distinct, times = np.unique(sizes, return_counts=True)
-    chances = [drawn_p(math.ceil(share * size), size, lost, of) for size in distinct.tolist()]
-    return float(special.pdtrc(seen - 1, float(times @ np.array(chances))))
+    chances = stats.hypergeom.sf(np.ceil(share * distinct) - 1, of, lost, distinct)
+    return float(stats.poisson.sf(seen - 1, times @ chances))
 
 
 def drawn_p(least: int, size: int, lost: int, of: int) -> float:
@@ -152,17 +146,6 @@ def drawn_p(least: int, size: int, lost: int, of: int) -> float:
     >>> round(drawn_p(2, 2, 2, 4), 6)  # Both of two, out of six pairs.
     0.166667
     """
-    return min(1.0, float(_chances(np.arange(least, min(size, lost) + 1), of, lost, size).sum()))
+    from scipy import stats
 
-
-def _chances(k: Any, size: Any, lost: Any, drawn: Any) -> np.ndarray:
-    """The hypergeometric distribution (`scipy.stats` takes a second to be imported)."""
-    from scipy import special
-
-    def ways(of: Any, some: Any) -> np.ndarray:
-        some = np.clip(some, 0, of)
-        return -np.log1p(of) - special.betaln(some + 1, of - some + 1)
-
-    possible = (k <= np.minimum(lost, drawn)) & (drawn - k <= size - lost)
-    chances = np.exp(ways(lost, k) + ways(size - lost, drawn - k) - ways(size, drawn))
-    return np.minimum(chances, 1) * possible
+    return float(stats.hypergeom.sf(least - 1, of, lost, size))

@@ -90,14 +90,12 @@ def document_sums(
         parts = rows.select("^part[0-9]+$").to_numpy()
         numbers, values = rows["number"].to_numpy(), rows["value"].to_numpy()
         # One query for all groups, of which a small evaluation has more than documents.
-        alike = rows.group_by(_KEY, maintain_order=True)
         made = pl.struct(_MADE).unique(maintain_order=True).alias("made")
-        groups = alike.agg("at", pl.col("width").first(), made, pl.col(COUNTS).sum())
-        members = groups["at"]
-        for row, group in enumerate(groups.drop("at").iter_rows()):
-            at = members[row].to_numpy()
-            key, width, how, counts = group[:5], group[5], group[6], np.array(group[7:])
-            piece = numbers[at], small(parts[at, :width]), values[at], counts, how
+        groups = rows.group_by(_KEY, maintain_order=True)
+        groups = groups.agg(pl.col("width").first(), made, pl.col(COUNTS).sum(), "at")
+        for *group, at in groups.iter_rows():
+            key, (width, how, *counts) = tuple(group[: len(_KEY)]), group[len(_KEY) :]
+            piece = numbers[at], small(parts[at, :width]), values[at], np.array(counts), how
             pieces.setdefault(key, []).append(piece)
     places = {name: at for at, name in enumerate(metrics.METRICS)}
 

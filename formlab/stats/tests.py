@@ -60,7 +60,6 @@ def paired_differences(
     resamples: int = 1000,
     permutations: int = 9999,
     level: float = 0.95,
-    power: float = 0.8,
     seed: int = 0,
 ) -> list[dict[str, Any]]:
     """By how much the first of each pair is better, with interval, p and what could be shown.
@@ -71,29 +70,28 @@ def paired_differences(
 
     `pairs`: all over the same documents, in the same order. `resamples`, `level`: draws of
     documents with replacement, those of `summarise`, for the percentile interval. `permutations`:
-    random swaps for the two-sided p (see `permutation_p`). `power`: of the least difference, which
-    is NaN where the pair has fewer than `documents_needed`, and where no draw differs from another.
+    random swaps for the two-sided p (see `permutation_p`). The least difference is NaN where the
+    pair has fewer than `documents_needed`, and where no draw differs from another.
     """
     swapped = {"permutations": permutations, "seed": seed}
-    sure = iter(permutation_p([pair.sure for pair in pairs if pair.sure], **swapped))
-    drawn, rows = None, []
-    if pairs and len(pairs[0].first) > 1 and resamples:
-        tables = [table for pair in pairs for table in (pair.first, pair.second)]
-        drawn = drawn_parts(tables, resamples=resamples, seed=seed)
+    surer = iter(permutation_p([pair.sure for pair in pairs if pair.sure], **swapped))
+    tables, rows = [table for pair in pairs for table in (pair.first, pair.second)], []
+    # One document cannot be drawn otherwise.
+    is_drawn = pairs and len(pairs[0].first) > 1
+    drawn = drawn_parts(tables, resamples=resamples if is_drawn else 0, seed=seed)
     for pair, p in zip(pairs, permutation_p(pairs, **swapped), strict=True):
-        leads = pair.lead(next(drawn), next(drawn)) if drawn else np.array([])
+        leads = pair.lead(next(drawn), next(drawn))
         leads = leads[~np.isnan(leads)]
         error = float(leads.std(ddof=1)) if leads.size > 1 else 0.0
         enough = pair.labels.get("n_docs", len(pair.first)) >= documents_needed(1 - level)
         detectable = enough and error > ROUNDING
-        least = (
-            minimum_detectable_difference(error, level=level, power=power) if detectable else NAN
-        )
+        least = minimum_detectable_difference(error, level=level)
         row = pair.labels | dict(zip(("value_a", "value_b"), pair.values, strict=True))
         row |= dict(zip(("ci_low", "ci_high"), percentiles(leads, level), strict=True))
-        row |= {"difference": pair.difference, "p": p, "least_difference": least}
+        row |= {"difference": pair.difference, "p": p}
+        row["least_difference"] = least if detectable else NAN
         if pair.sure:
-            again = next(sure)
+            again = next(surer)
             is_same = np.sign(pair.sure.difference) == np.sign(pair.difference)
             row["surest"] = max(p, again) if is_same else 1.0
         rows.append(row)

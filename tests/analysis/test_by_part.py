@@ -14,7 +14,7 @@ from tests.analysis.made_pairs import in_parts
 from tests.analysis.test_findings import random
 from tests.made_parts import cut, only
 
-FEW = {"min_docs": 2, "min_cases": 4, "resamples": 20, "max_columns": 2}
+FEW = {"resamples": 20}
 KEY = ("doc_id", "task", "level", "path", "pred_path", "gold", "pred")
 
 

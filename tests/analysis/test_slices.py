@@ -9,7 +9,7 @@ from formlab.analysis.summarise import summarise
 from formlab.errors import UnknownName
 from tests.analysis.made_pairs import made
 
-FEW = {"min_docs": 3, "min_cases": 6, "resamples": 50}
+FEW = {"resamples": 50}
 
 
 def forms(documents, fields, *, rate=0.3, seed=0, planted=0.0, name="m", spread=0.0):
@@ -64,17 +64,17 @@ def test_few_documents_that_fail_alike_are_no_proof():
             (f"{d:02}", f"/{f}", int(d > 1 or not kind_of(d, f)), {"kind": f"k{kind_of(d, f)}"})
             for d in range(30) for f in range(8)
         ]  # fmt: skip
-        assert find_slices(made("m", rows), columns=["kind"], min_docs=2).height == 0
+        assert find_slices(made("m", rows), columns=["kind"]).height == 0
 
 
 def test_every_conjunction_with_support_is_tried_once():
     one = forms(30, 12)
-    found = find_slices(one, columns=["kind", "subtype"], alpha=1.0, min_docs=5, min_cases=20)
+    found = find_slices(one, columns=["kind", "subtype"], alpha=1.0)
     expected = 1  # The documents that are mostly wrong.
     for size in (1, 2):
         for names in itertools.combinations(["kind", "subtype"], size):
             groups = one.cases.group_by(names).agg(pl.len(), pl.col("doc_id").n_unique())
-            expected += groups.filter(pl.col("len") >= 20, pl.col("doc_id") >= 5).height
+            expected += groups.filter(pl.col("len") >= 5, pl.col("doc_id") >= 3).height
     assert found["n_tested"].max() == expected
 
 

@@ -8,14 +8,9 @@ import polars as pl
 import pytest
 
 from formlab import analysis, charts
+from formlab.analysis.compare import COMPARISON
 from formlab.analysis.finding import verdict_sentence
-from formlab.analysis.verdicts import (
-    VERDICTS,
-    identical,
-    ranks,
-    tell_apart,
-    verdicts,
-)
+from formlab.analysis.verdicts import identical, ranks, tell_apart, verdicts
 from formlab.errors import DataBroken, UnknownName
 from tests.analysis.made_pairs import from_matrix, made, noise, pages_alone, with_pages
 
@@ -104,7 +99,7 @@ def test_whole_documents_stand_beside_fields_or_alone():
 def test_one_document_is_no_test_and_nothing_scored_has_a_sentence():
     pair = made("m", [("1", "/a", 1)]), made("n", [("1", "/a", 0)])
     assert "a single document cannot be tested" in judged(*pair)[2] or "p = 1" in judged(*pair)[2]
-    empty = pl.DataFrame(schema=VERDICTS)
+    empty = pl.DataFrame(schema=COMPARISON | {"verdict": pl.String})
     assert verdict_sentence(empty, ranks(pair, empty)).startswith("Neither a field nor")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from formlab.cache import key_of
@@ -61,7 +60,7 @@ class Asker:
         # Of threads with the same question one asks, and the others wait for its answer.
         self._locks: dict[str, threading.Lock] = {}
         # The first way to ask that was answered.
-        self._first: int | None = None
+        self._first = len(FORMS)
 
     def answer(self, prompt: Prompt) -> Answer:
         """The stored answer, or a new one that is stored before this returns.
@@ -70,19 +69,21 @@ class Asker:
         may be made.
         """
         keys = self._keys(prompt)
-        before = self.store.get(keys)
-        with self._locks.setdefault(keys[0], threading.Lock()):
-            stored = self.store.get(keys)
-            found = stored and _judged(stored, prompt)
+        before = self.store.get(keys.values())
+        with self._locks.setdefault(next(iter(keys.values())), threading.Lock()):
+            answer = self.store.get(keys.values())
+            status = prompt.status(answer) if answer else ""
             # One that came meanwhile counts, whatever it is.
-            again = self.may_ask and stored == before
-            if found and not (again and found.status in self._again):
-                return found
-            if not self.may_ask:
-                raise Stopped("no answer yet")
-            return _judged(self._ask(prompt, keys), prompt)
+            again = self.may_ask and answer == before and status in self._again
+            if answer is None or again:
+                if not self.may_ask:
+                    raise Stopped("no answer yet")
+                answer = self._ask(prompt, keys)
+                status = prompt.status(answer)
+            return dataclasses.replace(answer, status=status)
 
-    def _keys(self, prompt: Prompt) -> list[str]:
+    def _keys(self, prompt: Prompt) -> dict[str, str]:
+        """The key of an answer by the form in which it is asked for."""
         shape = {
             "address": self.client.address,
             "model": self.client.model,
@@ -91,39 +92,29 @@ class Asker:
             "schema": prompt.schema,
         }
         forms = self._forms if prompt.schema is not None else ("text",)
-        return [key_of(shape | {"form": form}) for form in forms]
+        return {form: key_of(shape | {"form": form}) for form in forms}
 
-    def _ask(self, prompt: Prompt, keys: list[str]) -> Answer:
+    def _ask(self, prompt: Prompt, keys: dict[str, str]) -> Answer:
         """A new answer, kept as soon as it is there, in the first form that the server takes."""
-        messages, attempts = prompt.messages(), 0
-        forms = self._forms if prompt.schema is not None else ("prompt",)
-        start = (self._first or 0) if prompt.schema is not None else 0
-        for way in range(start, len(forms)):
-            key, schema = keys[way], None if forms[way] == "prompt" else prompt.schema
-            keep = partial(self._kept, prompt=prompt, key=key, attempts=attempts)
-            answer = self.client.ask(messages, schema=schema, form=forms[way], keep=keep)
+        about = {"task": prompt.task, "doc_id": prompt.doc_id, "images": prompt.images}
+        messages, attempts, ways = prompt.messages(), 0, [*keys]
+
+        def keep(answer: Answer) -> Answer:
+            total = attempts + answer.attempts
+            answer = dataclasses.replace(answer, attempts=total, key=keys[form], **about)
+            self.store.put(answer)
+            return answer
+
+        for form in ways[self._first if self._first < len(ways) else 0 :]:
+            schema = prompt.schema if form in FORMS[:2] else None
+            answer = self.client.ask(messages, schema=schema, form=form, keep=keep)
             if answer.text is not None:
                 if prompt.schema is not None:
                     # A page that fails under a schema does not show that the server takes none.
-                    self._first = way if self._first is None else min(self._first, way)
+                    self._first = min(self._first, ways.index(form))
                 return answer
-            attempts += answer.attempts
             if answer.finish != "bad_request":
                 break
-        return self._kept(dataclasses.replace(answer, attempts=0), prompt, keys[way], attempts)
-
-    def _kept(self, answer: Answer, prompt: Prompt, key: str, attempts: int) -> Answer:
-        answer = dataclasses.replace(
-            answer,
-            attempts=attempts + answer.attempts,
-            key=key,
-            task=prompt.task,
-            doc_id=prompt.doc_id,
-            images=prompt.images,
-        )
-        self.store.put(answer)
-        return answer
-
-
-def _judged(answer: Answer, prompt: Prompt) -> Answer:
-    return dataclasses.replace(answer, status=prompt.status(answer))
+            if form != ways[-1]:
+                attempts += answer.attempts
+        return keep(answer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -41,16 +41,17 @@ class PageView:
 
     def in_key(self, page: Page) -> Row:
         """What stands for a page in the key of an answer."""
-        with _readable(page.path):
-            return self._text(page) or _image(page.shape)
+        return self._part(page, lambda: page.shape)
 
     def in_call(self, page: Page) -> Row:
         """What stands for a page in the message to the model."""
-        with _readable(page.path):
-            return self._text(page) or _image(page.url())
+        return self._part(page, page.url)
 
-    def _text(self, page: Page) -> Row | None:
-        return {"type": "text", "text": self.ocr.text(page)} if self.ocr else None
+    def _part(self, page: Page, url: Callable[[], Any]) -> Row:
+        with _readable(page.path):
+            if self.ocr:
+                return {"type": "text", "text": self.ocr.text(page)}
+            return {"type": "image_url", "image_url": {"url": url()}}
 
 
 @contextmanager
@@ -63,10 +64,6 @@ def _readable(path: Path) -> Iterator[None]:
     except Exception as error:
         what = f"not a readable page: {type(error).__name__}: {error}"
         raise DataBroken(what, where=path) from error
-
-
-def _image(url: Any) -> Row:
-    return {"type": "image_url", "image_url": {"url": url}}
 
 
 class OcrLines:
@@ -82,17 +79,13 @@ class OcrLines:
 
     def text(self, page: Page) -> str:
         """The page as the JSON that a model gets, its lines from top to bottom."""
-        result = self._engine(page.image, of=page.drawn, return_word_box=True)
-        lines = [row for row in ocr.records(result) if row["kind"] == "line"]
-        boxes = [[row[side] for side in BOX] for row in lines]
-        order = [number for row in reading_order(np.array(boxes)) for number in row]
-        if self.unit == "none":
-            shown: list[Any] = [lines[number]["value"] for number in order]
-        else:
-            shown = [[lines[n]["value"], *self._sides(boxes[n], page)] for n in order]
+        found = ocr.records(self._engine(page.image, of=page.drawn, return_word_box=True))
+        lines = [row for row in found if row["kind"] == "line"]
+        boxes = np.array([[row[side] for side in BOX] for row in lines]).reshape(-1, 4)
+        sides = 1000 * boxes / (page.sent * 2) if self.unit == "thousandths" else boxes
+        shown: list[Any] = []
+        for number in (number for row in reading_order(boxes) for number in row):
+            text = lines[number]["value"]
+            place = [round(side) for side in sides[number].tolist()]
+            shown.append(text if self.unit == "none" else [text, *place])
         return json.dumps({"PAGE": page.number, "LINES": shown})
-
-    def _sides(self, box: list[float], page: Page) -> list[int]:
-        if self.unit == "pixels":
-            return [round(side) for side in box]
-        return [round(1000 * side / page.sent[n % 2]) for n, side in enumerate(box)]

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from formlab import benchmarks
+from formlab import benchmarks, systems
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems import chat
 from formlab.systems.chat.limits import Price
@@ -38,11 +38,9 @@ def test_an_answer_is_on_disk_before_it_is_judged_or_counted(tmp_path):
 
 ALONE = """
 import sys
-from formlab import benchmarks
-from formlab.systems import chat
-from formlab.systems.chat.limits import Price
+from formlab import benchmarks, systems
 settings = {"base_url": sys.argv[1], "timeout": 1.0, "tasks": "extraction"}
-chat.system("chat:m").run(benchmarks.load("formcraft"), out=sys.argv[2], settings=settings)
+systems.run(benchmarks.load("formcraft"), systems.get("chat:m"), out=sys.argv[2], settings=settings)
 """
 
 
@@ -140,7 +138,9 @@ def test_a_number_that_makes_no_sense_is_refused_by_name(name, value):
 def test_an_address_that_is_none_or_has_a_secret_is_one_error_that_does_not_say_it(tmp_path, url):
     with pytest.raises(DataBroken) as error:
         settings = {"base_url": url, "attempts": 1}
-        chat.system("chat:m").run(benchmarks.load("formcraft"), out=tmp_path, settings=settings)
+        systems.run(
+            benchmarks.load("formcraft"), systems.get("chat:m"), out=tmp_path, settings=settings
+        )
     assert SECRET not in str(error.value)
     assert len(str(error.value)) < 5_000
     assert not list(tmp_path.iterdir())

@@ -2,8 +2,7 @@ import json
 
 import pytest
 
-from formlab import analysis, benchmarks
-from formlab.systems import chat
+from formlab import analysis, benchmarks, systems
 from tests.made_formfactory import make
 from tests.systems.scripted_server import serving
 
@@ -24,7 +23,7 @@ def corpus(tmp_path):
 
 def ran(server, corpus, out, *, limit=1, **settings):
     given = {"base_url": server.url, "attempts": 1} | settings
-    return chat.system("chat:m").run(corpus, out=out, limit=limit, settings=given)
+    return systems.run(corpus, systems.get("chat:m"), out=out, limit=limit, settings=given)
 
 
 def actions(found):

@@ -60,16 +60,15 @@ class Task:
 
     `kind` is the task that its *responses* are filed under; `make` takes a document's row and its
     gold records (questions are in them) and gives what to ask, or None; `places` is how the
-    answer gives positions, if it does: ``boxes`` or ``points``. A task that is not `usual` is asked
-    only where it is named. `prompt` are its instructions, if no file has them. `answer` makes of a
-    document's row, its gold and what gives page and box of a record the answer it should get.
+    answer gives positions, if it does: ``boxes`` or ``points``. `prompt` are its instructions, if
+    no file has them. `answer` makes of a document's row, its gold and what gives page and box of a
+    record the answer it should get.
     """
 
     name: str
     kind: str
     make: Callable[[Row, list[Row]], Ask | None]
     places: str = "boxes"
-    usual: bool = True
     prompt: str = ""
     answer: Callable[[Row, list[Row], Callable[[Row], Row]], Row] | None = None
 

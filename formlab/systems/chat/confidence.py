@@ -11,6 +11,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -48,8 +50,9 @@ def token_spans(choice: Any, text: str) -> str | None:
     """
     try:
         tokens = choice["logprobs"]["content"]
-        pieces = [bytes(t["token"].encode() if t.get("bytes") is None else t["bytes"])
-                  for t in tokens]  # fmt: skip
+        pieces = [
+            bytes(t["token"].encode() if t.get("bytes") is None else t["bytes"]) for t in tokens
+        ]
         chances = [float(t["logprob"]) for t in tokens]
         at = b"".join(pieces).find(text.encode())
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
@@ -84,19 +87,20 @@ def with_confidence(value: Any, text: str, spans: str | None) -> Any:
     """
     if not spans or (bounds := _bounds(text, value)) is None:
         return value
-    start, end = bounds
-    found = list(_SCALAR.finditer(text, start, end))
-    places = [m.span(1) if m[1] else m.span() for m in found if not m[2]]
+    found = [match for match in _SCALAR.finditer(text, *bounds) if not match[2]]
+    places = [match.span(1) if match[1] else match.span() for match in found]
     firsts, ends, chances = np.array(json.loads(spans), dtype=float).reshape(-1, 3).T
     # Tokens follow one another: those of a leaf are a run of them.
     total = np.concatenate([[0.0], np.cumsum(chances)])
     begin = np.searchsorted(ends, [first for first, _ in places], "right")
     stop = np.searchsorted(firsts, [last for _, last in places])
-    sure = np.exp(total[stop] - total[begin]).tolist()
+    sure = iter(np.exp(total[stop] - total[begin]).tolist())
     try:
-        return _marked(value, iter(sure)) if _count(value) == len(sure) else value
-    except RecursionError:
+        marked = _marked(value, sure)
+    except StopIteration:
         return value
+    # As many leaves as places: a name that stands twice has a place more.
+    return value if next(sure, None) is not None else marked
 
 
 def taken(rows: list[Row]) -> list[Row]:
@@ -144,26 +148,12 @@ def _named(rows: list[Row], fixed: Collection[str | None]) -> Iterator[tuple | N
 
 def _bounds(text: str, value: Any) -> tuple[int, int] | None:
     """Where in `text` the JSON of `value` is written; None if it is not, as it was repaired."""
-    start = text.find("{")
-    for _ in range(_TRIES):
-        if start < 0:
-            break
-        try:
+    for start in islice((match.start() for match in re.finditer(r"\{", text)), _TRIES):
+        with suppress(ValueError, RecursionError):
             read, end = _DECODER.raw_decode(text, start)
             if read == value:
                 return start, end
-        except (ValueError, RecursionError):
-            pass
-        start = text.find("{", start + 1)
     return None
-
-
-def _inner(value: Any) -> Any:
-    return value.values() if isinstance(value, dict) else value
-
-
-def _count(value: Any) -> int:
-    return sum(map(_count, _inner(value))) if isinstance(value, dict | list) else 1
 
 
 def _marked(value: Any, sure: Iterator[float]) -> Any:

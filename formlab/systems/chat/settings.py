@@ -44,7 +44,7 @@ SETTINGS: dict[str, Setting] = {
     "image_limit": Setting(2048, "the longest side of a page in pixels, 0 for no page", 0),
     "max_pages": Setting(10, "pages of a document that are sent", 1),
     "boxes": Setting("thousandths", "the unit of places: thousandths, pixels or none"),
-    "tasks": Setting("", "what is asked, names between commas; the usual if empty"),
+    "tasks": Setting("", "what is asked, names between commas; all if empty"),
     "shots": Setting(0, "examples before a question", 0),
     "shots_seed": Setting(0, "what draws the examples", 0),
     "logprobs": Setting(False, "confidence by the probability of tokens"),

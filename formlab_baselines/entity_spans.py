@@ -15,7 +15,7 @@ from formlab.folders import Corpus
 from formlab.metrics.entities import comparator
 from formlab.systems.system import Reader
 from formlab.trees import escape
-from formlab_baselines.document_words import Cell, DocumentWords, Span, reader
+from formlab_baselines.words import Cell, DocumentWords, Span, reader
 
 # No date or amount has more words, and no name that is looked for.
 _SHORT, _LONG = 4, 14

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -56,15 +55,6 @@ def around(boxes: list[Rect]) -> Rect:
     """The smallest box around all."""
     x0, y0, x1, y1 = zip(*boxes, strict=True)
     return Rect(min(x0), min(y0), max(x1), max(y1))
-
-
-def word_boxes(text: str, box: Rect) -> list[tuple[str, Rect]]:
-    """The words of a line, each as wide as its share of the letters."""
-    step = box.width / max(len(text), 1)
-    return [
-        (match[0], box._replace(x0=box.x0 + step * match.start(), x1=box.x0 + step * match.end()))
-        for match in re.finditer(r"\S+", text)
-    ]
 
 
 class Tick(NamedTuple):

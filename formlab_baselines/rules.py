@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from formlab.systems.system import Reader, System
-from formlab_baselines import form_rules, pdf_rules
+from formlab_baselines import form_rules, keywords, words
 
 
 def start(settings: dict[str, Any], threads: int) -> Reader:
@@ -20,7 +20,7 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
     reader = cache(lambda rules: rules.start(settings, threads))
 
     def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
-        return reader(pdf_rules if pdf_rules.is_for(document) else form_rules)(document, root)
+        return reader(keywords if keywords.is_for(document) else form_rules)(document, root)
 
     return read
 
@@ -29,7 +29,7 @@ SYSTEM = System(
     name="rules",
     title="baseline: plain rules over the text of PDFs and over what the OCR reads",
     start=start,
-    defaults=form_rules.DEFAULTS | pdf_rules.DEFAULTS,
+    defaults=form_rules.DEFAULTS | words.DEFAULTS,
     versions=("rapidocr", "onnxruntime", "opencv-python-headless", "pypdfium2"),
     extra="ocr",
 )

@@ -14,8 +14,8 @@ from typing import Any
 
 from formlab.benchmarks.vrdu import UNREPEATED, Schema
 from formlab.systems.system import System
-from formlab_baselines.document_words import Cell, DocumentWords, Span
 from formlab_baselines.entity_spans import Candidates, Example, GoldSpan, fits, start
+from formlab_baselines.words import Cell, DocumentWords, Span
 
 DEFAULTS = {"examples": 0, "seed": 0, "least": 0.4}
 # Columns of a table begin within this share of the page's width of each other.

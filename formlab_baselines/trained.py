@@ -17,8 +17,8 @@ import numpy as np
 
 from formlab.benchmarks.vrdu import UNREPEATED, Schema
 from formlab.systems.system import System
-from formlab_baselines.document_words import Cell, DocumentWords, Span, mask
 from formlab_baselines.entity_spans import Candidates, Example, GoldSpan, fits, start
+from formlab_baselines.words import Cell, DocumentWords, Span, mask
 
 DEFAULTS = {"examples": 0, "seed": 0, "strength": 10.0, "least": 0.2}
 _OTHER = ""

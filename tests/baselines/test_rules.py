@@ -7,12 +7,13 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from formlab import benchmarks
-from formlab_baselines import form_rules, pdf_rules
+from formlab_baselines import form_rules, keywords
 from formlab_baselines.form_answers import answers
 from formlab_baselines.form_build import build
-from formlab_baselines.keywords import RULES, Run, entities
+from formlab_baselines.keywords import RULES, entities
 from formlab_baselines.page_marks import find
 from formlab_baselines.page_text import words
+from formlab_baselines.words import DEFAULTS, Run
 
 FIELDS = [
     {"task": "text", "path": "/Bill/Total", "value": "90.00"},
@@ -267,7 +268,7 @@ def test_value_stands_where_its_rule_says(runs, values):
 
 def test_sample_is_read_from_text_layer_and_from_scans():
     corpus = benchmarks.get("vrdu").load("MadeFilings-pdfs", SAMPLE)
-    read = pdf_rules.start(pdf_rules.DEFAULTS, 1)
+    read = keywords.start(DEFAULTS, 1)
     gold = {
         row["path"]: row
         for row in corpus.records.to_dicts()

@@ -14,8 +14,7 @@ from urllib.parse import urlsplit
 
 from formlab import resources
 from formlab.errors import DataBroken, FormlabError, NotAvailable
-from formlab.systems.chat.answers import Answer
-from formlab.systems.chat.confidence import token_spans
+from formlab.systems.chat.answers import Answer, token_spans
 from formlab.systems.chat.limits import Limits, Price, Stopped
 from formlab.text.answers import arguments
 

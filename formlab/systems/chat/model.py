@@ -15,14 +15,12 @@ from formlab import benchmarks, files
 from formlab.errors import DataBroken, NotAvailable, UnknownName
 from formlab.folders import Corpus, Predictions
 from formlab.systems.chat.ask import Row, prompt_of
-from formlab.systems.chat.asker import Asker
 from formlab.systems.chat.benchmarks import tasks_of
 from formlab.systems.chat.client import Client
 from formlab.systems.chat.questions import TaskResult, questions, results
 from formlab.systems.chat.settings import RUNNING, SHAPING, client_of
-from formlab.systems.chat.shots import Shots, drawn
-from formlab.systems.chat.store import AnswerStore
-from formlab.systems.chat.view import OcrLines, PageView
+from formlab.systems.chat.store import AnswerStore, Asker
+from formlab.systems.chat.view import OcrLines, PageView, Shots, drawn
 from formlab.systems.prompts import read as read_prompt
 from formlab.systems.prompts import version_of
 from formlab.systems.runs import HEAD, SKIPPED, Reading, check_head, first, predictions_of

@@ -14,18 +14,17 @@ import polars as pl
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus
 from formlab.show import progress
-from formlab.systems.chat.answers import Answer, content
+from formlab.systems.chat.answers import Answer, agreement, content, taken, with_confidence
 from formlab.systems.chat.ask import Ask, Row, Task, WrongShape, messages, with_schema
-from formlab.systems.chat.asker import Asker, Prompt
-from formlab.systems.chat.confidence import agreement, taken, with_confidence
 from formlab.systems.chat.limits import Stopped
+from formlab.systems.chat.store import Asker, Prompt
 from formlab.systems.chat.view import PageView
 from formlab.systems.pages import Page
 from formlab.tables import USABLE
 from formlab.workers import threads
 
 if TYPE_CHECKING:
-    from formlab.systems.chat.shots import Shots
+    from formlab.systems.chat.view import Shots
 
 
 @dataclasses.dataclass(frozen=True)

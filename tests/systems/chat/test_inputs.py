@@ -11,8 +11,7 @@ from formlab.errors import DataBroken, DataMissing
 from formlab.systems import chat
 from formlab.systems.chat import view
 from formlab.systems.chat.limits import Price, price_of
-from formlab.systems.chat.shots import Shots, drawn
-from formlab.systems.chat.view import OcrLines
+from formlab.systems.chat.view import OcrLines, Shots, drawn
 from formlab.systems.pages import Page, pages
 from tests.systems.chat.made_runs import FORM, ran
 from tests.systems.scripted_server import serving

@@ -25,16 +25,15 @@ from formlab.tables import BOX
 from formlab_baselines import page_lines, page_marks
 from formlab_baselines.form_answers import answers
 from formlab_baselines.form_build import build
-from formlab_baselines.form_tree import FormGroup
-from formlab_baselines.page_spec import Rect
+from formlab_baselines.form_rows import FormGroup
+from formlab_baselines.page_lines import Rect
 from formlab_baselines.page_text import Word, text_of, words
 
 cv2 = resources.optional("cv2", extra="ocr")
 
 TABLES = ("field", "rows")
-DEFAULTS = {
-    "bold": 1.15, "tick_ink": 0.15, "tables": "field", "signature": "signed", "zoom": 1.0,
-} | ocr.ENGINE  # fmt: skip
+DEFAULTS = {"bold": 1.15, "tick_ink": 0.15, "tables": "field", "signature": "signed", "zoom": 1.0}
+DEFAULTS |= ocr.ENGINE
 Row = dict[str, Any]
 
 
@@ -80,11 +79,9 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
 def _tree_rows(group: FormGroup, parent: str, paths: Paths) -> Iterator[tuple[Row, Rect | None]]:
     """The rows of all fields and groups below `group`, whose path is `parent`, and their boxes."""
     for field in group.fields:
-        yield {
-            "task": TASK_OF[field.modality], "path": paths.of(parent, field.label),
-            "kind": field.kind, "modality": field.modality, "subtype": field.subtype,
-            "value": field.value, "confidence": field.confidence,
-        }, field.box  # fmt: skip
+        names = ("kind", "modality", "subtype", "value", "confidence")
+        row = {"task": TASK_OF[field.modality], "path": paths.of(parent, field.label)}
+        yield row | {name: getattr(field, name) for name in names}, field.box
     for inner in group.groups:
         path = paths.of(parent, inner.label)
         yield {"task": "layout", "path": path, "kind": "group", "value": inner.label}, inner.box
@@ -94,10 +91,8 @@ def _tree_rows(group: FormGroup, parent: str, paths: Paths) -> Iterator[tuple[Ro
 def _word_rows(page_words: list[Word], page: int) -> Iterator[tuple[Row, Rect]]:
     """The rows of the words, at paths below those of the system `ocr`."""
     for number, word in enumerate(page_words):
-        yield {
-            "task": "layout", "path": f"/ocr/pages/{page}/words/{number}", "kind": "word",
-            "value": word.text, "confidence": word.line.score,
-        }, word.box  # fmt: skip
+        row = {"task": "layout", "path": f"/ocr/pages/{page}/words/{number}", "kind": "word"}
+        yield row | {"value": word.text, "confidence": word.line.score}, word.box
 
 
 def _turned(box: Rect, back: np.ndarray, corner: tuple[int, int], zoom: float) -> Row:

@@ -26,6 +26,7 @@ from mkdocs.structure.files import File
 
 import formlab
 from formlab import benchmarks, metrics, readers, systems, tables
+from formlab.systems import chat
 from formlab.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -160,6 +161,13 @@ def made_systems() -> Iterator[str]:
         entry = systems.SYSTEMS[name]
         settings = ", ".join(f"`{k}={systems.setting_text(v)}`" for k, v in entry.defaults.items())
         yield f"| `{name}` | {entry.title} | {settings} | {entry.extra or '–'} |"
+
+
+def made_settings() -> Iterator[str]:
+    """Every setting of a model."""
+    yield "| setting | meaning |\n|---|---|"
+    for name, setting in chat.SETTINGS.items():
+        yield f"| `{name}={systems.setting_text(setting.default)}` | {setting.meaning} |"
 
 
 def made_formats() -> Iterator[str]:

@@ -26,8 +26,8 @@ from mkdocs.structure.files import File
 
 import formlab
 from formlab import benchmarks, metrics, readers, systems, tables
-from formlab.systems import chat
 from formlab.cli import main
+from formlab.systems import chat
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = ROOT / "docs" / "reference" / "commands.md"

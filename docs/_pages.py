@@ -167,7 +167,9 @@ def made_settings() -> Iterator[str]:
     """Every setting of a model."""
     yield "| setting | meaning |\n|---|---|"
     for name, setting in chat.SETTINGS.items():
-        yield f"| `{name}={systems.setting_text(setting.default)}` | {setting.meaning} |"
+        choices = f": {', '.join(filter(None, setting.choices))}" if setting.choices else ""
+        default = systems.setting_text(setting.default)
+        yield f"| `{name}={default}` | {setting.meaning}{choices} |"
 
 
 def made_formats() -> Iterator[str]:

@@ -13,9 +13,6 @@ from typing import NamedTuple
 from formlab import files
 from formlab.errors import DataBroken
 
-# A table that users edit or replace.
-PRICES = Path(__file__).parent / "prices.csv"
-
 
 class Stopped(Exception):
     """No further call may be made; the message says why."""
@@ -40,7 +37,7 @@ class Price(NamedTuple):
         return f"{self.input:g} in, {self.output:g} out, {self.currency} a million tokens{dated}"
 
 
-def price_of(model: str, *, prices: str | Path = PRICES) -> Price | None:
+def price_of(model: str, *, prices: str | Path) -> Price | None:
     """The price of a model; None if the table has none, which is not the same as free.
 
     The table is a CSV file with columns model, input, output and, where known, currency (USD if
@@ -49,8 +46,6 @@ def price_of(model: str, *, prices: str | Path = PRICES) -> Price | None:
 
     Examples
     --------
-    >>> price_of("a-model-of-my-own") is None
-    True
     >>> str(Price(2.5, 10, "EUR", "2026-05-01"))
     '2.5 in, 10 out, EUR a million tokens, 2026-05-01'
     """

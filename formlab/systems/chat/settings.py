@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from formlab import files
-from formlab.errors import DataBroken, NotAvailable
-from formlab.systems.chat.client import Client
-from formlab.systems.chat.limits import PRICES, Limits, price_of
+from formlab.errors import DataBroken, NotAvailable, UnknownName
+from formlab.systems.chat.ask import BOXES, PAGES
+from formlab.systems.chat.client import FORMS, Client
+from formlab.systems.chat.limits import Limits, price_of
 from formlab.systems.system import setting_text
 
 
@@ -18,7 +19,7 @@ class Setting(NamedTuple):
     """A setting of a model: its default, its meaning and, of a number, what it may be.
 
     Those that shape an answer stand in the settings of a run; the others say how it is got. A
-    number is `least` at least, or above it, and at most `most`.
+    number is `least` at least, or above it, and at most `most`; a word is one of `choices`, if any.
     """
 
     default: Any
@@ -27,6 +28,7 @@ class Setting(NamedTuple):
     most: float = sys.float_info.max
     shapes: bool = True
     is_above: bool = False
+    choices: tuple[str, ...] = ()
 
 
 def _running(default: Any, meaning: str, **limits: Any) -> Setting:
@@ -39,11 +41,11 @@ SETTINGS: dict[str, Setting] = {
     "temperature": Setting(0.0, "how much answers vary", 0),
     "max_tokens": Setting(8192, "the longest answer", 1),
     "extra": Setting("{}", "JSON for the body of each call; null in it takes a member out"),
-    "form": Setting("auto", "how JSON is asked for: auto, schema, object or prompt"),
-    "pages": Setting("image", "how pages are shown: image, or text as OCR reads it"),
+    "form": Setting("auto", "how JSON is asked for", choices=("auto", *FORMS)),
+    "pages": Setting("image", "how pages are shown, as text by OCR", choices=PAGES),
     "image_limit": Setting(2048, "the longest side of a page in pixels, 0 for no page", 0),
     "max_pages": Setting(10, "pages of a document that are sent", 1),
-    "boxes": Setting("thousandths", "the unit of places: thousandths, pixels or none"),
+    "boxes": Setting("thousandths", "the unit of places on a page", choices=BOXES),
     "tasks": Setting("", "what is asked, names between commas; all if empty"),
     "shots": Setting(0, "examples before a question", 0),
     "shots_seed": Setting(0, "what draws the examples", 0),
@@ -51,7 +53,7 @@ SETTINGS: dict[str, Setting] = {
     "samples": Setting(1, "how often a question is put; confidence by agreement", 1),
     "base_url": _running("", "the address of the server"),
     "prompt": _running("", "a prompt's name, or a file, for the only task asked"),
-    "retry": _running("", "bad: ask again after broken, refused and truncated answers"),
+    "retry": _running("", "which answers are asked for again", choices=("", "bad")),
     "max_cost": _running(math.inf, "the most to spend", least=0, most=math.inf, is_above=True),
     "max_calls": _running(sys.maxsize, "the most calls; 0 asks nothing", least=0, most=math.inf),
     "concurrency": _running(16, "calls at a time", least=1),
@@ -64,18 +66,22 @@ SHAPING = {name: setting.default for name, setting in SETTINGS.items() if settin
 RUNNING = {name: setting.default for name, setting in SETTINGS.items() if not setting.shapes}
 
 
-def check_numbers(settings: Mapping[str, Any]) -> None:
+def check(settings: Mapping[str, Any]) -> None:
     """`DataBroken` with the name of a setting that is no number, or none that makes sense.
+
+    `UnknownName` if it is none of the words that it may be.
 
     Examples
     --------
-    >>> check_numbers({"timeout": 0})
+    >>> check({"timeout": 0})
     Traceback (most recent call last):
     ...
     formlab.errors.DataBroken: timeout is 0: a number above 0 is expected. Try: timeout=120.0
     """
-    for name, (default, _, least, most, _, is_above) in SETTINGS.items():
+    for name, (default, _, least, most, _, is_above, choices) in SETTINGS.items():
         value = settings.get(name, default)
+        if choices and value not in choices:
+            raise UnknownName.of(name, value, filter(None, choices))
         kind = int if isinstance(default, int) and value != math.inf else int | float
         is_number = isinstance(value, kind) and not isinstance(value, bool)
         # Nothing is more than a number that is none.
@@ -94,17 +100,17 @@ def client_of(
 ) -> Client:
     """A client of `model` with these settings.
 
-    `NotAvailable` or `DataBroken` if a number makes no sense (`check_numbers`), if `max_cost` is
-    given and the model has no price, if `extra` is no JSON object, or if several samples would be
-    alike.
+    `NotAvailable`, `DataBroken` or `UnknownName` if a setting makes no sense (`check`), if
+    `max_cost` is given and the model has no price, if `extra` is no JSON object, or if several
+    samples would be alike.
     """
-    check_numbers(settings)
-    prices, is_limited = settings["prices"] or PRICES, math.isfinite(settings["max_cost"])
-    price = price_of(model, prices=prices)
+    check(settings)
+    prices, is_limited = settings["prices"], math.isfinite(settings["max_cost"])
+    price = price_of(model, prices=prices) if prices else None
     if is_limited and price is None:
         what = f"max_cost needs a price, and {model!r} has none"
-        remedy = "a line for it in a file of your own, --set prices=FILE"
-        raise NotAvailable(what, where=prices, remedy=remedy)
+        remedy = "a line for it in a file of prices, --set prices=FILE"
+        raise NotAvailable(what, where=prices or None, remedy=remedy)
     extra = files.parse_json(settings["extra"], where="extra")
     if not isinstance(extra, dict):
         raise DataBroken("extra is not a JSON object", remedy='extra={"seed": 1}')

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from formlab.cache import key_of
-from formlab.errors import DataBroken, NotAvailable, UnknownName
+from formlab.errors import DataBroken, NotAvailable
 from formlab.files import convert, storable
 from formlab.systems.chat.answers import BAD, Answer
 from formlab.systems.chat.client import FORMS, Client, Messages
@@ -161,10 +161,6 @@ class Asker:
         retry: str = "",
         may_ask: bool = True,
     ) -> None:
-        if form not in ("auto", *FORMS):
-            raise UnknownName.of("way to ask for JSON", form, ("auto", *FORMS))
-        if retry not in ("", "bad"):
-            raise UnknownName.of("retry", retry, ("bad",))
         self.client, self.store, self.may_ask = client, store, may_ask
         self._again = ("api_error", *(BAD if retry else ()))
         self._forms: tuple[str, ...] = FORMS if form == "auto" else (form,)

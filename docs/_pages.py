@@ -27,6 +27,7 @@ from mkdocs.structure.files import File
 import formlab
 from formlab import benchmarks, metrics, readers, systems, tables
 from formlab.cli import main
+from formlab.systems import chat
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = ROOT / "docs" / "reference" / "commands.md"
@@ -159,6 +160,15 @@ def made_systems() -> Iterator[str]:
         entry = systems.SYSTEMS[name]
         settings = ", ".join(f"`{k}={systems.setting_text(v)}`" for k, v in entry.defaults.items())
         yield f"| `{name}` | {entry.title} | {settings} | {entry.extra or '–'} |"
+
+
+def made_settings() -> Iterator[str]:
+    """Every setting of a model."""
+    yield "| setting | meaning |\n|---|---|"
+    for name, setting in chat.SETTINGS.items():
+        choices = f": {', '.join(filter(None, setting.choices))}" if setting.choices else ""
+        default = systems.setting_text(setting.default)
+        yield f"| `{name}={default}` | {setting.meaning}{choices} |"
 
 
 def made_formats() -> Iterator[str]:

@@ -15,7 +15,7 @@ from formlab.folders import Corpus
 from formlab.metrics.entities import comparator
 from formlab.systems.system import Reader
 from formlab.trees import escape
-from formlab_baselines.document_words import Cell, DocumentWords, Span, reader
+from formlab_baselines.words import Cell, DocumentWords, Run, Span, reader
 
 # No date or amount has more words, and no name that is looked for.
 _SHORT, _LONG = 4, 14
@@ -37,12 +37,10 @@ Row = dict[str, Any]
 Example = tuple[DocumentWords, list[GoldSpan]]
 # For each entity the spans where it may stand, each with a confidence.
 Candidates = dict[str, list[tuple[Span, float]]]
+Learn = Callable[[list[Example], Schema, Row], Callable[[DocumentWords], Candidates]]
 
 
-def start(
-    settings: Row, threads: int, examples: Corpus, *,
-    learn: Callable[[list[Example], Schema, Row], Callable[[DocumentWords], Candidates]],
-) -> Reader:  # fmt: skip
+def start(settings: Row, threads: int, examples: Corpus, *, learn: Learn) -> Reader:
     """A reader of what `learn` has learnt from the documents of `examples` that have pages.
 
     Raises
@@ -112,23 +110,23 @@ def _gold_spans(document: DocumentWords, records: list[Row], schema: Schema) -> 
 
 def _in_box(document: DocumentWords, page: int, corners: tuple[float, ...]) -> Iterator[Span]:
     (x0, y0, x1, y1), ratio = corners, document.ratio(page + 1)
-    for cell in document.cells:
-        places = [
-            place for place, word in enumerate(cell.words) if cell.page == page + 1
-            and x0 <= (word.x0 + word.x1) / 2 <= x1 and y0 <= (word.y0 + word.y1) / 2 / ratio <= y1
-        ]  # fmt: skip
-        if places:
+
+    def holds(word: Run) -> bool:
+        across, down = (word.x0 + word.x1) / 2, (word.y0 + word.y1) / 2 / ratio
+        return x0 <= across <= x1 and y0 <= down <= y1
+
+    for cell in (cell for cell in document.cells if cell.page == page + 1):
+        if places := [place for place, word in enumerate(cell.words) if holds(word)]:
             yield Span(cell, places[0], places[-1] + 1)
 
 
 def _of_value(document: DocumentWords, record: Row, schema: Schema) -> Iterator[Span]:
     match = schema.matches.get(record["kind"], "")
     typed = schema.type_of(record["kind"]) in ("date", "money")
-    spans = [
-        span for cell in document.cells for span in _spans(cell, _SHORT if typed else _LONG)
-        if not typed or any(sign.isdigit() for sign in span.run.text)
-    ]  # fmt: skip
+    longest = _SHORT if typed else _LONG
+    spans = [span for cell in document.cells for span in _spans(cell, longest)]
     if typed:
+        spans = [span for span in spans if any(sign.isdigit() for sign in span.run.text)]
         compare = comparator(match, "fixed")
         same = [compare(record["value"], span.run.text, None) for span in spans]
     else:

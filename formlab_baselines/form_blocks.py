@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from formlab.text.layout import rows
-from formlab_baselines.form_tree import FormField
-from formlab_baselines.page_spec import Grid, Marks, Rect, around
+from formlab_baselines.form_rows import FormField
+from formlab_baselines.page_lines import Grid, Marks, Rect, around
 from formlab_baselines.page_text import TextLine, Word, box_of, joined, lines_of, text_of
 
 # Degrees that a stamp is slanted at least; the level of a short word is not known better.
@@ -58,10 +58,8 @@ def _read(boxes: Iterable[Rect], words: list[Word]) -> list[str]:
 
 
 def _stamps(words: list[Word], unit: float) -> tuple[list[FormField], list[Word]]:
-    slanted = [
-        line for line in lines_of(words)
-        if abs(line.slant) > _SLANTED and len(line.text) > 3 and line.box.height > unit
-    ]  # fmt: skip
+    slanted = [line for line in lines_of(words) if abs(line.slant) > _SLANTED]
+    slanted = [line for line in slanted if len(line.text) > 3 and line.box.height > unit]
     groups: list[list[TextLine]] = []
     for line in sorted(slanted, key=lambda line: line.box.y0):
         near = (g for g in groups if box_of(g).grown(2 * unit).holds(line.box))

@@ -5,21 +5,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
+
+from formlab.benchmarks.meta import meta_of
+from formlab.benchmarks.vrdu import Schema
+from formlab.systems.pages import image_file
+from formlab.systems.system import Reader, above_zero
+from formlab_baselines.words import Row, Run, entity_row, sheets, zoom
 
 # Points: how far below its label, and to its right, a value may stand.
 _BELOW, _RIGHT, _INDENT = 30.0, 200.0, 45.0
-
-
-class Run(NamedTuple):
-    """A piece of text on a page (from 1), its corners in points or pixels from the top left."""
-
-    text: str
-    page: int
-    x0: float
-    y0: float
-    x1: float
-    y1: float
 
 
 class Rule(NamedTuple):
@@ -41,9 +37,8 @@ _DAYS = rf"(?P<flight_from>{_DAY}) ?(?:-|–|to) ?(?P<flight_to>{_DAY})"
 _AMOUNT = r"\(?\$ ?-?[0-9][0-9,]*\.[0-9]{2}\)?"
 _NUMBER = r"(?P<contract_num>[A-Z]{0,3}[0-9][0-9A-Z-]{2,})(?: ?/.*)?"
 _NAME = r"[^\W_].*[^\W_:].*"
-_LABELLED_NUMBERS = (
-    r"Invoice #", r"Contract #", r"Contract / Revision", r"Order / Rev(?:ision)?", r"Order #",
-)  # fmt: skip
+_LABELLED_NUMBERS = ("Invoice #", "Contract #", "Contract / Revision")
+_LABELLED_NUMBERS += ("Order / Rev(?:ision)?", "Order #")
 _FLIGHTS = (r"Flight Dates?", r"Order Flight", r"Flight(?: Start/End)?", r"Contract Dates")
 RULES: dict[str, tuple[Rule, ...]] = {
     "contract_num": tuple(Rule(label, _NUMBER) for label in _LABELLED_NUMBERS),
@@ -60,8 +55,10 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "flight_from": tuple(Rule(label, _DAYS) for label in _FLIGHTS),
     "flight_to": tuple(Rule(label, _DAYS) for label in _FLIGHTS),
     "gross_amount": (
-        Rule(r"Total \$", _AMOUNT), Rule("Gross Total", _AMOUNT),
-        Rule(r"(?:Grand )?Totals?", _AMOUNT, "right"), Rule("Gross Amount", _AMOUNT),
+        Rule(r"Total \$", _AMOUNT),
+        Rule("Gross Total", _AMOUNT),
+        Rule(r"(?:Grand )?Totals?", _AMOUNT, "right"),
+        Rule("Gross Amount", _AMOUNT),
         Rule("(?:Total )?Gross(?: Amt)?", _AMOUNT),
     ),
     "file_date": (Rule("(?:Date|Dated|File date|Filed on)", _DAY),),
@@ -70,9 +67,38 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "foreign_principle_name": (Rule(r"(?:Name of )?Foreign Principal", _NAME),),
     "signer_name": (Rule("(?:Signed by|Name of signer)", _NAME),),
     "signer_title": (Rule("Title(?: of signer)?", _NAME),),
-}  # fmt: skip
+}
 # Where a form splits label and value in sections, the name stands beside "Name:".
 _SECTION = {"advertiser": "Advertiser", "agency": "Agency"}
+
+
+def start(settings: Row, threads: int) -> Reader:
+    """A reader of PDFs (and of page images) that gives the entities the document's schema names."""
+    above_zero(settings, "scale")
+
+    def read(document: Row, root: Path | None) -> list[Row]:
+        pages = list(sheets(image_file(document, root), settings, threads))
+        factor, schema = zoom(pages, document["width"]), Schema.of_document(document)
+        names = [*schema.matches, *schema.unlabelled] if schema else RULES
+        runs = [run for page in pages for run in page.runs]
+        found = entities(runs, [name for name in names if name in RULES])
+        return [entity_row(f"/{name}", name, run, factor) for name, run in found.items()]
+
+    return read
+
+
+def is_for(document: Row) -> bool:
+    """Whether a document says which entities it wants, or is a PDF that does not type its fields.
+
+    Examples
+    --------
+    >>> is_for({"image": "a.pdf", "meta": None}), is_for({"image": "a.png", "meta": "{}"})
+    (True, False)
+    >>> is_for({"image": "a.pdf", "meta": '{"types": {}}'})
+    False
+    """
+    is_pdf = str(document["image"] or "").lower().endswith(".pdf")
+    return (is_pdf and "types" not in meta_of(document)) or Schema.of_document(document) is not None
 
 
 def entities(runs: Sequence[Run], names: Sequence[str]) -> dict[str, Run]:
@@ -127,11 +153,10 @@ def _beside(run: Run, end: int, sides: str, runs: Sequence[Run]) -> Iterator[Run
 
 def _continued(run: Run, runs: Sequence[Run]) -> str:
     """The text of a run with the line right below it, if that begins at the same place."""
-    below = [
-        other for other in runs if other.page == run.page and abs(other.x0 - run.x0) < 3
-        and 0 < other.y0 - run.y0 < 1.35 * (run.y1 - run.y0)
-    ]  # fmt: skip
-    for other in below:
+    for other in runs:
+        is_aligned = other.page == run.page and abs(other.x0 - run.x0) < 3
+        if not is_aligned or not 0 < other.y0 - run.y0 < 1.35 * (run.y1 - run.y0):
+            continue
         if not any(map(_is_label, [other.text, *_left_of(other, runs, _RIGHT / 2)])):
             return f"{run.text} {other.text}"
     return run.text
@@ -139,10 +164,8 @@ def _continued(run: Run, runs: Sequence[Run]) -> str:
 
 def _left_of(run: Run, runs: Sequence[Run], reach: float) -> list[str]:
     """What stands left of a run in its line, no further away than `reach`."""
-    return [
-        other.text for other in runs
-        if other.page == run.page and abs(other.y0 - run.y0) < 3 and 0 <= run.x0 - other.x1 < reach
-    ]  # fmt: skip
+    row = (other for other in runs if other.page == run.page and abs(other.y0 - run.y0) < 3)
+    return [other.text for other in row if 0 <= run.x0 - other.x1 < reach]
 
 
 _LABELS = re.compile(

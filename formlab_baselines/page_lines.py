@@ -1,13 +1,14 @@
-"""Dark pixels of a page, the height of its letters, its rules and grids."""
+"""Boxes on a page, its dark pixels, the height of its letters, its rules and grids."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from formlab import resources
-from formlab_baselines.page_spec import Grid, Rect, around
 
 cv2 = resources.optional("cv2", extra="ocr")
 
@@ -19,6 +20,85 @@ _LOWEST, _HIGHEST = 4, 80
 MOST = 2_000
 
 
+class Rect(NamedTuple):
+    """A box in pixels, origin top left."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+    @property
+    def width(self) -> float:
+        """In pixels."""
+        return self.x1 - self.x0
+
+    @property
+    def height(self) -> float:
+        """In pixels."""
+        return self.y1 - self.y0
+
+    @property
+    def middle(self) -> float:
+        """Half way down."""
+        return (self.y0 + self.y1) / 2
+
+    @property
+    def centre(self) -> float:
+        """Half way across."""
+        return (self.x0 + self.x1) / 2
+
+    def holds(self, other: Rect) -> bool:
+        """Whether the centre of `other` is inside."""
+        return self.x0 <= other.centre <= self.x1 and self.y0 <= other.middle <= self.y1
+
+    @property
+    def window(self) -> tuple[slice, slice]:
+        """The rows and columns of the page's pixels that are inside."""
+        x0, y0, x1, y1 = (max(0, round(side)) for side in self)
+        return np.s_[y0:y1, x0:x1]
+
+    def grown(self, by: float) -> Rect:
+        """The box with `by` pixels more on each side."""
+        return Rect(self.x0 - by, self.y0 - by, self.x1 + by, self.y1 + by)
+
+
+def around(boxes: list[Rect]) -> Rect:
+    """The smallest box around all."""
+    x0, y0, x1, y1 = zip(*boxes, strict=True)
+    return Rect(min(x0), min(y0), max(x1), max(y1))
+
+
+class Tick(NamedTuple):
+    """A box or circle to tick; `ink` is the share of its inside that is dark, in [0, 1]."""
+
+    box: Rect
+    is_round: bool
+    ink: float
+
+
+class Grid(NamedTuple):
+    """Cells between long rules: a table, a frame (one cell) or a plan."""
+
+    box: Rect
+    cells: tuple[Rect, ...]
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The marks of one page; `unit` is the height of its letters, `ink` its dark pixels."""
+
+    unit: float
+    ink: np.ndarray
+    ticks: list[Tick] = field(default_factory=list)
+    rings: list[Rect] = field(default_factory=list)
+    rules: list[Rect] = field(default_factory=list)
+    grids: list[Grid] = field(default_factory=list)
+    struck: list[Rect] = field(default_factory=list)
+    bars: list[Rect] = field(default_factory=list)
+    has_letters: bool = True
+
+
 def upright(gray: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The page turned so that its rules are level, and the matrix (2, 3) that turned it."""
     height, width = gray.shape
@@ -26,12 +106,9 @@ def upright(gray: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if not _LEAST_SKEW <= abs(angle) <= _MOST_SKEW:
         return gray, np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     matrix = cv2.getRotationMatrix2D((width / 2, height / 2), angle, 1.0)
-    paper = float(np.median(gray))
-    turned = cv2.warpAffine(
-        gray, matrix, (width, height), flags=cv2.INTER_CUBIC,
-        borderMode=cv2.BORDER_CONSTANT, borderValue=paper,
-    )  # fmt: skip
-    return turned, matrix
+    border = {"borderMode": cv2.BORDER_CONSTANT, "borderValue": float(np.median(gray))}
+    size = (width, height)
+    return cv2.warpAffine(gray, matrix, size, flags=cv2.INTER_CUBIC, **border), matrix
 
 
 def dark(gray: np.ndarray) -> np.ndarray:
@@ -92,10 +169,8 @@ def find_rules(ink: np.ndarray, across: np.ndarray, unit: float) -> list[Rect]:
     rules: list[Rect] = []
     for box in sorted(bare):
         # Letters that reach below the rule cut it.
-        near = [
-            other for other in rules
-            if abs(other.middle - box.middle) < 0.5 * unit and box.x0 - other.x1 < 1.5 * unit
-        ]  # fmt: skip
+        level = [other for other in rules if abs(other.middle - box.middle) < 0.5 * unit]
+        near = [other for other in level if box.x0 - other.x1 < 1.5 * unit]
         if near:
             rules.remove(near[0])
             box = around([near[0], box])
@@ -121,8 +196,10 @@ def find_grids(across: np.ndarray, down: np.ndarray, unit: float) -> list[Grid]:
             continue
         if cv2.contourArea(contour) > 0.8 * box.width * box.height:
             cells.setdefault(parent, []).append(box)
-    grids = [Grid(rect(contours[outer]), tuple(sorted(c, key=lambda b: (b.y0, b.x0))))
-             for outer, c in cells.items()]  # fmt: skip
+    grids = [
+        Grid(rect(contours[outer]), tuple(sorted(inner, key=lambda cell: (cell.y0, cell.x0))))
+        for outer, inner in cells.items()
+    ]
     return sorted(grids, key=lambda grid: (grid.box.y0, grid.box.x0))
 
 
@@ -142,8 +219,9 @@ def pieces(
 
 def share(ink: np.ndarray, box: Rect) -> float:
     """The share of a box that is dark; 0 for a box outside the page."""
-    x0, y0, x1, y1 = (max(0, round(side)) for side in box)
-    crop = ink[y0 : max(y1, y0 + 1), x0 : max(x1, x0 + 1)]
+    rows, columns = box.window
+    rows, columns = (slice(s.start, max(s.stop, s.start + 1)) for s in (rows, columns))
+    crop = ink[rows, columns]
     return float((crop > 0).mean()) if crop.size else 0.0
 
 

@@ -6,8 +6,16 @@ import numpy as np
 
 from formlab import resources
 from formlab_baselines import page_lines
-from formlab_baselines.page_lines import outlines_of, pieces, rect, share, strokes
-from formlab_baselines.page_spec import Marks, Rect, Tick
+from formlab_baselines.page_lines import (
+    Marks,
+    Rect,
+    Tick,
+    outlines_of,
+    pieces,
+    rect,
+    share,
+    strokes,
+)
 
 cv2 = resources.optional("cv2", extra="ocr")
 
@@ -135,11 +143,9 @@ def _bars(gray: np.ndarray, unit: float) -> list[Rect]:
     """Filled rectangles, as of a bar chart."""
     solid = (cv2.medianBlur(gray, 5) < np.median(gray) - 60).astype(np.uint8)
     solid = cv2.morphologyEx(solid, cv2.MORPH_OPEN, np.ones((round(1.2 * unit),) * 2, np.uint8))
-    contours, _ = outlines_of(solid, cv2.RETR_EXTERNAL)
-    return [
-        rect(c) for c in contours
-        if cv2.contourArea(c) > 0.7 * rect(c).width * rect(c).height and rect(c).width > 2 * unit
-    ]  # fmt: skip
+    bars = [(rect(c), cv2.contourArea(c)) for c in outlines_of(solid, cv2.RETR_EXTERNAL)[0]]
+    filled = [box for box, area in bars if area > 0.7 * box.width * box.height]
+    return [box for box in filled if box.width > 2 * unit]
 
 
 def _painted_over(

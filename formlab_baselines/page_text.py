@@ -13,7 +13,8 @@ from PIL import ImageFont
 from formlab import resources
 from formlab.systems import ocr
 from formlab.text.layout import page_text
-from formlab_baselines.page_spec import Rect, around, word_boxes
+from formlab_baselines.page_lines import Rect, around
+from formlab_baselines.words import Run
 
 cv2 = resources.optional("cv2", extra="ocr")
 
@@ -60,7 +61,8 @@ def words(result: Any, gray: np.ndarray) -> list[Word]:
         slant = float(np.degrees(np.arctan2(y1 - y0, x1 - x0)))
         line = TextLine(text, box, float(score), _stroke(crop), _size(crop, text), slant, shaded)
         spots = [(word, Rect(*ocr.box_of(spot))) for word, _, spot in inner]
-        for word, spot in spots or word_boxes(text, box):
+        spots = spots or [(run.text, Rect(*run[2:])) for run in Run(text, 1, *box).words()]
+        for word, spot in spots:
             page += _words(word, spot, line)
     return page
 

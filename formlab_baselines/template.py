@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from formlab.benchmarks.vrdu import UNREPEATED, Schema
 from formlab.systems.system import System
-from formlab_baselines.document_words import Cell, DocumentWords, Span
 from formlab_baselines.entity_spans import Candidates, Example, GoldSpan, fits, start
+from formlab_baselines.words import Cell, DocumentWords, Span
 
 DEFAULTS = {"examples": 0, "seed": 0, "least": 0.4}
 # Columns of a table begin within this share of the page's width of each other.
@@ -100,14 +101,14 @@ def _settled(examples: list[Example]) -> list[Example]:
 
     It is told by the texts to the left and above.
     """
-    votes = Counter(
-        key for _, spans in examples
-        for key in {(s.name, _mask(s.span.cell.left), _mask(s.span.cell.above)) for s in spans}
-    )  # fmt: skip
+
+    def place(gold: GoldSpan) -> tuple[str, str, str]:
+        return gold.name, _mask(gold.span.cell.left), _mask(gold.span.cell.above)
+
+    votes = Counter(chain.from_iterable(set(map(place, spans)) for _, spans in examples))
 
     def support(gold: GoldSpan) -> tuple[bool, int]:
-        cell = gold.span.cell
-        return gold.sure, votes[gold.name, _mask(cell.left), _mask(cell.above)]
+        return gold.sure, votes[place(gold)]
 
     return [(words, sorted(spans, key=support, reverse=True)) for words, spans in examples]
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import chain, groupby
+from itertools import chain, groupby, starmap
 from typing import Any
 
 import numpy as np
 
 from formlab.benchmarks.vrdu import UNREPEATED, Schema
 from formlab.systems.system import System
-from formlab_baselines.document_words import Cell, DocumentWords, Span, mask
 from formlab_baselines.entity_spans import Candidates, Example, GoldSpan, fits, start
+from formlab_baselines.words import Cell, DocumentWords, Span, mask
 
 DEFAULTS = {"examples": 0, "seed": 0, "strength": 10.0, "least": 0.2}
 _OTHER = ""
@@ -38,14 +38,11 @@ def _learn(
         model = WordModel(settings["strength"]).fit(examples)
 
     def candidates(document: DocumentWords) -> Candidates:
-        cells = model.probabilities(document).items()
-        return {
-            name: [
-                pair for cell, shares in cells if name in shares
-                for pair in _spans(cell, name, shares, schema, settings["least"])
-            ]
-            for name in schema.matches
-        }  # fmt: skip
+        found: Candidates = {name: [] for name in schema.matches}
+        for cell, shares in model.probabilities(document).items():
+            for name in found.keys() & shares.keys():
+                found[name] += _spans(cell, name, shares, schema, settings["least"])
+        return found
 
     return candidates
 
@@ -67,11 +64,8 @@ class WordModel:
         chosen = [spans for _, spans in examples]
         known = all(span.sure for spans in chosen for span in spans)
         for left in reversed(range(1 if known else _ROUNDS)):
-            labels = [
-                label for (document, _), spans in zip(examples, chosen, strict=True)
-                for label in _labels(document, spans)
-            ]  # fmt: skip
-            self._model.fit(features, labels)
+            marked = zip((document for document, _ in examples), chosen, strict=True)
+            self._model.fit(features, [*chain.from_iterable(starmap(_labels, marked))])
             if left:
                 chosen = [_surest(spans, self.probabilities(words)) for words, spans in examples]
         return self
@@ -125,10 +119,8 @@ def _surest(spans: list[GoldSpan], probabilities: Probabilities) -> list[GoldSpa
 def _described(document: DocumentWords) -> Iterator[list[str]]:
     """What the model knows of each word."""
     for cell in document.cells:
-        near = {
-            "left": cell.left, "above": cell.above, "line": cell.first, "column": cell.head,
-            "two above": cell.above and cell.above.above,
-        }  # fmt: skip
+        near = {"left": cell.left, "above": cell.above, "line": cell.first, "column": cell.head}
+        near["two above"] = cell.above and cell.above.above
         masks = {name: other.mask if other else "" for name, other in near.items()}
         around = [f"{name}={text}" for name, text in masks.items()]
         around += [f"in {n}={word}" for n in ("left", "above") for word in masks[n].split()]
@@ -138,12 +130,13 @@ def _described(document: DocumentWords) -> Iterator[list[str]]:
             second, first, own, after = words[place : place + 4]
             shape = re.sub(r"0+", "0", re.sub(r"[^\W\d_]+", "a", own))
             yield [
-                *around, f"word={own}", f"shape={shape}", f"before={first}", f"two before={second}",
-                f"after={after}", f"{shape} after {first}", f"place={min(place, 4)}",
+                *around,
+                *(f"word={own}", f"shape={shape}", f"before={first}", f"two before={second}"),
+                *(f"after={after}", f"{shape} after {first}", f"place={min(place, 4)}"),
                 *(f"{shape}, {name}={masks[name]}" for name in ("left", "above", "column")),
-                f"x={int(word.x0 * 12)}", f"y={int(word.y0 * 12)}",
+                *(f"x={int(word.x0 * 12)}", f"y={int(word.y0 * 12)}"),
                 f"case={word.text[:1].isupper()}{word.text.isupper()}",
-            ]  # fmt: skip
+            ]
 
 
 SYSTEM = System(

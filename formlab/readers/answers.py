@@ -46,9 +46,8 @@ def of_run(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictions:
     else:
         # Nothing else here needs what asks models.
         from formlab import systems
-        from formlab.systems import chat
 
-        found = systems.unfinished(path) or chat.unfinished(path, corpus)
+        found = systems.unfinished(path, corpus)
     if found is None:
         raise DataBroken("a run that has not begun", where=path, remedy="formlab run … --out")
     known = found.scan("records").select(pl.col("benchmark").unique()).collect()["benchmark"]

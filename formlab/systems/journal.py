@@ -27,7 +27,8 @@ class Journal:
     """A file of JSON lines that is only ever appended to.
 
     A line cut short by a crash is dropped at the next start; every line before it stands. Lines
-    that cannot be read count as not there, and stderr names them.
+    that cannot be read count as not there, and stderr names them. `NotAvailable` if another
+    process has it open and is not to be waited for.
     """
 
     def __init__(self, path: Path, *, kind: type[Entry] = Entry, wait: bool = False) -> None:
@@ -40,8 +41,8 @@ class Journal:
             raise DataBroken("no file of a journal", where=self.path, remedy="another --out")
         with files.writing(self.path):
             self._stream = self.path.open("ab+")
-        self._lock()
         try:
+            self._lock()
             self.entries, whole, _ = entries(self.path, self.kind)
             with files.writing(self.path):
                 self._stream.truncate(whole)
@@ -69,12 +70,8 @@ class Journal:
         try:
             fcntl.flock(self._stream, fcntl.LOCK_EX | (0 if self.wait else fcntl.LOCK_NB))
         except OSError as error:
-            self._stream.close()
-            raise NotAvailable(
-                "another run is writing to this folder",
-                where=self.path.parent,
-                remedy="wait for it, or choose another --out",
-            ) from error
+            what, remedy = "another run is writing to this folder", "wait for it, or another --out"
+            raise NotAvailable(what, where=self.path.parent, remedy=remedy) from error
 
 
 class Entries(NamedTuple):

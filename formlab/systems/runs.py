@@ -1,23 +1,26 @@
-"""Run a system over the pages of a corpus: in order, resumable, losing no page."""
+"""The one run loop: a system reads a corpus in order, resumable, losing no document."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import polars as pl
 
 from formlab import cache, files, registry, resources, tables
-from formlab.errors import DataBroken, DataMissing, FormlabError, NotAvailable, TableBroken
+from formlab.errors import DataBroken, DataMissing, FormlabError, TableBroken
 from formlab.folders import Corpus, Predictions
 from formlab.show import progress
 from formlab.systems.journal import BROKEN, Entry, Journal, entries
@@ -27,10 +30,25 @@ from formlab.workers import Lost, each, own_threads
 
 SKIPPED = "documents without an image, passed over by --documents N"
 HEAD, JOURNAL, PREDICTIONS = "run.json", "pages.jsonl", "predictions"
-HEADLESS = "delete this file and give formlab run the settings of before: what is finished stays"
 LEARNT = "documents to learn from"
 REUSED = "documents with pages that OCR had read before"
-Document = dict[str, Any]
+HEADLESS = "delete this file and give formlab run the settings of before: what is finished stays"
+Row = dict[str, Any]
+
+
+class Reading(NamedTuple):
+    """What came of a document, or of one question about it.
+
+    `records` and `response` are rows of these tables, but for what the run knows; `notes` are
+    counted.
+    """
+
+    doc_id: str
+    status: str
+    origin: str | None
+    records: list[Row]
+    response: Row
+    notes: Counter[str]
 
 
 class _Head(msgspec.Struct):
@@ -64,11 +82,12 @@ def run(
     wait: bool = False,
     use_cache: bool = True,
 ) -> Predictions:
-    """Read the pages of `corpus` and save the predictions in `out`.
+    """Read the documents of `corpus` and save the predictions in `out`.
 
-    Every finished page is on disk at once. The same call after a crash goes on where that one
-    stopped and reads no finished page again, unless its image has changed since. A page that
-    cannot be read becomes a record with status `missing` and a response with the reason.
+    Every finished page, and every answer of a model, is on disk before it counts. The same call
+    after a crash goes on where that one stopped: no finished page is read again, unless its image
+    has changed since, and no question that was answered is asked again. What cannot be read
+    becomes a record with status `missing`, or that of the answer, and a response with the reason.
 
     Parameters
     ----------
@@ -79,12 +98,12 @@ def run(
     out
         The folder of the run.
     settings
-        As from `System.settings`; the system's defaults if left out.
+        Those of the system that differ from its defaults.
     limit
         Read only the first so many documents that have an image, where the system reads images.
     workers
         How many processes read at once, or the address of a Dask scheduler whose workers do; they
-        must see the images under the path they have here.
+        must see the images under the path they have here. Models have a setting `concurrency`.
     name
         What the run is called in tables and charts; by default the system with its settings.
     wait
@@ -101,74 +120,52 @@ def run(
     DataMissing
         If there is a `limit` and no document has an image to read.
     NotAvailable
-        If the system needs a part of formlab that is not installed, or a scheduler that does not
-        answer.
+        If the system needs a part of formlab that is not installed, a scheduler does not answer,
+        no call of a model can succeed, or `max_cost` is given and the model has no price.
     """
     if system.extra:
         resources.need(system.extra)
-    # A model behind an endpoint is asked many pages at once and has a store of its own.
-    if run_system := getattr(system, "run", None):
-        if isinstance(workers, str):
-            what = "models are asked from one machine, which keeps their answers and limits"
-            raise NotAvailable(what, remedy="--workers N")
-        with cache.bypassed(not use_cache):
-            return run_system(corpus, out=out, settings=settings, limit=limit, name=name)
-    out, settings = Path(out), dict(system.defaults if settings is None else settings)
+    out, settings = Path(out), system.defaults | (settings or {})
+    work = system.work(corpus, settings)
     head = {
         "benchmark": corpus.benchmark,
         "split": corpus.split,
         "system": system.name,
-        "settings": settings,
-        "versions": {library: metadata.version(library) for library in system.versions},
         "name": name or system.run_name(settings),
-    }
+    } | work.head
     if plugins := registry.needed({"systems": [system.name]}):
         head["plugins"] = plugins
-    examples = system.examples(corpus, settings)
-    if examples is not None:
-        gold = examples.records.select("doc_id", "path", "value").rows()
-        head["examples"] = hashlib.sha256(repr(gold).encode()).hexdigest()
-    chosen, skipped = first(corpus, limit, images=system.images)
-    documents = chosen.to_dicts()
-    with Journal(out / JOURNAL, kind=_Page, wait=wait) as journal:
+    documents, skipped = first(corpus, limit, images=work.images, texts=work.texts)
+    with Journal(out / JOURNAL, kind=_Page, wait=wait) as journal, cache.bypassed(not use_cache):
         # Whoever is refused the journal leaves the head of the other run as it is.
-        begin(out, head)
-        keys = {document["doc_id"]: _key(document, corpus.root) for document in documents}
-        done = _latest(journal, keys)
-        todo = [document for document in documents if document["doc_id"] not in done]
-        with progress("pages, {task.fields[failed]} failed") as bars:
-            bar = bars.add_task(system.name, total=len(documents), completed=len(done), failed=0)
-            failed = 0
-            given = () if examples is None else (examples,)
-            plan = _Plan(system, corpus.root, settings, given, use_cache)
-            for document, result in _read(todo, plan, workers) if todo else ():
-                doc_id = document["doc_id"]
-                journal.append({"doc_id": doc_id, "key": keys[doc_id]} | result)
-                failed += result["error"] is not None
-                bars.update(bar, advance=1, failed=failed)
-        done = _latest(journal, keys)
-    # In the order of the corpus: that of the journal is the one in which workers finished.
-    predictions = _predictions(head, [done[n] for n in keys if n in done], out)
-    if skipped:
-        predictions.notes[SKIPPED] = skipped
-    if examples is not None:
-        predictions.notes[LEARNT] = examples.documents.height
-        predictions.notes.update({f"{LEARNT}: {f}": n for f, n in examples.flaws.items()})
+        _begin(out, head, limit=limit, **work.more)
+        readings = work.read(documents, out=out, journal=journal, workers=workers)
+    notes = work.notes + Counter({SKIPPED: skipped})
+    predictions = predictions_of(out, head, readings, work.settings, notes)
     predictions.save(out / PREDICTIONS)
     return predictions
 
 
-def unfinished(folder: Path) -> Predictions | None:
-    """What a run under way (or killed) has finished so far; None if `folder` is no run."""
-    if not (folder / HEAD).is_file() or not (folder / JOURNAL).is_file():
+def unfinished(folder: Path, corpus: Corpus | None = None) -> Predictions | None:
+    """What a run under way (or killed) has finished so far; None if `folder` is no such run.
+
+    Nothing is read or asked. That of a model needs its `corpus`; its documents that have no answer
+    yet are `missing`. `DataBroken` if the run was made with another benchmark, split, prompts or
+    pages than there are now.
+    """
+    head = _read_head(folder) if (folder / HEAD).is_file() else {}
+    if str(head.get("system")).startswith("chat:"):
+        from formlab.systems import chat
+
+        return chat.reopened(folder, head, corpus) if corpus is not None else None
+    if not head or not (folder / JOURNAL).is_file():
         return None
-    head = files.convert(read_head(folder), _Head, where=folder / HEAD, remedy=HEADLESS)
+    files.convert(head, _Head, where=folder / HEAD, remedy=HEADLESS)
     journal = entries(folder / JOURNAL, _Page)
     latest = {entry["doc_id"]: entry for entry in journal.values}
-    predictions = _predictions(msgspec.structs.asdict(head), latest.values(), folder)
-    if journal.broken:
-        predictions.notes[BROKEN] = journal.broken
-    return predictions
+    settings = head["settings"] | head["versions"]
+    notes = Counter({BROKEN: journal.broken})
+    return predictions_of(folder, head, map(_reading, latest.values()), settings, notes)
 
 
 def first(
@@ -179,19 +176,14 @@ def first(
     Only a system that reads `images` passes over documents; `DataMissing` if none has one. With
     `texts`, a document without an image may have a text of its own instead.
     """
-    if limit is None:
-        return corpus.documents, 0
-    if not images:
-        return corpus.documents.head(limit), 0
+    if limit is None or not images:
+        return corpus.documents.head(corpus.documents.height if limit is None else limit), 0
     rows: list[int] = []
     for row, (image, text) in enumerate(corpus.documents.select("image", "context").iter_rows()):
         if len(rows) == limit:
             break
-        if image is None:
-            has_page = texts and bool(text)
-        else:
-            has_page = corpus.root is not None and (corpus.root / image).is_file()
-        if has_page:
+        is_file = image and corpus.root and (corpus.root / image).is_file()
+        if is_file or (image is None and texts and text):
             rows.append(row)
     if not rows:
         what = f"no document of {corpus.benchmark}:{corpus.split} has an image to read"
@@ -199,20 +191,11 @@ def first(
     return corpus.documents[rows], rows[-1] + 1 - len(rows)
 
 
-def read_head(folder: Path) -> dict[str, Any]:
-    """The head of a run; `DataBroken` if it is damaged."""
-    file = folder / HEAD
-    try:
-        return files.read_json(file, dict[str, Any])
-    except DataBroken as error:
-        raise DataBroken(error.what, where=error.where, remedy=HEADLESS) from error
-
-
-def check_head(folder: Path, head: dict[str, Any]) -> None:
+def check_head(folder: Path, head: Row) -> None:
     """`DataBroken` if `folder` holds a run whose head is damaged or has other values."""
     if not (folder / HEAD).is_file():
         return
-    before, now = _flat(read_head(folder)), _flat(json.loads(json.dumps(head)))
+    before, now = _flat(_read_head(folder)), _flat(json.loads(json.dumps(head)))
     changed = [n for n in now | before if n[0] in head and before.get(n) != now.get(n)]
     if changed:
         differences = (f"{' '.join(n)} {before.get(n)!r}, now {now.get(n)!r}" for n in changed)
@@ -220,18 +203,106 @@ def check_head(folder: Path, head: dict[str, Any]) -> None:
         raise DataBroken(what, where=folder, remedy="--out")
 
 
-def _flat(head: dict[str, Any]) -> dict[tuple[str, ...], Any]:
+def predictions_of(
+    folder: Path, head: Row, readings: Iterable[Reading], settings: Row, notes: Counter[str]
+) -> Predictions:
+    """The tables of a run in `folder`; `DataBroken` if what was read on a page is no record."""
+    records, responses, notes = [], [], Counter(notes)
+    run = {"benchmark": head["benchmark"], "split": head["split"], "system": head["name"]}
+    for reading in readings:
+        mark = run | {"doc_id": reading.doc_id, "status": reading.status}
+        made = mark | {"role": "prediction", "origin": reading.origin}
+        records += [made | row for row in reading.records]
+        responses.append(mark | reading.response)
+        notes.update(reading.notes)
+    try:
+        return Predictions(
+            records=tables.table("records", records),
+            responses=tables.table("responses", responses),
+            system=head["name"],
+            settings=settings,
+            notes={note: count for note, count in sorted(notes.items()) if count},
+        ).check()
+    except TableBroken as error:
+        remedy = "mend the system that gave it, or delete this file if it was damaged"
+        raise DataBroken(error.what, where=folder / JOURNAL, remedy=remedy) from error
+
+
+def _read_head(folder: Path) -> Row:
+    file = folder / HEAD
+    try:
+        return files.read_json(file, dict[str, Any])
+    except DataBroken as error:
+        raise DataBroken(error.what, where=error.where, remedy=HEADLESS) from error
+
+
+def _flat(head: Row) -> dict[tuple[str, ...], Any]:
     """The values of a head, each setting by itself."""
-    return {
-        (name, *inner): item
-        for name, value in head.items()
-        for inner, item in (
-            [((n,), v) for n, v in value.items()] if isinstance(value, dict) else [((), value)]
-        )
-    }
+    flat: dict[tuple[str, ...], Any] = {}
+    for name, value in head.items():
+        inner = value if isinstance(value, dict) else {None: value}
+        flat |= {(name,) if key is None else (name, key): item for key, item in inner.items()}
+    return flat
 
 
-def begin(folder: Path, head: dict[str, Any], **more: Any) -> None:
+class PageWork:
+    """How a system that reads page by page works on a corpus.
+
+    `head` is what a run's folder remembers and compares, `more` what it only remembers; `images`
+    and `texts` are what documents are chosen by (`first`); `settings` and `notes` are those of the
+    predictions.
+    """
+
+    texts = False
+
+    def __init__(self, system: System, corpus: Corpus, settings: Row) -> None:
+        self.system, self.root, self.images = system, corpus.root, system.images
+        self.examples = system.examples(corpus, settings)
+        self.more: Row = {}
+        self.notes = Counter[str]()
+        versions = {library: metadata.version(library) for library in system.versions}
+        self.head: Row = {"settings": settings, "versions": versions}
+        self.settings = settings | versions
+        if self.examples is not None:
+            gold = self.examples.records.select("doc_id", "path", "value").rows()
+            self.head["examples"] = hashlib.sha256(repr(gold).encode()).hexdigest()
+            self.notes[LEARNT] = self.examples.documents.height
+            self.notes.update({f"{LEARNT}: {f}": n for f, n in self.examples.flaws.items()})
+
+    def read(
+        self, documents: pl.DataFrame, *, journal: Journal, workers: int | str, **_: Any
+    ) -> Iterable[Reading]:
+        """What was read of each document, in the order of the corpus, and not that of workers."""
+        rows = documents.to_dicts()
+        keys = {row["doc_id"]: _key(row, self.root) for row in rows}
+        done = _latest(journal, keys)
+        failed, todo = 0, [row for row in rows if row["doc_id"] not in done]
+        with progress("pages, {task.fields[failed]} failed") as bars:
+            bar = bars.add_task(self.system.name, total=len(rows), completed=len(done), failed=0)
+            for doc_id, result in self._results(todo, workers) if todo else ():
+                journal.append({"doc_id": doc_id, "key": keys[doc_id]} | result)
+                failed += result["error"] is not None
+                bars.update(bar, advance=1, failed=failed)
+        done = _latest(journal, keys)
+        return [_reading(done[doc_id]) for doc_id in keys if doc_id in done]
+
+    def _results(self, todo: list[Row], workers: int | str) -> Iterator[tuple[str, Row]]:
+        examples = () if self.examples is None else (self.examples,)
+        is_bypassed = bool(os.environ.get(cache.NO_CACHE))
+        plan = _Plan(self.system, self.root, self.head["settings"], examples, is_bypassed)
+        if workers != 1:
+            root = self.root and self.root.resolve()
+            plan = replace(plan, system=_findable(self.system), root=root)
+        if isinstance(workers, str):
+            plan = replace(plan, probe=_probe(todo, plan.root))
+        for document, result in each(partial(_attempt, plan), todo, workers=workers):
+            if isinstance(result, Lost):
+                result = {"seconds": None, "error": result.reason, "records": []}
+            yield document["doc_id"], result
+        _reader.cache_clear()
+
+
+def _begin(folder: Path, head: Row, **more: Any) -> None:
     """Write the head of a run into its folder, after `check_head`; `more` is not compared."""
     check_head(folder, head)
     files.write_json(folder / HEAD, head | more)
@@ -241,7 +312,7 @@ def begin(folder: Path, head: dict[str, Any], **more: Any) -> None:
         (folder / "manifest.json").unlink(missing_ok=True)  # Of format 1.
 
 
-def _key(document: Document, root: Path | None) -> str | None:
+def _key(document: Row, root: Path | None) -> str | None:
     """A hash of all images of a document; None if it has none."""
     try:
         hashes = [files.sha256(file) for file in page_files(document, root)]
@@ -250,7 +321,7 @@ def _key(document: Document, root: Path | None) -> str | None:
     return hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
 
 
-def _latest(journal: Journal, keys: dict[str, str | None]) -> dict[str, dict[str, Any]]:
+def _latest(journal: Journal, keys: dict[str, str | None]) -> dict[str, Row]:
     """The last entry of each document whose images are as they were."""
     return {
         entry["doc_id"]: entry
@@ -265,9 +336,9 @@ class _Plan:
 
     system: System | str = field(compare=False)  # Its name where other processes find it.
     root: Path | None = field(compare=False)
-    settings: dict[str, Any] = field(compare=False)
+    settings: Row = field(compare=False)
     examples: tuple[Corpus, ...] = field(compare=False)
-    use_cache: bool
+    is_bypassed: bool
     probe: Path | None = None  # An image that every worker has to see.
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
 
@@ -283,44 +354,27 @@ def _reader(plan: _Plan) -> Reader:
     return system.start(plan.settings, own_threads(), *plan.examples)
 
 
-def _attempt(plan: _Plan, document: Document) -> dict[str, Any]:
+def _attempt(plan: _Plan, document: Row) -> Row:
     read = _reader(plan)
     begin, (count, saved) = time.perf_counter(), cache.reused.get()
     rows, error = [], None
     try:
-        with cache.bypassed(not plan.use_cache):
+        with cache.bypassed(plan.is_bypassed):
             rows = read(document, plan.root)
     except Exception as caught:  # An error on one page must not lose the others.
         error = str(caught) if isinstance(caught, FormlabError) else f"{caught!r}"
     seconds, reused = time.perf_counter() - begin, cache.reused.get()
     # Those of the reading itself, whenever it was.
-    seconds += reused[1] - saved
-    result = {"seconds": seconds, "error": error, "records": rows}
+    result = {"seconds": seconds + reused[1] - saved, "error": error, "records": rows}
     return result | ({"reused": True} if reused[0] > count else {})
 
 
-def _read(
-    documents: list[Document], plan: _Plan, workers: int | str
-) -> Iterator[tuple[Document, dict[str, Any]]]:
-    if workers != 1:
-        plan = replace(plan, system=_findable(plan.system), root=plan.root and plan.root.resolve())
-    if isinstance(workers, str):
-        plan = replace(plan, probe=_probe(documents, plan.root))
-    for document, result in each(partial(_attempt, plan), documents, workers=workers):
-        if isinstance(result, Lost):
-            result = {"seconds": None, "error": result.reason, "records": []}
-        yield document, result
-    _reader.cache_clear()
-
-
-def _probe(documents: list[Document], root: Path | None) -> Path | None:
+def _probe(documents: list[Row], root: Path | None) -> Path | None:
     """The first image that is there."""
     for document in documents:
-        try:
+        with suppress(FormlabError):
             if found := [file for file in page_files(document, root) if file.is_file()]:
                 return found[0]
-        except FormlabError:
-            continue
     return None
 
 
@@ -334,29 +388,14 @@ def _findable(system: System) -> str:
     return system.name
 
 
-def _predictions(
-    head: dict[str, Any], pages: Iterable[dict[str, Any]], folder: Path
-) -> Predictions:
-    """The tables of a run in `folder`; `DataBroken` if what was read on a page is no record."""
-    records, responses, reused = [], [], 0
-    for page in pages:
-        reused += page.get("reused", False)
-        base = {name: head[name] for name in ("benchmark", "split")} | {"system": head["name"]}
-        base |= {"doc_id": page["doc_id"], "status": "missing" if page["error"] else "ok"}
-        mark = base | {"role": "prediction", "origin": f"{JOURNAL}#{page['doc_id']}"}
-        records += [mark | row for row in page["records"] or [{"task": "text", "kind": "page"}]]
-        # Without an image there was nothing to attempt.
-        attempts = 0 if page["error"] and page["key"] is None else 1
-        response = {"attempts": attempts, "seconds": page["seconds"], "error": page["error"]}
-        responses.append(base | {"task": "text"} | response)
-    try:
-        return Predictions(
-            records=tables.table("records", records),
-            responses=tables.table("responses", responses),
-            system=head["name"],
-            settings=head["settings"] | head["versions"],
-            notes={REUSED: reused} if reused else {},
-        ).check()
-    except TableBroken as error:
-        remedy = "mend the system that gave it, or delete this file if it was damaged"
-        raise DataBroken(error.what, where=folder / JOURNAL, remedy=remedy) from error
+def _reading(page: Row) -> Reading:
+    """What the journal has of a document."""
+    status = "missing" if page["error"] else "ok"
+    # Without an image there was nothing to attempt.
+    attempts = 0 if page["error"] and page["key"] is None else 1
+    response = {"task": "text", "attempts": attempts}
+    response |= {"seconds": page["seconds"], "error": page["error"]}
+    rows = page["records"] or [{"task": "text", "kind": "page"}]
+    notes = Counter({REUSED: int(page.get("reused", False))})
+    doc_id = page["doc_id"]
+    return Reading(doc_id, status, f"{JOURNAL}#{doc_id}", rows, response, notes)

@@ -54,6 +54,12 @@ class System:
         limit, seed = settings.get("examples") or None, settings.get("seed", 0)
         return benchmarks.training(corpus, limit=limit, seed=seed)
 
+    def work(self, corpus: Corpus, settings: dict[str, Any]) -> Any:
+        """How it works on a corpus: `formlab.systems.runs.PageWork`, page by page."""
+        from formlab.systems.runs import PageWork
+
+        return PageWork(self, corpus, settings)
+
     def settings(self, typed: dict[str, str]) -> dict[str, Any]:
         """The defaults with the user's changes, each read as the type of its default.
 

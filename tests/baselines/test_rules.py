@@ -7,12 +7,13 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from formlab import benchmarks
-from formlab_baselines import form_rules, pdf_rules
-from formlab_baselines.form_answers import answers
+from formlab_baselines import keywords
 from formlab_baselines.form_build import build
-from formlab_baselines.keywords import RULES, Run, entities
+from formlab_baselines.keywords import RULES, entities
 from formlab_baselines.page_marks import find
 from formlab_baselines.page_text import words
+from formlab_baselines.rules import FORMS, answers, forms
+from formlab_baselines.words import DEFAULTS, Run
 
 FIELDS = [
     {"task": "text", "path": "/Bill/Total", "value": "90.00"},
@@ -118,7 +119,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def read():
-    return form_rules.start(form_rules.DEFAULTS, 1)
+    return forms(FORMS, 1)
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +184,7 @@ def test_table_is_a_field_of_lines_or_a_group_of_rows(read, tmp_path):
     assert (field["subtype"], field["x0"], field["y1"]) == (
         "table-grid", pytest.approx(60, abs=3), pytest.approx(200, abs=3),
     )  # fmt: skip
-    as_rows = form_rules.start(form_rules.DEFAULTS | {"tables": "rows"}, 1)
+    as_rows = forms(FORMS | {"tables": "rows"}, 1)
     records = {row["path"]: row["value"] for row in as_rows(document, tmp_path)}
     assert records["/Table/South/Pike"] == "25"
 
@@ -201,7 +202,7 @@ def tree_of(*lines, gray=None):
         scores=[0.99] * len(lines), word_results=None,
     )  # fmt: skip
     marks, clean = find(gray)
-    return build(words(result, clean), marks, form_rules.DEFAULTS)
+    return build(words(result, clean), marks, FORMS)
 
 
 @pytest.mark.parametrize(
@@ -267,7 +268,7 @@ def test_value_stands_where_its_rule_says(runs, values):
 
 def test_sample_is_read_from_text_layer_and_from_scans():
     corpus = benchmarks.get("vrdu").load("MadeFilings-pdfs", SAMPLE)
-    read = pdf_rules.start(pdf_rules.DEFAULTS, 1)
+    read = keywords.start(DEFAULTS, 1)
     gold = {
         row["path"]: row
         for row in corpus.records.to_dicts()

@@ -16,8 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from formlab import analysis, benchmarks, charts, readers
-from formlab.systems import chat
+from formlab import analysis, benchmarks, charts, readers, systems
 from formlab_review import drafting
 from formlab_review import drafts as file
 
@@ -31,12 +30,10 @@ SETTINGS = {
 }  # fmt: skip
 STAND_ALONE = """
 import json, sys
-from formlab import benchmarks
-from formlab.systems import chat
+from formlab import benchmarks, systems
 settings = json.loads(sys.argv[3])
-chat.system("chat:gemma-3-270m").run(
-    benchmarks.load("formcraft"), out=sys.argv[1], limit=int(sys.argv[2]), settings=settings
-)
+corpus, model = benchmarks.load("formcraft"), systems.get("chat:gemma-3-270m")
+systems.run(corpus, model, out=sys.argv[1], limit=int(sys.argv[2]), settings=settings)
 """
 
 pytestmark = pytest.mark.skipif(not PYTHON, reason="a real model: make test-llm runs it")
@@ -102,7 +99,9 @@ def run(server, tmp_path_factory):
     corpus = benchmarks.load("formcraft")
     partial = readers.read_predictions(out, corpus)
     before = answered()
-    whole = chat.system(f"chat:{MODEL}").run(corpus, out=out, limit=FORMS, settings=settings)
+    whole = systems.run(
+        corpus, systems.get(f"chat:{MODEL}"), out=out, limit=FORMS, settings=settings
+    )
     return corpus, partial, before, whole, answered()
 
 

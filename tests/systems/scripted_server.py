@@ -1,20 +1,13 @@
-"""A server that speaks OpenAI's protocol and misbehaves as it is told to, counting every call.
-
-Run as a program it prints its port: ``python scripted_server.py <delay>``.
-"""
+"""A server that speaks OpenAI's protocol and misbehaves as it is told to, counting every call."""
 
 import contextlib
 import email.utils
 import gzip
 import json
 import socketserver
-import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler
-
-HUGE = 3_000_000
-HOSTILE = "<script>alert(1)</script>\x1b[31m\x1b]0;title\x07\x00\ud800\u2028</td>"
 
 
 def answer(text, *, finish="stop", refusal=None, tokens=(100, 20)):
@@ -28,12 +21,8 @@ def answer(text, *, finish="stop", refusal=None, tokens=(100, 20)):
     }  # fmt: skip
 
 
-def form_of(label, value):
-    """An answer with one field."""
-    return json.dumps({"fields": [{"label": label, "value": value}], "groups": []})
-
-
-FORM = form_of("Name", "Ada")
+# An answer with one field.
+FORM = json.dumps({"fields": [{"label": "Name", "value": "Ada"}], "groups": []})
 # By the name of a step: the status and the message of an error …
 ERRORS = {
     "busy": (429, "slow down", {"Retry_After": "1"}),
@@ -51,8 +40,6 @@ BODIES = {
     "truncated": answer('{"fields": [{"label": "Na', finish="length"),
     "refused": answer(None, refusal="I will not read this form."),
     "filtered": answer("", finish="content_filter"),
-    "huge": answer(form_of("a", "x" * HUGE)),
-    "hostile": answer(form_of("Name", HOSTILE)),
 }
 
 
@@ -69,17 +56,12 @@ class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
     def __init__(self, script=(), then="{}", delay=0.0):
         super().__init__(("127.0.0.1", 0), Handler)
         self.script, self.then, self.delay = list(script), then, delay
-        self.calls, self.most, self.now = [], 0, 0
-        # Of a step "redirect": the status and where to; and how many connections there were, of
-        # which how many are open.
-        self.redirect, self.connections, self.open = (307, ""), 0, 0
-        # Of a step "usage": the whole answer.
-        self.body = b""
+        # How many connections are open.
+        self.calls, self.open = [], 0
         self.lock = threading.Lock()
 
     def process_request(self, *arguments):
         with self.lock:
-            self.connections += 1
             self.open += 1
         super().process_request(*arguments)
 
@@ -102,9 +84,6 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
-    def do_GET(self):
-        self._send(200, {"calls": len(self.server.calls), "most": self.server.most})
-
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         server = self.server
@@ -113,22 +92,16 @@ class Handler(BaseHTTPRequestHandler):
             server.calls.append(
                 {"body": body, "at": time.monotonic(), "key": self.headers["Authorization"]}
             )
-            server.now += 1
-            server.most = max(server.most, server.now)
-        try:
-            if server.delay:
-                time.sleep(server.delay)
-            step = step(body) if callable(step) else step
-            if step in ERRORS:
-                code, message, headers = ERRORS[step]
-                self._error(code, message, **headers)
-            elif step.isidentifier() and hasattr(self, f"do_{step}"):
-                getattr(self, f"do_{step}")(body)
-            else:
-                self._send(200, BODIES.get(step) or answer(step))
-        finally:
-            with server.lock:
-                server.now -= 1
+        if server.delay:
+            time.sleep(server.delay)
+        step = step(body) if callable(step) else step
+        if step in ERRORS:
+            code, message, headers = ERRORS[step]
+            self._error(code, message, **headers)
+        elif step.isidentifier() and hasattr(self, f"do_{step}"):
+            getattr(self, f"do_{step}")(body)
+        else:
+            self._send(200, BODIES.get(step) or answer(step))
 
     def _send(self, code, body, **headers):
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -175,16 +148,6 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
-
-    def do_redirect(self, _):
-        code, to = self.server.redirect
-        self.send_response(code)
-        self.send_header("Location", to)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def do_usage(self, _):
-        self._send(200, self.server.body)
 
     def do_no_usage(self, _):
         self._send(200, answer(FORM) | {"usage": None})
@@ -237,9 +200,3 @@ def serving(*script, then="{}", delay=0.0):
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-if __name__ == "__main__":
-    stand_alone = Server(then=sys.argv[2] if len(sys.argv) > 2 else "{}", delay=float(sys.argv[1]))
-    print(stand_alone.server_address[1], flush=True)
-    stand_alone.serve_forever(0.05)

@@ -2,19 +2,19 @@
 
 from formlab.systems.chat.answers import Answer
 from formlab.systems.chat.ask import prompt_of
-from formlab.systems.chat.asker import Asker, Prompt
 from formlab.systems.chat.benchmarks import TASKS, tasks_of
 from formlab.systems.chat.client import Client
 from formlab.systems.chat.limits import Limits, Stopped
-from formlab.systems.chat.model import PREFIX, ChatSystem, system, unfinished
+from formlab.systems.chat.model import PREFIX, ChatSystem, reopened, system
 from formlab.systems.chat.questions import questions, results
-from formlab.systems.chat.settings import RUNNING, SHAPING, client_of
-from formlab.systems.chat.store import AnswerStore
+from formlab.systems.chat.settings import RUNNING, SETTINGS, SHAPING, client_of
+from formlab.systems.chat.store import AnswerStore, Asker, Prompt
 from formlab.systems.chat.view import PageView
 
 __all__ = [
     "PREFIX",
     "RUNNING",
+    "SETTINGS",
     "SHAPING",
     "TASKS",
     "Answer",
@@ -29,8 +29,8 @@ __all__ = [
     "client_of",
     "prompt_of",
     "questions",
+    "reopened",
     "results",
     "system",
     "tasks_of",
-    "unfinished",
 ]

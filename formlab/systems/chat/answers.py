@@ -1,11 +1,27 @@
-"""A model's answer to a question, its status, and the JSON or text in it."""
+"""A model's answer: its status, the JSON or text in it, and how sure the model is of each value.
+
+Confidence comes from the probabilities of the tokens that the server sends with an answer
+(``logprobs``), taken together over the characters of each leaf of its JSON, or from the agreement
+of several answers to one question.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
+from typing import Any
 
+import numpy as np
+
+from formlab.systems.chat.ask import Row
 from formlab.text.answers import Parsed, parse, plain
+from formlab.text.normalise import as_text
 
 # Statuses that asking again may mend.
 BAD = ("bad_json", "refused", "truncated")
@@ -82,3 +98,152 @@ def declines(text: str) -> bool:
     (True, False)
     """
     return len(text) <= _LONGEST_REFUSAL and _DECLINES.match(text) is not None
+
+
+# Of JSON that is known to be valid: a string (a name if a colon follows), a number or a word.
+_SCALAR = re.compile(r'"((?:[^"\\]|\\.)*+)"(\s*+:)?|[^\s{}\[\]:,"]+', re.DOTALL)
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, strict=False)
+# How many places in an answer its JSON is looked for.
+_TRIES = 50
+
+
+class Sure(str):
+    """A leaf of an answer, with the probability of its tokens."""
+
+    __slots__ = ("confidence",)
+    confidence: float
+
+
+def token_spans(choice: Any, text: str) -> str | None:
+    """JSON of the first character, the end and the log-probability of each token of an answer.
+
+    None if the server sent none, or sent tokens that do not make up `text`; what stands around it,
+    such as the mark of its end, is left out.
+
+    Examples
+    --------
+    >>> tokens = [{"token": "Ca", "logprob": -0.5}, {"token": "f", "logprob": 0.0},
+    ...     {"token": "?", "bytes": [195], "logprob": -1}, {"token": "?", "bytes": [169],
+    ...     "logprob": -2}, {"token": "<end>", "logprob": -9}]
+    >>> token_spans({"logprobs": {"content": tokens}}, "Café")
+    '[[0, 2, -0.5], [2, 3, 0.0], [3, 4, -1.0], [3, 4, -2.0]]'
+    """
+    try:
+        tokens = choice["logprobs"]["content"]
+        pieces = [
+            bytes(t["token"].encode() if t.get("bytes") is None else t["bytes"]) for t in tokens
+        ]
+        chances = [float(t["logprob"]) for t in tokens]
+        at = b"".join(pieces).find(text.encode())
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
+        return None
+    if at < 0 or not text or any(map(math.isnan, chances)):
+        return None
+    character = np.repeat(np.arange(len(text)), [len(c.encode()) for c in text])
+    ends = np.cumsum([len(piece) for piece in pieces]) - at
+    spans = []
+    for piece, end, chance in zip(pieces, ends, chances, strict=True):
+        first, last = max(0, end - len(piece)), min(len(character), end) - 1
+        if first <= last:
+            # -inf is no JSON; nothing is as unlikely.
+            row = [int(character[first]), int(character[last]) + 1, min(0.0, max(chance, -1e4))]
+            spans.append(row)
+    return json.dumps(spans)
+
+
+def with_confidence(value: Any, text: str, spans: str | None) -> Any:
+    """`value`, the JSON in `text`, with each leaf but null as a `Sure`.
+
+    A leaf's confidence is the product of the probabilities of the tokens that its characters are
+    in. Unchanged without `spans`, and where the JSON had to be repaired: what was not written has
+    no probability.
+
+    Examples
+    --------
+    >>> marked = with_confidence({"a": "x", "b": "1"}, '{"a": "x", "b": 1}',
+    ...     "[[0, 6, -9], [6, 9, -0.5], [9, 16, -9], [16, 18, -1]]")
+    >>> {name: round(leaf.confidence, 3) for name, leaf in marked.items()}
+    {'a': 0.607, 'b': 0.368}
+    """
+    if not spans or (bounds := _bounds(text, value)) is None:
+        return value
+    found = [match for match in _SCALAR.finditer(text, *bounds) if not match[2]]
+    places = [match.span(1) if match[1] else match.span() for match in found]
+    firsts, ends, chances = np.array(json.loads(spans), dtype=float).reshape(-1, 3).T
+    # Tokens follow one another: those of a leaf are a run of them.
+    total = np.concatenate([[0.0], np.cumsum(chances)])
+    begin = np.searchsorted(ends, [first for first, _ in places], "right")
+    stop = np.searchsorted(firsts, [last for _, last in places])
+    sure = iter(np.exp(total[stop] - total[begin]).tolist())
+    try:
+        marked = _marked(value, sure)
+    except StopIteration:
+        return value
+    # As many leaves as places: a name that stands twice has a place more.
+    return value if next(sure, None) is not None else marked
+
+
+def taken(rows: list[Row]) -> list[Row]:
+    """The rows with the confidence of those values that are `Sure`, and plain texts."""
+    for row in rows:
+        if isinstance(value := row.get("value"), Sure):
+            row["confidence"] = min(1.0, value.confidence)
+        row |= {name: str(item) for name, item in row.items() if isinstance(item, Sure)}
+    return rows
+
+
+def agreement(samples: Sequence[list[Row]], fixed: Collection[str | None]) -> list[float | None]:
+    """For each row of the first sample, the share of all samples that have its value at its path.
+
+    Spaces within a value count as one. Numbers in a path are left out, as items of a list have no
+    other name, unless it is one of `fixed`, the paths that were asked for; a value that stands n
+    times in the first sample counts the n-th time where it stands as often. Rows without a path or
+    value have none.
+
+    Examples
+    --------
+    >>> first = [{"path": "/items/0", "value": "Tea"}, {"path": "/total", "value": "9"}]
+    >>> other = [{"path": "/items/1", "value": "Tea"}, {"path": "/total", "value": "8"}]
+    >>> agreement([first, other], ())
+    [1.0, 0.5]
+    """
+    named = [list(_named(rows, fixed)) for rows in samples]
+    votes = Counter(name for sample in named for name in sample if name)
+    return [votes[name] / len(samples) if name else None for name in named[0]]
+
+
+def _named(rows: list[Row], fixed: Collection[str | None]) -> Iterator[tuple | None]:
+    seen: Counter[tuple] = Counter()
+    for row in rows:
+        path, value = row.get("path"), row.get("value")
+        if not path or value is None:
+            yield None
+            continue
+        if path not in fixed:
+            path = "/".join(step for step in path.split("/") if not step.isdecimal())
+        name = (path, " ".join(value.split()))
+        seen[name] += 1
+        yield (*name, seen[name])
+
+
+def _bounds(text: str, value: Any) -> tuple[int, int] | None:
+    """Where in `text` the JSON of `value` is written; None if it is not, as it was repaired."""
+    for start in islice((match.start() for match in re.finditer(r"\{", text)), _TRIES):
+        with suppress(ValueError, RecursionError):
+            read, end = _DECODER.raw_decode(text, start)
+            if read == value:
+                return start, end
+    return None
+
+
+def _marked(value: Any, sure: Iterator[float]) -> Any:
+    if isinstance(value, dict):
+        return {name: _marked(item, sure) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_marked(item, sure) for item in value]
+    confidence = next(sure)
+    if value is None:
+        return None
+    leaf = Sure(as_text(value))
+    leaf.confidence = confidence
+    return leaf

@@ -60,16 +60,15 @@ class Task:
 
     `kind` is the task that its *responses* are filed under; `make` takes a document's row and its
     gold records (questions are in them) and gives what to ask, or None; `places` is how the
-    answer gives positions, if it does: ``boxes`` or ``points``. A task that is not `usual` is asked
-    only where it is named. `prompt` are its instructions, if no file has them. `answer` makes of a
-    document's row, its gold and what gives page and box of a record the answer it should get.
+    answer gives positions, if it does: ``boxes`` or ``points``. `prompt` are its instructions, if
+    no file has them. `answer` makes of a document's row, its gold and what gives page and box of a
+    record the answer it should get.
     """
 
     name: str
     kind: str
     make: Callable[[Row, list[Row]], Ask | None]
     places: str = "boxes"
-    usual: bool = True
     prompt: str = ""
     answer: Callable[[Row, list[Row], Callable[[Row], Row]], Row] | None = None
 
@@ -121,14 +120,10 @@ def prompt_of(
 ) -> str:
     """The instructions of a task: those of `prompt`, a name or file, or formlab's own.
 
-    `shots` says whether examples come first. `UnknownName` if `boxes` is not a way to give boxes,
-    or `pages` to show pages.
+    `shots` says whether examples come first. `UnknownName` if points are to have no unit.
     """
-    ways = BOXES[:2] if task.places == "points" else BOXES
-    if boxes not in ways:
-        raise UnknownName.of(f"way to give {task.places or 'boxes'}", boxes, ways)
-    if pages not in PAGES:
-        raise UnknownName.of("way to show pages", pages, PAGES)
+    if task.places == "points" and boxes == "none":
+        raise UnknownName.of("unit of points", boxes, BOXES[:2])
     names = [f"{task.places}_{boxes}"] if task.places else []
     names += ["pages_text"] if pages == "text" else []
     names += ["shots_text"] if shots else []

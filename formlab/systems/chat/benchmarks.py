@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -33,7 +32,7 @@ from formlab.systems.chat.ask import (
 )
 from formlab.systems.prompts import read as read_prompt
 from formlab.tables import BOX as SIDES
-from formlab.text.action_lines import ActionLine, line_rows, parse_lines
+from formlab.text.action_lines import line_rows, parse_lines
 from formlab.text.normalise import as_text
 from formlab.trees import escape
 
@@ -44,7 +43,6 @@ _CLICKS = {"task": "click", "path": None, "kind": "page"}
 
 _LABELS = ("header", "question", "answer", "other")
 _PIECES = closed(entities=listed(closed(text=TEXT, label=choice(*_LABELS), box=BOX)))
-_ACTIONS = closed(actions=listed(closed(page=PAGE, x=NUMBER, y=NUMBER, value=TEXT)))
 _ENTITY = closed(text=TEXT, page=PAGE, box=BOX)
 
 _SUBTYPES = sorted({word for words in MODALITIES.values() for word in words})
@@ -74,7 +72,7 @@ _ITEMS: dict[str, tuple[str, tuple[str, ...], Schema]] = {
 
 
 def tasks_of(benchmark: str, names: str = "") -> tuple[Task, ...]:
-    """The usual tasks of a benchmark, or those of `names`, names between commas.
+    """All tasks of a benchmark, or those of `names`, names between commas.
 
     `NotAvailable` or `UnknownName` if a model cannot be asked about this benchmark, or has no such
     task.
@@ -89,7 +87,7 @@ def tasks_of(benchmark: str, names: str = "") -> tuple[Task, ...]:
     full = {name if name in every else f"{benchmark}_{name}" for name in chosen}
     for name in full - every.keys():
         raise UnknownName.of(f"task of {benchmark}", name, every)
-    return tuple(task for name, task in every.items() if name in full or (task.usual and not full))
+    return tuple(task for name, task in every.items() if name in full or not full)
 
 
 def _tasks_by_schema(benchmark: str) -> tuple[Task, ...]:
@@ -109,15 +107,14 @@ def _fields(kind: str, document: Row, gold: list[Row]) -> Ask:
     """The values of a document: by its benchmark's schema, else a text for each path of gold."""
     blank = [_PAGE | {"task": kind}]
     schema = benchmarks.get(document["benchmark"]).schema_of(document)
+    read = partial(_field_rows, kind, schema)
     if schema is not None:
         lacking = "" if schema.get("properties", True) else "no field is known: declare its type"
-        read, text = partial(_field_rows, kind, schema), document.get("context")
-        return Ask({}, schema, read, blank, lacking=lacking, text=text)
+        return Ask({}, schema, read, blank, lacking=lacking, text=document.get("context"))
     paths = (row["path"] for row in gold if row["path"] and row["task"] == kind)
     names = list(dict.fromkeys(path.removeprefix("/") for path in paths))
     lacking = "" if names else "the gold of this document has no fields"
     members = closed(**{name: or_null(TEXT) for name in names})
-    read = partial(_field_rows, kind, None)
     return Ask({"FIELDS": names}, members, read, blank, lacking=lacking)
 
 
@@ -129,30 +126,27 @@ def _field_rows(kind: str, schema: Schema | None, value: Any, _locate: Place) ->
     if not isinstance(value, dict):
         raise WrongShape("no object of fields")
     rows = []
-    try:
-        for path, leaf in _leaves("", value, schema):
-            steps = (step for step in reversed(path.split("/")) if not step.isdecimal())
-            row = {"task": kind, "path": path, "kind": next(steps, "")}
-            rows.append(row | {"value": as_text(leaf)})
-    except RecursionError as error:
-        raise WrongShape("an answer nested too deeply") from error
+    for path, leaf in _leaves("", value, schema):
+        steps = (step for step in reversed(path.split("/")) if not step.isdecimal())
+        row = {"task": kind, "path": path, "kind": next(steps, "")}
+        rows.append(row | {"value": as_text(leaf)})
     return rows
 
 
 def _leaves(path: str, value: Any, schema: Schema | None) -> Iterator[tuple[str, Any]]:
-    known = schema if isinstance(schema, dict) else {}
+    part = schema if isinstance(schema, dict) else {}
     unknown: Schema | None = None if schema is None else {}
-    if known.get("type") == "array" and not isinstance(value, list | None):
+    if part.get("type") == "array" and not isinstance(value, list | None):
         # A list of one item, as many models write it.
         value = [value]
     if isinstance(value, dict):
-        inner = known.get("properties") or {}
+        inner = part.get("properties") or {}
         for name, member in value.items():
             step = name if schema is None else escape(name)
             yield from _leaves(f"{path}/{step}", member, inner.get(name, unknown))
     elif isinstance(value, list):
         for number, member in enumerate(value):
-            yield from _leaves(f"{path}/{number}", member, known.get("items", unknown))
+            yield from _leaves(f"{path}/{number}", member, part.get("items", unknown))
     elif value is not None:
         yield path, value
 
@@ -271,14 +265,14 @@ def _vrdu_places(known: Entities, value: Row) -> Iterator[tuple[str, str, Any]]:
     """The path and name of each entity of an answer, and what is given for it."""
     for name in known.names(UNREPEATED):
         yield f"/{escape(name)}", name, value.get(name)
-    for name in known.names(REPEATED):
-        for number, entity in enumerate(_list(value.get(name))):
-            yield f"/{escape(name)}/{number}", name, entity
-    for group in known.groups:
-        items = (item for item in _list(value.get(group)) if isinstance(item, dict))
-        for number, item in enumerate(items):
-            for name in known.names(group):
-                yield f"/{escape(group)}/{number}/{escape(name)}", name, item.get(name)
+    for group in (*known.names(REPEATED), *known.groups):
+        for number, item in enumerate(_list(value.get(group))):
+            path = f"/{escape(group)}/{number}"
+            if group not in known.groups:
+                yield path, group, item
+            elif isinstance(item, dict):
+                for name in known.names(group):
+                    yield f"{path}/{escape(name)}", name, item.get(name)
 
 
 def _list(value: Any) -> list[Any]:
@@ -340,26 +334,19 @@ def _transcription(_document: Row, _gold: list[Row]) -> Ask:
     return Ask({}, None, lambda value, _: [_PAGE | {"value": as_text(value)}], [_PAGE])
 
 
-def _clicks(schema: Schema | None, document: Row, _gold: list[Row]) -> Ask:
-    """Where to click on a screenshot, and what to type: as FormFactory's lines, or as JSON."""
+def _clicks(document: Row, _gold: list[Row]) -> Ask:
+    """Where to click on a screenshot, and what to type, as FormFactory's lines."""
     text = document["context"]
     lacking = "" if text else "this instance has no text to fill the form in from"
     asked = {"FORM": document["template"], "TEXT": text}
-    return Ask(asked, schema, _click_rows, [_CLICKS], lacking=lacking)
+    return Ask(asked, None, _click_rows, [_CLICKS], lacking=lacking)
 
 
 def _click_rows(value: Any, locate: Place) -> list[Row]:
     """The output as lines ``[x, y] value``, and each action; `WrongShape` if there is no action."""
-    if isinstance(value, dict):
-        lines = []
-        for item in items_of(value, "actions"):
-            x, y, page = (_number(item.get(name)) for name in ("x", "y", "page"))
-            lines.append(ActionLine(x, y, as_text(item.get("value")), page))
-        text = "\n".join(f"[{x:g}, {y:g}] {value}" for x, y, value, *_ in lines)
-    else:
-        text = as_text(value)
-        if not (lines := parse_lines(text)):
-            raise WrongShape("no line '[x, y] value'")
+    text = as_text(value)
+    if not (lines := parse_lines(text)):
+        raise WrongShape("no line '[x, y] value'")
     rows = list(line_rows(lines))
     for row in rows:
         # Without its page a click is on whichever screenshot it suits.
@@ -368,16 +355,8 @@ def _click_rows(value: Any, locate: Place) -> list[Row]:
     return [_CLICKS | {"value": text}, *rows]
 
 
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
-
-
 _QUESTIONS = Task("formcraft_vqa", "vqa", partial(_items, "vqa"), places="")
 _CHECKS = Task("formcraft_consistency", "consistency", partial(_items, "consistency"), places="")
-_JSON_CLICKS = partial(_clicks, _ACTIONS)
 TASKS: dict[str, tuple[Task, ...]] = {
     "formcraft": (Task("formcraft_extraction", "layout", _form), _QUESTIONS, _CHECKS),
     "vrdu": (Task("vrdu_extraction", "entity", _vrdu, answer=_vrdu_answer),),
@@ -388,8 +367,5 @@ TASKS: dict[str, tuple[Task, ...]] = {
         Task("fields_extraction", "text", _ocrbench_fields, places=""),
     ),
     "sroie": (Task("sroie_extraction", "text", _sroie, places=""),),
-    "formfactory": (
-        Task("formfactory_lines", "click", partial(_clicks, None), places="points"),
-        Task("formfactory_actions", "click", _JSON_CLICKS, places="points", usual=False),
-    ),
+    "formfactory": (Task("formfactory_lines", "click", _clicks, places="points"),),
 }

@@ -14,8 +14,7 @@ from urllib.parse import urlsplit
 
 from formlab import resources
 from formlab.errors import DataBroken, FormlabError, NotAvailable
-from formlab.systems.chat.answers import Answer
-from formlab.systems.chat.confidence import token_spans
+from formlab.systems.chat.answers import Answer, token_spans
 from formlab.systems.chat.limits import Limits, Price, Stopped
 from formlab.text.answers import arguments
 
@@ -34,6 +33,7 @@ _MOST_TOKENS = 2**48
 # More than models count of a page in any size that is sent, but for some cheap ones.
 _PAGE_TOKENS = 10_000
 _LONGEST_ERROR = 500
+_ADDRESS = "http://host:8000/v1"
 # Seconds that a server may ask to wait.
 _LONGEST_WAIT = 120.0
 # The most bytes of an answer, once it is unpacked: a hundred times a long one with probabilities.
@@ -68,7 +68,7 @@ class _Call(threading.local):
         if response.is_redirect:  # Followed, it might lead the pages to another host.
             place = address(str(response.headers.get("location", "")))
             raise Refused(f"the server leads to {place}, which is not asked")
-        self.completion = completion_in(text)
+        self.completion = _completion(text)
         if response.is_success and self.completion is None:
             response.status_code = 502  # A proxy's page, or a completion without an answer.
         elif response.status_code >= 500 and "response_format" in text:
@@ -123,33 +123,27 @@ class Client:
     ) -> None:
         resources.need("chat")
         base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
-        key = os.environ.get("OPENAI_API_KEY")
-        if not key and not base_url and self.needs_key:
-            raise NotAvailable(
-                "no key for the model",
-                where="OPENAI_API_KEY",
-                remedy="set it, or name a server that needs none with --base-url",
-            )
+        # A private server needs no key; the library needs some text.
+        self._key = os.environ.get("OPENAI_API_KEY") or "none"
+        if self._key == "none" and not base_url and self.needs_key:
+            remedy = "set it, or name a server that needs none with --base-url"
+            raise NotAvailable("no key for the model", where="OPENAI_API_KEY", remedy=remedy)
         if base_url:
             _check_address(base_url)
-        # A private server needs no key; the library needs some text.
-        self._key = key or "none"
         self.limits, self.price = limits or Limits(), price
-        # No part of the client, which ends with its last use.
         self._call = _Call(self.limits, max(1, attempts), timeout)
         hooks = {"request": [self._call.begin], "response": [self._call.take]}
-        http = openai.DefaultHttpxClient(event_hooks=hooks)
         try:
             self._client = openai.OpenAI(
                 api_key=self._key,
                 base_url=base_url,
                 timeout=timeout,
                 max_retries=max(1, attempts) - 1,
-                http_client=http,
+                http_client=openai.DefaultHttpxClient(event_hooks=hooks),
             )
         except Exception as error:  # Of whatever library openai sends with.
             what = f"no address of a server: {error}"
-            raise DataBroken(what, where=base_url, remedy="http://host:8000/v1") from None
+            raise DataBroken(what, where=base_url, remedy=_ADDRESS) from None
         self.model, self.address = model, address(str(self._client.base_url))
         self.options = {k: v for k, v in (options or {}).items() if v is not None}
 
@@ -197,13 +191,12 @@ class Client:
         """What a call may cost: a token a byte, `_PAGE_TOKENS` a page, the longest answer."""
         if self.price is None or math.isinf(self.limits.max_cost):
             return 0.0
-        contents = [message["content"] for message in body["messages"]]
-        parts = [part for parts in contents if isinstance(parts, list) for part in parts]
-        texts = [text for text in contents if isinstance(text, str)]
-        texts += [part.get("text", "") for part in parts]
-        texts.append(json.dumps(body.get("response_format")))
-        tokens = sum(len(text.encode("utf-8", "replace")) for text in texts)
-        tokens += _PAGE_TOKENS * sum("image_url" in part for part in parts)
+        texts, tokens = [json.dumps(body.get("response_format"))], 0
+        for content in (message["content"] for message in body["messages"]):
+            parts = content if isinstance(content, list) else [{"text": content}]
+            texts += [part.get("text", "") for part in parts]
+            tokens += _PAGE_TOKENS * sum("image_url" in part for part in parts)
+        tokens += sum(len(text.encode("utf-8", "replace")) for text in texts)
         longest = body.get("max_completion_tokens") or body.get("max_tokens")
         return self.price.of(tokens, longest) or 0.0
 
@@ -222,12 +215,12 @@ class Client:
     def answer_of(self, completion: dict[str, Any]) -> Answer:
         """The answer in a completion of OpenAI's protocol."""
         choice = completion["choices"][0]
-        text, refusal = choice["message"].get("content"), choice["message"].get("refusal")
-        called = arguments(choice["message"])
-        text = json.dumps(called) if called else text if isinstance(text, str) else ""
+        said, refusal = (choice["message"].get(name) for name in ("content", "refusal"))
         refusal = refusal if isinstance(refusal, str) else ""
-        finish, text = choice.get("finish_reason"), self.clean(text or refusal)
-        usage = completion.get("usage")
+        if called := arguments(choice["message"]):
+            said = json.dumps(called)
+        text = self.clean(said if said and isinstance(said, str) else refusal)
+        finish, usage = choice.get("finish_reason"), completion.get("usage")
         usage = usage if isinstance(usage, dict) else {}
         counts = [usage.get("prompt_tokens"), usage.get("completion_tokens")]
         tokens = [n if type(n) is int and 0 <= n < _MOST_TOKENS else None for n in counts]
@@ -288,22 +281,20 @@ def _check_address(url: str) -> None:
     # The library writes every address to its log, and puts what it cannot read into its errors.
     try:
         parts = urlsplit(url)
-        known = parts.scheme in ("http", "https") and bool(parts.hostname)
-        hidden = "@" in (parts.netloc if known else url) or bool(parts.query)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname)
+        has_secret = "@" in (parts.netloc if is_address else url) or bool(parts.query)
         _ = parts.port
     except ValueError:
-        known, hidden = False, "@" in url
-    if hidden:
-        raise DataBroken(
-            "the address of the server holds a password or a query, and addresses are logged",
-            where=address(url) if known else None,
-            remedy="the key in OPENAI_API_KEY and the bare address",
-        )  # fmt: skip
-    if not known or not url.isprintable() or " " in url:
-        raise DataBroken("no address of a server", where=url, remedy="http://host:8000/v1")
+        is_address, has_secret = False, "@" in url
+    if has_secret:
+        what = "the address of the server holds a password or a query, and addresses are logged"
+        remedy = "the key in OPENAI_API_KEY and the bare address"
+        raise DataBroken(what, where=address(url) if is_address else None, remedy=remedy)
+    if not is_address or not url.isprintable() or " " in url:
+        raise DataBroken("no address of a server", where=url, remedy=_ADDRESS)
 
 
-def completion_in(text: str) -> dict[str, Any] | None:
+def _completion(text: str) -> dict[str, Any] | None:
     """The completion in the body of a response; None if it is none or has no answer."""
     try:
         value = json.loads(text)

@@ -13,9 +13,6 @@ from typing import NamedTuple
 from formlab import files
 from formlab.errors import DataBroken
 
-# A table that users edit or replace.
-PRICES = Path(__file__).parent / "prices.csv"
-
 
 class Stopped(Exception):
     """No further call may be made; the message says why."""
@@ -40,38 +37,31 @@ class Price(NamedTuple):
         return f"{self.input:g} in, {self.output:g} out, {self.currency} a million tokens{dated}"
 
 
-def price_of(model: str, *, prices: str | Path = PRICES) -> Price | None:
+def price_of(model: str, *, prices: str | Path) -> Price | None:
     """The price of a model; None if the table has none, which is not the same as free.
 
     The table is a CSV file with columns model, input, output and, where known, currency (USD if
-    left out) and date.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If the file is absent or cannot be read, or the price is not two numbers from 0 up.
+    left out) and date. `DataMissing` or `DataBroken` if the file is absent or cannot be read, or
+    the price is not two numbers from 0 up.
 
     Examples
     --------
-    >>> price_of("a-model-of-my-own") is None
-    True
     >>> str(Price(2.5, 10, "EUR", "2026-05-01"))
     '2.5 in, 10 out, EUR a million tokens, 2026-05-01'
     """
-    text = files.read_text(Path(prices))
-    table = csv.DictReader(text.splitlines())
+    table = csv.DictReader(files.read_text(Path(prices)).splitlines())
     row = next((row for row in table if row.get("model") == model), None)
     if row is None:
         return None
     try:
-        sides = [float(row[side]) for side in ("input", "output")]
+        price = Price(float(row["input"]), float(row["output"]), row.get("currency") or "USD")
     except (KeyError, TypeError, ValueError):
-        sides = [math.nan]
-    if not all(math.isfinite(side) and side >= 0 for side in sides):
+        price = Price(math.nan, math.nan)
+    if not (0 <= price.input < math.inf and 0 <= price.output < math.inf):
         what = f"no price of {model!r}: two numbers from 0 up are expected"
         remedy = "columns model, input, output: for a million tokens; currency and date where known"
         raise DataBroken(what, where=f"{prices}:{table.line_num}", remedy=remedy)
-    return Price(*sides, currency=row.get("currency") or "USD", date=row.get("date") or None)
+    return price._replace(date=row.get("date") or None)
 
 
 class Limits:
@@ -95,7 +85,9 @@ class Limits:
         self.max_cost, self.max_calls = max_cost, max_calls
         self.calls, self.cost = 0, 0.0
         self.stopped: str | None = None
-        self._running, self._reserved, self._dearest = 0, 0.0, 0.0
+        # What each call in flight may cost, and the dearest answer so far.
+        self._reserved: list[float] = []
+        self._dearest = 0.0
         self._changed = threading.Condition()
 
     @contextmanager
@@ -107,28 +99,25 @@ class Limits:
         with self._changed:
             # While a call is in flight it may turn out to cost less than the most.
             self._changed.wait_for(
-                lambda: self.stopped or not self._running or self._is_within(most)
+                lambda: self.stopped or not self._reserved or self._is_within(most)
             )
             if not self._is_within(most):
-                next_one = f"a call may cost {max(most, self._dearest):.4g}"
-                spent = f"{self.cost:.4g} are spent, and {next_one}"
+                least = max(most, self._dearest)
+                spent = f"{self.cost:.4g} are spent, and a call may cost {least:.4g}"
                 self.stop(f"max_cost={self.max_cost:g} reached: {spent}")
             if self.stopped:
                 raise Stopped(self.stopped)
             most = max(most, self._dearest)
-            self._running += 1
-            self._reserved += most
+            self._reserved.append(most)
         try:
             yield
         finally:
             with self._changed:
-                self._running -= 1
-                # Floats that were added and taken away again leave a rest.
-                self._reserved = self._reserved - most if self._running else 0.0
+                self._reserved.remove(most)
                 self._changed.notify_all()
 
     def _is_within(self, most: float) -> bool:
-        return self.cost + self._reserved + max(most, self._dearest) <= self.max_cost
+        return self.cost + sum(self._reserved) + max(most, self._dearest) <= self.max_cost
 
     def count(self) -> None:
         """One request more; `Stopped` if it may not be made."""

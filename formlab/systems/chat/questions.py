@@ -14,18 +14,17 @@ import polars as pl
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus
 from formlab.show import progress
-from formlab.systems.chat.answers import Answer, content
+from formlab.systems.chat.answers import Answer, agreement, content, taken, with_confidence
 from formlab.systems.chat.ask import Ask, Row, Task, WrongShape, messages, with_schema
-from formlab.systems.chat.asker import Asker, Prompt
-from formlab.systems.chat.confidence import agreement, taken, with_confidence
 from formlab.systems.chat.limits import Stopped
+from formlab.systems.chat.store import Asker, Prompt
 from formlab.systems.chat.view import PageView
 from formlab.systems.pages import Page
 from formlab.tables import USABLE
 from formlab.workers import threads
 
 if TYPE_CHECKING:
-    from formlab.systems.chat.shots import Shots
+    from formlab.systems.chat.view import Shots
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,35 +128,34 @@ def _result(
         pages = [] if text else view.pages(document, root)
         shown = pages[: view.most]
 
-        def asked(show: Callable[[Page], Row]) -> list:
+        def sent(show: Callable[[Page], Row]) -> list:
             both = messages(question.prompt, ask.asked, shown, show=show, text=text)
             both[1:1] = question.shots.turns() if question.shots else []
             return with_schema(both, ask.schema) if ask.schema else both
 
-        names = [page.path.relative_to(root) if root else page.path.name for page in shown]
-        images = [{"image": str(n)} | page.shape for n, page in zip(names, shown, strict=True)]
+        names = [str(page.path.relative_to(root) if root else page.path.name) for page in shown]
+        images = [{"image": n} | page.shape for n, page in zip(names, shown, strict=True)]
         prompt = Prompt(
-            asked(view.in_key),
-            lambda: asked(view.in_call),
+            sent(view.in_key),
+            lambda: sent(view.in_call),
             ask.schema,
             lambda answer: _read(question, answer, shown, view).status,
             question.task.name,
             document["doc_id"],
             json.dumps(images),
         )
-        answers = _answers(prompt, asker, samples)
-        result = _sampled([_read(question, a, shown, view) for a in answers], samples)
-        left_out = len(pages) - len(shown)
-        return dataclasses.replace(result, shown=tuple(shown), left_out=left_out)
+        found = [_read(question, a, shown, view) for a in _answers(prompt, asker, samples)]
     except (DataMissing, DataBroken) as error:
         # A page with a sound header and a broken picture.
         return question.failed("missing", str(error))
+    result = found[0] if samples == 1 else _sampled(found, samples)
+    return dataclasses.replace(result, shown=tuple(shown), left_out=len(pages) - len(shown))
 
 
 def _answers(prompt: Prompt, asker: Asker, samples: int) -> list[Answer]:
     """The answers to a question that is put so many times; `Stopped` if there is none."""
     answers, stops = [], []
-    for number in range(max(1, samples)):
+    for number in range(samples):
         # The first is the question that is put once.
         shape = [*prompt.shape, {"sample": number}] if number else prompt.shape
         try:
@@ -172,16 +170,13 @@ def _answers(prompt: Prompt, asker: Asker, samples: int) -> list[Answer]:
 def _sampled(results: list[TaskResult], samples: int) -> TaskResult:
     """The first usable sample, with what all of them cost, and its values' share of agreement."""
     usable = [result for result in results if result.status in USABLE]
-    first = (usable or results)[0]
-    if samples <= 1 or first.answer is None:
-        return first
+    first, changes = (usable or results)[0], ()
     sums = {}
     for name in ("attempts", "tokens_in", "tokens_out", "cost", "seconds"):
         values = [getattr(result.answer, name) for result in results]
         sums[name] = None if None in values else sum(values)
-    changes = first.changes
     if len(results) < samples:
-        changes += (f"{samples - len(results)} of {samples} samples not asked: no confidence",)
+        changes = (f"{samples - len(results)} of {samples} samples not asked: no confidence",)
     elif usable:
         fixed = {row.get("path") for row in first.question.ask.blank}
         empty: list[list[Row]] = [[]] * (samples - len(usable))
@@ -189,7 +184,7 @@ def _sampled(results: list[TaskResult], samples: int) -> TaskResult:
         for row, share in zip(first.rows, shares, strict=True):
             row["confidence"] = share
     answer = dataclasses.replace(first.answer, **sums)
-    return dataclasses.replace(first, answer=answer, changes=changes)
+    return dataclasses.replace(first, answer=answer, changes=first.changes + changes)
 
 
 def _read(question: TaskQuestion, answer: Answer, shown: list[Page], view: PageView) -> TaskResult:
@@ -197,16 +192,16 @@ def _read(question: TaskQuestion, answer: Answer, shown: list[Page], view: PageV
     parsed = content(answer, json=question.ask.schema is not None)
     if parsed.status not in USABLE:
         return question.failed(parsed.status, *parsed.changes, answer=answer)
+    pages = {page.number: page for page in shown}
 
     def locate(number: Any, box: Any) -> Row:
         try:
             place = int(number) if number is not None else 1
         except (TypeError, ValueError, OverflowError):
             return {}
-        page = next((page for page in shown if page.number == place), None)
-        if page is None or box is None:
-            return {"page": place} if 0 < place < 1_000_000 else {}
-        return {"page": place} | page.located(box, unit=view.boxes)
+        if place in pages and box is not None:
+            return {"page": place} | pages[place].located(box, unit=view.boxes)
+        return {"page": place} if 0 < place < 1_000_000 else {}
 
     value = parsed.value
     if answer.logprobs and question.ask.schema is not None:

@@ -1,79 +1,98 @@
-"""The settings of a model, what each may be, and the client that they make."""
+"""The settings of a model in one table, and the client that they make."""
 
 from __future__ import annotations
 
 import math
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from formlab import files
-from formlab.errors import DataBroken, NotAvailable
-from formlab.systems.chat.client import Client
-from formlab.systems.chat.limits import PRICES, Limits, price_of
+from formlab.errors import DataBroken, NotAvailable, UnknownName
+from formlab.systems.chat.ask import BOXES, PAGES
+from formlab.systems.chat.client import FORMS, Client
+from formlab.systems.chat.limits import Limits, price_of
 from formlab.systems.system import setting_text
 
-# What shapes an answer, and therefore stands in a run's settings.
-SHAPING: dict[str, Any] = {
-    "temperature": 0.0,
-    "max_tokens": 8192,
-    "extra": "{}",
-    "form": "auto",
-    "pages": "image",
-    "image_limit": 2048,
-    "max_pages": 10,
-    "boxes": "thousandths",
-    "tasks": "",
-    "shots": 0,
-    "shots_seed": 0,
-    "logprobs": False,
-    "samples": 1,
-}
-# How the answers are got, which leaves them as they are.
-RUNNING: dict[str, Any] = {
-    "base_url": "",
-    "prompt": "",
-    "retry": "",
-    "max_cost": math.inf,
-    "max_calls": sys.maxsize,
-    "concurrency": 16,
-    "timeout": 120.0,
-    "attempts": 6,
-    "store": "",
-    "prices": "",
-}
-# These are above 0; of the others, but for temperature, each number is a whole one from here up.
-_ABOVE_ZERO = ("max_cost", "timeout")
-_LEAST = dict.fromkeys(("temperature", "image_limit", "shots", "shots_seed", "max_calls"), 0)
-_LEAST |= dict.fromkeys(("max_tokens", "max_pages", "samples", "concurrency", "attempts"), 1)
-# The most that these may be, where it is not the largest number: no limit, and a month, which is
-# the longest that a socket can be waited for on every system, with room.
-_MOST = {"max_cost": math.inf, "max_calls": math.inf, "timeout": 2.6e6}
+
+class Setting(NamedTuple):
+    """A setting of a model: its default, its meaning and, of a number, what it may be.
+
+    Those that shape an answer stand in the settings of a run; the others say how it is got. A
+    number is `least` at least, or above it, and at most `most`; a word is one of `choices`, if any.
+    """
+
+    default: Any
+    meaning: str
+    least: float | None = None
+    most: float = sys.float_info.max
+    shapes: bool = True
+    is_above: bool = False
+    choices: tuple[str, ...] = ()
 
 
-def check_numbers(settings: Mapping[str, Any]) -> None:
+def _running(default: Any, meaning: str, **limits: Any) -> Setting:
+    return Setting(default, meaning, shapes=False, **limits)
+
+
+# A month is the longest that a socket can be waited for on every system, with room.
+_MONTH = 2.6e6
+SETTINGS: dict[str, Setting] = {
+    "temperature": Setting(0.0, "how much answers vary", 0),
+    "max_tokens": Setting(8192, "the longest answer", 1),
+    "extra": Setting("{}", "JSON for the body of each call; null in it takes a member out"),
+    "form": Setting("auto", "how JSON is asked for", choices=("auto", *FORMS)),
+    "pages": Setting("image", "how pages are shown, as text by OCR", choices=PAGES),
+    "image_limit": Setting(2048, "the longest side of a page in pixels, 0 for no page", 0),
+    "max_pages": Setting(10, "pages of a document that are sent", 1),
+    "boxes": Setting("thousandths", "the unit of places on a page", choices=BOXES),
+    "tasks": Setting("", "what is asked, names between commas; all if empty"),
+    "shots": Setting(0, "examples before a question", 0),
+    "shots_seed": Setting(0, "what draws the examples", 0),
+    "logprobs": Setting(False, "confidence by the probability of tokens"),
+    "samples": Setting(1, "how often a question is put; confidence by agreement", 1),
+    "base_url": _running("", "the address of the server"),
+    "prompt": _running("", "a prompt's name, or a file, for the only task asked"),
+    "retry": _running("", "which answers are asked for again", choices=("", "bad")),
+    "max_cost": _running(math.inf, "the most to spend", least=0, most=math.inf, is_above=True),
+    "max_calls": _running(sys.maxsize, "the most calls; 0 asks nothing", least=0, most=math.inf),
+    "concurrency": _running(16, "calls at a time", least=1),
+    "timeout": _running(120.0, "seconds for an answer", least=0, most=_MONTH, is_above=True),
+    "attempts": _running(6, "calls for one answer", least=1),
+    "store": _running("", "a file of answers that runs may share"),
+    "prices": _running("", "a CSV file of prices"),
+}
+SHAPING = {name: setting.default for name, setting in SETTINGS.items() if setting.shapes}
+RUNNING = {name: setting.default for name, setting in SETTINGS.items() if not setting.shapes}
+
+
+def check(settings: Mapping[str, Any]) -> None:
     """`DataBroken` with the name of a setting that is no number, or none that makes sense.
+
+    `UnknownName` if it is none of the words that it may be.
 
     Examples
     --------
-    >>> check_numbers({"timeout": 0})
+    >>> check({"timeout": 0})
     Traceback (most recent call last):
     ...
     formlab.errors.DataBroken: timeout is 0: a number above 0 is expected. Try: timeout=120.0
     """
-    defaults = SHAPING | RUNNING
-    for name in (*_ABOVE_ZERO, *_LEAST):
-        value, default = settings.get(name, defaults[name]), defaults[name]
-        is_whole = isinstance(default, int) and value != math.inf
-        is_number = isinstance(value, int if is_whole else int | float) and not isinstance(
-            value, bool
-        )
+    for name, (default, _, least, most, _, is_above, choices) in SETTINGS.items():
+        value = settings.get(name, default)
+        if choices and value not in choices:
+            raise UnknownName.of(name, value, filter(None, choices))
+        kind = int if isinstance(default, int) and value != math.inf else int | float
+        is_number = isinstance(value, kind) and not isinstance(value, bool)
         # Nothing is more than a number that is none.
-        enough = is_number and (value > 0 if name in _ABOVE_ZERO else value >= _LEAST[name])
-        if not enough or value > _MOST.get(name, sys.float_info.max):
-            least = "above 0" if name in _ABOVE_ZERO else f"from {_LEAST[name]} up"
-            what = f"{name} is {str(value)[:40]}: {'a whole' if is_whole else 'a'} number {least}"
-            raise DataBroken(f"{what} is expected", remedy=f"{name}={setting_text(default)}")
+        if least is None or (
+            is_number and (value > least if is_above else value >= least) and value <= most
+        ):
+            continue
+        expected = f"a{' whole' * (kind is int)} number "
+        expected += "above 0" if is_above else f"from {least} up"
+        what = f"{name} is {str(value)[:40]}: {expected} is expected"
+        raise DataBroken(what, remedy=f"{name}={setting_text(default)}")
 
 
 def client_of(
@@ -81,34 +100,34 @@ def client_of(
 ) -> Client:
     """A client of `model` with these settings.
 
-    `NotAvailable` or `DataBroken` if a number makes no sense (`check_numbers`), if `max_cost` is
-    given and the model has no price, if `extra` is no JSON object, or if several samples would be
-    alike.
+    `NotAvailable`, `DataBroken` or `UnknownName` if a setting makes no sense (`check`), if
+    `max_cost` is given and the model has no price, if `extra` is no JSON object, or if several
+    samples would be alike.
     """
-    check_numbers(settings)
-    prices, is_limited = settings["prices"] or PRICES, math.isfinite(settings["max_cost"])
-    price = price_of(model, prices=prices)
+    check(settings)
+    prices, is_limited = settings["prices"], math.isfinite(settings["max_cost"])
+    price = price_of(model, prices=prices) if prices else None
     if is_limited and price is None:
         what = f"max_cost needs a price, and {model!r} has none"
-        remedy = "a line for it in a file of your own, --set prices=FILE"
-        raise NotAvailable(what, where=prices, remedy=remedy)
+        remedy = "a line for it in a file of prices, --set prices=FILE"
+        raise NotAvailable(what, where=prices or None, remedy=remedy)
     extra = files.parse_json(settings["extra"], where="extra")
     if not isinstance(extra, dict):
         raise DataBroken("extra is not a JSON object", remedy='extra={"seed": 1}')
-    asked = {name: settings[name] for name in ("temperature", "max_tokens")} | extra
+    options = {name: settings[name] for name in ("temperature", "max_tokens")} | extra
     if settings.get("logprobs"):
-        asked["logprobs"] = True
-    if settings.get("samples", 1) > 1 and (asked["temperature"] == 0 or "seed" in extra):
+        options["logprobs"] = True
+    if settings.get("samples", 1) > 1 and (options["temperature"] == 0 or "seed" in extra):
         remedy = "--set temperature=0.7, and no seed in extra"
         raise DataBroken("samples of one temperature 0 or seed are all alike", remedy=remedy)
-    longest = asked.get("max_completion_tokens") or asked["max_tokens"]
+    longest = options.get("max_completion_tokens") or options["max_tokens"]
     if is_limited and not isinstance(longest, int):
         raise NotAvailable("max_cost needs a limit of tokens", remedy="--set max_tokens=8192")
     return kind(
         model,
         base_url=settings["base_url"] or None,
         attempts=settings["attempts"],
-        options=asked,
+        options=options,
         timeout=settings["timeout"],
         limits=Limits(max_cost=settings["max_cost"], max_calls=settings["max_calls"]),
         price=price,

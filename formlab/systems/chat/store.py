@@ -1,9 +1,8 @@
-"""Every answer of a model on disk before it counts: one SQLite file that runs can share.
+"""A question is asked once: from the store if it is answered there, else from the model.
 
-An answer's status is the server's word; what its text is good for is judged where it is read.
-
-Ours, over the standard library's sqlite3: diskcache pickles by default, is no longer maintained,
-and has locks that outlive a killed process.
+Every answer is on disk before it counts, in one SQLite file that runs can share. An answer's status
+is the server's word; what its text is good for is judged where it is read. Made with sqlite3, as
+diskcache pickles and has locks that outlive a killed process.
 """
 
 from __future__ import annotations
@@ -12,39 +11,36 @@ import dataclasses
 import sqlite3
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import click
-
+from formlab.cache import key_of
 from formlab.errors import DataBroken, NotAvailable
 from formlab.files import convert, storable
-from formlab.systems.chat.answers import Answer
+from formlab.systems.chat.answers import BAD, Answer
+from formlab.systems.chat.client import FORMS, Client, Messages
+from formlab.systems.chat.limits import Stopped
 
-_TABLE = """
-CREATE TABLE IF NOT EXISTS answers (
-    key TEXT, number INTEGER, saved REAL, model TEXT, task TEXT, doc_id TEXT, text TEXT,
-    status TEXT, finish TEXT, error TEXT, attempts INTEGER, tokens_in INTEGER,
-    tokens_out INTEGER, cost REAL, seconds REAL, images TEXT, PRIMARY KEY (key, number)
-)"""
+_COLUMNS = [field.name for field in dataclasses.fields(Answer)]
+_TYPES = dict.fromkeys(("attempts", "tokens_in", "tokens_out"), "INTEGER")
+_TYPES |= dict.fromkeys(("cost", "seconds"), "REAL")
+_LISTED = ", ".join(f"{name} {_TYPES.get(name, 'TEXT')}" for name in _COLUMNS)
+_TABLE = "CREATE TABLE IF NOT EXISTS answers "
+_TABLE += f"({_LISTED}, number INTEGER, saved REAL, PRIMARY KEY (key, number))"
 # A store of before there were log-probabilities has no column of them.
 _LATER = "ALTER TABLE answers ADD COLUMN logprobs TEXT"
-_COLUMNS = [field.name for field in dataclasses.fields(Answer)]
-# The file is sound and cannot be written: read only, no room, no such place.
-_UNWRITTEN = (
-    sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_CANTOPEN,
-)  # fmt: skip
 _NUMBER = "(SELECT coalesce(max(number), 0) + 1 FROM answers WHERE key = ?)"
-_INSERT = (
-    f"INSERT INTO answers ({', '.join(_COLUMNS)}, number, saved) "  # noqa: S608
-    f"VALUES ({'?, ' * len(_COLUMNS)}{_NUMBER}, ?)"
-)
-# How often, and how many seconds each time, another program is waited for that has it locked.
-_WAITS, _PATIENCE = 10, 60.0
-_LATEST = f"SELECT {', '.join(_COLUMNS)} FROM answers WHERE key = ? ORDER BY number DESC LIMIT 1"  # noqa: S608
+_NAMES = ", ".join(_COLUMNS)
+_INSERT = f"INSERT INTO answers ({_NAMES}, number, saved) "
+_INSERT += f"VALUES ({'?, ' * len(_COLUMNS)}{_NUMBER}, ?)"
+_LATEST = f"SELECT {_NAMES} FROM answers WHERE key = ? ORDER BY number DESC LIMIT 1"  # noqa: S608
+# The file is sound and cannot be written: locked, read only, no room, no such place.
+_UNWRITTEN = ["BUSY", "LOCKED", "PERM", "READONLY", "IOERR", "FULL", "CANTOPEN"]
+_UNWRITTEN = [getattr(sqlite3, f"SQLITE_{name}") for name in _UNWRITTEN]
+# Seconds to wait for another program that has it locked: an answer that is paid for waits long.
+_PATIENCE = 600.0
 
 
 class AnswerStore:
@@ -64,8 +60,7 @@ class AnswerStore:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        self._lock = threading.Lock()
+        self.path, self._lock = Path(path), threading.Lock()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._base = sqlite3.connect(
@@ -75,12 +70,12 @@ class AnswerStore:
             raise self._unwritten(error) from error
         # An answer is on the disk when its statement ends, also through a power cut.
         for statement in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", _TABLE):
-            self._row(statement)
+            self._rows(statement)
         columns = {row[1] for row in self._rows("PRAGMA table_info(answers)")}
         if "logprobs" not in columns:
-            # Of two processes that open a new store one adds the column.
+            # Of two processes that open a store one adds the column.
             with suppress(DataBroken):
-                self._row(_LATER)
+                self._rows(_LATER)
         if missing := {*_COLUMNS, "number", "saved"} - {*columns, "logprobs"}:
             raise self._damaged(f"no column {', '.join(sorted(missing))}")
 
@@ -94,49 +89,139 @@ class AnswerStore:
     def count(self, key: str | None = None) -> int:
         """How many answers are kept, of one key or of all, those asked for again included."""
         query = "SELECT count(*) FROM answers WHERE key = coalesce(?, key)"
-        return int(self._row(query, (key,))[0])
+        return int(self._rows(query, (key,))[0][0])
 
     def get(self, keys: Sequence[str]) -> Answer | None:
         """Of the latest answers of `keys` the first that has a text, else the first."""
-        rows = [self._row(_LATEST, (key,)) for key in keys]
-        found = [dict(zip(_COLUMNS, row, strict=True)) for row in rows if row]
-        where, remedy = f"{self.path}: answers", self._remedy()
-        answers = [convert(row, Answer, where=where, remedy=remedy) for row in found]
+        rows = [row for key in keys for row in self._rows(_LATEST, (key,))]
+        found = [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
+        error = {"where": f"{self.path}: answers", "remedy": self._remedy()}
+        answers = [convert(row, Answer, **error) for row in found]
         return next((a for a in answers if a.text is not None), answers[0] if answers else None)
 
     def put(self, answer: Answer) -> None:
         """Keep an answer; it is on the disk when this returns."""
         values = [storable(value) for value in dataclasses.astuple(answer)]
-        self._row(_INSERT, (*values, answer.key, time.time()))
-
-    def _row(self, statement: str, values: Sequence[Any] = ()) -> Any:
-        rows = self._rows(statement, values)
-        return rows[0] if rows else None
+        self._rows(_INSERT, (*values, answer.key, time.time()))
 
     def _rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
-        """What a statement gives, however long another program has the store locked."""
-        for _ in range(_WAITS):
-            try:
-                with self._lock:
-                    return self._base.execute(statement, values).fetchall()
-            except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-                code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-                if code in _UNWRITTEN:
-                    raise self._unwritten(error) from error
-                if code not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-                    raise self._damaged(error) from error
-                # An answer that is paid for must not be lost for it.
-                click.echo(f"waiting: another program has {self.path} locked", err=True)
-        raise self._unwritten("another program has the file locked")
+        try:
+            with self._lock:
+                return self._base.execute(statement, values).fetchall()
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _UNWRITTEN:
+                raise self._unwritten(error) from error
+            raise self._damaged(error) from error
 
-    def _unwritten(self, why: object) -> NotAvailable:
+    def _unwritten(self, reason: object) -> NotAvailable:
         remedy = "another --out or store"
-        return NotAvailable(f"answers cannot be kept: {why}", where=self.path, remedy=remedy)
+        return NotAvailable(f"answers cannot be kept: {reason}", where=self.path, remedy=remedy)
 
-    def _damaged(self, why: object) -> DataBroken:
-        what = f"not a store of answers, or damaged: {why}"
+    def _damaged(self, reason: object) -> DataBroken:
+        what = f"not a store of answers, or damaged: {reason}"
         return DataBroken(what, where=self.path, remedy=self._remedy())
 
     def _remedy(self) -> str:
         saved = f"sqlite3 {self.path.name} .recover | sqlite3 saved.sqlite"
         return f"another --out or store, or what can be saved of this one: {saved}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Prompt:
+    """A question as it is sent, and what its key is made from.
+
+    `shape` is the JSON of all that shapes the answer, each page as its hash and size; `messages`
+    makes what is sent, pages included, only when it is needed. `status` judges an answer.
+    """
+
+    shape: Any
+    messages: Callable[[], Messages]
+    schema: dict[str, Any] | None
+    status: Callable[[Answer], str]
+    task: str = ""
+    doc_id: str = ""
+    images: str | None = None
+
+
+class Asker:
+    """Asks one model, keeping every answer in a store before it counts. Threads may share it.
+
+    `form` says how JSON is asked for, one of `FORMS`, or ``auto``: the first that the server
+    takes. ``retry="bad"`` asks again what was answered with broken JSON, refused or cut short; an
+    error of the API is asked again in any case. ``may_ask=False`` takes what the store has,
+    whatever it is, and calls nothing.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        store: AnswerStore,
+        *,
+        form: str = "auto",
+        retry: str = "",
+        may_ask: bool = True,
+    ) -> None:
+        self.client, self.store, self.may_ask = client, store, may_ask
+        self._again = ("api_error", *(BAD if retry else ()))
+        self._forms: tuple[str, ...] = FORMS if form == "auto" else (form,)
+        # Of threads with the same question one asks, and the others wait for its answer.
+        self._locks: dict[str, threading.Lock] = {}
+        # The first way to ask that was answered.
+        self._first = len(FORMS)
+
+    def answer(self, prompt: Prompt) -> Answer:
+        """The stored answer, or a new one that is stored before this returns.
+
+        `NotAvailable` if no call can succeed, `Stopped` if there is no answer and no further call
+        may be made.
+        """
+        keys = self._keys(prompt)
+        before = self.store.get(keys.values())
+        with self._locks.setdefault(next(iter(keys.values())), threading.Lock()):
+            answer = self.store.get(keys.values())
+            status = prompt.status(answer) if answer else ""
+            # One that came meanwhile counts, whatever it is.
+            again = self.may_ask and answer == before and status in self._again
+            if answer is None or again:
+                if not self.may_ask:
+                    raise Stopped("no answer yet")
+                answer = self._ask(prompt, keys)
+                status = prompt.status(answer)
+            return dataclasses.replace(answer, status=status)
+
+    def _keys(self, prompt: Prompt) -> dict[str, str]:
+        """The key of an answer by the form in which it is asked for."""
+        shape = {
+            "address": self.client.address,
+            "model": self.client.model,
+            "options": self.client.options,
+            "messages": prompt.shape,
+            "schema": prompt.schema,
+        }
+        forms = self._forms if prompt.schema is not None else ("text",)
+        return {form: key_of(shape | {"form": form}) for form in forms}
+
+    def _ask(self, prompt: Prompt, keys: dict[str, str]) -> Answer:
+        """A new answer, kept as soon as it is there, in the first form that the server takes."""
+        about = {"task": prompt.task, "doc_id": prompt.doc_id, "images": prompt.images}
+        messages, attempts, ways = prompt.messages(), 0, [*keys]
+
+        def keep(answer: Answer) -> Answer:
+            total = attempts + answer.attempts
+            answer = dataclasses.replace(answer, attempts=total, key=keys[form], **about)
+            self.store.put(answer)
+            return answer
+
+        for form in ways[self._first if self._first < len(ways) else 0 :]:
+            schema = prompt.schema if form in FORMS[:2] else None
+            answer = self.client.ask(messages, schema=schema, form=form, keep=keep)
+            if answer.text is not None:
+                if prompt.schema is not None:
+                    # A page that fails under a schema does not show that the server takes none.
+                    self._first = min(self._first, ways.index(form))
+                return answer
+            if answer.finish != "bad_request":
+                break
+            if form != ways[-1]:
+                attempts += answer.attempts
+        return keep(answer)

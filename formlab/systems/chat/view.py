@@ -1,19 +1,28 @@
-"""How pages are shown to a model: as images, or as the lines that an OCR engine reads on them."""
+"""What is shown to a model: pages as images or as lines that OCR reads, and examples as text."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
+import random
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
-from formlab.errors import DataBroken, FormlabError
+from formlab import benchmarks
+from formlab.benchmarks import vrdu
+from formlab.benchmarks.meta import meta_of
+from formlab.errors import DataBroken, DataMissing, FormlabError, NotAvailable
+from formlab.folders import Corpus
 from formlab.systems import ocr
-from formlab.systems.chat.ask import Row
+from formlab.systems.chat.ask import Row, Task, messages
 from formlab.systems.pages import Page, page_files, pages
 from formlab.tables import BOX
 from formlab.text.layout import rows as reading_order
@@ -41,16 +50,17 @@ class PageView:
 
     def in_key(self, page: Page) -> Row:
         """What stands for a page in the key of an answer."""
-        with _readable(page.path):
-            return self._text(page) or _image(page.shape)
+        return self._part(page, lambda: page.shape)
 
     def in_call(self, page: Page) -> Row:
         """What stands for a page in the message to the model."""
-        with _readable(page.path):
-            return self._text(page) or _image(page.url())
+        return self._part(page, page.url)
 
-    def _text(self, page: Page) -> Row | None:
-        return {"type": "text", "text": self.ocr.text(page)} if self.ocr else None
+    def _part(self, page: Page, url: Callable[[], Any]) -> Row:
+        with _readable(page.path):
+            if self.ocr:
+                return {"type": "text", "text": self.ocr.text(page)}
+            return {"type": "image_url", "image_url": {"url": url()}}
 
 
 @contextmanager
@@ -63,10 +73,6 @@ def _readable(path: Path) -> Iterator[None]:
     except Exception as error:
         what = f"not a readable page: {type(error).__name__}: {error}"
         raise DataBroken(what, where=path) from error
-
-
-def _image(url: Any) -> Row:
-    return {"type": "image_url", "image_url": {"url": url}}
 
 
 class OcrLines:
@@ -82,17 +88,126 @@ class OcrLines:
 
     def text(self, page: Page) -> str:
         """The page as the JSON that a model gets, its lines from top to bottom."""
-        result = self._engine(page.image, of=page.drawn, return_word_box=True)
-        lines = [row for row in ocr.records(result) if row["kind"] == "line"]
-        boxes = [[row[side] for side in BOX] for row in lines]
-        order = [number for row in reading_order(np.array(boxes)) for number in row]
-        if self.unit == "none":
-            shown: list[Any] = [lines[number]["value"] for number in order]
-        else:
-            shown = [[lines[n]["value"], *self._sides(boxes[n], page)] for n in order]
+        found = ocr.records(self._engine(page.image, of=page.drawn, return_word_box=True))
+        lines = [row for row in found if row["kind"] == "line"]
+        boxes = np.array([[row[side] for side in BOX] for row in lines]).reshape(-1, 4)
+        sides = 1000 * boxes / (page.sent * 2) if self.unit == "thousandths" else boxes
+        shown: list[Any] = []
+        for number in (number for row in reading_order(boxes) for number in row):
+            text = lines[number]["value"]
+            place = [round(side) for side in sides[number].tolist()]
+            shown.append(text if self.unit == "none" else [text, *place])
         return json.dumps({"PAGE": page.number, "LINES": shown})
 
-    def _sides(self, box: list[float], page: Page) -> list[int]:
-        if self.unit == "pixels":
-            return [round(side) for side in box]
-        return [round(1000 * side / page.sent[n % 2]) for n, side in enumerate(box)]
+
+def drawn(corpus: Corpus, count: int, seed: int) -> Corpus | None:
+    """Of the documents of a corpus to learn from so many by chance; None for none.
+
+    None of them is a document of `corpus`, and all have words or a page to show; with fewer shots
+    the same draw gives the first of them. `DataMissing` if there are fewer such documents.
+    """
+    if not count:
+        return None
+    known = benchmarks.training(corpus)
+    rows = known.documents.iter_rows(named=True)
+    usable = sorted(
+        row["doc_id"] for row in rows if meta_of(row).get("ocr") or _has_page(row, known.root)
+    )
+    if len(usable) < count:
+        what = f"{count} examples are asked for, and of {known.documents.height} documents to "
+        what += f"learn from {len(usable)} can be shown"
+        where = f"{corpus.benchmark}:{corpus.split}"
+        raise DataMissing(what, where=where, remedy=f"--set shots={len(usable)}, or a larger split")
+    random.Random(seed).shuffle(usable)
+    chosen = pl.col("doc_id").is_in(usable[:count])
+    documents, records = known.documents.filter(chosen), known.records.filter(chosen)
+    return dataclasses.replace(known, documents=documents, records=records)
+
+
+def _has_page(document: Row, root: Path | None) -> bool:
+    try:
+        return all(path.is_file() for path in page_files(document, root))
+    except DataMissing:
+        return False
+
+
+@dataclass(frozen=True, eq=False)
+class Shots:
+    """The examples of a task, as turns of a conversation. Threads may share them.
+
+    A page is shown as the words that come with its document, else as those that `lines` reads.
+    """
+
+    examples: Corpus
+    task: Task
+    view: PageView
+    lines: OcrLines
+    _turns: list[Row] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        if self.task.answer is None:
+            what = f"no examples can be shown for {self.task.name}"
+            raise NotAvailable(what, remedy="--set shots=0")
+
+    def turns(self) -> list[Row]:
+        """A message and its answer for each example."""
+        with self._lock:
+            if not self._turns:
+                for document in self.examples.documents.iter_rows(named=True):
+                    self._turns.extend(self._pair(document))
+            return self._turns
+
+    def _pair(self, document: Row) -> list[Row]:
+        gold = self.examples.records.filter(pl.col("doc_id") == document["doc_id"]).to_dicts()
+        ask, root = self.task.make(document, gold), self.examples.root
+        if ask is None or self.task.answer is None:
+            return []
+        supplied = vrdu.words(document, root) if meta_of(document).get("ocr") else None
+        words = supplied or [row for row in gold if row["kind"] == "word"]
+        try:
+            pages = self.view.pages(document, root)[: self.view.most]
+        except DataMissing:
+            if not words:
+                raise
+            pages = []
+        box_of = partial(self._box, {page.number: page for page in pages})
+        text = self._text(words, box_of) or "\n".join(self.lines.text(page) for page in pages)
+        answer = self.task.answer(
+            document, gold, lambda row: {"page": row["page"], "box": box_of(row)}
+        )
+        question = messages("", ask.asked, [], show=self.view.in_key, text=text)[1]
+        return [question, {"role": "assistant", "content": json.dumps(answer)}]
+
+    def _box(self, sizes: dict[int, Page], row: Row) -> list[int] | None:
+        page, box = sizes.get(row["page"]), [row.get(side) for side in BOX]
+        if page is None or self.view.boxes == "none" or None in box:
+            return None
+        return page.stated(box, unit=self.view.boxes)
+
+    def _text(self, words: list[Row], box_of: Callable[[Row], list[int] | None]) -> str:
+        """The words by page and line, as the prompt ``pages_text`` describes them."""
+        pages: dict[int, list[Row]] = {}
+        for word in words:
+            pages.setdefault(word["page"], []).append(word)
+        return "\n".join(
+            json.dumps({"PAGE": page, "LINES": [_line(line, box_of) for line in _lines(found)]})
+            for page, found in sorted(pages.items())[: self.view.most]
+        )
+
+
+def _line(words: list[Row], box_of: Callable[[Row], list[int] | None]) -> Any:
+    text = " ".join(word["value"] for word in words)
+    boxes = [box for word in words if (box := box_of(word))]
+    if len(boxes) < len(words):
+        return text
+    left, top, right, bottom = zip(*boxes, strict=True)
+    return [text, min(left), min(top), max(right), max(bottom)]
+
+
+def _lines(words: list[Row]) -> list[list[Row]]:
+    """The words of a page by lines."""
+    boxes = [meta_of(word).get("box", [0, *(word.get(side) for side in BOX)])[1:] for word in words]
+    if any(None in box for box in boxes):
+        return [words]
+    return [[words[place] for place in line] for line in reading_order(np.array(boxes))]

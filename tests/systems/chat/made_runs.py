@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 
-from formlab import benchmarks
+from formlab import benchmarks, systems
 from formlab.systems import chat
 from tests.states import LONG, until
 
@@ -15,18 +15,17 @@ FORM = '{"fields": [{"label": "Name", "value": "Ada", "page": 1, "box": [0, 0, 5
 QUICK = {"attempts": 3, "timeout": LONG, "tasks": "extraction"}
 _ALONE = """
 import sys
-from formlab import benchmarks
-from formlab.systems import chat
+from formlab import benchmarks, systems
 settings = {"base_url": sys.argv[1], "concurrency": 2, "tasks": "extraction"}
 settings["store"] = sys.argv[3] if len(sys.argv) > 3 else ""
-chat.system("chat:m").run(benchmarks.load("formcraft"), out=sys.argv[2], settings=settings)
+systems.run(benchmarks.load("formcraft"), systems.get("chat:m"), out=sys.argv[2], settings=settings)
 """
 
 
 def ran(server, out, *, corpus=None, limit=1, **settings):
     settings = QUICK | {"base_url": server.url} | settings
     corpus = corpus or benchmarks.load("formcraft")
-    return chat.system("chat:m").run(corpus, out=out, limit=limit, settings=settings)
+    return systems.run(corpus, systems.get("chat:m"), out=out, limit=limit, settings=settings)
 
 
 def alone(url, *paths):

@@ -1,10 +1,19 @@
 """What a server does to a call: every misbehaviour has its status, its retries and its limit."""
 
+import os
+import re
+import signal
+import subprocess
+import sys
+
 import pytest
 
-from formlab.errors import NotAvailable
-from tests.states import LONG
-from tests.systems.chat.made_runs import FORM, KEY, ran
+from formlab import analysis, benchmarks, readers, systems
+from formlab.errors import DataBroken, NotAvailable
+from formlab.systems import chat
+from formlab.systems.chat.limits import Price
+from tests.states import LONG, until
+from tests.systems.chat.made_runs import FORM, KEY, kept, killed, ran
 from tests.systems.scripted_server import serving
 
 
@@ -90,3 +99,170 @@ def test_a_refused_key_stops_the_run_and_is_not_in_the_error(tmp_path, monkeypat
             ran(server, tmp_path, limit=16, concurrency=2)
         assert len(server.calls) < 16
     assert KEY not in str(error.value)
+
+
+SECRET = "pw-that-nobody-may-read"
+
+
+def test_an_answer_is_on_disk_before_it_is_judged_or_counted(tmp_path):
+    limits, seen = chat.Limits(), []
+    with serving(then=FORM) as server, chat.AnswerStore(tmp_path / "s.sqlite") as store:
+        client = chat.Client("m", base_url=server.url, limits=limits, price=Price(1, 1))
+        asker = chat.Asker(client, store)
+
+        def status(answer):
+            seen.append(("judged", store.count()))
+            return answer.status
+
+        counted = limits.answered
+        limits.answered = lambda cost: (seen.append(("counted", store.count())), counted(cost))
+        messages = [{"role": "user", "content": "?"}]
+        asker.answer(chat.Prompt(messages, lambda: messages, None, status))
+    assert seen == [("counted", 1), ("judged", 1)]
+
+
+ALONE = """
+import sys
+from formlab import benchmarks, systems
+settings = {"base_url": sys.argv[1], "timeout": 1.0, "tasks": "extraction"}
+systems.run(benchmarks.load("formcraft"), systems.get("chat:m"), out=sys.argv[2], settings=settings)
+"""
+
+
+def test_an_interrupt_ends_a_run_whose_server_drips_or_asks_to_wait(tmp_path):
+    with serving("drip", "busy_two_minutes", "down_two_minutes", then="drip") as server:
+        arguments = [sys.executable, "-c", ALONE, server.url, str(tmp_path)]
+        process = subprocess.Popen(
+            arguments, env=os.environ | {"FORMLAB_REPORT": "1"}, stderr=subprocess.PIPE
+        )
+        until(lambda: len(server.calls) >= 4)
+        process.send_signal(signal.SIGINT)
+        # Less than the two minutes that the servers ask to wait.
+        _, told = process.communicate(timeout=60)
+    assert b"KeyboardInterrupt" in told
+
+
+def test_an_answer_that_unpacks_to_more_than_one_may_have_is_refused_once(tmp_path):
+    with serving(then="bomb") as server:
+        found = ran(server, tmp_path, timeout=60.0).responses
+        assert len(server.calls) == 1
+    assert found["status"].to_list() == ["api_error"]
+    assert "over 32 MB" in found["error"][0]
+
+
+# At 50,000 dollars a million tokens, an answer of 20 is one dollar, and none is longer.
+PRICED = {"max_tokens": 20, "image_limit": 64}
+
+
+def priced(folder, rows="m,0,50000"):
+    folder.mkdir(exist_ok=True)
+    (folder / "prices.csv").write_text(f"model,input,output\n{rows}\n")
+    return PRICED | {"prices": str(folder / "prices.csv")}
+
+
+def test_what_a_call_may_cost_has_its_text_its_pages_and_its_longest_answer(tmp_path):
+    with serving(then=FORM) as server:
+        # A page counts as 10,000 tokens, the text as one a byte.
+        more = priced(tmp_path, "m,1000,0")
+        bounds = {}
+        for shown in (0, 64):
+            out = tmp_path / str(shown)
+            found = ran(server, out, max_cost=1.0, **more | {"image_limit": shown}).responses
+            bounds[shown] = float(re.search(r"may cost ([\d.]+)", found["error"][0])[1])
+        assert not server.calls
+        with pytest.raises(NotAvailable, match="limit of tokens"):
+            ran(server, tmp_path / "c", max_cost=9.0, extra='{"max_tokens": null}', **more)
+    prompt = len(chat.prompt_of(chat.TASKS["formcraft"][0]).encode())
+    assert bounds[0] >= prompt / 1000
+    # Costs are written with four digits.
+    assert bounds[64] - bounds[0] == pytest.approx(10, abs=0.1)
+
+
+def test_a_dearer_answer_than_expected_is_expected_from_then_on():
+    limits = chat.Limits(max_cost=10)
+    with limits.call(1.0):
+        limits.answered(6.0)
+    with pytest.raises(chat.Stopped, match="6 are spent, and a call may cost 6"), limits.call(1.0):
+        pass
+
+
+def test_a_server_that_reports_no_tokens_makes_max_cost_an_error(tmp_path):
+    settings = priced(tmp_path) | {"max_cost": 3.5, "concurrency": 1}
+    with serving(then="no_usage") as server:
+        with pytest.raises(NotAvailable, match="max_calls=N"):
+            ran(server, tmp_path / "run", limit=6, **settings)
+        # What was answered is paid for, and kept.
+        assert len(server.calls) == kept(tmp_path / "run") == 1
+
+
+WRONG = [
+    ("max_cost", 0),
+    ("max_cost", float("nan")),
+    ("timeout", float("inf")),
+    ("attempts", 1.5),
+    ("max_tokens", True),
+    ("max_calls", -1),
+    ("temperature", "5"),
+    ("shots", None),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG, ids=str)
+def test_a_number_that_makes_no_sense_is_refused_by_name(name, value):
+    with pytest.raises(DataBroken, match=rf"^{name} is .* is expected.*Try: {name}="):
+        chat.client_of("m", chat.SHAPING | chat.RUNNING | {name: value})
+
+
+@pytest.mark.parametrize(
+    "url",
+    [f"ada:{SECRET}@host/v1", f"http://ada:{SECRET}@[::1/v1", f"//ada:{SECRET}@host",
+     f"https://{SECRET}@host:8000/v1", f"https://host/v1?key={SECRET}", "http://[::1/v1", "host/v1",
+     "http://", "file:///etc/passwd", "http://host:port/v1", "http://a b/v1", "http://host\x00/v1",
+     "http://" + "x" * 100_000],
+)  # fmt: skip
+def test_an_address_that_is_none_or_has_a_secret_is_one_error_that_does_not_say_it(tmp_path, url):
+    with pytest.raises(DataBroken) as error:
+        settings = {"base_url": url, "attempts": 1}
+        systems.run(
+            benchmarks.load("formcraft"), systems.get("chat:m"), out=tmp_path, settings=settings
+        )
+    assert SECRET not in str(error.value)
+    assert len(str(error.value)) < 5_000
+    assert not list(tmp_path.iterdir())
+
+
+def test_whatever_a_library_says_of_a_page_costs_its_document_alone(tmp_path, monkeypatch):
+    from formlab.systems.chat import view
+
+    whole, failed = view.pages, []
+
+    def sometimes(paths, **options):
+        if not failed:
+            failed.append(paths)
+            raise MemoryError("too large to draw")
+        return whole(paths, **options)
+
+    monkeypatch.setattr(view, "pages", sometimes)
+    with serving(then=FORM) as server:
+        found = ran(server, tmp_path, limit=3, concurrency=1).responses
+    assert sorted(found["status"]) == ["missing", "ok", "ok"]
+    assert "MemoryError: too large to draw" in found.filter(status="missing")["error"][0]
+
+
+def test_of_a_run_that_was_killed_the_answers_count_and_the_rest_is_missing(tmp_path):
+    corpus = benchmarks.load("formcraft")
+    with serving(then=FORM, delay=0.2) as server:
+        calls = killed(server, tmp_path, calls=5)
+        found = readers.read_predictions(tmp_path, corpus)
+        # Reading asks nothing.
+        assert len(server.calls) == calls
+    answered = kept(tmp_path)
+    assert 0 < answered <= calls
+    counts = dict(found.responses["status"].value_counts().iter_rows())
+    assert counts == {"ok": answered, "missing": corpus.documents.height - answered}
+    missing = found.responses.filter(status="missing")
+    assert set(missing["error"]) == {"not asked: no answer yet"}
+    assert found.notes["not asked: no answer yet"] == missing.height
+    # No document is lost on the way to the scores.
+    evaluation = analysis.evaluate(corpus, found)
+    assert evaluation.scores["doc_id"].n_unique() == corpus.documents.height

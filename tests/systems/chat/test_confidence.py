@@ -9,7 +9,7 @@ import pytest
 from formlab import analysis
 from formlab.readers import gold as own
 from formlab.systems import chat
-from formlab.systems.chat.confidence import token_spans, with_confidence
+from formlab.systems.chat.answers import token_spans, with_confidence
 from tests.systems import scripted_server
 from tests.systems.chat.made_runs import ran
 from tests.systems.scripted_server import serving

@@ -6,13 +6,12 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from formlab import benchmarks, readers
+from formlab import benchmarks, readers, systems
 from formlab.errors import DataBroken, DataMissing
 from formlab.systems import chat
 from formlab.systems.chat import view
 from formlab.systems.chat.limits import Price, price_of
-from formlab.systems.chat.shots import Shots, drawn
-from formlab.systems.chat.view import OcrLines
+from formlab.systems.chat.view import OcrLines, Shots, drawn
 from formlab.systems.pages import Page, pages
 from tests.systems.chat.made_runs import FORM, ran
 from tests.systems.scripted_server import serving
@@ -85,7 +84,9 @@ def test_a_model_without_eyes_gets_text_and_no_image(tmp_path, engine, corpus):
     with serving(then=NAMED) as server:
         settings["base_url"] = server.url
         for _ in range(2):
-            found = chat.system("chat:m").run(corpus, out=tmp_path, limit=1, settings=settings)
+            found = systems.run(
+                corpus, systems.get("chat:m"), out=tmp_path, limit=1, settings=settings
+            )
         # The second run asks nothing and reads nothing.
         assert (len(server.calls), engine.calls) == (1, 1)
         system, user = server.calls[0]["body"]["messages"]

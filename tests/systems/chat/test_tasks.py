@@ -1,13 +1,18 @@
-"""What a model is asked about each benchmark, and the rows its answer becomes."""
+"""What a model is asked about each benchmark and a user's own forms, and its answer's rows."""
 
+import base64
+import io
 import json
 import sqlite3
 
 import polars as pl
 import pytest
+from PIL import Image
 
-from formlab import benchmarks, tables
+from formlab import analysis, benchmarks, tables
+from formlab.readers import gold as own
 from formlab.systems import chat
+from tests.made_formfactory import make
 from tests.systems.chat.made_runs import FORM, ran
 from tests.systems.scripted_server import serving
 
@@ -83,3 +88,179 @@ def test_pieces_of_a_funsd_form_are_its_text_and_lines_with_boxes(tmp_path, funs
         ("/chat/entities/0", "Name:", "question", 10.0, 30.0),
         ("/chat/entities/1", "Ada", "question", None, None),
     ]
+
+
+# Of instance A12-01 on a screenshot of 200 × 100: 200 and 150 thousandths are pixels 40 and 15,
+# inside First Name (10,10,100,30); 525 and 150 are 105 and 15, between it and Last Name; 75 and
+# 900 are 15 and 90, the button Female.
+LINES = """```
+[200, 150] Ada
+[525, 150] Berg
+[75, 900] Female
+```"""
+
+
+@pytest.fixture
+def instances(tmp_path):
+    return benchmarks.load("formfactory", root=make(tmp_path / "data"))
+
+
+def actions(found):
+    rows = found.records.filter(path="/lines/0").select("value", "page", "x0", "y0", "x1", "y1")
+    return found.records["path"].to_list(), rows.row(0)
+
+
+def test_lines_are_clicks_in_pixels_of_the_screenshot(tmp_path, instances):
+    with serving(then=LINES) as server:
+        found = ran(server, tmp_path / "r", corpus=instances, tasks="")
+        system, user = server.calls[0]["body"]["messages"]
+    assert actions(found) == (
+        [None, "/lines/0", "/lines/1", "/lines/2"],
+        ("Ada", None, 40.0, 15.0, 40.0, 15.0),
+    )
+    assert set(found.records["status"]) == {"repaired"}
+    assert "thousandths" in system["content"]
+    asked = json.loads(user["content"][0]["text"])
+    assert asked["FORM"] == "A12"
+    assert "Ada Berg, born 1980/02/03" in asked["TEXT"]
+    # The gold's fields, options and boxes are not shown.
+    assert set(asked) == {"FORM", "TEXT"}
+
+
+def test_clicks_are_scored_where_they_land(tmp_path, instances):
+    with serving(then=LINES) as server:
+        found = ran(server, tmp_path / "r", corpus=instances, tasks="", limit=None)
+    evaluation = analysis.evaluate(instances, found, mode="fixed")
+    cases = {row["path"]: row for row in evaluation.cases.filter(doc_id="A12-01").to_dicts()}
+    assert cases["/First Name"]["outcome"] == "match"
+    assert cases["/Gender"]["outcome"] == "match"
+    # Typed right and clicked beside the field.
+    assert (cases["/Last Name"]["outcome"], cases["/Last Name"]["cause"]) == (
+        "mismatch", "misclick_near",
+    )  # fmt: skip
+    assert cases["/Email"]["outcome"] == "missing"
+    assert evaluation.scores["doc_id"].n_unique() == instances.documents.height
+
+
+TYPES = {
+    "total": {"type": "money", "question": "What is due?", "label": "Total"},
+    "vendor": {"label": "Seller"},
+    "paid": "boolean",
+    "currency": {"type": "choice", "choices": ["EUR", "USD"]},
+}
+GOLD = [
+    {
+        "doc_id": "a", "total": "9.50", "vendor": "Ada", "paid": "true", "currency": "EUR",
+        "a/b": {"~": "odd"}, "party": ["Ada", "Bo"], "note": None,
+        "items": [{"name": "Tea", "price": "4.00"}, {"name": "Milk", "price": "5.50"}],
+    },
+    {"doc_id": "b", "total": "7.00", "vendor": "", "party": ["Cy"], "items": []},
+]  # fmt: skip
+
+
+def made(out, *, texts=("the text of a", "the text of b"), **options):
+    """The corpus, whose documents are files of text."""
+    out.mkdir(exist_ok=True)
+    for name, text in zip("ab", texts, strict=True):
+        (out / f"{name}.txt").write_text(text)
+    return own.corpus(GOLD, images=out, types=TYPES, **options)
+
+
+def sent_to(server, call=0):
+    """The schema and what the user's message shows: texts, and images as they are decoded."""
+    body = server.calls[call]["body"]
+    content = body["messages"][1]["content"]
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    texts = [part["text"] for part in parts if part["type"] == "text"]
+    urls = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
+    data = [base64.b64decode(url.partition("base64,")[2]) for url in urls]
+    shown = [Image.open(io.BytesIO(image)) for image in data]
+    return body["response_format"]["json_schema"]["schema"], texts, shown
+
+
+def test_the_schema_of_an_answer_is_that_of_the_types(tmp_path):
+    with serving(then="{}") as server:
+        ran(server, tmp_path / "run", corpus=made(tmp_path / "scans"), tasks="")
+        schema, texts, shown = sent_to(server)
+        prompt = server.calls[0]["body"]["messages"][0]["content"]
+    assert schema == own.FieldTypes.of_document(made(tmp_path / "scans").documents.row(
+        0, named=True)).json_schema()  # fmt: skip
+    members = schema["properties"]
+    # Every field of any document, whether this one has it or not.
+    assert set(members) == {*GOLD[0]} - {"doc_id"}
+    assert members["total"] == {"type": ["string", "null"], "description": "What is due?"}
+    assert members["vendor"]["description"] == "Seller"
+    assert members["paid"]["type"] == ["boolean", "null"]
+    assert members["currency"]["enum"] == ["EUR", "USD", None]
+    assert members["party"] == {"type": "array", "items": {"type": ["string", "null"]}}
+    assert set(members["items"]["items"]["properties"]) == {"name", "price"}
+    assert (schema["additionalProperties"], schema["required"]) == (False, list(members))
+    assert (texts, shown) == (["the text of a"], [])
+    # Servers that ignore a schema find it in the instructions as well; no answer stands there.
+    assert json.dumps(schema) in prompt
+    assert not any(word in prompt for word in ("9.50", "Ada", "Milk", "odd"))
+
+
+def test_leaves_of_the_answer_stand_where_the_gold_has_them(tmp_path):
+    corpus = made(tmp_path / "scans")
+
+    def reply(body):
+        gold = GOLD["text of b" in str(body)]
+        return json.dumps({name: value for name, value in gold.items() if name != "doc_id"})
+
+    with serving(then=reply) as server:
+        found = ran(server, tmp_path / "run", corpus=corpus, tasks="", limit=None)
+    wanted = corpus.records.filter(pl.col("path").is_not_null(), pl.col("value") != "")
+    answered = found.records.filter(pl.col("path").is_not_null(), pl.col("value") != "")
+    key = ["doc_id", "path", "value", "task"]
+    assert sorted(answered.select(key).rows()) == sorted(wanted.select(key).rows())
+    assert found.notes["documents sent as text"] == 2
+    cases = analysis.evaluate(corpus, found).cases.filter(pl.col("gold").fill_null("") != "")
+    assert cases.height == wanted.height
+    assert cases["exact"].all()
+
+
+@pytest.mark.parametrize(
+    ("answer", "rows"),
+    [
+        # Numbers as they are written; one value where a list is expected is its first item.
+        ('{"total": 9.50, "party": "Ada"}', {"/total": "9.50", "/party/0": "Ada"}),
+        ('{"items": {"name": "Tea"}}', {"/items/0/name": "Tea"}),
+        ('{"party": [], "items": null, "total": null}', {}),
+        ('{"a/b": {"~": "x"}, "made up/1": 1}', {"/a~1b/~0": "x", "/made up~11": "1"}),
+        ('{"party": ["<script>", {"x": ["\\u0000"]}]}', {"/party/0": "<script>",
+                                                         "/party/1/x/0": "\x00"}),
+    ],
+)  # fmt: skip
+def test_answers_of_any_shape_become_rows(tmp_path, answer, rows):
+    with serving(then=answer) as server:
+        found = ran(server, tmp_path / "run", corpus=made(tmp_path / "scans"), tasks="").records
+    assert dict(found.filter(pl.col("path").is_not_null())["path", "value"].rows()) == rows
+
+
+def scans(folder, *, dpi=None):
+    """Two pages as files for `a`, a TIFF of three pages for `b`, each with its shade of grey."""
+    folder.mkdir(exist_ok=True)
+    pages = [Image.new("RGB", (600 + 100 * n, 400), (40 * n,) * 3) for n in range(5)]
+    options = {"dpi": (dpi, dpi)} if dpi else {}
+    pages[0].save(folder / "a-1.png", **options)
+    pages[1].save(folder / "a-2.png", **options)
+    pages[2].save(folder / "b.tiff", save_all=True, append_images=pages[3:], **options)
+    return own.corpus(GOLD, images=folder, types=TYPES)
+
+
+def test_all_pages_of_a_document_are_in_one_question_up_to_a_stated_number(tmp_path):
+    corpus = scans(tmp_path / "scans")
+    with serving(then="{}") as server:
+        found = ran(server, tmp_path / "run", corpus=corpus, tasks="", limit=None, max_pages=2,
+                    concurrency=1)  # fmt: skip
+        first, second = (sent_to(server, call) for call in range(2))
+    assert first[1] == second[1] == ["Page 1:", "Page 2:"]
+    assert [image.size for image in first[2]] == [(600, 400), (700, 400)]
+    # Each page of a TIFF in its own size, and with its own picture.
+    assert [image.size for image in second[2]] == [(800, 400), (900, 400)]
+    greys = [image.convert("L").getpixel((9, 9)) for image in first[2] + second[2]]
+    assert greys == pytest.approx([0, 40, 80, 120], abs=3)
+    assert found.notes["pages not sent: beyond max_pages"] == 1
+    assert found.notes["pages sent, of up to 900 x 400 pixels"] == 4
+    assert found.settings["max_pages"] == 2

@@ -22,16 +22,16 @@ HOMES = {
         "status_table"
     ),
     "charts._surface": "surface",
-    "charts._words": (
-        "ELSEWHERE OWN PUBLISHED caption figure note score_cards sentences span table"
-    ),
     "charts.compare": "comparison_table difference_dots flip_table not_shown",
     "charts.first_screen": "FirstScreen first_screen",
     "charts.judges": "audit_figures",
     "charts.marks": "bars dots heatmap lines stacked",
     "charts.published": "beside cited defined paper_table published published_levels",
-    "charts.show": "Caption Card Cards Sources Table",
     "charts.trees": "edit_trees",
+    "charts.words": (
+        "Caption Card Cards ELSEWHERE OWN PUBLISHED Sources Table caption figure note score_cards "
+        "sentences span table"
+    ),
 }
 __all__ = sorted(["CHARTS", "theme", *" ".join(HOMES.values()).split()])
 

@@ -17,10 +17,10 @@ from formlab.analysis.finding import Finding, finding_table, has_pages
 from formlab.analysis.label_corrections import corrected_scores
 from formlab.analysis.overview import cause_counts, rungs, worst_pages
 from formlab.charts import theme
-from formlab.charts._output import clean, number
-from formlab.charts._words import caption, figure, note, sentences, table
+from formlab.charts.harmless import clean
+from formlab.charts.html import number
 from formlab.charts.marks import lines, stacked
-from formlab.charts.show import Caption, Table
+from formlab.charts.words import Caption, Table, caption, figure, note, sentences, table
 from formlab.errors import NotAvailable
 from formlab.folders import Evaluation
 from formlab.scoring.causes import STAGES

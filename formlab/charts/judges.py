@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 
 from formlab.analysis.audit import RATERS, Audit
-from formlab.charts._words import OWN, PUBLISHED, caption, note, table
 from formlab.charts.marks import dots
 from formlab.charts.published import cited
+from formlab.charts.words import OWN, PUBLISHED, caption, note, table
 
 NONE = (
     "No judge was asked. The command formlab facts judge fincriticaled --model MODEL "

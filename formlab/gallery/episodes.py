@@ -6,17 +6,17 @@ import dataclasses
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
 from formlab import files
 from formlab.charts import note
-from formlab.charts._output import clean
-from formlab.charts.show import Caption
+from formlab.charts.harmless import clean
+from formlab.charts.words import Caption
 from formlab.errors import DataMissing, FormlabError
-from formlab.gallery import inline
 from formlab.gallery.crops import Crops, PageSource
+from formlab.gallery.lab import Live
 
 Row = dict[str, Any]
 # A screenshot of the arena's window is 1,280 by 800; its small print is still read at 960 by 600.
@@ -26,7 +26,7 @@ POINTED = ("Click", "DoubleClick", "RightClick")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Episodes:
+class Episodes(Live):
     """Episodes with their screenshots; shows itself in JupyterLab and in reports.
 
     `items` are plain mappings: what is known of an episode, its `steps` and its `answers`.
@@ -34,6 +34,7 @@ class Episodes:
     left out.
     """
 
+    kind: ClassVar[str] = "episodes"
     items: list[Row]
     images: dict[str, Row]
     note: str
@@ -49,9 +50,6 @@ class Episodes:
     def payload(self) -> Row:
         """What ``episodes.js`` draws."""
         return {"items": self.items, "images": self.images, "note": self.note}
-
-    def _repr_mimebundle_(self, **_: object) -> Row:
-        return inline.bundle("episodes", self.payload, str(self))
 
 
 def episodes(

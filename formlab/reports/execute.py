@@ -17,13 +17,13 @@ from papermill.exceptions import PapermillExecutionError
 from traitlets.config import Config
 
 from formlab import files
-from formlab.charts._output import clean
 from formlab.charts._shared import LINKS_VARIABLE
+from formlab.charts.harmless import clean
 from formlab.charts.theme import REPORT_VARIABLE
 from formlab.errors import NotAvailable
 from formlab.reports import figures, page, record, sanitize
 from formlab.reports.page import FAILED_ANCHOR, Facts, Failure
-from formlab.reports.plan import INDEX, Job, shown
+from formlab.reports.plan import INDEX, Job, typed
 from formlab.reports.record import ReportResult
 
 # The system ends a kernel at once with the process that started it: 1 is PR_SET_PDEATHSIG of
@@ -57,11 +57,11 @@ def run(job: Job) -> ReportResult:
     html, ipynb = (out / f"{job.name}.{ending}" for ending in ("html", "ipynb"))
     files.write_text(ipynb, nbformat.writes(executed))
     built = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    objects, beside, notes = page.objects(executed), [], []
-    drawn = figures.of(list(objects.values()))
+    shown, beside, notes = page.objects(executed), [], []
+    drawn = figures.of(shown)
     if job.settings.figures:
         folder = f"{figures.FOLDER}/{job.name}"
-        names, notes = figures.save(drawn, out / folder)
+        names, notes = figures.save(drawn.values(), out / folder)
         beside = [f"{folder}/{name}" for name in names]
     summary = page.write(
         executed,
@@ -71,7 +71,7 @@ def run(job: Job) -> ReportResult:
         failure=failure,
         index=f"{INDEX}.html",
         figures=drawn,
-        shown=objects,
+        shown=shown,
         parts=record.part_runs(job.notebook.parent, job.parameters, job.defaults),
     )
     status, error = ("failed", failure.what) if failure else ("built", None)
@@ -170,8 +170,8 @@ def _facts(job: Job, *, seconds: float, built: str) -> Facts:
         ("built", built),
         ("duration", f"{seconds:.1f} s"),
     ]
-    data = [(f"Evaluation {f.name}", record.facts(f, shown(f))) for f in job.evaluations]
-    sample = [("data/sample", f"sha256 {record.sample()}"), *record.readings()]
+    data = [(f"Evaluation {f.name}", record.facts(f, typed(f))) for f in job.evaluations]
+    sample = [("data/sample", f"sha256 {record.sample()}")]
     return [
         ("Command", [("to build it again", job.command)]),
         ("Notebook", notebook),

@@ -24,7 +24,6 @@ from formlab.scoring import choice
 ENDING = ".report.json"
 MANIFEST = "manifest.json"
 _PACKAGE = Path(__file__).parents[1]
-_NAME = re.compile(r"[\w.-]+")
 _DEVELOPING = re.compile("extra == ['\"](dev|llm|samples|all)['\"]")
 # Caches that libraries write beside code, and half-written files.
 _PASSING = ("__pycache__", ".part", ".ipynb_checkpoints")
@@ -91,11 +90,9 @@ class Record:
         """The result of a report that was left as it is."""
         html, ipynb = (out / f"{self.name}.{ending}" for ending in ("html", "ipynb"))
         values = {name: getattr(self, name) for name in ("name", "seconds", "summary", "built")}
-        ipynb = ipynb if ipynb.is_file() else None
-        notes = tuple(self.notes)
-        return ReportResult(
-            notebook=notebook, status="unchanged", html=html, ipynb=ipynb, notes=notes, **values
-        )
+        files = {"html": html, "ipynb": ipynb if ipynb.is_file() else None}
+        more = {"status": "unchanged", "notes": tuple(self.notes)}
+        return ReportResult(notebook=notebook, **files, **more, **values)
 
 
 def file(out: Path, name: str) -> Path:
@@ -114,20 +111,16 @@ def write(result: ReportResult, out: Path, **more: Any) -> None:
 
 def read(out: Path, name: str) -> Record | None:
     """The record of a report that is there; None for a broken record, or one without its page."""
-    if not (out / f"{name}.html").is_file():
-        return None
-    try:
-        record = files.read_json(file(out, name), Record)
-    except FormlabError:
-        return None
-    return dataclasses.replace(record, name=name)
+    with contextlib.suppress(FormlabError):
+        if (out / f"{name}.html").is_file():
+            return dataclasses.replace(files.read_json(file(out, name), Record), name=name)
+    return None
 
 
-def every(out: Path) -> Iterator[Record]:
+def every(out: Path) -> list[Record]:
     """The records of a folder, by name."""
-    for path in sorted(out.glob(f"*{ENDING}")):
-        if (record := read(out, path.name.removesuffix(ENDING))) is not None:
-            yield record
+    names = sorted(path.name.removesuffix(ENDING) for path in out.glob(f"*{ENDING}"))
+    return [record for record in (read(out, name) for name in names) if record]
 
 
 def unchanged(out: Path, name: str, key: str) -> Record | None:
@@ -188,12 +181,11 @@ def code() -> str:
 def versions() -> dict[str, str]:
     """Python, formlab and each library installed that formlab needs or can use, by name."""
     numbers = {"python": platform.python_version()}
-    for requirement in ["formlab", *(metadata.requires("formlab") or [])]:
-        name = _NAME.match(requirement)
-        # Of extras that a report may need; what is for developers shapes no report.
-        if name and not _DEVELOPING.search(requirement):
-            with contextlib.suppress(metadata.PackageNotFoundError):
-                numbers[name.group()] = metadata.version(name.group())
+    # Of extras that a report may need; what is for developers shapes no report.
+    required = (r for r in metadata.requires("formlab") or [] if not _DEVELOPING.search(r))
+    for name in ("formlab", *(re.split(r"[^\w.-]", r)[0] for r in required)):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            numbers[name] = metadata.version(name)
     return numbers
 
 
@@ -256,33 +248,22 @@ def part_runs(home: Path, parameters: Mapping[str, Any], defaults: Mapping[str, 
     return sentences
 
 
-def readings() -> list[tuple[str, str]]:
-    """What read the samples before they were shipped: each system with settings and versions."""
-    manifests = sorted((benchmarks.SAMPLES / "runs").glob(f"*/{MANIFEST}"))
-    runs = map(files.read_json, manifests)
-    systems = {f"read by {run['system']}": _without_paths(run["settings"]) for run in runs}
-    return list(systems.items())
-
-
 def facts(folder: Path, shown: str) -> list[tuple[str, str]]:
     """What the manifests of an evaluation say, for readers; no path of the maker's disk."""
     entries = [("folder", shown)]
     for manifest in evaluations_in(folder):
-        try:
+        with contextlib.suppress(FormlabError):
             content = files.read_json(manifest)
-        except FormlabError:
-            continue
-        of_split = {n: str(content.get(n)) for n in ("benchmark", "split", "system", "mode")}
-        settings = content.get("settings") or {}
-        of_split |= {f"setting {n}": _without_paths(v) for n, v in settings.items() if v != {}}
-        for name, parts in (content.get("tables") or {}).items():
-            hashes = [sha256 for *_, sha256 in parts]
-            sha256 = hashes[0] if len(hashes) == 1 else digest(hashes)
-            of_split[name] = f"{sum(rows for _, rows, _ in parts):,} rows, sha256 {sha256}"
-        sources = content.get("sources") or {}
-        of_split["source files"] = f"{len(sources):,}, sha256 {digest(sources)}"
-        ending = "" if manifest.parent == folder else f" ({manifest.parent.name})"
-        entries += [(f"{name}{ending}", value) for name, value in of_split.items()]
+            of_split = {n: str(content.get(n)) for n in ("benchmark", "split", "system", "mode")}
+            settings = (content.get("settings") or {}).items()
+            of_split |= {f"setting {n}": _without_paths(v) for n, v in settings if v != {}}
+            for name, parts in (content.get("tables") or {}).items():
+                sha256 = parts[0][-1] if len(parts) == 1 else digest([part[-1] for part in parts])
+                of_split[name] = f"{sum(rows for _, rows, _ in parts):,} rows, sha256 {sha256}"
+            sources = content.get("sources") or {}
+            of_split["source files"] = f"{len(sources):,}, sha256 {digest(sources)}"
+            ending = "" if manifest.parent == folder else f" ({manifest.parent.name})"
+            entries += [(f"{name}{ending}", value) for name, value in of_split.items()]
     return entries
 
 

@@ -13,7 +13,7 @@ from pygments.formatters.html import HtmlFormatter
 from pygments.lexers.python import PythonLexer
 
 from formlab.charts import harmless
-from formlab.charts._output import clean
+from formlab.charts.harmless import clean
 
 TEXT_LIMIT = 200_000
 HTML_LIMIT = 3_000_000

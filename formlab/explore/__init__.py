@@ -132,17 +132,16 @@ class Explorer(Live):
 
     def _membership(self) -> dict[str, Any]:
         """The findings behind which each case is, as a column: its values are sets of numbers."""
-        sets: dict[tuple[str, ...], int] = {(): 0}
-        codes, owners = [], [[] for _ in self.findings]
+        several, owners = [], [[] for _ in self.findings]
         for number, units in enumerate(self._units):
             units.findings = self.findings
             fits = [units.fits(f"finding={at + 1}") for at in range(len(self.findings))]
             for at, fit in enumerate(fits):
                 owners[at] += [number] * bool(fit.any())
-            rows = (tuple(str(at + 1) for at in np.flatnonzero(row)) for row in np.stack(fits, 1))
-            codes.append(_packed([sets.setdefault(row, len(sets)) for row in rows]))
+            several.append(np.stack(fits, axis=1))
+        sets, codes = _coded(several)
         claims = [clean(finding, limit=300) for finding in self.findings]
-        values = [list(names) for names in sets][1:]
+        values = [[str(at + 1) for at in np.flatnonzero(row)] for row in sets][1:]
         named = {"name": "finding", "title": "finding", "values": values, "codes": codes}
         return named | {"after": True, "claims": claims, "owners": owners}
 
@@ -172,6 +171,14 @@ def _packed(numbers: Any) -> str:
     return base64.b64encode(numbers.astype(f"<u{width}").tobytes()).decode("ascii")
 
 
+def _coded(several: Sequence[np.ndarray]) -> tuple[np.ndarray, list[str]]:
+    """The distinct rows of tables, one of zeros first, and of each table which its rows are."""
+    table = np.concatenate([np.zeros((1, several[0].shape[1])), *several])
+    rows, codes = np.unique(table, axis=0, return_inverse=True)
+    ends = np.cumsum([1, *map(len, several)])
+    return rows, list(map(_packed, np.split(codes.ravel(), ends)[1:-1]))
+
+
 def _column(name: str, several: Sequence[Units]) -> dict[str, Any]:
     """A column as values in order, and of each evaluation the codes of its units; 0 is no value."""
     columns = [units.column(name) if name in units.columns else None for units in several]
@@ -194,19 +201,18 @@ def _column(name: str, several: Sequence[Units]) -> dict[str, Any]:
 
 def _measure(name: str, several: Sequence[Units]) -> dict[str, Any]:
     """A measure as distinct pairs of hits and total, of each unit which; and how it is drawn."""
-    pairs: dict[tuple[float, float], int] = {(0.0, 0.0): 0}
-    codes = []
-    for units in several:
-        tally = units.tally(name) if name in units.measures else np.zeros((2, units.cases.height))
-        rows = zip(*map(np.ndarray.tolist, tally), strict=True)
-        codes.append(_packed([pairs.setdefault(pair, len(pairs)) for pair in rows]))
+    tallies = [
+        units.tally(name) if name in units.measures else np.zeros((2, units.cases.height))
+        for units in several
+    ]
+    pairs, codes = _coded([np.stack(tally, axis=1) for tally in tallies])
     titles = next(units.measures for units in several if name in units.measures)
     scale = {"high": None if name == ERRORS else 1, "down": name == ERRORS}
     scale["percent"] = name != SIMILARITY
     if name in metrics.METRICS:
         metric = metrics.get(name)
         scale = {"high": metric.high, "down": metric.direction == "down", "percent": False}
-    return {"name": name, "title": titles[name], **scale, "pairs": list(pairs), "codes": codes}
+    return {"name": name, "title": titles[name], **scale, "pairs": pairs.tolist(), "codes": codes}
 
 
 def _opened(evaluations: Sequence[str | Evaluation]) -> list[tuple[Evaluation, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import html
+import json
 import secrets
 from typing import Any
 
@@ -75,7 +76,9 @@ class Live(Shown):
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
         if theme.in_report():
-            return {MIME: {self.kind: self.payload}, "text/plain": str(self)}
+            # As a text: a notebook takes minutes to copy and to check millions of values.
+            data = json.dumps(self.payload, separators=(",", ":"))
+            return {MIME: {self.kind: data}, "text/plain": str(self)}
         # srcdoc in a sandbox without allow-same-origin: the frame cannot reach the notebook.
         page = html.escape(inline.document(self.payload, kind=self.kind))
         frame = (

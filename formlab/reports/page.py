@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import dataclasses
 import html
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -83,6 +85,9 @@ def _object(bundle: Mapping[str, Any]) -> Object | None:
             continue
         if mime == MIME:
             for kind, data in value.items():
+                if isinstance(data, str) and kind in DRAWN:
+                    with contextlib.suppress(ValueError, RecursionError):
+                        data = json.loads(data)
                 if kind in (*KINDS, *DRAWN) and isinstance(data, dict):
                     return Object(kind, data, text or kind)
         if _VEGA.fullmatch(mime):

@@ -17,8 +17,8 @@ from formlab.registry import Registry
 # What the room offers, by module: each is imported when it is first asked for.
 HOMES = {
     "charts._shared": (
-        "answered cause_bars cause_figures cause_table each_page_figures findings_table "
-        "headline_table label_corrections ladder_lines notes_table page_error_bars scores_table "
+        "answered cause_bars cause_figures cause_table findings_table "
+        "label_corrections ladder_lines notes_table page_error_bars scores_table "
         "status_table"
     ),
     "charts._surface": "surface",
@@ -29,7 +29,7 @@ HOMES = {
     "charts.published": "beside cited defined paper_table published published_levels",
     "charts.trees": "edit_trees",
     "charts.words": (
-        "Caption Card Cards ELSEWHERE OWN PUBLISHED Sources Table caption figure note score_cards "
+        "Caption Card Cards ELSEWHERE OWN PUBLISHED Table caption figure note score_cards "
         "sentences span table"
     ),
 }

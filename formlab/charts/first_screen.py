@@ -71,8 +71,8 @@ def first_screen(
     """What a report says first; it also stands for the report in the index.
 
     The sentence is the first finding that holds; if none does, that nothing was shown. Up to five
-    findings that hold follow, each with its effect, 95 % interval and n, a small picture of these,
-    a link to its wrong cases (``#finding=N``: N counts `findings` from 1, held or not, as
+    findings that hold follow, each with its effect, 95 % interval and n, a link
+    to its wrong cases (``#finding=N``: N counts `findings` from 1, held or not, as
     `gallery.errors` does) and what to try; then what was run and how much of it was answered.
 
     Parameters
@@ -98,13 +98,9 @@ def first_screen(
     named = ["system", *["benchmark"] * several] * (len(counts) > 1)
     held = [(place, finding) for place, finding in enumerate(findings, 1) if finding.holds]
     held = held[:_FINDINGS]
-    differences = [x for _, one in held if not one.is_share for x in (0.0, *one.numbers)]
-    differences = [x for x in differences if math.isfinite(x)] or [0.0]
-    # The axis that all differences share ends at a tenth.
-    ends = [math.floor(min(differences) * 10) / 10, math.ceil(max(differences) * 10) / 10]
     shown: list[dict[str, Any]] = []
     for place, finding in held:
-        row = _finding(finding, place, results, _name(vars(finding), named), ends)
+        row = _finding(finding, place, results, _name(vars(finding), named))
         # The same advice is given once.
         repeated = row["try"] in [earlier["try"] for earlier in shown]
         shown.append(row | {"try": "" if repeated else row["try"]})
@@ -198,9 +194,7 @@ def _tenths(share: float) -> str:
     return number(100 * share, 1)
 
 
-def _finding(
-    one: Finding, place: int, results: Sequence[Evaluation], where: str, ends: Sequence[float]
-) -> dict[str, Any]:
+def _finding(one: Finding, place: int, results: Sequence[Evaluation], where: str) -> dict[str, Any]:
     """A finding as it is shown: its effect in words and on an axis, its place, its wrong cases."""
     claim, effect = one.claim, ""
     value, low, high = one.numbers
@@ -219,14 +213,11 @@ def _finding(
         # The name of a system keeps its letters.
         starts = claim.partition(" ")[0] in _FIRST_WORDS
         alone = f"{where}: {claim[:1].lower() + claim[1:] if starts else claim}"
-    numbers = [round(x, 6) if math.isfinite(x) else None for x in one.numbers]
-    return dict(zip(("value", "low", "high"), numbers, strict=True)) | {
+    return {
         "claim": sentences(claim),
         "alone": alone,
         "where": where,
         "effect": effect,
-        "share": one.is_share,
-        "ends": [0, 1] if one.is_share else ends,
         # Of two systems a field is behind the finding because only one of them has it right.
         "behind": "flipped field" if one.about == "systems" else "wrong case",
         "place": place,

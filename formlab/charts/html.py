@@ -18,7 +18,7 @@ MISSING = "–"
 # The data of what formlab displays, by its kind, beside HTML and plain text.
 MIME = "application/vnd.formlab+json"
 # What the template makes HTML of.
-KINDS = ("first", "cards", "caption", "sources", "table")
+KINDS = ("first", "cards", "caption", "table")
 _ASSETS = [Path(__file__).parents[1] / room / "assets" for room in ("charts", "reports")]
 
 
@@ -51,35 +51,6 @@ def is_page(text: str) -> bool:
     return re.fullmatch(r"\w[\w-]*\.html", text) is not None
 
 
-def _share(value: Any) -> float:
-    """A number between 0 and 1 as a percentage."""
-    return round(100 * min(max(value if isinstance(value, int | float) else 0, 0), 1), 3)
-
-
-def _picture(row: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Places on an axis of 164 pixels: its ends and zero with their texts, value and interval."""
-    low, high = map(float, row["ends"])
-    if not isinstance(row["value"], int | float) or not high > low:
-        return None
-
-    def place(value: float) -> float:
-        return round(18 + 164 * (min(max(value, low), high) - low) / (high - low), 2)
-
-    def text(value: float) -> str:
-        if row["share"]:
-            return f"{100 * value:.0f} %"
-        return f"{value:{'+' * (value > 0)}.2g}".replace("-", "−")
-
-    ticks = sorted({low, min(max(0.0, low), high), high})
-    ends = [row["low"], row["high"]]
-    known = all(isinstance(end, int | float) and math.isfinite(end) for end in ends)
-    return {
-        "ticks": [(place(value), text(value), value == 0) for value in ticks],
-        "ends": [place(end) for end in ends] if known else [],
-        "at": place(row["value"]),
-    }
-
-
 def _plain(value: Any) -> Any:
     """What a reader may see of a text that anybody wrote, signs for what has none."""
     if type(value) is not str:
@@ -93,7 +64,7 @@ TEMPLATES = jinja2.Environment(
     finalize=_plain,
     undefined=jinja2.StrictUndefined,
 )
-TEMPLATES.filters |= {"cell": cell, "picture": _picture, "share": _share}
+TEMPLATES.filters["cell"] = cell
 TEMPLATES.tests["page"] = is_page
 
 

@@ -1,4 +1,4 @@
-"""Captions, number cards, tables and sources: what stands between the charts, in plain words."""
+"""Captions, number cards and tables: what stands between the charts, in plain words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from formlab import frames, metrics, selection, tables
 from formlab.charts.harmless import clean
 from formlab.charts.html import Shown, cell, number
 from formlab.errors import UnknownName
-from formlab.folders import Corpus, Evaluation, Predictions
 
 OWN, PUBLISHED = "measured here", "published"
 # Where the forms measured here are not those of the paper, the legend says so.
@@ -249,43 +248,6 @@ def figure(over: Caption, *shown: Any) -> list[Any]:
     """
     notes = [part for part in shown if isinstance(part, Caption) and part.label == "Note"]
     return notes[:1] if len(notes) == len(shown) else [over, *shown]
-
-
-# Sources
-
-
-@dataclasses.dataclass(frozen=True)
-class Sources(Shown):
-    """Where a report's numbers come from: goes into its block "How this was made".
-
-    Examples
-    --------
-    >>> print(Sources({"benchmark": "funsd", "split": "test"}))
-    benchmark: funsd
-    split: test
-    """
-
-    kind: ClassVar[str] = "sources"
-    entries: Mapping[str, str]
-
-    @classmethod
-    def of(cls, folder: Corpus | Predictions | Evaluation) -> Sources:
-        """The manifest of a corpus, of predictions or of an evaluation, one entry a fact."""
-        names = ("benchmark", "split", "system", "mode")
-        entries = {name: str(getattr(folder, name)) for name in names if hasattr(folder, name)}
-        for name in ("settings", "notes", "flaws", "sources"):
-            facts = getattr(folder, name, {}).items()
-            entries |= {f"{name}: {key}": str(value) for key, value in facts}
-        return cls(entries)
-
-    @property
-    def payload(self) -> dict[str, Any]:
-        """The entries as pairs."""
-        entries = self.entries.items()
-        return {"entries": [[clean(text, limit=300) for text in entry] for entry in entries]}
-
-    def __str__(self) -> str:
-        return "\n".join(f"{name}: {value}" for name, value in self.payload["entries"])
 
 
 # Tables

@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -63,16 +63,18 @@ def run(job: Job) -> ReportResult:
         folder = f"{figures.FOLDER}/{job.name}"
         names, notes = figures.save(drawn.values(), out / folder)
         beside = [f"{folder}/{name}" for name in names]
+    home = job.notebook.parent
+    evaluations = record.evaluations_of(home, job.parameters, job.defaults)
     summary = page.write(
         executed,
         out=html,
         name=job.notebook.stem,
-        facts=_facts(job, seconds=seconds, built=built),
+        facts=_facts(job, evaluations, seconds=seconds, built=built),
         failure=failure,
         index=f"{INDEX}.html",
         figures=drawn,
         shown=shown,
-        parts=record.part_runs(job.notebook.parent, job.parameters, job.defaults),
+        parts=list(filter(None, map(record.part_run, evaluations))),
     )
     status, error = ("failed", failure.what) if failure else ("built", None)
     seconds = round(time.perf_counter() - start, 2)
@@ -160,7 +162,7 @@ def _failure(notebook: nbformat.NotebookNode, error: Exception | None) -> Failur
     return None
 
 
-def _facts(job: Job, *, seconds: float, built: str) -> Facts:
+def _facts(job: Job, evaluations: Sequence[Path], *, seconds: float, built: str) -> Facts:
     """The block "How this was made"."""
     texts = {name: f"{default}  (default)" for name, default in job.defaults.items()}
     texts |= {name: repr(job.parameters[name]) for name in texts if name in job.parameters}
@@ -170,8 +172,12 @@ def _facts(job: Job, *, seconds: float, built: str) -> Facts:
         ("built", built),
         ("duration", f"{seconds:.1f} s"),
     ]
-    data = [(f"Evaluation {f.name}", record.facts(f, typed(f))) for f in job.evaluations]
-    sample = [("data/sample", f"sha256 {record.sample()}")]
+    folders = [manifest.parent for manifest in evaluations]
+    data = [
+        (f"Evaluation {folder.name}", record.facts(manifest, typed(folder)))
+        for folder, manifest in zip(folders, evaluations, strict=True)
+    ]
+    sample = [("data/sample", f"sha256 {record.sample()}"), *record.readings()]
     return [
         ("Command", [("to build it again", job.command)]),
         ("Notebook", notebook),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import csv
 import dataclasses
 import io
@@ -15,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from lxml import etree
 
 from formlab import files, gallery
@@ -31,8 +29,6 @@ SCALE = 2
 # Widths in pixels that a drawing fits into: the page's column, and a phone.
 WIDE, PHONE = 940, 346
 _LEAST = 60
-# What the rows of a figure of plotly are made of.
-_COLUMNS = ("x", "y", "z", "labels", "values", "text")
 _MARKS = {"bar", "point", "circle", "square", "rect", "arc"}
 # vl-convert puts this before a link within the page.
 _BASE = "https://vega.github.io/vega-datasets/"
@@ -41,7 +37,9 @@ _XLINK = "{http://www.w3.org/1999/xlink}href"
 _USUAL = {
     ("font-family", FONT),
     ("opacity", "1"),
+    ("fill-opacity", "1"),
     ("stroke-width", "1"),
+    ("stroke-dasharray", "1,0"),
     ("pointer-events", "none"),
 }
 # A spreadsheet takes a cell for a formula that begins so, also after what cannot be seen.
@@ -189,6 +187,9 @@ def _linked(spec: Any) -> Any:
         raise ValueError("a chart of images is not drawn")
     if kind in _MARKS and isinstance(copy.get("encoding"), dict):
         copy["encoding"]["href"] = {"field": LINES, "type": "nominal"}
+    if kind in ("rule", "text", "tick"):
+        # What they say of a row its mark says too.
+        copy["mark"] = (mark if isinstance(mark, dict) else {"type": kind}) | {"aria": False}
     return copy
 
 
@@ -255,16 +256,29 @@ def _inert(svg: str, prefix: str) -> str:
                 node.set(name, value.replace("url(#", f"url(#{prefix}"))
         if kinds:
             node.set("class", " ".join(kinds))
-        label = node.get("aria-label")
+        label = _label(node.get("aria-label") or "")
         if label and node.get("role") == "graphics-symbol" and len(node) == 0:
-            etree.SubElement(node, f"{{{root.nsmap[None]}}}title").text = label.replace("; ", "\n")
+            titled = node
             if parent is not None and etree.QName(parent).localname == "a":
-                parent.set("aria-label", label)
+                titled = parent
                 parent.set("href", parent.attrib.pop(_XLINK, "#"))
+            title = etree.Element(f"{{{root.nsmap[None]}}}title")
+            title.text = label
+            titled.insert(0, title)
             for name in ("role", "aria-label", "aria-roledescription"):
                 node.attrib.pop(name, None)
     root.set("font-family", FONT)
     return etree.tostring(root, encoding="unicode")
+
+
+def _label(text: str) -> str:
+    """What a mark is called: each name once, and shares in percent with one decimal."""
+    named: dict[str, str] = {}
+    for part in re.sub(r"(\d\.\d)\d+%", r"\1%", text).split("; "):
+        value = part.partition(": ")[2]
+        # Two columns may have one name in them, but counts and ends of intervals may be equal.
+        named.setdefault(part if value[:1].isdigit() else value or part, part)
+    return "; ".join(named.values())
 
 
 # Tables
@@ -298,7 +312,6 @@ def table_rows(kind: str, data: Mapping[str, Any]) -> Rows:
     """The rows that an object of a notebook shows; none for an object without a table."""
     readers: dict[str, Callable[[Any], Rows]] = {
         "vega": _vega,
-        "plotly": _plotly,
         "table": _table,
         "gallery": gallery.rows,
         "explorer": lambda shown: gallery.rows(shown["gallery"]),
@@ -327,36 +340,6 @@ def _vega(spec: Mapping[str, Any]) -> Rows:
         str(n): [{k: v for k, v in row.items() if k != LINES} for row in rows]
         for n, rows in enumerate(plain, start=1)
     })  # fmt: skip
-
-
-def _plotly(data: Mapping[str, Any]) -> Rows:
-    tables: dict[str, Rows] = {}
-    for number, trace in enumerate(data["figure"]["data"], start=1):
-        columns = {name: _decoded(trace[name]) for name in _COLUMNS if name in trace}
-        tables.setdefault(str(trace.get("name") or number), []).extend(_trace(columns))
-    return _joined(tables)
-
-
-def _decoded(value: Any) -> Any:
-    """The list of an array that plotly sends as base64; another value as it is."""
-    if not isinstance(value, dict) or "bdata" not in value:
-        return value
-    array = np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"])
-    shape = [int(size) for size in str(value.get("shape") or array.size).split(",")]
-    return array.reshape(shape).tolist()
-
-
-def _trace(columns: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The rows of a trace: a cell each of a grid, else the values side by side."""
-    grid = columns.get("z")
-    if isinstance(grid, list) and grid and isinstance(grid[0], list):
-        xs, ys = columns.get("x") or range(len(grid[0])), columns.get("y") or range(len(grid))
-        for y, line in zip(ys, grid, strict=False):
-            yield from ({"x": x, "y": y, "z": z} for x, z in zip(xs, line, strict=False))
-        return
-    lists = {name: values for name, values in columns.items() if isinstance(values, list)}
-    for cells in itertools.zip_longest(*lists.values()):
-        yield dict(zip(lists, cells, strict=True))
 
 
 def _table(data: Mapping[str, Any]) -> Rows:

@@ -145,7 +145,7 @@ def write(
     nothing = [] if failure else list(_empty_sections(notebook, shown))
     hidden = {id(cell) for _, _, cells in nothing for cell in cells}
     contents: list[tuple[int, str, str]] = []
-    sources, cells, counts = [], [], Counter[str]()
+    cells, counts = [], Counter[str]()
     for cell, outputs in _in_order(notebook):
         is_hidden = id(cell) in hidden
         if cell.cell_type == "markdown" and not is_hidden:
@@ -155,10 +155,7 @@ def write(
         drawn = []
         for output in outputs:
             found, figure = shown.get(id(output)), (figures or {}).get(id(output))
-            if found and found.kind == "sources":
-                # Sources are shown once, at the end.
-                sources.append(("Data", found.data.get("entries")))
-            elif found and not is_hidden:
+            if found and not is_hidden:
                 drawn += [shown_object(found, figure, counts), _csv_link(figure)]
             elif not found and not (is_hidden and _is_display(output)):
                 drawn.append(_output(output))
@@ -175,8 +172,8 @@ def write(
         cells=cells,
         has_code=any(cell.get("source") for cell in cells),
         parts=[sanitize.markdown(clean(sentence, limit=600)) for sentence in parts],
-        nothing=[(heading, note) for heading, note, _ in nothing if note],
-        made=[*facts, *(source for source in sources if source[1])],
+        nothing=[(heading, note) for heading, note, _ in nothing],
+        made=facts,
     )
     files.write_text(out, page)
     return summary
@@ -334,8 +331,7 @@ def traceback_of(output: Mapping[str, Any]) -> str:
 def _empty_sections(book: Cell, shown: Objects) -> Iterator[tuple[str, str, list[Cell]]]:
     """Heading, note and cells of each section in which code shows notes alone, or nothing.
 
-    A section goes from one heading of level 2 to the next; one of text is not empty. The note is
-    "" if all it has are sources, which stand in a block of their own.
+    A section goes from one heading of level 2 to the next; one of text is not empty.
     """
     sections: list[tuple[str, list[Cell]]] = []
     for cell in book.cells:
@@ -351,15 +347,12 @@ def _empty_sections(book: Cell, shown: Objects) -> Iterator[tuple[str, str, list
             continue
         notes = [_note(shown.get(id(output))) for cell in code for output in cell.outputs]
         if None not in notes:
-            note = " ".join(dict.fromkeys(filter(None, notes)))
-            note = note or ("" if notes else "Nothing to show.")
+            note = " ".join(dict.fromkeys(filter(None, notes))) or "Nothing to show."
             yield clean(sanitize.plain(heading), limit=200), note, cells
 
 
 def _note(shown: Object | None) -> str | None:
-    """The text of a note, "" for sources; None for an output that has something to show."""
-    if shown and shown.kind == "sources":
-        return ""
+    """The text of a note; None for an output that has something to show."""
     if shown and shown.kind == "caption" and shown.data.get("label") == "Note":
         return clean(shown.data.get("text", ""), limit=2_000)
     return None

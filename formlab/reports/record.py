@@ -233,38 +233,46 @@ def key(
     })  # fmt: skip
 
 
-def part_runs(home: Path, parameters: Mapping[str, Any], defaults: Mapping[str, str]) -> list[str]:
-    """What a reader must know of each evaluation named that is not of a whole corpus."""
-    sentences = []
-    folders = [home / name for name in _inputs(home, parameters, defaults)]
-    for manifest in (m for f in folders if f.is_dir() for m in evaluations_in(f)):
-        content = files.read_json(manifest)
-        notes = content.get("notes") if isinstance(content, dict) else None
-        if isinstance(notes, dict) and set(notes) & set(choice.NOTES):
-            rows = sum(rows for _, rows, _ in content["tables"]["documents"])
-            subject = "{system} on {benchmark}:{split}".format_map(content)
-            note = choice.partial_note(rows, content["settings"], notes)
-            sentences.append(f"{subject}: {note}.")
-    return sentences
+def evaluations_of(
+    home: Path, parameters: Mapping[str, Any], defaults: Mapping[str, str]
+) -> list[Path]:
+    """The manifests of all evaluations named by parameters, as seen from `home`."""
+    folders = (home / name for name in _inputs(home, parameters, defaults))
+    return [m for folder in folders if folder.is_dir() for m in evaluations_in(folder)]
 
 
-def facts(folder: Path, shown: str) -> list[tuple[str, str]]:
-    """What the manifests of an evaluation say, for readers; no path of the maker's disk."""
+def part_run(manifest: Path) -> str:
+    """What a reader must know of an evaluation that is not of a whole corpus; else empty."""
+    content = files.read_json(manifest)
+    notes = content.get("notes") if isinstance(content, dict) else None
+    if not isinstance(notes, dict) or not set(notes) & set(choice.NOTES):
+        return ""
+    rows = sum(rows for _, rows, _ in content["tables"]["documents"])
+    subject = "{system} on {benchmark}:{split}".format_map(content)
+    return f"{subject}: {choice.partial_note(rows, content['settings'], notes)}."
+
+
+def facts(manifest: Path, shown: str) -> list[tuple[str, str]]:
+    """What the manifest of an evaluation says, for readers; no path of the maker's disk."""
+    content = files.read_json(manifest)
     entries = [("folder", shown)]
-    for manifest in evaluations_in(folder):
-        with contextlib.suppress(FormlabError):
-            content = files.read_json(manifest)
-            of_split = {n: str(content.get(n)) for n in ("benchmark", "split", "system", "mode")}
-            settings = (content.get("settings") or {}).items()
-            of_split |= {f"setting {n}": _without_paths(v) for n, v in settings if v != {}}
-            for name, parts in (content.get("tables") or {}).items():
-                sha256 = parts[0][-1] if len(parts) == 1 else digest([part[-1] for part in parts])
-                of_split[name] = f"{sum(rows for _, rows, _ in parts):,} rows, sha256 {sha256}"
-            sources = content.get("sources") or {}
-            of_split["source files"] = f"{len(sources):,}, sha256 {digest(sources)}"
-            ending = "" if manifest.parent == folder else f" ({manifest.parent.name})"
-            entries += [(f"{name}{ending}", value) for name, value in of_split.items()]
-    return entries
+    entries += [(n, str(content.get(n))) for n in ("benchmark", "split", "system", "mode")]
+    settings = (content.get("settings") or {}).items()
+    entries += [(f"setting {n}", _without_paths(value)) for n, value in settings if value != {}]
+    entries += [(f"note {n}", str(count)) for n, count in (content.get("notes") or {}).items()]
+    for name, parts in (content.get("tables") or {}).items():
+        sha256 = parts[0][-1] if len(parts) == 1 else digest([part[-1] for part in parts])
+        entries.append((name, f"{sum(rows for _, rows, _ in parts):,} rows, sha256 {sha256}"))
+    sources = content.get("sources") or {}
+    return [*entries, ("source files", f"{len(sources):,}, sha256 {digest(sources)}")]
+
+
+def readings() -> list[tuple[str, str]]:
+    """What read the samples before they were shipped: each system with settings and versions."""
+    manifests = sorted((benchmarks.SAMPLES / "runs").glob(f"*/{MANIFEST}"))
+    runs = map(files.read_json, manifests)
+    systems = {f"read by {run['system']}": _without_paths(run["settings"]) for run in runs}
+    return list(systems.items())
 
 
 def _without_paths(value: Any) -> str:

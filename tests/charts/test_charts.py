@@ -14,7 +14,6 @@ from formlab.charts import (
     Caption,
     Card,
     Cards,
-    Sources,
     Table,
     beside,
     cited,
@@ -59,7 +58,7 @@ EVIL = PLAIN + "\ud800"
     "shown",
     [
         Table(pl.DataFrame({PLAIN: [PLAIN]}), note=EVIL), Cards([Card(EVIL, EVIL, EVIL)], EVIL),
-        Caption(EVIL, settings=EVIL), Sources({EVIL: EVIL}),
+        Caption(EVIL, settings=EVIL),
     ],
 )  # fmt: skip
 def test_hostile_text_is_escaped(shown):

@@ -67,7 +67,7 @@ import altair as alt, numpy as np, plotly.graph_objects as go, polars as pl
 from pathlib import Path
 from IPython.display import HTML, Javascript, Markdown, SVG, display
 from formlab import gallery
-from formlab.charts import Caption, Card, Cards, Sources, Table
+from formlab.charts import Caption, Card, Cards, Table
 cases = pl.read_parquet("cases.parquet")
 documents = pl.read_parquet("documents.parquet")
 """
@@ -79,7 +79,6 @@ display(Cards([Card("Exact", 0.5, "n = 3")], finding="Half are right."))
 display(Caption("Exact by system", settings="demo|exact"))
 display(alt.Chart(frame, title="Exact").mark_bar().encode(x="system", y="exact", tooltip="n"))
 display(Table(frame, titles={"exact": "Exact accuracy"}, note="made up"))
-display(Sources({"benchmark": "demo"}))
 """,
     """
 z = np.outer(np.linspace(0, 1, 12), np.linspace(0, 1, 12)).astype("float32")
@@ -97,11 +96,10 @@ both = " ".join(evil)
 columns = {text: [text, both] for text in evil}
 frame = pl.DataFrame({**columns, "n": [1, 2]})
 display(Cards([Card(both, both, both)], finding=both))
-row = {"claim": both, "where": both, "effect": both, "try": both, "place": both, "wrong": 3, "share": both, "value": 0.5, "low": both, "high": 0.7, "ends": [0, 1]}
+row = {"claim": both, "where": both, "effect": both, "try": both, "place": both, "wrong": 3}
 display({"application/vnd.formlab+json": {"first": {"sentence": both, "lead": both, "cards": [], "findings": [row, row], "runs": [both], "ran": both}}}, raw=True)
 display(Caption(both, label="Figure", settings=both))
 display(Table(frame, titles={"n": both}, note=both))
-display(Sources({text: text for text in evil}))
 """,
     """
 small = pl.DataFrame({"x": evil, "y": range(len(evil)), "image": ["https://beacon.invalid/c.png"] * len(evil), "url": ["javascript:globalThis.pwned=12"] * len(evil)})

@@ -61,9 +61,6 @@ def test_first_screen_fits_a_window_and_its_link_leads_to_the_wrong_cases(report
         page.wait_for_selector("html[data-ready=yes]", state="attached")
         assert page.evaluate(BOTTOM) <= 900
         assert page.locator(".fl-lead-finding, .fl-findings > li").count() == len(findings) == 5
-        assert page.locator(".fl-small").count() == 5
-        text = page.locator(".fl-small").last.get_attribute("aria-label")
-        assert text == findings[-1]["effect"]
         expect(page.locator(".fl-toc a")).to_have_text([])
         expect(page.locator(".fl-nothing li")).to_have_text("Empty None.")
         first = findings[0]
@@ -76,9 +73,4 @@ def test_first_screen_fits_a_window_and_its_link_leads_to_the_wrong_cases(report
         page.set_viewport_size({"width": 390, "height": 844})
         page.emulate_media(color_scheme="dark")
         assert page.evaluate(WIDE) <= 390
-        ends = page.locator(".fl-small").evaluate_all(
-            "all => all.map((svg) => Math.max(...[...svg.querySelectorAll('*')]"
-            ".map((part) => part.getBoundingClientRect().right)))"
-        )
-        assert max(ends) <= 390
         assert visit.trouble == []

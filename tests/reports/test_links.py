@@ -108,7 +108,7 @@ def quoted(address):
 def mark(page, chart, *words):
     """The first mark of a chart whose label has all these words."""
     marks = page.locator(".fl-object").nth(chart).locator("a[href]:visible")
-    labels = marks.evaluate_all("marks => marks.map(m => m.getAttribute('aria-label'))")
+    labels = marks.evaluate_all("marks => marks.map(m => m.querySelector('title').textContent)")
     return marks.nth(next(n for n, text in enumerate(labels) if all(w in text for w in words)))
 
 

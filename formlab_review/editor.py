@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from formlab.charts import theme
-from formlab.charts.show import Caption, Table
+from formlab.charts.words import Caption, Table
 from formlab.errors import DataBroken, FormlabError, UnknownName
 from formlab.folders import Corpus
 from formlab_review import changes

@@ -16,7 +16,7 @@ import polars as pl
 from formlab import decisions as decided
 from formlab import files, tables
 from formlab.charts import theme
-from formlab.charts.show import Caption, Table
+from formlab.charts.words import Caption, Table
 from formlab.errors import DataBroken, FormlabError, UnknownName
 from formlab_review.items import LISTS, Item
 from formlab_review.pages import Pages

@@ -70,7 +70,7 @@ def test_reports_and_histories_take_parts_for_one_evaluation(tmp_path):
     assert list(analysis.open_history(tmp_path / "runs")) == ["e"]
     assert record.evaluations_in(out) == [out / "manifest.json"]
     before = record.of_path(out)
-    assert dict(record.facts(out, "e"))["documents"].startswith("6 rows, sha256 ")
+    assert dict(record.facts(out / "manifest.json", "e"))["documents"].startswith("6 rows, sha256 ")
     assert plan._tasks(out) == {"text"}
     pl.read_parquet(file := out / "scores" / "00001.parquet").head(1).write_parquet(file)
     assert record.of_path(out) != before

@@ -63,7 +63,7 @@ display(charts.Table(shown.rename({"name": columns[0]}), titles={"text": texts[1
 display(charts.Table(shown, rows=1000))
 display(charts.Caption(" ".join(texts[100:140]), label="constructor", settings=" ".join(texts[140:180])))
 display(charts.Cards([charts.Card(a, b, c) for a, b, c in zip(texts[::40], texts[1::40], texts[2::40])], finding=texts[33]))
-display(charts.Sources.of(results[0]), charts.notes_table(results[0]), charts.status_table(results[0]))
+display(charts.notes_table(results[0]), charts.status_table(results[0]))
 display(go.Figure(go.Scatter(x=names, y=list(range(len(names))), text=texts, name=texts[1], mode="markers+text"), layout={"title": {"text": " ".join(texts[:40])}}))
 display(Markdown("\\n\\n".join(texts[:300])), HTML("\\n".join(texts[:300])))
 print("\\n".join(texts))
@@ -202,7 +202,6 @@ def test_pages_without_a_report_show_the_strings_as_text(results, visit, tmp_pat
     outputs = [
         table,
         charts.Cards([charts.Card(*TEXTS[:3])]),
-        charts.Sources.of(results[0]),
         results[0],
     ]
     pages = {

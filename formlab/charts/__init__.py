@@ -17,21 +17,21 @@ from formlab.registry import Registry
 # What the room offers, by module: each is imported when it is first asked for.
 HOMES = {
     "charts._shared": (
-        "answered cause_bars cause_figures cause_table each_page_figures findings_table "
-        "headline_table label_corrections ladder_lines notes_table page_error_bars scores_table "
+        "answered cause_bars cause_figures cause_table findings_table "
+        "label_corrections ladder_lines notes_table page_error_bars scores_table "
         "status_table"
     ),
     "charts._surface": "surface",
-    "charts._words": (
-        "ELSEWHERE OWN PUBLISHED caption figure note score_cards sentences span table"
-    ),
     "charts.compare": "comparison_table difference_dots flip_table not_shown",
     "charts.first_screen": "FirstScreen first_screen",
     "charts.judges": "audit_figures",
     "charts.marks": "bars dots heatmap lines stacked",
     "charts.published": "beside cited defined paper_table published published_levels",
-    "charts.show": "Caption Card Cards Sources Table",
     "charts.trees": "edit_trees",
+    "charts.words": (
+        "Caption Card Cards ELSEWHERE OWN PUBLISHED Table caption figure note score_cards "
+        "sentences span table"
+    ),
 }
 __all__ = sorted(["CHARTS", "theme", *" ".join(HOMES.values()).split()])
 

@@ -15,16 +15,16 @@ import polars as pl
 from formlab import decisions as decided
 from formlab.analysis.finding import Finding, finding_table, has_pages
 from formlab.analysis.label_corrections import corrected_scores
-from formlab.analysis.overview import cause_counts, rungs, worst_pages
+from formlab.analysis.overview import cause_counts, rungs
 from formlab.charts import theme
-from formlab.charts._output import clean, number
-from formlab.charts._words import caption, figure, note, sentences, table
+from formlab.charts.harmless import clean
+from formlab.charts.html import number
 from formlab.charts.marks import lines, stacked
-from formlab.charts.show import Caption, Table
+from formlab.charts.words import Caption, Table, caption, figure, note, sentences, table
 from formlab.errors import NotAvailable
 from formlab.folders import Evaluation
 from formlab.scoring.causes import STAGES
-from formlab.tables import LADDER, USABLE
+from formlab.tables import LADDER
 
 # The other reports of its folder: a JSON object of name to ``benchmark:split:system`` of each
 # evaluation; reports of the project's samples have none.
@@ -138,16 +138,6 @@ def scores_table(
     return table(shown, *key, *columns, titles=titles, sparse=True, rows=5_000)
 
 
-def headline_table(heads: pl.DataFrame) -> Table | Caption:
-    """The scores of `analysis.headlines` in figures, with what each is taken over."""
-    heads = heads.with_columns(of=pl.format("{} on {}:{}", "system", "benchmark", "split"))
-    columns = ["level", "of", "metric", "over", "tasks", "value", "ci_low", "ci_high"]
-    look = {"titles": {"n_cases": "cases", "of": "evaluation"}}
-    look["note"] = "Values of different metrics do not compare."
-    look["empty"] = "Nothing was scored on any level."
-    return table(heads, *columns, "n_docs", "n_cases", **look)
-
-
 def page_error_bars(pages: pl.DataFrame) -> Any:
     """The word errors of pages by what became of the words; `pages` from `analysis.worst_pages`."""
     hues = {"omitted": "missing", "inserted": "spurious", "substituted": "mismatch"}
@@ -160,19 +150,6 @@ def page_error_bars(pages: pl.DataFrame) -> Any:
     look = {"titles": titles | {"wer": "WER", "words": "gold words"}, "tips": ["wer", "words"]}
     look |= {"say": "Word errors of pages", "empty": "No text of whole pages was scored."}
     return stacked(long, "doc_id", "rate", colour="error", percent=False, colours=colours, **look)
-
-
-def each_page_figures(evaluations: Sequence[Evaluation], *, limit: int = 5) -> list[object]:
-    """`page_error_bars` of every evaluation that has texts of pages, each under its caption."""
-    figures: list[object] = []
-    for result in evaluations:
-        pages = worst_pages(result, limit=limit)
-        # Where no page has a usable text, its status says more than its errors.
-        if pages["status"].is_in(USABLE).any():
-            name = f"{clean(result.system, limit=80)} on {result.benchmark}:{result.split}"
-            say = f"Pages as read by {name}, the most word errors for each word first."
-            figures += figure(caption(say), page_error_bars(pages))
-    return figures or [note("No text of whole pages was scored.")]
 
 
 def ladder_lines(summary: pl.DataFrame, *, by: str) -> Any:

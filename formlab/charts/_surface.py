@@ -9,10 +9,10 @@ import polars as pl
 from IPython.display import display
 
 from formlab.charts import theme
-from formlab.charts._output import MISSING, number
-from formlab.charts._parts import Plot, short
+from formlab.charts.html import MISSING, number
 from formlab.charts.marks import heatmap
-from formlab.charts.show import Caption
+from formlab.charts.plot import Plot, short
+from formlab.charts.words import Caption
 from formlab.errors import UnknownName
 from formlab.selection import LINES
 

@@ -11,10 +11,9 @@ import polars as pl
 from formlab import metrics
 from formlab.analysis.finding import OUTCOME, detectable_text
 from formlab.charts import theme
-from formlab.charts._output import number
-from formlab.charts._words import note, table
+from formlab.charts.html import number
 from formlab.charts.marks import dots
-from formlab.charts.show import Caption, Table
+from formlab.charts.words import Caption, Table, note, table
 
 # From so many documents on a percentile interval is about as wide as it should be.
 FEW = 20

@@ -9,21 +9,18 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from formlab import selection
 from formlab.analysis.comparability import of_gold
-from formlab.analysis.finding import KEYS, Finding, in_fields
+from formlab.analysis.finding import KEYS, OUTCOME, Finding, in_fields
 from formlab.analysis.overview import failures, runs
-from formlab.analysis.what_if import what_if
-from formlab.charts._output import Shown, clean, number
-from formlab.charts._words import sentences
-from formlab.charts.show import Card, Cards
+from formlab.charts.harmless import clean
+from formlab.charts.html import Shown, number
+from formlab.charts.words import Card, Cards, sentences
 from formlab.folders import Evaluation
 from formlab.tables import LEVELS
 
 # How many of each: more do not fit a window.
 _CARDS, _FINDINGS, _RUNS, _NAMED = 4, 5, 3, 3
 _FAILED = "answers that could not be used"
-_GAINS = "What fixing each stage would gain"
 # What a sentence may begin with besides the name of a system or a number.
 _FIRST_WORDS = ("The", "One", "Another", "All", "No", "Of", "For", "Where", "Most", "Often", "In")
 Row = Mapping[str, Any]
@@ -39,17 +36,15 @@ class FirstScreen(Shown):
     findings: Sequence[Row]
     runs: Sequence[str]
     lead: bool = False
-    gains: Sequence[Row] = ()
 
     def __str__(self) -> str:
         text = [self.sentence, *str(Cards(self.cards)).splitlines()]
         text += [f"- {sentences(row['alone'], row['effect'])}" for row in self.findings]
-        for figure in self.gains:
-            steps = ", ".join(f"{row['stage']} {row['shown'][0]}" for row in figure["rows"])
-            text.append(f"{_GAINS}: {figure['of']}: {steps} (values right)")
         return "\n".join(clean(line, limit=2_000) for line in (*text, *self.runs) if line)
 
-    def _data(self) -> dict[str, Any]:
+    @property
+    def payload(self) -> dict[str, Any]:
+        """The sentence, its numbers, findings, gains and runs, fit to travel."""
         failed = sum(_FAILED in run for run in self.runs)
         ran = f"{len(self.runs):,} evaluations: what was run, and how much was answered"
         return {
@@ -59,7 +54,6 @@ class FirstScreen(Shown):
             "findings": [
                 dict(zip(row, map(_clean, row.values()), strict=True)) for row in self.findings
             ],
-            "gains": {"title": f"{_GAINS}, in points", "figures": list(self.gains)},
             "runs": [clean(text, limit=600) for text in self.runs],
             # More evaluations than so many fold away.
             "open": len(self.runs) <= _RUNS,
@@ -73,13 +67,12 @@ def first_screen(
     *,
     cards: Cards | Sequence[Card] | None = None,
     sentence: str = "",
-    gains: bool = False,
 ) -> FirstScreen:
     """What a report says first; it also stands for the report in the index.
 
     The sentence is the first finding that holds; if none does, that nothing was shown. Up to five
-    findings that hold follow, each with its effect, 95 % interval and n, a small picture of these,
-    a link to its wrong cases (``#finding=N``: N counts `findings` from 1, held or not, as
+    findings that hold follow, each with its effect, 95 % interval and n, a link
+    to its wrong cases (``#finding=N``: N counts `findings` from 1, held or not, as
     `gallery.errors` does) and what to try; then what was run and how much of it was answered.
 
     Parameters
@@ -92,10 +85,6 @@ def first_screen(
         At most four are shown; the share of values right in each evaluation, if left out.
     sentence
         Takes the place of the first finding, which then joins the others.
-    gains
-        Whether a small waterfall shows what fixing each stage would gain (`what_if`); a row leads
-        to its cases, and those of all evaluations but the first fold away.
-
     Examples
     --------
     >>> print(first_screen([]))
@@ -109,13 +98,9 @@ def first_screen(
     named = ["system", *["benchmark"] * several] * (len(counts) > 1)
     held = [(place, finding) for place, finding in enumerate(findings, 1) if finding.holds]
     held = held[:_FINDINGS]
-    differences = [x for _, one in held if not one.is_share for x in (0.0, *one.numbers)]
-    differences = [x for x in differences if math.isfinite(x)] or [0.0]
-    # The axis that all differences share ends at a tenth.
-    ends = [math.floor(min(differences) * 10) / 10, math.ceil(max(differences) * 10) / 10]
     shown: list[dict[str, Any]] = []
     for place, finding in held:
-        row = _finding(finding, place, results, _name(vars(finding), named), ends)
+        row = _finding(finding, place, results, _name(vars(finding), named))
         # The same advice is given once.
         repeated = row["try"] in [earlier["try"] for earlier in shown]
         shown.append(row | {"try": "" if repeated else row["try"]})
@@ -124,13 +109,8 @@ def first_screen(
     if cards is None:
         cards = [card for row in counts for card in _cards(row, named)]
     made = cards.cards if isinstance(cards, Cards) else cards
-    pairs = list(zip(counts, results, strict=True))
-    ran = [_run(row, one) for row, one in pairs]
-    falls = []
-    for row, one in pairs if gains else ():
-        fall = _waterfall(one, _name(row, named or ["system"]), len(results))
-        falls += [fall] if fall else []
-    return FirstScreen(sentences(sentence), [*made][:_CARDS], shown, ran, lead, falls)
+    ran = [_run(row, one) for row, one in zip(counts, results, strict=True)]
+    return FirstScreen(sentences(sentence), [*made][:_CARDS], shown, ran, lead)
 
 
 def _name(row: Row, named: Sequence[str] = ("system", "benchmark")) -> str:
@@ -161,7 +141,7 @@ def _cards(row: Row, named: Sequence[str]) -> list[Card]:
     of = f": {_name(row, named)}" if named else ""
     if row["values"]:
         note = f"{row['right']:,} of {row['values']:,} values"
-        return [Card(f"values right{of}", row["right"] / row["values"], note)]
+        return [Card(f"values right{of}", _percent(row["right"] / row["values"]), note)]
     cer = row["page_cer"]
     return [] if cer is None else [Card(f"CER of pages{of}", cer, "mean over pages")]
 
@@ -207,18 +187,23 @@ def _counted(n: int, name: str) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{number(100 * share, 1)} %"
+    return f"{_tenths(share)} %"
 
 
-def _finding(
-    one: Finding, place: int, results: Sequence[Evaluation], where: str, ends: Sequence[float]
-) -> dict[str, Any]:
+def _tenths(share: float) -> str:
+    return number(100 * share, 1)
+
+
+def _finding(one: Finding, place: int, results: Sequence[Evaluation], where: str) -> dict[str, Any]:
     """A finding as it is shown: its effect in words and on an axis, its place, its wrong cases."""
     claim, effect = one.claim, ""
     value, low, high = one.numbers
     if not math.isnan(value):
-        show = _percent if one.is_share else number
-        text = [show(value), one.measure] if one.is_share else [one.measure, show(value)]
+        # All shares of a header are in percent, and their differences in points.
+        points = not one.is_share and one.metric in ("", OUTCOME)
+        show = _percent if one.is_share else _tenths if points else number
+        size = show(value) + " points" * points
+        text = [size, one.measure] if one.is_share else [one.measure, size]
         docs = _counted(one.n_docs, "document")
         of = docs if one.about == "pages" or not one.n_cases else f"{one.n_cases:,} in {docs}"
         span = "" if math.isnan(low) else f", 95 % interval {show(low)} to {show(high)}"
@@ -228,14 +213,11 @@ def _finding(
         # The name of a system keeps its letters.
         starts = claim.partition(" ")[0] in _FIRST_WORDS
         alone = f"{where}: {claim[:1].lower() + claim[1:] if starts else claim}"
-    numbers = [round(x, 6) if math.isfinite(x) else None for x in one.numbers]
-    return dict(zip(("value", "low", "high"), numbers, strict=True)) | {
+    return {
         "claim": sentences(claim),
         "alone": alone,
         "where": where,
         "effect": effect,
-        "share": one.is_share,
-        "ends": [0, 1] if one.is_share else ends,
         # Of two systems a field is behind the finding because only one of them has it right.
         "behind": "flipped field" if one.about == "systems" else "wrong case",
         "place": place,
@@ -262,38 +244,3 @@ def _wrong(finding: Finding, results: Sequence[Evaluation]) -> int:
         for part in one.parts()
     ]
     return pl.concat(rows).n_unique() if rows and behind.height else 0
-
-
-def _waterfall(evaluation: Evaluation, name: str, many: int) -> dict[str, Any] | None:
-    """A row for the values right now and for each stage; None where no value is wrong.
-
-    Bars are shares of values; each begins where the one before it ends. Among `many` evaluations
-    the rows lead to the cases of this system only.
-    """
-    gains = what_if(evaluation, metrics=["fields", "documents"], resamples=200)
-    values, documents = (gains.filter(metric=name).to_dicts() for name in ("fields", "documents"))
-    if not values or not documents:
-        return None
-    reached = values[0]["value"]
-    now = [_percent(table[0]["value"]) for table in (values, documents)]
-    rows = [{"stage": "now", "from": 0.0, "to": reached, "shown": now, "note": "", "line": None}]
-    system = {"system": [evaluation.system]} if many > 1 else {}
-    for value, document in zip(values, documents, strict=True):
-        causes = value["causes"] or [None]
-        counts = _counted(value["n_cases"], "wrong value"), _counted(value["n_docs"], "document")
-        gain, low, high = (_points(value[end]) for end in ("gain", "ci_low", "ci_high"))
-        text = f"{' in '.join(counts)}; {gain} points of values right"
-        text += "" if math.isnan(value["ci_low"]) else f", 95 % interval {low} to {high}"
-        low, high = (_points(document[end]) for end in ("lowest", "highest"))
-        text += f"; of documents right {low} to {high}, by what is fixed before"
-        ends = {"from": round(reached, 6), "to": round(reached + value["gain"], 6)}
-        row = {"stage": value["stage"], "shown": [gain, _points(document["gain"])], "note": text}
-        rows.append(row | ends | {"line": selection.text(system | {"cause": causes})})
-        reached += value["gain"]
-    return {"of": clean(name, limit=200), "head": ["values right", "documents right"], "rows": rows}
-
-
-def _points(value: float) -> str:
-    """A difference of shares in points, with its sign."""
-    points = round(100 * value, 1) + 0.0
-    return ("+" if points >= 0 else "") + number(points, 1)

@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 
 from formlab.analysis.audit import RATERS, Audit
-from formlab.charts._words import OWN, PUBLISHED, caption, note, table
 from formlab.charts.marks import dots
 from formlab.charts.published import cited
+from formlab.charts.words import OWN, PUBLISHED, caption, note, table
 
 NONE = (
     "No judge was asked. The command formlab facts judge fincriticaled --model MODEL "
@@ -35,46 +35,42 @@ def audit_figures(audit: Audit, printed: pl.DataFrame) -> tuple[Any, ...]:
     own = audit.kappas.with_columns(kind=pl.lit(OWN)).filter(pl.col("kappa").is_not_nan())
     pair = pl.format("annotators {} × {}", "annotator", "other")
     pair = pl.when(annotator="all").then(pl.lit("all annotators")).otherwise(pair)
-    kappa = pl.col("kappa").cast(float)
-    theirs = printed.select(raters=pair, kappa=kappa, kind=pl.lit(PUBLISHED))
-    kappas = pl.concat([own, theirs], how="diagonal") if own.height else own
-    scores = audit.summary.filter(pl.col("metric").is_in(list(_SCORES)))
-    scores = scores.sort(pl.col("metric").cast(pl.Enum([*_SCORES])), "slice_value", "mode")
-    scores = scores.with_columns(
-        score=pl.col("metric").replace(_SCORES),
-        counts=pl.col("mode").replace(_MODES),
-        kind=pl.when(slice_by="kind").then("slice_value").otherwise(pl.lit("all")),
+    published = printed.select(
+        raters=pair, kappa=pl.col("kappa").cast(float), kind=pl.lit(PUBLISHED)
     )
-    columns = ["score", "kind", "counts", "value", "ci_low", "ci_high", "n_docs", "n_undefined"]
-    raters = facts.select(RATERS).unpivot(variable_name="rater", value_name="facts judged")
-    right = pl.col("facts judged").mean().alias("called right")
-    raters = raters.group_by("rater", maintain_order=True).agg(
-        pl.col("facts judged").count(), right
-    )
-    # A stretch of a page may stand in for a fact: a table shows its beginning.
-    overruled = facts.drop_nulls("override").with_columns(pl.col("gold", "reason").str.head(80))
-    titles = {"path": "fact", "override": "overruled by", "reason": "why"}
-    odd = pl.DataFrame(list(audit.notes.items()), schema=["what", "count"], orient="row")
-    none = "The judge was overruled on no fact."
-    tables = {
-        "Scores of pages by the judge. Overall is twice the score of structure plus five times "
-        "the share of facts right; the judge's own stands beside it.": table(scores, *columns),
-        "What the judge says of each page.": table(audit.pages, rows=50, sparse=True),
-        "What each rater calls right.": table(raters),
-        "Facts on which the judge was overruled, and why.": table(
-            overruled.select("doc_id", "path", "gold", "judge", "final", "override", "reason"),
-            rows=50,
-            titles=titles,
-            empty=none,
-        ),
-        "Irregularities in the judge's answers.": table(odd, empty="There were none."),
-    }
-    counts = f"n = {facts.height:,} facts on {facts['doc_id'].n_unique():,} pages"
-    say = f"Agreement of raters beyond chance, {counts}; intervals by drawing pages."
+    kappas = pl.concat([own, published], how="diagonal") if own.height else own
+    say = f"Agreement of raters beyond chance, n = {facts.height:,} facts on "
+    say += f"{facts['doc_id'].n_unique():,} pages; intervals by drawing pages."
     look = {"titles": {"kappa": "kappa: agreement beyond chance"}, "tips": ["n_items"]}
     look["empty"] = "Kappa is undefined: every rater always gives the same answer."
     drawn = dots(kappas, "raters", "kappa", kind="kind", n=None, say="Kappa", **look)
-    captioned = [
-        part for pair in tables.items() for part in (caption(pair[0], label="Table"), pair[1])
-    ]
+    scores = audit.summary.filter(pl.col("metric").is_in(list(_SCORES)))
+    scores = scores.sort(pl.col("metric").cast(pl.Enum([*_SCORES])), "slice_value", "mode").select(
+        pl.col("metric").replace(_SCORES).alias("score"),
+        kind=pl.when(slice_by="kind").then("slice_value").otherwise(pl.lit("all")),
+        counts=pl.col("mode").replace(_MODES),
+        **{name: name for name in ("value", "ci_low", "ci_high", "n_docs", "n_undefined")},
+    )
+    right = facts.select(RATERS).unpivot(variable_name="rater", value_name="facts judged")
+    right = right.group_by("rater", maintain_order=True).agg(
+        pl.col("facts judged").count(), pl.col("facts judged").mean().alias("called right")
+    )
+    # A span of a page may stand in for a fact: a table shows its beginning.
+    overruled = facts.drop_nulls("override").select(
+        "doc_id", "path", pl.col("gold").str.head(80), "judge", "final", "override",
+        pl.col("reason").str.head(80),
+    )  # fmt: skip
+    odd = pl.DataFrame(list(audit.notes.items()), schema=["what", "count"], orient="row")
+    titles = {"path": "fact", "override": "overruled by", "reason": "why"}
+    tables = {
+        "Scores of pages by the judge. Overall is twice the score of structure plus five times "
+        "the share of facts right; the judge's own stands beside it.": table(scores),
+        "What the judge says of each page.": table(audit.pages, rows=50, sparse=True),
+        "What each rater calls right.": table(right),
+        "Facts on which the judge was overruled, and why.": table(
+            overruled, rows=50, titles=titles, empty="The judge was overruled on no fact."
+        ),
+        "Irregularities in the judge's answers.": table(odd, empty="There were none."),
+    }
+    captioned = (p for text, t in tables.items() for p in (caption(text, label="Table"), t))
     return (caption(say, more=cited(printed)), drawn, *captioned)

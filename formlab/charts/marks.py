@@ -9,8 +9,8 @@ import altair as alt
 import polars as pl
 
 from formlab.charts import theme
-from formlab.charts._parts import Plot, datum
-from formlab.charts.show import Caption
+from formlab.charts.plot import Plot, datum
+from formlab.charts.words import Caption
 
 Drawn = alt.TopLevelMixin | Caption
 # The most places of points that an axis of numbers marks.
@@ -70,26 +70,25 @@ def dots(
     plot = Plot.of(frame, [x, y] if is_scatter else [x], [y, tick], **{"n": "n_cases"} | look)
     if isinstance(plot, Caption):
         return plot
-    marks, plain = _marks(plot)
+    marks, plain = plot.marks()
     tip = plot.tooltip(plot.row, plot.column, y, plot.colour, plot.kind, x, tick)
     wide = max(150, (theme.WIDTH - 180) // max(1, len(plot.values(plot.column))))
     if is_scatter:
         # Panels may be of different things, and have axes of their own.
-        own = bool(plot.row or plot.column)
+        apart = bool(plot.row or plot.column)
         axes = [plot.at(channel, name) for channel, name in ((alt.X, x), (alt.Y, y))]
-        points = plot.base.encode(*(axis.scale(zero=zero or own) for axis in axes), tooltip=tip)
+        points = plot.base.encode(*(axis.scale(zero=zero or apart) for axis in axes), tooltip=tip)
         points = points.mark_point(opacity=0.8, **plain).encode(**marks)
         names = [name for name in plot.tips if plot.frame[name].dtype == pl.String]
         text = plot.described(x, *names[:1], y, plot.colour, plot.kind, by=y)
         chart = plot.panels(points.properties(width=wide, height=240), text)
-        return chart.resolve_scale(x="independent", y="independent") if own else chart
+        return chart.resolve_scale(x="independent", y="independent") if apart else chart
     dodge = plot.dodge(y)
     base = plot.base.encode(plot.rows(y), **dodge)
     hue = marks.get("stroke", alt.value(theme.GOLD))
-    layers = [rules.encode(tooltip=tip, stroke=hue) for rules in plot.spans(base, x)]
-    if zero:
-        rule = plot.base.mark_rule(strokeDash=[4, 3], color=theme.NEUTRAL)
-        layers.insert(0, rule.encode(x=alt.datum(0)))
+    line = plot.base.mark_rule(strokeDash=[4, 3], color=theme.NEUTRAL)
+    layers = [line.encode(x=alt.datum(0))] if zero else []
+    layers += [rules.encode(tooltip=tip, stroke=hue) for rules in plot.spans(base, x)]
     points = base.mark_point(opacity=1, strokeWidth=2, **plain)
     layers.append(points.encode(plot.length(alt.X, x, tick), tooltip=tip, **marks))
     if tick:
@@ -98,8 +97,8 @@ def dots(
     layers += plot.counts(y, dodge)
     chart = alt.layer(*layers).properties(width=wide, height=alt.Step(15 if dodge else 26))
     text = plot.described(x, y, plot.colour, plot.kind, by=y)
-    apart = 64 if plot.column and plot.has(plot.n) else 32
-    return plot.panels(chart, text, spacing=apart, rows=True)
+    spacing = 64 if plot.column and plot.has(plot.n) else 32
+    return plot.panels(chart, text, spacing=spacing, rows=True)
 
 
 def bars(frame: pl.DataFrame, y: str = "label", x: str = "value", **look: Any) -> Drawn:
@@ -195,7 +194,7 @@ def lines(
     if smooth:
         heading = f"{plot.title(y)} (lines: mean of neighbouring points)"
         plot.titles = {**plot.titles, y: heading, smooth: heading}
-    marks, plain = _marks(plot)
+    marks, plain = plot.marks()
     hue = {"stroke": marks.get("stroke", alt.value(theme.GOLD))}
     dash = {"strokeDash": marks["strokeDash"]} if plot.kind else {}
     base = plot.base.encode(_along(plot, x, log))
@@ -274,32 +273,3 @@ def heatmap(
         layers.append(label.encode(text="text:N", color=ink))
     chart = alt.layer(*layers).properties(width=84 * len(across), height=44 * len(up))
     return plot.panels(chart, plot.described(value, x, y), spacing=14)
-
-
-def _marks(plot: Plot) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The channels of markers by colour and kind, and how markers look where no column says it."""
-    channels = {"stroke": alt.Stroke, "fill": alt.Fill, "shape": alt.Shape}
-    marks = {name: plot.hue(channel) for name, channel in channels.items()} if plot.colour else {}
-    plain = {} if plot.colour else {"fill": theme.GOLD, "stroke": theme.GOLD}
-    if not plot.kind:
-        return marks, plain
-    names = [plot.filled, *(name for name in plot.values(plot.kind) if name != plot.filled)]
-    legend = alt.Legend(title=plot.titles.get(plot.kind), orient="top", labelLimit=theme.PHONE)
-    if plot.colour:
-        legend["symbolStrokeColor"], legend["symbolFillColor"] = theme.SOFT, "transparent"
-    legend = legend if len(plot.values(plot.kind)) > 1 else None
-
-    def by_kind(channel: Any, own: Any, other: Any, **more: Any) -> Any:
-        # Without its type the scale would interpolate between the values.
-        scale = alt.Scale(type="ordinal", domain=names)
-        scale["range"] = [own, *[other] * (len(names) - 1)]
-        return plot.names(channel, plot.kind, names, scale=scale, **more)
-
-    if plot.colour:
-        # Vega has no legend of fills' opacity, so open markers are dashed as well.
-        marks["fillOpacity"] = by_kind(alt.FillOpacity, 1.0, 0.0, legend=None)
-    else:
-        marks["fill"] = by_kind(alt.Fill, theme.GOLD, "transparent", legend=legend)
-    marks["strokeDash"] = by_kind(alt.StrokeDash, [1, 0], [2, 2], legend=legend)
-    # A hollow marker needs room for its hole.
-    return marks, {"stroke": theme.GOLD, "size": 60} if not plot.colour else {"size": 60}

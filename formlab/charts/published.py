@@ -9,9 +9,8 @@ from typing import Any
 import polars as pl
 
 from formlab import files, metrics, resources, selection
-from formlab.charts._output import MISSING, number
-from formlab.charts._words import NOTHING, OWN, PUBLISHED
-from formlab.charts.show import Caption, Table
+from formlab.charts.html import MISSING, number
+from formlab.charts.words import NOTHING, OWN, PUBLISHED, Caption, Table
 from formlab.errors import DataBroken, UnknownName
 
 FOLDER = resources.folder("data/published")

@@ -6,20 +6,18 @@ A name keeps its colour and its marker shape in every chart, chip and legend.
 from __future__ import annotations
 
 import itertools
-import json
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import altair as alt
 import plotly.io as pio
-from plotly.io._base_renderers import MimetypeRenderer
 
 from formlab.charts.harmless import specification
 from formlab.scoring.causes import STAGE_OF
 
-MIME = "application/vnd.formlab.{}+json"
 REPORT_VARIABLE = "FORMLAB_REPORT"
+VEGA_LITE = "application/vnd.vegalite.v5+json"
 
 # Okabe and Ito's colours, told apart by people who do not see red or green; the light ones darker,
 # for a contrast of 3 to 1 on paper. On a dark page each has a variant, in assets/tokens.css.
@@ -108,41 +106,17 @@ def _config() -> alt.theme.ThemeConfig:
     return {"config": config | {"line": {"strokeWidth": 2, "color": BLUE}}}
 
 
-def _words(value: object) -> str:
-    """The text of a Vega or plotly title, which may be a string, a list of lines or an object."""
-    if isinstance(value, list):
-        return " ".join(map(_words, value))
-    if isinstance(value, Mapping):
-        return _words(value.get("text"))
-    return value if isinstance(value, str) else ""
-
-
-def _vega_bundle(spec: dict[str, Any], **_: object) -> dict[str, Any]:
-    alt_text = _words(spec.get("description")) or _words(spec.get("title")) or "chart"
-    return {MIME.format("vega"): {"spec": spec, "alt": alt_text}, "text/plain": alt_text}
-
-
-class _PlotlyRenderer(MimetypeRenderer):
-    def to_mimebundle(self, fig_dict: dict[str, Any]) -> dict[str, Any]:
-        figure = json.loads(pio.to_json(fig_dict, validate=False, remove_uids=False))
-        layout = figure.get("layout", {})
-        # The default template repeats 7 kB in every figure; report.js has the look already.
-        layout.pop("template", None)
-        meta = layout["meta"] if isinstance(layout.get("meta"), dict) else {}
-        alt_text = _words(meta.get("alt")) or _words(layout.get("title")) or "figure"
-        payload = {"figure": figure, "alt": alt_text}
-        if isinstance(meta.get("fallback"), dict):
-            payload["fallback"] = meta.pop("fallback")
-        return {MIME.format("plotly"): payload, "text/plain": alt_text}
+def _specification(spec: dict[str, Any], **_: object) -> dict[str, Any]:
+    # The type that JupyterLab draws; that of altair's own renderer is none that notebooks take.
+    return {VEGA_LITE: spec, "text/plain": str(spec.get("description") or "chart")}
 
 
 def enable() -> None:
-    """Register formlab's theme, and show charts as data in a report, live and offline elsewhere.
+    """Register formlab's theme, and show charts live and offline; in a report as data alone.
 
-    In a report run (FORMLAB_REPORT=1) altair and plotly emit ``application/vnd.formlab.*+json``
-    and plain text, which `formlab.reports` draws. A plotly figure may carry
-    ``layout.meta = {"alt": …, "fallback": figure}``: the text for readers who cannot see it, and
-    a flat figure for browsers without WebGL (a surface falls back to a heatmap by itself).
+    In a report run (FORMLAB_REPORT=1) altair emits its specification, which `formlab.reports`
+    draws. A plotly figure may carry ``layout.meta = {"alt": …, "fallback": figure}``: the text for
+    readers who cannot see it, and a flat figure for browsers without WebGL.
 
     Examples
     --------
@@ -151,14 +125,12 @@ def enable() -> None:
     'formlab'
     """
     alt.theme.register("formlab", enable=True)(_config)
+    pio.renderers.default = "plotly_mimetype"
     if in_report():
-        alt.renderers.register("formlab", _vega_bundle)
+        alt.renderers.register("formlab", _specification)
         alt.renderers.enable("formlab")
-        pio.renderers["formlab"] = _PlotlyRenderer()
-        pio.renderers.default = "formlab"
-    else:
-        alt.renderers.enable("jupyter", offline=True)
-        live = alt.renderers.get()
-        alt.renderers.register("formlab-live", lambda spec, **_: live(specification(spec)))
-        alt.renderers.enable("formlab-live")
-        pio.renderers.default = "plotly_mimetype"
+        return
+    alt.renderers.enable("jupyter", offline=True)
+    live = alt.renderers.get()
+    alt.renderers.register("formlab-live", lambda spec, **_: live(specification(spec)))
+    alt.renderers.enable("formlab-live")

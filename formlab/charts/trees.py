@@ -9,9 +9,8 @@ from collections.abc import Iterator
 import polars as pl
 
 from formlab import metrics
-from formlab.charts._output import clean
-from formlab.charts._words import how, note, sentences
-from formlab.charts.show import Caption, Table
+from formlab.charts.harmless import clean
+from formlab.charts.words import Caption, Table, how, note, sentences
 
 # The most lines that are shown of a form, and of kept nodes that follow each other.
 LINES, UNFOLDED = 60, 3

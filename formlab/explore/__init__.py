@@ -1,13 +1,13 @@
-"""A front end for looking around: rates by columns, filters, slices made by hand, and the cases.
+"""A front end for looking around: rates by a column, filters, and the cases behind them.
 
-The page works without a kernel, the same in a report and in JupyterLab; there what is chosen is a
-value of Python too. Whatever is shown comes with the Python that makes it.
+The page works without a kernel, the same in a report and in JupyterLab, and whatever it shows comes
+with the Python that makes it.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+import base64
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,8 @@ from formlab import analysis, frames, gallery, metrics, selection
 from formlab.analysis import Finding
 from formlab.analysis.overview import top_errors
 from formlab.charts import theme
-from formlab.charts._output import clean
-from formlab.charts._parts import words
+from formlab.charts.harmless import clean
+from formlab.charts.words import words
 from formlab.errors import DataMissing, UnknownName
 from formlab.explore.counts import ERRORS, FOLLOWING, SIMILARITY, Units, cases, rates
 from formlab.folders import Evaluation
@@ -27,7 +27,6 @@ from formlab.scoring.bands import BANDS
 
 __all__ = ["Explorer", "cases", "rates"]
 
-_FIRST = {"by": ("kind", "cause"), "measures": ("outcome", "errors")}
 _TITLES = {"doc_id": "document", "certainty": "confidence"}
 
 
@@ -38,8 +37,10 @@ class Explorer(Live):
     ----------
     evaluations
         Folders, as written by ``formlab score … --out``, or evaluations; none explores the samples.
+    by, measure, line
+        What is shown first: the column that the rows are of, what is shown of each, the filters.
     findings
-        Those that the report shows, in its order, for ``finding=2`` in a line.
+        Those that the report shows, in its order, for ``finding=2`` in a line; may be set later.
     most
         How many wrong cases the gallery holds; of more, a sample of each evaluation by cause.
 
@@ -47,19 +48,20 @@ class Explorer(Live):
     ----------
     evaluations
         Those with scores of fields or documents, by name.
-    findings
-        As given; may be set later.
 
     Raises
     ------
     DataMissing
         If no evaluation has a score of fields or documents.
+    UnknownName
+        If there is no such column or measure.
+    DataBroken
+        If the line cannot be read.
 
     Examples
     --------
-    >>> explorer = Explorer([analysis.open_evaluation()])
-    >>> explorer.choose(by="length", line="slice=kind:header").selected["kind"].unique().to_list()
-    ['header']
+    >>> str(Explorer([analysis.open_evaluation()], by="length", line="slice=kind:header"))
+    'Explorer of 1. ocr on funsd:test'
     """
 
     kind = "explorer"
@@ -68,6 +70,9 @@ class Explorer(Live):
         self,
         evaluations: Sequence[str | Evaluation] = (),
         *,
+        by: str = "",
+        measure: str = "",
+        line: str = "",
         findings: Sequence[Finding] = (),
         most: int = 1_000,
     ) -> None:
@@ -75,109 +80,35 @@ class Explorer(Live):
         scored = [(units, source) for units, source in opened if units.measures]
         if not scored:
             raise DataMissing("no evaluation with scored fields", remedy="formlab score … --out")
-        named = [units.evaluation for units, _ in scored]
+        self._units, self._sources = (list(part) for part in zip(*scored, strict=True))
         self.evaluations = {
             f"{number}. {e.system} on {e.benchmark}:{e.split}": e
-            for number, e in enumerate(named, start=1)
+            for number, e in enumerate((units.evaluation for units in self._units), start=1)
         }
-        self._units, self._sources = (list(side) for side in zip(*scored, strict=True))
         self.findings, self.most = list(findings), most
-        self._known = {
-            "by": list(dict.fromkeys(name for units in self._units for name in units.columns)),
-            "measures": list(dict.fromkeys(n for units in self._units for n in units.measures)),
-        }
-        self._state: dict[str, Any] = {"of": [0], "line": "", "slices": {}}
-        for name, wanted in _FIRST.items():
-            known = self._known[name]
-            self._state[name] = [one if one in known else known[0] for one in wanted]
-
-    @property
-    def state(self) -> dict[str, Any]:
-        """What is chosen: numbers of evaluations, columns and measures, the line, the slices."""
-        heard = self._heard.state if self._heard else ""
-        return self._state | (json.loads(heard) if heard else {})
-
-    @property
-    def line(self) -> str:
-        """The filters chosen, as one line."""
-        return str(self.state["line"])
-
-    @property
-    def slices(self) -> dict[str, str]:
-        """The slices saved by hand: names and lines."""
-        return dict(self.state["slices"])
-
-    @property
-    def selected(self) -> pl.DataFrame:
-        """The cases chosen, right ones among them: the schema CASES."""
-        chosen = [self._units[at].evaluation for at in self.state["of"]]
-        parts = [cases(evaluation, self.line, findings=self.findings) for evaluation in chosen]
-        return pl.concat(parts, how="diagonal_relaxed")
-
-    def choose(
-        self,
-        *,
-        evaluation: str | Sequence[str] | None = None,
-        by: str | Sequence[str] | None = None,
-        measure: str | Sequence[str] | None = None,
-        line: str | None = None,
-        slices: Mapping[str, str] | None = None,
-    ) -> Explorer:
-        """Choose as on the page; what is left out stays.
-
-        Parameters
-        ----------
-        evaluation
-            A name of `evaluations`, or a system; or two of them, to compare.
-        by, measure
-            Of the first chart, or of both.
-        line
-            The filters, as one line.
-        slices
-            Names and lines, in place of those saved before.
-
-        Raises
-        ------
-        UnknownName
-            If there is no such evaluation, column or measure.
-        DataBroken
-            If a line cannot be read.
-        """
-        state = dict(self.state)
-        if evaluation is not None:
-            state["of"] = [self._number(name) for name in _several(evaluation)][:2]
-        for name, noun, wanted in (("by", "column", by), ("measures", "measure", measure)):
-            names = _several(wanted) if wanted is not None else []
-            for one in names:
-                if one not in self._known[name]:
-                    raise UnknownName.of(noun, one, self._known[name])
-            state[name] = [*names, *state[name][len(names) :]][:2]
-        if line is not None:
-            state["line"] = selection.text(selection.read(line))
-        if slices is not None:
-            read = {name: selection.read(text) for name, text in slices.items()}
-            state["slices"] = {name: selection.text(chosen) for name, chosen in read.items()}
-        self._state = state
-        if self._heard:
-            # First nothing: the same wish as before would be no change.
-            self._heard.wanted = ""
-            self._heard.state = self._heard.wanted = json.dumps(state)
-        return self
-
-    def _number(self, name: str) -> int:
-        for at, (known, evaluation) in enumerate(self.evaluations.items()):
-            if name in (known, evaluation.system):
-                return at
-        raise UnknownName.of("evaluation", name, self.evaluations)
+        names = (name for units in self._units for name in units.columns)
+        self._columns = list(dict.fromkeys(names))
+        names = (name for units in self._units for name in units.measures)
+        self._measures = list(dict.fromkeys(names))
+        for noun, name, known in (
+            ("column", by, self._columns),
+            ("measure", measure, self._measures),
+        ):
+            if name and name not in known:
+                raise UnknownName.of(noun, name, known)
+        by = by or ("kind" if "kind" in self._columns else self._columns[0])
+        line = selection.text(selection.read(line))
+        self._first = {"of": [0], "by": by, "measure": measure or self._measures[0], "line": line}
 
     @property
     def payload(self) -> dict[str, Any]:
         """What ``explorer.js`` draws: columns and measures as codes of units, and a gallery."""
         shown, cards = self._gallery()
-        columns = [_column(name, self._units) for name in self._known["by"]]
+        columns = [_column(name, self._units) for name in self._columns]
         if self.findings:
             columns.append(self._membership())
         colours = theme.system_colours(sorted({u.evaluation.system for u in self._units}))
+        named = zip(self.evaluations, self._sources, self._units, strict=True)
         return {
             "evaluations": [
                 {
@@ -186,34 +117,31 @@ class Explorer(Live):
                     "source": source,
                     "units": units.cases.height,
                     "documents": units.n_documents,
-                    "document": units.document.tolist(),
+                    "document": _packed(units.document),
                     "colour": colours[units.evaluation.system],
                     "whole": units.of_documents,
                 }
-                for name, source, units in zip(
-                    self.evaluations, self._sources, self._units, strict=True
-                )
+                for name, source, units in named
             ],
             "columns": columns,
-            "measures": [_measure(name, self._units) for name in self._known["measures"]],
-            "first": self.state,
+            "measures": [_measure(name, self._units) for name in self._measures],
+            "first": self._first,
             "cards": cards,
             "gallery": shown.payload,
         }
 
     def _membership(self) -> dict[str, Any]:
         """The findings behind which each case is, as a column: its values are sets of numbers."""
-        sets: dict[tuple[str, ...], int] = {(): 0}
-        codes, owners = [], [[] for _ in self.findings]
+        several, owners = [], [[] for _ in self.findings]
         for number, units in enumerate(self._units):
             units.findings = self.findings
             fits = [units.fits(f"finding={at + 1}") for at in range(len(self.findings))]
             for at, fit in enumerate(fits):
                 owners[at] += [number] * bool(fit.any())
-            rows = (tuple(str(at + 1) for at in np.flatnonzero(row)) for row in np.stack(fits, 1))
-            codes.append([sets.setdefault(row, len(sets)) for row in rows])
+            several.append(np.stack(fits, axis=1))
+        sets, codes = _coded(several)
         claims = [clean(finding, limit=300) for finding in self.findings]
-        values = [list(names) for names in sets][1:]
+        values = [[str(at + 1) for at in np.flatnonzero(row)] for row in sets][1:]
         named = {"name": "finding", "title": "finding", "values": values, "codes": codes}
         return named | {"after": True, "claims": claims, "owners": owners}
 
@@ -236,6 +164,21 @@ class Explorer(Live):
         return f"Explorer of {', '.join(self.evaluations)}"
 
 
+def _packed(numbers: Any) -> str:
+    """Whole numbers as base64 of one, two or four bytes each, for which a list has a node each."""
+    numbers = np.asarray(numbers)
+    width = next(w for w in (1, 2, 4) if numbers.max(initial=0) < 1 << 8 * w)
+    return base64.b64encode(numbers.astype(f"<u{width}").tobytes()).decode("ascii")
+
+
+def _coded(several: Sequence[np.ndarray]) -> tuple[np.ndarray, list[str]]:
+    """The distinct rows of tables, one of zeros first, and of each table which its rows are."""
+    table = np.concatenate([np.zeros((1, several[0].shape[1])), *several])
+    rows, codes = np.unique(table, axis=0, return_inverse=True)
+    ends = np.cumsum([1, *map(len, several)])
+    return rows, list(map(_packed, np.split(codes.ravel(), ends)[1:-1]))
+
+
 def _column(name: str, several: Sequence[Units]) -> dict[str, Any]:
     """A column as values in order, and of each evaluation the codes of its units; 0 is no value."""
     columns = [units.column(name) if name in units.columns else None for units in several]
@@ -247,7 +190,7 @@ def _column(name: str, several: Sequence[Units]) -> dict[str, Any]:
     codes = []
     for units, column in zip(several, columns, strict=True):
         known = np.array([0, *(number[value] for value in column.values)]) if column else None
-        codes.append(known[column.codes].tolist() if column else [0] * units.cases.height)
+        codes.append(_packed(known[column.codes] if column else np.zeros(units.cases.height)))
     title = _TITLES.get(name) or words(name)
     if name in BANDS:
         title = f"{words(name)} ({BANDS[name].title})" if name == "length" else BANDS[name].title
@@ -258,22 +201,18 @@ def _column(name: str, several: Sequence[Units]) -> dict[str, Any]:
 
 def _measure(name: str, several: Sequence[Units]) -> dict[str, Any]:
     """A measure as distinct pairs of hits and total, of each unit which; and how it is drawn."""
-    pairs: dict[tuple[float, float], int] = {(0.0, 0.0): 0}
-    codes = []
-    for units in several:
-        tally = units.tally(name) if name in units.measures else np.zeros((2, units.cases.height))
-        codes.append([pairs.setdefault(pair, len(pairs)) for pair in zip(*tally, strict=True)])
+    tallies = [
+        units.tally(name) if name in units.measures else np.zeros((2, units.cases.height))
+        for units in several
+    ]
+    pairs, codes = _coded([np.stack(tally, axis=1) for tally in tallies])
     titles = next(units.measures for units in several if name in units.measures)
     scale = {"high": None if name == ERRORS else 1, "down": name == ERRORS}
     scale["percent"] = name != SIMILARITY
     if name in metrics.METRICS:
         metric = metrics.get(name)
         scale = {"high": metric.high, "down": metric.direction == "down", "percent": False}
-    return {"name": name, "title": titles[name], **scale, "pairs": list(pairs), "codes": codes}
-
-
-def _several(names: str | Sequence[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)
+    return {"name": name, "title": titles[name], **scale, "pairs": pairs.tolist(), "codes": codes}
 
 
 def _opened(evaluations: Sequence[str | Evaluation]) -> list[tuple[Evaluation, str]]:

@@ -1,9 +1,9 @@
-"""Shares and means of what an evaluation scored, by a column or for slices made by hand."""
+"""Shares and means of what an evaluation scored, by a column."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -146,27 +146,26 @@ class Units:
         of = Evaluation(self.evaluation.documents, numbered, tables.table("scores", []), **names)
         return analysis.select(of, line, findings=self.findings)
 
-    def rates(
-        self, by: str | Mapping[str, str], measure: str, line: str, **draws: Any
-    ) -> list[dict[str, Any]]:
+    def rates(self, by: str, measure: str, line: str, **draws: Any) -> list[dict[str, Any]]:
         """The rows of `rates`."""
-        fit, among = self.fits(line), self.fits(before(line))
+        is_after, is_errors = by in FOLLOWING, measure == ERRORS
+        fit, among = self.fits(line), self.fits(_before(line))
         hits, total = self.tally(measure)
+        values, codes = self.column(by)
+        names = {n: getattr(self.evaluation, n) for n in ("benchmark", "split", "system")}
         rows, parts = [], []
-        for name, inside, around in self._slices(by):
-            hit = inside & fit
-            base = around & among if measure == ERRORS else hit
-            shown = hit & (hits > 0) if measure == ERRORS and by in FOLLOWING else base
-            if not shown.any():
+        for code, name in [*enumerate(values, start=1), (0, None)]:
+            hit = (codes == code) & fit
+            # Errors are counted among all values, whatever became of them.
+            base = among & (is_after | (codes == code)) if is_errors else hit
+            if not (hit & (hits > 0) if is_errors and is_after else base).any():
                 continue
             sums = self._summed(hit, hits), self._summed(base, total)
             parts.append(np.stack(sums, axis=1))
             taken = base & (total > 0)
-            documents = np.count_nonzero(self._summed(taken, np.ones_like(total)))
-            row = {n: getattr(self.evaluation, n) for n in ("benchmark", "split", "system")}
-            row |= {"metric": measure, "slice_by": by if isinstance(by, str) else "slice"}
-            row |= {"slice_value": name, "value": float(ratio(parts[-1].sum(axis=0)))}
-            rows.append(row | {"n_docs": int(documents), "n_cases": int(taken.sum())})
+            row = names | {"metric": measure, "slice_by": by, "slice_value": name}
+            row |= {"value": float(ratio(parts[-1].sum(axis=0))), "n_cases": int(taken.sum())}
+            rows.append(row | {"n_docs": len(np.unique(self.document[taken]))})
         # Of a single document there is no interval.
         ends = intervals([(part, ratio) for part in parts], **draws)
         for row, (low, high) in zip(rows, ends, strict=True):
@@ -179,21 +178,8 @@ class Units:
         weights = numbers[units]
         return np.bincount(self.document[units], weights=weights, minlength=self.n_documents)
 
-    def _slices(
-        self, by: str | Mapping[str, str]
-    ) -> Iterator[tuple[str | None, np.ndarray, np.ndarray]]:
-        """Of each row its name, its units, and those it is of whatever became of them."""
-        if not isinstance(by, str):
-            for name, line in by.items():
-                yield name, self.fits(line), self.fits(before(line))
-            return
-        values, codes = self.column(by)
-        every = np.ones(len(codes), dtype=bool)
-        for code, name in [*enumerate(values, start=1), (0, None)]:
-            yield name, codes == code, every if by in FOLLOWING else codes == code
 
-
-def before(line: str) -> str:
+def _before(line: str) -> str:
     """What a line says of the forms and not of what became of them."""
     chosen = selection.read(line)
     return selection.text({n: values for n, values in chosen.items() if n not in FOLLOWING})
@@ -205,19 +191,8 @@ def cases(
     """The cases that are counted, or those that a line selects: fields, right ones among them.
 
     Without any field those of whole pages and documents; a document that has no case then has a
-    row of its own, without gold and prediction.
-
-    Parameters
-    ----------
-    evaluation
-        As from `analysis.evaluate`.
-    line, findings
-        As for `analysis.select`.
-
-    Returns
-    -------
-    polars.DataFrame
-        The schema CASES.
+    row of its own, without gold and prediction. `line` and `findings` are as for
+    `analysis.select`; the result has the schema CASES.
 
     Examples
     --------
@@ -231,7 +206,7 @@ def cases(
 def rates(
     evaluations: Evaluation | Sequence[Evaluation],
     *,
-    by: str | Mapping[str, str],
+    by: str,
     measure: str = RIGHT,
     line: str = "",
     findings: Sequence[Finding] = (),
@@ -239,15 +214,14 @@ def rates(
     level: float = 0.95,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """A measure by the values of a column, or for slices made by hand, with intervals.
+    """A measure by the values of a column, with intervals.
 
     Parameters
     ----------
     evaluations
         One or several, each with rows of its own.
     by
-        A column of *cases* or *documents*, a band or ``position``; or slices: names and their
-        lines.
+        A column of *cases* or *documents*, a band or ``position``.
     measure
         ``outcome`` is the share of gold values that are right, ``errors`` the number of wrong
         values over that of gold values, ``similarity`` its mean; or a metric of single fields that
@@ -271,7 +245,7 @@ def rates(
     UnknownName
         If the column or the measure is unknown.
     DataBroken
-        If a line selects nothing.
+        If the line selects nothing.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from formlab import frames, tables
 from formlab.analysis.finding import Finding, cases_at
 from formlab.benchmarks.meta import page_images
 from formlab.charts import theme
-from formlab.charts._output import clean
+from formlab.charts.harmless import clean
 from formlab.errors import TableBroken
 from formlab.folders import Evaluation
 from formlab.gallery import cases as _cases
@@ -207,8 +207,8 @@ def errors(
         shown = [table[places] for table in shown]
     evaluations = list(_about(evaluations, shown[0]["doc_id"].unique()))
     if documents is None:
-        documents = _together([part.documents for part in evaluations], "documents")
-    scores = _together([part.scores for part in evaluations], "scores")
+        documents = _together(evaluations, "documents")
+    scores = _together(evaluations, "scores")
     first, *others = [list(table.iter_rows(named=True)) for table in shown]
     further = list(zip(*others, strict=True)) if others else [()] * len(first)
     sources = dict(_sources(documents, root, evaluations))
@@ -238,18 +238,16 @@ def _sampled(
     evaluation: Evaluation, most: int | None, *, right: bool
 ) -> tuple[list[pl.DataFrame], int, int, list[list[Any]]]:
     """The cases of an evaluation to show, how many there are and were scored, and of each cause."""
-    scored = pl.col("outcome") != "unscored"
     shown = pl.lit(True) if right else ~pl.col("outcome").is_in(_NO_ERROR)
-    asked = evaluation.gathered(
-        lambda part: part.scan("cases").filter(scored).select(pl.len()).collect()
-    )
     columns = [*_cases.KEY, "outcome", "cause"]
+    scored = (pl.col("outcome") != "unscored").sum().alias("asked")
+    asked = evaluation.gathered(lambda part: part.scan("cases").select(scored).collect())
     every = evaluation.gathered(
         lambda part: part.scan("cases").filter(shown).select(columns).collect()
     )
     places, counts = _cases.sample(every, most)
     cases = cases_at(evaluation, places.to_list(), shown)
-    return [cases], every.height, int(asked["len"].sum()), counts
+    return [cases], every.height, int(asked["asked"].sum()), counts
 
 
 def _about(evaluations: Sequence[Evaluation], documents: pl.Series) -> Iterator[Evaluation]:
@@ -277,21 +275,20 @@ def _gold(evaluations: Sequence[Evaluation]) -> pl.DataFrame | None:
 
 
 def _check(table: pl.DataFrame, cases: pl.DataFrame, index: int) -> None:
-    what = f"beside[{index - 1}]" if index else "cases"
-    if missing := [name for name in tables.CASES if name not in table.columns]:
-        raise TableBroken(f"{what}: missing columns: {', '.join(missing)}")
-    if table.height != cases.height:
-        raise TableBroken(f"{what} has {table.height} rows, cases has {cases.height}")
-    other = pl.any_horizontal(cases[name].ne_missing(table[name]).alias(name) for name in _SAME)
-    if index and (rows := pl.select(other.arg_true()).to_series()).len():
+    name = f"beside[{index - 1}]" if index else "cases"
+    if missing := [column for column in tables.CASES if column not in table.columns]:
+        raise TableBroken(f"{name}: missing columns: {', '.join(missing)}")
+    same = table.height == cases.height
+    if not same or any(cases[column].ne_missing(table[column]).any() for column in _SAME):
         raise TableBroken(
-            f"{what} is not of the same cases: {rows.len()} rows differ, first {rows[0]}",
+            f"{name} is not of the same {cases.height} cases",
             remedy="align both evaluations first, as analysis.flips does",
         )
 
 
-def _together(parts: Sequence[pl.DataFrame], name: str) -> pl.DataFrame:
-    return pl.concat([tables.table(name, []), *parts], how="diagonal_relaxed")
+def _together(parts: Sequence[Evaluation], name: str) -> pl.DataFrame:
+    found = [getattr(part, name) for part in parts]
+    return pl.concat([tables.table(name, []), *found], how="diagonal_relaxed")
 
 
 def _sources(

@@ -17,7 +17,7 @@ from rapidfuzz.distance import Indel, Levenshtein
 
 from formlab.analysis.finding import KEYS, Finding
 from formlab.benchmarks.meta import meta_of
-from formlab.charts._output import clean
+from formlab.charts.harmless import clean
 from formlab.readers.types import FieldTypes
 from formlab.scoring.bands import sliced
 from formlab.scoring.causes import STAGE_OF
@@ -87,10 +87,13 @@ def scores_by_case(scores: pl.DataFrame, cases: Sequence[pl.DataFrame]) -> dict[
     """
     known = pl.concat([table.select(_SCORED) for table in cases]).unique()
     of_cases = scores.filter(pl.col("path").is_not_null()).join(known, on=_SCORED, how="semi")
+    numbers = pl.col("value", "hits", "total").cast(pl.Float64)
+    rounded = pl.when(numbers.is_finite()).then(numbers.round(4))
     by_case: dict[Any, list[Any]] = {}
-    for row in of_cases.iter_rows(named=True):
-        numbers = [_number(row[name]) for name in ("value", "hits", "total")]
-        by_case.setdefault(tuple(row[k] for k in _SCORED), []).append([row["metric"], *numbers])
+    for *place, metric, value, hits, total in of_cases.select(
+        *_SCORED, "metric", rounded
+    ).iter_rows():
+        by_case.setdefault(tuple(place), []).append([metric, value, hits, total])
     return by_case
 
 

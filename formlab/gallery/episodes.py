@@ -6,27 +6,29 @@ import dataclasses
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
 from formlab import files
 from formlab.charts import note
-from formlab.charts._output import clean
-from formlab.charts.show import Caption
+from formlab.charts.harmless import clean
+from formlab.charts.words import Caption
 from formlab.errors import DataMissing, FormlabError
-from formlab.gallery import inline
 from formlab.gallery.crops import Crops, PageSource
+from formlab.gallery.lab import Live
 
 Row = dict[str, Any]
 # A screenshot of the arena's window is 1,280 by 800; its small print is still read at 960 by 600.
 PIXELS = 960 * 600
 STEP_LIMIT, TEXT_LIMIT, VALUE_LIMIT = 600, 1_500, 300
 POINTED = ("Click", "DoubleClick", "RightClick")
+# What a line of another shape raises.
+_ODD = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Episodes:
+class Episodes(Live):
     """Episodes with their screenshots; shows itself in JupyterLab and in reports.
 
     `items` are plain mappings: what is known of an episode, its `steps` and its `answers`.
@@ -34,6 +36,7 @@ class Episodes:
     left out.
     """
 
+    kind: ClassVar[str] = "episodes"
     items: list[Row]
     images: dict[str, Row]
     note: str
@@ -49,9 +52,6 @@ class Episodes:
     def payload(self) -> Row:
         """What ``episodes.js`` draws."""
         return {"items": self.items, "images": self.images, "note": self.note}
-
-    def _repr_mimebundle_(self, **_: object) -> Row:
-        return inline.bundle("episodes", self.payload, str(self))
 
 
 def episodes(
@@ -174,12 +174,12 @@ class _Shots:
 
 @dataclasses.dataclass
 class _Screen:
-    """A screenshot, whether the page still is as it shows it, and what its fields held."""
+    """A screenshot, its size and the window's, and whether the page still is as it shows."""
 
     image: str | None = None
     why: str | None = "no screenshot was taken"
-    size: tuple[float, float] = (1.0, 1.0)
-    window: tuple[float, float] = (1.0, 1.0)
+    size: Sequence[float] = (1.0, 1.0)
+    window: Sequence[float] = (1.0, 1.0)
     on: object = None
     moved: bool = False
 
@@ -187,21 +187,25 @@ class _Screen:
 def _episode(name: str, folder: Path, entry: Row, shots: _Shots, cases: pl.DataFrame | None) -> Row:
     steps: list[Row] = []
     looks = left = 0
-    full = False
-    screen, values = _Screen(), dict[str, str]()
+    full, screen = False, _Screen()
     for event in _lines(folder / "events.jsonl"):
-        if "see" in event:
-            looks += 1
-            key, why = (None, None) if full else shots.add(folder, str(event["see"]))
-            full = full or (key is None and why is None)
-            sizes = _pair(event.get("size")), _pair(event.get("window"))
-            screen = _Screen(key, why, *sizes, event.get("on"))
-            step = {"do": "Look", "text": f"look {_short(event.get('step')) or ''}".strip()}
-        elif "screen" in event or (not looks and event.keys() & {"left", "request"}):
+        if "screen" in event or (not looks and event.keys() & {"left", "request"}):
             # How the page was opened is nothing that an agent did.
             continue
-        else:
-            step = _action(event, screen, values)
+        try:
+            if "see" in event:
+                looks += 1
+                key, why = (None, None) if full else shots.add(folder, str(event["see"]))
+                full = full or (key is None and why is None)
+                screen = _Screen(key, why, event["size"], event["window"], event.get("on"))
+                step = {"do": "Look", "text": f"look {_short(event['step'])}"}
+            else:
+                step = _action(event, event["asked"], screen)
+        except _ODD:
+            # A line of another shape is shown as it is.
+            rest = {key: value for key, value in event.items() if key != "step"}
+            text = json.dumps(rest, ensure_ascii=False)
+            step = {"do": "Note", "text": clean(text, limit=TEXT_LIMIT)}
         if full or len(steps) >= STEP_LIMIT:
             left += 1
         else:
@@ -225,98 +229,72 @@ def _episode(name: str, folder: Path, entry: Row, shots: _Shots, cases: pl.DataF
     }
 
 
-def _action(event: Row, screen: _Screen, values: dict[str, str]) -> Row:
+def _action(event: Row, action: Row, screen: _Screen) -> Row:
     """The step of an action, with its marks as fractions of the screenshot."""
-    action = event.get("asked")
-    if not isinstance(action, dict):
-        rest = {key: value for key, value in event.items() if key != "step"}
-        return {"do": "Note", "text": clean(json.dumps(rest, ensure_ascii=False), limit=TEXT_LIMIT)}
     # A field that was shown or a turned page moves what stands below.
-    screen.moved |= event.get("on") != screen.on
+    moved = screen.moved or event.get("on") != screen.on
+    pointed, refused = action["do"] in POINTED, event.get("refused")
+    hit, target = event.get("hit"), event.get("target")
+    control = hit if pointed else target
+    done = event.get("done")
     step = {
-        "do": _short(action.get("do")) or "?",
+        "do": _short(action["do"]),
         "text": _operand(action),
-        "done": _operand(event["done"]) if isinstance(event.get("done"), dict) else None,
-        "refused": _short(event.get("refused")),
+        "done": _operand(done) if done else None,
+        "refused": _short(refused),
         "mark": _fractions([action.get("x"), action.get("y")], screen.size),
-        "moved": screen.moved,
     }
-    pointed = action.get("do") in POINTED
-    target = event.get("target")
-    hit = event["hit"] if pointed and "hit" in event else target
-    if isinstance(hit, dict) and hit.get("field") not in ("body", "html"):
-        box = hit.get("box")
-        step |= {name: _short(hit.get(name)) for name in ("field", "option")}
-        step["box"] = _fractions(box, screen.window) if isinstance(box, list) else None
-    elif pointed and not step["refused"]:
-        # Without a log of hits, an element that left no state has turned the page.
-        step |= {"field": None, "gone": "hit" not in event}
-    step |= _changes(event, target if isinstance(target, dict) else {}, values)
-    if screen.moved:
+    if control and control["field"] not in ("body", "html"):
+        step |= {name: _short(control[name]) for name in ("field", "option")}
+        step["box"] = _fractions(control["box"], screen.window)
+    elif pointed and not refused:
+        step["field"] = None
+    if target:
+        held = target["checked" if target["option"] is not None else "value"]
+        step["content"] = _content(held)
+    step["changes"] = [
+        {"field": _short(f), "option": _short(o), "before": _content(b), "after": _content(a)}
+        for f, o, b, a in (event.get("changed") or [])[:50]
+    ]
+    if moved:
         # The marks would lie on a picture of another place of the page.
         step |= {"mark": None, "box": None}
-    gone = pointed and target is None and not step["refused"] and event.get("hit", 1)
-    screen.moved |= action.get("do") == "Scroll" or bool(gone)
-    return step
-
-
-def _changes(event: Row, control: Row, values: dict[str, str]) -> Row:
-    """The control's content after the action, and all that the action changed."""
-    field, option = control.get("field"), control.get("option")
-    content = _content(control.get("checked" if option is not None else "value"))
-    key = f"{field}\n{option}"
-    before = values.get(key)
-    if content is not None:
-        values[key] = content
-    rows = []
-    if isinstance(changed := event.get("changed"), list):
-        whole = [row for row in changed if isinstance(row, list) and len(row) == 4][:50]
-        rows = [(f, o, _content(b), _content(a)) for f, o, b, a in whole]
-    elif content is not None and before is not None and content != before:
-        rows = [(field, option, before, content)]
-    named = [
-        {"field": _short(f), "option": _short(o), "before": b, "after": a} for f, o, b, a in rows
-    ]
-    return {"content": content, "changes": named}
+    # What was hit and left no state has turned the page.
+    turned = pointed and bool(hit) and target is None and not refused
+    screen.moved = moved or turned or action["do"] == "Scroll"
+    return step | {"moved": moved}
 
 
 def _content(value: object) -> str | None:
     if isinstance(value, bool):
         return "ticked" if value else "not ticked"
-    return clean(value, limit=VALUE_LIMIT) if isinstance(value, str) else None
+    return _short(value)
 
 
 def _operand(action: Row) -> str:
     """The point, the distance or the text of an action."""
-    if "x" in action and "y" in action:
-        x, y = (_number(action[side]) for side in "xy")
-        return "(no point)" if x is None or y is None else f"({x:.0f}, {y:.0f})"
+    if action.get("x") is not None:
+        return f"({action['x']:.0f}, {action['y']:.0f})"
     if "dy" in action:
-        return f"{_number(action['dy']) or 0:.0f} pixels"
+        return f"{action['dy']:.0f} pixels"
     return clean(action.get("text", action.get("key", "")), limit=VALUE_LIMIT)
 
 
-def _fractions(values: Sequence[object], size: tuple[float, float]) -> list[float] | None:
-    """Pixels x, y (, x1, y1) as fractions of the image's size; None where one is no number."""
-    numbers = [n for n in map(_number, values) if n is not None]
-    if len(numbers) != len(values) or len(numbers) not in (2, 4):
+def _fractions(values: Sequence[Any] | None, size: Sequence[float]) -> list[float] | None:
+    """Pixels x, y (, x1, y1) as fractions of the image's size; None without a place."""
+    if not values or None in values:
         return None
-    return [round(value / size[k % 2], 5) for k, value in enumerate(numbers)]
-
-
-def _pair(values: object) -> tuple[float, float]:
-    """A width and a height; 1 for what is none, so that nothing divides by zero."""
-    numbers = [_number(value) for value in values] if isinstance(values, list) else []
-    width, height = (*numbers, None, None)[:2]
-    return (width or 1.0, height or 1.0)
+    shares = [round(value / size[k % 2], 5) for k, value in enumerate(values)]
+    if len(shares) not in (2, 4) or not all(abs(share) < 1e6 for share in shares):
+        raise ValueError("no place")
+    return shares
 
 
 def _number(value: object) -> float | None:
     """A number that a page can be drawn with, else None."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
     # NaN and the infinities are not below it either.
-    return value if abs(value) < 1e9 else None
+    return value if is_number and abs(value) < 1e9 else None
 
 
 def _short(value: object) -> str | None:

@@ -1,20 +1,21 @@
-"""Data, scripts and styles inside one HTML page: JSON blocks, hashes, the policy, Lab's frame."""
+"""Data, scripts and styles inside one HTML page: JSON blocks, hashes, the policy."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import html
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
 
-from formlab.charts import theme
+from formlab.charts import harmless
 
-# Escapes that JSON allows and that keep a value from ending its <script> or a line of JavaScript.
-_ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+# What keeps a value from ending its <script>, as escapes that JSON allows.
+_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
+# As a key; quotes within a text are escaped, so that none can look like one.
+_UNSAFE_KEYS = ('"__proto__":', '"constructor":', '"prototype":')
 _GALLERY = [f"gallery/assets/{name}.js" for name in ("parts", "selection", "gallery")]
 _SCRIPTS = {
     "gallery": _GALLERY,
@@ -23,7 +24,8 @@ _SCRIPTS = {
 }
 _SCRIPTS["report"] = list(dict.fromkeys(path for paths in _SCRIPTS.values() for path in paths))
 _SCRIPTS["report"] += [f"reports/assets/{name}.js" for name in ("plotly", "report")]
-_STYLES = ("charts/assets/tokens.css", "gallery/assets/gallery.css", "reports/assets/report.css")
+_STYLES = [f"charts/assets/{name}.css" for name in ("tokens", "parts")]
+_STYLES += ["gallery/assets/gallery.css", "reports/assets/report.css"]
 
 
 def data_block(value: Any) -> str:
@@ -34,8 +36,20 @@ def data_block(value: Any) -> str:
     >>> data_block({"a": "</script>"})
     '{"a":"\\\\u003c/script\\\\u003e"}'
     """
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    return text.translate(_ESCAPES)
+    # Written first and searched then: a walk of the millions of values of an explorer takes long.
+    try:
+        text = _json(value)
+    except ValueError:  # not finite
+        text = ""
+    if not text or any(key in text for key in _UNSAFE_KEYS):
+        text = _json(harmless.data(value))
+    for sign, escape in _ESCAPES.items():
+        text = text.replace(sign, escape)
+    return text
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
 def _hash(source: str) -> str:
@@ -60,7 +74,7 @@ def policy(scripts: Sequence[str], style: str | None) -> str:
 @cache
 def script(kind: str) -> str:
     """The script that draws a gallery, episodes or an explorer; or a whole report."""
-    return "\n".join(_asset(path) for path in _SCRIPTS[kind])
+    return "\n".join(map(_asset, _SCRIPTS[kind]))
 
 
 @cache
@@ -83,20 +97,3 @@ def document(payload: Mapping[str, Any], *, kind: str = "gallery") -> str:
         f'<script type="application/json" id="fl-{kind}-data">{data_block(payload)}</script>'
         f"<script>{script(kind)}</script></body></html>"
     )
-
-
-def bundle(kind: str, payload: Mapping[str, Any], title: str, *, token: str = "") -> dict[str, Any]:
-    """The mime bundle of an object: its data in a report, a frame around its page in JupyterLab.
-
-    By the `token` a widget beside the frame knows whose messages it hears.
-    """
-    if theme.in_report():
-        return {theme.MIME.format(kind): payload, "text/plain": title}
-    # srcdoc in a sandbox without allow-same-origin: the frame cannot reach the notebook.
-    page = (
-        f'<iframe sandbox="allow-scripts allow-downloads" title="{html.escape(title)}" '
-        f'data-formlab="{html.escape(token)}" '
-        'style="width:100%;height:780px;border:1px solid #8884;border-radius:8px" '
-        f'srcdoc="{html.escape(document(payload, kind=kind))}"></iframe>'
-    )
-    return {"text/html": page, "text/plain": title}

@@ -1,13 +1,15 @@
-"""In JupyterLab: what is chosen in the frame of a gallery or an explorer as a Python value."""
+"""In JupyterLab: the frame of a gallery or an explorer, and what is chosen in it as Python."""
 
 from __future__ import annotations
 
 import functools
+import html
+import json
 import secrets
-from collections.abc import Mapping
 from typing import Any
 
 from formlab.charts import theme
+from formlab.charts.html import MIME, Shown
 from formlab.gallery import inline
 
 # The frame is a sandbox and its cases are hostile: of its messages only numbers and texts count,
@@ -23,16 +25,12 @@ export default { render({ model, el }) {
     if (Array.isArray(data.tags)) model.set("tags", data.tags
       .filter(([row, tags]) => Number.isSafeInteger(row) && Array.isArray(tags))
       .map(([row, tags]) => [row, texts(tags)]));
-    if (typeof data.state === "string") model.set("state", data.state.slice(0, 1e6));
     model.set("line", String(data.line).slice(0, 4000));
     model.save_changes();
   };
-  const choose = () => frames().forEach((frame) => frame.contentWindow.postMessage(
-    { formlab: "choose", state: model.get("wanted") }, "*"));
   el.hidden = true;
   addEventListener("message", hear);
-  model.on("change:wanted", choose);
-  return () => { removeEventListener("message", hear); model.off("change:wanted", choose); };
+  return () => removeEventListener("message", hear);
 } };
 """
 
@@ -46,15 +44,12 @@ def _listener_class() -> Any:
     class SelectionListener(anywidget.AnyWidget):
         """Hears from the frame with the `token` what is chosen and tagged in it.
 
-        Of an explorer it hears the whole `state`, as JSON, and tells the frame which one is
-        `wanted`. It shows nothing: where widgets do not run, the frame works without it.
+        It shows nothing: where widgets do not run, the frame works without it.
         """
 
         _esm = _ESM
         token = traitlets.Unicode("").tag(sync=True)
         line = traitlets.Unicode("").tag(sync=True)
-        state = traitlets.Unicode("").tag(sync=True)
-        wanted = traitlets.Unicode("").tag(sync=True)
         rows = traitlets.List(traitlets.Int(), default_value=None, allow_none=True).tag(sync=True)
         tags = traitlets.List(default_value=[]).tag(sync=True)
 
@@ -67,15 +62,8 @@ def _listener_class() -> Any:
     return SelectionListener
 
 
-class Live:
-    """What shows itself by a script: data in a report, a frame with a listener in JupyterLab."""
-
-    kind = ""
-
-    @property
-    def payload(self) -> Mapping[str, Any]:
-        """What its script draws."""
-        raise NotImplementedError
+class Live(Shown):
+    """What a script draws: in a report its data alone, in JupyterLab a frame with a listener."""
 
     @functools.cached_property
     def _listener(self) -> Any:
@@ -87,8 +75,19 @@ class Live:
         return self.__dict__.get("_listener")
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
-        token = "" if theme.in_report() else self._listener.token
-        return inline.bundle(self.kind, self.payload, str(self), token=token)
+        if theme.in_report():
+            # As a text: a notebook takes minutes to copy and to check millions of values.
+            data = json.dumps(self.payload, separators=(",", ":"))
+            return {MIME: {self.kind: data}, "text/plain": str(self)}
+        # srcdoc in a sandbox without allow-same-origin: the frame cannot reach the notebook.
+        page = html.escape(inline.document(self.payload, kind=self.kind))
+        frame = (
+            f'<iframe sandbox="allow-scripts allow-downloads" title="{html.escape(str(self))}" '
+            f'data-formlab="{self._listener.token}" '
+            'style="width:100%;height:780px;border:1px solid #8884;border-radius:8px" '
+            f'srcdoc="{page}"></iframe>'
+        )
+        return {"text/html": frame, "text/plain": str(self)}
 
     def _ipython_display_(self) -> None:
         from IPython.display import display

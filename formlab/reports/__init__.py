@@ -13,7 +13,7 @@ from typing import Any
 
 from formlab import files
 from formlab.errors import DataBroken, DataMissing, FormlabError, NotAvailable
-from formlab.reports import index, plan, record
+from formlab.reports import plan, record
 from formlab.reports.plan import BuildSettings, Job, Request
 from formlab.reports.record import ReportResult, Summary
 from formlab.show import progress
@@ -162,8 +162,8 @@ def _build(requests: Sequence[Request], settings: BuildSettings) -> list[ReportR
         raise NotAvailable(f"no report was built: {'; '.join(notes)}")
     # What a process wrote that was killed meanwhile.
     _sweep(out)
-    if not (out / index.FILE).is_file():
-        index.write(out)
+    if not (out / f"{plan.INDEX}.html").is_file():
+        _write_index(out)
     return [results[job.name] for job in jobs]
 
 
@@ -181,7 +181,7 @@ def _run(
         for result in _results(jobs, settings):
             results[result.name] = result
             if result.status != "skipped":
-                index.write(settings.out)
+                _write_index(settings.out)
             bars.update(bar, advance=1, states=states())
 
 
@@ -221,3 +221,12 @@ def _failed(job: Job, why: str) -> ReportResult:
 
 def _sweep(out: Path) -> None:
     files.sweep([*out.glob("*.part.ipynb"), *out.rglob(".*.part")])
+
+
+def _write_index(out: Path) -> None:
+    """Write the page that lists all reports of a folder."""
+    # The page comes with the charts, which take a second to import.
+    from formlab.reports import page
+
+    entries = [(r, (out / f"{r.name}.html").stat().st_size) for r in record.every(out)]
+    page.write_index(out / f"{plan.INDEX}.html", entries=entries)

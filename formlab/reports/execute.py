@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,13 +17,13 @@ from papermill.exceptions import PapermillExecutionError
 from traitlets.config import Config
 
 from formlab import files
-from formlab.charts._output import clean
 from formlab.charts._shared import LINKS_VARIABLE
+from formlab.charts.harmless import clean
 from formlab.charts.theme import REPORT_VARIABLE
 from formlab.errors import NotAvailable
 from formlab.reports import figures, page, record, sanitize
 from formlab.reports.page import FAILED_ANCHOR, Facts, Failure
-from formlab.reports.plan import INDEX, Job, shown
+from formlab.reports.plan import INDEX, Job, typed
 from formlab.reports.record import ReportResult
 
 # The system ends a kernel at once with the process that started it: 1 is PR_SET_PDEATHSIG of
@@ -57,22 +57,24 @@ def run(job: Job) -> ReportResult:
     html, ipynb = (out / f"{job.name}.{ending}" for ending in ("html", "ipynb"))
     files.write_text(ipynb, nbformat.writes(executed))
     built = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    objects, beside, notes = page.objects(executed), [], []
-    drawn = figures.of(list(objects.values()))
+    shown, beside, notes = page.objects(executed), [], []
+    drawn = figures.of(shown)
     if job.settings.figures:
         folder = f"{figures.FOLDER}/{job.name}"
-        names, notes = figures.save(drawn, out / folder)
+        names, notes = figures.save(drawn.values(), out / folder)
         beside = [f"{folder}/{name}" for name in names]
+    home = job.notebook.parent
+    evaluations = record.evaluations_of(home, job.parameters, job.defaults)
     summary = page.write(
         executed,
         out=html,
         name=job.notebook.stem,
-        facts=_facts(job, seconds=seconds, built=built),
+        facts=_facts(job, evaluations, seconds=seconds, built=built),
         failure=failure,
         index=f"{INDEX}.html",
         figures=drawn,
-        shown=objects,
-        parts=record.part_runs(job.notebook.parent, job.parameters, job.defaults),
+        shown=shown,
+        parts=list(filter(None, map(record.part_run, evaluations))),
     )
     status, error = ("failed", failure.what) if failure else ("built", None)
     seconds = round(time.perf_counter() - start, 2)
@@ -160,7 +162,7 @@ def _failure(notebook: nbformat.NotebookNode, error: Exception | None) -> Failur
     return None
 
 
-def _facts(job: Job, *, seconds: float, built: str) -> Facts:
+def _facts(job: Job, evaluations: Sequence[Path], *, seconds: float, built: str) -> Facts:
     """The block "How this was made"."""
     texts = {name: f"{default}  (default)" for name, default in job.defaults.items()}
     texts |= {name: repr(job.parameters[name]) for name in texts if name in job.parameters}
@@ -170,7 +172,11 @@ def _facts(job: Job, *, seconds: float, built: str) -> Facts:
         ("built", built),
         ("duration", f"{seconds:.1f} s"),
     ]
-    data = [(f"Evaluation {f.name}", record.facts(f, shown(f))) for f in job.evaluations]
+    folders = [manifest.parent for manifest in evaluations]
+    data = [
+        (f"Evaluation {folder.name}", record.facts(manifest, typed(folder)))
+        for folder, manifest in zip(folders, evaluations, strict=True)
+    ]
     sample = [("data/sample", f"sha256 {record.sample()}"), *record.readings()]
     return [
         ("Command", [("to build it again", job.command)]),

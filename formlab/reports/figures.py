@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import csv
 import dataclasses
 import io
@@ -11,16 +10,14 @@ import json
 import math
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from lxml import etree
 
 from formlab import files, gallery
-from formlab.charts import harmless
-from formlab.charts._output import clean
+from formlab.charts.harmless import clean
 from formlab.charts.theme import FONT
 from formlab.reports import sanitize
 from formlab.reports.plan import slug
@@ -40,7 +37,9 @@ _XLINK = "{http://www.w3.org/1999/xlink}href"
 _USUAL = {
     ("font-family", FONT),
     ("opacity", "1"),
+    ("fill-opacity", "1"),
     ("stroke-width", "1"),
+    ("stroke-dasharray", "1,0"),
     ("pointer-events", "none"),
 }
 # A spreadsheet takes a cell for a formula that begins so, also after what cannot be seen.
@@ -66,48 +65,43 @@ class Figure:
     problem: str = ""
 
 
-def of(shown: Sequence[Sequence[tuple[str, Mapping[str, Any]]]]) -> list[Figure | None]:
-    """The figure of each output, given as kinds and data; None for one without table or drawing."""
-    figures: list[Figure | None] = []
+def of(objects: Mapping[int, tuple[str, Mapping[str, Any], str]]) -> dict[int, Figure]:
+    """The figures among objects, given as kind, data and text, each under the key of its object."""
+    figures: dict[int, Figure] = {}
     caption = ""
-    for objects in shown:
-        figure = None
-        for kind, payload in objects:
-            if kind == "caption":
-                caption = str(payload.get("text") or "")
-                continue
-            rows = table_rows(kind, payload)
-            if rows or kind in {"vega", "plotly"}:
-                number = 1 + sum(earlier is not None for earlier in figures)
-                title = re.split(r"[.;:]\s", caption or str(payload.get("alt") or kind), maxsplit=1)
-                stem = f"{number:02d}-{slug(title[0].lower())[:48].strip('-_')}"
-                figure = Figure(stem, csv_text(rows) if rows else "")
-            if figure and kind == "vega":
-                figure = _drawn(figure, payload["spec"])
-            caption = ""
-        figures.append(figure)
+    for place, (kind, data, alt) in objects.items():
+        if kind == "caption":
+            caption = str(data.get("text") or "")
+            continue
+        rows = table_rows(kind, data)
+        if rows or kind in {"vega", "plotly"}:
+            name = caption or (alt if kind in {"vega", "plotly"} else kind)
+            title = re.split(r"[.;:]\s", name, maxsplit=1)[0]
+            stem = f"{len(figures) + 1:02d}-{slug(title.lower())[:48].strip('-_')}"
+            more = _drawn(data, stem[:2]) if kind == "vega" else {}
+            figures[place] = Figure(stem, csv_text(rows) if rows else "", **more)
+        caption = ""
     return figures
 
 
-def _drawn(figure: Figure, spec: Spec) -> Figure:
+def _drawn(spec: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """The drawings of a chart, or why there are none."""
     try:
         wide = _fitted(spec, WIDE)
         phone = wide if _width(wide) <= PHONE else _fitted(_for_phone(spec), PHONE)
-        drawings = [
-            _inert(svg, f"{figure.stem[:2]}{end}") for svg, end in ((wide, "w"), (phone, "p"))
-        ]
-        return dataclasses.replace(figure, drawings=tuple(drawings[: 1 + (phone is not wide)]))
+        drawings = [_inert(wide, f"{prefix}w")]
+        return {"drawings": (*drawings, *[_inert(phone, f"{prefix}p")] * (phone is not wide))}
     except Exception as error:  # a chart of anyone's code: the report does not fail with it
         why = sanitize.plain((str(error).splitlines() or [type(error).__name__])[0])
-        return dataclasses.replace(figure, problem=why[:300])
+        return {"problem": why[:300]}
 
 
-def save(figures: Sequence[Figure | None], folder: Path) -> tuple[list[str], list[str]]:
+def save(figures: Iterable[Figure], folder: Path) -> tuple[list[str], list[str]]:
     """Write charts as SVG and PNG, and the table of each figure as CSV; their names, and notes."""
     import vl_convert
 
     names, notes = [], []
-    for figure in filter(None, figures):
+    for figure in figures:
         contents = {"csv": figure.csv.encode("utf-8", "backslashreplace")} if figure.csv else {}
         if figure.drawings:
             paper = '><rect width="100%" height="100%" fill="white"/>'
@@ -193,6 +187,9 @@ def _linked(spec: Any) -> Any:
         raise ValueError("a chart of images is not drawn")
     if kind in _MARKS and isinstance(copy.get("encoding"), dict):
         copy["encoding"]["href"] = {"field": LINES, "type": "nominal"}
+    if kind in ("rule", "text", "tick"):
+        # What they say of a row its mark says too.
+        copy["mark"] = (mark if isinstance(mark, dict) else {"type": kind}) | {"aria": False}
     return copy
 
 
@@ -259,16 +256,29 @@ def _inert(svg: str, prefix: str) -> str:
                 node.set(name, value.replace("url(#", f"url(#{prefix}"))
         if kinds:
             node.set("class", " ".join(kinds))
-        label = node.get("aria-label")
+        label = _label(node.get("aria-label") or "")
         if label and node.get("role") == "graphics-symbol" and len(node) == 0:
-            etree.SubElement(node, f"{{{root.nsmap[None]}}}title").text = label.replace("; ", "\n")
+            titled = node
             if parent is not None and etree.QName(parent).localname == "a":
-                parent.set("aria-label", label)
+                titled = parent
                 parent.set("href", parent.attrib.pop(_XLINK, "#"))
+            title = etree.Element(f"{{{root.nsmap[None]}}}title")
+            title.text = label
+            titled.insert(0, title)
             for name in ("role", "aria-label", "aria-roledescription"):
                 node.attrib.pop(name, None)
     root.set("font-family", FONT)
     return etree.tostring(root, encoding="unicode")
+
+
+def _label(text: str) -> str:
+    """What a mark is called: each name once, and shares in percent with one decimal."""
+    named: dict[str, str] = {}
+    for part in re.sub(r"(\d\.\d)\d+%", r"\1%", text).split("; "):
+        value = part.partition(": ")[2]
+        # Two columns may have one name in them, but counts and ends of intervals may be equal.
+        named.setdefault(part if value[:1].isdigit() else value or part, part)
+    return "; ".join(named.values())
 
 
 # Tables
@@ -298,17 +308,16 @@ def _cell(value: Any) -> Any:
     return safe.replace("\0", "␀")
 
 
-def table_rows(kind: str, payload: Mapping[str, Any]) -> Rows:
+def table_rows(kind: str, data: Mapping[str, Any]) -> Rows:
     """The rows that an object of a notebook shows; none for an object without a table."""
     readers: dict[str, Callable[[Any], Rows]] = {
         "vega": _vega,
-        "plotly": _plotly,
         "table": _table,
         "gallery": gallery.rows,
         "explorer": lambda shown: gallery.rows(shown["gallery"]),
     }
     try:
-        return readers[kind](payload) if kind in readers else []
+        return readers[kind](data) if kind in readers else []
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         # Other code may emit these kinds in other shapes: the figure stands, without a table.
         return []
@@ -321,66 +330,21 @@ def _joined(tables: Mapping[str, Rows]) -> Rows:
     return [({"part": n} if several else {}) | row for n, rows in tables.items() for row in rows]
 
 
-def _vega(payload: Mapping[str, Any]) -> Rows:
-    spec = payload["spec"]
-    inline = [part["data"]["values"] for part in _parts(spec) if "values" in part.get("data", {})]
+def _vega(spec: Mapping[str, Any]) -> Rows:
+    views = (layer for parent in _parents(spec) for layer in _layers(parent))
+    inline = [view["data"]["values"] for view in views if "values" in view.get("data", {})]
     tables = [t for t in (*spec.get("datasets", {}).values(), *inline) if t and type(t) is list]
     plain = [[row if isinstance(row, dict) else {"value": row} for row in t] for t in tables]
+    # Without what is for the drawing alone: the address of the cases.
     return _joined({
-        # Without what is for the drawing alone: the address of the cases, a label.
         str(n): [{k: v for k, v in row.items() if k != LINES} for row in rows]
         for n, rows in enumerate(plain, start=1)
     })  # fmt: skip
 
 
-def _parts(spec: Spec) -> Iterator[Spec]:
-    return (layer for parent in _parents(spec) for layer in _layers(parent))
-
-
-def _plotly(payload: Mapping[str, Any]) -> Rows:
-    tables: dict[str, Rows] = {}
-    for number, trace in enumerate(payload["figure"]["data"], start=1):
-        decoded = {name: _decoded(value) for name, value in trace.items()}
-        tables.setdefault(str(trace.get("name") or number), []).extend(_trace(decoded))
-    return _joined(tables)
-
-
-def _decoded(value: Any) -> Any:
-    """The list of an array that plotly sends as base64; another value as it is."""
-    if not isinstance(value, dict) or "bdata" not in value:
-        return value
-    array = np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"])
-    if shape := value.get("shape"):
-        array = array.reshape([int(size) for size in str(shape).split(",")])
-    return array.tolist()
-
-
-def _trace(trace: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    grid = trace.get("z")
-    if isinstance(grid, list) and grid and isinstance(grid[0], list):
-        xs, ys = trace.get("x") or range(len(grid[0])), trace.get("y") or range(len(grid))
-        for y, line in zip(ys, grid, strict=False):
-            yield from ({"x": x, "y": y, "z": z} for x, z in zip(xs, line, strict=False))
-        return
-    names = ("x", "y", "z", "labels", "values", "text")
-    columns = {name: trace[name] for name in names if isinstance(trace.get(name), list)}
-    for cells in itertools.zip_longest(*columns.values()):
-        yield dict(zip(columns, cells, strict=True))
-
-
-def _table(payload: Mapping[str, Any]) -> Rows:
+def _table(data: Mapping[str, Any]) -> Rows:
     names: list[str] = []
-    for title in (column["title"] for column in payload["columns"]):
+    for title in (column["title"] for column in data["columns"]):
         numbered = (f"{title} {number}" for number in itertools.count(2))
         names.append(next(name for name in itertools.chain([title], numbered) if name not in names))
-    return [dict(zip(names, row, strict=True)) for row in payload["rows"]]
-
-
-def inert(kind: str, payload: dict[str, Any]) -> dict[str, Any]:
-    """The data of an object without anything in it that runs, loads or reaches out."""
-    if kind not in ("plotly", "vega"):
-        return harmless.data(payload)
-    names = ("spec",) if kind == "vega" else ("figure", "fallback")
-    clear = harmless.specification if kind == "vega" else harmless.figure
-    values = {name: clear(payload[name]) for name in names if isinstance(payload.get(name), dict)}
-    return values | {"alt": clean(payload.get("alt", "figure"), limit=2_000)}
+    return [dict(zip(names, row, strict=True)) for row in data["rows"]]

@@ -19,6 +19,7 @@ _Positive = Annotated[int, msgspec.Meta(ge=1)]
 # What msgspec says of a value that is wrong, as in "… - at `$.reports[0].name`".
 _UNKNOWN = re.compile(r"unknown field `(.*?)`")
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
+Keys = Sequence[str | int]
 
 
 class _Report(msgspec.Struct, forbid_unknown_fields=True):
@@ -50,23 +51,83 @@ def read(path: str | Path) -> tuple[list[plan.Request], dict[str, Any]]:
     """
     path = Path(path)
     value, root = files.parse_yaml(files.read_text(path), where=path, remedy=_remedy(_Manifest))
+
+    def where(*keys: str | int) -> str:
+        return f"{path}:{_line(root, keys)}"
+
     try:
         manifest = msgspec.convert(value or {}, _Manifest)
     except msgspec.ValidationError as error:
         what, _, place = str(error).partition(" - at ")
-        keys = [name or int(number) for name, number in _STEP.findall(place)]
+        keys: list[str | int] = [name or int(number) for name, number in _STEP.findall(place)]
         keys += _UNKNOWN.findall(what)
         # People count from 1.
-        names = [str(key + 1 if isinstance(key, int) else key) for key in keys]
+        names = ", ".join(str(key + 1 if isinstance(key, int) else key) for key in keys)
         kind = _Report if keys[:1] == ["reports"] and len(keys) > 1 else _Manifest
-        raise DataBroken(
-            f"{', '.join(names) or 'the file'}: {what}",
-            where=f"{path}:{_line(root, keys)}",
-            remedy=_remedy(kind),
-        ) from error
-    named = {name: getattr(manifest, name) for name in ("workers", "timeout", "figures")}
-    settings = {name: value for name, value in named.items() if value is not None}
-    return _requests(manifest, path, root), settings | {"out": path.parent / manifest.out}
+        what = f"{names or 'the file'}: {what}"
+        raise DataBroken(what, where=where(*keys), remedy=_remedy(kind)) from error
+    settings = {"out": path.parent / manifest.out}
+    for name in ("workers", "timeout", "figures"):
+        if (setting := getattr(manifest, name)) is not None:
+            settings[name] = setting
+
+    def folders(patterns: Sequence[str], *keys: str | int) -> tuple[Path, ...]:
+        """The folders that the patterns match, each once."""
+        found: dict[Path, None] = {}
+        for number, pattern in enumerate(patterns):
+            matches = _matches(path.parent, pattern)
+            if not matches:
+                what, remedy = f"no evaluation {pattern!r}", "a path or pattern from the manifest"
+                raise DataMissing(what, where=where(*keys, number), remedy=remedy)
+            found |= dict.fromkeys(matches)
+        return tuple(found)
+
+    shared = folders(manifest.evaluations, "evaluations")
+    if manifest.reports is None:
+        books = plan.own_notebooks(evaluating=bool(shared))
+        return [plan.Request(b, {}, shared, choosing=bool(shared)) for b in books], settings
+    requests = []
+    for number, report in enumerate(manifest.reports):
+        keys, given = ("reports", number), report.evaluations
+        named = shared if given is None else folders(given, *keys, "evaluations")
+        near = path.parent / report.notebook
+        try:
+            book = near if files.is_file(near) else plan.find(report.notebook)
+            parameters = plan.paths_from(book.parent, report.parameters, home=path.parent)
+            request = plan.Request(book, parameters, named, report.name, given is None)
+            plan.jobs([request], plan.BuildSettings(path.parent))
+        except FormlabError as error:
+            what = ": ".join(map(str, filter(None, (error.what, error.where))))
+            raise type(error)(what, where=where(*keys, "notebook"), remedy=error.remedy) from error
+        requests.append(request)
+    return requests, settings
+
+
+def _matches(home: Path, pattern: str) -> list[Path]:
+    try:
+        return sorted(folder for folder in home.glob(pattern) if folder.is_dir())
+    except (NotImplementedError, ValueError):  # glob takes no absolute or empty pattern
+        return [Path(pattern)] if pattern and Path(pattern).is_dir() else []
+
+
+def _remedy(kind: type[msgspec.Struct]) -> str:
+    keys = ", ".join(kind.__struct_fields__)
+    return f"{kind.__doc__.lower().rstrip('.')} are {keys}"
+
+
+def _line(node: yaml.Node | None, keys: Keys) -> int:
+    """The line, from 1, of the value that the keys lead to, or of the last key that is there."""
+    line = node.start_mark.line if node else 0
+    for key in keys:
+        if isinstance(node, yaml.MappingNode):
+            pairs = [pair for pair in node.value if pair[0].value == key]
+            if not pairs:
+                break
+            line, node = pairs[0][0].start_mark.line, pairs[0][1]
+        elif isinstance(node, yaml.SequenceNode) and isinstance(key, int):
+            node = node.value[key]
+            line = node.start_mark.line
+    return line + 1
 
 
 def make(folder: str | Path) -> tuple[Path, list[Path]]:
@@ -91,65 +152,3 @@ def make(folder: str | Path) -> tuple[Path, list[Path]]:
     except OSError as error:
         raise DataBroken(f"cannot be written: {error.strerror}", where=folder) from error
     return manifest, list(books)
-
-
-def _remedy(kind: type[msgspec.Struct]) -> str:
-    keys = ", ".join(kind.__struct_fields__)
-    return f"{kind.__doc__.lower().rstrip('.')} are {keys}"
-
-
-def _line(node: yaml.Node | None, keys: Sequence[Any]) -> int:
-    """The line, from 1, of the value that the keys lead to, or of the last key that is there."""
-    line = node.start_mark.line if node else 0
-    for key in keys:
-        if isinstance(node, yaml.MappingNode):
-            pairs = [pair for pair in node.value if pair[0].value == key]
-            if not pairs:
-                break
-            line, node = pairs[0][0].start_mark.line, pairs[0][1]
-        elif isinstance(node, yaml.SequenceNode) and isinstance(key, int):
-            node = node.value[key]
-            line = node.start_mark.line
-    return line + 1
-
-
-def _requests(manifest: _Manifest, path: Path, root: yaml.Node | None) -> list[plan.Request]:
-    shared = _folders(manifest.evaluations, path, root, ("evaluations",))
-    if manifest.reports is None:
-        own = plan.own_notebooks(evaluating=bool(shared))
-        return [plan.Request(book, {}, shared, choosing=bool(shared)) for book in own]
-    requests = []
-    for number, report in enumerate(manifest.reports):
-        keys, own = ("reports", number), report.evaluations
-        folders = shared if own is None else _folders(own, path, root, (*keys, "evaluations"))
-        near = path.parent / report.notebook
-        try:
-            book = near if files.is_file(near) else plan.find(report.notebook)
-            parameters = plan.paths_from(book.parent, report.parameters, home=path.parent)
-            request = plan.Request(book, parameters, folders, report.name, own is None)
-            plan.jobs([request], plan.BuildSettings(path.parent))
-        except FormlabError as error:
-            where = f"{path}:{_line(root, (*keys, 'notebook'))}"
-            what = ": ".join(map(str, filter(None, (error.what, error.where))))
-            raise type(error)(what, where=where, remedy=error.remedy) from error
-        requests.append(request)
-    return requests
-
-
-def _folders(
-    patterns: Sequence[str], path: Path, root: yaml.Node | None, keys: tuple[Any, ...]
-) -> tuple[Path, ...]:
-    """The folders that the patterns match, each once."""
-    folders: dict[Path, None] = {}
-    for number, pattern in enumerate(patterns):
-        try:
-            matches = sorted(f for f in path.parent.glob(pattern) if f.is_dir())
-        except (NotImplementedError, ValueError):  # glob takes no absolute or empty pattern
-            matches = [Path(pattern)] if pattern and Path(pattern).is_dir() else []
-        if not matches:
-            raise DataMissing(
-                f"no evaluation {pattern!r}", where=f"{path}:{_line(root, (*keys, number))}",
-                remedy="a path or pattern as seen from the manifest",
-            )  # fmt: skip
-        folders |= dict.fromkeys(matches)
-    return tuple(folders)

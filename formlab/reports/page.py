@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import dataclasses
 import html
-import math
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, partial
-from importlib import resources
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2
 import nbformat
@@ -20,28 +20,22 @@ from markupsafe import Markup
 
 from formlab import files
 from formlab.charts import harmless
-from formlab.charts._output import clean, number
-from formlab.charts.theme import MIME
+from formlab.charts.harmless import clean
+from formlab.charts.html import KINDS, MIME, TEMPLATES, render
 from formlab.gallery import inline
 from formlab.reports import sanitize
-from formlab.reports.figures import Figure, inert
+from formlab.reports.figures import Figure
 from formlab.reports.record import Summary
 
 Facts = Sequence[tuple[str, Sequence[tuple[str, str]]]]
 Cell = nbformat.NotebookNode
-Objects = dict[int, list[tuple[str, dict[str, Any]]]]
 FAILED_ANCHOR = "failed-cell"
 # What a cell with this tag shows stands right under the title, wherever the cell is.
 SUMMARY_TAG = "summary"
-SOURCES = MIME.format("sources")
 # What scripts draw; all else is markup from the start.
 DRAWN = ("plotly", "gallery", "episodes", "explorer")
-KINDS = ("vega", *DRAWN, "table", "first", "cards", "caption")
-# What other code may emit instead of formlab's own data: mime type, kind, name in the payload.
-_FOREIGN = (
-    ("application/vnd.plotly.v1+json", "plotly", "figure"),
-    ("application/vnd.vegalite.v6+json", "vega", "spec"),
-)
+_VEGA = re.compile(r"application/vnd\.vegalite\.v\d+\+json")
+_PLOTLY = "application/vnd.plotly.v1+json"
 _RASTERS = ("image/png", "image/jpeg", "image/webp", "image/gif")
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*\Z")
 _BANNER = "papermill-error-cell-tag"
@@ -63,6 +57,70 @@ class Failure:
     kind: str = ""
 
 
+class Object(NamedTuple):
+    """What an output shows: its kind, its data, and a text for who cannot see it.
+
+    Data of a chart runs, loads and reaches nothing; a page escapes that of the other kinds.
+    """
+
+    kind: str
+    data: dict[str, Any]
+    alt: str
+
+
+Objects = dict[int, Object]
+
+
+def objects(notebook: nbformat.NotebookNode) -> Objects:
+    """The object of each display output that has one, by the output's `id`, in the page's order."""
+    outputs = (output for _, outputs in _in_order(notebook) for output in outputs)
+    found = {id(output): _object(output.data) for output in outputs if _is_display(output)}
+    return {place: shown for place, shown in found.items() if shown}
+
+
+def _object(bundle: Mapping[str, Any]) -> Object | None:
+    text = clean(_joined(bundle.get("text/plain")), limit=5_000)
+    for mime, value in bundle.items():
+        if not isinstance(value, dict):
+            continue
+        if mime == MIME:
+            for kind, data in value.items():
+                if isinstance(data, str) and kind in DRAWN:
+                    with contextlib.suppress(ValueError, RecursionError):
+                        data = json.loads(data)
+                if kind in (*KINDS, *DRAWN) and isinstance(data, dict):
+                    return Object(kind, data, text or kind)
+        if _VEGA.fullmatch(mime):
+            alt = _words(value.get("description")) or _words(value.get("title")) or "chart"
+            return Object("vega", harmless.specification(value), clean(alt, limit=2_000))
+        if mime == _PLOTLY:
+            return _plotly_object(value)
+    return None
+
+
+def _plotly_object(figure: dict[str, Any]) -> Object:
+    """A figure of plotly; ``layout.meta`` may hold its text and a flat figure in its place."""
+    layout = figure.get("layout")
+    layout = dict(layout) if isinstance(layout, dict) else {}
+    meta = layout.get("meta")
+    meta = dict(meta) if isinstance(meta, dict) else {}
+    fallback = meta.pop("fallback", None)
+    alt = clean(_words(meta.get("alt")) or _words(layout.get("title")) or "figure", limit=2_000)
+    data = {"figure": harmless.figure(figure | {"layout": layout | {"meta": meta}}), "alt": alt}
+    if isinstance(fallback, dict):
+        data["fallback"] = harmless.figure(fallback)
+    return Object("plotly", data, alt)
+
+
+def _words(value: object) -> str:
+    """The text of a Vega or plotly title, which may be a string, a list of lines or an object."""
+    if isinstance(value, list):
+        return " ".join(map(_words, value))
+    if isinstance(value, Mapping):
+        return _words(value.get("text"))
+    return value if isinstance(value, str) else ""
+
+
 def write(
     notebook: nbformat.NotebookNode,
     *,
@@ -71,9 +129,9 @@ def write(
     facts: Facts = (),
     failure: Failure | None = None,
     index: str | None = None,
-    figures: Sequence[Figure | None] = (),
-    parts: Sequence[str] = (),
     shown: Objects | None = None,
+    figures: Mapping[int, Figure] | None = None,
+    parts: Sequence[str] = (),
 ) -> Summary:
     """Write an executed notebook as one HTML page, whole or not at all; its title and findings.
 
@@ -87,30 +145,26 @@ def write(
     nothing = [] if failure else list(_empty_sections(notebook, shown))
     hidden = {id(cell) for _, _, cells in nothing for cell in cells}
     contents: list[tuple[int, str, str]] = []
-    sources, cells, counts = [], [], Counter[str]()
-    numbered = iter([*figures, *[None] * 10_000])
+    cells, counts = [], Counter[str]()
     for cell, outputs in _in_order(notebook):
-        is_shown = id(cell) not in hidden
-        if cell.cell_type == "markdown" and is_shown:
+        is_hidden = id(cell) in hidden
+        if cell.cell_type == "markdown" and not is_hidden:
             cells.append({"prose": _anchored(cell.source, contents)})
         if cell.cell_type != "code" or not (cell.source or outputs):
             continue
         drawn = []
         for output in outputs:
-            data = output.get("data", {})
-            figure = next(numbered) if _is_display(output) else None
-            if isinstance(data.get(SOURCES), dict):
-                # Sources are shown once, at the end.
-                sources.append(("Data", data[SOURCES]["entries"]))
-            elif is_shown or not _is_display(output):
-                drawn += [_output(output, shown, figure, counts), _csv_link(figure)]
+            found, figure = shown.get(id(output)), (figures or {}).get(id(output))
+            if found and not is_hidden:
+                drawn += [shown_object(found, figure, counts), _csv_link(figure)]
+            elif not found and not (is_hidden and _is_display(output)):
+                drawn.append(_output(output))
         failed = any(output.output_type == "error" for output in outputs)
         source = sanitize.python(cell.source) if cell.source else ""
         cells.append({"source": source, "outputs": drawn, "anchor": FAILED_ANCHOR * failed})
-    kinds = {kind for pairs in shown.values() for kind, _ in pairs}
     page = _render(
         "report.html.j2",
-        kinds,
+        plotly=any(found.kind == "plotly" for found in shown.values()),
         title=summary.title,
         index=index,
         contents=contents,
@@ -118,8 +172,8 @@ def write(
         cells=cells,
         has_code=any(cell.get("source") for cell in cells),
         parts=[sanitize.markdown(clean(sentence, limit=600)) for sentence in parts],
-        nothing=[(heading, note) for heading, note, _ in nothing if note],
-        made=[*facts, *(source for source in sources if source[1])],
+        nothing=[(heading, note) for heading, note, _ in nothing],
+        made=facts,
     )
     files.write_text(out, page)
     return summary
@@ -127,71 +181,31 @@ def write(
 
 def write_index(out: Path, **values: Any) -> None:
     """Write the page that lists reports."""
-    files.write_text(out, _render("reports.html.j2", set(), **values))
+    files.write_text(out, _render("reports.html.j2", plotly=False, **values))
 
 
-def _render(template: str, kinds: set[str], **values: Any) -> str:
+def _render(template: str, *, plotly: bool, **values: Any) -> str:
     """A page of that name: what is not `Markup` is shown as plain text."""
-    scripts = ([_plotly()] if "plotly" in kinds else []) + [inline.script("report")]
+    scripts = [_plotly_script()] * plotly + [inline.script("report")]
     for source in scripts:
         # Inside <script> these end or nest the element, whatever the language says.
         if "</script" in source.lower() or "<!--" in source:
             raise AssertionError("a bundled script cannot stand inside a page")
     style = inline.style()
     # plotly writes styles of its own into the page.
-    policy = inline.policy(scripts, None if "plotly" in kinds else style)
-    own = {"policy": policy, "style": style, "scripts": scripts}
-    own = {name: _trusted(value) for name, value in own.items()}
-    page = _environment().get_template(template)
-    return page.render(version=files.version(), **own, **values)
-
-
-def _trusted(value: Any) -> Any:
-    return list(map(sanitize.trusted, value)) if type(value) is list else sanitize.trusted(value)
+    policy = inline.policy(scripts, None if plotly else style)
+    policy, style, *scripts = map(sanitize.trusted, (policy, style, *scripts))
+    page = TEMPLATES.get_template(template)
+    more = {"version": files.version(), "policy": policy, "style": style, "scripts": scripts}
+    return page.render(**more, **values)
 
 
 @cache
-def _environment() -> jinja2.Environment:
-    def plain(value: Any) -> Any:
-        """What a reader may see of a text that anybody wrote, signs for what has none."""
-        if type(value) is not str:
-            return value
-        return harmless.visible(clean(value, limit=None)).replace("\r", "␍")
-
-    folder = str(resources.files("formlab").joinpath("reports/assets"))
-    made = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folder),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=plain,
-    )
-    made.filters |= {"cell": _cell, "picture": _picture, "share": _share}
-    return made
-
-
-@cache
-def _plotly() -> str:
+def _plotly_script() -> str:
     """plotly.js, as the installed plotly ships it."""
     from plotly.offline import get_plotlyjs
 
     return get_plotlyjs()
-
-
-def objects(notebook: nbformat.NotebookNode) -> Objects:
-    """Kind and data, inert, of what each display output shows, by its `id`, in the page's order."""
-    outputs = (output for _, outputs in _in_order(notebook) for output in outputs)
-    return {id(output): _payloads(output.data) for output in outputs if _is_display(output)}
-
-
-def _payloads(bundle: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """The kind and data of the object in a mime bundle, if it is one that a page draws."""
-    for kind in KINDS:
-        if isinstance(value := bundle.get(MIME.format(kind)), dict):
-            return [(kind, inert(kind, value))]
-    for mime, kind, name in _FOREIGN:
-        if isinstance(value := bundle.get(mime), dict):
-            return [(kind, inert(kind, {name: value, "alt": kind}))]
-    return []
 
 
 def _is_display(output: nbformat.NotebookNode) -> bool:
@@ -228,49 +242,43 @@ def _anchored(source: str, contents: list[tuple[int, str, str]]) -> Markup:
     return sanitize.trusted(_IN_OUT.sub(_FOLDED, marked))
 
 
-def _output(output: Cell, shown: Objects, figure: Figure | None, counts: Counter[str]) -> str:
-    if output.output_type == "error":
-        return Markup('<pre class="fl-traceback">{}</pre>').format(traceback_of(output))
-    if output.output_type == "stream" and output.name != "stderr":
-        return Markup('<pre class="fl-stdout">{}</pre>').format(sanitize.plain(output.text))
-    if output.output_type == "stream":
-        frame = '<details class="fl-stderr"><summary>Messages</summary><pre>{}</pre></details>'
-        return sanitize.trusted(frame).format(sanitize.plain(output.text))
-    for kind, payload in shown[id(output)]:
-        alt = payload.get("alt") or _joined(output.data.get("text/plain")) or kind
-        return shown_object(kind, payload, clean(alt, limit=5_000), figure, counts)
-    return _static({mime: _joined(value) for mime, value in output.data.items()})
-
-
 def shown_object(
-    kind: str,
-    payload: Mapping[str, Any],
-    alt: str,
-    figure: Figure | None = None,
-    counts: Counter[str] | None = None,
+    shown: Object, figure: Figure | None = None, counts: Counter[str] | None = None
 ) -> Markup:
     """The markup of one object: a data block for the page's scripts, a drawing, or words."""
+    kind, data, alt = shown
     frame = Markup('<div class="fl-object" data-kind="{}"{}>{}</div>')
     if kind in DRAWN:
-        block = sanitize.trusted(inline.data_block(payload))
-        data = Markup('<script type="application/json">{}</script><noscript><pre>{}</pre>')
-        return frame.format(kind, "", data.format(block, alt) + Markup("</noscript>"))
+        block = sanitize.trusted(inline.data_block(data))
+        script = '<script type="application/json">{}</script><noscript><pre>{}</pre></noscript>'
+        return frame.format(kind, "", sanitize.trusted(script).format(block, alt))
+    drawn = Markup(' data-state="drawn"')
+    if kind == "vega":
+        return frame.format(kind, drawn, _drawing(alt, figure or Figure("", problem="it is none")))
+    if kind == "caption" and counts is not None:
+        label = str(data.get("label"))
+        counts[label] += 1
+        data = data | {"number": counts[label]}
     try:
-        parts = _environment().get_template("objects.html.j2").make_module()
-        if kind == "vega":
-            drawn = figure or Figure("", problem="there is no drawing of it")
-            svgs = [sanitize.trusted(svg) for svg in drawn.drawings]
-            content = parts.chart(alt, svgs, drawn.problem)
-        else:
-            if kind == "caption" and counts is not None:
-                counts[str(payload["label"])] += 1
-                payload = {**payload, "number": counts[str(payload["label"])]}
-            content = getattr(parts, kind)(payload)
+        return frame.format(kind, drawn, render(kind, data, in_report=True))
     except (jinja2.TemplateError, KeyError, TypeError, ValueError, AttributeError, IndexError):
         # Other code may emit objects in other shapes.
         text = Markup('<p class="fl-noimage">This {} could not be drawn.</p>').format(kind)
         return frame.format(kind, Markup(' data-state="failed"'), text)
-    return frame.format(kind, Markup(' data-state="drawn"'), content)
+
+
+def _drawing(alt: str, figure: Figure) -> Markup:
+    """The drawings of a chart, the wide one first, of which a page shows one."""
+    if not figure.drawings:
+        text = Markup('<p class="fl-noimage">This chart could not be drawn: {}</p>')
+        return text.format(figure.problem)
+    names = ("fl-wide", "fl-narrow") if len(figure.drawings) > 1 else ("",)
+    drawings = (
+        Markup('<div class="{}">{}</div>').format(name, sanitize.trusted(svg))
+        for name, svg in zip(names, figure.drawings, strict=True)
+    )
+    group = Markup('<div class="fl-vega" role="group" aria-label="{}">{}</div>')
+    return group.format(alt, Markup("").join(drawings))
 
 
 def _csv_link(figure: Figure | None) -> Markup:
@@ -283,51 +291,17 @@ def _csv_link(figure: Figure | None) -> Markup:
     return sanitize.trusted(link).format(figure.stem, table)
 
 
-def _cell(value: Any, digits: Any = None) -> str:
-    """A value of a table as it is shown."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if value is None or not isinstance(value, int | float):
-        return number(None) if value is None else str(value)
-    return number(value, min(max(digits if isinstance(digits, int) else 0, 0), 12))
-
-
-def _share(value: Any) -> float:
-    """A number between 0 and 1 as a percentage."""
-    return round(100 * min(max(value if isinstance(value, int | float) else 0, 0), 1), 3)
-
-
-def _picture(row: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Places on an axis of 164 pixels: its ends and zero with their texts, value and interval."""
-    low, high = map(float, row["ends"])
-    if not isinstance(row["value"], int | float) or not high > low:
-        return None
-
-    def place(value: float) -> float:
-        return round(18 + 164 * (min(max(value, low), high) - low) / (high - low), 2)
-
-    def text(value: float) -> str:
-        if row["share"]:
-            return f"{100 * value:.0f} %"
-        return f"{value:{'+' * (value > 0)}.2g}".replace("-", "−")
-
-    ticks = sorted({low, min(max(0.0, low), high), high})
-    ends = [row["low"], row["high"]]
-    known = all(isinstance(end, int | float) and math.isfinite(end) for end in ends)
-    return {
-        "ticks": [(place(value), text(value), value == 0) for value in ticks],
-        "ends": [place(end) for end in ends] if known else [],
-        "at": place(row["value"]),
-    }
-
-
-def _joined(value: object) -> str:
-    if isinstance(value, list):
-        return "".join(str(line) for line in value)
-    return value if isinstance(value, str) else ""
-
-
-def _static(bundle: Mapping[str, str]) -> Markup:
+def _output(output: Cell) -> Markup:
+    """The markup of an output that shows no object: a traceback, text, or what others display."""
+    if output.output_type == "error":
+        return Markup('<pre class="fl-traceback">{}</pre>').format(traceback_of(output))
+    if output.output_type == "stream":
+        text = sanitize.plain(output.text)
+        if output.name != "stderr":
+            return Markup('<pre class="fl-stdout">{}</pre>').format(text)
+        frame = '<details class="fl-stderr"><summary>Messages</summary><pre>{}</pre></details>'
+        return sanitize.trusted(frame).format(text)
+    bundle = {mime: _joined(value) for mime, value in output.data.items()}
     text = sanitize.plain(bundle.get("text/plain", ""))
     if page := bundle.get("text/html"):
         return Markup('<div class="fl-html">{}</div>').format(sanitize.safe_html(page))
@@ -342,6 +316,12 @@ def _static(bundle: Mapping[str, str]) -> Markup:
     return Markup('<pre class="fl-plain">{}</pre>').format(text) if text else Markup("")
 
 
+def _joined(value: object) -> str:
+    if isinstance(value, list):
+        return "".join(str(line) for line in value)
+    return value if isinstance(value, str) else ""
+
+
 def traceback_of(output: Mapping[str, Any]) -> str:
     """The traceback of an error output, as plain text."""
     lines = output.get("traceback") or [f"{output.get('ename')}: {output.get('evalue')}"]
@@ -351,8 +331,7 @@ def traceback_of(output: Mapping[str, Any]) -> str:
 def _empty_sections(book: Cell, shown: Objects) -> Iterator[tuple[str, str, list[Cell]]]:
     """Heading, note and cells of each section in which code shows notes alone, or nothing.
 
-    A section goes from one heading of level 2 to the next; one of text is not empty. The note is
-    "" if all it has are sources, which stand in a block of their own.
+    A section goes from one heading of level 2 to the next; one of text is not empty.
     """
     sections: list[tuple[str, list[Cell]]] = []
     for cell in book.cells:
@@ -366,33 +345,29 @@ def _empty_sections(book: Cell, shown: Objects) -> Iterator[tuple[str, str, list
         text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
         if len(_SECTION.findall(text)) > 1 or (not code and _SECTION.sub("", text).strip()):
             continue
-        notes = [_note(output, shown) for cell in code for output in cell.outputs]
+        notes = [_note(shown.get(id(output))) for cell in code for output in cell.outputs]
         if None not in notes:
-            note = " ".join(dict.fromkeys(filter(None, notes)))
-            note = note or ("" if notes else "Nothing to show.")
+            note = " ".join(dict.fromkeys(filter(None, notes))) or "Nothing to show."
             yield clean(sanitize.plain(heading), limit=200), note, cells
 
 
-def _note(output: nbformat.NotebookNode, shown: Objects) -> str | None:
-    """The text of a note, "" for sources; None for an output that has something to show."""
-    if SOURCES in output.get("data", {}):
-        return ""
-    for kind, payload in shown.get(id(output), ()):
-        if kind == "caption" and payload.get("label") == "Note":
-            return clean(payload.get("text", ""), limit=2_000)
+def _note(shown: Object | None) -> str | None:
+    """The text of a note; None for an output that has something to show."""
+    if shown and shown.kind == "caption" and shown.data.get("label") == "Note":
+        return clean(shown.data.get("text", ""), limit=2_000)
     return None
 
 
 def _summary(notebook: nbformat.NotebookNode, name: str, shown: Objects) -> Summary:
     prose = (cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     heading = next(filter(None, map(_TITLE.search, prose)), None)
-    summary = partial(Summary, clean(sanitize.plain(heading[1]) if heading else name, limit=200))
-    for kind, payload in (pair for pairs in shown.values() for pair in pairs):
-        if kind in ("first", "cards"):
-            # Other code may emit cards in other shapes.
-            value = payload.get("cards")
-            cards = harmless.data(value) if isinstance(value, list) else []
-            texts = [{k: str(v) for k, v in c.items()} for c in cards if isinstance(c, dict)]
-            finding = payload.get("finding" if kind == "cards" else "sentence")
-            return summary(finding if isinstance(finding, str) else None, texts)
-    return summary()
+    title = clean(sanitize.plain(heading[1]) if heading else name, limit=200)
+    first = next((found for found in shown.values() if found.kind in ("first", "cards")), None)
+    if first is None:
+        return Summary(title)
+    # Other code may emit cards in other shapes.
+    cards = first.data.get("cards")
+    cards = [card for card in cards if isinstance(card, dict)] if isinstance(cards, list) else []
+    texts = [{clean(k): clean(v) for k, v in card.items()} for card in cards]
+    finding = first.data.get("finding" if first.kind == "cards" else "sentence")
+    return Summary(title, clean(finding) if isinstance(finding, str) else None, texts)

@@ -177,13 +177,13 @@ class Job:
     @property
     def command(self) -> str:
         """The command that builds this report, as it would be typed where this one was."""
-        words = ["formlab", "report", shown(self.notebook)]
+        words = ["formlab", "report", typed(self.notebook)]
         for folder in self.evaluations:
-            words += ["--eval", shown(folder)]
+            words += ["--eval", typed(folder)]
         for name, value in paths_from("", self.parameters, home=self.notebook.parent).items():
             if not self.evaluations or name not in _TAKES:
                 words += ["-p", f"{name}={value}"]
-        return shlex.join([*words, "--out", shown(self.settings.out)])
+        return shlex.join([*words, "--out", typed(self.settings.out)])
 
 
 def paths_from(
@@ -202,7 +202,7 @@ def paths_from(
     return {name: path(v) if name in _PATHS else v for name, v in parameters.items()}
 
 
-def shown(path: Path) -> str:
+def typed(path: Path) -> str:
     """A path as it would be typed here; a notebook that formlab knows by its name."""
     named = path.resolve() in (book.resolve() for book in own_notebooks())
     return path.stem if named else os.path.relpath(path)

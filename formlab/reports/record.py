@@ -24,7 +24,6 @@ from formlab.scoring import choice
 ENDING = ".report.json"
 MANIFEST = "manifest.json"
 _PACKAGE = Path(__file__).parents[1]
-_NAME = re.compile(r"[\w.-]+")
 _DEVELOPING = re.compile("extra == ['\"](dev|llm|samples|all)['\"]")
 # Caches that libraries write beside code, and half-written files.
 _PASSING = ("__pycache__", ".part", ".ipynb_checkpoints")
@@ -91,11 +90,9 @@ class Record:
         """The result of a report that was left as it is."""
         html, ipynb = (out / f"{self.name}.{ending}" for ending in ("html", "ipynb"))
         values = {name: getattr(self, name) for name in ("name", "seconds", "summary", "built")}
-        ipynb = ipynb if ipynb.is_file() else None
-        notes = tuple(self.notes)
-        return ReportResult(
-            notebook=notebook, status="unchanged", html=html, ipynb=ipynb, notes=notes, **values
-        )
+        files = {"html": html, "ipynb": ipynb if ipynb.is_file() else None}
+        more = {"status": "unchanged", "notes": tuple(self.notes)}
+        return ReportResult(notebook=notebook, **files, **more, **values)
 
 
 def file(out: Path, name: str) -> Path:
@@ -114,20 +111,16 @@ def write(result: ReportResult, out: Path, **more: Any) -> None:
 
 def read(out: Path, name: str) -> Record | None:
     """The record of a report that is there; None for a broken record, or one without its page."""
-    if not (out / f"{name}.html").is_file():
-        return None
-    try:
-        record = files.read_json(file(out, name), Record)
-    except FormlabError:
-        return None
-    return dataclasses.replace(record, name=name)
+    with contextlib.suppress(FormlabError):
+        if (out / f"{name}.html").is_file():
+            return dataclasses.replace(files.read_json(file(out, name), Record), name=name)
+    return None
 
 
-def every(out: Path) -> Iterator[Record]:
+def every(out: Path) -> list[Record]:
     """The records of a folder, by name."""
-    for path in sorted(out.glob(f"*{ENDING}")):
-        if (record := read(out, path.name.removesuffix(ENDING))) is not None:
-            yield record
+    names = sorted(path.name.removesuffix(ENDING) for path in out.glob(f"*{ENDING}"))
+    return [record for record in (read(out, name) for name in names) if record]
 
 
 def unchanged(out: Path, name: str, key: str) -> Record | None:
@@ -188,12 +181,11 @@ def code() -> str:
 def versions() -> dict[str, str]:
     """Python, formlab and each library installed that formlab needs or can use, by name."""
     numbers = {"python": platform.python_version()}
-    for requirement in ["formlab", *(metadata.requires("formlab") or [])]:
-        name = _NAME.match(requirement)
-        # Of extras that a report may need; what is for developers shapes no report.
-        if name and not _DEVELOPING.search(requirement):
-            with contextlib.suppress(metadata.PackageNotFoundError):
-                numbers[name.group()] = metadata.version(name.group())
+    # Of extras that a report may need; what is for developers shapes no report.
+    required = (r for r in metadata.requires("formlab") or [] if not _DEVELOPING.search(r))
+    for name in ("formlab", *(re.split(r"[^\w.-]", r)[0] for r in required)):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            numbers[name] = metadata.version(name)
     return numbers
 
 
@@ -241,19 +233,38 @@ def key(
     })  # fmt: skip
 
 
-def part_runs(home: Path, parameters: Mapping[str, Any], defaults: Mapping[str, str]) -> list[str]:
-    """What a reader must know of each evaluation named that is not of a whole corpus."""
-    sentences = []
-    folders = [home / name for name in _inputs(home, parameters, defaults)]
-    for manifest in (m for f in folders if f.is_dir() for m in evaluations_in(f)):
-        content = files.read_json(manifest)
-        notes = content.get("notes") if isinstance(content, dict) else None
-        if isinstance(notes, dict) and set(notes) & set(choice.NOTES):
-            rows = sum(rows for _, rows, _ in content["tables"]["documents"])
-            subject = "{system} on {benchmark}:{split}".format_map(content)
-            note = choice.partial_note(rows, content["settings"], notes)
-            sentences.append(f"{subject}: {note}.")
-    return sentences
+def evaluations_of(
+    home: Path, parameters: Mapping[str, Any], defaults: Mapping[str, str]
+) -> list[Path]:
+    """The manifests of all evaluations named by parameters, as seen from `home`."""
+    folders = (home / name for name in _inputs(home, parameters, defaults))
+    return [m for folder in folders if folder.is_dir() for m in evaluations_in(folder)]
+
+
+def part_run(manifest: Path) -> str:
+    """What a reader must know of an evaluation that is not of a whole corpus; else empty."""
+    content = files.read_json(manifest)
+    notes = content.get("notes") if isinstance(content, dict) else None
+    if not isinstance(notes, dict) or not set(notes) & set(choice.NOTES):
+        return ""
+    rows = sum(rows for _, rows, _ in content["tables"]["documents"])
+    subject = "{system} on {benchmark}:{split}".format_map(content)
+    return f"{subject}: {choice.partial_note(rows, content['settings'], notes)}."
+
+
+def facts(manifest: Path, shown: str) -> list[tuple[str, str]]:
+    """What the manifest of an evaluation says, for readers; no path of the maker's disk."""
+    content = files.read_json(manifest)
+    entries = [("folder", shown)]
+    entries += [(n, str(content.get(n))) for n in ("benchmark", "split", "system", "mode")]
+    settings = (content.get("settings") or {}).items()
+    entries += [(f"setting {n}", _without_paths(value)) for n, value in settings if value != {}]
+    entries += [(f"note {n}", str(count)) for n, count in (content.get("notes") or {}).items()]
+    for name, parts in (content.get("tables") or {}).items():
+        sha256 = parts[0][-1] if len(parts) == 1 else digest([part[-1] for part in parts])
+        entries.append((name, f"{sum(rows for _, rows, _ in parts):,} rows, sha256 {sha256}"))
+    sources = content.get("sources") or {}
+    return [*entries, ("source files", f"{len(sources):,}, sha256 {digest(sources)}")]
 
 
 def readings() -> list[tuple[str, str]]:
@@ -262,28 +273,6 @@ def readings() -> list[tuple[str, str]]:
     runs = map(files.read_json, manifests)
     systems = {f"read by {run['system']}": _without_paths(run["settings"]) for run in runs}
     return list(systems.items())
-
-
-def facts(folder: Path, shown: str) -> list[tuple[str, str]]:
-    """What the manifests of an evaluation say, for readers; no path of the maker's disk."""
-    entries = [("folder", shown)]
-    for manifest in evaluations_in(folder):
-        try:
-            content = files.read_json(manifest)
-        except FormlabError:
-            continue
-        of_split = {n: str(content.get(n)) for n in ("benchmark", "split", "system", "mode")}
-        settings = content.get("settings") or {}
-        of_split |= {f"setting {n}": _without_paths(v) for n, v in settings.items() if v != {}}
-        for name, parts in (content.get("tables") or {}).items():
-            hashes = [sha256 for *_, sha256 in parts]
-            sha256 = hashes[0] if len(hashes) == 1 else digest(hashes)
-            of_split[name] = f"{sum(rows for _, rows, _ in parts):,} rows, sha256 {sha256}"
-        sources = content.get("sources") or {}
-        of_split["source files"] = f"{len(sources):,}, sha256 {digest(sources)}"
-        ending = "" if manifest.parent == folder else f" ({manifest.parent.name})"
-        entries += [(f"{name}{ending}", value) for name, value in of_split.items()]
-    return entries
 
 
 def _without_paths(value: Any) -> str:

@@ -13,7 +13,7 @@ from pygments.formatters.html import HtmlFormatter
 from pygments.lexers.python import PythonLexer
 
 from formlab.charts import harmless
-from formlab.charts._output import clean
+from formlab.charts.harmless import clean
 
 TEXT_LIMIT = 200_000
 HTML_LIMIT = 3_000_000
@@ -24,7 +24,9 @@ _ANSI = re.compile(
 )
 _RASTER = re.compile(r"data:image/(?:png|jpeg|webp|avif|gif);base64,[A-Za-z0-9+/=\s]*\Z")
 _FOREIGN_URL = re.compile(r"url\(\s*['\"]?\s*(?!#)(?!&quot;#)", re.I)
-# The short class names that Pygments gives to tokens; any other class could dress as the page's.
+# Tokens of Pygments that have no colour.
+_UNCOLOURED = re.compile(r'<span class="(?:n|nn|o|p|w)">([^<]*)</span>')
+# The short class names that it gives to others; any other class could dress as the page's.
 _TOKEN = re.compile(r"[a-z]{1,2}[0-9a-z]?\Z")
 
 _TAGS = nh3.ALLOWED_TAGS - {"map", "area"} | {
@@ -83,7 +85,8 @@ def markdown(source: str) -> Markup:
 
 def python(source: str) -> Markup:
     """Highlighted Python."""
-    return safe_html(highlight(clean(source, limit=50_000), PythonLexer(), HtmlFormatter()))
+    page = highlight(clean(source, limit=50_000), PythonLexer(), HtmlFormatter())
+    return safe_html(_UNCOLOURED.sub(r"\1", page))
 
 
 def svg(source: str) -> str:

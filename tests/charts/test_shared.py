@@ -7,7 +7,6 @@ import pytest
 
 from formlab import charts, tables
 from formlab.analysis import Finding
-from formlab.charts import theme
 from formlab.charts._shared import LINKS_VARIABLE
 
 KEY = {"benchmark": "funsd", "split": "test", "system": "ocr"}
@@ -26,7 +25,7 @@ def test_finding_links_to_the_report_beside_it_where_there_is_one(findings, monk
     table = charts.findings_table(findings, {"funsd": "10_content_modality"})
     # Its own evaluation's before that of the sample.
     assert table.frame["report"].to_list() == ["10_content_modality--ocr.html"]
-    columns = table._repr_mimebundle_()[theme.MIME.format("table")]["columns"]
+    columns = table.payload["columns"]
     assert columns[-1]["link"] is True
     assert table.frame["effect"].to_list() == ["0.500 (0.400 to 0.600)"]
     # The page of a notebook that shows another sample is none of this benchmark.

@@ -37,7 +37,7 @@ HOSTILE = " | ".join(BREAKOUTS)
 
 def report_page(kind, payload, text):
     """A page with one object as a report holds it: a data block, the page's scripts, the policy."""
-    return whole_page(page.shown_object(kind, payload, text))
+    return whole_page(page.shown_object(page.Object(kind, payload, text)))
 
 
 def whole_page(shown):
@@ -67,7 +67,7 @@ import altair as alt, numpy as np, plotly.graph_objects as go, polars as pl
 from pathlib import Path
 from IPython.display import HTML, Javascript, Markdown, SVG, display
 from formlab import gallery
-from formlab.charts import Caption, Card, Cards, Sources, Table
+from formlab.charts import Caption, Card, Cards, Table
 cases = pl.read_parquet("cases.parquet")
 documents = pl.read_parquet("documents.parquet")
 """
@@ -79,7 +79,6 @@ display(Cards([Card("Exact", 0.5, "n = 3")], finding="Half are right."))
 display(Caption("Exact by system", settings="demo|exact"))
 display(alt.Chart(frame, title="Exact").mark_bar().encode(x="system", y="exact", tooltip="n"))
 display(Table(frame, titles={"exact": "Exact accuracy"}, note="made up"))
-display(Sources({"benchmark": "demo"}))
 """,
     """
 z = np.outer(np.linspace(0, 1, 12), np.linspace(0, 1, 12)).astype("float32")
@@ -97,19 +96,18 @@ both = " ".join(evil)
 columns = {text: [text, both] for text in evil}
 frame = pl.DataFrame({**columns, "n": [1, 2]})
 display(Cards([Card(both, both, both)], finding=both))
-row = {"claim": both, "where": both, "effect": both, "try": both, "place": both, "wrong": 3, "share": both, "value": 0.5, "low": both, "high": 0.7, "ends": [0, 1]}
-display({"application/vnd.formlab.first+json": {"sentence": both, "lead": both, "cards": [], "findings": [row, row], "gains": {"title": both, "figures": [{"of": both, "head": [both, both], "rows": [{"stage": both, "from": both, "to": both, "shown": [both, both], "note": both, "line": both}]}] * 2}, "runs": [both], "ran": both}}, raw=True)
+row = {"claim": both, "where": both, "effect": both, "try": both, "place": both, "wrong": 3}
+display({"application/vnd.formlab+json": {"first": {"sentence": both, "lead": both, "cards": [], "findings": [row, row], "runs": [both], "ran": both}}}, raw=True)
 display(Caption(both, label="Figure", settings=both))
 display(Table(frame, titles={"n": both}, note=both))
-display(Sources({text: text for text in evil}))
 """,
     """
 small = pl.DataFrame({"x": evil, "y": range(len(evil)), "image": ["https://beacon.invalid/c.png"] * len(evil), "url": ["javascript:globalThis.pwned=12"] * len(evil)})
 display(alt.Chart(small, title=both).mark_bar().encode(x=alt.X("x:N", title=both), y="y:Q", tooltip=["x", "image"], href="url:N"))
 display(alt.Chart(small).mark_image(width=20, height=20).encode(x="x:N", y="y:Q", url="image:N"))
 spec = {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "data": {"values": [{"a": 1, "__proto__": {"polluted": 1}}]}, "transform": [{"calculate": "constructor.constructor('globalThis.pwned=13')()", "as": "b"}], "usermeta": {"embedOptions": {"ast": False, "loader": {}, "actions": True}}, "mark": "point", "encoding": {"x": {"field": "a", "type": "quantitative"}}}
-display({"application/vnd.formlab.vega+json": {"spec": spec, "alt": both}}, raw=True)
-display({"application/vnd.formlab.vega+json": {"spec": {"data": {"url": "https://beacon.invalid/d.json"}, "mark": "bar", "encoding": {}}, "alt": "x"}}, raw=True)
+display({"application/vnd.vegalite.v6+json": spec | {"description": both}}, raw=True)
+display({"application/vnd.vegalite.v6+json": {"data": {"url": "https://beacon.invalid/d.json"}, "mark": "bar", "encoding": {}}}, raw=True)
 """,
     """
 display(go.Figure(go.Scatter(x=evil, y=list(range(len(evil))), text=evil, hovertext=evil, name=both, mode="markers+text"), layout={"title": {"text": both}, "xaxis": {"title": {"text": both}}, "images": [{"source": "https://beacon.invalid/e.png"}], "meta": {"alt": both}}))

@@ -11,7 +11,7 @@ def test_sound_notebook_is_built_with_its_summary_and_how_it_was_made(results):
     assert result.summary.cards == [{"label": "Exact", "value": "0.500", "note": "n = 3"}]
     assert result.html.stat().st_size > 4_000_000
     page = text(result).split("How this was made")[1].split("<script>")[0]
-    assert all(name in page for name in ("title", "polars", "duration", "benchmark", "demo"))
+    assert all(name in page for name in ("title", "polars", "duration"))
 
 
 def test_failing_and_killed_notebooks_leave_a_readable_partial_report(results):

@@ -76,7 +76,6 @@ def test_figures_stand_beside_the_page_as_pictures_and_tables(results):
     assert sorted(file.name for file in folder.iterdir()) == [
         "01-exact-by-system.csv", "01-exact-by-system.png", "01-exact-by-system.svg",
         "02-table.csv",
-        "03-a-surface.csv",
         "04-gallery.csv",
     ]  # fmt: skip
     for file in folder.glob("*.png"):
@@ -85,7 +84,6 @@ def test_figures_stand_beside_the_page_as_pictures_and_tables(results):
             assert len(image.convert("RGB").getcolors(10_000_000)) > 20
     for file in folder.glob("*.svg"):
         assert etree.QName(etree.parse(file).getroot()).localname == "svg"
-    assert len(read(folder / "03-a-surface.csv")) == 12 * 12
     made = record.read(results["sound"].html.parent, "sound")
     assert made is not None
     assert all((results["sound"].html.parent / name).is_file() for name in made.beside)

@@ -137,7 +137,7 @@ def test_facts_of_an_evaluation_show_no_path_of_the_disk(work):
         "tables": {"cases": [["00000.parquet", 1200, "ab"]]}, "sources": {"a.json": "cd"},
     }  # fmt: skip
     (work / "a" / "manifest.json").write_text(json.dumps(content))
-    facts = dict(record.facts(work / "a", "evals/a"))
+    facts = dict(record.facts(work / "a" / "manifest.json", "evals/a"))
     names = ("setting threshold", "cases", "setting system")
     assert [facts[n] for n in names] == ["0.8", "1,200 rows, sha256 ab", "model=m.onnx"]
     assert facts["source files"].startswith("1, sha256 ")

@@ -13,7 +13,6 @@ from formlab.errors import DataBroken
 from formlab.gallery.cases import keys
 from formlab.reports import figures
 from formlab.reports import page as page_of
-from formlab.reports.figures import inert
 from tests.reports.conftest import whole_page
 from tests.states import draw_all, until_seen
 
@@ -48,10 +47,10 @@ def page(result, tmp_path_factory):
     wrong = wrong_of(result.cases)
     made = gallery.errors(wrong, documents=result.documents, by=BY, most=None)
     objects = [
-        ("vega", charts.bars(rows.filter(slice_by="kind"), "slice_value", metric="cer")),
-        ("vega", charts.heatmap(cells, "x_value", "y_value")),
-        ("vega", charts.cause_bars(result.cases)),
-        ("vega", charts.bars(rows.with_columns(slice_by=pl.lit("ink")), "slice_value")),
+        ("vega", charts.bars(rows.filter(slice_by="kind"), "slice_value", metric="cer").to_dict()),
+        ("vega", charts.heatmap(cells, "x_value", "y_value").to_dict()),
+        ("vega", charts.cause_bars(result.cases).to_dict()),
+        ("vega", charts.bars(rows.with_columns(slice_by=pl.lit("ink")), "slice_value").to_dict()),
         ("table", charts.table(rows, "slice_value", "value").payload),
         ("table", charts.table(wrong.select("path", "pred"), rows=40).payload),
         ("gallery", made.payload),
@@ -61,17 +60,11 @@ def page(result, tmp_path_factory):
 
 def report(file, objects):
     """A page of these kinds and payloads, with what draws them."""
-    shown = []
-    for kind, data in objects:
-        data = inert(kind, payload(kind, data))
-        (figure,) = figures.of([[(kind, data)]])
-        shown.append(page_of.shown_object(kind, data, "alt", figure, Counter()))
+    made = {at: page_of.Object(kind, data, "alt") for at, (kind, data) in enumerate(objects)}
+    drawn, counts = figures.of(made), Counter()
+    shown = [page_of.shown_object(made[at], drawn.get(at), counts) for at in made]
     file.write_text(whole_page(f'<h2 id="part-1">Bars</h2>{"".join(shown)}'), "utf-8")
     return file
-
-
-def payload(kind, data):
-    return {"spec": data.to_dict(), "alt": data.description} if kind == "vega" else data
 
 
 def wrong_of(cases):
@@ -115,7 +108,7 @@ def quoted(address):
 def mark(page, chart, *words):
     """The first mark of a chart whose label has all these words."""
     marks = page.locator(".fl-object").nth(chart).locator("a[href]:visible")
-    labels = marks.evaluate_all("marks => marks.map(m => m.getAttribute('aria-label'))")
+    labels = marks.evaluate_all("marks => marks.map(m => m.querySelector('title').textContent)")
     return marks.nth(next(n for n, text in enumerate(labels) if all(w in text for w in words)))
 
 

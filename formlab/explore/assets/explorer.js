@@ -1,9 +1,7 @@
-/* An explorer: rates by columns beside each other, filters that all parts share, a gallery, and
-   the Python of what is shown. */
+/* An explorer: rates by a column, filters, a gallery of their cases, and the Python of what is shown. */
 "use strict";
 (() => {
   const { el, visible, shape, words, count, several, selection } = window.formlabGallery;
-  const SLICES = " slices";
   const [MOST, DRAWS] = [15, 1000];
   const label = (value, column) => (value === null ? "no value" : visible(column?.after ? words(value) : value) || "(empty)");
   const quiet = (act) => { try { return act(); } catch { return null; } };
@@ -32,11 +30,19 @@
     return sorted[low] + (at - low) * ((sorted[low + 1] ?? sorted[low]) - sorted[low]);
   }
 
+  /* Whole numbers as they are packed: base64 of one, two or four bytes for each of so many. */
+  function unpack(text, many) {
+    const { buffer } = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
+    const kind = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array }[buffer.byteLength / many] ?? Uint8Array;
+    return new kind(buffer);
+  }
+
   class Counts {
     constructor({ evaluations, columns, measures }) {
-      this.evaluations = evaluations;
-      this.columns = new Map(columns.map((column) => [column.name, { ...column, number: new Map(column.values.map((value, n) => [value, n + 1])) }]));
-      this.measures = new Map(measures.map((measure) => [measure.name, measure]));
+      const unpacked = (each) => each.codes.map((text, e) => unpack(text, evaluations[e].units));
+      this.evaluations = evaluations.map((each) => ({ ...each, document: unpack(each.document, each.units) }));
+      this.columns = new Map(columns.map((column) => [column.name, { ...column, codes: unpacked(column), number: new Map(column.values.map((value, n) => [value, n + 1])) }]));
+      this.measures = new Map(measures.map((measure) => [measure.name, { ...measure, codes: unpacked(measure) }]));
       this.drawn = new Map();
     }
 
@@ -69,10 +75,9 @@
       return fit;
     }
 
-    /* The rows of a measure: by a column, or for slices, pairs of a name and a selection. */
+    /* The rows of a measure by a column. */
     rows(e, by, measure, chosen) {
       const others = new Map([...chosen].filter(([name]) => name !== by));
-      if (typeof by !== "string") return by.map(([name, slice], n) => this.row(e, measure, others, slice, { code: n, label: name }));
       const column = this.columns.get(by);
       const [fit, codes, errors] = [this.fits(e, others), column.codes[e], measure === "errors"];
       const [sums, all] = [new Map(), new Sums()];
@@ -92,15 +97,14 @@
       return made.sort((a, b) => place(a) - place(b));
     }
 
-    /* One number over what a selection chooses, and one of the slices made by hand. */
-    row(e, measure, chosen, slice = new Map(), head = {}) {
-      const [sum, fit, inside] = [new Sums(), this.fits(e, chosen), this.fits(e, slice)];
+    /* One number over what a selection chooses. */
+    row(e, measure, chosen) {
+      const [sum, fit] = [new Sums(), this.fits(e, chosen)];
       this.each(e, measure, (unit, document, hits, total) => {
-        const least = Math.min(fit[unit], inside[unit]);
-        if (least === 2) sum.add(document, hits, total);
-        else if (least === 1 && measure === "errors") sum.add(document, 0, total);
+        if (fit[unit] === 2) sum.add(document, hits, total);
+        else if (fit[unit] === 1 && measure === "errors") sum.add(document, 0, total);
       });
-      return this.finish(e, sum, head);
+      return this.finish(e, sum, {});
     }
 
     scored(e, measure) {
@@ -171,36 +175,18 @@
       data.cards.forEach(([e, unit], n) => this.cards.get(e).set(unit, n));
       this.first = data.first;
       this.build(data.gallery);
-      this.slices = new Map();
       this.arrive();
       addEventListener("popstate", () => this.arrive());
-      addEventListener("message", (event) => {
-        const state = event.source === parent && event.data?.formlab === "choose" ? quiet(() => JSON.parse(event.data.state)) : null;
-        if (state) { this.take({ ...this.state(), ...state }); this.update(); }
-      });
     }
 
-    /* What is chosen, as Python has it. */
-    state() {
-      return { of: this.of, by: this.by, measures: this.measured, line: selection.text(this.selection), slices: Object.fromEntries(this.slices) };
-    }
-
-    take({ of, by, measures, line, slices }) {
-      const { evaluations, columns, measures: known } = this.counts;
+    take({ of, by, measure, line }) {
+      const { evaluations, columns, measures } = this.counts;
       const there = (of ?? []).filter((e) => evaluations[e]);
       this.of = there.length ? [...new Set(there)].slice(0, 2) : [0];
-      const offered = (name) => (columns.has(name) && name !== "finding") || name === SLICES;
-      this.by = [0, 1].map((n) => (offered(by?.[n]) ? by[n] : [...columns.keys()][Math.min(n, columns.size - 1)]));
-      this.measured = [0, 1].map((n) => (known.has(measures?.[n]) ? measures[n] : [...known.keys()][0]));
-      [this.wasAfter, this.gaveWay] = [false, null];
-      this.slices = new Map(Object.entries(slices ?? {}).filter(([, text]) => this.known(text)).map(([name, text]) => [name, String(text)]));
+      this.by = columns.has(by) && by !== "finding" ? by : [...columns.keys()][0];
+      this.measured = measures.has(measure) ? measure : [...measures.keys()][0];
+      [this.wasAfter, this.gaveWay] = [false, false];
       this.choose(selection.read(line ?? ""));
-    }
-
-    /* A line as a selection of columns that are here, or null. */
-    known(line) {
-      const chosen = selection.read(line);
-      return chosen && [...chosen.keys()].every((name) => this.counts.columns.has(name)) ? chosen : null;
     }
 
     /* Its system, if a selection names one, is an evaluation here. */
@@ -234,28 +220,26 @@
     }
 
     address() {
-      const views = [["of", this.of], ["by", this.by], ["measures", this.measured]].filter(([name, values]) => String(values) !== String(this.first[name]))
-        .map(([name, values]) => `view=${name}:${values.map(encodeURIComponent).join(",")}`);
-      for (const [name, line] of this.slices) views.push(`view=slice:${encodeURIComponent(name)}:${encodeURIComponent(line)}`);
+      const views = Object.entries({ of: this.of.join(","), by: this.by, measure: this.measured }).filter(([name, value]) => value !== String(this.first[name]))
+        .map(([name, value]) => `view=${name}:${encodeURIComponent(value)}`);
       return [selection.text(this.selection), ...views].filter(Boolean).join("&");
     }
 
     arrive() {
       const parts = location.hash.slice(1).split("&").filter(Boolean);
-      const state = { ...this.first, slices: { ...this.first.slices, ...Object.fromEntries(this.slices) } };
-      const read = (text) => quiet(() => decodeURIComponent(text)) ?? "";
+      const state = { ...this.first };
       const lines = parts.filter((part) => !part.startsWith("view="));
       for (const part of parts.filter((text) => text.startsWith("view="))) {
-        const [name, value = "", line = ""] = part.slice(5).split(":");
-        if (name === "slice") state.slices[read(value)] = read(line);
-        else if (["of", "by", "measures"].includes(name)) state[name] = value.split(",").map(read).map((text) => (name === "of" ? Number(text) : text));
+        const [name, value = ""] = part.slice(5).split(":");
+        const read = quiet(() => decodeURIComponent(value)) ?? "";
+        if (["of", "by", "measure"].includes(name)) state[name] = name === "of" ? read.split(",").map(Number) : read;
       }
       const chosen = selection.read(lines.join("&"));
       // Headings have addresses as well.
       if (parts.length && chosen) state.line = lines.join("&");
       if (chosen || !this.of) this.take(state);
       if (lines.length && chosen) this.root.scrollIntoView({ block: "start" });
-      this.update({ quietly: true });
+      this.update();
     }
 
     changed() {
@@ -274,9 +258,7 @@
       } }));
       this.chips = el("div", { class: "fx-row", role: "group", "aria-label": "filters" });
       this.status = el("div", { class: "fx-status", role: "status", "aria-live": "polite" });
-      this.panels = [0, 1].map((n) => new Panel(this, n));
-      this.name = el("input", { type: "text", "aria-label": "Name of the slice", placeholder: "name of this slice", onkeydown: ({ key }) => { if (key === "Enter") this.save(); } });
-      this.saved = el("div", { class: "fx-row" });
+      this.panel = new Panel(this);
       this.python = el("pre", { "aria-label": "Python of this view" });
       const copy = button("Copy", ({ target }) => {
         getSelection().selectAllChildren(this.python);
@@ -286,23 +268,10 @@
       const box = el("div", {});
       this.root.classList.add("fx", "fl-gallery");
       this.root.append(el("div", { class: "fx-row" }, ...this.choices.map((select, n) => el("label", {}, el("span", { text: n ? "Beside it " : "Evaluation " }), select))),
-        this.status, this.chips, el("div", { class: "fx-row" }, this.name, button("Save as my slice", () => this.save()), this.saved),
-        el("div", { class: "fx-panels" }, ...this.panels.map((panel) => panel.node)),
+        this.status, this.chips, this.panel.node,
         el("details", { class: "fx-python" }, el("summary", { text: "Show me the Python" }), copy, this.python), this.note, box);
       this.gallery = window.formlabGallery.show(box, data);
       box.addEventListener("formlab-selection", (event) => { event.stopPropagation(); this.fromGallery(selection.read(event.detail.line)); });
-    }
-
-    save() {
-      const name = this.name.value.trim();
-      if (name === "" || this.selection.size === 0) {
-        this.status.append(el("p", { class: "fx-note", text: name === "" ? "A slice needs a name." : "Choose rows first: a slice is what the filters leave." }));
-        this.name.focus();
-        return;
-      }
-      this.slices.set(name, selection.text(this.selection));
-      this.name.value = "";
-      this.changed();
     }
 
     toggle(column, value, alone) {
@@ -325,7 +294,7 @@
       this.changed();
     }
 
-    update({ quietly = false } = {}) {
+    update() {
       const { evaluations } = this.counts;
       this.choices.forEach((select, n) => {
         const names = evaluations.map((each, e) => option(String(e), visible(each.name), String(this.of[n] ?? -1)));
@@ -336,10 +305,9 @@
       this.fit = new Map(this.of.map((e) => [e, this.counts.fits(e, this.selection)]));
       this.drawFilters();
       this.drawStatus();
-      for (const panel of this.panels) panel.draw();
+      this.panel.draw();
       this.python.textContent = this.code();
       this.drawGallery();
-      if (!quietly && parent !== window) parent.postMessage({ formlab: "selection", line: selection.text(this.selection), state: JSON.stringify(this.state()) }, "*");
     }
 
     drawFilters() {
@@ -353,9 +321,6 @@
       if (!chips.length) chips.push(el("span", { class: "fx-note", text: "No filter. A click on a row below filters all parts by it; with Ctrl or Shift it joins the rows chosen before." }));
       for (const name of this.unknown) chips.push(el("span", { class: "fx-note", text: `There is no column ${visible(name)} here: that filter is left out.` }));
       this.chips.replaceChildren(...chips);
-      this.saved.replaceChildren(...[...this.slices].flatMap(([name, line]) => [
-        chip(visible(name), () => { this.choose(selection.read(line)); this.changed(); }),
-        el("button", { type: "button", text: "×", "aria-label": `forget the slice ${visible(name)}`, onclick: () => { this.slices.delete(name); this.changed(); } })]));
     }
 
     /* Of chosen errors no share is right: while they are chosen, that measure gives way. */
@@ -364,9 +329,8 @@
       this.after = [...this.selection.keys()].some((name) => this.counts.columns.get(name).after);
       if (this.after === this.wasAfter) return;
       this.wasAfter = this.after;
-      const given = this.gaveWay ?? [false, false];
-      this.gaveWay = [0, 1].map((n) => this.after && this.measured[n] === "outcome");
-      this.measured = this.measured.map((name, n) => (this.gaveWay[n] ? "errors" : !this.after && given[n] && name === "errors" ? "outcome" : name));
+      if (this.after && this.measured === "outcome") [this.measured, this.gaveWay] = ["errors", true];
+      else if (this.gaveWay && this.measured === "errors") [this.measured, this.gaveWay] = ["outcome", false];
     }
 
     drawStatus() {
@@ -409,19 +373,15 @@
     code() {
       const quote = JSON.stringify;
       const line = selection.text(this.selection);
-      const slices = this.by.includes(SLICES) ? [...this.slices.values()] : [];
-      const findings = [line, ...slices].some((each) => selection.read(each)?.has("finding"));
+      const findings = this.selection.has("finding");
       const more = findings ? ", findings=findings" : "";
-      const tables = this.by.map((by, n) => {
-        const rows = new Map([...this.selection].filter(([name]) => name !== by));
-        return `    explore.rates(results, by=${by === SLICES ? "slices" : quote(by)}, measure=${quote(this.measured[n])}, line=${quote(selection.text(rows))}${more}),`;
-      });
+      const rows = new Map([...this.selection].filter(([name]) => name !== this.by));
       const sources = (evaluations) => evaluations.map(({ source }) => `    ${source},`);
       return [
         "from formlab import analysis, charts, explore, gallery", "", "results = [", ...sources(this.of.map((e) => this.counts.evaluations[e])), "]",
         ...(findings ? ["findings = analysis.findings([", ...sources(this.counts.evaluations), "])"] : []),
-        ...(this.by.includes(SLICES) ? [`slices = ${quote(Object.fromEntries(this.slices))}`] : []),
-        "tables = [", ...tables, "]", "for table in tables:", "    display(charts.dots(table, \"slice_value\", colour=\"system\"), charts.Table(table))",
+        `table = explore.rates(results, by=${quote(this.by)}, measure=${quote(this.measured)}, line=${quote(selection.text(rows))}${more})`,
+        "display(charts.dots(table, \"slice_value\", colour=\"system\"), charts.Table(table))",
         `cases = [explore.cases(result, ${quote(line)}${more}) for result in results]`, "for result, chosen in zip(results, cases):", "    display(gallery.errors(chosen, of=result))",
       ].join("\n");
     }
@@ -431,10 +391,10 @@
 
   /* Rows of one column: a point with its interval for each evaluation, and its numbers. */
   class Panel {
-    constructor(explorer, n) {
-      Object.assign(this, { explorer, n, order: null, all: false });
+    constructor(explorer) {
+      Object.assign(this, { explorer, order: null, all: false });
       const choice = (name, act) => el("select", { "aria-label": name, onchange: ({ target }) => { this.all = false; act(target.value); } });
-      this.measure = choice("Measure", (value) => { explorer.measured[n] = value; explorer.changed(); });
+      this.measure = choice("Measure", (value) => { explorer.measured = value; explorer.changed(); });
       this.by = choice("By", (value) => this.group(value));
       this.sort = choice("Order", (value) => { this.order = value; this.draw(); });
       this.body = el("tbody", { onclick: (event) => this.clicked(event) });
@@ -442,34 +402,31 @@
       this.title = el("th", { scope: "col" });
       this.foot = el("td", {});
       this.more = el("button", { type: "button", onclick: () => { this.all = true; this.draw(); } });
-      this.node = el("section", { "aria-label": `chart ${n + 1}`, class: "fx-panel" }, el("div", { class: "fx-row" }, this.measure, "by", this.by, this.sort), el("table", {},
+      this.node = el("section", { "aria-label": "chart", class: "fx-panel" }, el("div", { class: "fx-row" }, this.measure, "by", this.by, this.sort), el("table", {},
         el("thead", {}, el("tr", {}, this.title, this.head, el("th", { class: "right", scope: "col", text: "value" }, el("i", { text: ", 95 % interval" })), el("th", { class: "right", scope: "col", text: "n" }))),
         this.body, el("tfoot", {}, el("tr", {}, el("td", {}), this.foot, el("td", {}), el("td", {})))), this.more);
     }
 
     /* What became of a value is no group to take a share of; its rate of errors is. */
     group(value) {
-      const { explorer, n } = this;
-      explorer.by[n] = value;
-      if (explorer.counts.columns.get(value)?.after && explorer.measured[n] === "outcome") explorer.measured[n] = "errors";
+      const { explorer } = this;
+      explorer.by = value;
+      if (explorer.counts.columns.get(value).after && explorer.measured === "outcome") explorer.measured = "errors";
       this.order = null;
       explorer.changed();
     }
 
     draw() {
-      const { explorer, n } = this;
-      const { counts, of } = explorer;
-      const [by, name] = [explorer.by[n], explorer.measured[n]];
+      const { explorer } = this;
+      const { counts, of, by, measured: name } = explorer;
       const measure = counts.measures.get(name);
-      this.placed = this.order ?? (by === "doc_id" || counts.columns.get(by)?.after ? "worst" : "given");
+      this.placed = this.order ?? (by === "doc_id" || counts.columns.get(by).after ? "worst" : "given");
       const titles = [...counts.columns].filter(([, column]) => !column.claims).map(([value, column]) => option(value, column.title, by));
-      if (explorer.slices.size || by === SLICES) titles.push(option(SLICES, "my slices", by));
       this.by.replaceChildren(...titles);
       this.measure.replaceChildren(...[...counts.measures].map(([value, each]) => option(value, each.title, name)));
       this.sort.replaceChildren(...[["given", "in order"], ["worst", "worst first"], ["most", "most values first"]].map(([value, text]) => option(value, text, this.placed)));
-      const slices = by === SLICES ? [...explorer.slices].map(([text, line]) => [text, explorer.known(line) ?? new Map()]) : null;
       const rows = new Map();
-      of.forEach((e, at) => counts.rows(e, slices ?? by, name, explorer.selection).forEach((row) => {
+      of.forEach((e, at) => counts.rows(e, by, name, explorer.selection).forEach((row) => {
         if (!rows.has(row.code)) rows.set(row.code, { code: row.code, label: row.label, own: [] });
         rows.get(row.code).own[at] = row;
       }));
@@ -478,13 +435,13 @@
       const ends = this.rows.flatMap(({ own }) => own.flatMap((row) => [row.value ?? 0, row.high ?? 0]));
       const most = Math.max(0, ...ends);
       this.high = measure.high !== null && most > measure.high / 2 ? Math.max(measure.high, most) : most * 1.05 || 1;
-      this.title.textContent = by === SLICES ? "my slice" : counts.columns.get(by).title;
+      this.title.textContent = counts.columns.get(by).title;
       this.head.textContent = measure.title;
       const shown = this.all ? this.rows : this.rows.slice(0, MOST);
       this.more.hidden = shown.length === this.rows.length;
       this.more.textContent = `Show all ${count(this.rows.length)} rows`;
       this.body.replaceChildren(...shown.map((row, place) => this.row(row, place)));
-      const none = by === SLICES ? "No slice has been saved." : name === "errors" ? "No error fits these filters." : "Nothing of it was scored under these filters.";
+      const none = name === "errors" ? "No error fits these filters." : "Nothing of it was scored under these filters.";
       if (!shown.length) this.body.append(el("tr", {}, el("td", { colspan: 4, class: "fx-note", text: none })));
       this.foot.replaceChildren(this.axis(measure.percent));
     }
@@ -492,15 +449,15 @@
     sorted(rows, { down }) {
       const worst = ({ own }) => { const { value } = own.find(Boolean); return value === null ? Infinity : down ? -value : value; };
       const most = ({ own }) => -Math.max(...own.filter(Boolean).map((row) => row.cases));
-      const given = ({ code }) => (code === 0 && this.explorer.by[this.n] !== SLICES ? Infinity : code);
+      const given = ({ code }) => (code === 0 ? Infinity : code);
       const by = { given, worst, most }[this.placed];
       return rows.sort((a, b) => (by(a) === by(b) ? a.code - b.code : by(a) - by(b)));
     }
 
     row(row, place) {
       const { explorer, form } = this;
-      const by = explorer.by[this.n];
-      const chosen = by === SLICES ? explorer.slices.get(row.label) === selection.text(explorer.selection) : (explorer.selection.get(by) ?? []).includes(row.label);
+      const { by } = explorer;
+      const chosen = (explorer.selection.get(by) ?? []).includes(row.label);
       const lines = (make) => explorer.of.map((e, at) => (row.own[at] ? make(row.own[at], explorer.counts.evaluations[e], at) : el("span", { text: "–" })));
       const plot = shape("svg", { width: "100%", height: 20 * explorer.of.length, "aria-hidden": "true" });
       lines((own, evaluation, at) => { this.point(plot, own, evaluation.colour, at); return ""; });
@@ -532,9 +489,7 @@
       const place = event.target.closest("tr")?.dataset.place;
       if (place === undefined || String(getSelection()) !== "") return;
       const { explorer } = this;
-      const [by, row] = [explorer.by[this.n], this.rows[Number(place)]];
-      if (by === SLICES) { explorer.choose(selection.read(explorer.slices.get(row.label))); explorer.changed(); }
-      else explorer.toggle(by, row.label, !(event.ctrlKey || event.metaKey || event.shiftKey));
+      explorer.toggle(explorer.by, this.rows[Number(place)].label, !(event.ctrlKey || event.metaKey || event.shiftKey));
       this.body.querySelector(`tr[data-place="${place}"] button`)?.focus({ preventScroll: true });
     }
   }

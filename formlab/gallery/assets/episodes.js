@@ -132,7 +132,7 @@
       const add = (name, ...content) => rows.push(el("dt", { text: name }), el("dd", {}, ...content));
       if (step.refused) add("refused", el("span", { class: "fl-ep-refused", text: visible(step.refused) }));
       if (step.done) add("in the window", visible(step.done));
-      if (step.field === null) add("hit", step.gone ? "an element that is gone: the page turned" : "nothing that can be filled in or pressed");
+      if (step.field === null) add("hit", "nothing that can be filled in or pressed");
       else if (step.field !== undefined) add(step.mark ? "hit" : "in", el("bdi", { text: place(step) }));
       for (const change of step.changes ?? []) {
         const other = change.field !== step.field || change.option !== step.option;

@@ -437,10 +437,4 @@
   const data = document.getElementById("fl-gallery-data");
   const framed = Boolean(data && parent !== window);
   if (data) show(document.getElementById("fl-gallery"), JSON.parse(data.textContent));
-  if (framed) {
-    addEventListener("message", ({ source, data: message }) => {
-      const wanted = source === parent && message?.formlab === "choose" ? selection.read(String(message.line)) : null;
-      if (wanted && galleries[0].knows(wanted)) galleries[0].choose(wanted);
-    });
-  }
 })();

@@ -97,7 +97,7 @@
   /* Links to cases that no gallery of the page has are none. */
   for (const link of document.querySelectorAll("main a[href^='#']")) {
     const line = link.getAttribute("href").slice(1);
-    const row = link.closest("tr, .fl-step");
+    const row = link.closest("tr");
     if (!selection.read(line)?.size) continue;
     const to = address(line);
     if (to !== null) link.setAttribute("href", `#${to}`);
@@ -166,13 +166,6 @@
       } }));
     });
   }
-  for (const mark of document.querySelectorAll(".fl-how")) {
-    mark.addEventListener("click", () => {
-      const settings = mark.parentNode.nextElementSibling;
-      settings.hidden = !settings.hidden;
-      mark.setAttribute("aria-expanded", String(!settings.hidden));
-    });
-  }
 
   /* ---- the page ---- */
   const stored = (value) => { try { return value === undefined ? localStorage.getItem("formlab-theme") : localStorage.setItem("formlab-theme", value); } catch { return null; } };
@@ -208,7 +201,7 @@
 
   addEventListener("beforeprint", () => {
     boxes.forEach(draw);
-    for (const details of document.querySelectorAll(".fl-made details")) details.open = true;
+    for (const details of document.querySelectorAll(".fl-made details, .fl-how")) details.open = true;
   });
   window.formlabReport = { links: { galleries } };
   root.dataset.ready = "yes";

@@ -14,9 +14,8 @@ import polars as pl
 
 from formlab import metrics, selection
 from formlab.charts import harmless, theme
-from formlab.charts._output import clean, number
-from formlab.charts._words import NOTHING, OWN, counted, note
-from formlab.charts.show import Caption, words
+from formlab.charts.html import number
+from formlab.charts.words import NOTHING, OWN, Caption, counted, note, words
 from formlab.errors import UnknownName
 
 # A label or an alt text no longer than one reads; what a file holds may be longer.
@@ -130,6 +129,8 @@ class Plot:
                 return words(slices[0])
         return words(column, self.titles)
 
+    # Channels
+
     def at(self, channel: Any, column: str, **more: Any) -> Any:
         """A channel of a column, numbers or names, under its title."""
         kind = "quantitative" if self.frame[column].dtype.is_numeric() else "nominal"
@@ -166,10 +167,10 @@ class Plot:
         values = pl.concat(self.frame[name].cast(pl.Float64) for name in columns if self.has(name))
         seen = [0.0, *values.filter(values.is_finite())]
         low, high = min(seen), max(seen)
-        own = metrics.get(self.metric).high if self.metric else None
+        of_metric = metrics.get(self.metric).high if self.metric else None
         room = 0.05 * (high - low) or 0.01
-        if own is not None and high > own / 2:
-            high = max(own, high)
+        if of_metric is not None and high > of_metric / 2:
+            high = max(of_metric, high)
         elif high > 0:
             high += room
         return [round(low - room, 9) if low < 0 else low, round(high, 9)]
@@ -189,6 +190,36 @@ class Plot:
         legend = key if len(palette) > 1 else None
         return self.names(channel, self.colour, palette, scale=theme.scale(palette), legend=legend)
 
+    def marks(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The channels of markers by colour and kind, and their look where no column says it."""
+        channels = {"stroke": alt.Stroke, "fill": alt.Fill, "shape": alt.Shape}
+        marks = {name: self.hue(at) for name, at in channels.items()} if self.colour else {}
+        plain = {} if self.colour else {"fill": theme.GOLD, "stroke": theme.GOLD}
+        if not self.kind:
+            return marks, plain
+        kinds = self.values(self.kind)
+        names = [self.filled, *(name for name in kinds if name != self.filled)]
+        legend = alt.Legend(title=self.titles.get(self.kind), orient="top", labelLimit=theme.PHONE)
+        if self.colour:
+            legend["symbolStrokeColor"], legend["symbolFillColor"] = theme.SOFT, "transparent"
+        legend = legend if len(kinds) > 1 else None
+
+        def by_kind(channel: Any, own: Any, other: Any, **more: Any) -> Any:
+            # Without its type the scale would interpolate between the values.
+            ends = [own, *[other] * (len(names) - 1)]
+            scale = alt.Scale(type="ordinal", domain=names, range=ends)
+            return self.names(channel, self.kind, names, scale=scale, **more)
+
+        if self.colour:
+            # Vega has no legend of fills' opacity, so open markers are dashed as well.
+            marks["fillOpacity"] = by_kind(alt.FillOpacity, 1.0, 0.0, legend=None)
+        else:
+            marks["fill"] = by_kind(alt.Fill, theme.GOLD, "transparent", legend=legend)
+            plain = {"stroke": theme.GOLD}
+        marks["strokeDash"] = by_kind(alt.StrokeDash, [1, 0], [2, 2], legend=legend)
+        # A hollow marker needs room for its hole.
+        return marks, plain | {"size": 60}
+
     def dodge(self, y: str) -> dict[str, Any]:
         """The channel that sets several colours of one row below each other; none otherwise."""
         keys = [name for name in dict.fromkeys([y, self.row, self.column]) if name]
@@ -199,6 +230,8 @@ class Plot:
         turns = self.values(self.colour)
         turns = sorted(turns) if self.colour == "system" else turns
         return {"yOffset": self.names(alt.YOffset, self.colour, turns)}
+
+    # Layers, and what is around them
 
     def spans(self, base: alt.Chart, value: str, *, up: bool = False) -> list[Any]:
         """A layer of rules from end to end of the intervals; none where none is known."""
@@ -247,7 +280,9 @@ class Plot:
         rows = []
         for row in drawn.head(_ROWS).iter_rows(named=True):
             values = (row[name] for name in names if name != value and row[name] is not None)
-            texts = (number(v) if isinstance(v, float) else clean(v, limit=80) for v in values)
+            texts = (
+                number(v) if isinstance(v, float) else harmless.clean(v, limit=80) for v in values
+            )
             rows.append(f"{', '.join(dict.fromkeys(texts))} {number(row[value], digits)}")
         more = drawn.height - len(rows)
         return f"{say}: {'; '.join(rows)}" + (f"; and {more:,} more" if more > 0 else "")
@@ -258,9 +293,9 @@ class Plot:
         With `rows`, panels below each other have rows of their own.
         """
         head = alt.Header(labelFontSize=13, labelAnchor="start")
-        sides = {"row": (alt.Row, self.row), "column": (alt.Column, self.column)}
         if self.row and self.column:
-            grid = {side: self.names(*channel, header=head) for side, channel in sides.items()}
+            grid = {"row": (alt.Row, self.row), "column": (alt.Column, self.column)}
+            grid = {name: self.names(*channel, header=head) for name, channel in grid.items()}
             chart = chart.facet(**grid, spacing=spacing)
         elif name := self.row or self.column:
             # Below each other with the heading above: beside a low panel a long one has no room.

@@ -1,0 +1,103 @@
+"""The one renderer: what is displayed is data, and one template makes HTML of it everywhere."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import jinja2
+from markupsafe import Markup
+
+from formlab.charts.harmless import clean, visible
+
+MISSING = "–"
+# The data of what formlab displays, by its kind, beside HTML and plain text.
+MIME = "application/vnd.formlab+json"
+# What the template makes HTML of.
+KINDS = ("first", "cards", "caption", "table")
+_ASSETS = [Path(__file__).parents[1] / room / "assets" for room in ("charts", "reports")]
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number as a table shows it: fixed digits, ``–`` for null and NaN, thousands apart.
+
+    Examples
+    --------
+    >>> number(0.5), number(None), number(float("nan")), number(12345, 0), number(-1.5)
+    ('0.500', '–', '–', '12,345', '−1.500')
+    """
+    if value is None or math.isnan(value):
+        return MISSING
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    return f"{value:,.{digits}f}".replace("-", "−")
+
+
+def cell(value: object, digits: object = None) -> str:
+    """A value of a table as it is shown, numbers with so many digits."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None or isinstance(value, int | float):
+        return number(value, min(max(digits if isinstance(digits, int) else 0, 0), 12))
+    return str(value)
+
+
+def is_page(text: str) -> bool:
+    """Whether it is the name of a page beside this one: no scheme, no folder."""
+    return re.fullmatch(r"\w[\w-]*\.html", text) is not None
+
+
+def _plain(value: Any) -> Any:
+    """What a reader may see of a text that anybody wrote, signs for what has none."""
+    if type(value) is not str:
+        return value
+    return visible(clean(value, limit=None)).replace("\r", "␍")
+
+
+TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(_ASSETS),
+    autoescape=True,
+    finalize=_plain,
+    undefined=jinja2.StrictUndefined,
+)
+TEMPLATES.filters["cell"] = cell
+TEMPLATES.tests["page"] = is_page
+
+
+def render(kind: str, data: Mapping[str, Any], *, in_report: bool) -> Markup:
+    """The HTML of an object of one of `KINDS`; in a report it leads to cases of that report."""
+    parts = TEMPLATES.get_template("parts.html.j2").make_module({"in_report": in_report})
+    return getattr(parts, kind)(data)
+
+
+@cache
+def lab_style() -> str:
+    """The style sheet that an object brings along where it stands alone."""
+    tokens, parts = (
+        (_ASSETS[0] / f"{name}.css").read_text("utf-8") for name in ("tokens", "parts")
+    )
+    return tokens.replace(":root", ".fl-lab") + parts
+
+
+class Shown:
+    """What a notebook displays: HTML, its `payload` as JSON, and plain text, the same everywhere.
+
+    A report makes its HTML of the payload once more, with links to the cases it shows.
+    """
+
+    kind: ClassVar[str] = ""
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """What is shown as plain JSON."""
+        raise NotImplementedError
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
+        data = self.payload
+        shown = render(self.kind, data, in_report=False)
+        page = f'<style>{lab_style()}</style><div class="fl-lab">{shown}</div>'
+        return {"text/html": page, MIME: {self.kind: data}, "text/plain": str(self)}

@@ -1,0 +1,410 @@
+"""Captions, number cards and tables: what stands between the charts, in plain words."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+import polars as pl
+
+from formlab import frames, metrics, selection, tables
+from formlab.charts.harmless import clean
+from formlab.charts.html import Shown, cell, number
+from formlab.errors import UnknownName
+
+OWN, PUBLISHED = "measured here", "published"
+# Where the forms measured here are not those of the paper, the legend says so.
+ELSEWHERE = "published, on other forms"
+NOTHING = "Nothing was scored for it."
+# What a value is taken over, by its level.
+_OVER = {"field": "all fields", "page": "whole pages", "document": "all forms"}
+_TITLES = {"ci_low": "low", "ci_high": "high", "n_docs": "documents", "n_cases": "fields"}
+_TITLES |= {"doc_id": "document", "system_a": "first system", "system_b": "second system"}
+_TITLES |= {"p_holm": "p, Holm", "p_adjusted": "p, adjusted", "n_missing": "missing"}
+_TITLES |= {"n_undefined": "undefined", "n_reader": "depend on reading rule"}
+_TITLES |= {"n_ambiguous": "ambiguous dates", "least_difference": "smallest detectable"}
+
+
+def words(column: str, titles: Mapping[str, str] | None = None) -> str:
+    """What readers call a column: its title, or its name with underscores as spaces."""
+    return (titles or {}).get(column) or _TITLES.get(column) or column.replace("_", " ")
+
+
+def sentences(*claims: object) -> str:
+    """Claims as sentences; what is empty is left out.
+
+    Examples
+    --------
+    >>> sentences("One", None, "Two.")
+    'One. Two.'
+    """
+    texts = [str(claim).strip() for claim in claims if claim is not None and str(claim).strip()]
+    return " ".join(text if text[-1] in ".!?" else f"{text}." for text in texts)
+
+
+# Number cards
+
+
+@dataclasses.dataclass(frozen=True)
+class Card:
+    """One number and what it means: `note` says of how many, or between which bounds."""
+
+    label: str
+    value: str | float | None
+    note: str = ""
+    digits: int = 3
+
+    @property
+    def shown(self) -> dict[str, str]:
+        """Label, value and note as shown, fit to travel."""
+        value, digits = self.value, 0 if isinstance(self.value, int) else self.digits
+        label, note = (clean(text, limit=200) for text in (self.label, self.note))
+        text = value if isinstance(value, str) else number(value, digits)
+        return {"label": label, "value": clean(text, limit=60), "note": note}
+
+
+@dataclasses.dataclass(frozen=True)
+class Cards(Shown):
+    """A row of number cards under the one-sentence finding of a report.
+
+    The first `Cards` of a notebook stands for its report in the index.
+
+    Examples
+    --------
+    >>> print(Cards([Card("Exact", 0.5, "n = 8")], finding="Half the fields are right."))
+    Half the fields are right.
+    Exact: 0.500 (n = 8)
+    """
+
+    kind: ClassVar[str] = "cards"
+    cards: Sequence[Card]
+    finding: str = ""
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """The cards, and the finding or None."""
+        finding = clean(self.finding, limit=600) or None
+        return {"cards": [card.shown for card in self.cards], "finding": finding}
+
+    def __str__(self) -> str:
+        lines = [self.payload["finding"]] if self.finding else []
+        for card in self.payload["cards"]:
+            note = f" ({card['note']})" if card["note"] else ""
+            lines.append(f"{card['label']}: {card['value']}{note}")
+        return "\n".join(lines)
+
+
+def score_cards(
+    rows: pl.DataFrame,
+    titles: Mapping[str, str],
+    *,
+    names: Sequence[str] = (),
+    more: Sequence[Card] = (),
+) -> Cards:
+    """A card for each row of these metrics that has a value, with its interval and counts.
+
+    Cards stand in the order of `titles`; rows of metrics without a title are left out. `names` are
+    columns whose value tells apart the cards of one metric, `more` are cards that follow.
+
+    Examples
+    --------
+    >>> row = {"system": "ocr", "metric": "cer", "value": 0.25, "ci_low": 0.2, "ci_high": 0.3,
+    ...     "n_docs": 9, "n_cases": 80}
+    >>> print(score_cards(pl.DataFrame([row]), {"cer": "CER"}))
+    CER: 0.250 (95 % interval 0.200 to 0.300, n = 80 in 9 documents)
+    """
+    rows = rows.filter(pl.col("metric").is_in(list(titles)), pl.col("value").is_finite())
+    rows = rows.sort(pl.col("metric").cast(pl.Enum(list(titles))), maintain_order=True)
+    cards = []
+    for row in rows.iter_rows(named=True):
+        values = ", ".join(clean(row[name], limit=60) for name in names if row[name])
+        label = titles[row["metric"]] + (f" of {values}" if values else "")
+        cards.append(Card(label, row["value"], span(row)))
+    return Cards([*cards, *more])
+
+
+# Captions
+
+
+@dataclasses.dataclass(frozen=True)
+class Caption(Shown):
+    """The caption of the object below it; reports number each `label` from 1.
+
+    `settings` says how the score was computed; it is printed small beside the text.
+
+    Examples
+    --------
+    >>> print(Caption("CER falls with scan quality", settings="funsd:test|cer"))
+    Figure. CER falls with scan quality [funsd:test|cer]
+    """
+
+    kind: ClassVar[str] = "caption"
+    text: str
+    label: Literal["Figure", "Table", "Note"] = "Figure"
+    settings: str | None = None
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """Text, label and settings; the number, which a report gives, is 0."""
+        settings = clean(self.settings, limit=2_000) if self.settings else None
+        text = {"text": clean(self.text, limit=2_000), "label": clean(self.label, limit=40)}
+        return text | {"settings": settings, "number": 0}
+
+    def __str__(self) -> str:
+        shown = self.payload
+        settings = f" [{shown['settings']}]" if shown["settings"] else ""
+        return f"{shown['label']}. {shown['text']}{settings}"
+
+
+def note(text: str) -> Caption:
+    """One line in the place of a chart or table that has nothing to show."""
+    return Caption(text, label="Note")
+
+
+def caption(
+    say: str,
+    rows: pl.DataFrame | None = None,
+    *,
+    name: str | None = None,
+    label: Literal["Figure", "Table"] = "Figure",
+    more: str = "",
+) -> Caption:
+    """What a figure or table shows, with the values it speaks of, their intervals, n and settings.
+
+    `say` is what is shown, without numbers; they are added from `rows`, rows of a summary. `name`
+    is the column that says what each value is of; what it was taken over, if left out. `more` are
+    sentences that follow the figures.
+
+    Examples
+    --------
+    >>> rows = pl.DataFrame({"system": ["ocr"], "metric": ["cer"], "value": [0.25],
+    ...     "ci_low": [0.2], "ci_high": [0.3], "n_docs": [9], "n_cases": [80]})
+    >>> print(caption("Errors.", rows, name="system"))
+    Figure. Errors. Values: ocr 0.250 (95 % interval 0.200 to 0.300, n = 80 in 9 documents).
+    """
+    if rows is None:
+        return Caption(sentences(say, more), label=label)
+    values: dict[str, list[str]] = {}
+    settings: dict[str | None, None] = {}
+    for row in tables.readable(rows).iter_rows(named=True):
+        value = "undefined" if math.isnan(row["value"]) else number(row["value"])
+        over = "Values"
+        if not name:
+            over = _OVER.get(row["level"], f"all {row['level']}s")
+            over = f"Over {tables.slice_name(row) if row.get('slice_by') else over}"
+        of = row[name] if name else metrics.title(row["metric"], row.get("average"))
+        values.setdefault(over, []).append(f"{of} {value} ({span(row)})")
+        settings[how(row)] = None
+    numbers = "; ".join(f"{over}: {', '.join(texts)}" for over, texts in values.items())
+    text = sentences(say, numbers or NOTHING, more)
+    return Caption(text, label=label, settings="; ".join(filter(None, settings)) or None)
+
+
+def counted(row: Mapping[str, Any]) -> int | None:
+    """The cases that a ratio is taken over: those whose own value is defined; None if unknown.
+
+    Of a mean over documents, `n_undefined` counts documents; other scores pool all cases.
+
+    Examples
+    --------
+    >>> counted({"metric": "click_accuracy", "n_cases": 5, "n_undefined": 1})
+    4
+    """
+    entry = metrics.METRICS.get(row.get("metric"))
+    is_mean = row.get("average") == metrics.MACRO
+    if entry is None or is_mean or entry.score is not metrics.ratio or row["n_cases"] is None:
+        return row["n_cases"]
+    return row["n_cases"] - (row.get("n_undefined") or 0)
+
+
+def span(row: Mapping[str, Any]) -> str:
+    """The interval and counts of one row of a summary, in words."""
+    counts = f"{row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
+    if row.get("n_cases") is not None:
+        counts = f"{counted(row):,} in {counts}"
+    low = row.get("ci_low")
+    if low is None or math.isnan(low):
+        return f"n = {counts}"
+    return f"95 % interval {number(low)} to {number(row['ci_high'])}, n = {counts}"
+
+
+def how(row: Mapping[str, Any]) -> str | None:
+    """How the value of a row was made, on one line."""
+    settings = row.get("settings")
+    if settings is None or isinstance(settings, str):
+        return settings
+    return tables.settings_text(dict(row) | {"level": row.get("score_level", row.get("level"))})
+
+
+def figure(over: Caption, *shown: Any) -> list[Any]:
+    """A caption and what stands below it; only the notes, where there is nothing but notes.
+
+    Examples
+    --------
+    >>> [str(part) for part in figure(caption("Errors."), note("Nothing was scored."))]
+    ['Note. Nothing was scored.']
+    """
+    notes = [part for part in shown if isinstance(part, Caption) and part.label == "Note"]
+    return notes[:1] if len(notes) == len(shown) else [over, *shown]
+
+
+# Tables
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Table(Shown):
+    """A table for readers: titled columns, numbers right-aligned in fixed digits, ``–`` for none.
+
+    Parameters
+    ----------
+    frame
+        Rows and columns as shown, in order.
+    titles, digits
+        Headings by column, beside the house's own, and decimals of floats, of all columns or by
+        column.
+    note
+        A line under the table.
+    rows
+        At most so many rows are shown; the note then says how many there are.
+    links
+        Columns of names of pages beside the report; what is no such name is shown as text.
+    strong, aside
+        Cells to print bold, by number of the row and name of the column; numbers of rows that are
+        not measured here, printed in another style.
+    numeric
+        Columns of text that hold numbers and are right-aligned.
+    cases
+        For a report that leads from a row to its cases: the columns of cases, and those of `frame`
+        that hold their values; or for each row the line of `formlab.selection`. Without it
+        ``slice_by`` and columns named as those of cases are taken; with {} no row leads anywhere.
+    fold
+        The table is folded away behind these words.
+
+    Examples
+    --------
+    >>> table = Table(pl.DataFrame({"system": ["a"], "value": [0.25]}), titles={"value": "CER"})
+    >>> print(table)
+    system    CER
+    a       0.250
+    """
+
+    kind: ClassVar[str] = "table"
+    frame: pl.DataFrame
+    titles: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    digits: int | Mapping[str, int] = 3
+    note: str | None = None
+    rows: int = 500
+    links: Sequence[str] = ()
+    strong: Sequence[tuple[int, str]] = ()
+    aside: Sequence[int] = ()
+    numeric: Sequence[str] = ()
+    cases: Mapping[str, str] | Sequence[str | None] | None = None
+    fold: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "frame", frames.to_polars(self.frame))
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """Columns and rows as shown, cells to print bold, the line of each row's cases."""
+        shown, names = self.frame.head(self.rows), self.frame.columns
+        notes = [self.note] if self.note else []
+        if shown.height < self.frame.height:
+            notes.append(f"First {shown.height:,} of {self.frame.height:,} rows.")
+        lines = self.cases
+        if lines is None or isinstance(lines, Mapping):
+            lines = selection.of_rows(shown, lines)
+        return {
+            "columns": [self._column(name, kind) for name, kind in self.frame.schema.items()],
+            "rows": [[_plain(value) for value in row] for row in shown.iter_rows()],
+            "bold": [[row, names.index(name)] for row, name in self.strong if row < shown.height],
+            "aside": list(self.aside),
+            "note": clean(" ".join(notes)) or None,
+            "cases": [line and clean(line) for line in lines[: shown.height]],
+            "fold": clean(self.fold, limit=200) or None,
+        }
+
+    def _column(self, name: str, kind: pl.DataType) -> dict[str, Any]:
+        of_column = isinstance(self.digits, Mapping)
+        digits = self.digits.get(name) if of_column else None
+        if digits is None:
+            digits = 0 if kind.is_integer() else 3 if of_column else self.digits
+        right = kind.is_numeric() or name in self.numeric
+        return {
+            "name": clean(name),
+            "title": clean(words(name, self.titles), limit=200),
+            "align": "right" if right else "left",
+            "digits": digits if kind.is_numeric() else None,
+            "link": name in self.links,
+        }
+
+    def __str__(self) -> str:
+        shown = self.payload
+        columns = shown["columns"]
+        rows = [[column["title"] for column in columns]]
+        rows += [
+            [cell(value, column["digits"]) for value, column in zip(row, columns, strict=True)]
+            for row in shown["rows"]
+        ]
+        widths = [min(60, max(map(len, texts))) for texts in zip(*rows, strict=True)]
+        sides = ["<" if column["align"] == "left" else ">" for column in columns]
+        line = "  ".join(f"{{:{s}{w}}}" for s, w in zip(sides, widths, strict=True))
+        return "\n".join(line.format(*row).rstrip() for row in rows)
+
+
+def _plain(value: object) -> object:
+    """A value as JSON has it; numbers that it has not as they are shown."""
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None if math.isnan(value) else number(value)
+    return clean(value, limit=2_000)
+
+
+def table(
+    frame: pl.DataFrame,
+    *columns: str,
+    best: Mapping[str, Literal["max", "min"]] | None = None,
+    sparse: bool = False,
+    empty: str = NOTHING,
+    cases: Mapping[str, str] | None = None,
+    **look: Any,
+) -> Table | Caption:
+    """A frame as a table for readers: the house's headings, numbers to read, p as one writes it.
+
+    Without `columns` all are shown. `best` is column to ``max`` or ``min``: its best values are
+    printed bold. `sparse` leaves out columns in which nothing stands. `cases` may name columns that
+    are not shown; `empty` is the note in place of a table without rows. All else is as of `Table`:
+    `titles`, `digits`, `note`, `rows`, `links`, `fold`.
+
+    Examples
+    --------
+    >>> print(table(pl.DataFrame({"kind": ["date"], "n_docs": [3], "p": [1e-9]})))
+    kind  documents  p
+    date          3  < 0.0001
+    """
+    for name in columns:
+        if name not in frame.columns:
+            raise UnknownName.of("column", name, frame.columns)
+    if not frame.height:
+        return note(empty)
+    shown = frame.select(columns or pl.exclude(selection.LINES))
+    if sparse:
+        shown = shown.select(name for name in shown.columns if shown[name].count())
+    strong = []
+    for name in {*(best or {})} & {*shown.columns}:
+        values = shown[name].fill_nan(None)
+        at = (values == getattr(values, best[name])()).fill_null(False).arg_true()
+        strong += [(row, name) for row in at]
+    for name in {"p", "p_holm", "p_adjusted"} & {*shown.columns}:
+        texts = [None if p is None else _p(p) for p in shown[name]]
+        shown = shown.with_columns(pl.Series(name, texts, dtype=pl.String))
+    lines = selection.of_rows(frame.head(look.get("rows", 500)), cases)
+    return Table(shown, strong=strong, cases=lines, **look)
+
+
+def _p(p: float) -> str | None:
+    """A probability as one writes it: four digits, or that it is less than any of them."""
+    return None if math.isnan(p) else "< 0.0001" if p < 0.0001 else number(p, 4)

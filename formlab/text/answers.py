@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import html
 import json
 import re
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +53,7 @@ _ESCAPED = re.compile(r'[\[{](?:\s|\\+[nrt]|[\[{])*+(?:\\+"|&(?:quot|#34|#x22);)
 # What stands before JSON that is no part of broken JSON before it: a fence or words, and no key.
 _WORDS = r"[.!?>]|[^,\[{:\s]\s*\n[ \t]*\n|[A-Za-z] \w+\**:|(?:^|\n|[.!?] )\**[A-Za-z]\w*\**:"
 _BEFORE = re.compile(rf"(?:```[\w-]*|{_WORDS})\s*\Z")
+_PYTHON = re.compile(r"\s*\[?\s*\{\s*'")
 _MENDED = (
     # A brace straight after a brace is never JSON: models write lists of objects so.
     (re.compile(r"(:\s*)\{(?=\s*\{)"), r"\1[", "braces around a list of objects made brackets"),
@@ -184,8 +187,12 @@ def _loaded(text: str) -> Any:
 
 
 def stated(text: str) -> Any:
-    """The object or list of objects that all of a text is, as JSON; else the text."""
+    """The object or list of objects that all of a text is, in JSON or Python; else the text."""
     value = _loaded(text) if text.lstrip()[:1] in ("{", "[") else None
+    if value is None and _PYTHON.match(text) and len(text) <= LONGEST:
+        # As pandas writes an object into a table.
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            value = _loaded(json.dumps(ast.literal_eval(text.strip())))
     return value if _is_answer(value) and is_flat(value) else text
 
 

@@ -23,9 +23,9 @@ SYNONYMS = {
     name: others.split()
     for name, others in {
         "doc_id": "document document_id doc docid id file filename file_name image",
-        "path": "field key label name pointer",
-        "value": "gold target expected truth ground_truth prediction pred answer output response "
-        "completion text",
+        "path": "field field_name key label name pointer",
+        "value": "field_value gold gold_value target expected expected_value truth ground_truth "
+        "prediction pred answer output response completion text",
     }.items()
 }
 # `items[0].price`, `$.vendor.name`, `$['items'][0]['name']`, `items[0][name]`.
@@ -45,9 +45,14 @@ _SAID = {
 }
 _BESIDE = {*chain.from_iterable(_SAID.values()), "type", "kind"}
 # Around an answer: names that may hold all of it, and what may stand beside these.
-_AROUND = {*WRAPPERS, "fields", "output", "prediction", "answer", "json"}
+_AROUND = re.compile(
+    rf"{'|'.join(WRAPPERS)}|fields|key_value_pairs|extract(?:ion|ed)s?(?:_\w+)?"
+    r"|(?:\w+_)?(?:raw|output|response|prediction|answer|completion|generat(?:ed|ion)|json)"
+    r"(?:_(?:text|json|raw|str))?"
+)
 _CALL = {"model", "usage", "status", "created", "finish_reason", "error", "latency", "seconds"}
-_CALL |= {"cost", "confidence", "system", "tokens", "request_id"}
+_CALL |= {"cost", "confidence", "system", "tokens", "request_id", "success", "ok", "metadata"}
+_CALL |= {"reasoning", "thoughts", "thinking", "explanation", "rationale", "message", "timestamp"}
 # The path of a value ("" for the text of a page), the value, and what is said of it.
 Leaf = tuple[str, Any, Row]
 
@@ -109,6 +114,8 @@ def values_in(
         if is_text and path and not is_long and path not in whole:
             # An object or its list as text in a cell, as tables have line items.
             value = answers.stated(value)
+        if not path and isinstance(value, dict):
+            value = _unwrapped(value)
         read = chain.from_iterable(_answers(*leaf) for leaf in _leaves(value, path, beside, whole))
         try:
             for place, leaf, stated in read:
@@ -166,7 +173,7 @@ def _member(name: str) -> tuple[str, bool, str | None]:
 
 def _unwrapped(row: Row, beside: Collection[str] = ()) -> Row:
     """A row without the one object, or text in JSON, that stands around all of its answer."""
-    around = [name for name in row if name not in beside and name.lower() in _AROUND]
+    around = [name for name in row if name not in beside and _AROUND.fullmatch(name.lower())]
     if len(around) != 1 or not row.keys() - {*beside} <= _CALL | {around[0]}:
         return row
     inner = _by_name(row[around[0]])

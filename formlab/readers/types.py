@@ -39,6 +39,7 @@ _ENOUGH = 200
 _DIGITS, _CODE = re.compile(r"0|[1-9][0-9]*"), re.compile(r"0[0-9]+|[0-9]{10,}")
 # A letter or a figure for a box is as often something else.
 _NO_BOX = re.compile(r"[a-z0-9]|[01]\.0|on|off", re.IGNORECASE)
+_LISTED = re.compile(r"""\[\s*(["']).*\1\s*\]""", re.DOTALL)
 # From so many different values on, such a share must be of a type.
 _FEW, _SHARE = 5, 0.8
 _TESTS = {
@@ -49,6 +50,8 @@ _TESTS = {
     ),
     "number": lambda value: text.number(value) is not None,
     "money": lambda value: text.money(value) is not None,
+    # A list as text, whose order says nothing.
+    "choice": _LISTED.fullmatch,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -93,7 +94,8 @@ def layout_of(batch: Batch, columns: Mapping[str, str]) -> tuple[dict[str, str],
     if batch.documents:
         return {"doc_id": "doc_id", **columns}, False
     names, where = dict(columns), batch.home + batch.origins[0]
-    lower = {column.lower(): column for column in known if column not in columns.values()}
+    lower = {column: column for column in known if column not in columns.values()}
+    lower = {re.sub("[ _-]+", "_", name.strip().lower()): name for name in lower}
     for name in SYNONYMS.keys() - names:
         found = [lower[other] for other in (name, *SYNONYMS[name]) if other in lower]
         if found and (len(found) == 1 or name in lower):

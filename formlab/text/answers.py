@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import html
 import json
 import re
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import json_repair
+
+from formlab.text.replies import text_of
 
 # Repairing takes the square of the length of some texts: with both bounds none takes a second.
 # An answer is seldom a third as long, and needs some three steps a character.
@@ -20,15 +24,28 @@ _TRIES, _TALK = 50, 200
 _NESTED = 4
 # How deep objects and lists of an answer may be nested.
 DEEPEST = 60
-_MARK = "(?:think(?:ing)?|thoughts?|reasoning|reflection|scratchpad|seed:think)"
-_CLOSING = rf"</{_MARK}\s*>|<\|(?:end_of_|/){_MARK}\|>|◁/think▷|\[/THINK\]|final<\|message\|>"
-_OPENING = rf"<{_MARK}>|<\|(?:begin_of_)?{_MARK}\|>|◁think▷|\[THINK\]|<\|channel\|>analysis"
+_MARK = "(?:think(?:ing)?|thoughts?|reasoning|analysis|reflection|scratchpad|seed:think)"
+_CLOSING = (
+    rf"<\s*/\s*{_MARK}\s*>|<\|(?:end_(?:of_)?|/){_MARK}\|>|◁/think▷|\[/THINK\]|<channel\|>"
+    r"|<\|channel\|>(?:final|commentary)[^{<]{0,80}(?:<\|constrain\|>\w+)?<\|message\|>"
+    r"|assistantfinal|Here is my response:"
+)
+_OPENING = (
+    rf"<\s*{_MARK}(?: [^<>]*)?>|<\|(?:begin_of_|start_)?{_MARK}\|>|◁think▷|\[THINK\]"
+    r"|<\|channel\|>analysis|<\|channel>thought"
+)
 _REASONING = [re.compile(marks, re.IGNORECASE) for marks in (_CLOSING, _OPENING)]
-_ENDS = re.compile(r"\A\s*<answer>|</answer>\s*\Z|<\|(?:begin|end)_of_solution\|>|<\|return\|>")
+_ENDS = re.compile(
+    r"<\|(?:im_end|eo[tm]_id|end(?:oftext)?|return|call|(?:begin|start|end)_(?:of_)?"
+    r"(?:solution|box|response))\|>|(?:</s>|<end_of_turn>)\s*\Z",
+    re.IGNORECASE,
+)
+# What models put around an answer behind their words.
+_ANSWER = re.compile(r"<(?:(?:final_)?answer|final|response)>|\\boxed\{")
 _FENCE = re.compile(r"```[ \t]*+[\w-]*+[ \t]*+\r?\n")
 # White space of JSON, with the comments that models put there.
 _GAP = r"(?:\s|//[^\n]*+\n|#[^\n]*+\n|/\*(?:[^*]|\*(?!/))*+\*/)*+"
-_START = rf"""(?:\{{{_GAP}(?:["'}}{{\u201c]|\w++\s*+[:"]|\Z)|\[\s*+(?:\{{|\[\s*+"))"""
+_START = rf"""(?:\{{{_GAP}(?:["'}}{{\u201c-\u201e]|\w++\s*+[:"]|\Z)|\[\s*+(?:\{{|\[\s*+"))"""
 _STARTS, _BEGINS = re.compile(_START), re.compile(rf"\s*+(?:```json|(?:```[\w-]*+\s*+)?{_START})")
 _KEYED = re.compile(r'\{\s*+"[^"\n]*+"\s*+:')
 # A brace or bracket before a quotation mark as a JSON string, a log or HTML writes it.
@@ -36,6 +53,7 @@ _ESCAPED = re.compile(r'[\[{](?:\s|\\+[nrt]|[\[{])*+(?:\\+"|&(?:quot|#34|#x22);)
 # What stands before JSON that is no part of broken JSON before it: a fence or words, and no key.
 _WORDS = r"[.!?>]|[^,\[{:\s]\s*\n[ \t]*\n|[A-Za-z] \w+\**:|(?:^|\n|[.!?] )\**[A-Za-z]\w*\**:"
 _BEFORE = re.compile(rf"(?:```[\w-]*|{_WORDS})\s*\Z")
+_PYTHON = re.compile(r"\s*\[?\s*\{\s*'")
 _MENDED = (
     # A brace straight after a brace is never JSON: models write lists of objects so.
     (re.compile(r"(:\s*)\{(?=\s*\{)"), r"\1[", "braces around a list of objects made brackets"),
@@ -44,7 +62,10 @@ _MENDED = (
 )
 _AROUND = "text around the JSON left out"
 _UNESCAPED = "escapes of the JSON taken out"
-_CALL = {"id", "type", "index", "function", "name", "arguments", "parameters", "input"}
+_CALL = {"id", "type", "index", "function", "name", "arguments", "parameters", "input", "args"}
+_CALL |= {"call_id", "status", "tool", "tool_name", "toolUseId"}
+# What may stand around a call.
+_WITHIN = ("function", "function_call", "functionCall", "tool_call", "toolUse")
 _AS_WRITTEN: dict[str, Any] = {"parse_int": str, "parse_float": str, "parse_constant": str}
 _DECODER = json.JSONDecoder(strict=False, **_AS_WRITTEN)
 
@@ -96,6 +117,8 @@ def parse(text: str, *, lists: bool = False, calls: bool = True) -> Parsed:
         return Parsed(None, "bad_json", changes)
     if not is_flat(value):
         return Parsed(None, "bad_json", (f"nested deeper than {DEEPEST} levels",))
+    if calls and (reply := text_of(value)) is not None:
+        return parse(reply, lists=lists)
     value = (calls and arguments(value)) or value
     if isinstance(value, list) and not (lists and len(value) > 1):
         value = max(value, key=lambda item: len(str(item)))
@@ -130,9 +153,12 @@ def _behind_reasoning(text: str) -> tuple[str, tuple[str, ...]]:
     answer = text[ends[-1] :] if ends else text
     if opening := _REASONING[1].search(answer):
         answer = answer[: opening.start()]
-    if len(answer) == len(text):
-        return text, ()
-    return _ENDS.sub("", answer).strip(), ("reasoning left out",)
+    answer = _ENDS.sub("", answer)
+    if marks := _ANSWER.findall(answer):
+        closing = "}" if marks[-1][-1] == "{" else f"</{marks[-1][1:]}"
+        behind = answer.rpartition(marks[-1])[2]
+        answer = behind.rpartition(closing)[0] or behind
+    return (text, ()) if len(answer) == len(text) else (answer.strip(), ("reasoning left out",))
 
 
 def _unescaped(text: str) -> str:
@@ -161,8 +187,12 @@ def _loaded(text: str) -> Any:
 
 
 def stated(text: str) -> Any:
-    """The object or list of objects that all of a text is, as JSON; else the text."""
+    """The object or list of objects that all of a text is, in JSON or Python; else the text."""
     value = _loaded(text) if text.lstrip()[:1] in ("{", "[") else None
+    if value is None and _PYTHON.match(text) and len(text) <= LONGEST:
+        # As pandas writes an object into a table.
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            value = _loaded(json.dumps(ast.literal_eval(text.strip())))
     return value if _is_answer(value) and is_flat(value) else text
 
 
@@ -206,10 +236,10 @@ def arguments(value: Any) -> Any:
         return calls[-1] if calls and None not in calls else None
     if not isinstance(value, dict):
         return None
-    call = value["function"] if isinstance(value.get("function"), dict) else value
-    stated = [call[name] for name in ("arguments", "parameters", "input") if name in call]
-    is_named = isinstance(call.get("name", call.get("function")), str)
-    if not is_named or not stated or not call.keys() <= _CALL:
+    call = next((value[n] for n in _WITHIN if isinstance(value.get(n), dict)), value)
+    named = (call[name] for name in ("name", "function", "tool_name", "tool") if name in call)
+    stated = [call[n] for n in ("arguments", "parameters", "input", "args") if n in call]
+    if not isinstance(next(named, None), str) or not stated or not call.keys() <= _CALL:
         return None
     return parse(stated[0]).value if isinstance(stated[0], str) else stated[0]
 

@@ -30,6 +30,8 @@ def text_of(reply: Any) -> str | None:
             | {"message": {"role": _} as inner}
             | {"messages": [*_, {"role": "assistant"} as inner]}
             | {"response": {"candidates": _} as inner}
+            | {"output": {"message": {"role": _} as inner}}
+            | [{"generated_text": _} as inner]
         ):
             return text_of(inner)
         case {"object": "text_completion", "choices": [{"text": str(text)}, *_]} | {
@@ -39,7 +41,12 @@ def text_of(reply: Any) -> str | None:
         }:
             return text
         # A form may have fields called role and content.
-        case {"role": "assistant", "tool_calls": [*_, {"function": call}]}:
+        case {"generated_text": str(text), **more} if not more:
+            return text
+        case {"role": "assistant", "tool_calls": [*_, {"function": call}]} | {
+            "role": "assistant",
+            "function_call": {"name": _} as call,
+        }:
             return json.dumps(call)
         case (
             {"role": "assistant", "content": inner}
@@ -59,7 +66,9 @@ def _joined(blocks: Any) -> str | None:
                 continue
             case {"name": str(name), "input": called} | {"name": str(name), "arguments": called}:
                 return json.dumps({"name": name, "arguments": called})
-            case {"functionCall": {"name": name, "args": called}}:
+            case {"functionCall": {"name": name, "args": called}} | {
+                "toolUse": {"name": name, "input": called}
+            }:
                 return json.dumps({"name": name, "arguments": called})
             case {"text": str(text)}:
                 texts.append(text)

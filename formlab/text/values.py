@@ -27,15 +27,21 @@ _REMEMBERED = 1 << 14
 # Named in the settings of scores that compare values as parsed.
 VALUE_RULE = "currency=where both name one|century=document,else either"
 # What people and models write where there is no value.
-NULL_WORDS = (
-    *("n/a", "n.a", "na", "n\\a", "#n/a", "<na>", "none", "null", "nil", "nan", "-", "--", "---"),
-    *("not available", "not applicable", "not provided", "not specified", "not found"),
-    *("not given", "not present", "not stated", "not mentioned", "no value", "undefined"),
+_NULLS = (
+    "n/a|n.a|na|n\\a|#n/a|<na>|nat|none|null|nil|nan|-|--|---|not available|not applicable"
+    "|not given|not provided|not specified|not found|not present|not stated|not mentioned"
+    "|not visible|not legible|illegible|unreadable|no value|no data|no answer|none found|undefined"
+    "|unknown|missing|blank|empty|k.a|keine|keine angabe|nicht angegeben|nicht vorhanden|néant"
+    "|aucun|aucune|sans objet|non renseigné|ninguno|ninguna|no aplica|no disponible|nessuno|n.v.t"
+    "|geen|brak|無|无|なし|없음|н/д"
 )
+NULL_WORDS = tuple(_NULLS.split("|"))
+# Around such a word, and alone as good as one.
+_NOTHING = " ()[]{}<>\"'.…?_"
 
 _SIGNED = re.compile(
-    r"(?P<open>\( ?)?(?P<sign>[-+] ?)?(?P<body>[0-9.,' ]*[0-9])(?P<power>e[-+]?[0-9]{1,3})?\.?"
-    r"(?P<trail> ?-)?(?P<percent> ?%)?(?P<close> ?\))?"
+    r"(?P<open>\( ?)?(?P<sign>[-+▲△] ?)?(?P<body>[0-9.,' ]*[0-9])(?P<power>e[-+]?[0-9]{1,3})?\.?"
+    r"(?P<trail> ?-)?(?P<percent> ?(?:%|per ?cent|pct)\.?)?(?P<close> ?\))?"
 )
 _LEAD = "[1-9][0-9]{0,2}"
 # Each has two groups, the whole part and the decimals.
@@ -58,21 +64,28 @@ _ARABIC_SEPARATORS = {0x066B: ".", 0x066C: ","}
 
 # Each currency with its signs; a sign of several has all of them. Others are asked of babel.
 _SIGNS = (
-    "USD $ us$ usd; AUD a$ aud; CAD c$ ca$ cad; SGD s$ sgd; HKD hk$ hkd; TWD nt$; BRL r$;"
-    " EUR € eur euro euros; GBP £ gbp; JPY/CNY ¥; JPY jpy 円 圓; CNY 元 cny rmb 人民币 元整;"
-    " INR ₹ rs rs. inr; MYR rm myr; KRW ₩ krw 원; IDR rp rp.; CHF chf fr. sfr; SEK sek; NOK nok;"
-    " DKK dkk; SEK/NOK/DKK/ISK kr kr.; MXN mxn; HUF ft; RON lei; NGN ₦; PYG ₲; CRC ₡; GHS gh₵ ₵;"
-    " PEN s/ s/.; BOB bs; KES ksh; TRY tl; VND đ đồng; UAH грн; RUB руб р; BGN лв; THB บาท;"
-    " SAR ر.س; AED د.إ; JMD j$; TTD tt$; BDT tk; AED/MAD dh; PAB b/.; ARS ar$; PLN zl; PHP php"
+    "USD $ us$ usd dollar dollars; AUD a$ aud; CAD c$ ca$ cad; SGD s$ sgd; HKD hk$ hkd; BRL r$;"
+    " TWD nt$ 新台幣; EUR € eur euro euros; GBP £ gbp; JPY/CNY ¥; JPY jpy yen 円 円也 圓; ZAR r;"
+    " CNY/TWD/HKD 元 元整; CNY cny yuan rmb 人民币; INR ₹ rs rs. inr; MYR rm myr; IDR rp rp.;"
+    " INR/PKR/LKR/NPR/MUR ₨ rupee rupees; KRW ₩ krw 원; CHF chf fr. sfr; SEK sek; NOK nok; HUF ft;"
+    " DKK dkk; SEK/NOK/DKK/ISK kr kr.; MXN mxn; RON lei; NGN ₦; PYG ₲; CRC ₡; GHS gh₵ gh¢ ₵;"
+    " PEN s/ s/.; BOB bs; KES ksh; TZS tsh; TRY tl; VND đ đồng vnđ; UAH грн; RUB руб р; BGN лв;"
+    " SAR ر.س; AED د.إ; JMD j$; TTD tt$; BDT tk; AED/MAD dh; PAB b/.; ARS ar$; PLN zl; PHP php p;"
+    " GTQ q; EGP e£ le; SAR/IRR/QAR/OMR/YER ﷼; MXN/COP/CLP/ARS/PHP/UYU peso pesos; ALL lek;"
+    " COP col$; RSD din; THB บาท baht"
 )
 _CURRENCIES = {sign: code for code, *signs in map(str.split, _SIGNS.split(";")) for sign in signs}
-_SIGN = r"[^\d\s%.,'()+-][^\d\s%,'()+-]{0,5}"
+_SIGN = r"[^\d\s%.,'()+▲△-][^\d\s%,'()+-]{0,6}"
 _MONEY = re.compile(
-    rf"(?P<head>[-+(]* ?)(?P<before>{_SIGN})? ?(?P<rest>[-+(]? ?[0-9.,' ]*[0-9](?: ?[-)])?) ?"
+    rf"(?P<head>[-+(▲△]* ?)(?P<before>{_SIGN})? ?(?P<rest>[-+(]? ?[0-9.,' ]*[0-9](?: ?[-)])?) ?"
     rf"(?P<after>{_SIGN})?(?P<tail> ?[-)]*)"
 )
-# "400,-", "500/-" and "$5." are amounts without a decimal part.
-_ROUND = re.compile(r"(?<=[0-9]) ?(?:[,./]--?(?=[^0-9]*$)|\.$)")
+# "400,-", "500/-", "500/=" and "$5." are amounts without a decimal part; asterisks fill cheques.
+_ROUND = re.compile(
+    r"(?<=[0-9]) ?(?:[,./:][-=]-?(?=[^0-9]*$)|\.$)|\*+(?![0-9])|(?<![0-9])\*+"
+    r"|(?<=\b[a-z]{3}) \$(?= ?[0-9])"
+)
+_CENTS = re.compile(r"[.,][0-9]{2}$")
 _ONE_DOT = re.compile(r"[^.,]*[1-9][0-9]{0,2}\.[0-9]{3}(?![0-9.,]).*")
 
 MONTH_NAMES = (
@@ -81,17 +94,19 @@ MONTH_NAMES = (
 )
 _MONTHS = {name: n for n, names in enumerate(MONTH_NAMES, start=1) for name in names.split()}
 _WEEKDAY = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\.?,? )?"
-_DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th|er|º|\.)?"
+_DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th|er|[ºª°]|\.)?"
 _YEAR = r"'?(?P<year>[0-9]{4}|[0-9]{2})"
 _FULL = "(?P<year>(?:1[5-9]|20)[0-9]{2})"
-_BETWEEN = "(?: ?,? del? | of | ?, ?|[ /-])?"
+_BETWEEN = "(?: ?,? del? | of | ?,? ?a\\.?d\\.? | ?, ?|[ /-])?"
+_YEARS = r"(?: (?:[гrр]|року?|roku?|года)\.?)?"
 _WORDED = (
     rf"%(weekday)s%(month)s[ -]?{_DAY}(?: ?, ?|[ -])%(year)s",
-    rf"%(weekday)s(?:(?:the|this) )?{_DAY}(?: day)?(?: of | de |[ /-])?%(month)s{_BETWEEN}"
-    r"%(year)s(?: [гr]\.?)?",
+    rf"%(weekday)s(?:(?:the|this|den) )?{_DAY}(?: day)?(?: of | de |[ /-])?%(month)s"
+    rf"{_BETWEEN}%(year)s{_YEARS}",
     rf"%(year)s[.,]? %(month)s {_DAY}",
-    rf"%(month)s{_BETWEEN}{_FULL}(?: [гr]\.?)?",
+    rf"%(month)s{_BETWEEN}{_FULL}{_YEARS}",
     rf"{_FULL}\.?[ -]%(month)s",
+    r"%(month)s(?:-| ?')(?P<year>[0-9]{2})",
 )
 _ENGLISH = {"month": rf"(?P<month>{'|'.join(_MONTHS)})\.?", "year": _YEAR, "weekday": _WEEKDAY}
 # A year of four digits, so that few texts have other languages looked up.
@@ -99,8 +114,9 @@ _OTHERS = {"month": r"(?P<month>[^\W\d_][^\d\s_,./-]+)\.?", "year": _FULL}
 _OTHERS["weekday"] = r"(?:(?P<weekday>[^\W\d_][^\d_,./]+)\.?,? )?"
 _TWO = "(?P<%s>[0-9]{1,2})"
 _NUMBERED = (
-    rf"(?P<year>[0-9]{{4}})(?P<mark>[-/.]) ?{_TWO % 'month'}(?P=mark) ?{_TWO % 'day'}\.?",
+    rf"(?P<year>[0-9]{{4}})(?P<mark>[-/. _]) ?{_TWO % 'month'}(?P=mark) ?{_TWO % 'day'}\.?",
     rf"(?P<year>[0-9]{{4}}) ?[年년] ?{_TWO % 'month'} ?[月월](?: ?{_TWO % 'day'} ?[日일])?",
+    rf"(?:ngày )?{_TWO % 'day'} tháng {_TWO % 'month'},? năm {_FULL}",
     r"(?P<year>[0-9]{4})(?P<month>[0-9]{2})(?P<day>[0-9]{2})",
     rf"{_FULL}[-/.]{_TWO % 'month'}",
     rf"{_TWO % 'month'}[-/.]{_FULL}",
@@ -115,8 +131,13 @@ _NUMERIC = (
     re.compile(r"([0-9]{2})()([0-9]{2})(?P<year>(?:19|20)[0-9]{2})"),
 )
 _MIDNIGHT = re.compile(
-    r"(?:[t ]0?0:00(?::00(?:\.0+)?)?(?: ?(?:z|utc|gmt|[-+][0-9]{2}:?[0-9]{2}))?"
+    r"(?:(?:[t ]0?0:00(?::00(?:\.0+)?)?|(?<=[0-9]{8})t0000(?:00)?)"
+    r"(?: ?(?:z|utc|gmt|[-+][0-9]{2}:?[0-9]{2}))*"
     r"| 12:00(?::00)? ?am)$"
+)
+_TIME = re.compile(
+    r"(?:^|,? |(?<=[0-9])t)([01]?[0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9])(?:\.0+)?)?"
+    r"(?: ?([ap])\.?m)?(?: ?(?:z|utc))?$"
 )
 
 _ITEM = re.compile(r"""(?:"[^"]*"|'[^']*'(?=\s*(?:[,;|\n]|$))|[^,;|\n])+""")
@@ -124,11 +145,12 @@ _LONG_ITEM = re.compile(_ITEM.pattern.replace("|[^,;", "|[^;"))
 _BULLET = re.compile(r"^(?:[-*•☑☒✓✔]|\[x\])\s+", re.IGNORECASE)
 # Words of forms and of Azure, Textract and Document AI, and the signs that forms are drawn with.
 _YES = re.compile(
-    r"yes|y|true|on|1|1\.0|x|checked|:?selected:?|filledcheckbox|ticked|[✓✔✅☑☒■◼⬛●◉🗹]|\[x\]|\(x\)"
+    r"/?(?:yes|y|true|t|on|1|1\.0|x|(?:check|tick|mark)ed|:?selected:?|filledcheckbox|[✓✔✅☑☒■◼⬛●◉🗹🗸√⦿🔘⊠⊗]"
+    r"|ja|oui|s[iíì]|sim|tak|да|так|evet|是|はい|예)|[-*]?\[[x✓✔√*]\]|\([x✓✔√*]\)"
 )
 _NO = re.compile(
-    r"no|n|false|off|0|0\.0|(?:un|not)(?:check|tick)ed|:?unselected:?|notselected"
-    r"|unfilledcheckbox|[☐□◻⬜○◯]|\[\]|\(\)"
+    r"/?(?:no|n|false|f|off|0|0\.0|(?:un|not)(?:check|tick|mark)ed|:?unselected:?|notselected"
+    r"|unfilledcheckbox|[☐□◻⬜○◯]|nein|non|n[aã]o|nie|nej|нет|ні|hayır|否|いいえ|아니[오요])|[-*]?\[\]|\(\)"
 )
 _GAPS = str.maketrans("", "", " _")
 
@@ -140,8 +162,17 @@ class Month(NamedTuple):
     month: int
 
 
+class Moment(NamedTuple):
+    """A date and a time in hours, minutes and seconds; a time alone is in the year 0."""
+
+    year: int
+    month: int
+    day: int
+    time: tuple[int, ...]
+
+
 # What a date of one order may be: more than one where its year has two digits.
-Days = tuple[Date | Month, ...]
+Days = tuple[Date | Month | Moment, ...]
 
 
 class Money(NamedTuple):
@@ -202,7 +233,7 @@ def _number(cleaned: str) -> Decimal | None:
     bodies = (re.fullmatch(pattern, match["body"]) for pattern in _BODIES)
     if (body := next(filter(None, bodies), None)) is None:
         return None
-    negative = match["open"] or match["trail"] or (match["sign"] or "").startswith("-")
+    negative = match["open"] or match["trail"] or (match["sign"] or "+")[0] != "+"
     whole, decimals = body[1].translate(_NO_DIGIT), body[2] or ""
     # Written out, not divided: arithmetic would round to 28 digits.
     exponent = int((match["power"] or "e0")[1:]) - (2 if match["percent"] else 0)
@@ -232,17 +263,24 @@ def money(text: str) -> Money | None:
 @lru_cache(maxsize=_REMEMBERED)
 def _money(cleaned: str) -> Money | None:
     if (plain := _number(cleaned)) is not None:
-        return None if "%" in cleaned else Money(plain, None)
+        return None if {"%", "c"} & {*cleaned} else Money(plain, None)
     match = _MONEY.fullmatch(_ROUND.sub("", cleaned))
     if match is None:
         return None
-    rest, stated = match["rest"], set()
-    for sign in filter(None, match.group("before", "after")):
-        stated.add(_currency(sign) or _currency(sign.removesuffix(".")))
-        if sign == match["before"] and re.search(r"[^\w/]\.$", sign):
-            rest = f".{rest}"
-    currency = next(iter(stated), None)
-    if len(stated) > 1 or None in stated:
+    rest, before = match["rest"], match["before"] or ""
+    if re.search(r"[^\w/]\.$", before):
+        rest = f".{rest}"
+    signs = [sign for sign in (before, match["after"]) if sign]
+    # Beside a code a $ says nothing, and R12 is a code where R 12.00 are rands.
+    signs = [sign for sign in signs if sign != "$"] or signs
+    if before.isascii() and before.isalpha() and len(before) == 1 and not _CENTS.search(rest):
+        return None
+    stated = [(_currency(sign) or _currency(sign.rstrip(".$")) or "").split("/") for sign in signs]
+    shared = (
+        [code for code in stated[0] if all(code in codes for codes in stated)] if stated else []
+    )
+    currency = "/".join(shared) or None
+    if signs and not currency:
         return None
     if currency and _ONE_DOT.fullmatch(rest) and _has_decimal_comma(currency):
         rest = rest.replace(".", "")
@@ -281,7 +319,13 @@ def _local_words() -> tuple[dict[str, int], dict[str, str], set[str]]:
     """Months by name, currencies by sign, without what has several meanings; names of days."""
     words = json.loads(Path(__file__).with_name("local_words.json").read_text("utf-8"))
     months = {name: n for n, names in enumerate(words["months"], start=1) for name in names}
-    return months, words["signs"], set(words["days"])
+    # Capitals and typewriters leave out accents.
+    months = {_unmarked(name): n for name, n in months.items()} | months
+    return months, words["signs"], {*words["days"], "le", "el", "il"}
+
+
+def _unmarked(word: str) -> str:
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFD", word)))
 
 
 def day_of(year: str, month: str | int, day: str) -> Date | None:
@@ -308,7 +352,7 @@ def date_readings(text: str) -> tuple[Date | None, Date | None]:
 
 
 def possible_dates(text: str) -> tuple[Days, Days]:
-    """`date_readings` with both centuries where the year has two digits, and months without a day.
+    """`date_readings` with both centuries of two-digit years, months without a day, and times.
 
     >>> possible_dates("June 2022") == possible_dates("06/2022"), len(possible_dates("1/2/48")[0])
     (True, 2)
@@ -318,16 +362,21 @@ def possible_dates(text: str) -> tuple[Days, Days]:
 
 
 def _days(year: str, month: str | int, day: str | None) -> Days:
-    if not day:
-        return (Month(int(year), int(month)),) if 1 <= int(month) <= 12 else ()
     years = [year] if len(year) == 4 else [year, f"{19 if int(year) < 69 else 20}{year}"]
-    return tuple(filter(None, (day_of(written, month, day) for written in years)))
+    dates = list(filter(None, (day_of(written, month, day or "1") for written in years)))
+    return tuple(dates if day else (Month(date.year, date.month) for date in dates))
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def _read_date(cleaned: str) -> tuple[Days, Days]:
-    if ":" in cleaned:
-        cleaned = _MIDNIGHT.sub("", cleaned)
+    cleaned = _MIDNIGHT.sub("", cleaned)
+    if match := _TIME.search(cleaned):
+        hour, minute, second = (int(match[n] or 0) for n in (1, 2, 3))
+        time = ((hour % 12 + 12 * (match[4] == "p")) if match[4] else hour, minute, second)
+        if not (before := cleaned[: match.start()]):
+            return ((Moment(0, 0, 0, time),),) * 2
+        sides = ([day for day in days if isinstance(day, Date)] for days in _read_date(before))
+        return tuple(tuple(Moment(d.year, d.month, d.day, time) for d in side) for side in sides)
     # Most dates are numbers alone.
     if match := next(filter(None, (form.fullmatch(cleaned) for form in _NUMERIC)), None):
         month_first = _days(match["year"], match[1], match[3])
@@ -400,11 +449,13 @@ def checked(text: str) -> bool | None:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _is_ticked(cleaned: str) -> bool | None:
-    word = cleaned.translate(_GAPS)
+    word = cleaned.translate(_GAPS).removesuffix(".")
     return bool(_YES.fullmatch(word)) if _YES.fullmatch(word) or _NO.fullmatch(word) else None
 
 
 def is_null_word(text: str) -> bool:
     """Whether `text` says that there is no value (N/A, none, null, nil, a dash …)."""
     word = _clean(text)
-    return word in NULL_WORDS or word.strip("()[]\"'.") in NULL_WORDS
+    inside = word.strip(_NOTHING)
+    is_nothing = (word and not inside) or {word, inside} & {*NULL_WORDS}
+    return bool(is_nothing) and checked(word) is None

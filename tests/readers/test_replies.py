@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from formlab import open_log, readers
+from formlab import evaluate, open_log, readers
 from formlab.readers.rows import leaves
 
 GOLD = [{"doc_id": "a", "total": "9.00"}, {"doc_id": "b", "total": "12.50"}]
@@ -91,10 +91,29 @@ def test_a_request_that_failed_is_an_answer_that_failed(count, tmp_path, monkeyp
     assert found.sort("doc_id")["status"].to_list() == ["api_error", "repaired"]
 
 
-def test_one_wrapper_may_stand_around_another(tmp_path):
-    rows = [{"id": row["doc_id"], "total": row["total"]} for row in GOLD]
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda answer: {"response": {"data": answer}},
+        lambda answer: {"success": True, "data": answer, "error": None},
+        lambda answer: {"reasoning": "It says so.", "answer": answer},
+        lambda answer: {"extracted_data": answer, "metadata": {"pages": 2}},
+        lambda answer: {"raw_output": json.dumps(answer)},
+        lambda answer: {"extractions": [{"field": name, "value": answer[name]} for name in answer]},
+    ],
+)
+def test_one_wrapper_may_stand_around_another(around, tmp_path):
+    rows = [{"id": row["doc_id"]} | around({"total": row["total"]}) for row in GOLD]
     (tmp_path / "m.json").write_text(json.dumps({"data": {"results": rows}}))
     assert read(tmp_path / "m.json") == [("a", "/total", "9.00"), ("b", "/total", "12.50")]
+
+
+def test_headers_in_capitals_and_lists_as_text_are_read():
+    gold = [{"Document": "a", "Field Name": "n", "Ground Truth": "5"}]
+    assert readers.read_values(gold)["path"].to_list() == ["/n"]
+    gold = [{"doc_id": "a", "rows": "[{'n': 5}]", "tags": '["x", "y"]'}]
+    given = [{"doc_id": "a", "rows": [{"n": 5}], "tags": ["y", "x"]}]
+    assert evaluate(gold, given).fields["outcome"].to_list() == ["match"] * 2
 
 
 def test_a_log_may_hold_replies():

@@ -165,3 +165,39 @@ def test_a_broken_answer_of_the_usual_length_is_still_mended():
     text = json.dumps({"fields": fields}).replace('"label"', "label")
     assert 60_000 < len(text) < answers.LONGEST
     assert answers.parse(text).value == {"fields": fields}
+
+
+A = '{"a": "1"}'
+# What models and the interfaces to them put around the same answer; a draft is `{"a": "2"}`.
+AROUND = [
+    '<|START_THINKING|>{"a": "2"}<|END_THINKING|><|START_RESPONSE|>%s<|END_RESPONSE|>',
+    '<|channel|>analysis<|message|>{"a": "2"}<|end|><|start|>assistant<|channel|>final '
+    "<|constrain|>json<|message|>%s<|return|>",
+    "analysisIs it 2?assistantfinal%s", "<think>2?</think><|begin_of_box|>%s<|end_of_box|>",
+    '<think type="long">2?</think>So it is <answer>%s</answer>.', "2? No: \\boxed{%s}.",
+    "My thought: 2?\n\nHere is my response:\n%s", "<|channel>thought\n2?<channel|>%s",
+    "%s<|im_end|>",
+]  # fmt: skip
+REPLIES = [
+    {"role": "assistant", "function_call": {"name": "f", "arguments": A}},
+    {"type": "function_call", "call_id": "c", "name": "f", "arguments": A},
+    {"output": {"message": {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t",
+     "name": "f", "input": {"a": "1"}}}]}}, "stopReason": "tool_use"},
+    {"functionCall": {"name": "f", "args": {"a": "1"}}}, [{"generated_text": A}],
+    {"tool_name": "f", "parameters": {"a": "1"}},
+]  # fmt: skip
+
+
+def test_an_answer_is_found_in_whatever_models_and_their_interfaces_put_around_it():
+    for around in AROUND:
+        assert answers.read(around % A).value == {"a": "1"}, around
+        assert answers.read(around % "7.50").value == "7.50", around
+    for reply in REPLIES:
+        assert answers.parse(json.dumps(reply)).value == {"a": "1"}, reply
+    # A form's own fields may be called like those of an interface.
+    for own in ({"id": "7", "content": {"a": "1"}}, {"name": "Ada", "input": "5", "due": "9"}):
+        assert answers.parse(json.dumps(own)).value == own
+    start = time.process_time()
+    for mark in ("<answer>", "\\boxed{", "<think ", "<|channel|>final"):
+        answers.read(mark * 20_000)
+    assert time.process_time() - start < 2

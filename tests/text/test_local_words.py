@@ -7,9 +7,10 @@ another of its versions could read the same answer in another way.
 import json
 from pathlib import Path
 
+import polars as pl
 from babel import Locale
 
-from formlab.text import values
+from formlab.text import ladders, values
 
 FILE = Path(values.__file__).with_name("local_words.json")
 LANGUAGES = (
@@ -38,6 +39,15 @@ def of_babel():
 
 def test_words_of_the_package_are_those_of_babel():
     assert json.loads(FILE.read_text("utf-8")) == of_babel()
+
+
+def test_a_value_is_right_as_many_countries_and_tools_write_it():
+    table = pl.read_csv(Path(__file__).with_name("values.csv"), infer_schema=False)
+    kinds = table["type"].replace("boolean", "checkbox")
+    right = ladders(table["gold"], table["answer"], kinds)["typed"]
+    assert table.filter(right != (table["verdict"] == "right")).is_empty()
+    assert not any(map(values.is_null_word, ("[ ]", "☐", "no", "x", "0", "$", "нет")))
+    assert all(map(values.is_null_word, ("Unknown", "(blank)", "…", '""', "____", "n.v.t.")))
 
 
 if __name__ == "__main__":

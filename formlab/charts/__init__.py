@@ -26,6 +26,7 @@ HOMES = {
         "ELSEWHERE OWN PUBLISHED caption figure note score_cards sentences span table"
     ),
     "charts.compare": "comparison_table difference_dots flip_table not_shown",
+    "charts.counts": "right_of",
     "charts.first_screen": "FirstScreen first_screen",
     "charts.judges": "audit_figures",
     "charts.marks": "bars dots heatmap lines stacked",

@@ -139,14 +139,17 @@ def _claim(
     first = _named(names[0], firsts[names[0]])
     if len(names) > 1:
         what, first = f"{what} together", "the two by themselves let expect"
-    edges = f"{points(row['ci_low'])} to {points(row['ci_high'])}"
     tests = f"{p_text(row['p_adjusted'])}, adjusted for {n} tests"
-    effect = f"{points(row['difference'])} points, 95 % interval {edges}; {row['n_units']:,} forms"
+    # What holds says who has more in words, and how much as a size.
+    numbers = (row["difference"], row["ci_low"], row["ci_high"])
+    size, *ends = [f"{100 * abs(x):.1f}" for x in numbers] if holds else map(points, numbers)
+    edges = " to ".join(sorted(ends, key=float) if holds else ends)
+    effect = f"{size} points, 95 % interval {edges}; {row['n_units']:,} forms"
     if not holds:
         return f"No difference was shown between {what} and {first} ({effect}; {tests})"
     more = "more" if row["difference"] > 0 else "fewer"
-    with_first = first if len(names) > 1 else f"with {first}"
-    return f"With {what}, {more} values are right than {with_first} ({effect}; {tests})"
+    first = first if len(names) > 1 else f"with {first}"
+    return f"With {what}, {more} values are right than {first} ({effect}; {tests})"
 
 
 def _named(name: str, value: str) -> str:

@@ -19,7 +19,7 @@ from formlab_review.label_audit import by_majority
 _LONG = 80
 
 
-def review_cards(progress: pl.DataFrame, proposed: pl.DataFrame, *, reviewer: str) -> Cards:
+def review_cards(progress: pl.DataFrame, proposed: pl.DataFrame) -> Cards:
     """A review in short: how far it has got, and how many labels are contradicted.
 
     Parameters
@@ -28,22 +28,22 @@ def review_cards(progress: pl.DataFrame, proposed: pl.DataFrame, *, reviewer: st
         As from `Review.progress`.
     proposed
         As from `proposals`.
-    reviewer
-        Whose progress it is.
     """
     items = int(progress["items"].sum())
     done = items - int(progress["open"].sum())
     majority = by_majority(proposed).height
-    words = [word for word in decided.REVIEW if word in progress.columns]
-    counts = [(word, int(progress[word].sum())) for word in words]
+    counts = [(w, int(progress[w].sum())) for w in decided.REVIEW if w in progress.columns]
     cards = [
         Card("items decided", done, f"of {items:,}"),
         Card("labels contradicted by a majority", majority, f"of {proposed.height:,} by any"),
         *(Card(word.replace("_", " "), count) for word, count in counts if count),
     ]
+    # Settings of one engine, such as ocr and ocr(scale=2.0), are no two witnesses.
+    engines = pl.col("systems").list.eval(pl.element().str.extract(r"^([^(]*)")).list.n_unique()
+    apart = by_majority(proposed).filter(engines > 1).height
     finding = (
-        f"A majority of systems contradicts {majority:,} label{'s' * (majority != 1)} with the "
-        f"same value; {done:,} of {items:,} items are decided by {reviewer}."
+        f"{majority:,} of {proposed.height:,} contradicted labels are read alike by most systems, "
+        f"{apart:,} of them by more than one engine; {done:,} of {items:,} items are decided."
     )
     return Cards(cards, finding=finding)
 

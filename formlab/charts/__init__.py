@@ -23,6 +23,7 @@ HOMES = {
     ),
     "charts._surface": "surface",
     "charts.compare": "comparison_table difference_dots flip_table not_shown",
+    "charts.counts": "right_of",
     "charts.first_screen": "FirstScreen first_screen",
     "charts.judges": "audit_figures",
     "charts.marks": "bars dots heatmap lines stacked",

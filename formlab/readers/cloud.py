@@ -1,7 +1,7 @@
 """What Azure Document Intelligence, Amazon Textract and Google Document AI return, as JSON.
 
-Of Azure the result or a part of it; of Textract forms, queries, expenses and words, a response or a
-list of a document's; of Document AI the document or the response around it.
+Of Azure the result or a part of it; of Textract forms, queries, expenses, identities and words, a
+response or a list of a document's; of Document AI the document or the response around it.
 """
 
 from __future__ import annotations
@@ -33,9 +33,11 @@ def _keyed(pairs: Iterable[tuple[str | None, Any]]) -> dict[str, Any]:
 
 def _in_order(page: Any, words: str, part: Callable[[Any], Found]) -> list[Found]:
     """Lines and words of a page in the order of its text: a line begins with its first word."""
-    lines = [replace(part(line), is_line=True) for line in at(page, "lines") or ()]
-    parts = lines + [part(word) for word in at(page, words) or ()]
-    return sorted(parts, key=lambda part: part.start)
+    parts = []
+    for line in at(page, "lines") or ():
+        # Azure 2.1 has the words of a line within it, and no places in a text.
+        parts += [replace(part(line), is_line=True), *map(part, at(line, "words") or ())]
+    return sorted([*parts, *map(part, at(page, words) or ())], key=lambda part: part.start)
 
 
 def _outline(corners: Any) -> Box | None:
@@ -48,14 +50,19 @@ def _outline(corners: Any) -> Box | None:
 
 def _azure(content: Any) -> Reading:
     result, reading = at(content, "analyzeResult") or content, Reading()
-    for page in at(result, "pages") or ():
-        count = integer(at(page, "pageNumber"))
+    # Version 2.1 has names of its own.
+    for page in at(result, "pages") or at(result, "readResults") or ():
+        count = integer(at(page, "pageNumber") or at(page, "page"))
         reading.sizes[count] = number(at(page, "width")), number(at(page, "height"))
         reading.parts += _in_order(page, "words", partial(_azure_part, page=count))
-    forms = (at(document, "fields") or {} for document in at(result, "documents") or ())
-    forms = [{name: _azure_field(value) for name, value in form.items()} for form in forms]
-    pairs = at(result, "keyValuePairs") or ()
-    named = ((at(p, "key", "content"), _azure_part(at(p, "value"), sure=p)) for p in pairs)
+    documents = at(result, "documents") or at(result, "documentResults") or ()
+    forms = [
+        {name: _azure_field(value) for name, value in (at(document, "fields") or {}).items()}
+        for document in documents
+    ]
+    parts = (result, *(at(result, "pageResults") or ()))
+    pairs = [pair for part in parts for pair in at(part, "keyValuePairs") or ()]
+    named = ((_azure_part(at(p, "key")).text, _azure_part(at(p, "value"), sure=p)) for p in pairs)
     reading.values = (forms if len(forms) > 1 else forms and forms[0]) or _keyed(named)
     return reading
 
@@ -79,9 +86,10 @@ def _azure_part(part: Any, page: int = 1, sure: Any = None) -> Found:
     """A word, a line or a value."""
     region = next(iter(at(part, "boundingRegions") or ()), part)
     span = next(iter(at(part, "spans") or ()), at(part, "span"))
-    text, start = " ".join((at(part, "content") or "").split()), integer(at(span, "offset"), 0)
-    page, sure = integer(at(region, "pageNumber"), page), number(at(sure or part, "confidence"))
-    return Found(text, _outline(at(region, "polygon")), sure, page, start)
+    text, start = at(part, "content") or at(part, "text") or "", integer(at(span, "offset"), 0)
+    page = integer(at(region, "pageNumber") or at(region, "page"), page)
+    box = _outline(at(region, "polygon") or at(region, "boundingBox"))
+    return Found(" ".join(text.split()), box, number(at(sure or part, "confidence")), page, start)
 
 
 def _textract(content: Any) -> Reading:
@@ -106,6 +114,8 @@ def _textract(content: Any) -> Reading:
             yield text(block), replace(found, text=" ".join(map(text, values)))
 
     reading = Reading([_keyed(pair for block in blocks for pair in pairs(block))])
+    for identity in (i for response in responses for i in response.get("IdentityDocuments") or ()):
+        reading.values.append(_keyed(_expense_fields(identity.get("IdentityDocumentFields"))))
     for expense in expenses:
         items = [i for g in expense.get("LineItemGroups") or () for i in g.get("LineItems") or ()]
         rows = [_keyed(_expense_fields(item.get("LineItemExpenseFields"))) for item in items]
@@ -178,7 +188,7 @@ def _entities(entities: Any) -> dict[str, Any]:
 
 _KEYS = {
     "azure": rb"(?i:analyze_?Result|(?:model|operation)_?Id|doc_?Type)",
-    "textract": b"Blocks|ExpenseDocuments|DocumentMetadata|JobStatus",
+    "textract": rb"Blocks|(?:Expense|Identity)Documents|DocumentMetadata|JobStatus",
     "document_ai": rb"(?i:(text|page)_?Anchor|text_?Segments|mention_?Text|human_?Review_?Status)",
 }
 READERS = {

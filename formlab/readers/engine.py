@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -227,9 +228,12 @@ def _box(element: Element) -> Box | None:
 
 def _tesseract(path: Path) -> Reading:
     reading, line = Reading(), Found("")
-    # Quotation marks are text in these files, so they are no tables of the door's.
-    for count, row in enumerate(written(path).rstrip().split("\n")[1:], start=2):
-        cells = row.rstrip("\r").split("\t", 11)
+    # Quotation marks are text in Tesseract's own files; in a table that others saved they quote.
+    delimiter, quoting = ("\t", csv.QUOTE_NONE) if b"\t" in door.head(path) else (",", 0)
+    header, *rows = csv.reader(written(path).split("\n"), delimiter=delimiter, quoting=quoting)
+    for count, row in enumerate(rows, start=2):
+        if not (cells := row[header.index("level") :]):
+            continue
         numbers = [number(cell) for cell in cells[:11]]
         if len(numbers) < 11 or None in numbers:
             raise DataBroken("a row without 11 numbers", where=f"{path}:{count}")
@@ -247,11 +251,11 @@ def _tesseract(path: Path) -> Reading:
 
 _HTML = (".hocr", ".html", ".htm", ".xhtml", ".xml")
 _CLASS = rb"""class\s*=\s*["'][^"']*\bocr_page\b"""
-_START = rb"\Alevel\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop"
+_START = rb"(?:\A|\A,)level([\t,])page_num\1block_num\1par_num\1line_num\1word_num\1left\1top"
 _XML, _HOCR = partial(_marked_up, is_xml=True), partial(_marked_up, is_xml=False)
 READERS = {
     "hocr": reader("hocr", "OCR as hOCR", _HTML, _CLASS, _HOCR),
     "alto": reader("alto", "ALTO XML", (".xml", ".alto"), b"<alto", _XML),
     "page_xml": reader("page_xml", "PAGE XML", (".xml",), b"[<:]PcGts", _XML),
-    "tesseract": reader("tesseract", "Tesseract's TSV", (".tsv",), _START, _tesseract),
+    "tesseract": reader("tesseract", "Tesseract's TSV", (".tsv", ".csv"), _START, _tesseract),
 }

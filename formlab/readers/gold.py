@@ -40,20 +40,19 @@ def corpus(
     """A corpus of the user's own documents, of the benchmark `own`.
 
     Each value is a record of task `text`; its `kind` is the user's, else that of the declared type,
-    else that of the type inferred from all values at such paths; its `field` is the pattern of its
-    path, such as ``/items/*/price``. A declared rule stands in the record's `meta`
-    (`types.rule_of`), and all types in each document's (`FieldTypes.of_document`). A value left
-    blank is the empty text. The text of a page is the row without a path; a document without one
-    has such a row that is not scored. The user's own columns are kept, under ``own_<name>`` where
-    formlab has a column of that name.
+    else of the inferred one; its `field` is the pattern of its path, such as ``/items/*/price``. A
+    declared rule stands in the record's `meta` (`types.rule_of`), all types in each document's
+    (`FieldTypes.of_document`). A value left blank is the empty text. The text of a page is the row
+    without a path; a document without one has such a row that is not scored. Own columns are kept,
+    under ``own_<name>`` where formlab has one of that name.
 
     `gold` and `columns` are as for `read_values`, `types` as for `FieldTypes.read` (others are
-    inferred, and `flaws` counts them); the `name` of the corpus, its `split`, is by default the
-    stem of the gold's path. `images` is a folder as for `find`; without one, the gold's own column
-    `image` is relative to the folder of its file. Boxes are in pixels of their page, of a PDF in
-    the unit of `documents.width`, else in points; `page` counts from 1. The text of a document
-    without an image, which is no gold, is the column `context` or a file ``a.txt`` among the
-    images. `DataMissing`, `DataBroken` or `UnknownName` if something cannot be read.
+    inferred, and `flaws` counts them); `name` is the split, by default the stem of the gold's path.
+    `images` is a folder as for `find`; else the gold's own column `image` is relative to the folder
+    of its file. Boxes are in pixels of their page, of a PDF in the unit of `documents.width`, else
+    in points; `page` counts from 1. The text of a document without an image is the column `context`
+    or a file ``a.txt`` among the images. `DataMissing`, `DataBroken` or `UnknownName` if something
+    cannot be read.
 
     >>> loaded = corpus([{"doc_id": "a", "total": "9.00"}, {"doc_id": "b", "total": ""}])
     >>> loaded.records.filter(path="/total").select("doc_id", "value", "kind").rows()
@@ -185,12 +184,11 @@ def find(
 ) -> dict[str, list[str]]:
     """The files of each document's pages in order, relative to `folder`, in any depth of it.
 
-    A document's pages are the file that is called like it (``a.png``; ``a.pdf`` and a TIFF may
-    have several pages), those that are called like it with a number (``a.png``, ``a_2.png``;
-    ``a-p1.png``, ``a-p2.png``), or the files of a folder that is called like it. A document is
-    named with or without the file's ending, and with or without its folders. Documents without a
-    page, and those of which several files have the name (the first by folder and ending is read),
-    are counted in `flaws`. `DataMissing` if there is no such folder.
+    A document's pages are the file that is called like it (``a.png``, ``a.pdf``), those called so
+    with a number (``a_2.png``; ``a-p1.png``, ``a-p2.png``), or the files of a folder called like
+    it; it is named with or without ending and folders. Documents without a page, and those of which
+    several files have the name (the first by folder and ending is read), are counted in `flaws`.
+    `DataMissing` if there is no such folder.
     """
     root = files.folder(folder, remedy="--images with the folder of the scans or PDFs")
     known = {key for name in documents for key in file_names(name)}

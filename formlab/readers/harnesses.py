@@ -23,6 +23,7 @@ from formlab.readers.sources import items
 # Values as Inspect itself turns them into numbers.
 _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _STOPPED = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "refused"}
+_SAMPLES = "*_samples_*.jsonl"
 # What a sample of lmms-eval has beside its metrics.
 _FIELD = r"(doc|target|prompt)_hash|doc(_id)?|target|arguments|(filtered_)?resps|input(_media)?"
 _FIELD = re.compile(rf"{_FIELD}|token_counts|filter|metrics|reasoning_tags")
@@ -138,7 +139,7 @@ def lmms_eval(source: Source) -> Iterator[Row]:
     The document itself is not in the log: a sample is called by its image, if no other is of that,
     else by its number in the data set, `doc_id`, behind the task where a folder has several.
     """
-    found = sorted(source.path.glob("*_samples_*.jsonl")) or [source.path]
+    found = sorted(source.path.glob(_SAMPLES)) or [source.path]
     lines = {file: list(samples.json_lines(source, file)) for file in found}
 
     def first(values: Any) -> Any:
@@ -338,35 +339,19 @@ def _results(path: Path) -> Path:
     return path / "results.json" if path.is_dir() else path
 
 
-READERS = {
-    read.__name__: Reader(read.__name__, title, fits, read)
-    for read, title, fits in (
-        (
-            inspect,
-            "Inspect's .eval, or .json",
-            lambda p: door.ending(p) == ".eval" or has(p, ".json", "eval", "status", "version"),
-        ),
-        (
-            lmms_eval,
-            "lmms-eval's *_samples_*.jsonl",
-            lambda p: has(min(p.glob("*_samples_*.jsonl"), default=p), ".jsonl", "filtered_resps"),
-        ),
-        (
-            omniai,
-            "OmniAI's results.json",
-            lambda p: (
-                door.ending(_results(p)) == ".json" and not _OMNIAI.isdisjoint(names(_results(p)))
-            ),
-        ),
-        (
-            vlmevalkit,
-            "VLMEvalKit's workbook, TSV or JSON",
-            lambda p: {"index", "prediction"} <= names(p) and "predict" not in names(p),
-        ),
-        (
-            stickler,
-            "stickler's JSON lines of compared documents",
-            lambda p: has(p, ".jsonl", "comparison_result"),
-        ),
-    )
+_FITS = {
+    inspect: lambda p: door.ending(p) == ".eval" or has(p, ".json", "eval", "status", "version"),
+    lmms_eval: lambda p: has(min(p.glob(_SAMPLES), default=p), ".jsonl", "filtered_resps"),
+    omniai: lambda p: has(_results(p), ".json") and not _OMNIAI.isdisjoint(names(_results(p))),
+    vlmevalkit: lambda p: {"index", "prediction"} <= names(p) and "predict" not in names(p),
+    stickler: lambda p: has(p, ".jsonl", "comparison_result"),
 }
+_TITLES = {
+    "inspect": "Inspect's .eval, or .json",
+    "lmms_eval": "lmms-eval's *_samples_*.jsonl",
+    "omniai": "OmniAI's results.json",
+    "vlmevalkit": "VLMEvalKit's workbook, TSV or JSON",
+    "stickler": "stickler's JSON lines of compared documents",
+}
+_NAMED = {read.__name__: read for read in _FITS}
+READERS = {n: Reader(n, _TITLES[n], _FITS[read], read) for n, read in _NAMED.items()}

@@ -71,21 +71,17 @@ def open_log(
 ) -> Evaluation:
     """An evaluation made of a log of another harness that holds one run, a system and epoch.
 
-    The log's own scores stand in `cases` as `log_score` and, of further scorers, as
-    `log_by_<scorer>`; where whole documents were scored, in `documents`, as `log_document_score`
-    and so on. `headlines` and `differences` compare them with formlab's. `notes` counts samples
-    that were matched, missing, given twice, failed or unreadable.
+    The log's own scores stand in `cases` as `log_score` and `log_by_<scorer>`, those of whole
+    documents in `documents` as `log_document_score` and so on: see `headlines`, `differences`.
+    `notes` counts samples that were matched, missing, given twice, failed or unreadable.
 
-    `source` is a path or address, or a frame or list of dicts with a row per sample; `columns` has
-    such a table's names for those of `NAMES`. `benchmark` is the name of one, or a corpus, whose
-    gold is used, by default the log's own; the options `root` and `split` are as for
-    `formlab.load`, by default the split that the log fits best; `documents` says whether what the
-    log has no samples of is left out (``asked``) or missing (``all``). `types` are of the log's own
-    gold, as for `readers.corpus`. `out` is a folder to save the evaluation in, `system` what the
-    system is called, instead of the log's name for it: the model that answered.
-
-    `DataMissing`, `DataBroken` or `UnknownName` if the log or the benchmark cannot be read, they do
-    not belong together, or the log has several runs.
+    `source` is a path or address, or a frame or list of dicts with a row per sample, whose names
+    for those of `NAMES` are `columns`. `benchmark` is the name of one, or a corpus, whose gold is
+    used, else the log's own; of the options, `root` and `split` are as for `formlab.load`, by
+    default the split that fits best; `documents` says whether what has no sample is left out
+    (``asked``) or missing (``all``); `types` are as for `readers.corpus`, `out` is a folder to save
+    in, and `system` takes the place of the name of the model that answered. `DataMissing`,
+    `DataBroken` or `UnknownName` if something cannot be read, or the log has several runs.
 
     >>> rows = [{"id": "a", "target": "9.00", "output": "9.0", "score": 0},
     ...         {"id": "b", "target": "May", "output": "may", "score": 0}]

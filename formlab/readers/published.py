@@ -42,11 +42,10 @@ _PAGE = re.compile(r"pred_([0-9]{1,18})\.txt")
 def formcraft(source: Source) -> Iterator[Row]:
     """Raw answers of models in FORMCRAFT's schema: a folder with one file a form.
 
-    ``<doc_id>.json`` or ``<doc_id>.txt`` holds what the model wrote, as it wrote it: a form
-    (`fields`, `groups`) and, under `vqa` and `consistency`, its answers, as ``{"<id>": answer}`` or
-    as a list of objects with `id` and `answer`; the `fields` of a check's answer (path: value) say
-    what stands in the fields that it follows from. Answers may stand in a file of their own,
-    ``<doc_id>.answers.json`` or ``.answers.txt``. A field may carry `page` and `box`.
+    ``<doc_id>.json`` or ``.txt`` holds what the model wrote: a form (`fields`, `groups`) and, under
+    `vqa` and `consistency`, its answers, as ``{"<id>": answer}`` or as a list of objects with `id`
+    and `answer`; the `fields` of a check's answer (path: value) say what stands in the fields that
+    it follows from. Answers may stand in ``<doc_id>.answers.json`` or ``.answers.txt``.
     """
     named = by_name("answers for", ((stem(file), file) for file in _form_files(source.path)))
     source.files += named.values()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ Row = dict[str, Any]
 ROLES = ("document", "gold", "answer", "call", "figure")
 # What reading runs into where a file is not laid out as it should be.
 ODD = (ArithmeticError, AttributeError, FormlabError, LookupError, RuntimeError, TypeError)
-ODD += (ValueError,)
+ODD += (ValueError, csv.Error)
 # How deep values may be nested.
 DEEPEST = 60
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -105,7 +106,9 @@ def findings(
 
 def _weight(finding: Finding) -> tuple[Any, ...]:
     source = finding.benchmark, finding.split, finding.system, finding.about
-    return -finding.at_least, -finding.n_cases, *source
+    # A count of causes tells nothing apart: it follows what a test or the documents show.
+    is_count = finding.about == "cause" and math.isnan(finding.p)
+    return is_count, -finding.at_least, -finding.n_cases, *source
 
 
 class _Look:

@@ -207,7 +207,8 @@ def _finding(one: Finding, place: int, results: Sequence[Evaluation], where: str
         docs = _counted(one.n_docs, "document")
         of = docs if one.about == "pages" or not one.n_cases else f"{one.n_cases:,} in {docs}"
         span = "" if math.isnan(low) else f", 95 % interval {show(low)} to {show(high)}"
-        effect = f"{' '.join(filter(None, text))}{span}, n = {of}"
+        # What the sentence says is not said twice.
+        effect = f"{' '.join(filter(None, text))}{span}, " * ("interval" not in claim) + f"n = {of}"
     alone = claim
     if where and not claim.startswith(f"{where} "):
         # The name of a system keeps its letters.

@@ -97,20 +97,9 @@ def design_findings(
 ) -> list[Finding]:
     """What a design shows, a sentence for each level of each factor and each pair.
 
-    Parameters
-    ----------
-    evaluation
-        Of forms that `design` drew.
-    table
-        As from `design_effects`.
-    alpha
-        A finding holds if its p, adjusted for all rows, is at most this.
-
-    Returns
-    -------
-    list of Finding
-        Those that hold stand first, larger effects before smaller; behind each are the wrong values
-        of its level.
+    `evaluation` is of forms that `design` drew, `table` as from `design_effects`; a finding holds
+    if its p, adjusted for all rows, is at most `alpha`. Those that hold stand first, larger effects
+    before smaller; behind each are the wrong values of its level.
     """
     wrong = designed_fields(evaluation).filter(pl.col("right").not_())
     firsts = dict(table.group_by("term", maintain_order=True).agg(pl.col("value").first()).rows())

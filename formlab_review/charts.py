@@ -22,12 +22,7 @@ _LONG = 80
 def review_cards(progress: pl.DataFrame, proposed: pl.DataFrame) -> Cards:
     """A review in short: how far it has got, and how many labels are contradicted.
 
-    Parameters
-    ----------
-    progress
-        As from `Review.progress`.
-    proposed
-        As from `proposals`.
+    `progress` is as from `Review.progress`, `proposed` as from `proposals`.
     """
     items = int(progress["items"].sum())
     done = items - int(progress["open"].sum())

@@ -16,7 +16,7 @@ def right_of(system: str, cases: pl.DataFrame, by: str | None = None, *, of: str
     system
         Its name.
     cases
-        Those with gold, with their `outcome`.
+        With `gold` and `outcome`; what has no gold, or is not scored, does not count.
     by
         A column whose values are the parts; cases without one are in no part.
     of
@@ -24,10 +24,12 @@ def right_of(system: str, cases: pl.DataFrame, by: str | None = None, *, of: str
 
     Examples
     --------
-    >>> cases = pl.DataFrame({"kind": ["date", "date", "mark"], "outcome": ["match"] * 2 + ["x"]})
+    >>> rows = [("date", "1", "match"), ("date", "2", "match"), ("mark", "x", "missing")]
+    >>> cases = pl.DataFrame(rows, ["kind", "gold", "outcome"], orient="row")
     >>> right_of("ocr", cases, "kind")
     'ocr has 2 of 3 fields right: date 2 of 2, mark 0 of 1'
     """
+    cases = cases.drop_nulls("gold").filter(pl.col("outcome") != "unscored")
     right = (pl.col("outcome") == "match").sum()
     whole = cases.select(right=right, n=pl.len()).row(0)
     text = f"{system} has {whole[0]:,} of {whole[1]:,} {of} right"

@@ -29,17 +29,16 @@ def right_of(system: str, cases: pl.DataFrame, by: str | None = None, *, of: str
     >>> right_of("ocr", cases, "kind")
     'ocr has 2 of 3 fields right: date 2 of 2, mark 0 of 1'
     """
-    cases = cases.drop_nulls("gold").filter(pl.col("outcome") != "unscored")
+    cases = cases.drop_nulls("gold").filter(pl.col("outcome").ne_missing("unscored"))
     right = (pl.col("outcome") == "match").sum()
     whole = cases.select(right=right, n=pl.len()).row(0)
     text = f"{system} has {whole[0]:,} of {whole[1]:,} {of} right"
     if by is None or cases[by].n_unique() < 2:
         return text
     parts = cases.drop_nulls(by).group_by(by).agg(right=right, n=pl.len())
-    parts = parts.sort(
-        pl.col("right") / pl.col("n"), "n", by, descending=[True, True, False]
-    ).rows()
-    named = [f"{str(name).replace('_', ' ')} {right:,} of {n:,}" for name, right, n in parts]
+    order = pl.col("right") / pl.col("n"), pl.col("n") - pl.col("right"), "n", by
+    parts = parts.sort(*order, descending=[True, False, True, False]).rows()
+    named = [f"{name} {right:,} of {n:,}" for name, right, n in parts]
     if len(named) > _PARTS:
         named[_END:-_END] = ["…"]
     return f"{text}: {', '.join(named)}"

@@ -91,7 +91,7 @@ def judge(
             click.echo(plain(f"{status}: {page}: {answer['error']}"), err=True)
         if state != "not_asked":
             answers[page] = answer | {"judge": model}
-            files.write_json(out, answers)
+            files.write_json(out, dict(sorted(answers.items())))
     scores = audit.judge_scores(corpus, judged, answers)
     scores = scores.filter(pl.col("slice_by").is_null(), pl.col("total") > 0, mode="fixed")
     mean = (pl.col("hits").sum() / pl.col("total").sum()).round(4)

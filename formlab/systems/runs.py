@@ -253,13 +253,11 @@ class PageWork:
     predictions.
     """
 
-    texts = False
-
     def __init__(self, system: System, corpus: Corpus, settings: Row) -> None:
-        self.system, self.root, self.images = system, corpus.root, system.images
+        self.system, self.root = system, corpus.root
+        self.images, self.texts = system.images, False
         self.examples = system.examples(corpus, settings)
-        self.more: Row = {}
-        self.notes = Counter[str]()
+        self.more, self.notes = {}, Counter[str]()
         versions = {library: metadata.version(library) for library in system.versions}
         self.head: Row = {"settings": settings, "versions": versions}
         self.settings = settings | versions

@@ -4,12 +4,11 @@ import math
 import polars as pl
 import pytest
 
-from formlab import analysis, benchmarks, selection, tables
+from formlab import analysis, benchmarks, selection, systems, tables
 from formlab.analysis.overview import MEASURES, rules
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Predictions
 from formlab.metrics import METRICS
-from formlab.systems import chat
 from tests.analysis.made_pairs import built
 from tests.made_slices import of
 from tests.systems.scripted_server import serving
@@ -63,7 +62,8 @@ def test_answers_are_counted_by_what_became_of_them(tmp_path, monkeypatch):
     with serving(*STEPS) as server:
         settings = {"base_url": server.url, "tasks": "extraction", "concurrency": 1}
         settings |= {"attempts": 1}
-        made = chat.system("chat:m").run(corpus, out=tmp_path, settings=settings, limit=8)
+        model = systems.get("chat:m")
+        made = systems.run(corpus, model, out=tmp_path, settings=settings, limit=8)
     evaluation = analysis.evaluate(corpus, made)
     counts = analysis.answers([evaluation])
     assert dict(counts.select("status", "answers").rows()) == {

@@ -38,9 +38,8 @@ def show(rows: list[dict[str, Any]], *, as_json: bool, title: str = "") -> None:
     if as_json:
         text = json.dumps(rows, indent=1, ensure_ascii=False)
         # A terminal obeys U+009B too, which JSON leaves as it is.
-        click.echo(
-            "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
-        )
+        odd = {c for c in set(text) - {"\n"} if not c.isprintable()}
+        click.echo(text.translate({ord(c): json.dumps(c)[1:-1] for c in odd}))
         return
     from rich.console import Console
     from rich.markup import escape

@@ -104,7 +104,7 @@ def is_main(name):
 def digest(frame, columns=None):
     """A hash of the rows of a frame, whatever their order and that of the columns."""
     rounded = frame.select(columns or pl.all()).with_columns(pl.selectors.float().round(6))
-    rows = (json.dumps(row, sort_keys=True, default=str) for row in rounded.to_dicts())
+    rows = map(json.JSONEncoder(sort_keys=True, default=str).encode, rounded.to_dicts())
     return hashlib.sha256("\n".join(sorted(rows)).encode()).hexdigest()[:16]
 
 

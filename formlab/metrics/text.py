@@ -6,9 +6,12 @@ None of them normalises: pass strings from `formlab.text.normalise`. BLEU is sac
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -53,8 +56,19 @@ def _stem(word: str) -> str:
 
 @cache
 def _stemmer() -> Any:
-    # Takes a second, so only where stems are asked for.
-    return import_module("nltk.stem.porter").PorterStemmer()
+    # The whole of nltk imports pandas and scikit-learn for two seconds, its stemmer neither: for
+    # this import packages that are no more than their folders stand for it.
+    (folder,) = find_spec("nltk").submodule_search_locations
+    loaded = {name: module for name, module in sys.modules.items() if name.startswith("nltk")}
+    for name, path in {"nltk": folder, "nltk.stem": f"{folder}/stem"}.items():
+        sys.modules[name] = ModuleType(name)
+        sys.modules[name].__path__ = [path]
+    try:
+        return import_module("nltk.stem.porter").PorterStemmer()
+    finally:
+        for name in [name for name in sys.modules if name.startswith("nltk")]:
+            del sys.modules[name]
+        sys.modules.update(loaded)
 
 
 def _mteval(texts: Sequence[str]) -> Iterator[list[str]]:

@@ -44,9 +44,6 @@ def sentences(*claims: object) -> str:
     return " ".join(text if text[-1] in ".!?" else f"{text}." for text in texts)
 
 
-# Number cards
-
-
 @dataclasses.dataclass(frozen=True)
 class Card:
     """One number and what it means: `note` says of how many, or between which bounds."""
@@ -89,11 +86,10 @@ class Cards(Shown):
         return {"cards": [card.shown for card in self.cards], "finding": finding}
 
     def __str__(self) -> str:
-        lines = [self.payload["finding"]] if self.finding else []
-        for card in self.payload["cards"]:
-            note = f" ({card['note']})" if card["note"] else ""
-            lines.append(f"{card['label']}: {card['value']}{note}")
-        return "\n".join(lines)
+        cards = self.payload["cards"]
+        notes = [f" ({card['note']})" if card["note"] else "" for card in cards]
+        lines = [f"{c['label']}: {c['value']}{n}" for c, n in zip(cards, notes, strict=True)]
+        return "\n".join([clean(self.finding)] * bool(self.finding) + lines)
 
 
 def score_cards(
@@ -123,9 +119,6 @@ def score_cards(
         label = titles[row["metric"]] + (f" of {values}" if values else "")
         cards.append(Card(label, row["value"], span(row)))
     return Cards([*cards, *more])
-
-
-# Captions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -250,9 +243,6 @@ def figure(over: Caption, *shown: Any) -> list[Any]:
     return notes[:1] if len(notes) == len(shown) else [over, *shown]
 
 
-# Tables
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class Table(Shown):
     """A table for readers: titled columns, numbers right-aligned in fixed digits, ``–`` for none.
@@ -327,10 +317,9 @@ class Table(Shown):
         }
 
     def _column(self, name: str, kind: pl.DataType) -> dict[str, Any]:
-        of_column = isinstance(self.digits, Mapping)
-        digits = self.digits.get(name) if of_column else None
-        if digits is None:
-            digits = 0 if kind.is_integer() else 3 if of_column else self.digits
+        usual = 3 if isinstance(self.digits, Mapping) else self.digits
+        named = self.digits if isinstance(self.digits, Mapping) else {}
+        digits = named.get(name, 0 if kind.is_integer() else usual)
         right = kind.is_numeric() or name in self.numeric
         return {
             "name": clean(name),
@@ -399,12 +388,8 @@ def table(
         at = (values == getattr(values, best[name])()).fill_null(False).arg_true()
         strong += [(row, name) for row in at]
     for name in {"p", "p_holm", "p_adjusted"} & {*shown.columns}:
-        texts = [None if p is None else _p(p) for p in shown[name]]
+        values = shown[name].fill_nan(None)
+        texts = [p if p is None else "< 0.0001" if p < 0.0001 else number(p, 4) for p in values]
         shown = shown.with_columns(pl.Series(name, texts, dtype=pl.String))
     lines = selection.of_rows(frame.head(look.get("rows", 500)), cases)
     return Table(shown, strong=strong, cases=lines, **look)
-
-
-def _p(p: float) -> str | None:
-    """A probability as one writes it: four digits, or that it is less than any of them."""
-    return None if math.isnan(p) else "< 0.0001" if p < 0.0001 else number(p, 4)

@@ -147,11 +147,14 @@ class Explorer(Live):
 
     def _gallery(self) -> tuple[gallery.Gallery, list[list[int]]]:
         """The errors of all, of many a sample by cause; of each card its evaluation and unit."""
-        parts, share = [], self.most // len(self._units)
-        for number, units in enumerate(self._units):
-            numbered = units.cases.with_row_index("_unit").with_columns(_evaluation=number)
-            wrong = numbered.filter(~pl.col("outcome").is_in(["match", "unscored"]))
-            parts.append(top_errors(wrong, limit=share) if wrong.height > share else wrong)
+        is_wrong = ~pl.col("outcome").is_in(["match", "unscored"])
+        parts = [
+            units.cases.with_row_index("_unit").with_columns(_evaluation=number).filter(is_wrong)
+            for number, units in enumerate(self._units)
+        ]
+        if sum(wrong.height for wrong in parts) > self.most:
+            share = self.most // len(parts)
+            parts = [top_errors(p, limit=share) if p.height > share else p for p in parts]
         shown = gallery.errors(
             pl.concat(parts, how="diagonal_relaxed"),
             of=list(self.evaluations.values()),

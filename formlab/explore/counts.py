@@ -25,19 +25,10 @@ FOLLOWING = ("outcome", "cause", "status", "finding")
 # A column with more values than this has names and no groups; documents are welcome all the same.
 _MOST_VALUES = 60
 _WHOLE = pl.col("level").is_in(("document", "page"))
-RATES: dict[str, Any] = {
-    "benchmark": pl.String,
-    "split": pl.String,
-    "system": pl.String,
-    "metric": pl.String,
-    "slice_by": pl.String,
-    "slice_value": pl.String,
-    "value": pl.Float64,
-    "ci_low": pl.Float64,
-    "ci_high": pl.Float64,
-    "n_docs": pl.Int64,
-    "n_cases": pl.Int64,
-}
+RATES = tables.schema(
+    "benchmark split system metric slice_by slice_value value:number ci_low:number ci_high:number "
+    "n_docs:int n_cases:int"
+)
 
 
 class Column(NamedTuple):

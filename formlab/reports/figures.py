@@ -252,7 +252,7 @@ def _inert(svg: str, prefix: str) -> str:
             elif name == "id":
                 node.set(name, prefix + value)
             elif name not in ("aria-label", _XLINK):
-                value = re.sub(r"(\d\.\d\d)\d+", r"\1", value)
+                value = re.sub(r"(\d\.\d)\d+", r"\1", value)
                 node.set(name, value.replace("url(#", f"url(#{prefix}"))
         if kinds:
             node.set("class", " ".join(kinds))

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from formlab import files
 from formlab.benchmarks.fincriticaled import FACTS, decoded
-from formlab.text.orders import date_order
-from formlab.text.values import date, money, number
+from formlab.text import date, date_order, money, number
 from formlab_review._spans import LABELS, PageText, Span
 
 _DATES = ("Date", "Temporal")

@@ -22,15 +22,17 @@ import numpy as np
 from formlab.metrics.metric import NEEDS, Metric, Tally, ratio
 from formlab.registry import Registry
 
-# What `metrics.toml` says of each metric.
-DECLARED = tomllib.loads(Path(__file__).with_name("metrics.toml").read_text("utf-8"))
+_TABLE = tomllib.loads(Path(__file__).with_name("metrics.toml").read_text("utf-8"))
+# What `metrics.toml` says of each metric; one that is `like` another shares the rest with it.
+DECLARED = {name: _TABLE.get(entry.get("like"), {}) | entry for name, entry in _TABLE.items()}
+_OTHER = ("family", "like")
 
 
 class _Builtin(dict[str, Metric]):
     """formlab's own metrics by name; its family is imported when a metric is asked for."""
 
     def __missing__(self, name: str) -> Metric:
-        entry = {key: value for key, value in DECLARED[name].items() if key != "family"}
+        entry = {key: text for key, text in DECLARED[name].items() if key not in _OTHER}
         for key in entry.keys() & {"tallies", "counts", "score", "unit_score", "published_score"}:
             function = resolve_name(f"{__name__}.{entry[key]}")
             entry[key] = function[name] if isinstance(function, dict) else function

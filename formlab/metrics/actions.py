@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from formlab import text
-from formlab.metrics.assignment import assign
+from formlab.metrics.metric import assign
 from formlab.metrics.text import bleu_statistics, sentence_bleu
 from formlab.text.action_lines import ActionLine
 

@@ -22,8 +22,7 @@ import polars as pl
 from rapidfuzz.distance import Levenshtein
 
 from formlab import text
-from formlab.metrics.assignment import assign
-from formlab.metrics.metric import ratio
+from formlab.metrics.metric import assign, ratio
 from formlab.text.values import MONTH_NAMES, date_readings, day_of
 
 # Of a frame of leaves: one row per value; the values of a line item share its number.

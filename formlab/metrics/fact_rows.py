@@ -14,7 +14,7 @@ import numpy as np
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from formlab.metrics.assignment import assign
+from formlab.metrics.metric import assign
 from formlab.metrics.places import Places
 
 # Similarity of a label with a misread one: a third of its letters at most, as of "tax" and "tex".

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from formlab.metrics.assignment import assign
+from formlab.metrics.metric import assign
 
 # Deeper or longer than any form, shallower than Python's stack; more counts as all changed.
 _DEEPEST, _MOST_ITEMS = 200, 300

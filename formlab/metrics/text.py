@@ -127,7 +127,7 @@ def edits_of_longer(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     return _pairs(_compared(golds, preds, Levenshtein.distance), longer)
 
 
-def word_edits(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+def edits_of_words(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     """Edits of words and words of each gold text, shape (n, 2); any white space parts words."""
     parts = np.zeros((len(golds), 2))
     for rows, ours, theirs in _in_words(golds, preds, _split):

@@ -26,7 +26,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from formlab import text
-from formlab.metrics.assignment import assign
+from formlab.metrics.metric import assign
 from formlab.readers.cells import pattern
 from formlab.readers.types import rule_of
 from formlab.scoring.align import rungs

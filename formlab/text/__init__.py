@@ -1,8 +1,16 @@
 """Pure text functions: normalisers, typed parsers, and the strictness ladder."""
 
-from formlab.text.ladder import Ladder, keys, ladder, ladders
+from formlab.text.ladder import (
+    DATE_RULE,
+    Ladder,
+    date_order,
+    date_orders,
+    keys,
+    ladder,
+    ladders,
+    orders_shown,
+)
 from formlab.text.normalise import LADDER_STEPS, STEPS, address, as_text, as_texts, normalise
-from formlab.text.orders import DATE_RULE, date_order, date_orders, orders_shown
 from formlab.text.values import (
     NULL_WORDS,
     VALUE_RULE,

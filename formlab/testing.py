@@ -61,8 +61,6 @@ def assert_not_worse(
     (``field``, ``page`` …), for a metric that is taken of several; `resamples`, `permutations`,
     `seed`: of the interval, of the test and of both.
 
-    Examples
-    --------
     >>> import formlab
     >>> ocr = formlab.open_evaluation()
     >>> numbers = assert_not_worse(ocr, ocr, "normalised_accuracy", margin=0.02)

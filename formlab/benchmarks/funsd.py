@@ -118,8 +118,6 @@ def columns_of(file: Path, data: bytes, flaws: Counter[str]) -> dict[str, Sequen
         value = " ".join(f"/entities/{end}" for end in link)
         rows.append(("layout", path, "link", value, f"{name}#/linking", None, *_NO_BOX))
     columns = dict(zip(COLUMNS, zip(*rows, strict=True), strict=True))
-    if len(set(columns["path"])) < len(rows):
-        raise GoldInDoubt("two links at one path, of numbers and of texts", where=file)
     return {**columns, "page": [1] * len(rows)}
 
 

@@ -246,12 +246,12 @@ def _tesseract(path: Path) -> Reading:
 
 
 _HTML = (".hocr", ".html", ".htm", ".xhtml", ".xml")
-_CLASS = rb"""class\s*=\s*["'][^"']*\bocr_page\b"""
-_START = rb"\Alevel\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop"
+_CLASS = rb"""(?i)class\s*=\s*["'][^"']*\bocr_page\b"""
+_START = rb"\A(?:\xef\xbb\xbf)?level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop"
 _XML, _HOCR = partial(_marked_up, is_xml=True), partial(_marked_up, is_xml=False)
 READERS = {
     "hocr": reader("hocr", "OCR as hOCR", _HTML, _CLASS, _HOCR),
-    "alto": reader("alto", "ALTO XML", (".xml", ".alto"), b"<alto", _XML),
+    "alto": reader("alto", "ALTO XML", (".xml", ".alto"), rb"<(?:\w+:)?alto\b", _XML),
     "page_xml": reader("page_xml", "PAGE XML", (".xml",), b"[<:]PcGts", _XML),
     "tesseract": reader("tesseract", "Tesseract's TSV", (".tsv",), _START, _tesseract),
 }

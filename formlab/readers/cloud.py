@@ -94,6 +94,8 @@ def _azure_part(part: Any, page: int = 1, sure: Any = None) -> Found:
 
 def _textract(content: Any) -> Reading:
     responses = content if isinstance(content, list) else [content]
+    if any("BlockType" in response for response in responses):
+        responses = [{"Blocks": responses}]
     expenses = [e for response in responses for e in response.get("ExpenseDocuments") or ()]
     blocks = [b for response in (*responses, *expenses) for b in response.get("Blocks") or ()]
     by_id = {block.get("Id"): block for block in blocks}
@@ -116,6 +118,10 @@ def _textract(content: Any) -> Reading:
     reading = Reading([_keyed(pair for block in blocks for pair in pairs(block))])
     for identity in (i for response in responses for i in response.get("IdentityDocuments") or ()):
         reading.values.append(_keyed(_expense_fields(identity.get("IdentityDocumentFields"))))
+    found = [e for r in responses for page in r.get("Results") or () for e in page["Extractions"]]
+    for fields in (at(extraction, "LendingDocument", "LendingFields") for extraction in found):
+        values = ((f.get("Type"), v) for f in fields or () for v in f.get("ValueDetections") or ())
+        reading.values.append(_keyed((kind, _block(value)) for kind, value in values))
     for expense in expenses:
         items = [i for g in expense.get("LineItemGroups") or () for i in g.get("LineItems") or ()]
         rows = [_keyed(_expense_fields(item.get("LineItemExpenseFields"))) for item in items]
@@ -188,7 +194,7 @@ def _entities(entities: Any) -> dict[str, Any]:
 
 _KEYS = {
     "azure": rb"(?i:analyze_?Result|(?:model|operation)_?Id|doc_?Type)",
-    "textract": rb"Blocks|(?:Expense|Identity)Documents|DocumentMetadata|JobStatus",
+    "textract": rb"BlockType|Blocks|(?:Expense|Identity)Documents|DocumentMetadata|JobStatus",
     "document_ai": rb"(?i:(text|page)_?Anchor|text_?Segments|mention_?Text|human_?Review_?Status)",
 }
 READERS = {

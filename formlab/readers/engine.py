@@ -250,12 +250,13 @@ def _tesseract(path: Path) -> Reading:
 
 
 _HTML = (".hocr", ".html", ".htm", ".xhtml", ".xml")
-_CLASS = rb"""class\s*=\s*["'][^"']*\bocr_page\b"""
-_START = rb"(?:\A|\A,)level([\t,])page_num\1block_num\1par_num\1line_num\1word_num\1left\1top"
+_CLASS = rb"""(?i)class\s*=\s*["'][^"']*\bocr_page\b"""
+_COLUMNS = b"level page_num block_num par_num line_num word_num left top"
+_START = rb"\A(?:\xef\xbb\xbf)?,?" + rb"[\t,]".join(_COLUMNS.split())
 _XML, _HOCR = partial(_marked_up, is_xml=True), partial(_marked_up, is_xml=False)
 READERS = {
     "hocr": reader("hocr", "OCR as hOCR", _HTML, _CLASS, _HOCR),
-    "alto": reader("alto", "ALTO XML", (".xml", ".alto"), b"<alto", _XML),
+    "alto": reader("alto", "ALTO XML", (".xml", ".alto"), rb"<(?:\w+:)?alto\b", _XML),
     "page_xml": reader("page_xml", "PAGE XML", (".xml",), b"[<:]PcGts", _XML),
     "tesseract": reader("tesseract", "Tesseract's TSV", (".tsv", ".csv"), _START, _tesseract),
 }

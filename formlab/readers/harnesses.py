@@ -166,7 +166,7 @@ def lmms_eval(source: Source) -> Iterator[Row]:
         place = f"{task}/{place}" if place and len(found) > 1 else place
         return Sample(
             image if image and images[image] == 1 else place,
-            gold=line.get("target"),
+            gold=_accepted(line.get("target")),
             answer=first(line.get("filtered_resps")),
             request=line.get("doc_id"),
             scores={n: v for n, v in numbers(line) if not _FIELD.fullmatch(n)},
@@ -191,6 +191,14 @@ def lmms_eval(source: Source) -> Iterator[Row]:
         )
 
 
+def _accepted(gold: Any) -> Any:
+    """A gold that is text, or what it writes as a Python list of accepted answers or an object."""
+    with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+        if isinstance(gold, str) and gold.lstrip()[:1] in ("[", "{"):
+            return ast.literal_eval(gold.strip())
+    return gold
+
+
 def vlmevalkit(source: Source) -> Iterator[Row]:
     """``{model}_{dataset}.xlsx``, ``.tsv`` or ``.json``, scored or not.
 
@@ -201,11 +209,8 @@ def vlmevalkit(source: Source) -> Iterator[Row]:
     model, _, dataset = stem.rpartition("_")
 
     def sample_of(row: Row, _: str) -> Sample:
-        answer, gold = as_text(row.get("prediction")) or "", as_text(row.get("answer"))
+        answer, gold = as_text(row.get("prediction")) or "", _accepted(as_text(row.get("answer")))
         is_failure = answer.strip().rstrip(".").startswith(FAILURES)
-        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-            # A Python list of accepted answers, or an object.
-            gold = ast.literal_eval(gold.strip()) if gold and gold.lstrip()[0] in "[{" else gold
         known = ("index", "answer", "prediction", *SCORES)
         return Sample(
             row["index"],

@@ -87,7 +87,7 @@ def document_files(path: Path) -> list[Member]:
     else:
         named = list(members(path).values())
     named = [m for m in named if not any(s[:1] in ("", ".") for s in m.name.split("/"))]
-    for endings in ((".json",), (".txt",), TABLES):
+    for endings in ((".json",), (".txt",), (".md",), TABLES):
         if found := [member for member in named if ending(member.name) in endings]:
             return found
     remedy = "one JSON file a document, or a table"

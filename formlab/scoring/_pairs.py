@@ -32,7 +32,7 @@ _MARK_AS = frozenset("xv/√+*0oqdc口ロd✓□l|il1j[]")
 # Characters that look alike in print or on a scan, upper and lower case taken together.
 _ALIKE = (
     "0oqdc ceog aoe 1li|!j/\\[]t7 tf+ ij 5s$8 83b& b6h 3e ef 2z 6g 9gqy uvy vw nhmur hbk kx pfr br"
-    " 4a bp"
+    " 4a bp 0о 3з 6б 4ч 1іl вb нh рp сc"
 )
 _PAIRS = {frozenset(pair) for group in _ALIKE.split() for pair in combinations(group, 2)}
 _PAIRS |= {frozenset(pair.split("=")) for pair in ("rn=m", "vv=w", "cl=d", "ii=u", "li=u", "lo=b")}

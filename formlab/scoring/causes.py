@@ -125,6 +125,10 @@ def _cause(row: dict, document: Document, words: Words) -> str | None:
     if exchanged := document.exchanged(row):
         return exchanged
     first = "notation" if gold == pred else cause_of(gold, pred, False)
+    is_unlike = first == "characters" and _likeness(letters(gold), pred) < _ALIKE
+    if is_unlike and row["kind"] in ("checkbox", "choice", "radio", "dropdown"):
+        # Options are chosen, and not read letter by letter.
+        return "other_value"
     return first if first in _WRITTEN else document.refined(row, first, words)
 
 

@@ -216,7 +216,8 @@ class Words:
             known, heard = self._known(own, golds.count(own), read), self.has(letters(read))
             if known and not heard:
                 return False
-            against |= heard and not known
+            # Figures are known by chance: 88-15 for B8-15 says nothing of the gold.
+            against |= heard and not known and not letters(read).isdigit()
         return against
 
     def has(self, word: str) -> bool:

@@ -123,6 +123,13 @@ def test_a_log_may_hold_replies():
     assert cases.select("pred", "outcome").rows() == [("9.00", "match"), (None, "missing")]
 
 
+def test_targets_that_are_python_lists_as_text_are_accepted_answers(tmp_path):
+    line = {"doc_id": 0, "target": "['A-204', 'A 204']", "filtered_resps": ["A 204"]}
+    (tmp_path / "1_samples_forms.jsonl").write_text(json.dumps(line))
+    cases = open_log(tmp_path / "1_samples_forms.jsonl").cases.filter(path="/answer")
+    assert cases["outcome"].to_list() == ["match"]
+
+
 @pytest.mark.parametrize(
     "form",
     [

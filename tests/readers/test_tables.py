@@ -102,6 +102,10 @@ def test_a_folder_and_an_archive_have_a_document_each_file(tmp_path):
         found = readers.read_values(source)
         assert found.select("doc_id", "path", "value").rows() == VALUES
         assert found["origin"][0] == "deep/a.json#/name"
+    for name, form in FORMS.items():
+        (tmp_path / "md").mkdir(exist_ok=True)
+        (tmp_path / f"md/{name}.md").write_text(f"```json\n{json.dumps(form)}\n```")
+    assert readers.read_values(tmp_path / "md")["value"].to_list() == found["value"].to_list()
     json_folder(tmp_path / "x/other", FORMS)
     assert set(readers.read_values(tmp_path / "x")["doc_id"]) == {
         f"{folder}/{name}" for folder in ("deep", "other") for name in FORMS

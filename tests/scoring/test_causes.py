@@ -74,6 +74,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "causes.md"
         ("Ada", "Bert Voss", "characters"),
         # Scattered letters of a text are no part of it.
         ("RECORDS RETENTION SCHEDULE", "R R S", "characters"),
+        ("ЯБЛОКО", "ЯБЛ0КО", "lookalike"),
         ("Ada", " ", "missed"),
         ("", "Ada", "spurious"),
     ],
@@ -357,6 +358,10 @@ def test_words_of_the_corpus_speak_for_the_answer_or_for_the_gold():
     slip = {"gold": "please oxder it", "pred": "please order it"}
     assert found(slip, *others)[0] == "label_error"
     assert found({"gold": slip["pred"], "pred": slip["gold"]}, *others)[0] == "characters"
+    options = [{"gold": "Yes", "pred": "No", "kind": kind} for kind in ("checkbox", "string")]
+    assert [found(row)[0] for row in options] == ["other_value", "characters"]
+    # Figures are no words: a letter read as one is no slip of the gold.
+    assert found({"gold": "B8-15", "pred": "88-15"}, *others)[0] == "lookalike"
     # A name that the document repeats is no slip, but one beside a word of very many documents is.
     twice = {"path": "/b", "gold": "Mr. Oxder", "pred": "Mr. Oxder", "exact": True}
     name = {"gold": "oxder it", "pred": "order it"}

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from formlab import files
 from formlab.errors import FormlabError
 from formlab.systems.journal import Journal, entries
+from formlab.trees import unescape
 from formlab_arena import page_documents, validate
 from formlab_arena.episode import RunSettings, check_same_settings, prepare
 from formlab_arena.instances import Instance
@@ -295,7 +296,7 @@ def scored(people: People, person: str, task: str) -> dict[str, Any]:
             "sent": result["answers"][names[label]], "clicked": clicked.get(row["path"]),
         }
         for row in golds.iter_rows(named=True)
-        for label in [row["path"].removeprefix("/").replace("~1", "/").replace("~0", "~")]
+        for label in [unescape(row["path"].removeprefix("/"))]
     ]  # fmt: skip
     # Without a log of clicks there is none.
     overall = tables.only(done.scores, metric="task_score")["value"].to_list()

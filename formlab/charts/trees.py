@@ -11,6 +11,7 @@ import polars as pl
 from formlab import metrics
 from formlab.charts.harmless import clean
 from formlab.charts.words import Caption, Table, how, note, sentences
+from formlab.trees import unescape
 
 # The most lines that are shown of a form, and of kept nodes that follow each other.
 LINES, UNFOLDED = 60, 3
@@ -65,7 +66,7 @@ def _lines(cases: pl.DataFrame) -> Iterator[tuple[str | None, str, str | None]]:
             depth = path.count("/") if nested and path is not None else row["depth"]
             if row["op"] == "moved" and nested:
                 parent = path.rpartition("/")[0].rpartition("/")[2]
-                parent = parent.replace("~1", "/").replace("~0", "~")
+                parent = unescape(parent)
                 text = f"{text} (now in {parent or 'the form'})"
             edit = row["op"].replace("kept", "")
             yield _label(row["gold"], row["depth"]), edit, _label(text, depth)

@@ -22,6 +22,7 @@ from formlab.readers.types import FieldTypes
 from formlab.scoring.bands import sliced
 from formlab.scoring.causes import STAGE_OF
 from formlab.tables import LADDER
+from formlab.trees import unescape
 
 Row = Mapping[str, Any]
 KEY = ("benchmark", "split", "doc_id", "task", "level", "path", "pred_path")
@@ -193,7 +194,7 @@ def path_label(path: str | None, kind: str | None) -> str:
     steps = [step for step in (path or "").split("/") if step]
     if not steps:
         return (kind or "case").replace("_", " ")
-    last = steps[-1].replace("~1", "/").replace("~0", "~").replace("_", " ")
+    last = unescape(steps[-1]).replace("_", " ")
     if not last.isdecimal():
         return last
     name = kind or (steps[-2] if len(steps) > 1 else "item")

@@ -21,6 +21,7 @@ from formlab.readers.door import stem
 from formlab.readers.rows import Row, Source, by_role, counted
 from formlab.readers.sources import document_files
 from formlab.readers.values import DOCUMENT, RECORD
+from formlab.trees import unescape
 
 # The benchmark of a user's own forms.
 OWN = "own"
@@ -364,4 +365,4 @@ def _examples(fields: Collection[str], others: Collection[str]) -> str:
 
 
 def _fold(field: str) -> str:
-    return _FOLDED.sub("", composed(field.replace("~1", "/").replace("~0", "~")).casefold())
+    return _FOLDED.sub("", composed(unescape(field)).casefold())

@@ -21,7 +21,7 @@ from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, NotAvailable, UnknownName
 from formlab.readers.cells import pattern, pointer
 from formlab.text.values import possible_dates
-from formlab.trees import escape
+from formlab.trees import escape, unescape
 
 # Names of types, and the kind that the fields of each get.
 TYPES = {name: name for name in ("string", "number", "money", "date", "choice", "address")}
@@ -251,7 +251,7 @@ def _leaves(
         if isinstance(choices, str):
             target = root
             for step in choices.split("/")[1:]:
-                target = target.get(_unescaped(step)) if isinstance(target, Mapping) else None
+                target = target.get(unescape(step)) if isinstance(target, Mapping) else None
             choices = [target]
         listed = choices if isinstance(choices, list) else []
         real = [s for s in listed if isinstance(s, Mapping) and s.get("type") != "null"]
@@ -274,10 +274,6 @@ def _leaves(
         yield pattern(path), {name: word for name, word in said.items() if word}
 
 
-def _unescaped(step: str) -> str:
-    return step.replace("~1", "/").replace("~0", "~")
-
-
 def _schema(fields: Mapping[tuple[str, ...], FieldType]) -> dict[str, Any]:
     """The JSON Schema of fields by their steps, closed as structured output asks for."""
     if declared := fields.get(()):
@@ -288,7 +284,7 @@ def _schema(fields: Mapping[tuple[str, ...], FieldType]) -> dict[str, Any]:
         return {"type": [name, "null"]} | stated
     below: dict[str, dict[tuple[str, ...], FieldType]] = {}
     for (first, *steps), declared in fields.items():
-        below.setdefault(_unescaped(first), {})[tuple(steps)] = declared
+        below.setdefault(unescape(first), {})[tuple(steps)] = declared
     if below.keys() == {"*"}:
         return {"type": "array", "items": _schema(below["*"])}
     members = {name: _schema(inner) for name, inner in below.items() if name != "*"}

@@ -19,7 +19,7 @@ from formlab import frames
 from formlab.errors import DataBroken
 from formlab.tables import USABLE
 
-__all__ = ["MAX_LEVELS", "Flat", "Node", "escape", "flatten", "from_records"]
+__all__ = ["MAX_LEVELS", "Flat", "Node", "escape", "flatten", "from_records", "unescape"]
 
 # Deeper than any form; a circle reaches it at once.
 MAX_LEVELS = 2_000
@@ -120,6 +120,15 @@ def escape(label: str) -> str:
     return label.replace("~", "~0").replace("/", "~1")
 
 
+def unescape(step: str) -> str:
+    """The label that `escape` made a step of.
+
+    >>> unescape("and~1or ~0")
+    'and/or ~'
+    """
+    return step.replace("~1", "/").replace("~0", "~")
+
+
 def from_records(
     records: pl.DataFrame | Iterable[_Row],
     *,
@@ -188,7 +197,7 @@ def _nested(rows: list[_Row], root: Node) -> Node:
                 # "Name#2" is another field "Name", if there is one.
                 first, _, number = step.rpartition("#")
                 repeated = _INDEX.fullmatch(number) and f"{node.path}/{first}" in nodes
-                name = (first if repeated else step).replace("~1", "/").replace("~0", "~")
+                name = unescape(first if repeated else step)
                 nodes[path] = Node(name, path=path)
                 node.children.append(nodes[path])
             node = nodes[path]

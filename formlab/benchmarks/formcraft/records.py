@@ -13,7 +13,7 @@ from formlab.benchmarks.formcraft.schema import Check, FieldModel, FormCraft, Gr
 from formlab.benchmarks.formcraft.taxonomy import RELATIONS, TASK_OF, canonical, modality_of
 from formlab.benchmarks.meta import Row, meta_of
 from formlab.text.normalise import as_text
-from formlab.trees import escape
+from formlab.trees import escape, unescape
 
 # Where the items of L3 stand; a group of that name gives way.
 VQA, CONSISTENCY = "/vqa", "/consistency"
@@ -110,7 +110,7 @@ def label_of(path: str) -> str:
     step, mark, number = path.rpartition("/")[2].rpartition("#")
     if not (mark and number.isdecimal()):
         step = step + mark + number
-    return step.replace("~1", "/").replace("~0", "~")
+    return unescape(step)
 
 
 def field_rows(form: FormCraft, flaws: Counter[str]) -> Iterator[Row]:

@@ -14,7 +14,6 @@ import msgspec
 from formlab import files
 from formlab.benchmarks import formfactory as factory
 from formlab.benchmarks.fincriticaled import decoded
-from formlab.benchmarks.formcraft.answers import ITEMS, answer_rows, form_rows
 from formlab.benchmarks.vrdu import Schema, flat_path, fractions, placed, whole
 from formlab.errors import DataBroken, DataMissing
 from formlab.metrics.actions import line_rows, parse_lines
@@ -48,6 +47,8 @@ def formcraft(source: Source) -> Iterator[Row]:
     what stands in the fields that it follows from. Answers may stand in a file of their own,
     ``<doc_id>.answers.json`` or ``.answers.txt``. A field may carry `page` and `box`.
     """
+    from formlab.benchmarks.formcraft.answers import ITEMS, answer_rows, form_rows
+
     named = by_name("answers for", ((stem(file), file) for file in _form_files(source.path)))
     source.files += named.values()
     given: set[tuple[str, str | None]] = set()

@@ -14,7 +14,6 @@ import msgspec
 from formlab import files
 from formlab.benchmarks import formfactory as factory
 from formlab.benchmarks.fincriticaled import decoded
-from formlab.benchmarks.formcraft.answers import ITEMS, answer_rows, form_rows
 from formlab.benchmarks.vrdu import Schema, flat_path, fractions, placed, whole
 from formlab.errors import DataBroken, DataMissing
 from formlab.readers.door import ending, head, stem, written
@@ -47,6 +46,8 @@ def formcraft(source: Source) -> Iterator[Row]:
     and `answer`; the `fields` of a check's answer (path: value) say what stands in the fields that
     it follows from. Answers may stand in ``<doc_id>.answers.json`` or ``.answers.txt``.
     """
+    from formlab.benchmarks.formcraft.answers import ITEMS, answer_rows, form_rows
+
     named = by_name("answers for", ((stem(file), file) for file in _form_files(source.path)))
     source.files += named.values()
     given: set[tuple[str, str | None]] = set()

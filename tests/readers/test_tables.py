@@ -211,6 +211,7 @@ DAMAGES = {
     "deep.jsonl": ('{"doc_id": "a", "t": ' + "[" * 99 + "]" * 99 + "}", "nested deeper than 60"),
     "numbers.json": ("[1, 2]", "numbers.json"),
     "names.json": ('{"a": {"t": 1, "t": 2}}', "has the name 't' twice"),
+    "names.jsonl": ('{"doc_id": "a", "t": "1", "t": "2"}\n', "has the name 't' twice .*:1"),
     "no.xlsx": (b"PK\x03\x04 no workbook", "no.xlsx"),
     "far.xlsx": (FAR, "cells in 1048576 rows and 16384 columns"),
     "no.parquet": (b"PAR1", "no.parquet"),

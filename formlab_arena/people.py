@@ -288,8 +288,7 @@ def scored(people: People, person: str, task: str) -> dict[str, Any]:
     right = tables.only(done.scores, metric="value_submitted_accuracy")
     golds = done.cases.filter(done.cases["gold"].is_not_null())
     names = {field.label: field.name for field in people.form(task).fields}
-    values = people.instance(task).values
-    result = people.results(person)[task]
+    values, result = people.instance(task).values, people.results(person)[task]
     rows = [
         {
             "label": label, "gold": values[names[label]], "right": row["outcome"] == "match",

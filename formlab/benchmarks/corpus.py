@@ -108,11 +108,12 @@ class _Batch:
             what = f"two values of {document['doc_id']} at one path: {twice}"
             raise GoldInDoubt(what, where=file, remedy="keep one of them")
         self.documents.append(document)
-        columns, before = {**columns, "doc_id": [document["doc_id"]] * count}, self.columns
-        height = len(before["doc_id"])
-        for name in columns.keys() | before.keys():
-            column = before.setdefault(name, [_GOLD.get(name)] * height)
-            column += columns[name] if name in columns else [_GOLD.get(name)] * count
+        columns = {**columns, "doc_id": [document["doc_id"]] * count}
+        height = len(self.columns["doc_id"])
+        for name in columns.keys() | self.columns.keys():
+            usual = [_GOLD.get(name)]
+            column = self.columns.setdefault(name, usual * height)
+            column += columns.get(name, usual * count)
 
     def note(self, flaws: Counter[str], sources: dict[str, str]) -> None:
         """Take over what was counted since the last time."""

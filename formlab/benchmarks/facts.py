@@ -108,9 +108,8 @@ class _Page:
                 while closed != name:
                     closed, top.last, top.end = top.tag, len(self.strings), count
                     open_tags[closed] -= 1
-                    if role := _ROLES.get(closed):
-                        silent -= role == "silent"
-                        facts -= role == "fact"
+                    silent -= _ROLES.get(closed) == "silent"
+                    facts -= _ROLES.get(closed) == "fact"
                     top = top.above
         while top:
             top.last, top.end, top = len(self.strings), count, top.above

@@ -85,14 +85,13 @@ def columns_of(file: Path, data: bytes, flaws: Counter[str]) -> dict[str, Sequen
         counts = Counter(str(entity.id) for entity in entities)
         twice = ", ".join(number for number, count in counts.items() if count > 1)
         raise GoldInDoubt(f"entity ids given twice: {twice}", where=file)
-    name = file.name
     page = " ".join(filter(None, map(texts.get, sorted(texts))))
-    rows: list[tuple] = [("text", None, "page", page, name, None, *_NO_BOX)]
+    rows: list[tuple] = [("text", None, "page", page, file.name, None, *_NO_BOX)]
     boxes = _boxes([item for entity in entities for item in (entity, *entity.words)])
     places = (box or _NO_BOX for box in boxes)
     for entity in entities:
         path = f"/entities/{entity.id}"
-        origin = f"{name}#{path}"
+        origin = f"{file.name}#{path}"
         row = ("text", path, entity.label, entity.text, origin, "textual")
         rows.append((*row, *next(places)))
         for number, word in enumerate(entity.words):
@@ -116,8 +115,10 @@ def columns_of(file: Path, data: bytes, flaws: Counter[str]) -> dict[str, Sequen
         flaws["links named by one end only"] += count < 2 and not is_loop
         path = f"/links/{'/'.join(map(str, link))}"
         value = " ".join(f"/entities/{end}" for end in link)
-        rows.append(("layout", path, "link", value, f"{name}#/linking", None, *_NO_BOX))
+        rows.append(("layout", path, "link", value, f"{file.name}#/linking", None, *_NO_BOX))
     columns = dict(zip(COLUMNS, zip(*rows, strict=True), strict=True))
+    if len(set(columns["path"])) < len(rows):
+        raise GoldInDoubt("two links at one path, of numbers and of texts", where=file)
     return {**columns, "page": [1] * len(rows)}
 
 

@@ -108,7 +108,8 @@ def _textract(content: Any) -> Reading:
             yield text(block), replace(found, text=" ".join(map(text, values)))
 
     reading = Reading([_keyed(pair for block in blocks for pair in pairs(block))])
-    found = [e for r in responses for page in r.get("Results") or () for e in page["Extractions"]]
+    pages = [page for response in responses for page in response.get("Results") or ()]
+    found = [extraction for page in pages for extraction in at(page, "Extractions") or ()]
     for fields in (at(extraction, "LendingDocument", "LendingFields") for extraction in found):
         values = ((f.get("Type"), v) for f in fields or () for v in f.get("ValueDetections") or ())
         reading.values.append(_keyed((kind, _block(value)) for kind, value in values))

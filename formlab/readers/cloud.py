@@ -118,7 +118,8 @@ def _textract(content: Any) -> Reading:
     reading = Reading([_keyed(pair for block in blocks for pair in pairs(block))])
     for identity in (i for response in responses for i in response.get("IdentityDocuments") or ()):
         reading.values.append(_keyed(_expense_fields(identity.get("IdentityDocumentFields"))))
-    found = [e for r in responses for page in r.get("Results") or () for e in page["Extractions"]]
+    pages = [page for response in responses for page in response.get("Results") or ()]
+    found = [extraction for page in pages for extraction in at(page, "Extractions") or ()]
     for fields in (at(extraction, "LendingDocument", "LendingFields") for extraction in found):
         values = ((f.get("Type"), v) for f in fields or () for v in f.get("ValueDetections") or ())
         reading.values.append(_keyed((kind, _block(value)) for kind, value in values))

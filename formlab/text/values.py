@@ -36,6 +36,7 @@ _NULLS = (
     "|geen|brak|無|无|なし|없음|н/д"
 )
 NULL_WORDS = tuple(_NULLS.split("|"))
+_NULL_SET = frozenset(NULL_WORDS)
 # Around such a word, and alone as good as one.
 _NOTHING = " ()[]{}<>\"'.…?_"
 
@@ -457,5 +458,5 @@ def is_null_word(text: str) -> bool:
     """Whether `text` says that there is no value (N/A, none, null, nil, a dash …)."""
     word = _clean(text)
     inside = word.strip(_NOTHING)
-    is_nothing = (word and not inside) or {word, inside} & {*NULL_WORDS}
+    is_nothing = word and (not inside or word in _NULL_SET or inside in _NULL_SET)
     return bool(is_nothing) and checked(word) is None

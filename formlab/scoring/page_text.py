@@ -22,7 +22,7 @@ from rapidfuzz.distance import LCSseq, Levenshtein
 from formlab import tables, text
 from formlab.scoring.align import with_read
 from formlab.tables import USABLE
-from formlab.text.markup import TITLES, unmarked
+from formlab.text.markup import TITLES, own_marks, unmarked
 
 # A value of fewer characters must stand there as it is, between the ends of words.
 SHORT = 4
@@ -99,7 +99,7 @@ def read_page_text(
     fields = fields.filter(pl.col("value").str.strip_chars() != "")
     for (doc_id,), group in fields.group_by("doc_id", maintain_order=True):
         if doc_id in texts:
-            page = Text(_nfc(texts[doc_id]), keep=unmarked(golds.get(doc_id, "")).counts.keys())
+            page = Text(_nfc(texts[doc_id]), keep=own_marks(golds.get(doc_id, "")))
             for kind, count in page.marks.items():
                 notes[f"{TITLES[kind]} taken out to find fields"] += count
             notes["characters of page texts too long to be searched"] += page.cut

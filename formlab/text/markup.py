@@ -164,6 +164,15 @@ TITLES = {
     "escape": "escapes",
     "bar": "table bars",
 }
+# Where one of these stands in a text, marks of the kind may be its own characters.
+_SIGNS = {
+    "rule": "---",
+    "heading": "#",
+    "fence": "``` ~~~",
+    "emphasis": "** __",
+    "escape": "\\",
+    "bar": "|",
+}
 
 
 @dataclass(frozen=True)
@@ -173,6 +182,17 @@ class Unmarked:
     text: str
     places: np.ndarray
     counts: Counter[str]
+
+
+def own_marks(text: str) -> set[str]:
+    """The kinds of marks that a text has among its own characters.
+
+    >>> sorted(own_marks("Box #1: **"))
+    ['emphasis', 'heading']
+    """
+    kinds = {mark.lastgroup or "" for mark in _MARKS.finditer(text)}
+    signs = {kind for kind, texts in _SIGNS.items() if any(sign in text for sign in texts.split())}
+    return (kinds - _SIGNS.keys()) | signs
 
 
 def unmarked(text: str, *, keep: Collection[str] = ()) -> Unmarked:

@@ -40,6 +40,7 @@ _NULL_SET = frozenset(NULL_WORDS)
 # Around such a word, and alone as good as one.
 _NOTHING = " ()[]{}<>\"'.…?_"
 
+_DOLLARS = re.compile("[A-Z]{2}D|ARS|CLP|COP|CUP|DOP|MXN|UYU")
 _SIGNED = re.compile(
     r"(?P<open>\( ?)?(?P<sign>[-+▲△] ?)?(?P<body>[0-9.,' ]*[0-9])(?P<power>e[-+]?[0-9]{1,3})?\.?"
     r"(?P<trail> ?-)?(?P<percent> ?(?:%|per ?cent|pct)\.?)?(?P<close> ?\))?"
@@ -272,8 +273,12 @@ def _money(cleaned: str) -> Money | None:
     if re.search(r"[^\w/]\.$", before):
         rest = f".{rest}"
     signs = [sign for sign in (before, match["after"]) if sign]
-    # Beside a code a $ says nothing, and R12 is a code where R 12.00 are rands.
-    signs = [sign for sign in signs if sign != "$"] or signs
+    # Beside the code of a dollar or a peso a $ says nothing.
+    if "$" in signs and any(
+        _DOLLARS.fullmatch(_currency(sign) or "") for sign in signs if sign != "$"
+    ):
+        signs = [sign for sign in signs if sign != "$"] or signs
+    # R12 is a code where R 12.00 are rands.
     if before.isascii() and before.isalpha() and len(before) == 1 and not _CENTS.search(rest):
         return None
     stated = [(_currency(sign) or _currency(sign.rstrip(".$")) or "").split("/") for sign in signs]
@@ -451,6 +456,9 @@ def checked(text: str) -> bool | None:
 @lru_cache(maxsize=_REMEMBERED)
 def _is_ticked(cleaned: str) -> bool | None:
     word = cleaned.translate(_GAPS).removesuffix(".")
+    # `no n` are two options, and no word for no.
+    if word.isalpha() and len(word) < 4 and " " in cleaned:
+        return None
     return bool(_YES.fullmatch(word)) if _YES.fullmatch(word) or _NO.fullmatch(word) else None
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from formlab.text.markup import unmarked
+from formlab.text.markup import own_marks, unmarked
 
 
 def plain(text, **more):
@@ -38,6 +38,7 @@ def test_every_character_knows_its_place():
 
 
 def test_marks_that_are_the_pages_own_stay():
+    assert own_marks("# 5 of **") == {"heading", "emphasis"}
     assert plain("# 5 **a**", keep={"heading"}) == "# 5 a"
 
 

@@ -43,7 +43,6 @@ _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 # The limit of `csv` itself is 128 KiB a cell.
 csv.field_size_limit(LARGEST - 1)
 _HOST = f"{zlib.crc32(platform.node().encode()):08x}"
-_TEXTS = msgspec.json.Decoder(dict[str, str | None])
 # Tags such as !!bool before other words are followed without a look: all kinds of errors.
 _NOT_YAML = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError)
 
@@ -177,16 +176,18 @@ def parse_json(
     With `as_written`, a number is the text that it is written as: 9.00 stays. With `once`, an
     object that has a name twice, of which one value would be lost, is an error too.
     """
-    if not (as_written or once):
-        # What a structure does not name is passed over, however deep.
-        if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
-            _check_depth(text, f"{where}:{first_line}")
-        # Python reads half of a surrogate pair and NaN, and names the line of other errors.
-        with suppress(msgspec.DecodeError, UnicodeError, RecursionError):
+    is_plain, place = not (as_written or once), f"{where}:{first_line}"
+    # What a structure does not name is passed over, however deep.
+    if not (is_plain and isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
+        _check_depth(text, place)
+    # Python reads half of a surrogate pair and NaN, and names the line of other errors.
+    with suppress(msgspec.DecodeError, UnicodeError, RecursionError):
+        if is_plain:
             return msgspec.json.decode(text, type=kind)
-    _check_depth(text, f"{where}:{first_line}")
+    _check_depth(text, place)
+    how: dict[str, Any] = {"parse_float": str, "parse_int": str} if as_written else {}
     try:
-        value = _decoder(as_written, once).decode(text)
+        value = json.loads(text, **how, object_pairs_hook=_named_once if once else None)
     except ValueError as error:
         what, line = str(error), 1 if "\n" not in text.strip() else None
         if isinstance(error, json.JSONDecodeError):
@@ -204,20 +205,8 @@ def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-@cache
-def _decoder(as_written: bool, once: bool) -> json.JSONDecoder:
-    number, pairs = str if as_written else None, _named_once if once else None
-    return json.JSONDecoder(parse_float=number, parse_int=number, object_pairs_hook=pairs)
-
-
-def texts_in(line: str) -> dict[str, str | None] | None:
-    """The members of a JSON object of texts, each name once, quickly; null for all other JSON."""
-    try:
-        members = _TEXTS.decode(line)
-    except (ValueError, RecursionError):
-        return None
-    # With no more colons than names it has no name twice.
-    return members if line.count(":") == len(members) else None
+# Reads numbers as they are written, and no name twice.
+AS_WRITTEN = json.JSONDecoder(object_pairs_hook=_named_once, parse_float=str, parse_int=str)
 
 
 def _check_depth(text: str, where: str) -> None:

@@ -26,15 +26,13 @@ Part = tuple[Row, list[Row] | dict[str, Sequence[Any]]]
 class SplitReader:
     """One split of a benchmark, of which any documents can be read without the others.
 
-    `units` are what documents are read from, such as their files, in the order of the corpus;
-    ``read(unit, flaws, sources)`` yields the documents of a unit with their gold records, which
-    lack only what all rows share, and counts what is odd in `flaws`. What is known of the whole
-    split before its documents are read stands in the `flaws` and `sources` here; `empty` is raised
-    where there is no document.
+    `units` are what documents are read from, such as files, in order; ``read(unit, flaws, sources)``
+    yields the documents of one with their gold records and counts what is odd. `flaws` and
+    `sources` here are of the whole split; `empty` is raised where there is no document.
 
     A unit whose own file (`file_of`) cannot be read is left out, counted as `unread`, and listed
     with the reason. It is an error if the gold contradicts itself (`GoldInDoubt`), if the file
-    holds documents beside the one that is broken (`file_of` is None), or if no unit can be read.
+    holds other documents (`file_of` is None), or if no unit can be read.
     """
 
     benchmark: str

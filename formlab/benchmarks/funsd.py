@@ -24,7 +24,6 @@ from formlab.tables import BOX
 
 FOLDERS = {"train": "training_data", "test": "testing_data"}
 LABELS = ("header", "question", "answer", "other")
-
 COLUMNS = ("task", "path", "kind", "value", "origin", "modality", *BOX)
 _NO_BOX = (None,) * 4
 _Box = tuple[float, float, float, float]

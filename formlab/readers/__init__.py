@@ -90,10 +90,9 @@ def read_predictions(
     """Answers to a corpus, whether its user's own or a benchmark, in whatever they are kept.
 
     A document may be named by its file (``scans/a.png`` for ``a``), and a field in other case or
-    with other spaces, underscores or hyphens; both are noted, and so are fields of either side that
-    the other has not. One value where the gold has a list is its first item, and a list of where
-    the gold has one value begins with it. An answer without a value claims nothing; a document with
-    no other answers is `missing`, and a file of many that cannot be read is ``bad_json``.
+    with other spaces, underscores or hyphens; both are noted, and so is what meets nothing. One
+    value where the gold has a list is its first item. An answer without a value claims nothing; a
+    document with no other is `missing`, and a file of many that cannot be read is ``bad_json``.
 
     `source` is the folder of a run; a file or folder that one of `READERS` reads; or any table,
     JSON, folder or frame, with the table's name for each column in `columns`. `name` is what the

@@ -125,11 +125,10 @@ def _values_of(document: Row) -> list[Row]:
 def olmocr(source: Source) -> Iterator[Row]:
     """Logs of olmOCR-bench: a folder of tests as JSON lines, and of candidates' pages below it.
 
-    Pages are ``{candidate}/{pdf}_pg{n}_repeat{k}.md``. A test is a field: for `present` its text is
-    asked for, for `absent` nothing, and for `order` two texts in their order. It is judged as the
-    bench does (allenai/olmocr, olmocr/bench/tests.py): the answer to a test that passes is what is
-    asked for, else the passage that fits best. Tests of tables, formulas, formats and footnotes
-    need the bench's own rules and are not scored. A system is a candidate, an epoch a repeat.
+    Pages are ``{candidate}/{pdf}_pg{n}_repeat{k}.md``. A test is a field: `present` asks for its
+    text, `absent` for nothing, `order` for two texts in their order, judged as the bench does
+    (allenai/olmocr, olmocr/bench/tests.py): a test that passes is answered with what it asks for,
+    else with the passage that fits best. Others need the bench's own rules and are not scored.
     """
     home = source.path
     tests = [test for file in _test_files(home) for test in samples.json_lines(source, file)]

@@ -94,9 +94,8 @@ def values_in(
 ) -> pl.DataFrame:
     """The values in a batch: row, path, value, and what is said of each.
 
-    `names` are the table's own of the columns that formlab knows; in a long table each row is a
-    value, in others a document. `inside` is the path in the row's own JSON. At the paths `whole`
-    JSON is one value.
+    `names` are the table's own of the columns that formlab knows; each row of a long table is a
+    value. `inside` is the path in the row's own JSON. At the paths `whole` JSON is one value.
     """
     if is_long:
         cells, paths = ([row.get(names.get(n)) for row in batch.rows] for n in ("value", "path"))

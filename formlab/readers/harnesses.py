@@ -38,11 +38,10 @@ FAILED = "entries with an error, which the tool's own mean leaves out"
 def inspect(source: Source) -> Iterator[Row]:
     """Logs of Inspect: ``.eval``, a zip file of JSON members, or the same object in one ``.json``.
 
-    Layout of ``.eval``: ``header.json`` with what was asked and the results, ``samples/*.json`` one
-    for each sample and epoch, and ``_journal/start.json``, the header of a run that has not ended.
-    A sample stands at the `doc_id` and `path` of its metadata, if it has them; else its id is the
-    document's name. The system is the model that answered, where it is one, else the one that was
-    asked.
+    ``.eval`` has ``header.json`` with what was asked and the results, or ``_journal/start.json`` of
+    a run that has not ended, and ``samples/*.json``, one for each sample and epoch. A sample stands
+    at the `doc_id` and `path` of its metadata; else its id is the document's name. The system is
+    the model that answered, where it is one, else the one that was asked.
     """
     path, is_json = source.path, door.ending(source.path) == ".json"
     source.files.append(path)
@@ -240,9 +239,8 @@ def vlmevalkit(source: Source) -> Iterator[Row]:
 def stickler(source: Source) -> Iterator[Row]:
     """The JSON lines of stickler's bulk evaluator, one per document with every field compared.
 
-    A line is ``{"doc_id": …, "comparison_result": {"field_comparisons": […]}}``; what stickler
-    states of the run stands in the metrics file beside it. A document that raised an error has no
-    line. A sample is a field, its answer at the place that stickler paired.
+    A line is ``{"doc_id": …, "comparison_result": {"field_comparisons": […]}}``; the metrics file
+    beside it states figures. A sample is a field, its answer at the place that stickler paired.
     """
 
     def values(field: Row, side: str) -> tuple[str | None, dict[str, str]]:
@@ -282,11 +280,9 @@ def stickler(source: Source) -> Iterator[Row]:
 def omniai(source: Source) -> Iterator[Row]:
     """``results.json``, one array with an entry per document and model, or a folder with one.
 
-    The answer stands in `predictedMarkdown` and `predictedJson`, the gold, if it is there, in
-    `trueMarkdown` and `trueJson`, in the shape of the benchmark `omniai`: the page's text, the
-    whole JSON (task `value`) and its leaves. An entry with an error, even an empty one, or without
-    either output is `api_error`. It belongs to the document of the corpus whose image has the same
-    address or file name. `levenshteinDistance` is a similarity; durations are in milliseconds.
+    Answers are `predictedMarkdown` and `predictedJson`, gold, if any, `trueMarkdown` and `trueJson`
+    in the shape of the benchmark `omniai`. An entry with an error, even an empty one, or without
+    either output is `api_error`. It belongs to the document whose image has its address or name.
     """
     file, ids = _results(source.path), dict[str, str]()
     known = (

@@ -88,8 +88,6 @@ def open_log(
     >>> evaluation = open_log(rows)
     >>> evaluation.fields.select("doc_id", "outcome", "log_score").rows()
     [('a', 'mismatch', 0.0), ('b', 'match', 0.0)]
-    >>> differences(evaluation).select("doc_id", "why").rows()
-    [('b', 'normalisation: case')]
     """
     opened = open_logs(source, benchmark, columns, **options, name=system)
     if len(opened) > 1:
@@ -111,14 +109,7 @@ def open_logs(
     out: Path | None = None,
     **options: Any,
 ) -> list[Evaluation]:
-    """An evaluation for each run in a log, with parameters and errors of `open_log`.
-
-    `name` and `out` are for a log with one run.
-
-    >>> rows = [{"id": "a", "target": "9", "output": "9", "model": name} for name in "xy"]
-    >>> [evaluation.system for evaluation in open_logs(rows)]
-    ['x', 'y']
-    """
+    """An evaluation for each run in a log, as `open_log`; `name` and `out` are for one run."""
     corpora = _corpora(benchmark, root, split)
     corpus = next(corpora, None)
     origin = Source(Path(FRAME), corpus, columns or {})
@@ -244,13 +235,11 @@ def headlines(evaluation: Evaluation) -> pl.DataFrame:
     A row per figure: `by` (``log, as stated``; ``log``, recomputed; ``formlab``), `measure`, `over`
     (``scored`` by the log, or ``all``, where a sample without a score earns 0), `value` in the
     measure's unit and `n` samples. formlab's measure is the metric of the log's scorer if there is
-    one, else the share of fields that are right after normalisation.
+    one, else the share of fields right after normalisation.
 
-    >>> rows = [{"id": "a", "target": "May", "output": "may", "score": 0},
-    ...         {"id": "b", "target": "June", "output": None, "error": "time-out", "score": None}]
-    >>> headlines(open_log(rows)).select("by", "over", "value", "n").rows()
-    [('log', 'scored', 0.0, 1), ('log', 'all', 0.0, 2), ('formlab', 'scored', 1.0, 1), \
-('formlab', 'all', 0.5, 2)]
+    >>> log = open_log([{"id": "a", "target": "May", "output": "may", "score": 0}])
+    >>> headlines(log).filter(over="scored").select("by", "value", "n").rows()
+    [('log', 0.0, 1), ('formlab', 1.0, 1)]
     """
     log, units, rows = stated(evaluation), _units(evaluation), []
     for figure in log.get("headline", ()):

@@ -112,10 +112,9 @@ class _Entry(msgspec.Struct):
 def formfactory(source: Source) -> Iterator[Row]:
     """Output made for FormFactory: its own JSON, single runs and batches, and raw lines.
 
-    A model writes one line a field, ``[640,585] Ada Berg``, in pixels of the screenshot. Its output
-    stands in ``{form}_{kind}_{source}_{YYYYMMDD_HHMMSS}.json``, in ``batch_….json`` with a list of
-    such `results`, or alone in ``<doc_id>.txt``; ``submission/<form>.json`` is what a browser sent.
-    Outputs are of task `click`, submissions of task `value`.
+    A line a field, ``[640,585] Ada Berg``, in pixels of the screenshot, stands in
+    ``{form}_{kind}_{source}_{YYYYMMDD_HHMMSS}.json``, in the `results` of ``batch_….json`` or alone
+    in ``<doc_id>.txt``, and is of task `click`; ``submission/<form>.json`` is of task `value`.
     """
     source.files += _outputs(source.path)
     numbers, taken = Counter[tuple[str, str]](), set[tuple[str, str]]()
@@ -216,10 +215,9 @@ def vrdu(source: Source) -> Iterator[Row]:
     """Predictions in VRDU's own format, one file a split: ``<split>-test_predictions.json``.
 
     ``{"meta": {…}, "results": {"f.pdf": [["advertiser", ["Ada", [0, …], [[88, 97]]]], …]}}``.
-    Entities are at the paths of the gold: ``/<name>``, a further one of the same name at
-    ``/<name>/<n>``, parts of line items at ``/<line item>/<n>/<name>``. The file lists the parts
-    flat; a line item ends where a name comes again (Algorithm 1 of the paper). A document where
-    nothing was found has a row without a path.
+    Entities are at the paths of the gold. The file lists the parts of line items flat: one ends
+    where a name comes again (Algorithm 1 of the paper). A document where nothing was found has a
+    row without a path.
     """
     path, split = source.path, source.corpus.split
     file = path if path.is_file() else path / f"{split}{SUFFIX}"

@@ -34,10 +34,10 @@ _KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*+:')
 class Sample:
     """One question of a log: what was asked, what was answered, and what the log says of it.
 
-    `gold` is a text, a list of texts that are all accepted, an object of fields (or its JSON), or
-    None; so is `answer`. `path` None is the text of a whole page. Without a `status` a sample with
-    an answer is ok, and missing without one. `columns` are further ones of the gold's rows, `call`
-    of the call's (`error`, tokens, seconds), `document` of the row of a whole document. Values at
+    `gold` is a text, a list of accepted texts, an object of fields (or its JSON), or None; so is
+    `answer`. `path` None is the text of a page. Without a `status` a sample with an answer is ok,
+    else missing. `columns` are further ones of the gold's rows, `call` of the call's (`error`,
+    tokens, seconds), `document` of the row of a whole document. Values at
     several places are given as rows: `golds`, `claims`.
     """
 

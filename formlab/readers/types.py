@@ -60,9 +60,8 @@ class FieldType(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `comparator` is one of `COMPARATORS`, null for that of the type; `tolerance` how far a number
     may be from the right one, in its unit or, where `relative`, as a share of it (``1%``), or a
-    date in days, 0 and more; `weight` how much a field counts, above 0; `ordered` whether the items
-    of the lists that it is in keep their order, so that each is compared with the item at its own
-    position.
+    date in days, 0 and more; `weight` how much a field counts, above 0; `ordered` whether each item
+    of the lists that it is in is compared with the item at its own position.
     """
 
     comparator: str | None = None
@@ -102,8 +101,8 @@ def rule_text(declared: FieldType) -> str | None:
 class FieldTypes:
     """The types of fields by the pattern of their paths, such as ``/items/*/price``.
 
-    `odd` counts for each inferred field the different values that are not of its type; `is_list`
-    says that a file names fields of these documents, while a schema may be of others too.
+    `odd` counts the different values that are not of an inferred type; `is_list` says that a file
+    names fields of these documents, while a schema may be of others too.
 
     >>> types = FieldTypes.read({"total": {"type": "money", "weight": 2}})
     >>> types.of("/total").weight, types.of("/note").type
@@ -124,9 +123,8 @@ class FieldTypes:
 
         `source` is a JSON Schema (a file or a dict); a pydantic model (the class, or
         ``module:Class``); a YAML file or a dict of fields: ``total: money``, or ``total: {type:
-        money, tolerance: 0.01, weight: 2, comparator: typed, question: …}``. In a schema these
-        words stand beside ``type``. `DataMissing`, `DataBroken`, `NotAvailable` or `UnknownName` if
-        there is no such file or model, it cannot be read, or has an unknown word.
+        money, tolerance: 0.01, weight: 2}``, words that in a schema stand beside ``type``.
+        `DataMissing`, `DataBroken`, `NotAvailable` or `UnknownName` if it cannot be read.
         """
         if isinstance(source, FieldTypes):
             return source

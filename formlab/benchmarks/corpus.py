@@ -26,9 +26,9 @@ Part = tuple[Row, list[Row] | dict[str, Sequence[Any]]]
 class SplitReader:
     """One split of a benchmark, of which any documents can be read without the others.
 
-    `units` are what documents are read from, such as files, in order; ``read(unit, flaws, sources)``
-    yields the documents of one with their gold records and counts what is odd. `flaws` and
-    `sources` here are of the whole split; `empty` is raised where there is no document.
+    `units` are what documents are read from, such as files; ``read(unit, flaws, sources)`` yields
+    those of one with their gold records and counts what is odd; `flaws` and `sources` here are of
+    the whole split; `empty` is raised where there is no document.
 
     A unit whose own file (`file_of`) cannot be read is left out, counted as `unread`, and listed
     with the reason. It is an error if the gold contradicts itself (`GoldInDoubt`), if the file

@@ -52,10 +52,8 @@ def reader(split: str, root: Path) -> SplitReader:
     links at ``/links/<from>/<to>`` (task `layout`). The page's text joins the texts of the
     entities that have one, in id order, by one space; this is the reference of whole-page scores.
     """
-    folder = files.folder(
-        root / FOLDERS[split] / "annotations",
-        remedy="a folder that holds training_data and testing_data, as FUNSD is published",
-    )
+    remedy = "a folder that holds training_data and testing_data, as FUNSD is published"
+    folder = files.folder(root / FOLDERS[split] / "annotations", remedy=remedy)
     images = root / FOLDERS[split] / "images"
 
     def read(file: Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[Part]:

@@ -225,7 +225,7 @@ def test_papers_table_has_own_rows_first_and_published_ones_in_another_style(row
     payload = table.payload
     assert (payload["aside"], payload["bold"]) == ([3, 4, 5], [[0, 1]])
     assert "no difference from the best was shown" in payload["note"]
-    assert "<tr style" in table._repr_mimebundle_()["text/html"]
+    assert table._repr_mimebundle_()["text/html"].count('<tr class="aside">') == 3
     percent = charts.paper_table(rows, printed, {METRIC: "right"}, digits=1, percent=True)
     assert percent.frame[METRIC].to_list()[:4:3] == ["100.0 (n = 48) [100.0, 100.0]", "50.0"]
 

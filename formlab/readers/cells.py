@@ -46,8 +46,9 @@ _SAID = {
 _BESIDE = {*chain.from_iterable(_SAID.values()), "type", "kind"}
 # Around an answer: names that may hold all of it, and what may stand beside these.
 _AROUND = re.compile(
-    rf"{'|'.join(WRAPPERS)}|fields|key_value_pairs|extract(?:ion|ed)s?(?:_\w+)?"
-    r"|(?:\w+_)?(?:raw|output|response|prediction|answer|completion|generat(?:ed|ion)|json)"
+    rf"{'|'.join(WRAPPERS)}|fields|key_value_pairs|extract(?:ion|ed)s?(?:_(?:data|fields|info|json))?"
+    r"|(?:(?:model|llm|raw|final|text)_)?"
+    r"(?:raw|output|response|prediction|answer|completion|generat(?:ed|ion)|json)"
     r"(?:_(?:text|json|raw|str))?"
 )
 _CALL = {"model", "usage", "status", "created", "finish_reason", "error", "latency", "seconds"}
@@ -97,12 +98,6 @@ def values_in(
     `names` are the table's own of the columns that formlab knows; each row of a long table is a
     value. `inside` is the path in the row's own JSON. At the paths `whole` JSON is one value.
     """
-    if is_long:
-        cells, paths = ([row.get(names.get(n)) for row in batch.rows] for n in ("value", "path"))
-        # Texts without marks are values as they stand.
-        if {*map(type, cells), *map(type, paths)} == {str} and not any(map(_MARKS.search, cells)):
-            row, path = pl.int_range(len(cells), eager=True), texts([*map(pointer, paths)])
-            return pl.DataFrame({"row": row, "path": path, "value": texts(cells), "inside": path})
     found: list[tuple[int, str, Any, str]] = []
     said: dict[str, dict[int, Any]] = {}
     for row, path, value, beside in (_long if is_long else _wide)(batch.rows, names):

@@ -194,7 +194,8 @@ def _accepted(gold: Any) -> Any:
     """A gold that is text, or what it writes as a Python list of accepted answers or an object."""
     with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
         if isinstance(gold, str) and gold.lstrip()[:1] in ("[", "{"):
-            return ast.literal_eval(gold.strip())
+            written = ast.literal_eval(gold.strip())
+            return written if isinstance(written, dict | list) else gold
     return gold
 
 

@@ -40,6 +40,8 @@ _DIGITS, _CODE = re.compile(r"0|[1-9][0-9]*"), re.compile(r"0[0-9]+|[0-9]{10,}")
 # A letter or a figure for a box is as often something else.
 _NO_BOX = re.compile(r"[a-z0-9]|[01]\.0|on|off", re.IGNORECASE)
 _LISTED = re.compile(r"""\[\s*(["']).*\1\s*\]""", re.DOTALL)
+# Words for no value that may be an option beside yes and no.
+_OPTIONS = {"unknown", "missing", "blank", "empty", "keine", "geen", "brak"}
 # From so many different values on, such a share must be of a type.
 _FEW, _SHARE = 5, 0.8
 _TESTS = {
@@ -179,7 +181,8 @@ def samples(values: pl.DataFrame, before: pl.DataFrame | None = None) -> pl.Data
 
 def _type_of(values: list[str]) -> tuple[str, int]:
     """The type that few values all have, or a share of more; how many are not of it."""
-    some = [value.strip() for value in values if value.strip() and not text.is_null_word(value)]
+    plain = filter(None, map(str.strip, values))
+    some = [v for v in plain if v.casefold() in _OPTIONS or not text.is_null_word(v)]
     if not some or any(_CODE.fullmatch(value) for value in some):
         return "string", 0
     least = len(some) if len(some) < _FEW else _SHARE * len(some)

@@ -28,13 +28,13 @@ _MARK = "(?:think(?:ing)?|thoughts?|reasoning|analysis|reflection|scratchpad|see
 _CLOSING = (
     rf"<\s*/\s*{_MARK}\s*>|<\|(?:end_(?:of_)?|/){_MARK}\|>|◁/think▷|\[/THINK\]|<channel\|>"
     r"|<\|channel\|>(?:final|commentary)[^{<]{0,80}(?:<\|constrain\|>\w+)?<\|message\|>"
-    r"|assistantfinal|Here is my response:"
+    r"|\Aanalysis[\s\S]*assistantfinal|^Here is my response:"
 )
 _OPENING = (
     rf"<\s*{_MARK}(?: [^<>]*)?>|<\|(?:begin_of_|start_)?{_MARK}\|>|◁think▷|\[THINK\]"
     r"|<\|channel\|>analysis|<\|channel>thought"
 )
-_REASONING = [re.compile(marks, re.IGNORECASE) for marks in (_CLOSING, _OPENING)]
+_REASONING = [re.compile(marks, re.IGNORECASE | re.MULTILINE) for marks in (_CLOSING, _OPENING)]
 _ENDS = re.compile(
     r"<\|(?:im_end|eo[tm]_id|end(?:oftext)?|return|call|(?:begin|start|end)_(?:of_)?"
     r"(?:solution|box|response))\|>|(?:</s>|<end_of_turn>)\s*\Z",
@@ -151,12 +151,14 @@ def _behind_reasoning(text: str) -> tuple[str, tuple[str, ...]]:
     """What follows the last closing mark of reasoning, up to an opening one left open."""
     ends = [closing.end() for closing in _REASONING[0].finditer(text)]
     answer = text[ends[-1] :] if ends else text
-    if opening := _REASONING[1].search(answer):
+    # Behind the start of JSON such marks may stand in its texts.
+    inside = start.start() if (start := _STARTS.search(answer)) else len(answer)
+    if opening := _REASONING[1].search(answer, 0, inside):
         answer = answer[: opening.start()]
     answer = _ENDS.sub("", answer)
-    if marks := _ANSWER.findall(answer):
+    if marks := _ANSWER.findall(answer, 0, inside):
         closing = "}" if marks[-1][-1] == "{" else f"</{marks[-1][1:]}"
-        behind = answer.rpartition(marks[-1])[2]
+        behind = answer.partition(marks[-1])[2]
         answer = behind.rpartition(closing)[0] or behind
     return (text, ()) if len(answer) == len(text) else (answer.strip(), ("reasoning left out",))
 
@@ -192,7 +194,9 @@ def stated(text: str) -> Any:
     if value is None and _PYTHON.match(text) and len(text) <= LONGEST:
         # As pandas writes an object into a table.
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-            value = _loaded(json.dumps(ast.literal_eval(text.strip())))
+            value = ast.literal_eval(text.strip())
+            # Numbers written otherwise than Python does would be others.
+            value = _loaded(json.dumps(value)) if repr(value) == text.strip() else None
     return value if _is_answer(value) and is_flat(value) else text
 
 

@@ -72,8 +72,8 @@ _SIGNS = (
     " INR/PKR/LKR/NPR/MUR ₨ rupee rupees; KRW ₩ krw 원; CHF chf fr. sfr; SEK sek; NOK nok; HUF ft;"
     " DKK dkk; SEK/NOK/DKK/ISK kr kr.; MXN mxn; RON lei; NGN ₦; PYG ₲; CRC ₡; GHS gh₵ gh¢ ₵;"
     " PEN s/ s/.; BOB bs; KES ksh; TZS tsh; TRY tl; VND đ đồng vnđ; UAH грн; RUB руб р; BGN лв;"
-    " SAR ر.س; AED د.إ; JMD j$; TTD tt$; BDT tk; AED/MAD dh; PAB b/.; ARS ar$; PLN zl; PHP php p;"
-    " GTQ q; EGP e£ le; SAR/IRR/QAR/OMR/YER ﷼; MXN/COP/CLP/ARS/PHP/UYU peso pesos; ALL lek;"
+    " SAR ر.س; AED د.إ; JMD j$; TTD tt$; BDT tk; AED/MAD dh; PAB b/.; ARS ar$; PLN zl; PHP php;"
+    " EGP e£; SAR/IRR/QAR/OMR/YER ﷼; MXN/COP/CLP/ARS/PHP/UYU peso pesos; ALL lek;"
     " COP col$; RSD din; THB บาท baht"
 )
 _CURRENCIES = {sign: code for code, *signs in map(str.split, _SIGNS.split(";")) for sign in signs}
@@ -82,11 +82,10 @@ _MONEY = re.compile(
     rf"(?P<head>[-+(▲△]* ?)(?P<before>{_SIGN})? ?(?P<rest>[-+(]? ?[0-9.,' ]*[0-9](?: ?[-)])?) ?"
     rf"(?P<after>{_SIGN})?(?P<tail> ?[-)]*)"
 )
-# "400,-", "500/-", "500/=" and "$5." are amounts without a decimal part; asterisks fill cheques.
-_ROUND = re.compile(
-    r"(?<=[0-9]) ?(?:[,./:][-=]-?(?=[^0-9]*$)|\.$)|\*+(?![0-9])|(?<![0-9])\*+"
-    r"|(?<=\b[a-z]{3}) \$(?= ?[0-9])"
-)
+# "400,-", "500/-", "500/=" and "$5." are amounts without a decimal part.
+_ROUND = re.compile(r"(?<=[0-9]) ?(?:[,./:][-=]-?(?=[^0-9]*$)|\.$)|(?<=\b[a-z]{3}) \$(?= ?[0-9])")
+# Asterisks fill the amounts of cheques, which have cents, and hide other numbers.
+_FILLED = re.compile(r"\*+(?=[0-9][0-9.,]*[.,][0-9]{2}\b)|(?<=[.,][0-9]{2})\*+")
 _CENTS = re.compile(r"[.,][0-9]{2}$")
 _ONE_DOT = re.compile(r"[^.,]*[1-9][0-9]{0,2}\.[0-9]{3}(?![0-9.,]).*")
 
@@ -116,7 +115,8 @@ _OTHERS = {"month": r"(?P<month>[^\W\d_][^\d\s_,./-]+)\.?", "year": _FULL}
 _OTHERS["weekday"] = r"(?:(?P<weekday>[^\W\d_][^\d_,./]+)\.?,? )?"
 _TWO = "(?P<%s>[0-9]{1,2})"
 _NUMBERED = (
-    rf"(?P<year>[0-9]{{4}})(?P<mark>[-/. _]) ?{_TWO % 'month'}(?P=mark) ?{_TWO % 'day'}\.?",
+    rf"(?P<year>[0-9]{{4}})(?P<mark>[-/.]) ?{_TWO % 'month'}(?P=mark) ?{_TWO % 'day'}\.?",
+    r"(?P<year>(?:19|20)[0-9]{2}) (?P<month>[01][0-9]) (?P<day>[0-3][0-9])",
     rf"(?P<year>[0-9]{{4}}) ?[年년] ?{_TWO % 'month'} ?[月월](?: ?{_TWO % 'day'} ?[日일])?",
     rf"(?:ngày )?{_TWO % 'day'} tháng {_TWO % 'month'},? năm {_FULL}",
     r"(?P<year>[0-9]{4})(?P<month>[0-9]{2})(?P<day>[0-9]{2})",
@@ -266,7 +266,7 @@ def money(text: str) -> Money | None:
 def _money(cleaned: str) -> Money | None:
     if (plain := _number(cleaned)) is not None:
         return None if {"%", "c"} & {*cleaned} else Money(plain, None)
-    match = _MONEY.fullmatch(_ROUND.sub("", cleaned))
+    match = _MONEY.fullmatch(_ROUND.sub("", _FILLED.sub("", cleaned)))
     if match is None:
         return None
     rest, before = match["rest"], match["before"] or ""
@@ -278,8 +278,9 @@ def _money(cleaned: str) -> Money | None:
         _DOLLARS.fullmatch(_currency(sign) or "") for sign in signs if sign != "$"
     ):
         signs = [sign for sign in signs if sign != "$"] or signs
-    # R12 is a code where R 12.00 are rands.
-    if before.isascii() and before.isalpha() and len(before) == 1 and not _CENTS.search(rest):
+    # R12 is a code, and 12 R may be a seat, where R 12.00 are rands.
+    letters = [sign for sign in signs if re.fullmatch(r"[a-z]\.?", sign)]
+    if letters and not _CENTS.search(rest):
         return None
     stated = [(_currency(sign) or _currency(sign.rstrip(".$")) or "").split("/") for sign in signs]
     shared = (

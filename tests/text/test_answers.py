@@ -197,6 +197,9 @@ def test_an_answer_is_found_in_whatever_models_and_their_interfaces_put_around_i
     # A form's own fields may be called like those of an interface.
     for own in ({"id": "7", "content": {"a": "1"}}, {"name": "Ada", "input": "5", "due": "9"}):
         assert answers.parse(json.dumps(own)).value == own
+    # Marks that stand within JSON are its text.
+    for kept in ('So {"a":"see <final>","b":"1"} done', '{"a":"use <answer> tag","b":"1",}'):
+        assert answers.parse(kept).value.keys() == {"a", "b"}
     start = time.process_time()
     for mark in ("<answer>", "\\boxed{", "<think ", "<|channel|>final"):
         answers.read(mark * 20_000)

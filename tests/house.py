@@ -23,19 +23,19 @@ PAGES = ["charts/", "gallery/", "explore/", "reports/"]
 # Lines of Python by room: limit and goal. A file belongs to the first room that names it.
 ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
-    "spine": (4356, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
+    "spine": (4355, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (189, 180, ["formlab/decisions.py"]),
     "benchmarks": (4341, 3000, ["formlab/benchmarks/"]),
-    "readers": (4488, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
-    "stats, analysis": (4614, 3900, ANALYSIS),
-    "systems": (4088, 2500, SYSTEMS),
-    "charts, reports": (6852, 4200, [f"formlab/{room}" for room in PAGES]),
-    "scoring, metrics, text": (10760, 7720, SCORED),
+    "readers": (4487, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
+    "stats, analysis": (4383, 3900, ANALYSIS),
+    "systems": (3925, 2500, SYSTEMS),
+    "charts, reports": (6569, 4200, [f"formlab/{room}" for room in PAGES]),
+    "scoring, metrics, text": (10171, 7720, SCORED),
     "arena": (13585, 5000, ["formlab_arena/"]),
-    "experiments": (6625, 2800, ["formlab_experiments/"]),
-    "review": (4800, 1700, ["formlab_review/"]),
-    "baselines": (2417, 1300, ["formlab_baselines/"]),
-    "tests": (36154, 16000, ["tests/"]),
+    "experiments": (6617, 2800, ["formlab_experiments/"]),
+    "review": (4795, 1700, ["formlab_review/"]),
+    "baselines": (2324, 1300, ["formlab_baselines/"]),
+    "tests": (35850, 16000, ["tests/"]),
 }
 
 
@@ -90,15 +90,15 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (39688, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (67115, 38800, lambda: sum(map(lines, python_files()))),
-    "all packages, modules": (355, 260, lambda: len(python_files())),
-    "fmt: skip": (278, 30, skipped_formats),
+    "core, lines": (38420, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (65741, 38800, lambda: sum(map(lines, python_files()))),
+    "all packages, modules": (344, 260, lambda: len(python_files())),
+    "fmt: skip": (247, 30, skipped_formats),
     "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),
     "contract, cases of doors and values": (376, 377, lambda: case_lines(is_later=True)),
     "contract, lines of its doors": (86, 90, lambda: lines(ROOT / "tests/contract/doors.py")),
     "JavaScript of the core, lines": (
-        1644,
+        1586,
         1400,
         lambda: sum(map(lines, files("formlab/**/*.js"))),
     ),
@@ -109,7 +109,7 @@ OTHERS = {
             map(lines, files("data/sample/generate/*.py", "formlab_experiments/forms/**/*.py"))
         ),
     ),
-    "CSS of the core, lines": (344, 320, lambda: sum(map(lines, files("formlab/**/*.css")))),
+    "CSS of the core, lines": (331, 320, lambda: sum(map(lines, files("formlab/**/*.css")))),
     "notebooks": (19, 14, lambda: len(files("notebooks/*.ipynb"))),
     "notebooks, lines of code": (
         2679,
@@ -117,7 +117,7 @@ OTHERS = {
         lambda: sum(map(notebook_lines, files("notebooks/*.ipynb"))),
     ),
     "docs, bytes": (
-        197266,
+        196338,
         120000,
         lambda: size("docs/**/*.md") - size("docs/reference/commands.md"),
     ),

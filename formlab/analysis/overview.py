@@ -122,10 +122,9 @@ def top_errors(cases: pl.DataFrame, *, limit: int = 20) -> pl.DataFrame:
     """A sample of the wrong fields: each cause in proportion, of each the least similar fields.
 
     The commonest cause stands first. Ties go by length of the gold value, longest first, then by
-    document and path. Fields that are right but out of order in a page's text count as wrong.
+    document and path.
     """
     wrong = pl.col("outcome").is_in(["mismatch", "missing", "spurious"])
-    wrong |= (pl.col("cause") == "wrong_order").fill_null(False)
     length = pl.col("gold").fill_null("").str.len_chars().cast(pl.Int64)
     ranked = cases.filter(in_fields(), wrong)
     ranked = ranked.sort("similarity", -length, "doc_id", "path", maintain_order=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import formlab
-from tests import house
+from tests import faults, house
 
 PACKAGE = Path(formlab.__file__).parent
 TESTS = Path(__file__).parent
@@ -23,14 +23,13 @@ LOGS, SAME = ("beside", "join", "logs"), {"own": "readers", "stats": "analysis"}
 SAME |= {"saving": "folders"}
 
 
-def imported_rooms(file):
+def imported(file):
+    """The dotted names of all that a module imports."""
     for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module == "formlab":
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("formlab."):
-            yield node.module.split(".")[1]
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
-            yield from (a.name.split(".")[1] for a in node.names if a.name.startswith("formlab."))
+            yield from (alias.name for alias in node.names)
 
 
 def test_modules_import_only_rooms_that_stand_before_them():
@@ -41,17 +40,14 @@ def test_modules_import_only_rooms_that_stand_before_them():
         room = "logs" if room == "readers" and file.stem in LOGS else SAME.get(room, room)
         if room not in ("__init__", "__main__"):
             place = ROOMS.index(room)
-            rooms = [SAME.get(other, other) for other in imported_rooms(file)]
-            wrong += [(file, other) for other in rooms if ROOMS.index(other) > place]
+            names = [n.split(".")[1] for n in imported(file) if n.startswith("formlab.")]
+            wrong += [(file, n) for n in names if ROOMS.index(SAME.get(n, n)) > place]
     assert wrong == []
 
 
 def test_the_core_imports_no_add_on():
     for file in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text())):
-            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            assert not any(name.startswith("formlab_") for name in names), file
+        assert not any(name.startswith("formlab_") for name in imported(file)), file
 
 
 # What starts processes and threads; `formlab.workers`, module or package, is the one way to them.
@@ -62,13 +58,8 @@ def test_only_the_workers_start_processes_and_threads():
     packages = [PACKAGE, *PACKAGE.parent.glob("formlab_*")]
     for file, package in [(f, p) for p in packages for f in p.rglob("*.py")]:
         name = str(file.relative_to(package))
-        text = file.read_text()
-        if name.startswith(("workers/", "workers.py")) or not any(pool in text for pool in POOLS):
-            continue
-        for node in ast.walk(ast.parse(text)):
-            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            assert not {name.partition(".")[0] for name in names} & POOLS, file
+        if not name.startswith(("workers/", "workers.py")):
+            assert not {module.partition(".")[0] for module in imported(file)} & POOLS, file
 
 
 def test_a_name_with_brackets_is_no_pattern_to_polars():
@@ -90,6 +81,12 @@ def test_no_room_is_larger_than_its_limit():
     # A limit follows what it counts down: what was saved is not spent again.
     loose = [row for row in rows if row[2] > row[3] and row[1] < row[2] - max(60, row[2] // 100)]
     assert loose == []
+
+
+def test_every_seeded_fault_names_code_that_stands_there_once():
+    for fault in faults.read_faults():
+        code = (faults.ROOT / fault["file"]).read_text("utf-8")
+        assert code.count(fault["text"]) == 1, fault["name"]
 
 
 def test_names_offered_at_the_top_are_there():

@@ -14,7 +14,6 @@ from formlab_arena.actions import Action, Answer, Click, Drag, Press, Scroll, Ta
 from formlab_arena.date_picker import DatePicker
 from formlab_arena.observation import Element, Observation
 from formlab_arena.page_fields import Content, PageField, as_text, fields_of
-from formlab_arena.session import VIEWPORT
 
 # How often a field is tried, and a page is sent; how often a late form is waited for; how many
 # looks a calendar may take, and all.
@@ -183,11 +182,11 @@ class Filler:
 
     def _sign(self, element: Element, observation: Observation) -> list[Action]:
         """Strokes over an element, which is scrolled to first."""
-        is_seen = element.box[1] >= 0 and element.box[3] <= VIEWPORT[1]
+        scale, height = observation.scale, observation.size[1] / observation.scale
+        is_seen = element.box[1] >= 0 and element.box[3] <= height
         self._done["scrolled", element.id] += 1
         if not is_seen and self._done["scrolled", element.id] <= _TRIES:
             return [Scroll(0.0, element=element.id)]
-        scale = observation.size[0] / VIEWPORT[0]
         x0, y0, x1, y1 = (side * scale for side in element.box)
         at = [(x0 + (x1 - x0) * x, y0 + (y1 - y0) * y) for x, y in _SIGNATURE]
         return [Drag(*start, *end) for start, end in itertools.pairwise(at)]

@@ -7,7 +7,6 @@ from typing import Any
 
 from formlab_arena.actions import Action, Click, Press, Scroll, Type
 from formlab_arena.observation import Element, Observation
-from formlab_arena.session import VIEWPORT
 
 # The browser's list and that of a script; what is no field, or a part of an open list.
 _LISTS, _NONE = ("select", "combobox"), ("button", "listbox", "option")
@@ -19,25 +18,26 @@ def own_actions(values: Mapping[str, Any], observation: Observation) -> list[Act
     It looks again after a field that may show or hide others.
     """
     # The targets' boxes are of the window; the agent answers in pixels of the image.
-    scale = observation.size[0] / VIEWPORT[0]
+    scale = observation.scale
+    width, height = (side / scale for side in observation.size)
     below = above = False
     actions: list[Action] = []
     for target in observation.elements:
         todo = _todo(target, values.get(target.field), scale)
         if not todo:
             continue
-        if _is_in_view(target):
+        if _is_in_view(target, width, height):
             actions += todo
             if target.kind in (*_LISTS, "radio", "checkbox"):
                 return actions
         elif not actions:
-            below |= target.middle[1] > VIEWPORT[1] / 2
-            above |= target.middle[1] <= VIEWPORT[1] / 2
+            below |= target.middle[1] > height / 2
+            above |= target.middle[1] <= height / 2
     if actions:
         return actions
     if above or below:
-        return [Scroll((0.6 if below else -0.6) * VIEWPORT[1] * scale)]
-    return _turn(observation.elements, scale)
+        return [Scroll((0.6 if below else -0.6) * observation.size[1])]
+    return _turn(observation, width, height)
 
 
 def _todo(target: Element, value: Any, scale: float) -> list[Action]:
@@ -61,15 +61,15 @@ def _todo(target: Element, value: Any, scale: float) -> list[Action]:
     return [click, Press("Control+A"), Type(text)]
 
 
-def _turn(targets: tuple[Element, ...], scale: float) -> list[Action]:
-    for target in targets:
+def _turn(observation: Observation, width: float, height: float) -> list[Action]:
+    for target in observation.elements:
         if target.field in ("_next", "_submit"):
-            if _is_in_view(target):
-                return [Click(*(side * scale for side in target.middle))]
-            return [Scroll(0.6 * VIEWPORT[1] * scale)]
+            if _is_in_view(target, width, height):
+                return [Click(*(side * observation.scale for side in target.middle))]
+            return [Scroll(0.6 * observation.size[1])]
     return []
 
 
-def _is_in_view(target: Element) -> bool:
-    inside = 0 <= target.middle[0] < VIEWPORT[0]
-    return inside and target.box[1] >= 0 and target.box[3] < VIEWPORT[1]
+def _is_in_view(target: Element, width: float, height: float) -> bool:
+    inside = 0 <= target.middle[0] < width
+    return inside and target.box[1] >= 0 and target.box[3] < height

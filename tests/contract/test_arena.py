@@ -173,7 +173,7 @@ def test_p1_a_perfect_run_of_a_form_with_two_families_of_labels_scores_one(share
     for name, text in (("data1/%s.json", json.dumps(chosen)), ("data2/%s.txt", texts)):
         Path(name).parent.mkdir()
         Path(name % released.stem).write_text(text)
-    fill("--data", ".", "--forms", "B14", "--instances", 2, "--out", "run")
+    fill("--data", ".", "--forms", "B14", "--instances", 2, "--viewport=500x1900", "--out", "run")
     table = rows("arena", "score", "run")
     perfect = ("click_accuracy", "value_submitted_accuracy", "episodic_value", "form_completed")
     assert [value(table, metric) for metric in (*perfect, "task_score")] == [1] * 5

@@ -317,17 +317,13 @@ def _agreeing(
             for at, gold in enumerate(golds):
                 if gold.order != order or (value := gold.values.get(name)) is None:
                     continue
-                near = {
-                    place for key in compare.keys(value, order) for place in claims.get(key, ())
-                }
-                for place in near:
+                for place in {p for key in compare.keys(value, order) for p in claims.get(key, ())}:
                     agreed[at, place] += compare(value, preds[place].values[name], order)
     pairs: dict[tuple[int, int], float] = {}
     for (at, place), count in agreed.items():
         gold, pred = golds[at], preds[place]
         if not is_official and count:
-            earned = 2 * count / (len(gold.parts) + len(pred.parts))
-            pairs[gold.number, pred.number] = earned
+            pairs[gold.number, pred.number] = 2 * count / (len(gold.parts) + len(pred.parts))
         elif count and count == len(gold.values) and gold.parts == pred.parts:
             pairs[gold.number, pred.number] = 1.0
     return [(*pair, credit) for pair, credit in pairs.items()]
@@ -338,9 +334,10 @@ def _best(agreeing: _Pairs) -> _Pairs:
     if len(agreeing) < 2:
         return agreeing
     golds, preds = (sorted({pair[side] for pair in agreeing}) for side in (0, 1))
+    rows, columns = ({item: at for at, item in enumerate(items)} for items in (golds, preds))
     table = np.zeros((len(golds), len(preds)))
     for gold, pred, credit in agreeing:
-        table[golds.index(gold), preds.index(pred)] = credit
+        table[rows[gold], columns[pred]] = credit
     return [(golds[i], preds[j], table[i, j].item()) for i, j in assign(table)]
 
 

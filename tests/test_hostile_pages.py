@@ -196,14 +196,9 @@ new ReviewPanel(model, document.getElementById("desk"));
 def test_pages_without_a_report_show_the_strings_as_text(results, visit, tmp_path, monkeypatch):
     monkeypatch.delenv("FORMLAB_REPORT", raising=False)
     shown = gallery.errors(results[0].cases, of=results[0], right=True)
-    table = charts.Table(
-        results[0].documents.head(50).select("doc_id", text="doc_id"), note=TEXTS[0]
-    )
-    outputs = [
-        table,
-        charts.Cards([charts.Card(*TEXTS[:3])]),
-        results[0],
-    ]
+    rows = results[0].documents.head(50).select("doc_id", text="doc_id")
+    table, cards = charts.Table(rows, note=TEXTS[0]), charts.Cards([charts.Card(*TEXTS[:3])])
+    outputs = [table, cards, results[0]]
     pages = {
         "gallery": inline.document(shown.payload),
         "explorer": inline.document(explore.Explorer(results).payload, kind="explorer"),

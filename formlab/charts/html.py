@@ -77,10 +77,10 @@ def render(kind: str, data: Mapping[str, Any], *, in_report: bool) -> Markup:
 @cache
 def lab_style() -> str:
     """The style sheet that an object brings along where it stands alone."""
-    tokens, parts = (
-        (_ASSETS[0] / f"{name}.css").read_text("utf-8") for name in ("tokens", "parts")
-    )
-    return tokens.replace(":root", ".fl-lab") + parts
+    names = ("tokens", "lab", "parts")
+    tokens, lab, parts = ((_ASSETS[0] / f"{name}.css").read_text("utf-8") for name in names)
+    # Nested, a rule of one class is stronger than what undoes those of JupyterLab.
+    return f"{tokens.replace(':root', '.fl-lab')}{lab}.fl-lab.fl-lab.fl-lab {{ {parts} }}"
 
 
 class Shown:

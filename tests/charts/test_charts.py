@@ -7,7 +7,7 @@ from importlib import resources
 import polars as pl
 import pytest
 
-from formlab import charts, metrics, tables
+from formlab import browser, charts, metrics, tables
 from formlab.analysis.compare import COMPARISON
 from formlab.charts import (
     PUBLISHED,
@@ -52,6 +52,16 @@ def test_surface_is_level_over_each_cell_and_has_gaps():
 PLAIN = "<script>alert(1)</script>\x00"
 # polars holds no lone surrogate, a label can.
 EVIL = PLAIN + "\ud800"
+
+
+@pytest.mark.browser
+def test_styles_that_jupyterlab_has_for_elements_do_not_reach_what_is_displayed():
+    lab = "<style>.x dt, .x td { float: left; text-align: right }</style><div class=x>"
+    shown = [Cards([Card("CER", 0.5)]), Table(pl.DataFrame({"system": ["ocr"]}))]
+    look = "nodes => nodes.map(n => getComputedStyle(n).float + getComputedStyle(n).textAlign)"
+    with browser.page() as visit:
+        visit.page.set_content(lab + "".join(o._repr_mimebundle_()["text/html"] for o in shown))
+        assert visit.page.locator("dt, td").evaluate_all(look) == ["nonestart", "noneleft"]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,16 @@ import polars as pl
 
 from formlab import metrics
 from formlab.metrics import Metric
-from formlab.scoring.tasks._kit import NORM, Scoring, failed, made_by, normalised, score_table, used
+from formlab.scoring.tasks._kit import (
+    NORM,
+    Scoring,
+    failed,
+    made_by,
+    normalised,
+    on_rung,
+    score_table,
+    used,
+)
 from formlab.scoring.tasks.layout import by_document, structure
 from formlab.tables import BOX, LADDER
 
@@ -52,7 +61,7 @@ def own_scores(
 def _columns(metric: Metric, rows: pl.DataFrame) -> Sequence[Any]:
     """What the metric reads of cases."""
     if metric.view in LADDER:
-        return [rows[metric.view].to_list()]
+        return [on_rung(rows, metric.view)]
     if metric.view == "boxes":
         sides = (BOX, [f"pred_{name}" for name in BOX])
         return [rows.select(side).to_numpy().astype(float) for side in sides]

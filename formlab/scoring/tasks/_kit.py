@@ -235,8 +235,8 @@ def text_rows(
         counted, pairs = [], None
         for metric in group:
             if metric.view in LADDER:
-                rule = f"fuzzy>={scoring.threshold:g}|{text.DATE_RULE}"
-                tallies = metric.count(cases[metric.view].to_list())
+                rule = f"fuzzy>={scoring.threshold:g}|{text.DATE_RULE}|of=gold fields"
+                tallies = metric.count(on_rung(cases, metric.view))
             else:
                 rule = f"{compared}|of=gold fields" if asked else compared
                 golds, preds, places = pairs = pairs or _pairs(cases, norm=norm)
@@ -244,6 +244,12 @@ def text_rows(
                 tallies = tallies[places] if len(tallies) == len(golds) else tallies
             counted.append((metric, tallies, made_by(rule, *rules, read=read)))
         yield score_table(cases, counted, level=level, mode=scoring.mode)
+
+
+def on_rung(cases: pl.DataFrame, rung: str) -> list[bool | None]:
+    """Whether each case is right on a rung of the ladder; None where the gold has no such field."""
+    asked_for = pl.when(pl.col("gold").is_not_null()).then(rung)
+    return cases.select(asked_for).to_series().to_list()
 
 
 def _pairs(cases: pl.DataFrame, *, norm: bool) -> tuple[list[str], list[str], np.ndarray]:

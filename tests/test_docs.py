@@ -30,7 +30,7 @@ ELSEWHERE = {
 # What a page names: the sample in the place of what the reader has.
 FOLDERS = {"docs/tutorials/funsd.md": {"funsd": "funsd"}, "docs/review.md": {"drafts": "formcraft"}}
 FOLLOWED = [
-    "docs/commands.md", "docs/reading-reports.md", "docs/review.md",
+    "docs/judging.md", "docs/reading-reports.md", "docs/review.md",
     "docs/tutorials/funsd.md",
 ]  # fmt: skip
 OWN_PARTS = "docs/tutorials/own-parts.md"

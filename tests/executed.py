@@ -14,10 +14,12 @@ from pathlib import Path
 
 import nbformat
 import papermill
+import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
 from formlab.analysis import samples
+from formlab.charts import theme
 from formlab.cli import main
 
 
@@ -81,12 +83,29 @@ def run(*commands):
 
 
 def print_all():
-    papermill.execute_notebook = execute
     # Several notebooks open the same samples.
     samples._of_sample = remembering(samples._of_sample)
-    printed = []
-    for words in json.loads(sys.argv[1]):
+    print(json.dumps([printed(words) for words in json.loads(sys.argv[1])]))
+
+
+def here(*commands):
+    """What each of these commands prints, in this process, which has imported what they need."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(theme.REPORT_VARIABLE, "1")
+        try:
+            theme.enable()
+            return [printed([str(word) for word in command]) for command in commands]
+        finally:
+            patch.undo()
+            theme.enable()
+
+
+def printed(words):
+    """What a command prints; its notebooks have no kernel."""
+    kernels, papermill.execute_notebook = papermill.execute_notebook, execute
+    try:
         with redirect_stdout(StringIO()) as out, suppress(SystemExit):
             main(words, standalone_mode=False)
-        printed.append(out.getvalue())
-    print(json.dumps(printed))
+    finally:
+        papermill.execute_notebook = kernels
+    return out.getvalue()

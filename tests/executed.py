@@ -3,14 +3,10 @@
 A kernel for each of them would import the same libraries as often.
 """
 
-import json
-import os
-import subprocess
-import sys
+import warnings
 from base64 import b64encode
 from contextlib import chdir, redirect_stdout, suppress
 from io import StringIO
-from pathlib import Path
 
 import nbformat
 import papermill
@@ -67,33 +63,16 @@ def remembering(function):
 
 
 def run(*commands):
-    """What each of these commands of formlab prints, all of them in one new process."""
-    words = json.dumps([[str(word) for word in command] for command in commands])
-    ran = subprocess.run(
-        # After formlab jsonschema is imported two seconds faster.
-        [sys.executable, "-c", "import formlab, tests.executed as it; it.print_all()", words],
+    """What each of these commands of formlab prints, all of them in this process."""
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         # As the kernel of a report has it.
-        env=os.environ | {"FORMLAB_REPORT": "1", "PYTHONPATH": str(Path(__file__).parents[1])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
-    return json.loads(ran.stdout)
-
-
-def print_all():
-    # Several notebooks open the same samples.
-    samples._of_sample = remembering(samples._of_sample)
-    print(json.dumps([printed(words) for words in json.loads(sys.argv[1])]))
-
-
-def here(*commands):
-    """What each of these commands prints, in this process, which has imported what they need."""
-    with pytest.MonkeyPatch.context() as patch:
         patch.setenv(theme.REPORT_VARIABLE, "1")
+        patch.setattr(papermill, "execute_notebook", execute)
+        # Several notebooks open the same samples.
+        patch.setattr(samples, "_of_sample", remembering(samples._of_sample))
+        warnings.simplefilter("ignore")
+        theme.enable()
         try:
-            theme.enable()
             return [printed([str(word) for word in command]) for command in commands]
         finally:
             patch.undo()
@@ -101,11 +80,6 @@ def here(*commands):
 
 
 def printed(words):
-    """What a command prints; its notebooks have no kernel."""
-    kernels, papermill.execute_notebook = papermill.execute_notebook, execute
-    try:
-        with redirect_stdout(StringIO()) as out, suppress(SystemExit):
-            main(words, standalone_mode=False)
-    finally:
-        papermill.execute_notebook = kernels
+    with redirect_stdout(StringIO()) as out, suppress(SystemExit):
+        main(words, standalone_mode=False)
     return out.getvalue()

@@ -61,7 +61,7 @@ def chromium(tmp_path_factory):
         both = ("-p", "evaluations=['evals/first', 'evals/second']")
         one = ("65_own_forms", linked, "--eval", "evals/empty", "--eval", "evals/first")
         # Kernels of their own run in r03, r04 and i02.
-        executed.here((*REPORT, "80_compare_systems", *both), (*REPORT, *one))
+        executed.run((*REPORT, "80_compare_systems", *both), (*REPORT, *one))
         if ALL:
             corpus, texts = formlab.load("funsd", split="test"), {"invoice": {"text": "INVOICE"}}
             pages = formlab.read_predictions(json_lines(Path("pages.jsonl"), texts), corpus)

@@ -3,21 +3,19 @@
 A kernel for each of them would import the same libraries as often.
 """
 
-import json
-import os
-import subprocess
-import sys
+import warnings
 from base64 import b64encode
 from contextlib import chdir, redirect_stdout, suppress
 from io import StringIO
-from pathlib import Path
 
 import nbformat
 import papermill
+import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
 from formlab.analysis import samples
+from formlab.charts import theme
 from formlab.cli import main
 
 
@@ -65,28 +63,23 @@ def remembering(function):
 
 
 def run(*commands):
-    """What each of these commands of formlab prints, all of them in one new process."""
-    words = json.dumps([[str(word) for word in command] for command in commands])
-    ran = subprocess.run(
-        # After formlab jsonschema is imported two seconds faster.
-        [sys.executable, "-c", "import formlab, tests.executed as it; it.print_all()", words],
+    """What each of these commands of formlab prints, all of them in this process."""
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         # As the kernel of a report has it.
-        env=os.environ | {"FORMLAB_REPORT": "1", "PYTHONPATH": str(Path(__file__).parents[1])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
-    return json.loads(ran.stdout)
+        patch.setenv(theme.REPORT_VARIABLE, "1")
+        patch.setattr(papermill, "execute_notebook", execute)
+        # Several notebooks open the same samples.
+        patch.setattr(samples, "_of_sample", remembering(samples._of_sample))
+        warnings.simplefilter("ignore")
+        theme.enable()
+        try:
+            return [printed([str(word) for word in command]) for command in commands]
+        finally:
+            patch.undo()
+            theme.enable()
 
 
-def print_all():
-    papermill.execute_notebook = execute
-    # Several notebooks open the same samples.
-    samples._of_sample = remembering(samples._of_sample)
-    printed = []
-    for words in json.loads(sys.argv[1]):
-        with redirect_stdout(StringIO()) as out, suppress(SystemExit):
-            main(words, standalone_mode=False)
-        printed.append(out.getvalue())
-    print(json.dumps(printed))
+def printed(words):
+    with redirect_stdout(StringIO()) as out, suppress(SystemExit):
+        main(words, standalone_mode=False)
+    return out.getvalue()

@@ -16,9 +16,10 @@ from typing import Any
 
 import polars as pl
 
-from formlab import benchmarks, files, metrics, tables
+from formlab import benchmarks, metrics, tables
 from formlab import workers as processes
 from formlab.benchmarks.corpus import cut, none_read
+from formlab.cache import local
 from formlab.errors import FormlabError, TableBroken, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics.counts import SHARES, answer_tallies
@@ -110,7 +111,7 @@ def evaluate(
     ['mismatch']
     """
     others(reader)  # Whether there is such a rule.
-    gold, predictions = files.local(gold), files.local(predictions)
+    gold, predictions = local(gold), local(predictions)
     with ExitStack() as temporary:
         folder = out or temporary.enter_context(TemporaryDirectory(prefix="formlab-"))
         home = Path(folder) if out else Path(folder, "evaluation")

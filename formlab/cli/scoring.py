@@ -80,7 +80,7 @@ SCORING = (
     options.EVERYTHING,
 )
 # What `formlab.evaluate` is given as it was typed.
-_PASSED = ("mode", "reader", "workers", "out", "name", "images", "types", "columns")
+_PASSED = ("documents", "mode", "reader", "workers", "out", "name", "images", "types", "columns")
 
 
 @command(
@@ -132,9 +132,8 @@ def scored(gold: Any, answers: Any, **given: Any) -> Rows:
     from formlab.scoring import choice
     from formlab.tables import readable
 
-    documents, out = given["documents"], given["out"]
+    out = given["out"]
     passed = {name: given[name] for name in _PASSED if given.get(name) is not None}
-    passed |= {"limit": documents} if isinstance(documents, int) else {"documents": documents}
     before: dict[str, Any] = {}
     if out:
         passed["fallback"] = out.name
@@ -142,7 +141,7 @@ def scored(gold: Any, answers: Any, **given: Any) -> Rows:
             _, before = read_manifest(Evaluation, out)
     evaluation = analysis.evaluate(gold, answers, **passed)
     notes, sources = evaluation.notes, before.get("sources") or {}
-    if not given.get("allow_unmatched") and documents == "all" and UNMET in notes:
+    if not given.get("allow_unmatched") and given["documents"] == "all" and UNMET in notes:
         found = [note for note in notes if note.startswith(("gold fields that", "answer fields"))]
         remedy = "--columns for names of columns, or --allow-unmatched if it is meant"
         raise DataBroken(": ".join([UNMET, "; ".join(found)]), remedy=remedy)

@@ -40,7 +40,7 @@ THRESHOLD = 0.8
 # The note that counts documents which are predicted and not there.
 STRANGE = "predicted documents that are not in the corpus"
 # A part of the documents by its number: its gold and what is predicted.
-Batch = tuple[int, Corpus, Predictions]
+Batch = tuple[int, tuple[Corpus, Predictions]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +52,6 @@ class How:
     """
 
     mode: str
-    threshold: float
     reader: str
     description: str = choice.ALL
     labels: str | None = None
@@ -61,7 +60,7 @@ class How:
 
     def settings(self, predictions: Predictions) -> dict[str, Any]:
         """The settings of an evaluation of these predictions."""
-        settings = {"system": predictions.settings, "threshold": self.threshold}
+        settings = {"system": predictions.settings, "threshold": THRESHOLD}
         settings |= {"reader": self.reader, "readings": list(others(self.reader))}
         return settings | {"documents": self.description}
 
@@ -75,9 +74,7 @@ def evaluate(
     types: Any = None,
     columns: Mapping[str, str] | None = None,
     mode: str | None = None,
-    threshold: float = THRESHOLD,
-    documents: str | Path | Sequence[str] = choice.ALL,
-    limit: int | None = None,
+    documents: str | int | Path | Sequence[str] = choice.ALL,
     reader: str = READER,
     out: str | Path | None = None,
     workers: int | str = 1,
@@ -95,10 +92,9 @@ def evaluate(
     `benchmarks.corpora`; or whatever else `formlab.readers.corpus` takes, with its `images` and
     `types`. `predictions` are as from `formlab.run`, or whatever `formlab.readers.read_predictions`
     takes; for `columns` see `formlab.readers.gold.sides`. `mode` is one of the benchmark's, by
-    default its first; from the similarity `threshold` on, in [0, 1], the rung `fuzzy` holds.
-    `documents` are ``all``; those that were ``answered`` (nonsense, a refusal or a crash is an
-    answer too); their names; or, as a path, a file with one name a line: of them the first `limit`,
-    in the corpus' order. `reader` is the rule by which fields are read from a page's words, one of
+    default its first. `documents` are ``all``; those that were ``answered`` (nonsense, a refusal or
+    a crash is an answer too); the first so many; their names; or, as a path, a file with one name a
+    line. `reader` is the rule by which fields are read from a page's words, one of
     `fields.READERS`; what the other rules read stands in `cases.readings`. `out` is a folder to
     save the evaluation in, batch by batch; `workers` how many processes score batches, or the
     address of a Dask scheduler, whose workers must see `out`. `name` is what the system is called,
@@ -133,11 +129,11 @@ def evaluate(
             if not made.names and corpus.unreadable:
                 raise none_read(corpus.unreadable, corpus.root)
             where = f"{benchmark.name}:{corpus.split}"
-            chosen = choice.decide(made.names, made.answered, documents, limit=limit, where=where)
+            chosen = choice.decide(made.names, made.answered, documents, where=where)
             names = None if chosen.description == choice.ALL else frozenset(chosen.documents)
             is_stored = out is not None or bool(corpus._scans)
             of_scores = {"chosen": names, "out": new if is_stored else None}
-            how = How(mode, threshold, reader, chosen.description, **of_scores)
+            how = How(mode, reader, chosen.description, **of_scores)
             evaluation = _scored_batches(corpus, predictions, how, chosen, workers)
             shutil.rmtree(workplace, ignore_errors=True)
             if is_stored:
@@ -155,13 +151,12 @@ def _scored_batches(
     corpus: Corpus, predictions: Predictions, how: How, chosen: choice.Choice, workers: int | str
 ) -> Evaluation:
     """The evaluation of all batches; without tables where these are written into `how.out`."""
-    jobs = [(0, corpus, predictions)]
+    gold, answers = corpus, predictions
     if corpus._scans:
-        # What is odd in the whole is said once.
-        light = {"flaws": {}, "sources": {}, "unreadable": {}}
-        gold = corpus.with_scans(corpus._scans, **light).parts()
-        answers = predictions.with_scans(predictions._scans, notes={}, sources={}).parts()
-        jobs = [(number, *both) for number, both in enumerate(zip(gold, answers, strict=True))]
+        # Facts of the whole are not sent along with every part.
+        gold = corpus.with_scans(corpus._scans, flaws={}, sources={}, unreadable={})
+        answers = predictions.with_scans(predictions._scans, notes={}, sources={})
+    jobs = list(enumerate(zip(gold.parts(), answers.parts(), strict=True)))
     facts = _results("reading", partial(know_batch, how=how), jobs, workers)
     wholes, matched, strangers = zip(*facts, strict=True)
     strange = [row for rows in strangers for row in rows]
@@ -194,7 +189,7 @@ def _results(
     results: dict[int, Any] = {}
     with progress("batches") as bar:
         task = bar.add_task(text, total=len(jobs))
-        for (number, *_), result in processes.each(function, jobs, workers=workers):
+        for (number, _), result in processes.each(function, jobs, workers=workers):
             if isinstance(result, processes.Lost):
                 what = f"batch {number} ended its process twice: {result.reason}"
                 raise FormlabError(what, remedy="fewer --workers, so that each has more memory")
@@ -210,7 +205,7 @@ def know_batch(batch: Batch, how: How) -> tuple[Whole | None, bool, list[tuple[s
     What scorers must know of its chosen documents, if any; whether one of these is predicted; and
     splits and names of documents that are predicted and of no gold.
     """
-    corpus, predictions = choice.kept(*map(copy.copy, batch[1:]), how.chosen)
+    corpus, predictions = choice.kept(*map(copy.copy, batch[1]), how.chosen)
     matched, strange = by_corpus(corpus, predictions)
     whole = Whole.of(corpus, predictions) if corpus.documents.height or strange.height else None
     return whole, matched.height > 0, strange.select("split", "doc_id").unique().rows()
@@ -220,7 +215,7 @@ def know_batch(batch: Batch, how: How) -> tuple[Whole | None, bool, list[tuple[s
 def score_batch(batch: Batch, whole: Whole, how: How) -> tuple[Counter[str], Evaluation | None]:
     """Notes of a batch, and its evaluation unless that is written into `how.out`."""
     # What is read of a copy is let go with it.
-    corpus, predictions = choice.kept(*map(copy.copy, batch[1:]), how.chosen)
+    corpus, predictions = choice.kept(*map(copy.copy, batch[1]), how.chosen)
     evaluation = score_documents(corpus, predictions, whole, how)
     if how.out is not None:
         evaluation.write_part(how.out, batch[0])
@@ -241,7 +236,7 @@ def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how:
     cases, scores = [tables.table("cases", [])], [tables.table("scores", [])]
     # A batch of what is predicted for other documents has none.
     tasks = benchmark.tasks if corpus.documents.height else ()
-    scoring = Scoring(plain, answers, how.mode, how.threshold, whole, how.reader)
+    scoring = Scoring(plain, answers, how.mode, THRESHOLD, whole, how.reader)
     for family in families(tasks).values():
         result = family.score(scoring)
         cases.append(result.cases)
@@ -347,8 +342,8 @@ def score_again(
     settings = {"reader": READER, "documents": choice.ALL} | evaluation.settings
     settings |= {"reader": reader or settings["reader"]}
     settings["readings"] = list(others(settings["reader"]))
-    chosen = (settings[name] for name in ("threshold", "reader", "documents"))
-    how, corpus = How(evaluation.mode, *chosen, labels), corpus.mapped(gold)
+    how = How(evaluation.mode, settings["reader"], settings["documents"], labels)
+    corpus = corpus.mapped(gold)
     both = zip(corpus.parts(), predictions.parts(), strict=True)
     whole = Whole.together(Whole.of(*part) for part in both)
     again = partial(_again, gold=gold, whole=whole, how=how)

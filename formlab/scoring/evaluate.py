@@ -31,7 +31,7 @@ from formlab.scoring.batches import batches, own_gold
 from formlab.scoring.fields import READER, others
 from formlab.scoring.own_metrics import own_scores
 from formlab.scoring.tasks import families
-from formlab.scoring.tasks._kit import Scoring, made_by, score_table
+from formlab.scoring.tasks._kit import Scoring, TaskScores, made_by, score_table
 from formlab.scoring.whole import Whole, by_corpus
 from formlab.show import progress
 
@@ -200,11 +200,7 @@ def _results(
 
 @tables.uncollected()
 def know_batch(batch: Batch, how: How) -> tuple[Whole | None, bool, list[tuple[str, str]]]:
-    """What must be known of a batch before any is scored.
-
-    What scorers must know of its chosen documents, if any; whether one of these is predicted; and
-    splits and names of documents that are predicted and of no gold.
-    """
+    """What scorers must know of a batch, whether any of it is predicted, and its strangers."""
     corpus, predictions = choice.kept(*map(copy.copy, batch[1]), how.chosen)
     matched, strange = by_corpus(corpus, predictions)
     whole = Whole.of(corpus, predictions) if corpus.documents.height or strange.height else None
@@ -223,36 +219,29 @@ def score_batch(batch: Batch, whole: Whole, how: How) -> tuple[Counter[str], Eva
 
 
 def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how: How) -> Evaluation:
-    """The evaluation of some documents of a corpus, by what is known of the `whole`.
-
-    Predictions for documents that the corpus does not have are cases without any score.
-    """
+    """The evaluation of some documents of a corpus, by what is known of the `whole`."""
     known, strange = by_corpus(corpus, predictions)
     benchmark, system = benchmarks.get(corpus.benchmark), predictions.system
     records = list(tables.RECORDS)
     plain = dataclasses.replace(corpus, records=corpus.records.select(records))
     answers = dataclasses.replace(predictions, records=known.select(records))
-    notes: Counter[str] = Counter()
-    cases, scores = [tables.table("cases", [])], [tables.table("scores", [])]
     # A batch of what is predicted for other documents has none.
     tasks = benchmark.tasks if corpus.documents.height else ()
     scoring = Scoring(plain, answers, how.mode, THRESHOLD, whole, how.reader)
-    for family in families(tasks).values():
-        result = family.score(scoring)
-        cases.append(result.cases)
-        scores.append(result.scores)
-        notes.update(result.notes)
+    results = [TaskScores(), *(family.score(scoring) for family in families(tasks).values())]
+    notes = sum((Counter(result.notes) for result in results), Counter())
+    scores = [result.scores for result in results]
     # An engine that reads pages got no instruction that it could follow or refuse.
     if whole.prompted:
         is_known = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
         responses = predictions.responses.filter(is_known, pl.col("split") == corpus.split)
         # As everywhere, a run may be called otherwise than its rows say.
         scores.append(answer_scores(responses.with_columns(system=pl.lit(system)), mode=how.mode))
-    all_cases, all_scores = pl.concat(cases), pl.concat(scores)
+    all_cases, all_scores = pl.concat(result.cases for result in results), pl.concat(scores)
     by_plug_ins = own_scores(scoring, all_cases, all_scores)
     all_cases = _with_own(all_cases, corpus.records, known)
     all_scores = pl.concat([all_scores, *by_plug_ins])
-    # Of a user's own columns there is nothing in a case without gold.
+    # Predictions for other documents are cases without scores, and without a user's own columns.
     if strange.height:
         left = unscored(strange.select(records), system=system)
         all_cases = pl.concat([all_cases, left], how="diagonal")
@@ -270,7 +259,7 @@ def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how:
         how.mode,
         corpus.root,
         settings=how.settings(predictions),
-        notes={name: count for name, count in notes.items() if count},
+        notes=dict(notes),
         corpus=corpus,
         predictions=dataclasses.replace(predictions, records=pl.concat([known, strange])),
     )
@@ -315,10 +304,11 @@ def _numbered(cases: pl.DataFrame) -> pl.DataFrame:
 def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.DataFrame:
     """Scores of the answers' statuses, a row per answer and share: over all tasks and by task."""
     rows = responses.with_columns(path=pl.lit(None, pl.String))
+    by_task = {"slice_by": "task", "slice_value": rows["task"]}
     scores = [tables.table("scores", [])]
     for name in SHARES:
         counted = [(metrics.get(name), answer_tallies(rows["status"].to_list(), name), made_by())]
-        for slices in ({}, {"slice_by": "task", "slice_value": rows["task"]}):
+        for slices in ({}, by_task):
             scores.append(score_table(rows, counted, level="answer", mode=mode, **slices))
     return pl.concat(scores)
 
@@ -340,9 +330,9 @@ def score_again(
     if corpus is None or predictions is None:
         return None
     settings = {"reader": READER, "documents": choice.ALL} | evaluation.settings
-    settings |= {"reader": reader or settings["reader"]}
-    settings["readings"] = list(others(settings["reader"]))
-    how = How(evaluation.mode, settings["reader"], settings["documents"], labels)
+    reader = reader or settings["reader"]
+    settings |= {"reader": reader, "readings": list(others(reader))}
+    how = How(evaluation.mode, reader, settings["documents"], labels)
     corpus = corpus.mapped(gold)
     both = zip(corpus.parts(), predictions.parts(), strict=True)
     whole = Whole.together(Whole.of(*part) for part in both)

@@ -31,6 +31,11 @@ def file(text: str) -> Path:
     return local(text)
 
 
+def folder(text: str) -> Path:
+    """A whole path, as what keeps it may move, or an address."""
+    return file(text).resolve()
+
+
 def gold(text: str) -> str | Path:
     """The name of a registered benchmark, else the path of gold."""
     from formlab.benchmarks import BENCHMARKS
@@ -69,9 +74,8 @@ def option(
 
 COUNT, FROM_ZERO = click.IntRange(min=1), click.IntRange(min=0)
 GOLD = click.argument("gold", type=gold)
-# A whole path: what keeps it may move.
-_FOLDER = click.Path(path_type=Path, resolve_path=True)
-ROOT = option("--root", "Folder of a benchmark's official files [the sample].", _FOLDER)
+_ROOT = {"kind": folder, "metavar": "PATH"}
+ROOT = option("--root", "Folder of a benchmark's official files [the sample].", **_ROOT)
 BENCHMARK = (ROOT, option("--split", "A split of the benchmark; its first if left out."))
 _COLUMNS = "NAME=COLUMN,…: what columns are called, such as gold=target,prediction=output."
 OWN_GOLD = (

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from formlab import benchmarks, registry
-from formlab.cli import COMMANDS, renamed
+from formlab.cli import COMMANDS, OLD_COMMANDS, OLD_OPTIONS
 from formlab.tables import slice_name
 from formlab_arena.run_reader import READER
 from tests import made_arena
@@ -147,10 +147,10 @@ def test_a_mistake_is_said_on_stderr_with_exit_code_2(formlab, work, words):
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", result.stderr)
 
 
-@pytest.mark.parametrize("old", [*renamed.COMMANDS, *renamed.OPTIONS])
+@pytest.mark.parametrize("old", [*OLD_COMMANDS, *OLD_OPTIONS])
 def test_old_words_print_the_new_ones_and_exit_with_2(formlab, work, old):
-    new = renamed.COMMANDS.get(old) or renamed.OPTIONS[old]
-    for words in ([old],) if old in renamed.COMMANDS else ([c, old] for c in ("score", "report")):
+    new = OLD_COMMANDS.get(old) or OLD_OPTIONS[old]
+    for words in ([old],) if old in OLD_COMMANDS else ([c, old] for c in ("score", "report")):
         result = formlab(*words)
         assert result.exit_code == 2
         if words[0] == "score" and old in ("--layout", "--timeout", "--figures", "--no-figures"):

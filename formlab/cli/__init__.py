@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from formlab import registry
-from formlab.cli import renamed
 from formlab.errors import FormlabError
 from formlab.show import plain
 
@@ -42,6 +41,44 @@ HELP = {
     "sweep": "Run a system with every combination of settings.",
 }
 
+# What commands and options of 0.2 are called now: until 0.4.
+OLD_COMMANDS = {
+    "benchmarks": "formlab list benchmarks",
+    "cache": "gone: its folder is FORMLAB_CACHE, else formlab in the user's cache folder",
+    "filing": "formlab facts filing",
+    "history": "formlab compare DIR --over-time",
+    "judge": "formlab facts judge, and formlab facts check",
+    "open": "formlab score LOG, or formlab score BENCHMARK --predictions LOG",
+    "plugins": "formlab list plugins",
+    "sums": "gone: 0.3 looks for no sums on pages",
+}
+OLD_OPTIONS = {
+    "--assume-cost": "--set max_calls=N",
+    "--batch": "--plugin docs/plugins/batch.py --system batch",
+    "--batch-results": "--plugin docs/plugins/batch.py --system batch",
+    "--benchmark": "formlab score BENCHMARK --predictions LOG",
+    "--figures": "--set figures=on",
+    "--flips": "--metric outcome",
+    "--gold": "GOLD, the first argument: formlab score FILE --predictions …",
+    "--judge-prompt": "--prompt",
+    "--judge-view": "--set view=text",
+    "--layout": "gone: every report is one file",
+    "--limit": "--documents N",
+    "--logprobs": "--set logprobs=on",
+    "--max-calls": "--set max_calls=N",
+    "--no-cache": "FORMLAB_NO_CACHE=1 in the environment",
+    "--no-figures": "--set figures=off",
+    "--permutations": "--resamples, for intervals and tests",
+    "--prices": "--set prices=FILE",
+    "--retry": "--set retry=bad",
+    "--samples": "--set samples=K",
+    "--scheduler": "--workers ADDRESS",
+    "--strict": "the count of documents that could not be read, which every command prints",
+    "--system": "--name, where answers are scored",
+    "--temperature": "--set temperature=0.7",
+    "--timeout": "--set timeout=600",
+}
+
 
 class _Group(click.Group):
     """Finds commands in the registry, and turns what a user can mend into one line on stderr."""
@@ -50,8 +87,8 @@ class _Group(click.Group):
         return sorted(COMMANDS.names())
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS and name in renamed.COMMANDS:
-            context.fail(f"{name} is now: {renamed.COMMANDS[name]}")
+        if name not in COMMANDS and name in OLD_COMMANDS:
+            context.fail(f"{name} is now: {OLD_COMMANDS[name]}")
         command = COMMANDS.get(name)
         # A plug-in's command may be a plain function, with click's options or without any.
         is_made = command is None or isinstance(command, click.Command)
@@ -68,9 +105,9 @@ class _Group(click.Group):
             text = str(error)
         except click.ClickException as error:
             error.message = plain(error.message)
-            if isinstance(error, click.NoSuchOption):
-                renamed.explain(error)
-            raise
+            if new := OLD_OPTIONS.get(getattr(error, "option_name", "")):
+                error = click.UsageError(f"{error.option_name} is now: {new}", error.ctx)
+            raise error from None
         except OSError as error:
             # What the system refuses: no room, no permission, a file where a folder should be. That
             # the reader of a pipe has gone is nothing wrong: click ends.

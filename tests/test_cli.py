@@ -57,19 +57,6 @@ def test_help_lists_every_command_and_lists_import_nothing_heavy(words, monkeypa
         assert not imported & {"formlab.cli.options", "formlab_arena", "formlab.folders"}
 
 
-def test_json_has_every_score_with_null_for_undefined(formlab, work, funsd_root):
-    pages = '{"doc_id": "a", "path": "/entities/2", "value": ""}\n{"doc_id": "a", "text": "x"}\n'
-    (work / "p.jsonl").write_text(pages + '{"doc_id": "stranger", "text": "x"}\n')
-    (funsd_root / "testing_data" / "annotations" / "b.json").write_text('{"form": []}')
-    score = ("score", "funsd", "--root", funsd_root, "--predictions", "p.jsonl", "--json")
-    result = formlab(*score, "--out", "e")
-    rows = table(result)
-    assert rows["cer", "kind=answer"]["n_undefined"] == 1
-    assert rows["bleu", "all"]["n_undefined"] == 1
-    assert "note: predicted documents that are not in the corpus: 1" in result.stderr
-    assert (work / "e" / "manifest.json").is_file()
-
-
 def test_documents_are_all_those_answered_the_first_or_listed(formlab, work):
     corpora = [benchmarks.load("funsd", split=split) for split in ("train", "test")]
     names = [corpus.documents["doc_id"].to_list() for corpus in corpora]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -28,15 +28,6 @@ from formlab.scoring import choice
 _READ = ["word", "line"]
 
 
-class Batches(NamedTuple):
-    """Gold and predictions in parts of the same documents; a last one may have no gold."""
-
-    corpus: Corpus
-    predictions: Predictions
-    names: list[str]
-    answered: set[str]
-
-
 def batches(
     gold: Iterable[Corpus],
     predictions: Any,
@@ -46,8 +37,11 @@ def batches(
     columns: Mapping[str, str] | None = None,
     name: str | None = None,
     fallback: str | None = None,
-) -> Batches:
-    """Gold and predictions in parts: written into files of `folder`, or a single one in memory.
+) -> tuple[Corpus, Predictions, list[str], set[str]]:
+    """Gold and predictions in parts of the same documents, with all and the answered documents.
+
+    Parts are written into files of `folder`, but a single one if it may stay `in_memory`. A last
+    part may be of answers to documents of no gold.
 
     `gold` are corpora of documents that follow one another, each a part. `predictions` are
     `Predictions`; what `read_predictions` takes (as it takes `columns`), read piece by piece; or a
@@ -79,7 +73,7 @@ def batches(
     is_stem = is_path and not is_run and found.system == stem(predictions.resolve())
     system = {"system": name or (fallback if is_stem else None) or found.system}
     found = replace(found, **system) if is_one else found.with_scans(found._scans, **system)
-    return Batches(corpus, found, names.to_list(), answered)
+    return corpus, found, names.to_list(), answered
 
 
 def _stored(part: Corpus | Predictions, folder: Path, number: int) -> Scan:

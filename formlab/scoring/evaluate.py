@@ -119,17 +119,17 @@ def evaluate(
                 of_gold, columns = sides(gold, predictions, columns or {})
                 given = {"images": images, "types": types, "columns": of_gold}
                 gold = own_gold(gold, workplace / "own", **given)
-            named = {"name": name, "fallback": fallback, "columns": columns}
-            made = batches(gold, predictions, workplace, in_memory=workers == 1, **named)
-            corpus, predictions = made.corpus, made.predictions
+            read = {"in_memory": workers == 1, "columns": columns, "name": name}
+            made = batches(gold, predictions, workplace, fallback=fallback, **read)
+            corpus, predictions, doc_ids, answered = made
             benchmark = benchmarks.get(corpus.benchmark)
             mode = mode or benchmark.modes[0]
             if mode not in benchmark.modes:
                 raise UnknownName.of(f"mode of {benchmark.name}", mode, benchmark.modes)
-            if not made.names and corpus.unreadable:
+            if not doc_ids and corpus.unreadable:
                 raise none_read(corpus.unreadable, corpus.root)
             where = f"{benchmark.name}:{corpus.split}"
-            chosen = choice.decide(made.names, made.answered, documents, where=where)
+            chosen = choice.decide(doc_ids, answered, documents, where=where)
             names = None if chosen.description == choice.ALL else frozenset(chosen.documents)
             is_stored = out is not None or bool(corpus._scans)
             of_scores = {"chosen": names, "out": new if is_stored else None}

@@ -9,6 +9,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from formlab import files
+from formlab import files, resources
 from formlab.errors import DataBroken, DataMissing, NotAvailable
 
 # Folders of the cache: what engines read on pages, and the systems' runs over samples.
@@ -70,6 +71,53 @@ def value(name: str, key: Any, make: Callable[[], Any]) -> Any:
     except NotAvailable as error:
         _note(f"nothing is kept in {file.parent}: {error.what}")
     return json.loads(text)["value"]
+
+
+def local(address: Any) -> Any:
+    """A path, or what is at an address as fsspec takes it, such as ``s3://bucket/a.csv``.
+
+    A file or folder behind an address is fetched into the cache folder, again once it has changed;
+    ``http`` has files only. `DataMissing` if nothing can be fetched, `NotAvailable` if the extra
+    ``scale``, or the library for this kind of address, is not installed. What is neither, such as a
+    frame, stays as it is.
+
+    >>> local("gold.csv").name, local("file:///data/gold.csv").name
+    ('gold.csv', 'gold.csv')
+    """
+    if not isinstance(address, str | Path):
+        return address
+    # A Path has made one slash of two; one letter is a drive of Windows.
+    parts = re.fullmatch(r"([a-z][a-z0-9+.]+):/{1,3}([^/].*)", str(address))
+    if parts is None:
+        return Path(address)
+    protocol, rest = parts.groups()
+    if protocol == "file":
+        return Path("/", rest)
+    resources.need("scale")
+    import fsspec
+
+    url = f"{protocol}://{rest}".rstrip("/")
+    try:
+        system, path = fsspec.url_to_fs(url)
+        # A page of the web with links would count as a folder.
+        is_folder = not protocol.startswith("http") and system.isdir(path)
+        names = sorted(system.find(path)) if is_folder else [path]
+        state = repr([url, *((name, system.ukey(name)) for name in names)])
+        digest = hashlib.sha256(state.encode()).hexdigest()[:16]
+        target = files.cache_folder() / "fetched" / digest / path.rpartition("/")[2]
+        for name in names:
+            file = target / name.removeprefix(path).lstrip("/")
+            if ".." in file.parts or not file.is_relative_to(target):
+                raise ValueError(f"a name that leads out of the folder: {name!r}")
+            if not file.is_file():
+                with files.atomic(file) as part:
+                    system.get_file(name, str(part))
+    except ImportError as error:
+        raise NotAvailable(f"{protocol}:// needs a library: {error}", where=url) from error
+    except Exception as error:  # Each kind of address has errors of its own.
+        what = f"cannot be fetched: {type(error).__name__}: {error}"
+        raise DataMissing(what, where=url, remedy="check the address and your access") from error
+    return target
 
 
 def run_folder(name: str) -> Path:

@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeVar
 import msgspec
 import yaml
 
-from formlab import resources
 from formlab.errors import DataBroken, DataMissing, NotAvailable
 
 if TYPE_CHECKING:
@@ -38,6 +37,7 @@ T = TypeVar("T")
 Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 # The most bytes of a file that are read at once, and how deep JSON and YAML may be nested.
 LARGEST, DEEPEST = 2**31, 200
+_TOO_DEEP = f"nested more than {DEEPEST} deep"
 # Not to wait for whoever writes into a pipe.
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 # The limit of `csv` itself is 128 KiB a cell.
@@ -176,25 +176,36 @@ def parse_json(
     With `as_written`, a number is the text that it is written as: 9.00 stays. With `once`, an
     object that has a name twice, of which one value would be lost, is an error too.
     """
-    is_plain, place = not (as_written or once), f"{where}:{first_line}"
-    # What a structure does not name is passed over, however deep.
-    if not (is_plain and isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
-        _check_depth(text, place)
+    place = f"{where}:{first_line}"
     # Python reads half of a surrogate pair and NaN, and names the line of other errors.
     with suppress(msgspec.DecodeError, UnicodeError, RecursionError):
-        if is_plain:
-            return msgspec.json.decode(text, type=kind)
-    _check_depth(text, place)
+        if not (as_written or once):
+            return _flat(msgspec.json.decode(text, type=kind), text, place)
     how: dict[str, Any] = {"parse_float": str, "parse_int": str} if as_written else {}
     try:
         value = json.loads(text, **how, object_pairs_hook=_named_once if once else None)
+    except RecursionError as error:
+        raise DataBroken(_TOO_DEEP, where=place, remedy="mend that line") from error
     except ValueError as error:
         what, line = str(error), 1 if "\n" not in text.strip() else None
         if isinstance(error, json.JSONDecodeError):
             what, line = f"broken JSON, {error.msg} at column {error.colno}", error.lineno
         at = where if line is None else f"{where}:{line + first_line - 1}"
         raise DataBroken(what, where=at, remedy="mend that line") from error
-    return convert(value, kind, where=where, remedy=remedy)
+    return convert(_flat(value, text, place), kind, where=where, remedy=remedy)
+
+
+def _flat(value: Any, text: str, where: str) -> Any:
+    """The value of a text; `DataBroken` if lists and objects stand in too many others."""
+    # A text of few brackets needs no look at its values.
+    is_odd = text.count("[") + text.count("{") > DEEPEST and isinstance(value, dict | list)
+    level = [value] if is_odd else []
+    for _ in range(DEEPEST):
+        inner = (node.values() if isinstance(node, dict) else node for node in level)
+        level = [node for nodes in inner for node in nodes if isinstance(node, dict | list)]
+    if level:
+        raise DataBroken(_TOO_DEEP, where=where, remedy="mend that line")
+    return value
 
 
 def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -207,23 +218,6 @@ def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 # Reads numbers as they are written, and no name twice.
 AS_WRITTEN = json.JSONDecoder(object_pairs_hook=_named_once, parse_float=str, parse_int=str)
-
-
-def _check_depth(text: str, where: str) -> None:
-    """`DataBroken` if lists and objects stand in more than `DEEPEST` others."""
-    if text.count("[") + text.count("{") <= DEEPEST:
-        return
-    data, depth = text.encode("utf-8", "replace"), 0
-    data = re.sub(rb"\\.", b"", data, flags=re.DOTALL) if b"\\" in data else data
-    others = bytes({*range(256)} - {*b'[]{}"'})
-    # A text without brackets has two quotes left, which also stand where one text follows another.
-    marks = data.translate(bytes.maketrans(b"{}", b"[]"), others).replace(b'""', b"")
-    marks = re.sub(rb'"[^"]*"?', b"", marks)
-    while b"[]" in marks and depth <= DEEPEST:
-        marks, depth = marks.replace(b"[]", b""), depth + 1
-    if depth + marks.count(b"[") > DEEPEST:
-        what = f"nested more than {DEEPEST} deep"
-        raise DataBroken(what, where=where, remedy="mend that line")
 
 
 def read_json(path: str | Path, kind: type[T] = object, **how: Any) -> T:
@@ -264,7 +258,6 @@ def parse_yaml(text: str, *, where: object, remedy: str) -> tuple[Any, yaml.Node
 
     `DataBroken` with the line and `remedy` if it is no YAML.
     """
-    _check_depth(text, f"{where}:1")
     try:
         loader = _UniqueLoader(text)
         root = loader.get_single_node()
@@ -289,53 +282,6 @@ def csv_rows(path: str | Path, text: str) -> list[tuple[int, list[str]]]:
     except csv.Error as error:
         where, remedy = f"{path}:{reader.line_num}", "mend that line; quote cells of several lines"
         raise DataBroken(f"not a readable CSV: {error}", where=where, remedy=remedy) from error
-
-
-def local(address: Any) -> Any:
-    """A path, or what is at an address as fsspec takes it, such as ``s3://bucket/a.csv``.
-
-    A file or folder behind an address is fetched into the cache folder, again once it has changed;
-    ``http`` has files only. `DataMissing` if nothing can be fetched, `NotAvailable` if the extra
-    ``scale``, or the library for this kind of address, is not installed. What is neither, such as a
-    frame, stays as it is.
-
-    >>> local("gold.csv").name, local("file:///data/gold.csv").name
-    ('gold.csv', 'gold.csv')
-    """
-    if not isinstance(address, str | Path):
-        return address
-    # A Path has made one slash of two; one letter is a drive of Windows.
-    parts = re.fullmatch(r"([a-z][a-z0-9+.]+):/{1,3}([^/].*)", str(address))
-    if parts is None:
-        return Path(address)
-    protocol, rest = parts.groups()
-    if protocol == "file":
-        return Path("/", rest)
-    resources.need("scale")
-    import fsspec
-
-    url = f"{protocol}://{rest}".rstrip("/")
-    try:
-        system, path = fsspec.url_to_fs(url)
-        # A page of the web with links would count as a folder.
-        is_folder = not protocol.startswith("http") and system.isdir(path)
-        names = sorted(system.find(path)) if is_folder else [path]
-        state = repr([url, *((name, system.ukey(name)) for name in names)])
-        digest = hashlib.sha256(state.encode()).hexdigest()[:16]
-        target = cache_folder() / "fetched" / digest / path.rpartition("/")[2]
-        for name in names:
-            file = target / name.removeprefix(path).lstrip("/")
-            if ".." in file.parts or not file.is_relative_to(target):
-                raise ValueError(f"a name that leads out of the folder: {name!r}")
-            if not file.is_file():
-                with atomic(file) as part:
-                    system.get_file(name, str(part))
-    except ImportError as error:
-        raise NotAvailable(f"{protocol}:// needs a library: {error}", where=url) from error
-    except Exception as error:  # Each kind of address has errors of its own.
-        what = f"cannot be fetched: {type(error).__name__}: {error}"
-        raise DataMissing(what, where=url, remedy="check the address and your access") from error
-    return target
 
 
 @contextmanager

@@ -102,16 +102,14 @@ class Folder:
         `made` has by name functions that make a table of (a part of) the folder when it is asked
         for, `values` are fields of the parts and of the whole.
         """
-        return self.with_scans(
-            [partial(_made, made or {}, part) for part in self.parts()], **values
-        )
+        scans = [partial(_made, made or {}, part) for part in self.parts()]
+        return self.with_scans(scans, **values)
 
     def mapped(self, function: Callable[[Self], Self], **values: Any) -> Self:
         """The same with the tables that `function` gives every part; `values` are new fields."""
-        parts = list(self.parts())
-        scans = [partial(_mapped, function, part) for part in parts]
-        new = self.with_scans(scans, **values)
-        return new if len(parts) > 1 else dataclasses.replace(new)
+        made = {table: partial(_of_part, function, table) for table in self.TABLES}
+        new = self.changed(made, **values)
+        return new if len(new._scans) > 1 else dataclasses.replace(new)
 
     def save(self, folder: str | Path) -> Path:
         """Write every table and `manifest.json` into `folder`; all of them or none.
@@ -138,27 +136,23 @@ class Folder:
 
     def finish(self, folder: Path) -> None:
         """Write the manifest of the parts that are in `folder`, with all that is no table."""
-        content = {"kind": type(self).__name__, "format": saving.FORMAT}
-        content |= {"formlab": files.version()}
+        version = {"formlab": files.version()}
+        content = {"kind": type(self).__name__, "format": saving.FORMAT} | version
         content |= {name: getattr(self, name) for name in self.scalars()}
         if content.get("made") == {}:
-            now = datetime.now(UTC).isoformat(timespec="milliseconds")
-            content["made"] = {"at": now, "formlab": files.version()}
+            content["made"] = {"at": datetime.now(UTC).isoformat(timespec="milliseconds")} | version
         content |= {"plugins": [], "tables": {}, "members": {}}
         for table in self.TABLES:
             paths = sorted((folder / table).iterdir())
-            rows = [pl.scan_parquet(path, glob=False).select(pl.len()) for path in paths]
-            counts = [frame.item() for frame in pl.collect_all(rows)]
-            named = [
-                (path.name, n, files.sha256(path)) for path, n in zip(paths, counts, strict=True)
+            parts = [pl.scan_parquet(path, glob=False) for path in paths]
+            counts = pl.collect_all(part.select(pl.len()) for part in parts)
+            content["tables"][table] = [
+                (path.name, count.item(), files.sha256(path))
+                for path, count in zip(paths, counts, strict=True)
             ]
-            content["tables"][table] = named
             if table == "scores":
-                metrics = pl.scan_parquet(paths, glob=False).select(
-                    pl.col("metric").unique().sort()
-                )
-                uses = {"benchmarks": [content["benchmark"]]}
-                uses["metrics"] = metrics.collect()["metric"]
+                metrics = pl.concat(parts).select(pl.col("metric").unique().sort()).collect()
+                uses = {"benchmarks": [content["benchmark"]], "metrics": metrics["metric"]}
                 content["plugins"] = registry.needed(uses)
         for name in self.MEMBERS:
             if (value := getattr(self, name)) is not None:
@@ -214,12 +208,12 @@ def _made(made: Mapping[str, Callable[[Any], Any]], part: Folder, table: str) ->
     return made[table](part).lazy() if table in made else part.scan(table)
 
 
-def _mapped(function: Callable[[Any], Any], part: Folder, table: str) -> pl.LazyFrame:
-    return _of_part(function, part).scan(table)
+def _of_part(function: Callable[[Any], Any], table: str, part: Folder) -> pl.DataFrame:
+    return getattr(_called(function, part), table)
 
 
 @lru_cache(maxsize=1)
-def _of_part(function: Callable[[Any], Any], part: Folder) -> Any:
+def _called(function: Callable[[Any], Any], part: Folder) -> Any:
     # The tables of a part are asked for one after another.
     return function(part)
 

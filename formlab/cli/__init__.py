@@ -8,38 +8,40 @@ from typing import Any
 import click
 
 from formlab import registry
-from formlab.cli import renamed
 from formlab.errors import FormlabError
 from formlab.show import plain
 
-COMMANDS = registry.Registry(
-    "commands",
-    {
-        "compare": "formlab.cli.comparing:compare",
-        "facts": "formlab.cli.facts:facts",
-        "init": "formlab.cli.comparing:init",
-        "list": "formlab.cli.comparing:list_names",
-        "report": "formlab.cli.comparing:report",
-        "run": "formlab.cli.scoring:run",
-        "score": "formlab.cli.scoring:score",
-    },
-)
-# The help lines of formlab's own commands and of its add-ons: to list them imports none.
-HELP = {
+# Where a command is, and its help line: to list commands imports none.
+_CORE = {
+    "compare": ("comparing:compare", "Compare systems, or runs over time."),
+    "facts": ("facts:facts", "Financial facts: judge, filings."),
+    "init": ("comparing:init", "Copy the notebooks and a manifest of reports."),
+    "list": ("comparing:list_names", "List benchmarks, systems, metrics …"),
+    "report": ("comparing:report", "Run notebooks and write an HTML page each."),
+    "run": ("scoring:run", "Run a system on forms."),
+    "score": ("scoring:score", "Score predictions against gold, or a log."),
+}
+_ADD_ONS = {
     "annotate": "Annotate facts on pages with Label Studio.",
     "arena": "Web forms to fill in, by hand or by an agent.",
-    "compare": "Compare systems, or runs over time.",
     "counterfactual": "Change values on pages, and see what answers follow.",
     "design": "Draw forms to a plan, and say what each factor does.",
-    "facts": "Financial facts: judge, filings.",
     "formcraft": "Make data like FORMCRAFT's with a model and people.",
-    "init": "Copy the notebooks and a manifest of reports.",
-    "list": "List benchmarks, systems, metrics …",
-    "report": "Run notebooks and write an HTML page each.",
-    "run": "Run a system on forms.",
-    "score": "Score predictions against gold, or a log.",
     "stress": "Make pages worse by known amounts, and see what is read.",
     "sweep": "Run a system with every combination of settings.",
+}
+HELP = {name: line for name, (_, line) in _CORE.items()} | _ADD_ONS
+COMMANDS = registry.Registry("commands", {n: f"formlab.cli.{p}" for n, (p, _) in _CORE.items()})
+# What commands of 0.2 are called now: until 0.4.
+OLD_COMMANDS = {
+    "benchmarks": "formlab list benchmarks",
+    "cache": "gone: its folder is FORMLAB_CACHE, else formlab in the user's cache folder",
+    "filing": "formlab facts filing",
+    "history": "formlab compare DIR --over-time",
+    "judge": "formlab facts judge, and formlab facts check",
+    "open": "formlab score LOG, or formlab score BENCHMARK --predictions LOG",
+    "plugins": "formlab list plugins",
+    "sums": "gone: 0.3 looks for no sums on pages",
 }
 
 
@@ -50,8 +52,8 @@ class _Group(click.Group):
         return sorted(COMMANDS.names())
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS and name in renamed.COMMANDS:
-            context.fail(f"{name} is now: {renamed.COMMANDS[name]}")
+        if name not in COMMANDS and name in OLD_COMMANDS:
+            context.fail(f"{name} is now: {OLD_COMMANDS[name]}")
         command = COMMANDS.get(name)
         # A plug-in's command may be a plain function, with click's options or without any.
         is_made = command is None or isinstance(command, click.Command)
@@ -68,8 +70,6 @@ class _Group(click.Group):
             text = str(error)
         except click.ClickException as error:
             error.message = plain(error.message)
-            if isinstance(error, click.NoSuchOption):
-                renamed.explain(error)
             raise
         except OSError as error:
             # What the system refuses: no room, no permission, a file where a folder should be. That

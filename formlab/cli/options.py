@@ -26,9 +26,14 @@ path = click.Path(path_type=Path)
 
 def file(text: str) -> Path:
     """A path, or an address such as ``s3://…`` whose files are fetched."""
-    from formlab.files import local
+    from formlab.cache import local
 
     return local(text)
+
+
+def folder(text: str) -> Path:
+    """A whole path, as what keeps it may move, or an address."""
+    return file(text).resolve()
 
 
 def gold(text: str) -> str | Path:
@@ -69,9 +74,8 @@ def option(
 
 COUNT, FROM_ZERO = click.IntRange(min=1), click.IntRange(min=0)
 GOLD = click.argument("gold", type=gold)
-# A whole path: what keeps it may move.
-_FOLDER = click.Path(path_type=Path, resolve_path=True)
-ROOT = option("--root", "Folder of a benchmark's official files [the sample].", _FOLDER)
+_ROOT = {"kind": folder, "metavar": "PATH"}
+ROOT = option("--root", "Folder of a benchmark's official files [the sample].", **_ROOT)
 BENCHMARK = (ROOT, option("--split", "A split of the benchmark; its first if left out."))
 _COLUMNS = "NAME=COLUMN,…: what columns are called, such as gold=target,prediction=output."
 OWN_GOLD = (

@@ -80,7 +80,7 @@ SCORING = (
     options.EVERYTHING,
 )
 # What `formlab.evaluate` is given as it was typed.
-_PASSED = ("mode", "reader", "workers", "out", "name", "images", "types", "columns")
+_PASSED = ("documents", "mode", "reader", "workers", "out", "name", "images", "types", "columns")
 
 
 @command(
@@ -132,9 +132,8 @@ def scored(gold: Any, answers: Any, **given: Any) -> Rows:
     from formlab.scoring import choice
     from formlab.tables import readable
 
-    documents, out = given["documents"], given["out"]
+    out = given["out"]
     passed = {name: given[name] for name in _PASSED if given.get(name) is not None}
-    passed |= {"limit": documents} if isinstance(documents, int) else {"documents": documents}
     before: dict[str, Any] = {}
     if out:
         passed["fallback"] = out.name
@@ -142,7 +141,7 @@ def scored(gold: Any, answers: Any, **given: Any) -> Rows:
             _, before = read_manifest(Evaluation, out)
     evaluation = analysis.evaluate(gold, answers, **passed)
     notes, sources = evaluation.notes, before.get("sources") or {}
-    if not given.get("allow_unmatched") and documents == "all" and UNMET in notes:
+    if not given.get("allow_unmatched") and given["documents"] == "all" and UNMET in notes:
         found = [note for note in notes if note.startswith(("gold fields that", "answer fields"))]
         remedy = "--columns for names of columns, or --allow-unmatched if it is meant"
         raise DataBroken(": ".join([UNMET, "; ".join(found)]), remedy=remedy)
@@ -180,13 +179,11 @@ def _main(summary: pl.DataFrame, by: Collection[str]) -> list[tuple[str, Any]]:
     heads = analysis.headlines(pooled).select("metric", level="score_level", place="panel")
     ranked = pooled.join(heads, on=["metric", "level"], how="left", maintain_order="left")
     # First what speaks for a level, then metrics of plug-ins, then shares of fields.
-    is_builtin = metric.is_in([*metrics.METRICS.builtin])
-    order = (
-        pl.col("place"),
-        is_builtin,
-        pl.col("value").is_nan(),
+    is_builtin, is_rest = (
+        metric.is_in([*metrics.METRICS.builtin]),
         ~metric.str.ends_with("accuracy"),
     )
+    order = ("place", is_builtin, pl.col("value").is_nan(), is_rest)
     ranked = ranked.sort(*order, nulls_last=True, maintain_order=True)
     total = ranked.filter(pl.col("slice_by").is_null()).head(1 + MAIN)
     title = "{system}, {benchmark}:{split}: {metric} {value:.4f} [{ci_low:.4f}, {ci_high:.4f}] "

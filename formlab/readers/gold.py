@@ -12,8 +12,8 @@ from typing import Any
 import polars as pl
 
 from formlab import files, frames, pictures, tables
+from formlab.cache import local
 from formlab.errors import DataBroken, DataMissing, UnknownName
-from formlab.files import local
 from formlab.folders import Corpus, Folder
 from formlab.readers import is_run
 from formlab.readers.answers import IMAGES, OWN, UNREAD, composed, file_names, sources_of, table

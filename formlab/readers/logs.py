@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from formlab import benchmarks, frames, metrics, readers, tables
+from formlab.cache import local
 from formlab.errors import DataBroken, DataMissing, FormlabError, UnknownName
-from formlab.files import local
 from formlab.readers import door
 from formlab.readers.cells import pointer
 from formlab.readers.door import as_text

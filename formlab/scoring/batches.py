@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -28,18 +28,6 @@ from formlab.scoring import choice
 _READ = ["word", "line"]
 
 
-class Batches(NamedTuple):
-    """Gold and predictions whose parts are of the same documents, and the answered documents.
-
-    A last part may be of answers to documents of no gold.
-    """
-
-    corpus: Corpus
-    predictions: Predictions
-    names: list[str]
-    answered: set[str]
-
-
 def batches(
     gold: Iterable[Corpus],
     predictions: Any,
@@ -49,31 +37,34 @@ def batches(
     columns: Mapping[str, str] | None = None,
     name: str | None = None,
     fallback: str | None = None,
-) -> Batches:
-    """Gold and predictions in parts: written into files of `folder`, or a single one in memory.
+) -> tuple[Corpus, Predictions, list[str], set[str]]:
+    """Gold and predictions in parts of the same documents, with all and the answered documents.
+
+    Parts are written into files of `folder`, but a single one if it may stay `in_memory`. A last
+    part may be of answers to documents of no gold.
 
     `gold` are corpora of documents that follow one another, each a part. `predictions` are
-    `Predictions`; what `read_predictions` takes (as it takes `columns`), of which no more than a
-    piece is in memory; or a function that makes them for a corpus and the documents that a
-    predicate on `doc_id` holds for. With `in_memory` a single part stays there. The system is
-    called `name`, or `fallback` where only the name of a file says what. `DataBroken` if two
-    corpora have the same document; errors as of `read_predictions`.
+    `Predictions`; what `read_predictions` takes (as it takes `columns`), read piece by piece; or a
+    function that makes them for a corpus and a predicate on `doc_id`. The system is called `name`,
+    or `fallback` where only the name of a file says what. `DataBroken` if two corpora have the
+    same document; errors as of `read_predictions`.
     """
     corpora = iter(gold)
     first = list(itertools.islice(corpora, 2))
     is_one = in_memory and len(first) == 1
-    corpus, places = (
-        (replace(first[0]), None) if is_one else _written(itertools.chain(first, corpora), folder)
-    )
+    if is_one:
+        corpus = replace(first[0])
+    else:
+        corpus, places = _written(itertools.chain(first, corpora), folder)
     found, is_path, is_run = predictions, isinstance(predictions, Path), readers.is_run(predictions)
     if not isinstance(found, Predictions) and not callable(found):
         has_reader = is_path and not columns and not is_run and readers.reader_of(found, corpus)
-        if answers.is_finished(found) and not is_one:
-            found = answers.of_run(found, corpus, scanned=True)
+        if answers.is_finished(found):
+            found = answers.of_run(found, corpus, scanned=not is_one)
         elif is_one or is_run or has_reader:
             # Some formats of answers are read beside all of the gold.
             found = readers.read_predictions(found, corpus, columns=columns)
-    if places is None:
+    if is_one:
         found = found(corpus, pl.lit(value=True)) if callable(found) else found
         names, answered = corpus.documents["doc_id"], choice.answered(found, corpus.split)
     else:
@@ -81,21 +72,20 @@ def batches(
         names = places["doc_id"]
     is_stem = is_path and not is_run and found.system == stem(predictions.resolve())
     system = {"system": name or (fallback if is_stem else None) or found.system}
-    is_stored = places is not None
-    found = found.with_scans(found._scans, **system) if is_stored else replace(found, **system)
-    return Batches(corpus, found, names.to_list(), answered)
+    found = replace(found, **system) if is_one else found.with_scans(found._scans, **system)
+    return corpus, found, names.to_list(), answered
 
 
 def _stored(part: Corpus | Predictions, folder: Path, number: int) -> Scan:
     """Write the tables of a part into files of `folder`; what scans them."""
     home = folder / type(part).__name__
     for table in part.TABLES:
-        _write(getattr(part, table), home / table, number)
+        _write(getattr(part, table), home / table / f"{number}.parquet")
     return partial(_scan, home, number)
 
 
 def _scan(home: Path, number: int, table: str) -> pl.LazyFrame:
-    return pl.scan_parquet(home / table / f"{number:06}" / "000000.parquet", glob=False)
+    return pl.scan_parquet(home / table / f"{number}.parquet", glob=False)
 
 
 def _written(corpora: Iterable[Corpus], folder: Path) -> tuple[Corpus, pl.DataFrame]:
@@ -110,19 +100,19 @@ def _written(corpora: Iterable[Corpus], folder: Path) -> tuple[Corpus, pl.DataFr
         where = f"{corpus.benchmark}:{corpus.split}"
         what = f"document {documents['doc_id'].filter(twice)[0]!r} is twice in the gold"
         raise DataBroken(what, where=where)
-    values: dict[str, Any] = {
-        "flaws": dict(sum((Counter(part.flaws) for part in parts), Counter()))
-    }
-    for name in ("sources", "unreadable"):
-        values[name] = {file: text for part in parts for file, text in getattr(part, name).items()}
-    return parts[0].with_scans(scans, **values), documents
+    flaws, sources, unreadable = Counter[str](), dict[str, str](), dict[str, str]()
+    for part in parts:
+        flaws.update(part.flaws)
+        sources |= part.sources
+        unreadable |= part.unreadable
+    whole = {"flaws": dict(flaws), "sources": sources, "unreadable": unreadable}
+    return parts[0].with_scans(scans, **whole), documents
 
 
 def _beside(
     corpus: Corpus, found: Any, places: pl.DataFrame, columns: Mapping[str, str], folder: Path
 ) -> tuple[Corpus, Predictions, set[str]]:
-    """The predictions in files of `folder`, a part beside each of the corpus and a last for other
-    documents, if any; with the corpus that has such a part, too, and the answered documents."""
+    """Corpus and predictions with a last part for strangers, if any, and the answered documents."""
     count, name = len(corpus._scans), pl.col("doc_id")
     none = next(corpus.parts()).filtered(pl.lit(value=False))
 
@@ -218,10 +208,7 @@ def own_gold(source: Any, folder: Path, *, columns: Any = None, **how: Any) -> I
 
 
 class _Values:
-    """Values of any number in files of `folder`; their columns in `none`, systems and samples.
-
-    `documents` are those in the order of their first appearance, with how many values each has.
-    """
+    """Values in files of `folder`; their documents in order, columns (`none`) and systems."""
 
     def __init__(
         self, read: Iterable[pl.DataFrame], folder: Path, *, sampled: bool = False
@@ -229,7 +216,7 @@ class _Values:
         self.folder, self.none, self.samples = folder, pl.DataFrame(), None
         self.systems, documents = set[str](), []
         for number, values in enumerate(read):
-            _write(values, folder, number)
+            _write(values, folder / f"{number:06}.parquet")
             self.none = pl.concat([self.none, values.clear()], how="diagonal")
             if sampled:
                 self.samples = samples(values.drop_nulls("path"), self.samples)
@@ -244,19 +231,16 @@ class _Values:
         self.documents = every.agg(pl.col("n").sum(), pl.col("has_image").any())
 
     def cut(self, documents: pl.DataFrame, out: Path) -> tuple[list[str], pl.Series]:
-        """Move the values to the `batch` of their document, which gets its `name`, in their order.
-
-        Returns which paths are lists, and all paths, those of the items of a list among them.
-        """
+        """Move values to the `batch` of their documents, renamed; the paths of lists, and all."""
         # A user's own columns may be called name and batch, and no column begins with a slash.
         places = documents.select("doc_id", pl.col("name", "batch").name.prefix("/"))
-        for turn, file in enumerate(sorted(self.folder.glob("*/*"))):
+        for turn, file in enumerate(sorted(self.folder.iterdir())):
             values = pl.read_parquet(file, glob=False)
             placed = values.join(places, on="doc_id", how="left", maintain_order="left")
             placed = placed.with_columns(doc_id="/name").drop("/name")
             parts = placed.partition_by("/batch", as_dict=True, include_key=False)
             for (number,), part in parts.items():
-                _write(part, out, number, turn)
+                _write(part, out / f"{number}" / f"{turn:06}.parquet")
         shutil.rmtree(self.folder)
         most = pl.DataFrame(schema={"path": pl.String, "len": pl.UInt32})
         for number in documents["batch"].unique().sort():
@@ -273,13 +257,12 @@ class _Values:
         return lists, pl.concat([most.filter(~is_list)["path"], items.to_series()])
 
 
-def _write(frame: pl.DataFrame, home: Path, number: int, turn: int = 0) -> None:
-    file = home / f"{number:06}" / f"{turn:06}.parquet"
+def _write(frame: pl.DataFrame, file: Path) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     frame.write_parquet(file, compression="lz4")
 
 
 def _read(home: Path, number: int, *, none: pl.DataFrame) -> pl.DataFrame:
     """The rows of a batch, in the columns of `none` and their own."""
-    parts = sorted((home / f"{number:06}").glob("*"))
+    parts = sorted((home / f"{number}").glob("*"))
     return pl.concat([none, *(pl.read_parquet(p, glob=False) for p in parts)], how="diagonal")

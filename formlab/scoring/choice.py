@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,14 +40,12 @@ def answered(predictions: Predictions, split: str) -> set[str]:
     return {*predicted, *predictions.responses.filter(of_split, tried)["doc_id"]}
 
 
-def decide(
-    names: list[str], with_answer: set[str], documents: Any, *, limit: Any = None, where: str
-) -> Choice:
+def decide(names: list[str], with_answer: set[str], documents: Any, *, where: str) -> Choice:
     """Which of the documents `names` are scored, in their order.
 
-    They are ``all``, ``answered`` (those `with_answer`), or the named ones, also by a file with
-    one a line; with `limit` only the first so many. `UnknownName` if a document is not among them,
-    or the word is neither; `DataBroken` if no document is left, `DataMissing` without the file.
+    They are ``all``, ``answered`` (those `with_answer`), the first so many, or the named ones, also
+    by a file with one a line. `UnknownName` if a document is not among them, or the word is
+    neither; `DataBroken` if no document is left, `DataMissing` without the file.
     """
     if documents == ALL:
         chosen, word = names, ALL
@@ -58,27 +56,35 @@ def decide(
             raise DataBroken(what, remedy="predictions for this split, or --documents all")
     elif isinstance(documents, str):
         raise UnknownName.of("choice of documents", documents, (ALL, ANSWERED))
+    elif isinstance(documents, int):
+        chosen, word = names[:documents], f"{ALL}, the first {documents}"
     else:
-        is_file = isinstance(documents, Path)
-        requested = listed(documents) if is_file else dict.fromkeys(documents)
-        if not requested:
-            raise DataBroken("no document is listed", where=where, remedy="one doc_id a line")
-        known = set(names)
-        if strange := [name for name in requested if name not in known]:
-            near = get_close_matches(strange[0], names, n=1) or names[:3]
-            more = f", and {len(strange) - 1} more that are not there" if len(strange) > 1 else ""
-            remedy = f"a doc_id as the benchmark spells it, such as {', '.join(map(repr, near))}"
-            where = f"{documents}:{requested[strange[0]]}" if is_file else where
-            raise UnknownName(f"unknown document {strange[0]!r}{more}", where=where, remedy=remedy)
-        chosen, word = [name for name in names if name in requested], LISTED
-    if limit is not None and limit < len(chosen):
-        chosen, word = chosen[:limit], f"{word}, the first {limit}"
+        chosen, word = _named(names, documents, where), LISTED
     notes = {UNANSWERED: len(set(chosen) - with_answer), LEFT_OUT: len(names) - len(chosen)}
     notes = {note: count for note, count in notes.items() if count}
     if len(chosen) == len(names):
         return Choice(chosen, ALL, notes)
     digest = hashlib.sha256("\n".join(chosen).encode("utf-8", "backslashreplace")).hexdigest()[:8]
     return Choice(chosen, f"{word}: {len(chosen)} of {len(names)}, sha256 {digest}", notes)
+
+
+def _named(names: list[str], documents: Path | Iterable[str], where: str) -> list[str]:
+    """Those of `names` that are in a list, or in a file with one a line."""
+    if isinstance(documents, Path):
+        lines = enumerate(files.read_text(documents).splitlines(), start=1)
+        places = {line.strip(): f"{documents}:{n}" for n, line in lines if line.strip()}
+    else:
+        places = dict.fromkeys(documents, where)
+    if not places:
+        raise DataBroken("no document is listed", where=where, remedy="one doc_id a line")
+    known = set(names)
+    if strange := [name for name in places if name not in known]:
+        near = get_close_matches(strange[0], names, n=1) or names[:3]
+        more = f", and {len(strange) - 1} more that are not there" if len(strange) > 1 else ""
+        what = f"unknown document {strange[0]!r}{more}"
+        remedy = f"a doc_id as the benchmark spells it, such as {', '.join(map(repr, near))}"
+        raise UnknownName(what, where=places[strange[0]], remedy=remedy)
+    return [name for name in names if name in places]
 
 
 def kept(
@@ -90,12 +96,6 @@ def kept(
         return corpus, predictions
     gone = pl.col("doc_id").is_in(left)
     return corpus.filtered(~gone), predictions.filtered(~gone | (pl.col("split") != corpus.split))
-
-
-def listed(file: str | Path) -> dict[str, int]:
-    """The documents that a file names, one a line, each with its line; blank lines are skipped."""
-    lines = enumerate(files.read_text(file).splitlines(), start=1)
-    return {line.strip(): number for number, line in lines if line.strip()}
 
 
 def partial_note(count: int, settings: Mapping[str, Any], notes: Mapping[str, int]) -> str:

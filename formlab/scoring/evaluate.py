@@ -16,9 +16,10 @@ from typing import Any
 
 import polars as pl
 
-from formlab import benchmarks, files, metrics, tables
+from formlab import benchmarks, metrics, tables
 from formlab import workers as processes
 from formlab.benchmarks.corpus import cut, none_read
+from formlab.cache import local
 from formlab.errors import FormlabError, TableBroken, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics.counts import SHARES, answer_tallies
@@ -30,7 +31,7 @@ from formlab.scoring.batches import batches, own_gold
 from formlab.scoring.fields import READER, others
 from formlab.scoring.own_metrics import own_scores
 from formlab.scoring.tasks import families
-from formlab.scoring.tasks._kit import Scoring, made_by, score_table
+from formlab.scoring.tasks._kit import Scoring, TaskScores, made_by, score_table
 from formlab.scoring.whole import Whole, by_corpus
 from formlab.show import progress
 
@@ -39,7 +40,7 @@ THRESHOLD = 0.8
 # The note that counts documents which are predicted and not there.
 STRANGE = "predicted documents that are not in the corpus"
 # A part of the documents by its number: its gold and what is predicted.
-Batch = tuple[int, Corpus, Predictions]
+Batch = tuple[int, tuple[Corpus, Predictions]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +52,6 @@ class How:
     """
 
     mode: str
-    threshold: float
     reader: str
     description: str = choice.ALL
     labels: str | None = None
@@ -60,7 +60,7 @@ class How:
 
     def settings(self, predictions: Predictions) -> dict[str, Any]:
         """The settings of an evaluation of these predictions."""
-        settings = {"system": predictions.settings, "threshold": self.threshold}
+        settings = {"system": predictions.settings, "threshold": THRESHOLD}
         settings |= {"reader": self.reader, "readings": list(others(self.reader))}
         return settings | {"documents": self.description}
 
@@ -74,9 +74,7 @@ def evaluate(
     types: Any = None,
     columns: Mapping[str, str] | None = None,
     mode: str | None = None,
-    threshold: float = THRESHOLD,
-    documents: str | Path | Sequence[str] = choice.ALL,
-    limit: int | None = None,
+    documents: str | int | Path | Sequence[str] = choice.ALL,
     reader: str = READER,
     out: str | Path | None = None,
     workers: int | str = 1,
@@ -94,10 +92,9 @@ def evaluate(
     `benchmarks.corpora`; or whatever else `formlab.readers.corpus` takes, with its `images` and
     `types`. `predictions` are as from `formlab.run`, or whatever `formlab.readers.read_predictions`
     takes; for `columns` see `formlab.readers.gold.sides`. `mode` is one of the benchmark's, by
-    default its first; from the similarity `threshold` on, in [0, 1], the rung `fuzzy` holds.
-    `documents` are ``all``; those that were ``answered`` (nonsense, a refusal or a crash is an
-    answer too); their names; or, as a path, a file with one name a line: of them the first `limit`,
-    in the corpus' order. `reader` is the rule by which fields are read from a page's words, one of
+    default its first. `documents` are ``all``; those that were ``answered`` (nonsense, a refusal or
+    a crash is an answer too); the first so many; their names; or, as a path, a file with one name a
+    line. `reader` is the rule by which fields are read from a page's words, one of
     `fields.READERS`; what the other rules read stands in `cases.readings`. `out` is a folder to
     save the evaluation in, batch by batch; `workers` how many processes score batches, or the
     address of a Dask scheduler, whose workers must see `out`. `name` is what the system is called,
@@ -110,7 +107,7 @@ def evaluate(
     ['mismatch']
     """
     others(reader)  # Whether there is such a rule.
-    gold, predictions = files.local(gold), files.local(predictions)
+    gold, predictions = local(gold), local(predictions)
     with ExitStack() as temporary:
         folder = out or temporary.enter_context(TemporaryDirectory(prefix="formlab-"))
         home = Path(folder) if out else Path(folder, "evaluation")
@@ -122,21 +119,21 @@ def evaluate(
                 of_gold, columns = sides(gold, predictions, columns or {})
                 given = {"images": images, "types": types, "columns": of_gold}
                 gold = own_gold(gold, workplace / "own", **given)
-            named = {"name": name, "fallback": fallback, "columns": columns}
-            made = batches(gold, predictions, workplace, in_memory=workers == 1, **named)
-            corpus, predictions = made.corpus, made.predictions
+            read = {"in_memory": workers == 1, "columns": columns, "name": name}
+            made = batches(gold, predictions, workplace, fallback=fallback, **read)
+            corpus, predictions, doc_ids, answered = made
             benchmark = benchmarks.get(corpus.benchmark)
             mode = mode or benchmark.modes[0]
             if mode not in benchmark.modes:
                 raise UnknownName.of(f"mode of {benchmark.name}", mode, benchmark.modes)
-            if not made.names and corpus.unreadable:
+            if not doc_ids and corpus.unreadable:
                 raise none_read(corpus.unreadable, corpus.root)
             where = f"{benchmark.name}:{corpus.split}"
-            chosen = choice.decide(made.names, made.answered, documents, limit=limit, where=where)
+            chosen = choice.decide(doc_ids, answered, documents, where=where)
             names = None if chosen.description == choice.ALL else frozenset(chosen.documents)
             is_stored = out is not None or bool(corpus._scans)
             of_scores = {"chosen": names, "out": new if is_stored else None}
-            how = How(mode, threshold, reader, chosen.description, **of_scores)
+            how = How(mode, reader, chosen.description, **of_scores)
             evaluation = _scored_batches(corpus, predictions, how, chosen, workers)
             shutil.rmtree(workplace, ignore_errors=True)
             if is_stored:
@@ -154,13 +151,12 @@ def _scored_batches(
     corpus: Corpus, predictions: Predictions, how: How, chosen: choice.Choice, workers: int | str
 ) -> Evaluation:
     """The evaluation of all batches; without tables where these are written into `how.out`."""
-    jobs = [(0, corpus, predictions)]
+    gold, answers = corpus, predictions
     if corpus._scans:
-        # What is odd in the whole is said once.
-        light = {"flaws": {}, "sources": {}, "unreadable": {}}
-        gold = corpus.with_scans(corpus._scans, **light).parts()
-        answers = predictions.with_scans(predictions._scans, notes={}, sources={}).parts()
-        jobs = [(number, *both) for number, both in enumerate(zip(gold, answers, strict=True))]
+        # Facts of the whole are not sent along with every part.
+        gold = corpus.with_scans(corpus._scans, flaws={}, sources={}, unreadable={})
+        answers = predictions.with_scans(predictions._scans, notes={}, sources={})
+    jobs = list(enumerate(zip(gold.parts(), answers.parts(), strict=True)))
     facts = _results("reading", partial(know_batch, how=how), jobs, workers)
     wholes, matched, strangers = zip(*facts, strict=True)
     strange = [row for rows in strangers for row in rows]
@@ -193,7 +189,7 @@ def _results(
     results: dict[int, Any] = {}
     with progress("batches") as bar:
         task = bar.add_task(text, total=len(jobs))
-        for (number, *_), result in processes.each(function, jobs, workers=workers):
+        for (number, _), result in processes.each(function, jobs, workers=workers):
             if isinstance(result, processes.Lost):
                 what = f"batch {number} ended its process twice: {result.reason}"
                 raise FormlabError(what, remedy="fewer --workers, so that each has more memory")
@@ -204,12 +200,8 @@ def _results(
 
 @tables.uncollected()
 def know_batch(batch: Batch, how: How) -> tuple[Whole | None, bool, list[tuple[str, str]]]:
-    """What must be known of a batch before any is scored.
-
-    What scorers must know of its chosen documents, if any; whether one of these is predicted; and
-    splits and names of documents that are predicted and of no gold.
-    """
-    corpus, predictions = choice.kept(*map(copy.copy, batch[1:]), how.chosen)
+    """What scorers must know of a batch, whether any of it is predicted, and its strangers."""
+    corpus, predictions = choice.kept(*map(copy.copy, batch[1]), how.chosen)
     matched, strange = by_corpus(corpus, predictions)
     whole = Whole.of(corpus, predictions) if corpus.documents.height or strange.height else None
     return whole, matched.height > 0, strange.select("split", "doc_id").unique().rows()
@@ -219,7 +211,7 @@ def know_batch(batch: Batch, how: How) -> tuple[Whole | None, bool, list[tuple[s
 def score_batch(batch: Batch, whole: Whole, how: How) -> tuple[Counter[str], Evaluation | None]:
     """Notes of a batch, and its evaluation unless that is written into `how.out`."""
     # What is read of a copy is let go with it.
-    corpus, predictions = choice.kept(*map(copy.copy, batch[1:]), how.chosen)
+    corpus, predictions = choice.kept(*map(copy.copy, batch[1]), how.chosen)
     evaluation = score_documents(corpus, predictions, whole, how)
     if how.out is not None:
         evaluation.write_part(how.out, batch[0])
@@ -227,36 +219,29 @@ def score_batch(batch: Batch, whole: Whole, how: How) -> tuple[Counter[str], Eva
 
 
 def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how: How) -> Evaluation:
-    """The evaluation of some documents of a corpus, by what is known of the `whole`.
-
-    Predictions for documents that the corpus does not have are cases without any score.
-    """
+    """The evaluation of some documents of a corpus, by what is known of the `whole`."""
     known, strange = by_corpus(corpus, predictions)
     benchmark, system = benchmarks.get(corpus.benchmark), predictions.system
     records = list(tables.RECORDS)
     plain = dataclasses.replace(corpus, records=corpus.records.select(records))
     answers = dataclasses.replace(predictions, records=known.select(records))
-    notes: Counter[str] = Counter()
-    cases, scores = [tables.table("cases", [])], [tables.table("scores", [])]
     # A batch of what is predicted for other documents has none.
     tasks = benchmark.tasks if corpus.documents.height else ()
-    scoring = Scoring(plain, answers, how.mode, how.threshold, whole, how.reader)
-    for family in families(tasks).values():
-        result = family.score(scoring)
-        cases.append(result.cases)
-        scores.append(result.scores)
-        notes.update(result.notes)
+    scoring = Scoring(plain, answers, how.mode, THRESHOLD, whole, how.reader)
+    results = [TaskScores(), *(family.score(scoring) for family in families(tasks).values())]
+    notes = sum((Counter(result.notes) for result in results), Counter())
+    scores = [result.scores for result in results]
     # An engine that reads pages got no instruction that it could follow or refuse.
     if whole.prompted:
         is_known = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
         responses = predictions.responses.filter(is_known, pl.col("split") == corpus.split)
         # As everywhere, a run may be called otherwise than its rows say.
         scores.append(answer_scores(responses.with_columns(system=pl.lit(system)), mode=how.mode))
-    all_cases, all_scores = pl.concat(cases), pl.concat(scores)
+    all_cases, all_scores = pl.concat(result.cases for result in results), pl.concat(scores)
     by_plug_ins = own_scores(scoring, all_cases, all_scores)
     all_cases = _with_own(all_cases, corpus.records, known)
     all_scores = pl.concat([all_scores, *by_plug_ins])
-    # Of a user's own columns there is nothing in a case without gold.
+    # Predictions for other documents are cases without scores, and without a user's own columns.
     if strange.height:
         left = unscored(strange.select(records), system=system)
         all_cases = pl.concat([all_cases, left], how="diagonal")
@@ -274,7 +259,7 @@ def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how:
         how.mode,
         corpus.root,
         settings=how.settings(predictions),
-        notes={name: count for name, count in notes.items() if count},
+        notes=dict(notes),
         corpus=corpus,
         predictions=dataclasses.replace(predictions, records=pl.concat([known, strange])),
     )
@@ -319,10 +304,11 @@ def _numbered(cases: pl.DataFrame) -> pl.DataFrame:
 def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.DataFrame:
     """Scores of the answers' statuses, a row per answer and share: over all tasks and by task."""
     rows = responses.with_columns(path=pl.lit(None, pl.String))
+    by_task = {"slice_by": "task", "slice_value": rows["task"]}
     scores = [tables.table("scores", [])]
     for name in SHARES:
         counted = [(metrics.get(name), answer_tallies(rows["status"].to_list(), name), made_by())]
-        for slices in ({}, {"slice_by": "task", "slice_value": rows["task"]}):
+        for slices in ({}, by_task):
             scores.append(score_table(rows, counted, level="answer", mode=mode, **slices))
     return pl.concat(scores)
 
@@ -344,10 +330,10 @@ def score_again(
     if corpus is None or predictions is None:
         return None
     settings = {"reader": READER, "documents": choice.ALL} | evaluation.settings
-    settings |= {"reader": reader or settings["reader"]}
-    settings["readings"] = list(others(settings["reader"]))
-    chosen = (settings[name] for name in ("threshold", "reader", "documents"))
-    how, corpus = How(evaluation.mode, *chosen, labels), corpus.mapped(gold)
+    reader = reader or settings["reader"]
+    settings |= {"reader": reader, "readings": list(others(reader))}
+    how = How(evaluation.mode, reader, settings["documents"], labels)
+    corpus = corpus.mapped(gold)
     both = zip(corpus.parts(), predictions.parts(), strict=True)
     whole = Whole.together(Whole.of(*part) for part in both)
     again = partial(_again, gold=gold, whole=whole, how=how)

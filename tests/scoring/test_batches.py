@@ -92,7 +92,10 @@ def _write(folder):
     return files
 
 
-@pytest.mark.parametrize("how", [{}, {"limit": 5}, {"documents": "answered"}, {"types": "t.yml"}])
+CHOICES = [{}, {"documents": 5}, {"documents": "answered"}, {"types": "t.yml"}]
+
+
+@pytest.mark.parametrize("how", CHOICES)
 def test_own_tables_are_read_a_piece_at_a_time_to_the_same_evaluation(tmp_path, in_parts, how):
     (tmp_path / "t.yml").write_text("total: money\n")
     how = {name: tmp_path / value if name == "types" else value for name, value in how.items()}

@@ -1,6 +1,7 @@
 """Which documents are scored, and what is said of the others."""
 
 import dataclasses
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -79,10 +80,10 @@ def test_documents_can_be_named_and_the_first_of_them_be_taken(corpus, names):
     assert some.notes[choice.LEFT_OUT] == 6
     # Predictions for documents left out are no claims about strangers.
     assert set(some.cases["doc_id"]) == {names[2], names[5]}
-    one = analysis.evaluate(corpus, found, documents="answered", limit=1)
+    one = analysis.evaluate(corpus, found, documents=1)
     assert one.documents["doc_id"].to_list() == names[:1]
-    assert one.settings["documents"].startswith("answered, the first 1: 1 of 8")
-    assert analysis.evaluate(corpus, found, limit=8).settings["documents"] == "all"
+    assert one.settings["documents"].startswith("all, the first 1: 1 of 8")
+    assert analysis.evaluate(corpus, found, documents=8).settings["documents"] == "all"
 
 
 def test_sentence_says_what_was_answered_and_what_was_chosen(corpus, names, tmp_path, capsys):
@@ -114,13 +115,12 @@ def test_choice_that_cannot_be_made_names_file_line_and_remedy(tmp_path, names):
     file = tmp_path / "list.txt"
     for absent in (file, tmp_path, "x" * 5000):
         with pytest.raises(DataMissing):
-            choice.listed(absent)
+            choice.decide(names, set(), Path(absent), where="x:y")
     for text in ("", "\n \n"):
         file.write_text(text)
         with pytest.raises(DataBroken, match="no document is listed"):
             choice.decide(names, set(), file, where="x:y")
     file.write_text(f"{names[0]}\n\n{names[1]}x\nzzz\n")
-    assert list(choice.listed(file).values()) == [1, 3, 4]
     with pytest.raises(UnknownName, match=rf"{names[1]}x.*1 more.*{file}:3.*Try: .*{names[1]!r}"):
         choice.decide(names, set(), file, where="x:y")
     with pytest.raises(UnknownName, match="choice of documents 'anwsered'"):

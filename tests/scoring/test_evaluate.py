@@ -6,22 +6,12 @@ import pytest
 
 from formlab import analysis, benchmarks, tables
 from formlab.benchmarks.vrdu import UNREPEATED, Schema
-from formlab.errors import DataBroken, UnknownName
+from formlab.errors import UnknownName
 from formlab.folders import Evaluation, Predictions
 from formlab.readers import read_predictions
 from formlab.tables import only
 
 from .conftest import FIELDS, PAGE, value
-
-
-def test_document_without_a_line_stays_as_missing_and_loses_every_character(evaluate):
-    result = evaluate(PAGE)
-    lost = only(result.scores, doc_id="b", metric="cer", level="page").row(0, named=True)
-    # "total 9.00" has 10 characters.
-    assert (lost["hits"], lost["total"], lost["status"]) == (10, 10, "missing")
-    # The page and its only field.
-    assert only(result.cases, doc_id="b")["outcome"].to_list() == ["missing", "missing"]
-    assert value(result, "rougeL", doc_id="b") == 0
 
 
 def test_page_text_alone_is_judged_field_by_field(evaluate):
@@ -76,21 +66,6 @@ def test_prediction_for_another_document_is_counted_and_kept(evaluate):
     assert result.notes["predicted documents that are not in the corpus"] == 1
     assert only(result.cases, doc_id="stranger")["outcome"].to_list() == ["unscored"]
     assert "stranger" not in result.scores["doc_id"]
-
-
-def test_predictions_for_no_document_at_all_are_an_error(evaluate):
-    with pytest.raises(DataBroken, match=r"none of the predictions.*stranger.*'a', 'b'"):
-        evaluate({"doc_id": "stranger", "text": "x"})
-
-
-def test_every_score_can_be_walked_back_to_its_gold_and_prediction(evaluate):
-    result = evaluate(PAGE, *FIELDS)
-    keys = ["doc_id", "path"]
-    joined = result.scores.join(result.cases, on=keys, how="left", nulls_equal=True)
-    assert joined.height == result.scores.height
-    assert joined["gold_origin"].null_count() == 0
-    case = only(result.cases, path="/entities/1").row(0, named=True)
-    assert (case["gold_origin"], case["pred_origin"]) == ("a.json#/entities/1", "m.jsonl:3")
 
 
 def test_hostile_values_pass_through_unchanged(evaluate):

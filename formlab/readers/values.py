@@ -10,6 +10,7 @@ from contextlib import suppress
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import chain, islice
+from operator import itemgetter
 from typing import Any
 
 import polars as pl
@@ -215,23 +216,26 @@ def _values_of(
     is_long: bool,
 ) -> pl.DataFrame:
     """The values of a batch, a row without one for a document that has none."""
-    every = pl.DataFrame({"row": pl.int_range(len(documents), eager=True)})
-    leaves = _values_in(batch, names, whole, is_long=is_long)
-    leaves = every.join(leaves, on="row", how="left", maintain_order="left_right")
+    found = [*_found(batch, names, whole, is_long=is_long)]
+    silent = {*range(len(batch.rows))} - {row for row, *_ in found}
+    found = sorted(found + [(row, "", None, "", {}) for row in silent], key=itemgetter(0))
+    rows, paths, cells, inside, said = zip(*found, strict=True)
     further = {name: column for name, column in names.items() if name not in SYNONYMS}
     if is_long:
         # A row without a path may say `text` for its value, as in formlab's plainest file.
         used = {*names, *names.values(), "text", "origin"}
         further |= {name: name for name in batch.names if name not in used}
-    rows = {"doc_id": documents, "path": None, "value": None}
-    rows |= {files.storable(name): _column(name, batch, further[name]) for name in further}
-    values = pl.DataFrame(rows | {"origin": texts(batch.origins)})[leaves["row"]]
-    values = values.with_columns(leaves["path", "value"])
+    columns = {files.storable(name): _column(name, batch, further[name]) for name in further}
+    columns = {"doc_id": documents, "path": None, "value": None} | columns
+    values = pl.DataFrame(columns | {"origin": texts(batch.origins)})[list(rows)]
+    values = values.with_columns(path=texts(paths).replace("", None), value=texts(cells))
     if batch.documents:
-        below = pl.concat_str("origin", pl.lit("#"), leaves["inside"])
+        below = pl.concat_str("origin", pl.lit("#"), texts(inside).replace("", None))
         values = values.with_columns(origin=pl.coalesce(below, "origin"))
-    for column in leaves.drop("row", "path", "inside", "value"):
-        stated = [pl.col(column.name)] if column.name in values.columns else []
+    for name in sorted(set(chain.from_iterable(said))):
+        stated = [pl.col(name)] if name in values.columns else []
+        given = [one.get(name) for one in said]
+        column = pl.Series(name, given, dtype=tables.RECORDS[name], strict=False)
         values = values.with_columns(pl.coalesce(*stated, column))
     return values
 
@@ -293,38 +297,27 @@ def texts(values: Sequence[Any]) -> pl.Series:
         return pl.Series([*map(files.storable, values)], dtype=pl.String)
 
 
-def _values_in(
+def _found(
     batch: Batch, names: Mapping[str, str], whole: Collection[str], *, is_long: bool
-) -> pl.DataFrame:
-    """The values in a batch: row, path, value, and what is said of each.
-
-    `inside` is the path in the row's own JSON. At the paths `whole` JSON is one value.
-    """
-    found: list[tuple[int, str, Any, str, Row]] = []
+) -> Iterator[tuple[int, str, Any, str, Row]]:
+    """Row, path and value of each, its path in the row's own JSON, and what is said of it."""
     for row, path, value, beside in (_long if is_long else _wide)(batch.rows, names):
         is_text = type(value) is str
         if not beside and (not _MARKS.search(value) if is_text else type(value) in _PLAIN):
-            found.append((row, path, value, path, beside))
+            yield row, path, value, path, beside
             continue
         if is_text and path and not is_long and path not in whole:
             # An object or its list as text in a cell, as tables have line items.
             value = answers.stated(value)
         if not path and isinstance(value, dict):
             value = _unwrapped(value)
-        read = chain.from_iterable(_answers(*leaf) for leaf in _leaves(value, path, beside, whole))
         try:
-            found += ((row, place, leaf, place if path else "", said) for place, leaf, said in read)
+            for leaf in _leaves(value, path, beside, whole):
+                for place, cell, said in _answers(*leaf):
+                    yield row, place, cell, place if path else "", said
         except RecursionError as error:
             where = f"{batch.home}{batch.origins[row]}#{path[:80]}"
             raise DataBroken(str(error), where=where) from None
-    rows, *columns, said = zip(*found, strict=True) if found else [()] * 5
-    values = pl.DataFrame(dict(zip(("path", "value", "inside"), map(texts, columns), strict=True)))
-    beside = {
-        name: pl.Series([one.get(name) for one in said], dtype=tables.RECORDS[name], strict=False)
-        for name in sorted(set(chain.from_iterable(said)))
-    }
-    values = values.with_columns(pl.col("path", "inside").replace("", None), **beside)
-    return values.insert_column(0, pl.Series("row", rows, dtype=pl.Int64))
 
 
 def _long(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[tuple[int, str, Any, Row]]:

@@ -15,7 +15,6 @@ from formlab import benchmarks, frames, metrics, readers, tables
 from formlab.cache import local
 from formlab.errors import DataBroken, DataMissing, FormlabError, UnknownName
 from formlab.readers import door
-from formlab.readers.cells import pointer
 from formlab.readers.door import as_text
 from formlab.readers.join import FAILED, MATCHED, evaluation, fitting, runs_of
 from formlab.readers.rows import ODD, Row, Source
@@ -30,6 +29,7 @@ from formlab.readers.samples import (
     sample_rows,
 )
 from formlab.readers.sources import FRAME, items
+from formlab.readers.values import pointer
 from formlab.scoring.causes import STAGE_OF
 from formlab.tables import USABLE, WHOLE_LEVELS
 from formlab.text import replies

@@ -227,14 +227,14 @@ def _is_docling_eval(path: Path) -> bool:
     return False
 
 
+def _is_olmocr(path: Path) -> bool:
+    return path.is_dir() and bool(_test_files(path)) and bool(_pages(path))
+
+
 READERS = {
-    "docling_eval": Reader(
-        "docling_eval", "docling-eval's Parquet", _is_docling_eval, docling_eval
-    ),
-    "olmocr": Reader(
-        "olmocr",
-        "olmOCR-bench's folder of tests and pages",
-        lambda path: path.is_dir() and bool(_test_files(path)) and bool(_pages(path)),
-        olmocr,
-    ),
+    read.__name__: Reader(read.__name__, title, fits, read)
+    for title, fits, read in (
+        ("docling-eval's Parquet", _is_docling_eval, docling_eval),
+        ("olmOCR-bench's folder of tests and pages", _is_olmocr, olmocr),
+    )
 }

@@ -7,6 +7,7 @@ response or a list of a document's; of Document AI the document or the response 
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -27,17 +28,18 @@ def _keyed(pairs: Iterable[tuple[str | None, Any]]) -> dict[str, Any]:
     found = defaultdict[str, list[Any]](list)
     for key, value in pairs:
         found[(key or "").strip(" :*")].append(value)
-    is_list = {key: len(v) > 1 or isinstance(v[0], dict) for key, v in found.items()}
-    return {key: values if is_list[key] else values[0] for key, values in found.items()}
+    return {key: v if len(v) > 1 or isinstance(v[0], dict) else v[0] for key, v in found.items()}
 
 
-def _in_order(page: Any, words: str, part: Callable[[Any], Found]) -> list[Found]:
-    """Lines and words of a page in the order of its text: a line begins with its first word."""
-    parts = []
-    for line in at(page, "lines") or ():
-        # Azure 2.1 has the words of a line within it, and no places in a text.
-        parts += [replace(part(line), is_line=True), *map(part, at(line, "words") or ())]
-    return sorted([*parts, *map(part, at(page, words) or ())], key=lambda part: part.start)
+def _lines(page: Any, words: str, part: Callable[[Any], Found]) -> list[tuple[Found, list[Found]]]:
+    """Lines of a page with their words, in the order of its text: a line begins with its first."""
+    # Azure 2.1 has the words of a line within it, and no places in a text.
+    found = [(part(e), [*map(part, at(e, "words") or ())]) for e in at(page, "lines") or ()]
+    found = sorted(found, key=lambda line: line[0].start) or [(part({}), [])]
+    starts = [line.start for line, _ in found]
+    for word in sorted(map(part, at(page, words) or ()), key=lambda word: word.start):
+        found[max(bisect(starts, word.start) - 1, 0)][1].append(word)
+    return found
 
 
 def _outline(corners: Any) -> Box | None:
@@ -54,16 +56,14 @@ def _azure(content: Any) -> Reading:
     for page in at(result, "pages") or at(result, "readResults") or ():
         count = integer(at(page, "pageNumber") or at(page, "page"))
         reading.sizes[count] = number(at(page, "width")), number(at(page, "height"))
-        reading.parts += _in_order(page, "words", partial(_azure_part, page=count))
+        reading.lines += _lines(page, "words", partial(_azure_part, page=count))
     documents = at(result, "documents") or at(result, "documentResults") or ()
-    forms = [
-        {name: _azure_field(value) for name, value in (at(document, "fields") or {}).items()}
-        for document in documents
-    ]
+    fields = (at(document, "fields") or {} for document in documents)
+    forms = [{name: _azure_field(value) for name, value in form.items()} for form in fields]
     parts = (result, *(at(result, "pageResults") or ()))
     pairs = [pair for part in parts for pair in at(part, "keyValuePairs") or ()]
     named = ((_azure_part(at(p, "key")).text, _azure_part(at(p, "value"), sure=p)) for p in pairs)
-    reading.values = (forms if len(forms) > 1 else forms and forms[0]) or _keyed(named)
+    reading.values = forms if any(forms) else _keyed(named)
     return reading
 
 
@@ -129,11 +129,10 @@ def _textract(content: Any) -> Reading:
         summary = _keyed(_expense_fields(expense.get("SummaryFields")))
         reading.values.append(summary | ({"line_items": rows} if rows else {}))
     # An expense is beside no form.
-    filled = [values for values in reading.values if values]
-    reading.values = filled if len(filled) > 1 else filled and filled[0]
+    reading.values = [values for values in reading.values if values]
     reading.sizes = {integer(block.get("Page")): (1, 1) for block in (*blocks, *expenses)}
-    for block in (block for block in blocks if block.get("BlockType") == "LINE"):
-        reading.parts += [replace(_block(block), is_line=True), *map(_block, related(block))]
+    lines = (block for block in blocks if block.get("BlockType") == "LINE")
+    reading.lines = [(_block(line), [*map(_block, related(line))]) for line in lines]
     return reading
 
 
@@ -169,7 +168,7 @@ def _document_ai(content: Any) -> Reading:
 
     for count, page in enumerate(at(document, "pages") or (), start=1):
         reading.sizes[count] = (1, 1)
-        reading.parts += _in_order(page, "tokens", partial(part, page=count))
+        reading.lines += _lines(page, "tokens", partial(part, page=count))
         for pair in at(page, "formFields") or ():
             name, value = (part(pair, count, f"field{end}") for end in ("Name", "Value"))
             tick = at(pair, "valueType")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -46,19 +46,18 @@ class Found:
     confidence: float | None = None
     page: int = 1
     start: int = 0
-    is_line: bool = False
 
 
 @dataclass
 class Reading:
-    """What was read in a document: `Found` values in an object or list, and lines and words.
+    """What was read in a document: `Found` values in an object or list, and lines with their words.
 
-    `parts` are in reading order, the words of a line behind it. `sizes` are width and height of
-    each page in the unit of its boxes, which may be shares.
+    A line without a text of its own has that of its words. `sizes` are width and height of each
+    page in the unit of its boxes, which may be shares.
     """
 
     values: Any = None
-    parts: list[Found] = field(default_factory=list)
+    lines: list[tuple[Found, list[Found]]] = field(default_factory=list)
     sizes: dict[int, tuple[Any, Any]] = field(default_factory=dict)
 
     def rows(self, size: tuple[int, int] | None, *, has_text: bool) -> Iterator[Row]:
@@ -67,29 +66,31 @@ class Reading:
         Boxes are in pixels of the gold's page, whose `size` that is, else as the engine has them.
         """
 
-        def row(part: Found, **cells: Any) -> Row:
+        def row(part: Found, path: str, **cells: Any) -> Row:
             sides, scale = self.sizes.get(part.page, (1, 1)), (1.0, 1.0)
             if size and all(sides):
                 scale = (size[0] / sides[0], size[1] / sides[1])
             corners = zip(BOX, part.box or (), scale * 2, strict=False)
             box = {side: corner * by for side, corner, by in corners}
-            stated = {"value": part.text, "page": part.page, "confidence": part.confidence}
-            return stated | box | cells
+            stated = {"path": path, "page": part.page, "confidence": part.confidence}
+            return stated | box | {"value": part.text} | cells
 
-        for path, value in leaves(self.values or {}):
-            yield row(value, path=path, value=(value.text or "").strip() or None)
+        values = self.values or {}
+        # One form is no list of forms.
+        values = values[0] if isinstance(values, list) and len(values) == 1 else values
+        for path, value in leaves(values):
+            yield row(value, path, value=(value.text or "").strip() or None)
         if self.values and not has_text:
             return
-        read, texts, rows, line, words = {"task": "layout", "status": "ok"}, [], [], None, 0
-        for part in (part for part in self.parts if part.text):
-            # A word that stands in no line is one.
-            if part.is_line or line is None or line.page != part.page:
-                line, path, words = part, f"/ocr/lines/{len(texts)}", 0
-                rows.append(row(part, path=path, kind="line", **read))
-                texts.append(part.text)
-            if not part.is_line:
-                rows.append(row(part, path=f"{path}/words/{words}", kind="word", **read))
-                words += 1
+        texts, rows, read = [], [], {"task": "layout", "status": "ok"}
+        for line, found in self.lines:
+            words = [word for word in found if word.text]
+            if text := line.text or " ".join(word.text or "" for word in words):
+                path = f"/ocr/lines/{len(texts)}"
+                rows.append(row(line, path, value=text, kind="line", **read))
+                named = ((f"{path}/words/{place}", word) for place, word in enumerate(words))
+                rows += [row(word, place, kind="word", **read) for place, word in named]
+                texts.append(text)
         page = {"path": None, "kind": "page", "task": "text", "status": "ok"}
         yield from [page | {"value": "\n".join(texts)}, *rows]
 
@@ -109,32 +110,23 @@ def reader(
     def fits(path: Path) -> bool:
         return any(re.search(mark, door.head(file)) for file in listed(path)[:_LOOKED_AT])
 
-    def read_file(file: Path) -> Reading:
-        is_json = endings == (".json",)
-        reading = read(files.parse_json(written(file), where=str(file)) if is_json else file)
-        if not reading.values and not reading.sizes:
-            start = " ".join(written(file)[:200].split())
-            raise DataBroken(f"neither pages nor values: {start}", where=file)
-        return reading
-
     def rows(source: Source) -> Iterator[Row]:
-        source.files, path, corpus = listed(source.path), source.path, source.corpus
-        home = path if path.is_dir() else path.parent
-        paths = (file.relative_to(home).with_name(door.stem(file)) for file in source.files)
-        named = zip(map(Path.as_posix, paths), source.files, strict=True)
-        documents, errors, sizes, has_text = by_name("files for document", named), [], {}, True
-        if corpus is not None:
+        source.files, errors, sizes, has_text = listed(source.path), [], {}, True
+        documents = _documents(source)
+        if (corpus := source.corpus) is not None:
             sides = corpus.documents.select("doc_id", "width", "height").drop_nulls()
             sizes = sides.rows_by_key("doc_id", unique=True)
             has_text = corpus.records.filter(pl.col("path").is_null())["value"].count() > 0
-            names = pl.Series([*documents], dtype=pl.String)
-            renamed = renames(names, corpus.documents["doc_id"])
-            source.notes["documents named by their files"] += len(renamed)
-            documents = {renamed.get(name, name): file for name, file in documents.items()}
         for doc_id, file in documents.items():
             base = {"role": "answer", "doc_id": doc_id, "origin": file.name}
             try:
-                found = list(read_file(file).rows(sizes.get(doc_id), has_text=has_text))
+                is_json = door.ending(file) == ".json"
+                content = files.parse_json(written(file), where=str(file)) if is_json else file
+                reading = read(content)
+                if not reading.values and not reading.sizes:
+                    start = " ".join(written(file)[:200].split())
+                    raise DataBroken(f"neither pages nor values: {start}", where=file)
+                found = list(reading.rows(sizes.get(doc_id), has_text=has_text))
             except ODD as error:
                 if not isinstance(error, FormlabError):
                     error = DataBroken(f"not laid out as {title}: {error!r:.200}", where=file)
@@ -147,6 +139,18 @@ def reader(
             raise errors[0]
 
     return Reader(name, title, fits, rows)
+
+
+def _documents(source: Source) -> dict[str, Path]:
+    """The files of a source by their documents, as the gold names these."""
+    home = source.path if source.path.is_dir() else source.path.parent
+    names = [f.relative_to(home).with_name(door.stem(f)).as_posix() for f in source.files]
+    documents = by_name("files for document", zip(names, source.files, strict=True))
+    if source.corpus is None:
+        return documents
+    renamed = renames(pl.Series(names, dtype=pl.String), source.corpus.documents["doc_id"])
+    source.notes["documents named by their files"] += len(renamed)
+    return {renamed.get(name, name): file for name, file in documents.items()}
 
 
 def integer(value: Any, default: int = 1) -> int:
@@ -191,10 +195,10 @@ def _marked_up(path: Path, *, is_xml: bool) -> Reading:
         lines = [line for line in _below(page, _LINES) if not _below(line, _LINES)]
         for line in sorted(lines or _below(page, _WORDS), key=place):
             words = [_element(word, count) for word in _below(line, _WORDS)]
-            found = replace(_element(line, count), is_line=True)
+            found = _element(line, count)
             hyphens = "".join(part.get("CONTENT", "") for part in line.iter("{*}HYP"))
             found.text = found.text or " ".join(w.text for w in words if w.text) + hyphens
-            reading.parts += [found, *words] if found.text else []
+            reading.lines.append((found, words))
         sides = [page.get(f"image{side}") or page.get(side.upper()) for side in ("Width", "Height")]
         reading.sizes[count] = (_box(page) or (0, 0, *map(number, sides)))[2:]
     return reading
@@ -227,7 +231,7 @@ def _box(element: Element) -> Box | None:
 
 
 def _tesseract(path: Path) -> Reading:
-    reading, line = Reading(), Found("")
+    reading, lines = Reading(), dict[tuple[Any, ...], tuple[Found, list[Found]]]()
     # Quotation marks are text in Tesseract's own files; in a table that others saved they quote.
     delimiter, quoting = ("\t", csv.QUOTE_NONE) if b"\t" in door.head(path) else (",", 0)
     header, *rows = csv.reader(written(path).split("\n"), delimiter=delimiter, quoting=quoting)
@@ -238,14 +242,17 @@ def _tesseract(path: Path) -> Reading:
         if len(numbers) < 11 or None in numbers:
             raise DataBroken("a row without 11 numbers", where=f"{path}:{count}")
         level, page, box, sure = numbers[0], int(numbers[1]), numbers[6:10], numbers[10] / 100
+        # Page, block, paragraph and line: a table may have rows of words alone.
+        place = tuple(numbers[1:5])
         reading.sizes.setdefault(page, (None, None))
         if level == _PAGE:
             reading.sizes[page] = (box[2], box[3])
         elif level == _LINE:
-            reading.parts.append(line := Found("", sized(*box), page=page, is_line=True))
+            lines[place] = (Found(None, sized(*box), page=page), [])
         elif level == _WORD and (text := "".join(cells[11:])).strip():
-            reading.parts.append(Found(text, sized(*box), sure, page))
-            line.text = f"{line.text} {text}".lstrip()
+            _, words = lines.setdefault(place, (Found(None, page=page), []))
+            words.append(Found(text, sized(*box), sure, page))
+    reading.lines = [*lines.values()]
     return reading
 
 

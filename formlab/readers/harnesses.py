@@ -23,14 +23,13 @@ from formlab.readers.values import pointer
 # Values as Inspect itself turns them into numbers.
 _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _STOPPED = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "refused"}
-_SAMPLES = "*_samples_*.jsonl"
+_LMMS_FILES = "*_samples_*.jsonl"
 # What a sample of lmms-eval has beside its metrics.
 _FIELD = r"(doc|target|prompt)_hash|doc(_id)?|target|arguments|(filtered_)?resps|input(_media)?"
 _FIELD = re.compile(rf"{_FIELD}|token_counts|filter|metrics|reasoning_tags")
-# What stands in `prediction` of VLMEvalKit where there was no answer.
-FAILURES = ("Failed to obtain answer via API", "Failed to obtain answer")
-SCORES = ("hit", "eval_match", "eval_score", "score", "match")
-_STATED = ("weighted_overall_score", "cm_f1", "cm_precision", "cm_recall", "cm_accuracy")
+_VLM_COLUMNS = {"doc_id": "index", "gold": "answer", "value": "prediction"}
+_VLM_SCORES = ("hit", "eval_match", "eval_score", "score", "match")
+_STICKLER_FIGURES = ("weighted_overall_score", "cm_f1", "cm_precision", "cm_recall", "cm_accuracy")
 _OMNIAI = {"fileUrl", "predictedMarkdown", "predictedJson"}
 FAILED = "entries with an error, which the tool's own mean leaves out"
 
@@ -49,25 +48,14 @@ def inspect(source: Source) -> Iterator[Row]:
     if not (head := members.get("header.json") or members.get("_journal/start.json")):
         what = "a log has header.json or, of an unfinished run, _journal/start.json"
         raise DataBroken(what, where=path)
-    log, models, ids = door.decoded(head.read(), dict[str, Any], head.where), set(), set()
+    log = door.decoded(head.read(), dict[str, Any], head.where)
+    asked, results = log["eval"], log.get("results")
+    source.notes["the run had not ended, so that the log states no results"] = results is None
     entries = [(f"{path.name}#{n}", members[n]) for n in members if n.startswith("samples/")]
     inside = enumerate(log.get("samples") or ())
     entries += [(f"{path.name}#/samples/{n}", entry) for n, entry in inside]
-    asked, results = log["eval"], log.get("results")
-    dataset = asked.get("dataset") if isinstance(asked.get("dataset"), dict) else {}
-
-    def sample_of(entry: Any, _: str) -> Sample:
-        if isinstance(entry, door.Member):
-            entry = door.decoded(entry.read(), dict[str, Any], entry.where)
-        sample = inspect_sample(entry)
-        models.update({sample.system} - {None})
-        ids.add(str(sample.request))
-        sample.system = None
-        return sample
 
     def figures() -> Iterator[Row]:
-        source.notes["the run had not ended, so that the log states no results"] = results is None
-        source.notes[MISSING] = len({*map(str, dataset.get("sample_ids") or ())} - ids)
         for score in (results or {}).get("scores") or ():
             # Inspect averages over the samples that it could score, and leaves the others out.
             count = score.get("scored_samples") or results.get("completed_samples")
@@ -76,15 +64,16 @@ def inspect(source: Source) -> Iterator[Row]:
                 scorer = score.get("name") or score.get("scorer")
                 yield figure(scorer, kind, metric.get("value"), count)
 
-    split = dataset.get("name") or asked.get("task") or "log"
-    for row in sample_rows(source, split, entries, sample_of, figures()):
-        # All samples are read before the first row is given.
-        system = next(iter(models)) if len(models) == 1 else asked.get("model") or "unknown"
-        yield row if row["role"] == "figure" else row | {"system": str(system)}
+    dataset = asked.get("dataset") if isinstance(asked.get("dataset"), dict) else {}
+    split, model = dataset.get("name") or asked.get("task") or "log", asked.get("model")
+    given = {"planned": dataset.get("sample_ids") or (), "system": str(model or "unknown")}
+    yield from sample_rows(source, split, entries, inspect_sample, figures(), **given)
 
 
-def inspect_sample(entry: Row, _: str = "") -> Sample:
-    """A sample, as it stands in a log, as formlab reads it."""
+def inspect_sample(entry: Row | door.Member, _: str = "") -> Sample:
+    """A sample, as it stands in a log or in a member of one, as formlab reads it."""
+    if isinstance(entry, door.Member):
+        entry = door.decoded(entry.read(), dict[str, Any], entry.where)
 
     def text(content: Any) -> str | None:
         """The text of a content, which may be a list of parts or put away under `attachments`."""
@@ -123,7 +112,7 @@ def inspect_sample(entry: Row, _: str = "") -> Sample:
         gold=[*map(text, target)] if isinstance(target, list) else text(target),
         answer=answer,
         status=status,
-        system=output.get("model") if answer is not None and status != "api_error" else None,
+        model=output.get("model") if answer is not None and status != "api_error" else None,
         epoch=int(entry.get("epoch") or 1),
         request=entry["id"],
         scores=scores,
@@ -138,7 +127,7 @@ def lmms_eval(source: Source) -> Iterator[Row]:
     The document itself is not in the log: a sample is called by its image, if no other is of that,
     else by its number in the data set, `doc_id`, behind the task where a folder has several.
     """
-    found = sorted(source.path.glob(_SAMPLES)) or [source.path]
+    found = sorted(source.path.glob(_LMMS_FILES)) or [source.path]
     lines = {file: list(samples.json_lines(source, file)) for file in found}
 
     def first(values: Any) -> Any:
@@ -185,9 +174,8 @@ def lmms_eval(source: Source) -> Iterator[Row]:
         stamp, _, task = door.stem(file).rpartition("samples_")
         results = samples.beside(source, file.with_name(f"{stamp}results.json"))
         system = str(results.get("model_name") or file.resolve().parent.name)
-        yield from sample_rows(
-            source, task, entries, sample_of, figures(results, task), system=system
-        )
+        stated = figures(results, task)
+        yield from sample_rows(source, task, entries, sample_of, stated, system=system)
 
 
 def _accepted(gold: Any) -> Any:
@@ -207,32 +195,25 @@ def vlmevalkit(source: Source) -> Iterator[Row]:
     """
     path, stem = source.path, door.stem(source.path)
     model, _, dataset = stem.rpartition("_")
+    source.files.append(path)
 
     def sample_of(row: Row, _: str) -> Sample:
-        answer, gold = as_text(row.get("prediction")) or "", _accepted(as_text(row.get("answer")))
-        is_failure = answer.strip().rstrip(".").startswith(FAILURES)
-        known = ("index", "answer", "prediction", *SCORES)
-        return Sample(
-            row["index"],
-            gold=gold,
-            answer=None if is_failure else answer or None,
-            status="api_error" if is_failure else "ok",
-            scores={name: row[name] for name in SCORES if name in row},
-            columns={name: cell for name, cell in row.items() if name not in known},
-            call={"error": answer if is_failure else None},
-        )
+        sample = samples.of_cells(row, _VLM_COLUMNS)
+        sample.gold, sample.answer = _accepted(sample.gold), sample.answer or None
+        sample.scores = {n: sample.columns.pop(n) for n in _VLM_SCORES if n in row}
+        return sample
 
     def figures() -> Iterator[Row]:
-        for end in ("acc", "score"):
-            if (file := path.with_name(f"{stem}_{end}.csv")).is_file():
+        for file in (path.with_name(f"{stem}_{end}.csv") for end in ("acc", "score")):
+            if file.is_file():
                 source.files.append(file)
                 # A column per category, in per cent as they are stated.
                 for _, row in items(file):
                     suffix = "" if row.get("split") in (None, "none") else f", {row['split']}"
                     cells = ((n, cell) for n, cell in row.items() if number(cell) is not None)
-                    yield from (figure(end, f"{name}{suffix}", cell) for name, cell in cells)
+                    scorer = file.stem.rpartition("_")[2]
+                    yield from (figure(scorer, f"{name}{suffix}", cell) for name, cell in cells)
 
-    source.files.append(path)
     rows = items(path, source.notes)
     return sample_rows(source, dataset, rows, sample_of, figures(), system=model or "unknown")
 
@@ -272,7 +253,7 @@ def stickler(source: Source) -> Iterator[Row]:
         metrics = samples.beside(source, found[0]) if len(found) == 1 else {}
         source.notes[MISSING] += len(metrics.get("errors") or ())
         stated = metrics.get("overall_metrics") or {}
-        yield from (figure("stickler", n, stated[n]) for n in _STATED if n in stated)
+        yield from (figure("stickler", n, stated[n]) for n in _STICKLER_FIGURES if n in stated)
 
     lines, name = samples.json_lines(source, source.path), door.stem(source.path)
     return sample_rows(source, name, lines, samples_of, figures(), system="stickler")
@@ -286,10 +267,8 @@ def omniai(source: Source) -> Iterator[Row]:
     either output is `api_error`. It belongs to the document whose image has its address or name.
     """
     file, ids = _results(source.path), dict[str, str]()
-    known = (
-        source.corpus.documents.select("doc_id", "meta", "image").rows() if source.corpus else ()
-    )
-    for doc_id, meta, image in known:
+    known = source.corpus.documents.select("doc_id", "meta", "image") if source.corpus else None
+    for doc_id, meta, image in () if known is None else known.rows():
         url = image_url(meta)
         for name in filter(None, (url, basename(url), basename(image or ""))):
             ids.setdefault(name, doc_id)
@@ -297,7 +276,6 @@ def omniai(source: Source) -> Iterator[Row]:
     def sample_of(entry: Row, origin: str) -> Sample:
         url, used = entry.get("fileUrl") or "", entry.get("usage") or {}
         name = basename(url)
-        doc_id = ids.get(url) or ids.get(name) or PurePosixPath(name).stem or origin
         text, answer = as_text(entry.get("predictedMarkdown")), entry.get("predictedJson")
         # An error of JavaScript may be written as {}.
         error = entry.get("error")
@@ -311,24 +289,34 @@ def omniai(source: Source) -> Iterator[Row]:
             value = {"task": "value", "path": WHOLE, "kind": "json", "value": as_text(answer)}
             leaves = samples.fields(samples.as_object(answer) or {})
             claims += [value, *({"task": "text", "path": p, "value": leaf} for p, leaf in leaves)]
-        sample = Sample(doc_id, None, claims=claims, answer=text, status=status)
-        if "trueJson" in entry:
-            schema = {"jsonSchema": entry.get("jsonSchema")}
-            gold = {f"{name}Output": entry.get(name) for name in ("trueJson", "trueMarkdown")}
-            sample.golds = list(records_of(gold | schema, origin, source.notes))
-            meta = {"imageUrl": url} | schema | {"metadata": entry.get("metadata")}
-            meta = json.dumps(meta, ensure_ascii=False)
-            sample.document = {"benchmark": "omniai", "meta": meta}
         # The pair of models, once if they are one; reading images directly is another system.
         models = filter(None, (entry.get("ocrModel"), entry.get("extractionModel")))
         is_direct = " (image)" if entry.get("directImageExtraction") else ""
-        sample.system = " + ".join(dict.fromkeys(models)) + is_direct or "omniai"
-        sample.scores = {"json_accuracy": entry.get("jsonAccuracy")}
-        sample.scores["levenshtein_similarity"] = entry.get("levenshteinDistance")
-        sample.call = {"task": "value", "error": str(error) if error else None}
-        sample.call["cost"] = number(used.get("totalCost"))
-        sample.call["seconds"] = number(used.get("duration"), 1000)
-        sample.request = url or None
+        sample = Sample(
+            ids.get(url) or ids.get(name) or PurePosixPath(name).stem or origin,
+            None,
+            answer=text,
+            claims=claims,
+            status=status,
+            system=" + ".join(dict.fromkeys(models)) + is_direct or "omniai",
+            request=url or None,
+            scores={
+                "json_accuracy": entry.get("jsonAccuracy"),
+                "levenshtein_similarity": entry.get("levenshteinDistance"),
+            },
+            call={
+                "task": "value",
+                "error": str(error) if error else None,
+                "cost": number(used.get("totalCost")),
+                "seconds": number(used.get("duration"), 1000),
+            },
+        )
+        if "trueJson" in entry:
+            item = {f"{name}Output": entry.get(name) for name in ("trueJson", "trueMarkdown")}
+            meta = {"jsonSchema": entry.get("jsonSchema"), "metadata": entry.get("metadata")}
+            sample.golds = list(records_of(item | meta, origin, source.notes))
+            meta = json.dumps({"imageUrl": url} | meta, ensure_ascii=False)
+            sample.document = {"benchmark": "omniai", "meta": meta}
         return sample
 
     source.files.append(file)
@@ -343,7 +331,7 @@ def _results(path: Path) -> Path:
 
 _FITS = {
     inspect: lambda p: door.ending(p) == ".eval" or has(p, ".json", "eval", "status", "version"),
-    lmms_eval: lambda p: has(min(p.glob(_SAMPLES), default=p), ".jsonl", "filtered_resps"),
+    lmms_eval: lambda p: has(min(p.glob(_LMMS_FILES), default=p), ".jsonl", "filtered_resps"),
     omniai: lambda p: has(_results(p), ".json") and not _OMNIAI.isdisjoint(names(_results(p))),
     vlmevalkit: lambda p: {"index", "prediction"} <= names(p) and "predict" not in names(p),
     stickler: lambda p: has(p, ".jsonl", "comparison_result"),

@@ -11,54 +11,30 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from formlab import benchmarks, frames, metrics, readers, tables
+from formlab import benchmarks, frames, metrics, readers
 from formlab.cache import local
 from formlab.errors import DataBroken, DataMissing, FormlabError, UnknownName
-from formlab.readers import door
-from formlab.readers.door import as_text
+from formlab.readers import door, samples
 from formlab.readers.join import FAILED, MATCHED, evaluation, fitting, runs_of
 from formlab.readers.rows import ODD, Row, Source
-from formlab.readers.samples import (
-    ANSWER,
-    DUPLICATES,
-    MISSING,
-    UNREADABLE,
-    Sample,
-    names,
-    number,
-    sample_rows,
-)
+from formlab.readers.samples import NAMES, Sample
 from formlab.readers.sources import FRAME, items
 from formlab.readers.values import pointer
 from formlab.scoring.causes import STAGE_OF
 from formlab.tables import USABLE, WHOLE_LEVELS
-from formlab.text import replies
 
 if TYPE_CHECKING:
     from formlab.folders import Corpus, Evaluation
 
 __all__ = ["differences", "headlines", "join_report", "open_log", "open_logs"]
 
-# What a column of a table can be, with the names that tell it where `columns` does not.
-NAMES = {
-    "doc_id": ("doc_id", "id", "document", "document_id", "sample_id", "index", "file", "filename"),
-    "path": ("path", "field"),
-    "gold": ("gold", "target", "reference", "expected", "truth", "ground_truth"),
-    "value": ("value", "prediction", "pred", "output", "response", "completion", "model_output"),
-    "score": ("score", "correct", "is_correct"),
-    "status": ("status",),
-    "error": ("error",),
-    "system": ("system", "model"),
-    "epoch": ("epoch", "repeat"),
-}
 # Two figures of a document that differ by more than rounding.
 _CLOSE = 0.005
-_REPORT = {"matched": MATCHED, "missing": MISSING, "duplicate": DUPLICATES}
-_REPORT |= {"failed": FAILED, "unreadable": UNREADABLE}
+_REPORT = {"matched": MATCHED, "missing": samples.MISSING, "duplicate": samples.DUPLICATES}
+_REPORT |= {"failed": FAILED, "unreadable": samples.UNREADABLE}
 _FIGURES: dict[str, Any] = dict.fromkeys(("by", "measure", "over"), pl.String)
 _FIGURES |= {"value": pl.Float64, "n": pl.Int64}
 _COLUMNS = ("doc_id", "path", "gold", "pred", "status", "log_score", "formlab")
-_CREDIT = {"true": 1.0, "yes": 1.0, "c": 1.0, "false": 0.0, "no": 0.0, "i": 0.0}
 
 
 def open_log(
@@ -155,7 +131,7 @@ def log_rows(source: Any, origin: Source) -> tuple[str, Iterable[Row]]:
 
 def is_table(path: Path) -> bool:
     """Whether a file is a table with columns for both gold and answers."""
-    columns = names(path)
+    columns = samples.names(path)
     return all(columns & {*NAMES[name]} for name in ("gold", "value"))
 
 
@@ -189,30 +165,12 @@ def _table(source: Source, table: Any) -> Iterator[Row]:
 
     def sample_of(entry: tuple[int, Row], _: str) -> Sample:
         count, row = entry
-        cell = {column: row.get(named.get(column)) for column in NAMES}
-        cell |= replies.in_cells(cell)
-        text = {column: as_text(value) for column, value in cell.items()}
-        status, error = text["status"], text["error"]
-        if status not in tables.STATUSES:
-            # Another tool's word for it is kept, as the reason.
-            error = error or (status if status not in (None, "success", "completed") else None)
-            status = "api_error" if error and cell["value"] is None else "ok"
-        score = _CREDIT.get(str(cell["score"]).strip().lower(), cell["score"])
-        return Sample(
-            text["doc_id"] or str(count),
-            pointer(text["path"]) if "path" in named else ANSWER,
-            gold=cell["gold"] if isinstance(cell["gold"], dict | list) else text["gold"],
-            answer=cell["value"] if isinstance(cell["value"], dict) else text["value"],
-            status=status,
-            system=text["system"],
-            epoch=int(number(cell["epoch"]) or 1),
-            scores={named["score"]: score} if "score" in named else {},
-            call={"error": error},
-            columns={name: row[name] for name in row if name not in named.values()},
-        )
+        sample = samples.of_cells(row, named)
+        sample.doc_id = sample.doc_id or str(count)
+        return sample
 
     entries = ((origin, (count, row)) for count, (origin, row) in rows)
-    yield from sample_rows(source, door.stem(source.path), entries, sample_of)
+    yield from samples.sample_rows(source, door.stem(source.path), entries, sample_of)
 
 
 def stated(evaluation: Evaluation) -> dict[str, Any]:
@@ -241,10 +199,9 @@ def headlines(evaluation: Evaluation) -> pl.DataFrame:
     >>> headlines(log).filter(over="scored").select("by", "value", "n").rows()
     [('log', 0.0, 1), ('formlab', 1.0, 1)]
     """
-    log, units, rows = stated(evaluation), _units(evaluation), []
-    for figure in log.get("headline", ()):
-        measure = f"{figure['scorer']}: {figure['metric']}"
-        rows.append(("log, as stated", measure, "scored", figure["value"], figure["n"]))
+    log, units = stated(evaluation), _units(evaluation)
+    figures = ((f"{f['scorer']}: {f['metric']}", f["value"], f["n"]) for f in log["headline"])
+    rows = [("log, as stated", measure, "scored", value, n) for measure, value, n in figures]
     scorer, is_whole = log.get("scorer"), "log_document_status" in evaluation.documents
     measure = f"normalised_accuracy of fields{', mean of documents' if is_whole else ''}"
     if is_whole and scorer in evaluation.scores["metric"]:

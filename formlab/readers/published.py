@@ -120,10 +120,10 @@ def formfactory(source: Source) -> Iterator[Row]:
     numbers, taken = Counter[tuple[str, str]](), set[tuple[str, str]]()
     # By name, which ends with the time at which a file was written.
     for file in source.files:
-        if is_text := ending(file) == ".txt":
-            content = {"model_response": written(file)}
-        else:
-            content = files.parse_json(written(file), where=str(file), once=True)
+        text, is_text = written(file), ending(file) == ".txt"
+        content = {"model_response": text}
+        if not is_text:
+            content = files.parse_json(text, where=str(file), once=True)
         entries = content.get("results", [content]) if isinstance(content, dict) else content
         for index, cells in enumerate(entries if isinstance(entries, list) else [None]):
             where = file.name if is_text else f"{file.name}#/{index}"

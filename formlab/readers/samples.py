@@ -12,11 +12,12 @@ from typing import Any
 from formlab import files, tables
 from formlab.errors import DataBroken, FormlabError
 from formlab.readers import door
+from formlab.readers.cells import pointer
 from formlab.readers.door import as_text, number
 from formlab.readers.rows import ODD, Row, Source, leaves
 from formlab.readers.sources import columns_of
 from formlab.tables import USABLE
-from formlab.text import answers
+from formlab.text import answers, replies
 
 # Where a value stands that a log asks for without naming a field.
 ANSWER = "/answer"
@@ -27,6 +28,21 @@ DUPLICATES = "samples given again: the last that did not fail is kept"
 UNREADABLE = "samples unreadable"
 WITHOUT_GOLD = "samples without gold in the log"
 FIGURES = "figures stated in the log that cannot be read"
+# What a column of a table can be, with the names that tell it where none is named.
+NAMES = {
+    "doc_id": ("doc_id", "id", "document", "document_id", "sample_id", "index", "file", "filename"),
+    "path": ("path", "field"),
+    "gold": ("gold", "target", "reference", "expected", "truth", "ground_truth"),
+    "value": ("value", "prediction", "pred", "output", "response", "completion", "model_output"),
+    "score": ("score", "correct", "is_correct"),
+    "status": ("status",),
+    "error": ("error",),
+    "system": ("system", "model"),
+    "epoch": ("epoch", "repeat"),
+}
+_CREDIT = {"true": 1.0, "yes": 1.0, "c": 1.0, "false": 0.0, "no": 0.0, "i": 0.0}
+# What VLMEvalKit writes for an answer where there was none.
+_FAILURE = "Failed to obtain answer"
 _KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*+:')
 
 
@@ -36,9 +52,10 @@ class Sample:
 
     `gold` is a text, a list of accepted texts, an object of fields (or its JSON), or None; so is
     `answer`. `path` None is the text of a page. Without a `status` a sample with an answer is ok,
-    else missing. `columns` are further ones of the gold's rows, `call` of the call's (`error`,
-    tokens, seconds), `document` of the row of a whole document. Values at
-    several places are given as rows: `golds`, `claims`.
+    else missing. `model` is the one that answered, which names the system if all are of one.
+    `columns` are further ones of the gold's rows, `call` of the call's (`error`, tokens, seconds),
+    `document` of the row of a whole document. Values at several places are given as rows: `golds`,
+    `claims`.
     """
 
     doc_id: Any
@@ -47,6 +64,7 @@ class Sample:
     answer: Any = None
     status: str | None = None
     system: str | None = None
+    model: str | None = None
     epoch: int = 1
     request: Any = None
     origin: str = ""
@@ -61,8 +79,7 @@ class Sample:
         """Its gold, answers and call; the document has the scores where it was scored as one."""
         form = as_object(self.gold) if self.path is not None and self.golds is None else None
         place, golds = self.path if form is None else None, self.golds
-        if golds is None:
-            golds = self._golds(form)
+        golds = self._golds(form) if golds is None else golds
         claims = self._claims(form, golds) if self.claims is None else self.claims
         scores = {files.storable(f"{SCORE}{n}"): number(s) for n, s in self.scores.items()}
         answer: Row = {"role": "answer", "origin": self.origin, "status": self.status}
@@ -75,8 +92,8 @@ class Sample:
         if place is None:
             yield {"role": "document", "log_status": self.status} | scores | self.document
 
-    def _values(self, form: Any) -> list[tuple[str | None, str | None]]:
-        return list(fields(form, "" if self.path == ANSWER else self.path or ""))
+    def _values(self, form: Any) -> Iterator[tuple[str, str | None]]:
+        return fields(form, "" if self.path == ANSWER else self.path or "")
 
     def _golds(self, form: Mapping[str, Any] | None) -> list[Row]:
         # Names that begin with log_ are those of the log's scores.
@@ -100,12 +117,10 @@ class Sample:
             answer = parsed.value
             status = parsed.status if parsed.changes or parsed.status not in USABLE else status
         if status in USABLE:
-            if form is None:
-                found = [(self.path, as_text(answer))]
-            elif isinstance(answer, Mapping | list):
-                found = self._values(answer)
-            # A null names no value.
-            found = [claim for claim in found if claim[1] is not None]
+            is_form = form is not None and isinstance(answer, Mapping | list)
+            values = self._values(answer) if is_form else [(self.path, as_text(answer))]
+            # A null names no value, and neither does a text where an object is asked for.
+            found = [v for v in values if v[1] is not None and is_form == (form is not None)]
             status = status if found else "missing"
         # What failed has failed at each field that was asked for.
         places = [self.path] if form is None else [row["path"] for row in golds]
@@ -121,17 +136,21 @@ def sample_rows(
     figures: Iterable[Row] = (),
     *,
     system: str | None = None,
+    planned: Iterable[Any] = (),
 ) -> Iterator[Row]:
     """The rows of a log's entries, each with where it stands, and the log's `figures`.
 
-    What cannot be read is counted.
+    What cannot be read is counted, and so are requests that were `planned` and are not there.
     """
     kept: dict[tuple[Any, ...], Sample] = {}
+    requests, models = set[str | None](), set[str | None]()
     for origin, entry in entries:
         with reading(source, origin):
             found = sample_of(entry, str(origin))
             for sample in [found] if isinstance(found, Sample) else found:
                 sample.origin = str(origin)
+                requests.add(as_text(sample.request))
+                models |= {as_text(sample.model)} - {None}
                 sample.doc_id = files.storable(as_text(sample.doc_id) or "").strip()
                 has_answer = sample.answer is not None or sample.claims
                 sample.status = sample.status or ("ok" if has_answer else "missing")
@@ -145,6 +164,8 @@ def sample_rows(
         what = ": ".join(["the log has no samples", *reasons[:1]])
         remedy = "a log as the harness wrote it, of a run that has samples"
         raise DataBroken(what, where=source.path, remedy=remedy)
+    source.notes[MISSING] += len({*map(as_text, planned)} - requests)
+    system = next(iter(models)) if len(models) == 1 else system
     while kept:
         # Each is let go when its rows are given.
         sample = kept.pop(next(iter(kept)))
@@ -215,6 +236,34 @@ def tokens(used: Iterable[Any]) -> Row:
     used = [use for use in used if isinstance(use, Mapping)]
     counts = {end: sum(use.get(f"{end}put_tokens") or 0 for use in used) for end in ("in", "out")}
     return {f"tokens_{end}": count or None for end, count in counts.items()}
+
+
+def of_cells(row: Row, named: Mapping[str, str]) -> Sample:
+    """The sample in a row of a table; `named` has the table's names for those of `NAMES`."""
+    cell = {column: row.get(named.get(column)) for column in NAMES}
+    cell |= replies.in_cells(cell)
+    text = {column: as_text(value) for column, value in cell.items()}
+    answer = cell["value"] if isinstance(cell["value"], dict) else text["value"]
+    error = text["error"]
+    if isinstance(answer, str) and answer.lstrip().startswith(_FAILURE):
+        answer, error = None, error or answer
+    if (status := text["status"]) not in tables.STATUSES:
+        # Another tool's word for it is kept, as the reason.
+        error = error or (status if status not in (None, "success", "completed") else None)
+        status = "api_error" if error and answer is None else "ok"
+    score = _CREDIT.get(str(cell["score"]).strip().lower(), cell["score"])
+    return Sample(
+        text["doc_id"],
+        pointer(text["path"]) if "path" in named else ANSWER,
+        gold=cell["gold"] if isinstance(cell["gold"], dict | list) else text["gold"],
+        answer=answer,
+        status=status,
+        system=text["system"],
+        epoch=int(number(cell["epoch"]) or 1),
+        scores={named["score"]: score} if "score" in named else {},
+        call={"error": error},
+        columns={name: row[name] for name in row if name not in named.values()},
+    )
 
 
 def fields(value: Any, path: str = "") -> Iterator[tuple[str, str | None]]:

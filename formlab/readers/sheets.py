@@ -50,11 +50,9 @@ def tabular(
         names.pop()
     notes["columns without a name, left out"] += names.count("")
     if twice := [name for name, n in Counter(names).items() if n > 1 and name]:
-        what, where = (
-            f"two columns are called {twice[0]!r}",
-            f"{member.where}{mark}{above[title][0]}",
-        )
-        raise DataBroken(what, where=where, remedy="rename one: the first row names the columns")
+        where = f"{member.where}{mark}{above[title][0]}"
+        remedy = "rename one: the first row names the columns"
+        raise DataBroken(f"two columns are called {twice[0]!r}", where=where, remedy=remedy)
     numbered, width, is_named = chain(above[title + 1 :], numbered), len(names), all(names)
 
     def row(number: int, cells: list[Any]) -> dict[str, Any]:

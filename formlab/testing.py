@@ -70,9 +70,8 @@ def assert_not_worse(
     __tracebackhide__ = True
     if not (margin >= 0 and 0 < alpha < 1):
         raise ValueError(f"margin {margin} must be 0 or more, alpha {alpha} in (0, 1)")
-    opened = [
-        e if isinstance(e, Evaluation) else Evaluation.load(e) for e in (evaluation, baseline)
-    ]
+    given = evaluation, baseline
+    opened = [e if isinstance(e, Evaluation) else Evaluation.load(e) for e in given]
     systems = common(opened).evaluations
     pairs = [p for p in score_pairs(systems, [metric], average=average) if not p.labels["slice_by"]]
     levels = {pair.labels["level"]: pair for pair in pairs}

@@ -144,11 +144,8 @@ def rater_agreement(
         totals = used.sum(axis=1)
         same = (totals * (totals - 1)).sum(axis=1) / (len(names) * (len(names) - 1))
         number = rated[unit].rank("dense").cast(pl.Int64).to_numpy() - 1
-        columns = [
-            np.ones(len(used)),
-            same,
-            *used.reshape(len(used), totals.shape[1] * len(names)).T,
-        ]
+        uses = used.reshape(len(used), totals.shape[1] * len(names)).T
+        columns = [np.ones(len(used)), same, *uses]
         sums = by_document(number, columns, rated[unit].n_unique())
         kappa = partial(_kappa, raters=len(names))
         (ends,) = intervals([(sums, kappa)], resamples=resamples, level=level, seed=seed)

@@ -138,12 +138,12 @@ def _of_sample(
     if "click" in benchmarks.get(benchmark).tasks:
         absent = "nothing is installed that fills in forms (the add-on formlab_arena)"
         raise NotAvailable(f"the sample of {benchmark} cannot be opened: {absent}")
-    name, settings = system, {}
     # What comes with formlab as read needs neither the system nor its engine.
-    if change or not _shipped(benchmark, corpus.split, name).is_dir():
-        reader = systems.get(system)
-        settings = reader.settings({key: str(value) for key, value in change.items()})
-        name = reader.run_name(settings)
+    if not change and (folder := _shipped(benchmark, corpus.split, system)).is_dir():
+        return evaluate(corpus, Predictions.load(folder))
+    reader = systems.get(system)
+    settings = reader.settings({key: str(value) for key, value in change.items()})
+    name = reader.run_name(settings)
     if (folder := _shipped(benchmark, corpus.split, name)).is_dir():
         shipped = Predictions.load(folder)
         if settings.items() <= shipped.settings.items():

@@ -107,10 +107,9 @@ def assert_not_worse(
         verdict = "A loss of the margin is excluded overall"
     elif row["n_docs"] < needed:
         verdict = f"With {row['n_docs']} documents nothing can be shown, {needed} are needed"
-    row |= numbers | {"average": "" if average == "pooled" else f"{average} ", "alpha": alpha}
-    row["says"] = (
-        "loses on some kinds more than" if is_excluded else "is not shown to lose less than"
-    )
+    says = "loses on some kinds more than" if is_excluded else "is not shown to lose less than"
+    row |= numbers | {"says": says, "alpha": alpha}
+    row["average"] = "" if average == "pooled" else f"{average} "
     tested = _INTERVAL.format(f"{1 - 2 * alpha:.0%}", **row)
     lines = [_MESSAGE.format(**row, tested=tested, verdict=verdict)]
     lines += ["Shown on kinds:"] * bool(kinds)

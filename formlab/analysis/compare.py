@@ -206,10 +206,7 @@ def _score_pair(rows: Sequence[Row | None], systems: Sequence[Evaluation]) -> Pa
 
 
 def values_compared(
-    systems: Sequence[Evaluation],
-    by: Sequence[str] = (),
-    reference: str | None = None,
-    **draws: Any,
+    systems: Sequence[Evaluation], by: Sequence[str], reference: str | None = None, **draws: Any
 ) -> pl.DataFrame:
     """`compare` of the values right by systems of one `common(…)`."""
     needed = [*KEY, *by, *(root for name in by for root in roots(name))]
@@ -350,16 +347,12 @@ def verdicts(
         scopes = ((pair, pair.labels["level"], pair.labels["slice_by"]) for pair in pairs)
         whole = [pair for pair, level, by in scopes if level not in _OF_FIELDS and not by]
         found.append(tested([whole], **draws).filter(pl.col("difference").is_not_nan()))
-    same = {
-        (a.system, b.system): SAME
-        for a, b in evaluation_pairs(evaluations, reference)
-        if identical(a, b)
-    }
-    table = pl.concat(found)
-    signs = [
-        same.get((a, b)) or {a: BETTER, b: WORSE}.get(better, ALIKE)
-        for a, b, better in table.select("system_a", "system_b", "better").iter_rows()
-    ]
+    table, signs = pl.concat(found), []
+    pairs = evaluation_pairs(evaluations, reference)
+    same = [(a.system, b.system) for a, b in pairs if identical(a, b)]
+    for a, b, better in table.select("system_a", "system_b", "better").iter_rows():
+        sign = {a: BETTER, b: WORSE}.get(better, ALIKE)
+        signs.append(SAME if (a, b) in same else sign)
     return table.with_columns(pl.Series("verdict", signs, pl.String))
 
 
@@ -456,8 +449,7 @@ def side_by_side(
         for one, other in ("ab", "ba"):
             of = {"system": f"system_{one}", "top": f"system_{other}", "value": f"value_{one}"}
             tests.append(found.select(*key, **of, p="p_holm", mark=near))
-    worth = {name: 1 if is_up(name) else -1 for name in having}
-    worth = pl.col("metric").replace_strict(worth, return_dtype=pl.Int8)
+    worth = pl.col("metric").is_in([*filter(is_up, having)]).cast(pl.Int8) * 2 - 1
     lead = worth * pl.col("value").fill_nan(None)
     is_best = (pl.len().over(key) > 1) & (lead == lead.max().over(key))
     table = table.with_columns(is_best=is_best.fill_null(False))

@@ -99,20 +99,18 @@ class Finding:
     @property
     def measure(self) -> str:
         """What the effect is: a share of what, or a difference in what."""
-        if self.about == "pages":
-            return "of all pages"
-        if self.is_share:
-            of = self.of or "all values" * (self.metric == OUTCOME)
-            return f"of {of}" if of else ""
-        if self.metric in ("", OUTCOME):
-            return "difference in share right"
-        return f"difference in {metrics.title(self.metric)}"
+        if not self.is_share:
+            is_of_values = self.metric in ("", OUTCOME)
+            return f"difference in {'share right' if is_of_values else metrics.title(self.metric)}"
+        pages, values = self.about == "pages", self.metric == OUTCOME
+        of = "all pages" * pages or self.of or "all values" * values
+        return f"of {of}" if of else ""
 
 
 def finding_table(findings: Sequence[Finding]) -> pl.DataFrame:
     """A row for each finding, in their order: the schema `FINDINGS`."""
     rows = [vars(finding) | {"finding": finding.claim} for finding in findings]
-    return pl.DataFrame([{name: row[name] for name in FINDINGS} for row in rows], schema=FINDINGS)
+    return pl.DataFrame(rows, schema=FINDINGS)
 
 
 def origin(evaluation: Evaluation) -> dict[str, str]:
@@ -212,10 +210,8 @@ def verdict_sentence(table: pl.DataFrame, ranked: pl.DataFrame) -> str:
         names = ranked["system"].to_list()
         return ". ".join(_best_of_several(of, names) for of in (rows, *others)) + "."
     first, *pages = map(comparison_sentence, itertools.chain(rows, *others))
-    kinds = [
-        f"On {word(row['slice_value'])}: {comparison_sentence(row)}"
-        for row in significant_kinds(table)
-    ]
+    kinds = significant_kinds(table)
+    kinds = [f"On {word(row['slice_value'])}: {comparison_sentence(row)}" for row in kinds]
     return ". ".join([first, *kinds, *pages]) + "."
 
 

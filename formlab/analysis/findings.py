@@ -95,7 +95,7 @@ def tell_apart(evaluations: Sequence[Evaluation], table: pl.DataFrame) -> list[F
     """
     systems = {evaluation.system: evaluation for evaluation in evaluations}
     apart = set(table.filter(OVER_ALL).drop_nulls("better")["system_a", "system_b"].rows())
-    wanted = [*finding.KEYS, "kind", "right_a", "right_b", "cause_a", "cause_b"]
+    wanted = [*KEYS, "kind", "right_a", "right_b", "cause_a", "cause_b"]
     flips = functools.cache(lambda *pair: flips_of_common(*map(systems.get, pair), columns=wanted))
     found = []
     for row in table.filter(OVER_ALL | pl.col("better").is_not_null()).to_dicts():
@@ -186,8 +186,9 @@ class _Look:
         gone, broken = self.gold.filter(lost), self.gold.filter(unusable)
         total = f"{self.gold.height:,} values"
         if docs := _documents(gone):
-            claim = f"{docs:,} of {_documents(self.gold):,} documents {_have(docs)} no usable"
-            claim += f" answer, which loses {gone.height:,} of {total}"
+            have = "has" if docs == 1 else "have"
+            claim = f"{docs:,} of {_documents(self.gold):,} documents {have} no usable answer"
+            claim += f", which loses {gone.height:,} of {total}"
             yield self._count(lost, "documents", claim, self.advice("missing_document"))
         if broken.height:
             status, count = ranked(broken, "status").row(0)
@@ -214,8 +215,9 @@ class _Look:
         if not bad.height:
             return
         cases = cases.filter(is_bad).drop_nulls("short")
-        claim = f"{bad.height:,} of {pages.height:,} pages {_have(bad.height)} a CER of at least"
-        claim += f" {_BAD_PAGE}; the mean is {pages['value'].mean():.3f}"
+        have = "has" if bad.height == 1 else "have"
+        claim = f"{bad.height:,} of {pages.height:,} pages {have} a CER of at least {_BAD_PAGE}"
+        claim += f"; the mean is {pages['value'].mean():.3f}"
         if short := _documents(cases.filter("short")):
             claim += f"; at least half of the text is missing from {short:,} of them"
         numbers = share(pages, is_bad, **self.draws)
@@ -338,10 +340,6 @@ def _never_given(gold: pl.DataFrame, missed: int) -> str:
         return ""
     more = f" and {counted(never.height - 2, 'more field')}" if never.height > 2 else ""
     return ", ".join(never["field"].head(2)) + more
-
-
-def _have(count: int) -> str:
-    return "has" if count == 1 else "have"
 
 
 def _is_few(rows: pl.DataFrame) -> bool:

@@ -66,14 +66,13 @@ def corrected(corpus: Corpus, decisions: pl.DataFrame) -> tuple[Corpus, Counter[
     out = error & ~mended
     entity = pl.when(pl.col("task") == "entity").then(pl.col("path").str.extract("^/([^/]*)"))
     together = out.any().over("doc_id", entity.fill_null(pl.col("path")))
-    gold = gold.with_columns(
-        fresh=fresh, mended=mended.fill_null(False), out=(together | out).fill_null(False)
-    )
-    records = gold.with_columns(
-        value=pl.when("mended").then("right").otherwise("value"),
-        accepted=pl.when("mended").then(None).otherwise("accepted"),
-        status=pl.when("out").then(pl.lit("unscored")).otherwise("status"),
-    ).select(corpus.records.columns)
+    out = (together | out).fill_null(False)
+    gold = gold.with_columns(fresh=fresh, mended=mended.fill_null(False), out=out)
+    is_mended = pl.when("mended")
+    columns = {"value": is_mended.then("right").otherwise("value")}
+    columns |= {"accepted": is_mended.then(None).otherwise("accepted")}
+    columns |= {"status": pl.when("out").then(pl.lit("unscored")).otherwise("status")}
+    records = gold.with_columns(**columns).select(corpus.records.columns)
     judged = gold.drop_nulls("decision")
     found = judged.filter("fresh")["decision"]
     done = Counter(f"found {word}" for word in found)

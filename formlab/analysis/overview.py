@@ -75,18 +75,17 @@ def answers(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     """
     # This metric has one row for each answer, with its status.
     answer = pl.col("metric") == "usable_answers", pl.col("slice_by") == "task"
-    columns, key = ["system", "benchmark", "status"], ["system", "benchmark", "task"]
+    key = ["system", "benchmark", "task"]
     scores = (evaluation.scan("scores").filter(*answer) for evaluation in evaluations)
-    rows = pl.concat(table.select(*columns, task="slice_value").collect() for table in scores)
-    counts = rows.group_by(*key, "status").agg(answers=pl.len().cast(pl.Int64))
+    rows = pl.concat(of.select(*key[:2], "status", task="slice_value") for of in scores)
+    counts = rows.group_by(*key, "status").agg(answers=pl.len().cast(pl.Int64)).collect()
     share = pl.col("answers") / pl.col("answers").sum().over(key)
     return counts.with_columns(share=share).sort(*key, _place("status", STATUSES))
 
 
 def _place(column: str, order: Sequence[str]) -> pl.Expr:
     """Where a value stands in `order`; at the end if it does not."""
-    places = {value: place for place, value in enumerate(order)}
-    return pl.col(column).replace_strict(places, default=len(order), return_dtype=pl.Int64)
+    return pl.col(column).replace_strict(order, range(len(order)), default=len(order))
 
 
 def worst_pages(evaluation: Evaluation, *, limit: int | None = 10) -> pl.DataFrame:
@@ -122,14 +121,13 @@ def top_errors(cases: pl.DataFrame, *, limit: int = 20) -> pl.DataFrame:
     """
     wrong = pl.col("outcome").is_in(["mismatch", "missing", "spurious"])
     length = pl.col("gold").fill_null("").str.len_chars().cast(pl.Int64)
-    ranked = cases.filter(in_fields(), wrong)
-    ranked = ranked.sort("similarity", -length, "doc_id", "path", maintain_order=True)
-    count = pl.len().over("cause").cast(pl.Int64)
-    ranked = ranked.with_columns(rank=pl.int_range(pl.len()).over("cause"), count=count)
+    errors = cases.filter(in_fields(), wrong)
+    errors = errors.sort("similarity", -length, "doc_id", "path", maintain_order=True)
+    rank, count = pl.int_range(pl.len()).over("cause"), pl.len().over("cause").cast(pl.Int64)
     # A cause's nth field comes when n - 1/2 of its fields would be due, as Sainte-Laguë has it.
-    due, often = (pl.col("rank") + 0.5) / pl.col("count"), -pl.col("count")
-    chosen = ranked.sort(due, often, "cause", maintain_order=True).head(limit)
-    return chosen.sort(often, "cause", "rank", nulls_last=True).select(cases.columns)
+    errors = errors.with_columns(rank=rank, often=-count, due=(rank + 0.5) / count)
+    chosen = errors.sort("due", "often", "cause", maintain_order=True).head(limit)
+    return chosen.sort("often", "cause", "rank", nulls_last=True).select(cases.columns)
 
 
 def cause_counts(cases: pl.DataFrame, by: str | None = None, *, pages: bool = True) -> pl.DataFrame:

@@ -140,10 +140,10 @@ class Search:
         slices, best = self._slices(active), None
         places = [at for *_, at in slices]
         p_documents, of_documents = self._documents(active)
-        p = np.array([p_documents, *self._p(active, places)])
+        p = np.array([p_documents, *Exchanged(self.document, self.loss, active).p(places)])
         if not self.sure[active].all():
-            sure = self._p(active & self.sure, [at[self.sure[at]] for at in places])
-            p[1:] = np.maximum(p[1:], sure)
+            sure = Exchanged(self.document, self.loss, active & self.sure)
+            p[1:] = np.maximum(p[1:], sure.p([at[self.sure[at]] for at in places]))
         adjusted, tested = adjusted_p(p), int((~np.isnan(p)).sum())
         gains = {
             number: self._gain(at, active) - _EARNED * (len(columns) - 1)
@@ -161,9 +161,6 @@ class Search:
         if first and (best is None or self._documents(active & ~best.inside)[0] <= alpha):
             return Weakness((), (), of_documents, p[0], adjusted[0], tested)
         return best
-
-    def _p(self, active: np.ndarray, places: Sequence[np.ndarray]) -> np.ndarray:
-        return Exchanged(self.document, self.loss, active).p(places)
 
     def _slices(self, active: np.ndarray) -> list[Slice]:
         """The slices of one and two columns with enough support; those of the same values once."""

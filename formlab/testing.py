@@ -46,9 +46,8 @@ def assert_not_worse(
     tallies of every document are the same, any margin passes. A kind of fields that is shown by
     `compare` to lose more than the margin fails as well, whatever the others gain.
 
-    Returns `value baseline difference ci_low ci_high p margin n_docs n_worse n_better`.
-    `difference` is by how much the system is better. Its interval is that of `compare` at
-    1 - 2 `alpha`.
+    Returns `value baseline difference ci_low ci_high p margin n_docs n_worse n_better`. The
+    difference is by how much the system is better, its interval that of `compare` at 1 - 2 `alpha`.
 
     Raises `AssertionError` with these numbers, the kinds that are worse and the documents that lost
     the most; `DataBroken` or `UnknownName` if the evaluations cannot be compared, or the metric was

@@ -85,7 +85,8 @@ def answers(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
 
 def _place(column: str, order: Sequence[str]) -> pl.Expr:
     """Where a value stands in `order`; at the end if it does not."""
-    return pl.col(column).replace_strict(order, range(len(order)), default=len(order))
+    places = {value: place for place, value in enumerate(order)}
+    return pl.col(column).replace_strict(places, default=len(order), return_dtype=pl.Int64)
 
 
 def worst_pages(evaluation: Evaluation, *, limit: int | None = 10) -> pl.DataFrame:

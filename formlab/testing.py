@@ -46,9 +46,8 @@ def assert_not_worse(
     tallies of every document are the same, any margin passes. A kind of fields that is shown by
     `compare` to lose more than the margin fails as well, whatever the others gain.
 
-    Returns `value baseline difference ci_low ci_high p margin n_docs n_worse n_better`.
-    `difference` is by how much the system is better. Its interval is that of `compare` at
-    1 - 2 `alpha`.
+    Returns `value baseline difference ci_low ci_high p margin n_docs n_worse n_better`. The
+    difference is by how much the system is better, its interval that of `compare` at 1 - 2 `alpha`.
 
     Raises `AssertionError` with these numbers, the kinds that are worse and the documents that lost
     the most; `DataBroken` or `UnknownName` if the evaluations cannot be compared, or the metric was
@@ -70,9 +69,8 @@ def assert_not_worse(
     __tracebackhide__ = True
     if not (margin >= 0 and 0 < alpha < 1):
         raise ValueError(f"margin {margin} must be 0 or more, alpha {alpha} in (0, 1)")
-    opened = [
-        e if isinstance(e, Evaluation) else Evaluation.load(e) for e in (evaluation, baseline)
-    ]
+    given = evaluation, baseline
+    opened = [e if isinstance(e, Evaluation) else Evaluation.load(e) for e in given]
     systems = common(opened).evaluations
     pairs = [p for p in score_pairs(systems, [metric], average=average) if not p.labels["slice_by"]]
     levels = {pair.labels["level"]: pair for pair in pairs}
@@ -108,10 +106,9 @@ def assert_not_worse(
         verdict = "A loss of the margin is excluded overall"
     elif row["n_docs"] < needed:
         verdict = f"With {row['n_docs']} documents nothing can be shown, {needed} are needed"
-    row |= numbers | {"average": "" if average == "pooled" else f"{average} ", "alpha": alpha}
-    row["says"] = (
-        "loses on some kinds more than" if is_excluded else "is not shown to lose less than"
-    )
+    says = "loses on some kinds more than" if is_excluded else "is not shown to lose less than"
+    row |= numbers | {"says": says, "alpha": alpha}
+    row["average"] = "" if average == "pooled" else f"{average} "
     tested = _INTERVAL.format(f"{1 - 2 * alpha:.0%}", **row)
     lines = [_MESSAGE.format(**row, tested=tested, verdict=verdict)]
     lines += ["Shown on kinds:"] * bool(kinds)

@@ -9,11 +9,13 @@ HOMES = {
     "analysis.agreement": "item_difficulty shared_failures",
     "analysis.audit": "open_audit",
     "analysis.comparability": "common named",
-    "analysis.compare": "compare evaluation_pairs flips side",
+    "analysis.compare": (
+        "compare evaluation_pairs flips identical ranks side side_by_side verdicts"
+    ),
     "analysis.finding": (
         "OUTCOME Finding comparison_sentence finding_table has_pages verdict_sentence"
     ),
-    "analysis.findings": "findings",
+    "analysis.findings": "findings tell_apart",
     "analysis.history": "corpora history one_corpus open_history",
     "analysis.label_corrections": "corrected_scores with_label_corrections",
     "analysis.overview": (
@@ -25,7 +27,6 @@ HOMES = {
     "analysis.slices": "find_slices slice_cases",
     "analysis.splits": "by_entity changed_entities few_shot merge_splits",
     "analysis.summarise": "summarise surface",
-    "analysis.verdicts": "identical ranks side_by_side tell_apart verdicts",
     "analysis.what_if": "what_if",
     "scoring.evaluate": "evaluate",
 }

@@ -45,12 +45,9 @@ def item_difficulty(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     names = {tuple(row): name for name, row in _patterns(systems).items()}
     groups = [names.get(tuple(right), _SEVERAL) for right in items["right"]]
     n_right = pl.col("right").list.sum().cast(pl.Int64)
-    return items.with_columns(
-        group=pl.Series(groups),
-        n_right=n_right,
-        separates=n_right.is_between(1, len(systems) - 1),
-        difficulty=1 - n_right / len(systems),
-    )
+    columns = {"group": pl.Series(groups), "n_right": n_right}
+    columns |= {"separates": n_right.is_between(1, len(systems) - 1)}
+    return items.with_columns(**columns, difficulty=1 - n_right / len(systems))
 
 
 def shared_failures(
@@ -141,16 +138,11 @@ def rater_agreement(
         answers = rated.select(names).to_numpy().astype(str)
         # Items, raters and answers: who uses which.
         used = (answers[:, :, None] == np.unique(answers)).astype(float)
-        totals = used.sum(axis=1)
+        totals, kappa = used.sum(axis=1), partial(_kappa, raters=len(names))
         same = (totals * (totals - 1)).sum(axis=1) / (len(names) * (len(names) - 1))
+        uses = used.reshape(len(used), totals.shape[1] * len(names)).T
         number = rated[unit].rank("dense").cast(pl.Int64).to_numpy() - 1
-        columns = [
-            np.ones(len(used)),
-            same,
-            *used.reshape(len(used), totals.shape[1] * len(names)).T,
-        ]
-        sums = by_document(number, columns, rated[unit].n_unique())
-        kappa = partial(_kappa, raters=len(names))
+        sums = by_document(number, [np.ones(len(used)), same, *uses], rated[unit].n_unique())
         (ends,) = intervals([(sums, kappa)], resamples=resamples, level=level, seed=seed)
         n_same = int((totals.max(axis=1, initial=0) == len(names)).sum())
         value = float(kappa(sums.sum(axis=0)))

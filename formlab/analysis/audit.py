@@ -147,8 +147,7 @@ def ask_judge(
 
     # If the caller stops, calls not yet begun are cancelled; those under way reach the store.
     with closing(threads(answer, judged.pages, workers=workers, name="judge")) as answered:
-        for page, (said, record) in answered:
-            yield page, said, record
+        yield from ((page, *said) for page, said in answered)
 
 
 def audit(
@@ -169,12 +168,12 @@ def audit(
             settled = judging.settled(usable[page], facts, pred, notes)
             verdicts += [(page, f["path"], v.correct) for f, v in zip(facts, settled, strict=True)]
     cases = evaluation.scan("cases").filter(pl.col("level") == "fact")
-    columns = {"text": "pred", "rule": pl.col("outcome") == "match"}
-    table = cases.select("doc_id", "path", "kind", "gold", **columns).collect()
+    rule = pl.col("outcome") == "match"
+    table = cases.select("doc_id", "path", "kind", "gold", text="pred", rule=rule).collect()
     judge = pl.DataFrame(verdicts, schema=tables.schema("doc_id path judge:flag"), orient="row")
-    empty = pl.DataFrame(schema=tables.schema("doc_id path correct:flag reason"))
-    human = (empty if humans is None else humans).rename({"correct": "human"})
-    for rater in (judge, human):
+    human = [pl.DataFrame(schema=tables.schema("doc_id path correct:flag reason"))]
+    human = pl.concat(human if humans is None else [*human, humans], how="diagonal")
+    for rater in (judge, human.rename({"correct": "human"})):
         table = table.join(rater, on=["doc_id", "path"], how="left", maintain_order="left")
     # A human overrules the judge; without one the rules do, as their verdict can be retraced.
     by = pl.when(pl.col("human").is_not_null()).then(pl.lit("human")).otherwise(pl.lit("rule"))
@@ -206,9 +205,8 @@ def judge_scores(
     for mode in MODES:
         tallies: dict[tuple[str, str], dict[int, tuple[float, float]]] = {}
         for at, page in enumerate(judged.pages):
-            answer, pred = usable.get(page, {}), Places(read(judged.texts[page]))
-            scores = judging.page_scores(answer, judged.facts[page], pred, mode=mode, notes=notes)
-            for key, tally in scores.items():
+            asked = usable.get(page, {}), judged.facts[page], Places(read(judged.texts[page]))
+            for key, tally in judging.page_scores(*asked, mode=mode, notes=notes).items():
                 tallies.setdefault(key, {})[at] = tally
         for (name, kind), of in sorted(tallies.items()):
             options = {"slice_by": "kind", "slice_value": kind} if kind else {}
@@ -257,6 +255,4 @@ def _humans(file: Path) -> pl.DataFrame:
     if None in table["correct"]:
         where = f"{file}:{2 + table['correct'].to_list().index(None)}"
         raise DataBroken("a verdict is true or false", where=where, remedy="true or false")
-    return (
-        table if "reason" in table.columns else table.with_columns(reason=pl.lit(None, pl.String))
-    )
+    return table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -98,9 +99,8 @@ def same_rows(
     """
 
     def summed(part: Evaluation) -> pl.DataFrame:
-        rows = read(part)
-        sums = {"count": [rows.height], "hash": [rows.hash_rows().sum()]}
-        return pl.DataFrame(sums, schema=dict.fromkeys(sums, pl.UInt64))
+        hashes = read(part).hash_rows()
+        return hashes.to_frame("hash").select(pl.len().cast(pl.UInt64), pl.col("hash").sum())
 
     return first.gathered(summed).sum().equals(second.gathered(summed).sum())
 
@@ -111,21 +111,17 @@ def _unlike(difference: str) -> DataBroken:
 
 
 def _check_alike(*pair: Evaluation) -> None:
-    texts, rules = [], {"threshold": "threshold", "reading rule": "reader"}
-    first, second = (
-        {name: getattr(system, name) for name in ("benchmark", "split", "mode")}
-        | {name: system.settings.get(key) for name, key in rules.items()}
-        for system in pair
-    )
-    for name in filter(lambda name: first[name] != second[name], first):
-        values = (
-            f"{of[name]} in {by.system}" for of, by in zip((first, second), pair, strict=True)
-        )
-        texts.append(f"{name} is {', '.join(values)}")
+    texts, (first, second) = [], pair
+    for name in ("benchmark", "split", "mode", "threshold", "reader"):
+        values = [getattr(of, name, of.settings.get(name)) for of in pair]
+        if values[0] != values[1]:
+            title = "reading rule" if name == "reader" else name
+            of = f"{values[0]} in {first.system}, {values[1]} in {second.system}"
+            texts.append(f"{title} is {of}")
     for system, other in (pair, pair[::-1]):
         if alone := {*system.document_names} - {*other.document_names}:
-            text = f"{len(alone)} documents are only in {system.system}, such as {min(alone)}"
-            texts.append(text)
+            count = f"{len(alone)} documents are only in {system.system}"
+            texts.append(f"{count}, such as {min(alone)}")
     if texts:
         raise _unlike("; ".join(texts))
 
@@ -134,15 +130,15 @@ def _shared_cases(systems: list[Evaluation], notes: dict[str, int]) -> list[Eval
     """Cases of tasks and fields that every system was scored on, whole pages apart from fields."""
     group, is_page = ["task", "is_page"], pl.col("path").is_null().alias("is_page")
     scored, is_whole = pl.col("outcome") != "unscored", pl.col("level").is_in(WHOLE_LEVELS)
-    counts = pl.concat(
-        system.gathered(
-            lambda cases: cases.group_by("task", is_page).agg(pl.len(), scored=scored.sum()),
-            "cases",
-        ).select(*group, "len", "scored", system=pl.lit(system.system))
+    counts = (
+        system.scan("cases")
+        .group_by("task", is_page)
+        .agg(pl.len(), scored=scored.sum(), system=pl.lit(system.system))
+        .collect()
         for system in systems
     )
-    counts = counts.group_by(*group, "system", maintain_order=True).sum()
-    groups = counts.filter(pl.col("scored") > 0).group_by(group).agg("system", pl.max("len"))
+    groups = pl.concat(counts).filter(pl.col("scored") > 0).group_by(group)
+    groups = groups.agg("system", pl.max("len"))
     is_shared = pl.col("system").list.len() == len(systems)
     shared = groups.filter(is_shared).select(group)
     if not shared.height:
@@ -160,25 +156,20 @@ def _shared_cases(systems: list[Evaluation], notes: dict[str, int]) -> list[Eval
     if blind.height:
         notes["fields that could not be scored for every system"] = blind.height
 
-    def cases(part: Evaluation) -> pl.DataFrame:
-        rows = with_turns(part.cases).with_columns(is_page)
-        rows = rows.join(shared, on=group, how="semi", maintain_order="left")
-        rows = rows.join(blind, on=KEY, how="anti", maintain_order="left")
-        return rows.drop("turn", "is_page")
+    def cut(part: Evaluation) -> Evaluation:
+        cases, place = with_turns(part.cases).with_columns(is_page), ["doc_id", "path"]
+        cases = cases.join(shared, on=group, how="semi", maintain_order="left")
+        cases = cases.join(blind, on=KEY, how="anti", maintain_order="left")
+        left = cases.filter(~is_whole)
+        gone = part.fields.join(left, on=place, how="anti").select(place).unique()
+        scores = part.scores.join(gone, on=place, how="anti", maintain_order="left")
+        return dataclasses.replace(part, cases=cases.drop("turn", "is_page"), scores=scores)
 
-    def scores(part: Evaluation) -> pl.DataFrame:
-        place = ["doc_id", "path"]
-        rest = cases(part).filter(~is_whole).select(place)
-        gone = part.fields.select(place).join(rest, on=place, how="anti").unique()
-        return part.scores.join(gone, on=place, how="anti", maintain_order="left")
-
-    if not notes:
-        return systems
-    return [system.changed({"cases": cases, "scores": scores}) for system in systems]
+    return [system.mapped(cut) for system in systems] if notes else systems
 
 
 def _gold(part: Evaluation) -> pl.DataFrame:
-    accepted = pl.col("accepted").list.join("\x1f").fill_null("").alias("accepted")
+    accepted = pl.col("accepted").list.join("\x1f").fill_null("")
     cases = part.cases.filter(pl.col("level") != "node", pl.col("gold").is_not_null())
     # Gold beside which a model gave two values is one gold.
     return with_turns(cases).filter(turn=1).select(*KEY, "gold", accepted)
@@ -192,25 +183,22 @@ def _check_gold(*pair: Evaluation) -> None:
     odd = first.join(second, on=KEY, how="full", coalesce=True, nulls_equal=True, suffix="_other")
     same = (pl.col(name).eq_missing(pl.col(f"{name}_other")) for name in ("gold", "accepted"))
     odd = odd.filter(~pl.all_horizontal(same)).sort(KEY, nulls_last=True)
-    row = odd.row(0, named=True)
-    texts = (row["gold"], row["gold_other"])
+    doc, path, *texts = odd.select("doc_id", "path", "gold", "gold_other").row(0)
     texts = ["nothing" if text is None else repr(text[:40]) for text in texts]
     raise _unlike(
         f"the gold of {odd.height} cases differs between {pair[0].system} and {pair[1].system}, "
-        f"first {row['doc_id']} {row['path'] or '(whole page)'}: {' against '.join(texts)}"
+        f"first {doc} {path or '(whole page)'}: {' against '.join(texts)}"
     )
 
 
 def _shared_metrics(systems: list[Evaluation], notes: dict[str, int]) -> list[Evaluation]:
     """Scores by metrics that every system has."""
-    key = ["metric", "level"]
-    scored = [scored_metrics(system) for system in systems]
+    key, scored = ["metric", "level"], [scored_metrics(system) for system in systems]
     shared = set.intersection(*scored)
-    odd = sorted({metric for metric, _ in set.union(*scored) - shared})
-    if not odd:
+    if not (odd := sorted({metric for metric, _ in set.union(*scored) - shared})):
         return systems
     notes[f"metrics not scored for every system: {', '.join(odd)}"] = len(odd)
-    rows = pl.LazyFrame(sorted(shared), schema=dict.fromkeys(key, pl.String), orient="row")
+    rows = pl.LazyFrame(sorted(shared), schema=key, orient="row")
 
     def scores(part: Evaluation) -> pl.LazyFrame:
         return part.scan("scores").join(rows, on=key, how="semi", maintain_order="left")

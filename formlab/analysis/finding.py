@@ -99,20 +99,18 @@ class Finding:
     @property
     def measure(self) -> str:
         """What the effect is: a share of what, or a difference in what."""
-        if self.about == "pages":
-            return "of all pages"
-        if self.is_share:
-            of = self.of or "all values" * (self.metric == OUTCOME)
-            return f"of {of}" if of else ""
-        if self.metric in ("", OUTCOME):
-            return "difference in share right"
-        return f"difference in {metrics.title(self.metric)}"
+        if not self.is_share:
+            is_of_values = self.metric in ("", OUTCOME)
+            return f"difference in {'share right' if is_of_values else metrics.title(self.metric)}"
+        pages, values = self.about == "pages", self.metric == OUTCOME
+        of = "all pages" * pages or self.of or "all values" * values
+        return f"of {of}" if of else ""
 
 
 def finding_table(findings: Sequence[Finding]) -> pl.DataFrame:
     """A row for each finding, in their order: the schema `FINDINGS`."""
     rows = [vars(finding) | {"finding": finding.claim} for finding in findings]
-    return pl.DataFrame([{name: row[name] for name in FINDINGS} for row in rows], schema=FINDINGS)
+    return pl.DataFrame(rows, schema=FINDINGS)
 
 
 def origin(evaluation: Evaluation) -> dict[str, str]:
@@ -212,10 +210,8 @@ def verdict_sentence(table: pl.DataFrame, ranked: pl.DataFrame) -> str:
         names = ranked["system"].to_list()
         return ". ".join(_best_of_several(of, names) for of in (rows, *others)) + "."
     first, *pages = map(comparison_sentence, itertools.chain(rows, *others))
-    kinds = [
-        f"On {word(row['slice_value'])}: {comparison_sentence(row)}"
-        for row in significant_kinds(table)
-    ]
+    kinds = significant_kinds(table)
+    kinds = [f"On {word(row['slice_value'])}: {comparison_sentence(row)}" for row in kinds]
     return ". ".join([first, *kinds, *pages]) + "."
 
 
@@ -230,44 +226,39 @@ def significant_kinds(table: pl.DataFrame, most: int = 3) -> list[dict[str, Any]
 
 def comparison_sentence(row: Row) -> str:
     """The verdict on two systems, a row of `verdicts`, as one sentence without a full stop."""
-    a, b, better = row["system_a"], row["system_b"], row["better"]
+    a, b, better, said = row["system_a"], row["system_b"], row["better"], _phrases(row)
     if row["verdict"] == SAME:
         return _identical([a, b], row)
-    first, second = (_text(row, row[value], unit=" %") for value in ("value_a", "value_b"))
-    over = f"over {_counts(row)}"
-    if row["metric"] == OUTCOME:
-        over = f"of {_counts(row)} are right"
-    size = _size(row, is_signed=better is None)
-    tested = f"{over} (difference {size}; {_p(row)}{detectable_text(row)})"
-    does, aspect = _does(row)
+    tested = f"{said['over']} (difference {said['size']}; {said['p']}{detectable_text(row)})"
+    first, second = said["value_a"], said["value_b"]
     if better is None:
         rule = ", and which of them is ahead depends on the rule by which words go to fields"
         rule *= row.get("rules") == DEPENDS
-        shown = f"No difference in {aspect} was shown between {a} and {b}"
+        shown = f"No difference in {said['aspect']} was shown between {a} and {b}"
         return f"{shown}: {first} and {second} {tested}{rule}"
     if better == b:
         a, b, first, second = b, a, second, first
-    return f"{a} {does} than {b}: {first} against {second} {tested}"
+    return f"{a} {said['does']} than {b}: {first} against {second} {tested}"
 
 
 def _best_of_several(rows: Sequence[Row], names: Sequence[str]) -> str:
     """The first system, from best to worst, that is shown to beat any, and whom it beats."""
     winners = [name for name in names if any(row["better"] == name for row in rows)]
-    does, aspect = _does(rows[0])
     if not winners:
         most = max(rows, key=lambda row: np.nan_to_num(row["least_difference"]))
-        seen = detectable_text(most)
-        return f"No difference in {aspect} was shown among {_list(names)}{seen}"
+        aspect = _phrases(most)["aspect"]
+        return f"No difference in {aspect} was shown among {_list(names)}{detectable_text(most)}"
     best, wins = winners[0], {}
     for row in rows:
         if row["better"] == best:
             wins[row["system_b"] if row["system_a"] == best else row["system_a"]] = row
     least = min(wins, key=lambda name: abs(wins[name]["difference"]))
-    which, row = f"least ahead of {least}: " if len(wins) > 1 else "", wins[least]
-    details = f"{which}by {_size(row)}; {_counts(row)}, {_p(row)}"
+    said = _phrases(wins[least])
+    which = f"least ahead of {least}: " if len(wins) > 1 else ""
+    details = f"{which}by {said['size']}; {said['counts']}, {said['p']}"
     rest = [name for name in names if name not in (best, *wins)]
     ends = f"; no difference from {_list(rest)} was shown" if rest else ""
-    return f"{best} {does} than {_list([*wins])} ({details}){ends}"
+    return f"{best} {said['does']} than {_list([*wins])} ({details}){ends}"
 
 
 def detectable_text(row: Row) -> str:
@@ -286,44 +277,35 @@ def detectable_text(row: Row) -> str:
 
 
 def _identical(systems: Sequence[str], row: Row) -> str:
-    return f"{_list(systems)} are identical: every answer is the same ({_counts(row)})"
+    counts = _phrases(row)["counts"]
+    return f"{_list(systems)} are identical: every answer is the same ({counts})"
 
 
-def _does(row: Row) -> tuple[str, str]:
-    """What the better system does, and in what systems may differ."""
-    if row["metric"] == OUTCOME:
+def _phrases(row: Row) -> dict[str, str]:
+    """The parts of a sentence on a comparison: its numbers, and what the better system does."""
+    is_share, documents = row["metric"] == OUTCOME, counted(row["n_docs"], "document")
+
+    def text(value: float, unit: str = "", sign: str = "") -> str:
+        value_text = f"{100 * value:{sign}.1f}{unit}" if is_share else f"{value:{sign}.3f}"
+        return value_text.replace("-", "−")
+
+    # A difference has no sign where the sentence says who is ahead.
+    sign, turn = ("+", 1) if row["better"] is None else ("", math.copysign(1, row["difference"]))
+    size = text(turn * row["difference"], " points", sign)
+    if not math.isnan(row["ci_low"]):
+        ends = sorted(turn * row[end] for end in ("ci_low", "ci_high"))
+        size += f", 95 % interval {' to '.join(text(end, sign=sign) for end in ends)}"
+    p = p_text(row["p_holm"]) + f", adjusted for {row['n_tested']} tests" * (row["n_tested"] > 1)
+    said = {f"value_{of}": text(row[f"value_{of}"], " %") for of in "ab"} | {"size": size}
+    said["p"] = "a single document cannot be tested" if math.isnan(row["p_holm"]) else p
+    if is_share:
         kind = f"{word(row['slice_value'])} values" if row["slice_value"] else "fields"
-        return f"gets more {kind} right", "fields right"
+        counts = f"{row['n_cases']:,} fields in {documents}"
+        said |= {"does": f"gets more {kind} right", "aspect": "fields right"}
+        return said | {"counts": counts, "over": f"of {counts} are right"}
     aspect = f"{metrics.title(row['metric'])} of whole documents"
-    return f"has the {'higher' if is_up(row['metric']) else 'lower'} {aspect}", aspect
-
-
-def _text(row: Row, value: float, *, sign: str = "", unit: str = "") -> str:
-    """A share of fields in percent or points, with a unit, or another value as it is."""
-    is_share = row["metric"] == OUTCOME
-    text = f"{100 * value:{sign}.1f}{unit}" if is_share else f"{value:{sign}.3f}"
-    return text.replace("-", "−")
-
-
-def _size(row: Row, *, is_signed: bool = False) -> str:
-    """A difference with its interval; without its sign where the sentence says who is ahead."""
-    sign, turn = ("+", 1) if is_signed else ("", math.copysign(1, row["difference"]))
-    text = _text(row, turn * row["difference"], sign=sign, unit=" points")
-    ends = [_text(row, turn * row[end], sign=sign) for end in ("ci_low", "ci_high")[:: int(turn)]]
-    return text if math.isnan(row["ci_low"]) else f"{text}, 95 % interval {' to '.join(ends)}"
-
-
-def _p(row: Row) -> str:
-    """The p of a comparison, and what it is adjusted for."""
-    if math.isnan(row["p_holm"]):
-        return "a single document cannot be tested"
-    return p_text(row["p_holm"]) + f", adjusted for {row['n_tested']} tests" * (row["n_tested"] > 1)
-
-
-def _counts(row: Row) -> str:
-    """How many fields and documents were compared."""
-    fields = f"{row['n_cases']:,} fields in " if row["metric"] == OUTCOME else ""
-    return fields + counted(row["n_docs"], "document")
+    said |= {"does": f"has the {'higher' if is_up(row['metric']) else 'lower'} {aspect}"}
+    return said | {"aspect": aspect, "counts": documents, "over": f"over {documents}"}
 
 
 def _list(names: Sequence[str]) -> str:

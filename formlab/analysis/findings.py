@@ -3,40 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from formlab import systems
+from formlab.analysis import finding
 from formlab.analysis.comparability import common, of_gold
-from formlab.analysis.finding import (
-    ALPHA,
-    COUNTED,
-    FEW_CASES,
-    FEW_DOCS,
-    KEYS,
-    LABEL,
-    NAN,
-    OUTCOME,
-    READER,
-    Finding,
-    cause_apart,
-    counted,
-    has_pages,
-    in_fields,
-    keys,
-    origin,
-    p_text,
-    ranked,
-    word,
-)
+from formlab.analysis.compare import OVER_ALL, flips_of_common, verdicts
+from formlab.analysis.finding import KEYS, OUTCOME, Finding, counted, ranked
 from formlab.analysis.slices import search_of, slice_rows
 from formlab.analysis.summarise import interval_text
-from formlab.analysis.verdicts import tell_apart, verdicts
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
 from formlab.scoring.across import OFFSET, offset_text
@@ -51,6 +32,9 @@ _OF_ONE = 2
 _CAUSES, _OF_ERRORS = 3, 0.1
 # From this CER on a page counts as bad: as many edits as half of its characters.
 _BAD_PAGE = 0.5
+# The columns of a comparison that its finding has as well.
+_OF_ROW = ("benchmark", "split", "metric", "n_docs", "n_cases", "n_tested")
+_OF_ROW += ("ci_low", "ci_high", "p")
 # What is no answer that cannot be used.
 _READABLE = pl.col("status").is_in([*USABLE, "missing"])
 
@@ -59,7 +43,7 @@ def findings(
     evaluations: Sequence[Evaluation],
     *,
     most: int | None = 5,
-    alpha: float = ALPHA,
+    alpha: float = finding.ALPHA,
     resamples: int = 1000,
     level: float = 0.95,
     seed: int = 0,
@@ -94,9 +78,9 @@ def findings(
     for group in compared:
         swaps = {"resamples": draws["resamples"], "seed": draws["seed"]}
         shown = verdicts(group, **swaps).drop_nulls("better")
-        for finding, by in zip(tell_apart(group, shown), shown["slice_by"], strict=True):
-            if finding.p_adjusted <= (bar_of_kinds if by else bar):
-                found.append(finding)
+        for one, by in zip(tell_apart(group, shown), shown["slice_by"], strict=True):
+            if one.p_adjusted <= (bar_of_kinds if by else bar):
+                found.append(one)
     causes, of_one = (1, _OF_ONE) if len(evaluations) > 1 else (_CAUSES, None)
     for evaluation in evaluations:
         looked = _Look(evaluation, draws, bar).findings(causes)
@@ -104,11 +88,52 @@ def findings(
     return sorted(found, key=_weight)[:most]
 
 
-def _weight(finding: Finding) -> tuple[Any, ...]:
-    source = finding.benchmark, finding.split, finding.system, finding.about
+def tell_apart(evaluations: Sequence[Evaluation], table: pl.DataFrame) -> list[Finding]:
+    """The findings on every pair of systems: one for each verdict, of kinds those that hold.
+
+    `evaluations`: as from `common(…).evaluations`; `table`: as from `verdicts` of them.
+    """
+    systems = {evaluation.system: evaluation for evaluation in evaluations}
+    apart = set(table.filter(OVER_ALL).drop_nulls("better")["system_a", "system_b"].rows())
+    wanted = [*KEYS, "kind", "right_a", "right_b", "cause_a", "cause_b"]
+    flips = functools.cache(lambda *pair: flips_of_common(*map(systems.get, pair), columns=wanted))
+    found = []
+    for row in table.filter(OVER_ALL | pl.col("better").is_not_null()).to_dicts():
+        pair, kind = (row["system_a"], row["system_b"]), row["slice_value"]
+        numbers: dict[str, Any] = {name: row[name] for name in _OF_ROW}
+        claim = finding.comparison_sentence(row)
+        if kind is not None and pair not in apart:
+            claim += "; no difference over all fields was shown"
+        if row["metric"] == OUTCOME:
+            cases = flips(*pair) if kind is None else flips(*pair).filter(kind=kind)
+            claim += _cause_phrase(row, cases)
+            numbers["cases"] = finding.keys(cases.filter(pl.col("right_a") != pl.col("right_b")))
+            numbers["at_least"] = max(0.0, row["ci_low"], -row["ci_high"]) * row["n_cases"]
+            numbers["what_to_try"] = "Look at the fields that one of them alone gets right."
+        numbers |= {"effect": row["difference"], "p_adjusted": row["p_holm"], "systems": pair}
+        numbers |= {"holds": row["better"] is not None, "system": ", ".join(pair)}
+        found.append(Finding(claim, "systems", settings=settings_text(row), **numbers))
+    return found
+
+
+def _cause_phrase(row: finding.Row, flipped: pl.DataFrame) -> str:
+    """The cause of errors that the system shown to do worse has more often than the better one."""
+    if row["better"] is None:
+        return ""
+    sides = "ab" if row["better"] == row["system_b"] else "ba"
+    wrong = [flipped.filter(~pl.col(f"right_{of}")).select(cause=f"cause_{of}") for of in sides]
+    if not (cause := finding.cause_apart(*wrong, clear=())):
+        return ""
+    counts = [f"{of.filter(cause=cause).height:,} of {of.height:,}" for of in wrong]
+    worse, better = (row[f"system_{of}"] for of in sides)
+    return f"; in {counts[0]} errors of {worse} {IN_WORDS[cause]}, of {better} in {counts[1]}"
+
+
+def _weight(one: Finding) -> tuple[Any, ...]:
     # A count of causes tells nothing apart: it follows what a test or the documents show.
-    is_count = finding.about == "cause" and math.isnan(finding.p)
-    return is_count, -finding.at_least, -finding.n_cases, *source
+    is_count = one.about == "cause" and math.isnan(one.p)
+    source = one.benchmark, one.split, one.system, one.about
+    return is_count, -one.at_least, -one.n_cases, *source
 
 
 class _Look:
@@ -116,13 +141,13 @@ class _Look:
 
     def __init__(self, evaluation: Evaluation, draws: dict[str, Any], bar: float) -> None:
         self.evaluation, self.draws, self.bar = evaluation, draws, bar
-        self.pages, self.system = has_pages(evaluation), evaluation.system
+        self.pages, self.system = finding.has_pages(evaluation), evaluation.system
         name = self.system.partition("(")[0]
         reads_images = systems.SYSTEMS[name].images if name in systems.SYSTEMS else self.pages
-        self.advice = partial(advice, pages=self.pages and reads_images)
+        self.advice = functools.partial(advice, pages=self.pages and reads_images)
         self.cases = evaluation.gathered(_cases)
         self.gold = self.cases.filter("asked")
-        nouns = {COUNTED.get(level, "values") for level in self.gold["level"].unique()}
+        nouns = {finding.COUNTED.get(level, "values") for level in self.gold["level"].unique()}
         self.nouns = nouns.pop() if len(nouns) == 1 else "values"
 
     def findings(self, causes: int) -> Iterator[Finding]:
@@ -135,22 +160,26 @@ class _Look:
             yield from found or self._causes(causes)
 
     def _finding(
-        self, claim: str, about: str, rows: pl.DataFrame, what_to_try: str, **more: Any
+        self,
+        claim: str,
+        about: str,
+        rows: pl.DataFrame,
+        what_to_try: str,
+        numbers: Sequence[float] = (math.nan,) * 3,
+        **more: Any,
     ) -> Finding:
         """A finding on some cases; `numbers` are its effect and the ends of its interval."""
-        numbers = more.pop("numbers", (NAN, NAN, NAN))
         facts = dict(zip(("effect", "ci_low", "ci_high"), numbers, strict=True))
         facts |= {"metric": OUTCOME, "n_cases": rows.height, "n_docs": _documents(rows)}
-        facts |= {"cases": keys(rows), "what_to_try": what_to_try, **origin(self.evaluation)}
-        return Finding(claim, about, **facts | more)
+        facts |= {"cases": finding.keys(rows), **finding.origin(self.evaluation)}
+        return Finding(claim, about, what_to_try=what_to_try, **facts | more)
 
     def _count(self, part: pl.Expr, about: str, claim: str, what_to_try: str) -> Finding:
         """A share of the gold's values that needs no test because it is a count."""
-        numbers = share(self.gold, part, **self.draws)
-        more = {"numbers": numbers, "at_least": np.nan_to_num(numbers[1]) * self.gold.height}
+        numbers, count = share(self.gold, part, **self.draws), self.gold.height
+        more = {"at_least": np.nan_to_num(numbers[1]) * count, "of": f"{count:,} {self.nouns}"}
         more["settings"] = f"share of gold values|ci={interval_text(**self.draws)}"
-        more["of"] = f"{self.gold.height:,} {self.nouns}"
-        return self._finding(claim, about, self.gold.filter(part), what_to_try, **more)
+        return self._finding(claim, about, self.gold.filter(part), what_to_try, numbers, **more)
 
     def _unusable(self) -> Iterator[Finding]:
         lost, unusable = ~pl.col("answered"), pl.col("answered") & ~_READABLE
@@ -164,7 +193,7 @@ class _Look:
         if broken.height:
             status, count = ranked(broken, "status").row(0)
             claim = f"For {broken.height:,} of {total} the answer cannot be used"
-            claim += f" (status “{word(status)}”: {count:,})"
+            claim += f" (status “{finding.word(status)}”: {count:,})"
             yield self._count(unusable, "status", claim, self.advice(status))
 
     def _extra(self) -> Iterator[Finding]:
@@ -175,8 +204,8 @@ class _Look:
             claim = f"{self.system} gives {counted(extra.height, 'value')} that the gold does not"
             claim += f" have, in {_documents(extra):,} of {of:,} documents"
             claim += f": {_listed(extra)}" if _is_few(extra) else ""
-            more = {"at_least": float(extra.height)}
-            yield self._finding(claim, "extra", extra, self.advice("spurious"), **more)
+            tip, count = self.advice("spurious"), float(extra.height)
+            yield self._finding(claim, "extra", extra, tip, at_least=count)
 
     def _bad_pages(self) -> Iterator[Finding]:
         """Pages of which half or more is wrong, and how many of them are cut short."""
@@ -200,7 +229,7 @@ class _Look:
         tip = "Look at these pages beside their text, the longest gap first."
         more = {"metric": "cer", "settings": settings_text(pages.row(0, named=True))}
         more |= {"n_docs": bad.height, "n_cases": bad.height, "at_least": np.nan_to_num(surely)}
-        yield self._finding(claim, "pages", cases, tip, numbers=numbers, **more)
+        yield self._finding(claim, "pages", cases, tip, numbers, **more)
 
     def _weaknesses(self) -> Iterator[Finding]:
         """What is worse than the rest by test, each with its cause where that differs as well."""
@@ -214,27 +243,26 @@ class _Look:
             more["settings"] = f"exchanged within documents|holm<={self.bar:.3g}"
             surely = -row["difference_high"] * row["n_cases"]
             more["at_least"] = max(np.nan_to_num(surely), 0.0)
-            about = "slice" if weakness.columns else "documents"
             if weakness.columns:
-                values = "the wrong values of this slice"
+                about, values = "slice", "the wrong values of this slice"
                 claim = self._slice_claim(weakness.name, row, wrong)
                 ends = ("difference", "difference_high", "difference_low")
                 more |= {"numbers": [-row[end] for end in ends], "n_cases": row["n_cases"]}
             else:
-                values, of = "the answers to these documents", f"{errors.height:,} wrong values"
-                names = wrong["doc_id"].unique().sort().to_list()
+                about, values = "documents", "the answers to these documents"
+                names, of = wrong["doc_id"].unique().sort(), f"{errors.height:,} wrong values"
                 claim = f"{len(names):,} of {search.count:,} documents"
                 claim += f" {'holds' if len(names) == 1 else 'hold'} {wrong.height:,} of {of}"
-                claim += f" ({', '.join(names)})" if len(names) < FEW_DOCS else ""
+                claim += f" ({', '.join(names)})" if len(names) < finding.FEW_DOCS else ""
                 more |= {"numbers": share(errors, pl.col("inside"), **self.draws), "of": of}
             tip = f"Look at {values} beside their {'pages' if self.pages else 'gold'}."
-            if cause := cause_apart(wrong, rest):
+            if cause := finding.cause_apart(wrong, rest):
                 of_cause, tip = wrong.filter(cause=cause), self.advice(cause)
                 words = offset_text(of_cause) if cause == OFFSET else IN_WORDS[cause]
-                is_all = of_cause.height == wrong.height
-                of = "all" if is_all else f"{of_cause.height:,} of"
-                claim += f"; in {of} {wrong.height:,} errors {words}"
-            claim += f" ({p_text(weakness.p_adjusted)}, adjusted for {weakness.n_tested:,} tests)"
+                count = "all" if of_cause.height == wrong.height else f"{of_cause.height:,} of"
+                claim += f"; in {count} {wrong.height:,} errors {words}"
+            tested = f"adjusted for {weakness.n_tested:,} tests"
+            claim += f" ({finding.p_text(weakness.p_adjusted)}, {tested})"
             yield self._finding(claim, about, wrong, tip, **more)
 
     def _slice_claim(self, name: str, row: dict[str, Any], wrong: pl.DataFrame) -> str:
@@ -249,7 +277,7 @@ class _Look:
     def _causes(self, most: int) -> Iterator[Finding]:
         """The largest causes of error as counts: no test says that they are more than elsewhere."""
         # Unusable answers are findings by their status, and lost documents by themselves.
-        elsewhere = [*(name for name in STATUSES if name != "missing"), READER, LABEL]
+        elsewhere = [*STATUSES, finding.READER, finding.LABEL]
         is_wrong = ~pl.col("right") & _READABLE & pl.col("answered")
         errors = self.gold.filter(is_wrong)
         causes = ranked(errors.filter(~pl.col("cause").is_in(elsewhere)), "cause")
@@ -261,7 +289,7 @@ class _Look:
             rows, tip = self.gold.filter(of_cause), self.advice(cause)
             over = f"wrong {self.nouns}, in {counted(_documents(rows), 'document')}"
             part = f"{count:,} of {errors.height:,} {over}"
-            words = IN_WORDS.get(cause, f"the cause is “{word(cause)}”")
+            words = IN_WORDS.get(cause, f"the cause is “{finding.word(cause)}”")
             claim = f"{'Often' if place or tied else 'Most often'} {words}: in {part} (a count)"
             if _is_few(rows):
                 claim = f"{part}: {words} ({_listed(rows)})"
@@ -283,7 +311,11 @@ def _cases(part: Evaluation) -> pl.DataFrame:
     documents = part.scan("cases").group_by("doc_id").agg(answered=answered)
     columns = [*KEYS, "level", "status", "cause", "outcome"]
     right = pl.col("outcome") == "match"
-    fields = part.scan("cases").filter(in_fields()).select(*columns, right=right, asked=of_gold())
+    fields = (
+        part.scan("cases")
+        .filter(finding.in_fields())
+        .select(*columns, right=right, asked=of_gold())
+    )
     return fields.join(documents, on="doc_id", how="left", maintain_order="left").collect()
 
 
@@ -303,7 +335,7 @@ def _never_given(gold: pl.DataFrame, missed: int) -> str:
     """The fields that are missing wherever they were asked for, if these are most of the missed."""
     missing, docs = (pl.col("outcome") == "missing").all(), pl.col("doc_id").n_unique()
     never = gold.group_by(field=pattern()).agg(missing=missing, docs=docs, count=pl.len())
-    never = never.filter("missing", pl.col("docs") >= FEW_DOCS).sort("field")
+    never = never.filter("missing", pl.col("docs") >= finding.FEW_DOCS).sort("field")
     if 2 * never["count"].sum() <= missed:
         return ""
     more = f" and {counted(never.height - 2, 'more field')}" if never.height > 2 else ""
@@ -311,10 +343,10 @@ def _never_given(gold: pl.DataFrame, missed: int) -> str:
 
 
 def _is_few(rows: pl.DataFrame) -> bool:
-    return rows.height < FEW_CASES or rows["doc_id"].n_unique() < FEW_DOCS
+    return rows.height < finding.FEW_CASES or _documents(rows) < finding.FEW_DOCS
 
 
 def _listed(rows: pl.DataFrame) -> str:
     """The first few cases, by document and path."""
-    names = [f"{doc} {path or ''}".strip() for doc, _, path in keys(rows).iter_rows()]
-    return ", ".join(names[:FEW_CASES]) + ", …" * (len(names) > FEW_CASES)
+    names = [f"{doc} {path or ''}".strip() for doc, _, path in finding.keys(rows).iter_rows()]
+    return ", ".join(names[: finding.FEW_CASES]) + ", …" * (len(names) > finding.FEW_CASES)

@@ -11,11 +11,10 @@ import polars as pl
 
 from formlab import files, metrics, tables
 from formlab.analysis.comparability import common, scored_metrics
-from formlab.analysis.compare import COMPARISON, compare, values_compared
+from formlab.analysis.compare import COMPARISON, compare, identical, values_compared, values_right
 from formlab.analysis.finding import OUTCOME, significant_kinds
 from formlab.analysis.overview import MEASURES
 from formlab.analysis.summarise import summarise
-from formlab.analysis.verdicts import identical, values_right
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Evaluation, is_hidden
 from formlab.stats.tests import compared
@@ -148,27 +147,26 @@ def history(
             last = [row | labels for row in last]
         # The last run was looked at first: the others are adjusted together.
         rows += _judged(earlier) + _judged(last)
-    return pl.DataFrame([{n: row.get(n) for n in HISTORY} for row in rows], schema=HISTORY)
+    return pl.DataFrame(rows, schema=HISTORY)
 
 
 def _compare(rows: Rows, run: Evaluation, before: Evaluation, average: str, **draws: int) -> None:
     """Add to rows of a run their tests against the run before, or why there are none."""
-    tests, note, kinds, same = [], "the run before was not scored by it", [], False
     try:
         pair = common([run, before]).evaluations
     except DataBroken as error:
-        note = error.what
-    else:
-        values, same = values_compared(pair, ["kind"], **draws), identical(*pair)
-        kinds = [{"kind": kind["slice_value"], **kind} for kind in significant_kinds(values)]
-        names = {row["metric"] for row in rows} & {name for name, _ in scored_metrics(pair[0])}
-        tests = values.head(1).to_dicts()
-        if names:
-            table = compare(pair, metric=sorted(names), average=average, **draws)
-            tests += tables.only(table, slice_by=None).to_dicts()
+        for row in rows:
+            row |= {"verdict": INCOMPARABLE, "note": error.what}
+        return
+    values, same = values_compared(pair, ["kind"], **draws), identical(*pair)
+    kinds = [{"kind": kind["slice_value"], **kind} for kind in significant_kinds(values)]
+    tests = values.head(1).to_dicts()
+    if names := {row["metric"] for row in rows} & {name for name, _ in scored_metrics(pair[0])}:
+        table = compare(pair, metric=sorted(names), average=average, **draws)
+        tests += tables.only(table, slice_by=None).to_dicts()
     by_score = {(test["metric"], test["level"]): test for test in tests}
     for row in rows:
-        row |= {"verdict": INCOMPARABLE, "note": note}
+        row |= {"verdict": INCOMPARABLE, "note": "the run before was not scored by it"}
         if test := by_score.get((row["metric"], row["level"])):
             row |= {"test": test, "note": None, "verdict": SAME if same else None}
             row["kinds"] = kinds if row["metric"] == OUTCOME else None
@@ -177,15 +175,13 @@ def _compare(rows: Rows, run: Evaluation, before: Evaluation, average: str, **dr
 def _judged(rows: Rows) -> Rows:
     """Rows with verdicts, their p adjusted together."""
     # The p of `compare` is adjusted once more, for the other runs.
-    tests = [row["test"] | {"surest": row["test"]["p_holm"]} for row in rows if "test" in row]
-    tests = pl.DataFrame(tests, schema=COMPARISON | {"surest": pl.Float64})
-    tested = compared(tests).iter_rows(named=True)
-    for row in rows:
-        if "test" in row:
-            test = next(tested)
-            ahead = {test["system_a"]: BETTER, test["system_b"]: WORSE}
-            row["verdict"] = row["verdict"] or ahead.get(test["better"], NOT_SHOWN)
-            row |= {name: test[of] for name, of in _OF_TEST.items()}
+    tested = [row for row in rows if "test" in row]
+    tests = pl.DataFrame([row["test"] for row in tested], schema=COMPARISON)
+    tests = compared(tests.with_columns(surest="p_holm"))
+    for row, test in zip(tested, tests.iter_rows(named=True), strict=True):
+        ahead = {test["system_a"]: BETTER, test["system_b"]: WORSE}
+        row["verdict"] = row["verdict"] or ahead.get(test["better"], NOT_SHOWN)
+        row |= {name: test[of] for name, of in _OF_TEST.items()}
     return rows
 
 
@@ -196,7 +192,7 @@ def _changes(before: Evaluation, run: Evaluation) -> str | None:
         # The settings that are not at their default stand in a system's name as well.
         settings = of.settings | {"system": of.system.partition("(")[0]}
         settings |= of.settings.get("system") or {}
-        both.append(settings | {name: of.made[name] for name in ("formlab",) if name in of.made})
+        both.append(settings | {"formlab": of.made.get("formlab", "none")})
     names = dict.fromkeys(["system", *both[0], *both[1]])
     pairs = ((name, *(str(settings.get(name, "none")) for settings in both)) for name in names)
     return "; ".join(f"{name} {old} → {new}" for name, old, new in pairs if old != new) or None

@@ -54,7 +54,7 @@ def corrected(corpus: Corpus, decisions: pl.DataFrame) -> tuple[Corpus, Counter[
     an entity with all its values in that document. A verdict on a label that reads otherwise by
     now, on which reviewers differ or of another benchmark or split changes nothing.
     """
-    of_split = pl.col("split").is_null() | (pl.col("split") == corpus.split)
+    of_split = pl.col("split").fill_null(corpus.split) == corpus.split
     ruled = resolved_decisions(decisions).filter(of_split, benchmark=corpus.benchmark)
     # A verdict on this split is closer than one on every split.
     ruled = ruled.sort(pl.col("split").is_null()).unique(_KEY, keep="first", maintain_order=True)
@@ -66,14 +66,13 @@ def corrected(corpus: Corpus, decisions: pl.DataFrame) -> tuple[Corpus, Counter[
     out = error & ~mended
     entity = pl.when(pl.col("task") == "entity").then(pl.col("path").str.extract("^/([^/]*)"))
     together = out.any().over("doc_id", entity.fill_null(pl.col("path")))
-    gold = gold.with_columns(
-        fresh=fresh, mended=mended.fill_null(False), out=(together | out).fill_null(False)
-    )
-    records = gold.with_columns(
-        value=pl.when("mended").then("right").otherwise("value"),
-        accepted=pl.when("mended").then(None).otherwise("accepted"),
-        status=pl.when("out").then(pl.lit("unscored")).otherwise("status"),
-    ).select(corpus.records.columns)
+    out = (together | out).fill_null(False)
+    gold = gold.with_columns(fresh=fresh, mended=mended.fill_null(False), out=out)
+    is_mended = pl.when("mended")
+    columns = {"value": is_mended.then("right").otherwise("value")}
+    columns |= {"accepted": is_mended.then(None).otherwise("accepted")}
+    columns |= {"status": pl.when("out").then(pl.lit("unscored")).otherwise("status")}
+    records = gold.with_columns(**columns).select(corpus.records.columns)
     judged = gold.drop_nulls("decision")
     found = judged.filter("fresh")["decision"]
     done = Counter(f"found {word}" for word in found)
@@ -129,9 +128,8 @@ def corrected_scores(
         before, after = (tables.only(summary, slice_by=None) for summary in summaries)
         joined = before.join(after, on=key, how="left", maintain_order="left", suffix="_new")
         of = pl.lit(f"{pools[0].system} on {pools[0].benchmark}:{pools[0].split}").alias("of")
-        values = {"corrected": "value_new"}
-        values |= {f"corrected_{end}": f"ci_{end}_new" for end in ("low", "high")}
-        values |= {"change": pl.col("value_new") - pl.col("value")}
+        values = {"corrected": "value_new", "corrected_low": "ci_low_new"}
+        values |= {"corrected_high": "ci_high_new", "change": pl.col("value_new") - pl.col("value")}
         values |= {"n_cases": "n_cases", "n_corrected": "n_cases_new"}
         frames.append(joined.select(of, *key, "value", "ci_low", "ci_high", **values))
     return pl.concat(frames), dict(counts)

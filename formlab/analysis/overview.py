@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from formlab import benchmarks, selection, tables
 from formlab.analysis.comparability import of_gold
-from formlab.analysis.finding import KEYS, Finding, in_fields, origin
+from formlab.analysis.finding import KEYS, Finding, in_fields, origin, ranked
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics.page import ERRORS
@@ -35,10 +35,10 @@ def runs(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     the mean CER of whole pages; `seconds`, `tokens` and `cost` are sums over the `calls` (or pages)
     that report them. What nothing reports is null.
     """
-    outcome, outcomes = pl.col("outcome"), {"right": "match", "wrong": "mismatch"}
-    outcomes["missing"] = "missing"
-    counts = {name: (of_gold() & (outcome == word)).sum() for name, word in outcomes.items()}
-    counts |= {"values": of_gold().sum(), "spurious": (outcome == "spurious").sum()}
+    is_gold, outcome = of_gold(), pl.col("outcome")
+    words = {"right": "match", "wrong": "mismatch", "missing": "missing"}
+    counts = {name: (is_gold & (outcome == word)).sum() for name, word in words.items()}
+    counts |= {"values": is_gold.sum(), "spurious": (outcome == "spurious").sum()}
     of_pages = pl.col("metric") == "cer", pl.col("level") == "page", pl.col("slice_by").is_null()
     tokens = pl.sum_horizontal("tokens_in", "tokens_out", ignore_nulls=False)
     rows = []
@@ -51,8 +51,8 @@ def runs(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
         row |= {"page_cer": math.fsum(pages) / len(pages)} if len(pages) else {}
         if one.predictions is not None:
             spent = one.predictions.responses.select("seconds", "cost", tokens=tokens)
-            sums = {column.name: column.drop_nulls() for column in spent}
-            row |= {name: math.fsum(column) for name, column in sums.items() if len(column)}
+            known = (column.drop_nulls() for column in spent)
+            row |= {column.name: math.fsum(column) for column in known if len(column)}
             row["calls"] = spent.height
         row |= {"mode": one.mode, "documents": len(one.document_names)}
         row["settings"] = ", ".join(f"{name} {value}" for name, value in settings.items())
@@ -63,10 +63,8 @@ def runs(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
 def failures(evaluation: Evaluation) -> dict[str, int]:
     """In how many documents an answer could not be used, by its status, the commonest first."""
     usable = pl.col("status").is_in([*USABLE, "missing", "unscored"])
-    counts = evaluation.scan("cases").filter(~usable).group_by("status")
-    counts = counts.agg(count=pl.col("doc_id").n_unique())
-    counts = counts.sort("count", "status", descending=[True, False])
-    return dict(counts.collect().iter_rows())
+    statuses = evaluation.scan("cases").filter(~usable).select("doc_id", "status").unique()
+    return dict(ranked(statuses.collect(), "status").iter_rows())
 
 
 def answers(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
@@ -77,10 +75,10 @@ def answers(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     """
     # This metric has one row for each answer, with its status.
     answer = pl.col("metric") == "usable_answers", pl.col("slice_by") == "task"
-    columns, key = ["system", "benchmark", "status"], ["system", "benchmark", "task"]
+    key = ["system", "benchmark", "task"]
     scores = (evaluation.scan("scores").filter(*answer) for evaluation in evaluations)
-    rows = pl.concat(table.select(*columns, task="slice_value").collect() for table in scores)
-    counts = rows.group_by(*key, "status").agg(answers=pl.len().cast(pl.Int64))
+    rows = pl.concat(of.select(*key[:2], "status", task="slice_value") for of in scores)
+    counts = rows.group_by(*key, "status").agg(answers=pl.len().cast(pl.Int64)).collect()
     share = pl.col("answers") / pl.col("answers").sum().over(key)
     return counts.with_columns(share=share).sort(*key, _place("status", STATUSES))
 
@@ -103,18 +101,16 @@ def worst_pages(evaluation: Evaluation, *, limit: int | None = 10) -> pl.DataFra
     rates = {name: pl.col("value").filter(metric=metric).first() for name, metric in named.items()}
     words = pl.col("total").filter(metric="wer").first().cast(pl.Int64)
     scored = evaluation.scan("scores").filter(*of_pages).group_by("doc_id", maintain_order=True)
-    pages = scored.agg(pl.col("status").first(), words=words, **rates).collect()
-    counts = {
-        "fields": pl.len(),
-        "wrong": (pl.col("outcome") != "match").sum(),
-        "missed": (pl.col("outcome") == "missing").sum(),
-    }
-    fields = evaluation.scan("cases").filter(in_fields(), of_gold())
-    fields = fields.group_by("doc_id").agg(**counts).collect()
-    pages = pages.join(fields, on="doc_id", how="left", maintain_order="left")
+    pages = scored.agg(pl.col("status").first(), words=words, **rates)
+    outcome, fields = pl.col("outcome"), evaluation.scan("cases").filter(in_fields(), of_gold())
+    counts = {"fields": pl.len(), "wrong": (outcome != "match").sum()}
+    counts["missed"] = (outcome == "missing").sum()
+    fields = fields.group_by("doc_id").agg(**counts)
+    pages = pages.join(fields, on="doc_id", how="left", maintain_order="left").with_columns(
+        pl.col(*counts).fill_null(0).cast(pl.Int64)
+    )
     rate = pl.col("wer").fill_nan(None)
-    pages = pages.with_columns(pl.col(*counts).fill_null(0).cast(pl.Int64))
-    pages = pages.sort(rate, "doc_id", descending=[True, False], nulls_last=True)
+    pages = pages.sort(rate, "doc_id", descending=[True, False], nulls_last=True).collect()
     return pages if limit is None else pages.head(limit)
 
 
@@ -126,14 +122,13 @@ def top_errors(cases: pl.DataFrame, *, limit: int = 20) -> pl.DataFrame:
     """
     wrong = pl.col("outcome").is_in(["mismatch", "missing", "spurious"])
     length = pl.col("gold").fill_null("").str.len_chars().cast(pl.Int64)
-    ranked = cases.filter(in_fields(), wrong)
-    ranked = ranked.sort("similarity", -length, "doc_id", "path", maintain_order=True)
-    count = pl.len().over("cause").cast(pl.Int64)
-    ranked = ranked.with_columns(rank=pl.int_range(pl.len()).over("cause"), count=count)
+    errors = cases.filter(in_fields(), wrong)
+    errors = errors.sort("similarity", -length, "doc_id", "path", maintain_order=True)
+    rank, count = pl.int_range(pl.len()).over("cause"), pl.len().over("cause").cast(pl.Int64)
     # A cause's nth field comes when n - 1/2 of its fields would be due, as Sainte-Laguë has it.
-    due, often = (pl.col("rank") + 0.5) / pl.col("count"), -pl.col("count")
-    chosen = ranked.sort(due, often, "cause", maintain_order=True).head(limit)
-    return chosen.sort(often, "cause", "rank", nulls_last=True).select(cases.columns)
+    errors = errors.with_columns(rank=rank, often=-count, due=(rank + 0.5) / count)
+    chosen = errors.sort("due", "often", "cause", maintain_order=True).head(limit)
+    return chosen.sort("often", "cause", "rank", nulls_last=True).select(cases.columns)
 
 
 def cause_counts(cases: pl.DataFrame, by: str | None = None, *, pages: bool = True) -> pl.DataFrame:
@@ -143,17 +138,16 @@ def cause_counts(cases: pl.DataFrame, by: str | None = None, *, pages: bool = Tr
     """
     tips = {name: advice(name, pages=pages) for name in WHAT_TO_TRY}
     wrong = cases.drop_nulls(["cause", "path"]).filter(pl.col("level") != "node")
-    slices = [by] if by else []
+    slices, count = [by] if by else [], pl.col("cases")
     counts = wrong.group_by("cause", *slices).agg(cases=pl.len().cast(pl.Int64))
     # A table made elsewhere may have causes of its own.
-    of_cause = pl.col("cause").replace_strict
-    counts = counts.with_columns(
-        of_cause(STAGE_OF, default=None, return_dtype=pl.String).alias("stage"),
-        of_cause(tips, default=None, return_dtype=pl.String).alias("try"),
-        share=pl.col("cases") / pl.col("cases").sum(),
-    )
-    often = -pl.col("cases").sum().over("cause")
-    order = [_place("stage", STAGES), often, _place("cause", CAUSES), "cause", -pl.col("cases")]
+    facts = {
+        name: pl.col("cause").replace_strict(of, default=None, return_dtype=pl.String)
+        for name, of in (("stage", STAGE_OF), ("try", tips))
+    }
+    counts = counts.with_columns(**facts, share=count / count.sum())
+    often = -count.sum().over("cause")
+    order = [_place("stage", STAGES), often, _place("cause", CAUSES), "cause", -count]
     return counts.sort(*order, *slices)
 
 
@@ -206,12 +200,14 @@ def headlines(summary: pl.DataFrame) -> pl.DataFrame:
     """
     rows = []
     for row in tables.only(summary, slice_by=None, average="pooled").drop_nans("value").to_dicts():
+        measured = {name: row["settings"].get(name) for name in ("rules", "read", "average")}
+        rules = settings_text(row | {"benchmark": None, "split": None, "settings": measured})
         for number, measure in enumerate(MEASURES):
             tasks = _tasks(row["benchmark"], measure.tasks)
             is_it = (row["metric"], row["level"]) == (measure.metric, measure.of)
             if is_it and bool(tasks) == bool(measure.tasks):
                 facts = {"level": measure.level, "over": measure.over, "score_level": row["level"]}
-                facts["panel"] = f"{number:02}|{','.join(tasks)}|{rules(row)}"
+                facts["panel"] = f"{number:02}|{','.join(tasks)}|{rules}"
                 rows.append(row | facts | {"tasks": ", ".join(tasks) or None})
     order = ["panel", "benchmark", "split", "system"]
     return pl.DataFrame(rows, schema=HEADLINES).sort(order, maintain_order=True)
@@ -225,12 +221,6 @@ def _tasks(benchmark: str, tasks: tuple[str, ...]) -> list[str]:
     # Text fields among marks and pictures are scored with them, under no task of their own.
     text = content.TASKS if set(content.TASKS) & set(entry.tasks) - {"text"} else ()
     return [task for task in tasks if task in {*entry.tasks, *text}]
-
-
-def rules(row: Mapping[str, Any]) -> str:
-    """How a score is measured, without its data, its system and its interval."""
-    measured = {name: row["settings"].get(name) for name in ("rules", "read", "average")}
-    return settings_text({**row, "benchmark": None, "split": None, "settings": measured})
 
 
 def rungs(summary: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
@@ -285,16 +275,14 @@ def select(evaluation: Evaluation, line: str, *, findings: Sequence[Finding] = (
 
 def _fits(values: pl.Series, chosen: Sequence[str | None]) -> pl.Series:
     """Whether each value is one of those chosen; a number may be in a band of them."""
-    names = [name for name in chosen if name is not None]
+    names, kind = [name for name in chosen if name is not None], values.dtype
     # Tables write whole numbers without a dot, whatever their type.
-    numbers = [f"{name}.0" for name in names] if values.dtype.is_float() else []
-    fits = values.cast(pl.String).is_in([*names, *numbers]).fill_null(False)
-    if None in chosen:
-        fits |= values.is_null()
-    for band in filter(None, map(_BAND.fullmatch, names)) if values.dtype.is_numeric() else ():
+    numbers = [f"{name}.0" for name in names] if kind.is_float() else []
+    fits = values.cast(pl.String).is_in([*names, *numbers]).fill_null(None in chosen)
+    for band in filter(None, map(_BAND.fullmatch, names)) if kind.is_numeric() else ():
         under, low, high, more = band.groups()
         end = float(high or under or "inf")
         # A band of whole numbers ends with its last, another before the first of the next.
-        below = values <= end if high and values.dtype.is_integer() else values < end
+        below = values <= end if high and kind.is_integer() else values < end
         fits |= (below & (values >= float(low or more or "-inf"))).fill_null(False)
     return fits

@@ -24,6 +24,7 @@ from formlab.show import plain
 SAMPLES = Registry("samples", {})
 # What reads each sample without a key, and without knowing the answers.
 _BASELINE = {"funsd": "ocr", "formcraft": "rules", "vrdu": "rules", "fincriticaled": "ocr"}
+RUNS = benchmarks.SAMPLES / "runs"
 BASELINES = (*_BASELINE.items(), ("formfactory", "rules"))
 
 
@@ -89,12 +90,9 @@ def open_compared(
         return [open_evaluation(folder) for folder in folders]
     if isinstance(system, str):
         return [_of_sample(benchmark, system, None, change) for change in changes]
-    names = list(system)
-    if not names:
-        start = _shipped(benchmark, benchmarks.load(benchmark).split, "")
-        runs = start.parent.glob(f"{start.name}*")
-        names = sorted(run.name.removeprefix(start.name) for run in runs)
-        names.sort(key=lambda name: (benchmark, name) not in BASELINES)
+    start = _shipped(benchmark, benchmarks.load(benchmark).split, "").name
+    shipped = (run.name.removeprefix(start) for run in RUNS.glob(f"{start}*"))
+    names = system or sorted(shipped, key=lambda name: ((benchmark, name) not in BASELINES, name))
     return [_of_sample(benchmark, name) for name in names]
 
 
@@ -138,12 +136,12 @@ def _of_sample(
     if "click" in benchmarks.get(benchmark).tasks:
         absent = "nothing is installed that fills in forms (the add-on formlab_arena)"
         raise NotAvailable(f"the sample of {benchmark} cannot be opened: {absent}")
-    name, settings = system, {}
     # What comes with formlab as read needs neither the system nor its engine.
-    if change or not _shipped(benchmark, corpus.split, name).is_dir():
-        reader = systems.get(system)
-        settings = reader.settings({key: str(value) for key, value in change.items()})
-        name = reader.run_name(settings)
+    if not change and (folder := _shipped(benchmark, corpus.split, system)).is_dir():
+        return evaluate(corpus, Predictions.load(folder))
+    reader = systems.get(system)
+    settings = reader.settings({key: str(value) for key, value in change.items()})
+    name = reader.run_name(settings)
     if (folder := _shipped(benchmark, corpus.split, name)).is_dir():
         shipped = Predictions.load(folder)
         if settings.items() <= shipped.settings.items():
@@ -158,7 +156,7 @@ def _of_sample(
 
 def _shipped(benchmark: str, split: str, name: str) -> Path:
     """Where a reading of the sample comes with formlab, if it does."""
-    return benchmarks.SAMPLES / "runs" / f"{benchmark}-{split}-{name}"
+    return RUNS / f"{benchmark}-{split}-{name}"
 
 
 def state_of(

@@ -12,17 +12,9 @@ import numpy as np
 import polars as pl
 
 from formlab import tables
+from formlab.analysis import finding
 from formlab.analysis.comparability import of_gold
-from formlab.analysis.finding import (
-    FEW_CASES,
-    FEW_DOCS,
-    KEYS,
-    LABEL,
-    OUTCOME,
-    READER,
-    in_fields,
-    origin,
-)
+from formlab.analysis.finding import FEW_CASES, FEW_DOCS, OUTCOME
 from formlab.analysis.summarise import interval_text
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
@@ -148,10 +140,10 @@ class Search:
         slices, best = self._slices(active), None
         places = [at for *_, at in slices]
         p_documents, of_documents = self._documents(active)
-        p = np.array([p_documents, *self._p(active, places)])
+        p = np.array([p_documents, *Exchanged(self.document, self.loss, active).p(places)])
         if not self.sure[active].all():
-            sure = self._p(active & self.sure, [at[self.sure[at]] for at in places])
-            p[1:] = np.maximum(p[1:], sure)
+            sure = Exchanged(self.document, self.loss, active & self.sure)
+            p[1:] = np.maximum(p[1:], sure.p([at[self.sure[at]] for at in places]))
         adjusted, tested = adjusted_p(p), int((~np.isnan(p)).sum())
         gains = {
             number: self._gain(at, active) - _EARNED * (len(columns) - 1)
@@ -170,23 +162,20 @@ class Search:
             return Weakness((), (), of_documents, p[0], adjusted[0], tested)
         return best
 
-    def _p(self, active: np.ndarray, places: Sequence[np.ndarray]) -> np.ndarray:
-        return Exchanged(self.document, self.loss, active).p(places)
-
     def _slices(self, active: np.ndarray) -> list[Slice]:
-        """The slices with enough support; those of the same values once."""
-
-        def supported(slices: Iterator[Slice]) -> list[Slice]:
-            enough = (of for of in slices if len(of[2]) >= FEW_CASES)
-            return [of for of in enough if len(np.unique(self.document[of[2]])) >= FEW_DOCS]
-
+        """The slices of one and two columns with enough support; those of the same values once."""
         atoms = (((name,), (value,)) for name in self.columns for value in self.values[name])
-        singles = supported((*of, np.flatnonzero(self._mask(*of, active))) for of in atoms)
+        masked = ((*of, np.flatnonzero(self._mask(*of, active))) for of in atoms)
+        singles = [of for of in masked if self._is_supported(of)]
         found: dict[int, Slice] = {}
-        for slice_ in (*singles, *supported(self._pairs(singles))):
+        for slice_ in (*singles, *filter(self._is_supported, self._pairs(singles))):
             if len(slice_[2]) < active.sum():
                 found.setdefault(hash(slice_[2].tobytes()), slice_)
         return [*found.values()]
+
+    def _is_supported(self, slice_: Slice) -> bool:
+        documents = self.document[slice_[2]]
+        return len(documents) >= FEW_CASES and len(np.unique(documents)) >= FEW_DOCS
 
     def _pairs(self, singles: Sequence[Slice]) -> Iterator[Slice]:
         """Every two slices by different columns; with heads only those that begin with one."""
@@ -198,7 +187,7 @@ class Search:
             for name, value, other in singles[place:]:
                 if name != columns and name[0] not in self.heads:
                     both = other[inside[other]]
-                    if FEW_CASES <= len(both) < min(len(at), len(other)):
+                    if len(both) < min(len(at), len(other)):
                         yield columns + name, values + value, both
 
     def _mask(self, columns: Words, values: Words, active: np.ndarray) -> np.ndarray:
@@ -282,23 +271,27 @@ def _cut_places(name: str, column: pl.Series) -> list[int]:
 
 def slice_rows(search: Search, found: Sequence[Weakness], **draws: Any) -> Iterator[dict[str, Any]]:
     """Weaknesses with their shares, that of the values in none of them, and the difference."""
+
+    def value(sums: np.ndarray) -> np.ndarray:
+        return ratio(sums[..., :2])
+
+    def difference(sums: np.ndarray) -> np.ndarray:
+        return ratio(sums[..., :2]) - ratio(sums[..., 2:])
+
+    right = 1 - search.loss
     elsewhere = ~np.logical_or.reduce([weakness.inside for weakness in found] or [[False]])
     for weakness in found:
-        inside, right = weakness.inside, 1 - search.loss
-        columns = [of for at in (inside, elsewhere) for of in (right * at, at)]
-        table = by_document(search.document, columns, search.count)
-        scores = (
-            lambda sums: ratio(sums[..., :2]),
-            lambda sums: ratio(sums[..., :2]) - ratio(sums[..., 2:]),
-        )
-        value, difference = (float(score(table.sum(axis=0))) for score in scores)
-        ends = itertools.chain(*intervals([(table, score) for score in scores], **draws))
-        row = {"value": value, "rest": value - difference, "difference": difference}
-        names = ("ci_low", "ci_high", "difference_low", "difference_high")
-        row |= dict(zip(names, ends, strict=True))
+        inside = weakness.inside
+        columns = [right * inside, inside, right * elsewhere, elsewhere]
+        parts = by_document(search.document, columns, search.count)
+        total, ends = parts.sum(axis=0), intervals([(parts, value), (parts, difference)], **draws)
+        row = {"value": float(value(total)), "difference": float(difference(total))}
+        row |= {"rest": row["value"] - row["difference"]}
+        row |= dict(zip(("ci_low", "ci_high"), ends[0], strict=True))
+        row |= dict(zip(("difference_low", "difference_high"), ends[1], strict=True))
         row |= {name: getattr(weakness, name) for name in ("p", "p_adjusted", "n_tested")}
         row |= {"slice_by": weakness.columns, "slice_value": weakness.values}
-        row |= {"excess": abs(difference) * inside.sum(), "n_cases": int(inside.sum())}
+        row |= {"excess": abs(row["difference"]) * inside.sum(), "n_cases": int(inside.sum())}
         yield row | {"n_docs": len(np.unique(search.document[inside]))}
 
 
@@ -346,7 +339,7 @@ def find_slices(
     for one in [evaluations] if isinstance(evaluations, Evaluation) else evaluations:
         search = search_of(one, columns)
         found = slice_rows(search, search.weaknesses(alpha), **draws)
-        labels = base | origin(one) | {"mode": one.mode}
+        labels = base | finding.origin(one) | {"mode": one.mode}
         rows += [row | labels for row in found if row["slice_by"]]
     names = (pl.col(name).list.join(" & ") for name in ("slice_by", "slice_value"))
     return pl.DataFrame(rows, schema=SLICES).sort(-pl.col("excess"), *names)
@@ -360,7 +353,7 @@ def search_of(
     With `answered` only in values of documents that have a usable answer.
     """
     names = [*COLUMNS, *_OF_GOLD, *evaluation.own] if columns is None else list(columns)
-    sure, right = pl.col("cause").ne_missing(LABEL), pl.col("outcome") == "match"
+    sure, right = pl.col("cause").ne_missing(finding.LABEL), pl.col("outcome") == "match"
     pieces = []
     for part in evaluation.parts():
         cases = _of_gold(part)
@@ -369,7 +362,7 @@ def search_of(
             documents = usable.select("doc_id").collect()["doc_id"].implode()
             readable = pl.col("status").is_in([*USABLE, "missing"])
             cases = cases.filter(readable, pl.col("doc_id").is_in(documents))
-        table = cases.select(*KEYS, *_TOLD, right=right, sure=sure)
+        table = cases.select(*finding.KEYS, *_TOLD, right=right, sure=sure)
         pieces.append((table, *(_column(cases, part, name) for name in names)))
     table, *values = (pl.concat(piece) for piece in zip(*pieces, strict=True))
     return Search(table, dict(zip(names, values, strict=True)), HEADS if columns is None else ())
@@ -381,8 +374,8 @@ def _column(cases: pl.DataFrame, part: Evaluation, name: str) -> pl.Series:
 
 
 def _of_gold(part: Evaluation) -> pl.DataFrame:
-    sound = pl.col("cause").ne_missing(READER)
-    return part.scan("cases").filter(in_fields(), of_gold(), sound).collect()
+    sound = pl.col("cause").ne_missing(finding.READER)
+    return part.scan("cases").filter(finding.in_fields(), of_gold(), sound).collect()
 
 
 def slice_cases(

@@ -16,7 +16,7 @@ from formlab.analysis.summarise import summarise
 from formlab.benchmarks import vrdu
 from formlab.benchmarks.vrdu import Schema
 from formlab.errors import FormlabError
-from formlab.folders import Corpus, Evaluation, Predictions
+from formlab.folders import Evaluation
 from formlab.metrics.entities import match_entities
 from formlab.scoring.tasks.entities import leaves
 
@@ -120,9 +120,8 @@ def merge_splits(evaluations: Sequence[Evaluation]) -> Evaluation:
     )
     if scores.filter(metric="macro_f1")["stats"].list.len().n_unique() > 1:
         scores = scores.filter(~pl.col("metric").str.starts_with("macro_"))
-    scores = scores.with_columns(split=pl.lit(name))
     documents = documents.unique("doc_id", keep="first", maintain_order=True)
-    documents = documents.with_columns(split=pl.lit(name))
+    documents, scores = (of.with_columns(split=pl.lit(name)) for of in (documents, scores))
     # There is no one corpus of several splits to score again.
     facts = {"split": name, "unreadable": {}, "corpus": None, "predictions": None}
     facts["notes"] = dict(sum((Counter(split.notes) for split in evaluations), Counter()))
@@ -163,30 +162,24 @@ def changed_entities(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     """
     changes = [pl.DataFrame(schema=CHANGES)]
     for split in filter(schema_of, evaluations):
-        if split.corpus and split.predictions:
-            rows = mode_changes(split.corpus, split.predictions)
-            named = {"corpus": pl.lit(cell_of(split)[0]), "split": pl.lit(split.split)}
-            changes.append(rows.with_columns(**named))
+        if not split.corpus or not split.predictions:
+            continue
+        schema, documents = Schema.of(split.corpus), split.corpus.documents["doc_id"].implode()
+        records = split.predictions.records.filter(pl.col("doc_id").is_in(documents))
+        both = leaves(split.corpus, dataclasses.replace(split.predictions, records=records), schema)
+        table, preds = _items(both.gold, both.gold_records), _items(both.pred, both.pred_records)
+        for mode in MODES:
+            pairs = match_entities(both.gold, both.pred, schema.matches, mode=mode).pairs
+            texts = preds.select(pred="item", **{f"{mode}_pred": "gold"})
+            pairs = pairs.join(texts, on="pred", how="left").drop("pred")
+            pairs = pairs.rename({"gold": "item", "credit": mode})
+            table = table.join(pairs, on="item", how="left", maintain_order="left")
+        table = table.with_columns(pl.col(MODES).fill_null(0.0))
+        named = {"corpus": pl.lit(cell_of(split)[0]), "split": pl.lit(split.split)}
+        changes.append(table.filter(pl.col("official") != pl.col("fixed")).with_columns(**named))
     more = pl.when(pl.col("fixed") > pl.col("official")).then(pl.lit("more"))
     effect = pl.format("worth {} when fixed", more.otherwise(pl.lit("less")))
     return pl.concat(changes, how="diagonal").with_columns(effect=effect).select(*CHANGES)
-
-
-def mode_changes(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
-    """The rows of `changed_entities` of one corpus, without its name and the effect."""
-    schema = Schema.of(corpus)
-    of_corpus = pl.col("doc_id").is_in(corpus.documents["doc_id"].implode())
-    claims = dataclasses.replace(predictions, records=predictions.records.filter(of_corpus))
-    both = leaves(corpus, claims, schema)
-    table, preds = _items(both.gold, both.gold_records), _items(both.pred, both.pred_records)
-    for mode in MODES:
-        pairs = match_entities(both.gold, both.pred, schema.matches, mode=mode).pairs
-        texts = preds.select(pred="item", **{f"{mode}_pred": "gold"})
-        pairs = pairs.join(texts, on="pred", how="left").drop("pred")
-        pairs = pairs.rename({"gold": "item", "credit": mode})
-        table = table.join(pairs, on="item", how="left", maintain_order="left")
-    table = table.with_columns(pl.col(MODES).fill_null(0.0))
-    return table.filter(pl.col("official") != pl.col("fixed"))
 
 
 def _items(leaf: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:

@@ -51,17 +51,15 @@ def summarise(
     only ``macro``; `resamples`, `seed`: draws of documents with replacement, all scores of a draw
     together, for the percentile interval at `level`, in (0, 1).
     """
-    columns = ("kind",) if by is None else tuple(by)
+    columns, summary = ("kind",) if by is None else tuple(by), []
     rows = list(document_sums(evaluation, columns, average=average))
     scores = [(row.tally, row.score) for row in rows]
     ends = intervals(scores, resamples=resamples, level=level, seed=seed)
     interval = interval_text(resamples=resamples, level=level, seed=seed)
-    summary = [
-        row.labels
-        | {"value": row.value, "ci_low": low, "ci_high": high}
-        | {"settings": dataclasses.replace(row.labels["settings"], interval=interval)}
-        for row, (low, high) in zip(rows, ends, strict=True)
-    ]
+    for row, (low, high) in zip(rows, ends, strict=True):
+        settings = dataclasses.replace(row.labels["settings"], interval=interval)
+        values = {"value": row.value, "ci_low": low, "ci_high": high, "settings": settings}
+        summary.append(row.labels | values)
     return tables.check("summary", tables.table("summary", summary))
 
 
@@ -100,13 +98,11 @@ def surface(
     grid = rows.join(columns, how="cross").join(cells, on=_AXES, how="left", maintain_order="left")
     # No draw of a single document tells anything.
     ends = pl.when(pl.col("n_docs").ne_missing(1)).then(pl.col("ci_low", "ci_high"))
-    return grid.with_columns(
-        *(pl.col(column).fill_null(pl.col(column).drop_nulls().first()) for column in _SAME),
-        ends.otherwise(float("nan")),
-        pl.col(_COUNTS).fill_null(0),
-        x=pl.lit(x),
-        y=pl.lit(y),
-    ).select(*_SAME[:5], "x", "y", *_AXES, "value", "ci_low", "ci_high", *_COUNTS, "settings")
+    same = (pl.col(column).fill_null(pl.col(column).drop_nulls().first()) for column in _SAME)
+    columns = *same, ends.otherwise(float("nan")), pl.col(_COUNTS).fill_null(0)
+    grid = grid.with_columns(*columns, x=pl.lit(x), y=pl.lit(y))
+    names = *_SAME[:5], "x", "y", *_AXES, "value", "ci_low", "ci_high", *_COUNTS, "settings"
+    return grid.select(*names)
 
 
 def _words(values: pl.Series, edges: Sequence[float] | None) -> pl.Series:

@@ -85,13 +85,12 @@ def what_if(
         if not errors.height or not unit.height:
             continue
         part = is_of_stage / pl.max_horizontal(1, pl.col("mask").bitwise_count_ones())
-        gain, low, high = share(unit, part, resamples=resamples, level=level, seed=seed)
-        row = {"metric": metric, "stage": name, "value": (unit["mask"] == 0).mean()}
-        row |= {"gain": gain, "ci_low": low, "ci_high": high}
-        row |= {"lowest": (unit["mask"] == bit).mean(), "highest": (unit["mask"] & bit > 0).mean()}
-        row |= {"n_cases": errors.height, "n_docs": errors["doc_id"].n_unique()}
-        rows.append(row | {"causes": ranked(errors, "cause")["cause"].to_list()})
-    return pl.DataFrame(rows, schema=_SCHEMA)
+        gain = share(unit, part, resamples=resamples, level=level, seed=seed)
+        mask, of_causes = unit["mask"], ranked(errors, "cause")["cause"].to_list()
+        range_ = (mask == bit).mean(), (mask & bit > 0).mean()
+        counts = errors.height, errors["doc_id"].n_unique()
+        rows.append((metric, name, (mask == 0).mean(), *gain, *range_, *counts, of_causes))
+    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
 
 
 def _masks(part: Evaluation, of_cause: Mapping[str, int], other: int) -> pl.DataFrame:

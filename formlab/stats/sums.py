@@ -48,8 +48,7 @@ class Row:
 
 def small(values: np.ndarray) -> np.ndarray:
     """Numbers in the smallest type that holds them all unchanged, of counts an unsigned one."""
-    is_finite = np.isfinite(values).all()
-    if not is_finite or values.min(initial=0) < 0 or (values % 1).any():
+    if not np.isfinite(values).all() or values.min(initial=0) < 0 or (values % 1).any():
         return values
     return values.astype(np.min_scalar_type(int(values.max(initial=0))))
 
@@ -61,10 +60,8 @@ def slice_order(column: str, value: str) -> tuple[int, float, str]:
     ['9', '10', 'none']
     """
     labels = BANDS[column].labels if column in BANDS else ()
-    if value in labels:
-        return 0, labels.index(value), value
     try:
-        return 0, float(value), value
+        return 0, labels.index(value) if value in labels else float(value), value
     except ValueError:
         return 1 + (value == "none"), 0, value
 
@@ -83,7 +80,7 @@ def document_sums(
     if average not in (None, *averages):
         raise UnknownName.of("average", average, averages)
     names = evaluation.document_names
-    number = pl.DataFrame({"doc_id": names}).with_row_index("number")
+    number = names.to_frame().with_row_index("number")
     pieces: dict[tuple, list[tuple]] = {}
     for added in evaluation.by_part(partial(_added, by=by)):
         rows = added.join(number, on="doc_id").with_row_index("at")
@@ -185,14 +182,12 @@ def _rows(evaluation: Evaluation, key: tuple, pieces: Sequence[tuple], count: in
     ]
     # Of scores that were made differently, the settings of the first task stand for all.
     task, mode, settings = min(scored, key=lambda of: (*of[:2], of[2].text()))
-    present = np.unique(number)
+    present, score = np.unique(number), metric.score_in(mode or None)
     base = {name: getattr(evaluation, name) for name in ("benchmark", "split", "system")}
     base |= {"metric": metric.name, "average": metrics.POOLED, "mode": mode or None}
     base |= {"task": tasks[task] if len({of[0] for of in scored}) == 1 else None}
-    base |= dict(zip(SLICE, key[1:4], strict=True))
-    base |= dict(zip(COUNTS, map(int, sum(counts)), strict=True))
+    base |= dict(zip((*SLICE, *COUNTS), (*key[1:4], *map(int, sum(counts))), strict=True))
     base |= {"n_docs": len(present), "settings": dataclasses.replace(settings, average="micro")}
-    score = metric.score_in(mode or None)
     yield Row(base, small(table), score)
     if metric.average == OVER_ENTITIES:
         return

@@ -85,16 +85,15 @@ def paired_differences(
         error = float(leads.std(ddof=1)) if leads.size > 1 else 0.0
         enough = pair.labels.get("n_docs", len(pair.first)) >= documents_needed(1 - level)
         detectable = enough and error > ROUNDING
-        least = minimum_detectable_difference(error, level=level)
-        row = pair.labels | dict(zip(("value_a", "value_b"), pair.values, strict=True))
-        row |= dict(zip(("ci_low", "ci_high"), percentiles(leads, level), strict=True))
-        row |= {"difference": pair.difference, "p": p}
-        row["least_difference"] = least if detectable else NAN
+        least = minimum_detectable_difference(error, level=level) if detectable else NAN
+        (value_a, value_b), (low, high) = pair.values, percentiles(leads, level)
+        row = {"value_a": value_a, "value_b": value_b, "difference": pair.difference, "p": p}
+        row |= {"ci_low": low, "ci_high": high, "least_difference": least}
         if pair.sure:
             again = next(surer)
             is_same = np.sign(pair.sure.difference) == np.sign(pair.difference)
             row["surest"] = max(p, again) if is_same else 1.0
-        rows.append(row)
+        rows.append(pair.labels | row)
     return rows
 
 
@@ -115,10 +114,8 @@ def permutation_p(pairs: Sequence[Pair], *, permutations: int = 9999, seed: int 
             p_values[number] = float(_is_extreme(pair, moved).mean())
         elif permutations:
             random[number] = deltas
-    count = len(pairs[0].first) if pairs else 0
-    sums = weighted_sums(
-        [*random.values()], lambda: swaps(count, permutations=permutations, seed=seed)
-    )
+    count, options = len(pairs[0].first) if pairs else 0, {"permutations": permutations}
+    sums = weighted_sums([*random.values()], lambda: swaps(count, seed=seed, **options))
     for number, moved in zip(random, sums, strict=True):
         # The observed assignment is one of those that could have been.
         p_values[number] = float(_is_extreme(pairs[number], moved).sum() + 1) / (permutations + 1)
@@ -233,19 +230,15 @@ def compared(
             rules=pl.when(has_p & pl.col("read")).then(rules).otherwise("rules")
         )
     # With fewer documents the least p there can be, counted for all tests, shows nothing.
-    needed = pl.col("n_tested").map_elements(
-        lambda n: documents_needed(alpha / max(n, 1)), pl.Int64
+    needed = pl.Series(
+        [documents_needed(alpha / max(n, 1)) for n in table["n_tested"]], dtype=pl.Int64
     )
-    is_enough = pl.col("n_docs") >= needed
     is_clear = (pl.col("ci_low").fill_nan(None) > 0) | (pl.col("ci_high").fill_nan(None) < 0)
-    is_shown = (
-        is_clear & (pl.col("p_holm") <= alpha + ROUNDING) & pl.col("rules").ne_missing(DEPENDS)
-    )
+    is_shown = is_clear & (pl.col("p_holm") <= alpha + ROUNDING)
+    is_shown &= pl.col("rules").ne_missing(DEPENDS)
     ahead = pl.when(pl.col("difference") > 0).then("system_a").otherwise("system_b")
-    return table.with_columns(
-        least_difference=pl.when(is_enough).then("least_difference").otherwise(NAN),
-        better=pl.when(is_shown).then(ahead),
-    )
+    least = pl.when(pl.col("n_docs") >= needed).then("least_difference").otherwise(NAN)
+    return table.with_columns(least_difference=least, better=pl.when(is_shown).then(ahead))
 
 
 def _adjusted(tests: pl.DataFrame, p: pl.Expr) -> pl.DataFrame:

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from formlab import analysis, benchmarks, selection, systems, tables
-from formlab.analysis.overview import MEASURES, rules
+from formlab.analysis.overview import MEASURES
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Predictions
 from formlab.metrics import METRICS
@@ -150,11 +150,6 @@ def test_panel_is_shared_where_the_rules_are_the_same_and_only_there():
     panels = dict(heads.select("value", "panel").rows())
     assert panels[0.1] == panels[0.2] != panels[0.3]
     assert heads["mode"].to_list() == ["fixed"] * 3
-    part = {"formlab": "1", "documents": "answered: 8 of 50, sha256 0a"}
-    one = {"benchmark": "b", "metric": "cer", "level": "page", "mode": "fixed", "settings": part}
-    assert rules(one) == "cer|level=page|mode=fixed"
-    normalised = part | {"rules": "norm=lower"}
-    assert rules(one | {"settings": normalised}) == "cer|level=page|mode=fixed|norm=lower"
 
 
 SHORT = pl.col("gold").str.strip_chars().str.len_chars().is_between(1, 4)

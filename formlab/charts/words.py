@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import polars as pl
+from IPython.display import display
 
 from formlab import frames, metrics, selection, tables
 from formlab.charts.harmless import clean
@@ -231,16 +232,37 @@ def how(row: Mapping[str, Any]) -> str | None:
     return tables.settings_text(dict(row) | {"level": row.get("score_level", row.get("level"))})
 
 
-def figure(over: Caption, *shown: Any) -> list[Any]:
-    """A caption and what stands below it; only the notes, where there is nothing but notes.
+def show(
+    say: str,
+    *things: Any,
+    rows: pl.DataFrame | None = None,
+    name: str | None = None,
+    more: str = "",
+    settings: str | None = None,
+) -> None:
+    """Display charts, tables and galleries of a notebook, under one caption that says what they show.
+
+    Reports number the captions, tables and figures apart. Where there is nothing but notes, the
+    first of them stands alone, and nothing where there are no things. All else is as of `caption`;
+    `settings` are those of scores that are not in `rows`.
 
     Examples
     --------
-    >>> [str(part) for part in figure(caption("Errors."), note("Nothing was scored."))]
-    ['Note. Nothing was scored.']
+    >>> show("Errors.", note("Nothing was scored."))
+    Note. Nothing was scored.
     """
-    notes = [part for part in shown if isinstance(part, Caption) and part.label == "Note"]
-    return notes[:1] if len(notes) == len(shown) else [over, *shown]
+    for part in figure(say, *things, rows=rows, name=name, more=more, settings=settings):
+        display(part)
+
+
+def figure(say: str, *things: Any, settings: str | None = None, **of: Any) -> list[Any]:
+    """What `show` displays."""
+    notes = [thing for thing in things if isinstance(thing, Caption) and thing.label == "Note"]
+    if len(notes) == len(things):
+        return notes[:1]
+    label = "Table" if any(isinstance(thing, Table) for thing in things) else "Figure"
+    over = caption(say, label=label, **of)
+    return [dataclasses.replace(over, settings=over.settings or settings), *things]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -24,6 +24,10 @@ _OVER = {"field": "all fields", "page": "whole pages", "document": "all forms"}
 _TITLES = {"ci_low": "low", "ci_high": "high", "n_docs": "documents", "n_cases": "fields"}
 _TITLES |= {"doc_id": "document", "system_a": "first system", "system_b": "second system"}
 _TITLES |= {"p_holm": "p, Holm", "p_adjusted": "p, adjusted", "n_missing": "missing"}
+_TITLES |= {"n_pages": "pages", "n_fields": "fields", "n_items": "fields", "n_splits": "splits"}
+# Ends of a second interval, with a blank that tells them from those of the first.
+_TITLES |= {"difference_low": "low ", "difference_high": "high "}
+_TITLES |= {"excess_low": "low ", "excess_high": "high "}
 _TITLES |= {"n_undefined": "undefined", "n_reader": "depend on reading rule"}
 _TITLES |= {"n_ambiguous": "ambiguous dates", "least_difference": "smallest detectable"}
 
@@ -240,7 +244,7 @@ def show(
     more: str = "",
     settings: str | None = None,
 ) -> None:
-    """Display charts, tables and galleries of a notebook, under one caption that says what they show.
+    """Display charts, tables and galleries under one caption that says what they show.
 
     Reports number the captions, tables and figures apart. Where there is nothing but notes, the
     first of them stands alone, and nothing where there are no things. All else is as of `caption`;

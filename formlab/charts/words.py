@@ -60,11 +60,10 @@ class Card:
 
     @property
     def shown(self) -> dict[str, str]:
-        """Label, value and note as shown, fit to travel."""
+        """Label, value and note as shown."""
         value, digits = self.value, 0 if isinstance(self.value, int) else self.digits
-        label, note = (clean(text, limit=200) for text in (self.label, self.note))
         text = value if isinstance(value, str) else number(value, digits)
-        return {"label": label, "value": clean(text, limit=60), "note": note}
+        return {"label": self.label, "value": text, "note": self.note}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,17 +83,15 @@ class Cards(Shown):
     cards: Sequence[Card]
     finding: str = ""
 
-    @property
-    def payload(self) -> dict[str, Any]:
-        """The cards, and the finding or None."""
-        finding = clean(self.finding, limit=600) or None
-        return {"cards": [card.shown for card in self.cards], "finding": finding}
+    def _data(self) -> dict[str, Any]:
+        return {"cards": [card.shown for card in self.cards], "finding": self.finding or None}
 
     def __str__(self) -> str:
-        cards = self.payload["cards"]
-        notes = [f" ({card['note']})" if card["note"] else "" for card in cards]
-        lines = [f"{c['label']}: {c['value']}{n}" for c, n in zip(cards, notes, strict=True)]
-        return "\n".join([clean(self.finding)] * bool(self.finding) + lines)
+        shown = self.payload
+        lines = [f"{card['label']}: {card['value']} ({card['note']})" for card in shown["cards"]]
+        return "\n".join(
+            [*filter(None, [shown["finding"]]), *(x.removesuffix(" ()") for x in lines)]
+        )
 
 
 def score_cards(
@@ -143,12 +140,9 @@ class Caption(Shown):
     label: Literal["Figure", "Table", "Note"] = "Figure"
     settings: str | None = None
 
-    @property
-    def payload(self) -> dict[str, Any]:
-        """Text, label and settings; the number, which a report gives, is 0."""
-        settings = clean(self.settings, limit=2_000) if self.settings else None
-        text = {"text": clean(self.text, limit=2_000), "label": clean(self.label, limit=40)}
-        return text | {"settings": settings, "number": 0}
+    def _data(self) -> dict[str, Any]:
+        # The number is given by a report.
+        return dataclasses.asdict(self) | {"number": 0}
 
     def __str__(self) -> str:
         shown = self.payload
@@ -255,18 +249,14 @@ def show(
     >>> show("Errors.", note("Nothing was scored."))
     Note. Nothing was scored.
     """
-    for part in figure(say, *things, rows=rows, name=name, more=more, settings=settings):
+    # Of notes alone the first says enough.
+    parts = list(things[:1])
+    if not all(isinstance(thing, Caption) for thing in things):
+        label = "Table" if any(isinstance(thing, Table) for thing in things) else "Figure"
+        over = caption(say, rows, name=name, label=label, more=more)
+        parts = [dataclasses.replace(over, settings=over.settings or settings), *things]
+    for part in parts:
         display(part)
-
-
-def figure(say: str, *things: Any, settings: str | None = None, **of: Any) -> list[Any]:
-    """What `show` displays."""
-    notes = [thing for thing in things if isinstance(thing, Caption) and thing.label == "Note"]
-    if len(notes) == len(things):
-        return notes[:1]
-    label = "Table" if any(isinstance(thing, Table) for thing in things) else "Figure"
-    over = caption(say, label=label, **of)
-    return [dataclasses.replace(over, settings=over.settings or settings), *things]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -322,8 +312,7 @@ class Table(Shown):
     def __post_init__(self) -> None:
         object.__setattr__(self, "frame", frames.to_polars(self.frame))
 
-    @property
-    def payload(self) -> dict[str, Any]:
+    def _data(self) -> dict[str, Any]:
         """Columns and rows as shown, cells to print bold, the line of each row's cases."""
         shown, names = self.frame.head(self.rows), self.frame.columns
         notes = [self.note] if self.note else []
@@ -337,9 +326,9 @@ class Table(Shown):
             "rows": [[_plain(value) for value in row] for row in shown.iter_rows()],
             "bold": [[row, names.index(name)] for row, name in self.strong if row < shown.height],
             "aside": list(self.aside),
-            "note": clean(" ".join(notes)) or None,
-            "cases": [line and clean(line) for line in lines[: shown.height]],
-            "fold": clean(self.fold, limit=200) or None,
+            "note": " ".join(notes) or None,
+            "cases": lines[: shown.height],
+            "fold": self.fold or None,
         }
 
     def _column(self, name: str, kind: pl.DataType) -> dict[str, Any]:
@@ -348,8 +337,8 @@ class Table(Shown):
         digits = named.get(name, 0 if kind.is_integer() else usual)
         right = kind.is_numeric() or name in self.numeric
         return {
-            "name": clean(name),
-            "title": clean(words(name, self.titles), limit=200),
+            "name": name,
+            "title": words(name, self.titles),
             "align": "right" if right else "left",
             "digits": digits if kind.is_numeric() else None,
             "link": name in self.links,
@@ -370,12 +359,10 @@ class Table(Shown):
 
 
 def _plain(value: object) -> object:
-    """A value as JSON has it; numbers that it has not as they are shown."""
-    if value is None or isinstance(value, bool | int):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None if math.isnan(value) else number(value)
-    return clean(value, limit=2_000)
+    """A value as JSON has it; what it has not, as it is shown."""
+    if isinstance(value, float) and math.isinf(value):
+        return number(value)
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
 def table(

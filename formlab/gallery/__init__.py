@@ -23,7 +23,7 @@ from formlab.gallery.crops import PageSource, document_key, pictures_of
 from formlab.gallery.episodes import Episodes, episodes
 from formlab.gallery.lab import Live
 
-__all__ = ["Episodes", "Gallery", "episodes", "errors", "rows"]
+__all__ = ["Episodes", "Gallery", "episodes", "errors"]
 
 _SAME = ("benchmark", "split", "doc_id", "task", "gold")
 _NO_ERROR = ("match", "unscored")
@@ -102,28 +102,6 @@ class Gallery(Live):
         places = sorted(row for row in pairs if 0 <= row < len(self))
         tags = pl.Series("tags", [pairs[row] for row in places], dtype=pl.List(pl.String))
         return self.frame[places].with_columns(tags)
-
-
-def rows(payload: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The cases of a gallery's payload as flat rows: its words and numbers, without pictures.
-
-    Of further systems, ``system_2``, ``outcome_2``, ``cause_2``, ``pred_2`` and so on.
-
-    Examples
-    --------
-    >>> rows({"cases": [{"gold": "Co", "image": "0", "beside": [{"pred": "C0"}]}]})
-    [{'gold': 'Co', 'pred_2': 'C0'}]
-    """
-    plain = (str, int, float, type(None))
-    return [
-        {
-            name + (f"_{number}" if number > 1 else ""): value
-            for number, answer in enumerate([case, *case.get("beside", ())], start=1)
-            for name, value in answer.items()
-            if isinstance(value, plain) and name != "image"
-        }
-        for case in payload["cases"]
-    ]
 
 
 def errors(

@@ -114,6 +114,7 @@ def errors(
     by: Sequence[str] = (),
     findings: Sequence[Finding] = (),
     most: int | None = 1_000,
+    pictures: int = 100,
     crop: bool = True,
     right: bool = False,
 ) -> Gallery:
@@ -147,6 +148,9 @@ def errors(
     most
         At most so many cases; of more a sample, each cause in proportion: of the cases of a cause
         those whose keys come first, whatever their order. None keeps all.
+    pictures
+        At most so many cases stand there with their place on the page, which takes some 5 kB each:
+        the first 24, and of those that follow one in every few.
     crop
         False shows the whole page in place of the part around the boxes.
     right
@@ -190,12 +194,12 @@ def errors(
     first, *others = [list(table.iter_rows(named=True)) for table in shown]
     further = list(zip(*others, strict=True)) if others else [()] * len(first)
     sources = dict(_sources(documents, root, evaluations))
-    pictures, images = pictures_of(first, further, sources, crop=crop)
+    shots, images = pictures_of(first, further, sources, most=pictures, crop=crop)
     scored = _cases.scores_by_case(scores, shown)
     columns = zip(
         first,
         further,
-        pictures,
+        shots,
         _cases.keys(shown[0]),
         _cases.labels(shown[0], _gold(evaluations), documents),
         _cases.slices(shown[0], documents, by),

@@ -17,21 +17,20 @@ from formlab.registry import Registry
 # What the room offers, by module: each is imported when it is first asked for.
 HOMES = {
     "charts._shared": (
-        "answered cause_bars cause_figures cause_table findings_table "
-        "label_corrections ladder_lines notes_table page_error_bars scores_table "
+        "cause_bars cause_table findings_table label_corrections ladder_lines notes_table "
+        "page_error_bars runs_table scores_table show_answered show_causes show_scores "
         "status_table"
     ),
     "charts._surface": "surface",
     "charts.compare": "comparison_table difference_dots flip_table not_shown",
-    "charts.counts": "right_of",
-    "charts.first_screen": "FirstScreen first_screen",
+    "charts.first_screen": "FirstScreen first_screen right_of",
     "charts.judges": "audit_figures",
     "charts.marks": "bars dots heatmap lines stacked",
     "charts.published": "beside cited defined paper_table published published_levels",
     "charts.trees": "edit_trees",
     "charts.words": (
-        "Caption Card Cards ELSEWHERE OWN PUBLISHED Table caption figure note score_cards "
-        "sentences span table"
+        "Caption Card Cards ELSEWHERE OWN PUBLISHED Table caption note score_cards "
+        "sentences show span table"
     ),
 }
 __all__ = sorted(["CHARTS", "theme", *" ".join(HOMES.values()).split()])

@@ -15,12 +15,12 @@ import polars as pl
 from formlab import decisions as decided
 from formlab.analysis.finding import Finding, finding_table, has_pages
 from formlab.analysis.label_corrections import corrected_scores
-from formlab.analysis.overview import cause_counts, rungs
+from formlab.analysis.overview import cause_counts, rungs, runs
 from formlab.charts import theme
 from formlab.charts.harmless import clean
 from formlab.charts.html import number
 from formlab.charts.marks import lines, stacked
-from formlab.charts.words import Caption, Table, caption, figure, note, sentences, table
+from formlab.charts.words import Caption, Table, note, sentences, show, table
 from formlab.errors import NotAvailable
 from formlab.folders import Evaluation
 from formlab.scoring.causes import STAGES
@@ -78,33 +78,46 @@ def cause_table(
     return table(counts, "stage", "cause", "cases", "share", "try", **look)
 
 
-def cause_figures(
-    over: Caption,
+def show_causes(
+    say: str,
     cases: pl.DataFrame,
     of: Evaluation,
     *,
     by: str = "kind",
     what: str = "fields",
-    more: str = "",
-) -> list[Any]:
-    """`cause_bars` under the caption `over`, and `cause_table` under its own, which ends in `more`.
+    **more: Any,
+) -> None:
+    """Display `cause_bars` and `cause_table` of cases of the evaluation `of`, each under a caption.
 
-    `cases` are of the evaluation `of`: where it read no pages, no advice is on images.
+    `say` and `more` are the caption of the bars, as of `charts.show`. Where no pages were read, no
+    advice is on images.
     """
     look = {"what": what, "pages": has_pages(of)}
-    below = caption("What to try for each cause.", label="Table", more=more)
-    bars = figure(over, cause_bars(cases, by, **look))
-    return bars + figure(below, cause_table(cases, **look))
+    show(say, cause_bars(cases, by, **look), **more)
+    show("What to try for each cause.", cause_table(cases, **look))
 
 
-def answered(
+def show_answered(
     evaluation: Evaluation,
-    say: str,
+    say: str = "What was scored, by status and outcome.",
     odd: str = "What is odd in the files; nothing was left out for it.",
-) -> list[Any]:
-    """`status_table` and `notes_table`, each under its caption."""
-    shown = figure(Caption(say, label="Table"), status_table(evaluation))
-    return shown + figure(Caption(odd, label="Table"), notes_table(evaluation))
+) -> None:
+    """Display `status_table` and `notes_table`, each under its caption."""
+    show(say, status_table(evaluation))
+    show(odd, notes_table(evaluation))
+
+
+def show_scores(summary: pl.DataFrame, *, more: str = "") -> None:
+    """Display `scores_table` of each level of a summary, under captions that end in `more`."""
+    for (level,), rows in summary.group_by("level", maintain_order=True):
+        say = f"Every score of the level {level}, of all and by slice."
+        show(say, scores_table(rows), more=more)
+
+
+def runs_table(evaluations: Sequence[Evaluation], **look: Any) -> Table | Caption:
+    """Evaluations with their settings, documents and values, and what became of these."""
+    columns = "system settings documents answered values right wrong missing"
+    return table(runs(evaluations), *columns.split(), **look)
 
 
 def _causes(cases: pl.DataFrame, by: str | None = None, *, pages: bool) -> pl.DataFrame:
@@ -113,27 +126,17 @@ def _causes(cases: pl.DataFrame, by: str | None = None, *, pages: bool) -> pl.Da
     return counts.with_columns(pl.col("cause").str.replace_all("_", " "))
 
 
-def scores_table(
-    summary: pl.DataFrame, *, level: str | None = None, by: str | None = None
-) -> Table | Caption:
-    """Every score over the whole of a level, or of each slice: pooled, mean, interval, counts.
-
-    Without `level` the rows of the summary are taken as they are. `by` is the column that names
-    the rows beside the metric, such as ``slice_value``.
-    """
-    if level is not None:
-        summary = summary.filter(pl.col("slice_by").is_null(), pl.col("level") == level)
-    key = [*([by] if by else []), "metric"]
-    if by:
-        summary = summary.with_columns(pl.col(by).fill_null("all"))
+def scores_table(summary: pl.DataFrame) -> Table | Caption:
+    """The scores of a summary: pooled, mean of documents, interval, counts; slices by name."""
+    slices = pl.format("{}: {}", "slice_by", "slice_value").fill_null("all")
+    key = ["slice", "metric"] if summary["slice_by"].count() else ["metric"]
+    summary = summary.with_columns(slice=slices)
     means = summary.filter(average="macro").select(*key, macro="value")
-    join = {"how": "left", "nulls_equal": True, "maintain_order": "left"}
-    shown = summary.filter(average="pooled").join(means, on=key, **join)
+    shown = summary.filter(average="pooled").join(means, on=key, how="left", maintain_order="left")
     # What few scores have is a column only where one of them has it.
     some = [n for n in ("n_reader", "n_ambiguous") if (shown[n].fill_null(0) > 0).any()]
     columns = ["value", "ci_low", "ci_high", "macro", "n_docs", "n_cases", "n_missing"]
     titles = {"value": "pooled", "macro": "mean of documents", "n_cases": "cases"}
-    titles |= {"slice_value": "slice"}
     columns += ["n_undefined", *some]
     return table(shown, *key, *columns, titles=titles, sparse=True, rows=5_000)
 

@@ -21,6 +21,8 @@ from formlab.tables import LEVELS
 # How many of each: more do not fit a window.
 _CARDS, _FINDINGS, _RUNS, _NAMED = 4, 5, 3, 3
 _FAILED = "answers that could not be used"
+# Of more parts the two ends are named.
+_PARTS, _END = 6, 2
 # What a sentence may begin with besides the name of a system or a number.
 _FIRST_WORDS = ("The", "One", "Another", "All", "No", "Of", "For", "Where", "Most", "Often", "In")
 Row = Mapping[str, Any]
@@ -42,19 +44,15 @@ class FirstScreen(Shown):
         text += [f"- {sentences(row['alone'], row['effect'])}" for row in self.findings]
         return "\n".join(clean(line, limit=2_000) for line in (*text, *self.runs) if line)
 
-    @property
-    def payload(self) -> dict[str, Any]:
-        """The sentence, its numbers, findings, gains and runs, fit to travel."""
+    def _data(self) -> dict[str, Any]:
         failed = sum(_FAILED in run for run in self.runs)
         ran = f"{len(self.runs):,} evaluations: what was run, and how much was answered"
         return {
-            "sentence": clean(self.sentence, limit=600),
+            "sentence": self.sentence,
             "lead": self.lead,
             "cards": [card.shown for card in self.cards],
-            "findings": [
-                dict(zip(row, map(_clean, row.values()), strict=True)) for row in self.findings
-            ],
-            "runs": [clean(text, limit=600) for text in self.runs],
+            "findings": self.findings,
+            "runs": self.runs,
             # More evaluations than so many fold away.
             "open": len(self.runs) <= _RUNS,
             "ran": f"{ran}; answers of {failed:,} could not be used" if failed else ran,
@@ -178,10 +176,6 @@ def _by_level(part: Evaluation) -> pl.DataFrame:
     return asked.group_by("level").agg(right=right, values=pl.len()).collect()
 
 
-def _clean(value: object) -> object:
-    return clean(value, limit=600) if isinstance(value, str) else value
-
-
 def _counted(n: int, name: str) -> str:
     return f"{n:,} {name}{'s' * (n != 1)}"
 
@@ -245,3 +239,30 @@ def _wrong(finding: Finding, results: Sequence[Evaluation]) -> int:
         for part in one.parts()
     ]
     return pl.concat(rows).n_unique() if rows and behind.height else 0
+
+
+def right_of(system: str, cases: pl.DataFrame, by: str | None = None, *, of: str = "fields") -> str:
+    """What a system has right, of all `cases` and of each part of them, the best part first.
+
+    `cases` have `gold` and `outcome`; what has no gold, or is not scored, does not count, and of
+    none there is no sentence. `by` is a column whose values are the parts, `of` what cases are
+    called, in the plural.
+
+    >>> rows = [("date", "1", "match"), ("date", "2", "match"), ("mark", "x", "missing")]
+    >>> cases = pl.DataFrame(rows, ["kind", "gold", "outcome"], orient="row")
+    >>> right_of("ocr", cases, "kind")
+    'ocr has 2 of 3 fields right: date 2 of 2, mark 0 of 1'
+    """
+    cases = cases.drop_nulls("gold").filter(pl.col("outcome").ne_missing("unscored"))
+    right = (pl.col("outcome") == "match").sum()
+    whole = cases.select(right=right, n=pl.len()).row(0)
+    text = f"{clean(system, limit=60)} has {whole[0]:,} of {whole[1]:,} {of} right" * (whole[1] > 0)
+    if by is None or cases[by].drop_nulls().n_unique() < 2:
+        return text
+    parts = cases.drop_nulls(by).group_by(by).agg(right=right, n=pl.len())
+    order = pl.col("right") / pl.col("n"), pl.col("n") - pl.col("right"), "n", by
+    parts = parts.sort(*order, descending=[True, False, True, False]).rows()
+    named = [f"{clean(str(p), limit=60) or '–'} {right:,} of {n:,}" for p, right, n in parts]
+    if len(named) > _PARTS:
+        named[_END:-_END] = ["…"]
+    return f"{text}: {', '.join(named)}"

@@ -12,9 +12,10 @@ from typing import Any, ClassVar
 import jinja2
 from markupsafe import Markup
 
-from formlab.charts.harmless import clean, visible
+from formlab.charts.harmless import clean, data, visible
 
 MISSING = "–"
+_LONGEST = 2_000
 # The data of what formlab displays, by its kind, beside HTML and plain text.
 MIME = "application/vnd.formlab+json"
 # What the template makes HTML of.
@@ -68,10 +69,10 @@ TEMPLATES.filters["cell"] = cell
 TEMPLATES.tests["page"] = is_page
 
 
-def render(kind: str, data: Mapping[str, Any], *, in_report: bool) -> Markup:
+def render(kind: str, payload: Mapping[str, Any], *, in_report: bool) -> Markup:
     """The HTML of an object of one of `KINDS`; in a report it leads to cases of that report."""
     parts = TEMPLATES.get_template("parts.html.j2").make_module({"in_report": in_report})
-    return getattr(parts, kind)(data)
+    return getattr(parts, kind)(payload)
 
 
 @cache
@@ -93,11 +94,14 @@ class Shown:
 
     @property
     def payload(self) -> dict[str, Any]:
-        """What is shown as plain JSON."""
+        """What is shown as plain JSON, its texts cut where nobody would read on."""
+        return data(self._data(), text=lambda text, _: clean(text, limit=_LONGEST))
+
+    def _data(self) -> dict[str, Any]:
         raise NotImplementedError
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
-        data = self.payload
-        shown = render(self.kind, data, in_report=False)
+        payload = self.payload
+        shown = render(self.kind, payload, in_report=False)
         page = f'<style>{lab_style()}</style><div class="fl-lab">{shown}</div>'
-        return {"text/html": page, MIME: {self.kind: data}, "text/plain": str(self)}
+        return {"text/html": page, MIME: {self.kind: payload}, "text/plain": str(self)}

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import polars as pl
+from IPython.display import display
 
 from formlab import frames, metrics, selection, tables
 from formlab.charts.harmless import clean
@@ -23,6 +24,10 @@ _OVER = {"field": "all fields", "page": "whole pages", "document": "all forms"}
 _TITLES = {"ci_low": "low", "ci_high": "high", "n_docs": "documents", "n_cases": "fields"}
 _TITLES |= {"doc_id": "document", "system_a": "first system", "system_b": "second system"}
 _TITLES |= {"p_holm": "p, Holm", "p_adjusted": "p, adjusted", "n_missing": "missing"}
+_TITLES |= {"n_pages": "pages", "n_fields": "fields", "n_items": "fields", "n_splits": "splits"}
+# Ends of a second interval, with a blank that tells them from those of the first.
+_TITLES |= {"difference_low": "low ", "difference_high": "high "}
+_TITLES |= {"excess_low": "low ", "excess_high": "high "}
 _TITLES |= {"n_undefined": "undefined", "n_reader": "depend on reading rule"}
 _TITLES |= {"n_ambiguous": "ambiguous dates", "least_difference": "smallest detectable"}
 
@@ -55,11 +60,10 @@ class Card:
 
     @property
     def shown(self) -> dict[str, str]:
-        """Label, value and note as shown, fit to travel."""
+        """Label, value and note as shown."""
         value, digits = self.value, 0 if isinstance(self.value, int) else self.digits
-        label, note = (clean(text, limit=200) for text in (self.label, self.note))
         text = value if isinstance(value, str) else number(value, digits)
-        return {"label": label, "value": clean(text, limit=60), "note": note}
+        return {"label": self.label, "value": text, "note": self.note}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,17 +83,15 @@ class Cards(Shown):
     cards: Sequence[Card]
     finding: str = ""
 
-    @property
-    def payload(self) -> dict[str, Any]:
-        """The cards, and the finding or None."""
-        finding = clean(self.finding, limit=600) or None
-        return {"cards": [card.shown for card in self.cards], "finding": finding}
+    def _data(self) -> dict[str, Any]:
+        return {"cards": [card.shown for card in self.cards], "finding": self.finding or None}
 
     def __str__(self) -> str:
-        cards = self.payload["cards"]
-        notes = [f" ({card['note']})" if card["note"] else "" for card in cards]
-        lines = [f"{c['label']}: {c['value']}{n}" for c, n in zip(cards, notes, strict=True)]
-        return "\n".join([clean(self.finding)] * bool(self.finding) + lines)
+        shown = self.payload
+        lines = [f"{card['label']}: {card['value']} ({card['note']})" for card in shown["cards"]]
+        return "\n".join(
+            [*filter(None, [shown["finding"]]), *(x.removesuffix(" ()") for x in lines)]
+        )
 
 
 def score_cards(
@@ -138,12 +140,9 @@ class Caption(Shown):
     label: Literal["Figure", "Table", "Note"] = "Figure"
     settings: str | None = None
 
-    @property
-    def payload(self) -> dict[str, Any]:
-        """Text, label and settings; the number, which a report gives, is 0."""
-        settings = clean(self.settings, limit=2_000) if self.settings else None
-        text = {"text": clean(self.text, limit=2_000), "label": clean(self.label, limit=40)}
-        return text | {"settings": settings, "number": 0}
+    def _data(self) -> dict[str, Any]:
+        # The number is given by a report.
+        return dataclasses.asdict(self) | {"number": 0}
 
     def __str__(self) -> str:
         shown = self.payload
@@ -231,16 +230,33 @@ def how(row: Mapping[str, Any]) -> str | None:
     return tables.settings_text(dict(row) | {"level": row.get("score_level", row.get("level"))})
 
 
-def figure(over: Caption, *shown: Any) -> list[Any]:
-    """A caption and what stands below it; only the notes, where there is nothing but notes.
+def show(
+    say: str,
+    *things: Any,
+    rows: pl.DataFrame | None = None,
+    name: str | None = None,
+    more: str = "",
+    settings: str | None = None,
+) -> None:
+    """Display charts, tables and galleries under one caption that says what they show.
+
+    Reports number the captions, tables and figures apart. Where there is nothing but notes, the
+    first of them stands alone, and nothing where there are no things. All else is as of `caption`;
+    `settings` are those of scores that are not in `rows`.
 
     Examples
     --------
-    >>> [str(part) for part in figure(caption("Errors."), note("Nothing was scored."))]
-    ['Note. Nothing was scored.']
+    >>> show("Errors.", note("Nothing was scored."))
+    Note. Nothing was scored.
     """
-    notes = [part for part in shown if isinstance(part, Caption) and part.label == "Note"]
-    return notes[:1] if len(notes) == len(shown) else [over, *shown]
+    # Of notes alone the first says enough.
+    parts = list(things[:1])
+    if not all(isinstance(thing, Caption) for thing in things):
+        label = "Table" if any(isinstance(thing, Table) for thing in things) else "Figure"
+        over = caption(say, rows, name=name, label=label, more=more)
+        parts = [dataclasses.replace(over, settings=over.settings or settings), *things]
+    for part in parts:
+        display(part)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -296,8 +312,7 @@ class Table(Shown):
     def __post_init__(self) -> None:
         object.__setattr__(self, "frame", frames.to_polars(self.frame))
 
-    @property
-    def payload(self) -> dict[str, Any]:
+    def _data(self) -> dict[str, Any]:
         """Columns and rows as shown, cells to print bold, the line of each row's cases."""
         shown, names = self.frame.head(self.rows), self.frame.columns
         notes = [self.note] if self.note else []
@@ -311,9 +326,9 @@ class Table(Shown):
             "rows": [[_plain(value) for value in row] for row in shown.iter_rows()],
             "bold": [[row, names.index(name)] for row, name in self.strong if row < shown.height],
             "aside": list(self.aside),
-            "note": clean(" ".join(notes)) or None,
-            "cases": [line and clean(line) for line in lines[: shown.height]],
-            "fold": clean(self.fold, limit=200) or None,
+            "note": " ".join(notes) or None,
+            "cases": lines[: shown.height],
+            "fold": self.fold or None,
         }
 
     def _column(self, name: str, kind: pl.DataType) -> dict[str, Any]:
@@ -322,8 +337,8 @@ class Table(Shown):
         digits = named.get(name, 0 if kind.is_integer() else usual)
         right = kind.is_numeric() or name in self.numeric
         return {
-            "name": clean(name),
-            "title": clean(words(name, self.titles), limit=200),
+            "name": name,
+            "title": words(name, self.titles),
             "align": "right" if right else "left",
             "digits": digits if kind.is_numeric() else None,
             "link": name in self.links,
@@ -344,12 +359,10 @@ class Table(Shown):
 
 
 def _plain(value: object) -> object:
-    """A value as JSON has it; numbers that it has not as they are shown."""
-    if value is None or isinstance(value, bool | int):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None if math.isnan(value) else number(value)
-    return clean(value, limit=2_000)
+    """A value as JSON has it; what it has not, as it is shown."""
+    if isinstance(value, float) and math.isinf(value):
+        return number(value)
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
 def table(

@@ -15,7 +15,6 @@ import polars as pl
 
 from formlab import analysis, frames, gallery, metrics, selection
 from formlab.analysis import Finding
-from formlab.analysis.overview import top_errors
 from formlab.charts import theme
 from formlab.charts.harmless import clean
 from formlab.charts.words import words
@@ -42,7 +41,7 @@ class Explorer(Live):
     findings
         Those that the report shows, in its order, for ``finding=2`` in a line; may be set later.
     most
-        How many wrong cases the gallery holds; of more, a sample of each evaluation by cause.
+        How many wrong cases the gallery holds; of more, a sample by cause.
 
     Attributes
     ----------
@@ -147,20 +146,12 @@ class Explorer(Live):
 
     def _gallery(self) -> tuple[gallery.Gallery, list[list[int]]]:
         """The errors of all, of many a sample by cause; of each card its evaluation and unit."""
-        is_wrong = ~pl.col("outcome").is_in(["match", "unscored"])
         parts = [
-            units.cases.with_row_index("_unit").with_columns(_evaluation=number).filter(is_wrong)
+            units.cases.with_row_index("_unit").with_columns(_evaluation=number)
             for number, units in enumerate(self._units)
         ]
-        if sum(wrong.height for wrong in parts) > self.most:
-            share = self.most // len(parts)
-            parts = [top_errors(p, limit=share) if p.height > share else p for p in parts]
-        shown = gallery.errors(
-            pl.concat(parts, how="diagonal_relaxed"),
-            of=list(self.evaluations.values()),
-            findings=self.findings,
-            most=None,
-        )
+        cases, of = pl.concat(parts, how="diagonal_relaxed"), list(self.evaluations.values())
+        shown = gallery.errors(cases, of=of, findings=self.findings, most=self.most)
         return shown, shown.frame.select("_evaluation", "_unit").to_numpy().tolist()
 
     def __str__(self) -> str:

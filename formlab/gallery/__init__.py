@@ -23,7 +23,7 @@ from formlab.gallery.crops import PageSource, document_key, pictures_of
 from formlab.gallery.episodes import Episodes, episodes
 from formlab.gallery.lab import Live
 
-__all__ = ["Episodes", "Gallery", "episodes", "errors", "rows"]
+__all__ = ["Episodes", "Gallery", "episodes", "errors"]
 
 _SAME = ("benchmark", "split", "doc_id", "task", "gold")
 _NO_ERROR = ("match", "unscored")
@@ -104,28 +104,6 @@ class Gallery(Live):
         return self.frame[places].with_columns(tags)
 
 
-def rows(payload: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The cases of a gallery's payload as flat rows: its words and numbers, without pictures.
-
-    Of further systems, ``system_2``, ``outcome_2``, ``cause_2``, ``pred_2`` and so on.
-
-    Examples
-    --------
-    >>> rows({"cases": [{"gold": "Co", "image": "0", "beside": [{"pred": "C0"}]}]})
-    [{'gold': 'Co', 'pred_2': 'C0'}]
-    """
-    plain = (str, int, float, type(None))
-    return [
-        {
-            name + (f"_{number}" if number > 1 else ""): value
-            for number, answer in enumerate([case, *case.get("beside", ())], start=1)
-            for name, value in answer.items()
-            if isinstance(value, plain) and name != "image"
-        }
-        for case in payload["cases"]
-    ]
-
-
 def errors(
     cases: pl.DataFrame | Evaluation,
     *,
@@ -136,6 +114,7 @@ def errors(
     by: Sequence[str] = (),
     findings: Sequence[Finding] = (),
     most: int | None = 1_000,
+    pictures: int = 100,
     crop: bool = True,
     right: bool = False,
 ) -> Gallery:
@@ -169,6 +148,9 @@ def errors(
     most
         At most so many cases; of more a sample, each cause in proportion: of the cases of a cause
         those whose keys come first, whatever their order. None keeps all.
+    pictures
+        At most so many cases stand there with their place on the page, which takes some 5 kB each:
+        the first 24, and of those that follow one in every few.
     crop
         False shows the whole page in place of the part around the boxes.
     right
@@ -212,12 +194,12 @@ def errors(
     first, *others = [list(table.iter_rows(named=True)) for table in shown]
     further = list(zip(*others, strict=True)) if others else [()] * len(first)
     sources = dict(_sources(documents, root, evaluations))
-    pictures, images = pictures_of(first, further, sources, crop=crop)
+    shots, images = pictures_of(first, further, sources, most=pictures, crop=crop)
     scored = _cases.scores_by_case(scores, shown)
     columns = zip(
         first,
         further,
-        pictures,
+        shots,
         _cases.keys(shown[0]),
         _cases.labels(shown[0], _gold(evaluations), documents),
         _cases.slices(shown[0], documents, by),

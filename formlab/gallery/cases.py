@@ -84,10 +84,13 @@ def _number(value: float | None) -> float | None:
 def scores_by_case(scores: pl.DataFrame, cases: Sequence[pl.DataFrame]) -> dict[Any, list[Any]]:
     """``[metric, value, hits, total]`` of the scores that belong to one case, by case.
 
-    Scores of a page or a document, which have no path, belong to no single case.
+    Scores of a page or a document, which have no path, belong to no single case; of the rungs of
+    the ladder each case tells by itself.
     """
     known = pl.concat([table.select(_SCORED) for table in cases]).unique()
-    of_cases = scores.filter(pl.col("path").is_not_null()).join(known, on=_SCORED, how="semi")
+    rungs = pl.col("metric").is_in([f"{rung}_accuracy" for rung in LADDER])
+    of_cases = scores.filter(pl.col("path").is_not_null(), ~rungs)
+    of_cases = of_cases.join(known, on=_SCORED, how="semi")
     numbers = pl.col("value", "hits", "total").cast(pl.Float64)
     rounded = pl.when(numbers.is_finite()).then(numbers.round(4))
     by_case: dict[Any, list[Any]] = {}

@@ -25,6 +25,8 @@ MOST, LEAST, MARGIN = (480, 720), (240, 84), (40, 28)
 # A page without boxes is shown whole, all such pages of a gallery together in so many pixels.
 PIXELS, WHOLE = 24_000_000, (80_000, 400_000)
 QUALITY = 60
+# Cases on the first page of a gallery.
+FIRST = 24
 # A PDF measured in points, 72 to the inch, is drawn this much larger: small print is to be read.
 SHARP, FINE = 2.0, 1_000
 
@@ -173,23 +175,28 @@ def pictures_of(
     beside: Sequence[Sequence[Row]],
     sources: Mapping[tuple[str, str, str], PageSource],
     *,
+    most: int,
     crop: bool,
 ) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
     """The picture of each row, and the images by key.
 
     A picture has ``image`` (a key, or None), ``boxes`` as fractions of it, of ``gold``, ``pred``
-    and ``pred2`` onwards, and ``why`` if something cannot be shown.
+    and ``pred2`` onwards, and ``why`` if something cannot be shown. At most `most` rows have one.
     """
     placed = [_boxes(row, others) for row, others in zip(rows, beside, strict=True)]
     whole = {document_key(row) for row, boxes in zip(rows, placed, strict=True) if not boxes}
     least, most = WHOLE
     crops = Crops(min(most, max(least, PIXELS // max(1, len(whole) if crop else len(rows)))))
     drawn = []
-    for row, others, boxes in zip(rows, beside, placed, strict=True):
+    chosen = _spread(len(rows), most)
+    for place, (row, others, boxes) in enumerate(zip(rows, beside, placed, strict=True)):
         # The page of the gold box, else of the first predicted one.
         page = next((p for p, _ in boxes.values()), row["page"] or row["pred_page"] or 1)
         picture: dict[str, Any] = {"image": None, "boxes": {}, "why": "no page image is known"}
-        if (source := sources.get(document_key(row))) is not None:
+        source = sources.get(document_key(row))
+        if source is not None and place not in chosen:
+            picture["why"] = f"pictures are shown of {len(chosen):,} cases"
+        elif source is not None:
             near = {name: box for name, (at, box) in boxes.items() if at == page}
             try:
                 cut = crops.crop(source, page, list(near.values()) if crop else ())
@@ -202,6 +209,13 @@ def pictures_of(
                 picture = {"image": cut.key, "boxes": shown, "why": why}
         drawn.append(picture)
     return drawn, crops.images
+
+
+def _spread(count: int, most: int) -> set[int]:
+    """So many of `count` places: those of the first page, and others evenly after them."""
+    first = min(FIRST, most, count)
+    more = min(most, count) - first
+    return {*range(first), *(first + n * (count - first) // more for n in range(more))}
 
 
 def _boxes(row: Row, beside: Sequence[Row]) -> dict[str, tuple[int, Box]]:

@@ -10,13 +10,13 @@ import json
 import math
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from lxml import etree
 
-from formlab import files, gallery
+from formlab import files
 from formlab.charts.harmless import clean
 from formlab.charts.theme import FONT
 from formlab.reports import sanitize
@@ -53,7 +53,7 @@ Spec = dict[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """A chart, table or gallery: its number and title as a file name, its table, its drawings.
+    """A chart or table: its number and title as a file name, its table, its drawings.
 
     `drawings` are SVG texts, the wide one first; one alone where it fits a phone, none for what is
     no chart. `problem` says why a chart could not be drawn.
@@ -73,9 +73,9 @@ def of(objects: Mapping[int, tuple[str, Mapping[str, Any], str]]) -> dict[int, F
         if kind == "caption":
             caption = str(data.get("text") or "")
             continue
-        rows = table_rows(kind, data)
+        rows = _rows(kind, data)
         if rows or kind in {"vega", "plotly"}:
-            name = caption or (alt if kind in {"vega", "plotly"} else kind)
+            name = caption or ("table" if kind == "table" else alt)
             title = re.split(r"[.;:]\s", name, maxsplit=1)[0]
             stem = f"{len(figures) + 1:02d}-{slug(title.lower())[:48].strip('-_')}"
             more = _drawn(data, stem[:2]) if kind == "vega" else {}
@@ -308,38 +308,28 @@ def _cell(value: Any) -> Any:
     return safe.replace("\0", "␀")
 
 
-def table_rows(kind: str, data: Mapping[str, Any]) -> Rows:
-    """The rows that an object of a notebook shows; none for an object without a table."""
-    readers: dict[str, Callable[[Any], Rows]] = {
-        "vega": _vega,
-        "table": _table,
-        "gallery": gallery.rows,
-        "explorer": lambda shown: gallery.rows(shown["gallery"]),
-    }
+def _rows(kind: str, data: Mapping[str, Any]) -> Rows:
+    """The rows that a chart or table of a notebook shows; galleries save their own."""
     try:
-        return readers[kind](data) if kind in readers else []
+        return _vega(data) if kind == "vega" else _table(data) if kind == "table" else []
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         # Other code may emit these kinds in other shapes: the figure stands, without a table.
         return []
 
 
-def _joined(tables: Mapping[str, Rows]) -> Rows:
-    """All rows; a column `part` tells the tables apart where there are several."""
-    tables = {name: rows for name, rows in tables.items() if rows}
-    several = len(tables) > 1
-    return [({"part": n} if several else {}) | row for n, rows in tables.items() for row in rows]
-
-
 def _vega(spec: Mapping[str, Any]) -> Rows:
+    """The data of a chart; a column `part` tells several tables apart."""
     views = (layer for parent in _parents(spec) for layer in _layers(parent))
     inline = [view["data"]["values"] for view in views if "values" in view.get("data", {})]
     tables = [t for t in (*spec.get("datasets", {}).values(), *inline) if t and type(t) is list]
-    plain = [[row if isinstance(row, dict) else {"value": row} for row in t] for t in tables]
-    # Without what is for the drawing alone: the address of the cases.
-    return _joined({
-        str(n): [{k: v for k, v in row.items() if k != LINES} for row in rows]
-        for n, rows in enumerate(plain, start=1)
-    })  # fmt: skip
+    rows = []
+    for number, table in enumerate(tables, start=1):
+        part = {"part": str(number)} if len(tables) > 1 else {}
+        for row in table:
+            row = row if isinstance(row, dict) else {"value": row}
+            # Without what is for the drawing alone: the address of the cases.
+            rows.append(part | {name: value for name, value in row.items() if name != LINES})
+    return rows
 
 
 def _table(data: Mapping[str, Any]) -> Rows:

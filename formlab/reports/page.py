@@ -247,38 +247,27 @@ def shown_object(
 ) -> Markup:
     """The markup of one object: a data block for the page's scripts, a drawing, or words."""
     kind, data, alt = shown
-    frame = Markup('<div class="fl-object" data-kind="{}"{}>{}</div>')
     if kind in DRAWN:
-        block = sanitize.trusted(inline.data_block(data))
-        script = '<script type="application/json">{}</script><noscript><pre>{}</pre></noscript>'
-        return frame.format(kind, "", sanitize.trusted(script).format(block, alt))
-    drawn = Markup(' data-state="drawn"')
+        return _part("data", kind, sanitize.trusted(inline.data_block(data)), alt)
     if kind == "vega":
-        return frame.format(kind, drawn, _drawing(alt, figure or Figure("", problem="it is none")))
+        figure = figure or Figure("", problem="it is none")
+        drawings = list(map(sanitize.trusted, figure.drawings))
+        return _part("object", kind, _part("chart", alt, drawings, figure.problem))
     if kind == "caption" and counts is not None:
         label = str(data.get("label"))
         counts[label] += 1
         data = data | {"number": counts[label]}
     try:
-        return frame.format(kind, drawn, render(kind, data, in_report=True))
+        markup = render(kind, data, in_report=True)
     except (jinja2.TemplateError, KeyError, TypeError, ValueError, AttributeError, IndexError):
         # Other code may emit objects in other shapes.
-        text = Markup('<p class="fl-noimage">This {} could not be drawn.</p>').format(kind)
-        return frame.format(kind, Markup(' data-state="failed"'), text)
+        markup = None
+    return _part("object", kind, markup)
 
 
-def _drawing(alt: str, figure: Figure) -> Markup:
-    """The drawings of a chart, the wide one first, of which a page shows one."""
-    if not figure.drawings:
-        text = Markup('<p class="fl-noimage">This chart could not be drawn: {}</p>')
-        return text.format(figure.problem)
-    names = ("fl-wide", "fl-narrow") if len(figure.drawings) > 1 else ("",)
-    drawings = (
-        Markup('<div class="{}">{}</div>').format(name, sanitize.trusted(svg))
-        for name, svg in zip(names, figure.drawings, strict=True)
-    )
-    group = Markup('<div class="fl-vega" role="group" aria-label="{}">{}</div>')
-    return group.format(alt, Markup("").join(drawings))
+def _part(name: str, *values: Any) -> Markup:
+    """A piece of a page, from the macro of that name."""
+    return getattr(TEMPLATES.get_template("outputs.html.j2").module, name)(*values)
 
 
 def _csv_link(figure: Figure | None) -> Markup:
@@ -286,34 +275,27 @@ def _csv_link(figure: Figure | None) -> Markup:
     if figure is None or not figure.csv:
         return Markup("")
     table = base64.b64encode(figure.csv.encode("utf-8", "backslashreplace")).decode()
-    link = '<p class="fl-data"><a download="{}.csv" href="data:text/csv;charset=utf-8;base64,{}" '
-    link += 'title="The table behind this">CSV</a></p>'
-    return sanitize.trusted(link).format(figure.stem, table)
+    return _part("csv", figure.stem, table)
 
 
 def _output(output: Cell) -> Markup:
     """The markup of an output that shows no object: a traceback, text, or what others display."""
     if output.output_type == "error":
-        return Markup('<pre class="fl-traceback">{}</pre>').format(traceback_of(output))
+        return _part("text", "traceback", traceback_of(output))
     if output.output_type == "stream":
         text = sanitize.plain(output.text)
-        if output.name != "stderr":
-            return Markup('<pre class="fl-stdout">{}</pre>').format(text)
-        frame = '<details class="fl-stderr"><summary>Messages</summary><pre>{}</pre></details>'
-        return sanitize.trusted(frame).format(text)
+        return _part("messages", text) if output.name == "stderr" else _part("text", "stdout", text)
     bundle = {mime: _joined(value) for mime, value in output.data.items()}
     text = sanitize.plain(bundle.get("text/plain", ""))
     if page := bundle.get("text/html"):
-        return Markup('<div class="fl-html">{}</div>').format(sanitize.safe_html(page))
+        return _part("markup", "html", sanitize.safe_html(page))
     if source := bundle.get("text/markdown"):
-        return Markup('<div class="fl-text">{}</div>').format(sanitize.markdown(source))
+        return _part("markup", "text", sanitize.markdown(source))
     for mime in _RASTERS:
         image = bundle.get(mime, "").strip()
         if image and _BASE64.match(image):
-            return Markup('<img class="fl-image" loading="lazy" alt="{}" src="{}">').format(
-                text or "image", f"data:{mime};base64,{image}"
-            )
-    return Markup('<pre class="fl-plain">{}</pre>').format(text) if text else Markup("")
+            return _part("image", f"data:{mime};base64,{image}", text or "image")
+    return _part("text", "plain", text) if text else Markup("")
 
 
 def _joined(value: object) -> str:

@@ -381,7 +381,7 @@
       return el("div", { class: "fl-export", role: "group", "aria-label": "save the cases" }, button("jsonl"), button("csv"));
     }
 
-    /* A case as one flat row, as gallery.rows has it in Python. */
+    /* A case as one flat row. */
     flat(i) {
       const [item, row] = [this.cases[i], Object.create(null)];
       answers(item).forEach((answer, n) => {

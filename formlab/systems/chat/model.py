@@ -13,7 +13,7 @@ import polars as pl
 
 from formlab import benchmarks, files
 from formlab.errors import DataBroken, NotAvailable, UnknownName
-from formlab.folders import Corpus, Predictions
+from formlab.folders import Corpus
 from formlab.systems.chat.ask import Row, prompt_of
 from formlab.systems.chat.benchmarks import tasks_of
 from formlab.systems.chat.client import Client
@@ -23,7 +23,7 @@ from formlab.systems.chat.store import AnswerStore, Asker
 from formlab.systems.chat.view import OcrLines, PageView, Shots, drawn
 from formlab.systems.prompts import read as read_prompt
 from formlab.systems.prompts import version_of
-from formlab.systems.runs import HEAD, SKIPPED, Reading, check_head, first, predictions_of
+from formlab.systems.runs import Reading
 from formlab.systems.system import System
 
 PREFIX = "chat:"
@@ -76,26 +76,6 @@ def system(name: str) -> ChatSystem:
     return ChatSystem(start=None, defaults=SHAPING | RUNNING, extra="chat", **names)
 
 
-def reopened(folder: Path, head: Row, corpus: Corpus) -> Predictions | None:
-    """The predictions of a run of this head so far, without a call; None if no answer is kept."""
-    try:
-        model, chosen = system(head["system"]), SHAPING | RUNNING | head["chosen"]
-        limit, _ = head["limit"], head["name"]
-    except (KeyError, TypeError) as error:
-        what, remedy = f"the head of this run lacks {error}", "formlab run with its settings"
-        raise DataBroken(what, where=folder / HEAD, remedy=remedy) from error
-    if chosen["prices"] and not Path(chosen["prices"]).is_file():
-        chosen["prices"] = ""
-    if not Path(chosen["store"] or folder / STORE).is_file():
-        return None
-    work = model.work(corpus, chosen)
-    check_head(folder, {"benchmark": corpus.benchmark, "split": corpus.split} | work.head)
-    documents, skipped = first(corpus, limit, images=work.images, texts=work.texts)
-    readings = work.read(documents, out=folder, may_ask=False)
-    notes = work.notes + Counter({SKIPPED: skipped})
-    return predictions_of(folder, head, readings, work.settings, notes)
-
-
 class ChatWork:
     """How a model works on a corpus: attributes as of `formlab.systems.runs.PageWork`."""
 
@@ -121,11 +101,6 @@ class ChatWork:
         if prompt:
             shaping["prompt"] = read_prompt(prompt).version
         self.head: Row = {"settings": shaping}
-        # With these the run is read before it is finished; they may change from run to run.
-        again = {name: settings[name] for name in SHAPING} | {"base_url": self.client.address}
-        paths = {n: settings[n] and str(Path(settings[n]).resolve()) for n in ("store", "prices")}
-        again |= paths | {"prompt": prompt and read_prompt(prompt).source}
-        self.more: Row = {"chosen": again}
         self.settings = shaping | {"openai": metadata.version("openai"), "formlab": files.version()}
         if settings["pages"] == "text":
             self.settings["rapidocr"] = metadata.version("rapidocr")
@@ -133,15 +108,9 @@ class ChatWork:
             self.settings["price"] = str(self.client.price)
 
     def read(
-        self,
-        documents: pl.DataFrame,
-        *,
-        out: Path,
-        workers: int | str = 1,
-        may_ask: bool = True,
-        **_: Any,
+        self, documents: pl.DataFrame, *, out: Path, workers: int | str = 1, **_: Any
     ) -> list[Reading]:
-        """What came of each question, from answers that are there and, if it `may_ask`, new ones.
+        """What came of each question, from answers that are there and new ones.
 
         `NotAvailable` if `workers` are those of a cluster.
         """
@@ -160,8 +129,7 @@ class ChatWork:
             shots = {n: Shots(self.examples, t, view, lines) for n, (t, _) in self.prompts.items()}
         todo = list(questions(self.corpus, self.prompts, documents=documents, shots=shots))
         with AnswerStore(chosen["store"] or out / STORE) as store:
-            forms = {"form": chosen["form"], "retry": chosen["retry"]}
-            asker = Asker(self.client, store, may_ask=may_ask, **forms)
+            asker = Asker(self.client, store, form=chosen["form"], retry=chosen["retry"])
             run = {"workers": chosen["concurrency"], "samples": chosen["samples"]}
             outcomes = results(todo, asker, root=self.corpus.root, view=view, **run)
         sent = [page.sent for outcome in outcomes for page in outcome.shown]

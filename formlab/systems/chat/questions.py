@@ -107,7 +107,7 @@ def results(
     end = lambda: limits.stop("the run ended")  # noqa: E731
     answers = threads(answered, range(len(todo)), workers=workers, name="chat", ended=end)
     text = "answers, {task.fields[bad]} unusable{task.fields[cost]}"
-    with closing(answers), progress(text, shown=asker.may_ask) as bars:
+    with closing(answers), progress(text) as bars:
         bar = bars.add_task(asker.client.model, total=len(todo), cost="", bad=0)
         for number, result in answers:
             done[number] = result

@@ -64,7 +64,7 @@ def show(rows: list[dict[str, Any]], *, as_json: bool, title: str = "") -> None:
     Console(width=None if sys.stdout.isatty() else 10_000, emoji=False).print(table)
 
 
-def progress(text: str, *, shown: bool = True) -> Any:
+def progress(text: str) -> Any:
     """How much is done of each task that is added, then `text`, with ``{task.fields[name]}``.
 
     A `rich.progress.Progress`: a bar in a terminal, a line for each tenth in a pipe or a log.
@@ -83,7 +83,7 @@ def progress(text: str, *, shown: bool = True) -> Any:
 
     console = Console(stderr=True)
     # No moving bar in a report.
-    shown = shown and os.environ.get("FORMLAB_REPORT") != "1"
+    shown = os.environ.get("FORMLAB_REPORT") != "1"
     if shown and not (console.is_terminal or console.is_jupyter):
         return Lines(disable=True)
     name, done = rich.TextColumn("{task.description}", markup=False), rich.MofNCompleteColumn()

@@ -9,7 +9,7 @@ import numpy as np
 
 from formlab.text.layout import rows
 from formlab_baselines.form_rows import FormField
-from formlab_baselines.page_lines import Grid, Marks, Rect, around
+from formlab_baselines.page_marks import Grid, Marks, Rect, around
 from formlab_baselines.page_text import TextLine, Word, box_of, joined, lines_of, text_of
 
 # Degrees that a stamp is slanted at least; the level of a short word is not known better.

@@ -8,7 +8,7 @@ import numpy as np
 
 from formlab_baselines.form_blocks import blocks, outside
 from formlab_baselines.form_rows import Cell, FormField, FormGroup, Typography, confidence, rows
-from formlab_baselines.page_lines import Marks, Rect, share
+from formlab_baselines.page_marks import Marks, Rect, share
 from formlab_baselines.page_text import Word, box_of, joined
 
 

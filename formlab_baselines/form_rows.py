@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from formlab.text.layout import rows as in_rows
-from formlab_baselines.page_lines import Marks, Rect, Tick, around
+from formlab_baselines.page_marks import Marks, Rect, Tick, around
 from formlab_baselines.page_text import TextLine, Word, box_of, joined, lines_of
 
 _NUMBER = re.compile(r"([A-Z]?[0-9]+[0-9a-z.]*|[A-Z]) ")

@@ -13,7 +13,7 @@ from PIL import ImageFont
 from formlab import resources
 from formlab.systems import ocr
 from formlab.text.layout import page_text
-from formlab_baselines.page_lines import Rect, around
+from formlab_baselines.page_marks import Rect, around
 from formlab_baselines.words import Run
 
 cv2 = resources.optional("cv2", extra="ocr")

@@ -26,10 +26,10 @@ from formlab.systems import ocr
 from formlab.systems.pages import document_pages
 from formlab.systems.system import Reader, System, above_zero
 from formlab.tables import BOX
-from formlab_baselines import keywords, page_lines, page_marks
+from formlab_baselines import keywords, page_marks
 from formlab_baselines.form_build import build
 from formlab_baselines.form_rows import FormGroup
-from formlab_baselines.page_lines import Rect
+from formlab_baselines.page_marks import Rect
 from formlab_baselines.page_text import Word, text_of, words
 from formlab_baselines.words import DEFAULTS
 
@@ -74,7 +74,7 @@ def forms(settings: Row, threads: int) -> Reader:
         for page in document_pages(document, root, scale=settings["zoom"]):
             number, zoom = page.number, page.zoom
             gray = np.asarray(page.image().convert("L"))
-            level, matrix = page_lines.upright(gray)
+            level, matrix = page_marks.upright(gray)
             marks, clean = page_marks.find(level)
             # OCR takes minutes for a page a few pixels high, and finds nothing.
             read_words = []

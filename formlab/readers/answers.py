@@ -49,7 +49,7 @@ def of_run(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictions:
         # Nothing else here needs what asks models.
         from formlab import systems
 
-        found = systems.unfinished(path, corpus)
+        found = systems.unfinished(path)
     if found is None:
         raise DataBroken("a run that has not begun", where=path, remedy="formlab run … --out")
     known = found.scan("records").select(pl.col("benchmark").unique()).collect()["benchmark"]

@@ -46,7 +46,7 @@ def formcraft(source: Source) -> Iterator[Row]:
     and `answer`; the `fields` of a check's answer (path: value) say what stands in the fields that
     it follows from. Answers may stand in ``<doc_id>.answers.json`` or ``.answers.txt``.
     """
-    from formlab.benchmarks.formcraft.answers import ITEMS, answer_rows, form_rows
+    from formlab.benchmarks.formcraft.records import ITEMS, answer_rows, form_rows
 
     named = by_name("answers for", ((stem(file), file) for file in _form_files(source.path)))
     source.files += named.values()

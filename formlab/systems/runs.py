@@ -138,7 +138,12 @@ def run(
     documents, skipped = first(corpus, limit, images=work.images, texts=work.texts)
     with Journal(out / JOURNAL, kind=_Page, wait=wait) as journal, cache.bypassed(not use_cache):
         # Whoever is refused the journal leaves the head of the other run as it is.
-        _begin(out, head, limit=limit, **work.more)
+        check_head(out, head)
+        files.write_json(out / HEAD, head)
+        # Earlier predictions would look complete while this run is under way.
+        with files.writing(out):
+            files.remove(out / PREDICTIONS)
+            (out / "manifest.json").unlink(missing_ok=True)  # Of format 1.
         readings = work.read(documents, out=out, journal=journal, workers=workers)
     notes = work.notes + Counter({SKIPPED: skipped})
     predictions = predictions_of(out, head, readings, work.settings, notes)
@@ -146,18 +151,15 @@ def run(
     return predictions
 
 
-def unfinished(folder: Path, corpus: Corpus | None = None) -> Predictions | None:
-    """What a run under way (or killed) has finished so far; None if `folder` is no such run.
+def unfinished(folder: Path) -> Predictions | None:
+    """The pages that a run under way (or killed) has read so far; None if there is no such run.
 
-    Nothing is read or asked. That of a model needs its `corpus`; its documents that have no answer
-    yet are `missing`. `DataBroken` if the run was made with another benchmark, split, prompts or
-    pages than there are now.
+    `DataBroken` for that of a model: its answers are read by the command that asks for them.
     """
     head = _read_head(folder) if (folder / HEAD).is_file() else {}
     if str(head.get("system")).startswith("chat:"):
-        from formlab.systems import chat
-
-        return chat.reopened(folder, head, corpus) if corpus is not None else None
+        remedy = "the same formlab run … --set max_calls=0, which asks nothing"
+        raise DataBroken("this run of a model has not ended", where=folder, remedy=remedy)
     if not head or not (folder / JOURNAL).is_file():
         return None
     files.convert(head, _Head, where=folder / HEAD, remedy=HEADLESS)
@@ -248,16 +250,15 @@ def _flat(head: Row) -> dict[tuple[str, ...], Any]:
 class PageWork:
     """How a system that reads page by page works on a corpus.
 
-    `head` is what a run's folder remembers and compares, `more` what it only remembers; `images`
-    and `texts` are what documents are chosen by (`first`); `settings` and `notes` are those of the
-    predictions.
+    `head` is what a run's folder remembers and compares; `images` and `texts` are what documents
+    are chosen by (`first`); `settings` and `notes` are those of the predictions.
     """
 
     def __init__(self, system: System, corpus: Corpus, settings: Row) -> None:
         self.system, self.root = system, corpus.root
         self.images, self.texts = system.images, False
         self.examples = system.examples(corpus, settings)
-        self.more, self.notes = {}, Counter[str]()
+        self.notes = Counter[str]()
         versions = {library: metadata.version(library) for library in system.versions}
         self.head: Row = {"settings": settings, "versions": versions}
         self.settings = settings | versions
@@ -298,16 +299,6 @@ class PageWork:
                 result = {"seconds": None, "error": result.reason, "records": []}
             yield document["doc_id"], result
         _reader.cache_clear()
-
-
-def _begin(folder: Path, head: Row, **more: Any) -> None:
-    """Write the head of a run into its folder, after `check_head`; `more` is not compared."""
-    check_head(folder, head)
-    files.write_json(folder / HEAD, head | more)
-    # Earlier predictions would look complete while this run is under way.
-    with files.writing(folder):
-        files.remove(folder / PREDICTIONS)
-        (folder / "manifest.json").unlink(missing_ok=True)  # Of format 1.
 
 
 def _key(document: Row, root: Path | None) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 from formlab.errors import NotAvailable
 from formlab.systems.chat import PREFIX, RUNNING, SHAPING, AnswerStore, Asker, PageView, client_of
 from formlab.systems.chat.ask import Ask, Row, Task
-from formlab.systems.chat.questions import TaskQuestion, TaskResult, results
+from formlab.systems.chat.model import TaskQuestion, TaskResult, results
 from formlab.systems.prompts import read as read_prompt
 from formlab.tables import USABLE
 from formlab_review import drafts

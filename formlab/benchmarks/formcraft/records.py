@@ -1,4 +1,4 @@
-"""Rows of *records* from a form in FORMCRAFT's schema: one per field, group and item."""
+"""Rows of *records* from a form in FORMCRAFT's schema, and from a model's answers in it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,25 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from formlab import tables
-from formlab.benchmarks.formcraft.schema import Check, FieldModel, FormCraft, Group, Question
+from formlab.benchmarks.formcraft.schema import (
+    Check,
+    FieldModel,
+    FormCraft,
+    Group,
+    Question,
+    share,
+)
 from formlab.benchmarks.formcraft.taxonomy import RELATIONS, TASK_OF, canonical, modality_of
+from formlab.benchmarks.formcraft.tidy import tidied
 from formlab.benchmarks.meta import Row, meta_of
 from formlab.text.normalise import as_text
 from formlab.trees import escape, unescape
 
 # Where the items of L3 stand; a group of that name gives way.
 VQA, CONSISTENCY = "/vqa", "/consistency"
+ITEMS = {"vqa": VQA, "consistency": CONSISTENCY}
+# What an answer to one may be called.
+_ANSWERS = ("answer", "value", "prediction", "expected")
 _KINDS = {"checkbox": "checkbox", "circle": "choice"}
 # Longer labels would make a path of every line of a page that a model took for a label.
 _LONGEST_LABEL = 120
@@ -172,3 +183,33 @@ def _item(item: Question | Check, path: str, task: str, meta: Row, flaws: Counte
     meta |= {"rationale": item.rationale, "derivation": item.derivation}
     text = json.dumps({key: value for key, value in meta.items() if value}, ensure_ascii=False)
     return {"task": task, "path": path, "meta": text} | labels
+
+
+def form_rows(value: Any, notes: Counter[str]) -> tuple[list[Row], tuple[str, ...]]:
+    """The rows of a form, and how it was mended; `ValueError` if it is none."""
+    tidy, mended = tidied(value)
+    flaws = Counter[str]()
+    rows = list(field_rows(FormCraft.model_validate(tidy), flaws))
+    notes.update({f"predicted {flaw}": count for flaw, count in flaws.items()})
+    return rows, mended
+
+
+def answer_rows(task: str, found: Any) -> Iterator[Row]:
+    """A row for each answer, of an object by id or a list; without an id its path is null.
+
+    >>> [row["path"] for row in answer_rows("vqa", {"q1": "9.00"})]
+    ['/vqa/q1']
+    """
+    pairs = list(found.items()) if isinstance(found, dict) else []
+    if isinstance(found, list):
+        pairs = [(a.get("id") if isinstance(a, dict) else None, a) for a in found]
+    for name, answer in pairs:
+        row: Row = {
+            "task": task,
+            "path": None if name is None else f"{ITEMS[task]}/{as_text(name)}",
+        }
+        if isinstance(answer, dict):
+            row["meta"] = answer_meta(answer)
+            row["confidence"] = share(answer.get("confidence"))
+            answer = next((answer[key] for key in _ANSWERS if key in answer), None)
+        yield row | ({"status": "missing"} if answer is None else {"value": as_text(answer)})

@@ -17,7 +17,7 @@ from formlab import files
 from formlab.benchmarks.corpus import Part, Row, SplitReader, counts_of
 from formlab.benchmarks.meta import meta_of
 from formlab.benchmarks.spec import part_of
-from formlab.benchmarks.vrdu import dataset, few_shot, labels
+from formlab.benchmarks.vrdu import dataset, few_shot
 from formlab.benchmarks.vrdu.dataset import flat_path, fractions, placed, whole, words
 from formlab.benchmarks.vrdu.few_shot import Split, decode
 from formlab.benchmarks.vrdu.schema import REPEATED, UNREPEATED, Schema
@@ -58,11 +58,11 @@ def reader(split: str, root: Path) -> SplitReader:
         by_name, twice = dataset.documents(file)
         flaws["documents given twice, the last one counts"] = twice
     else:
-        file = home / labels.NAME
+        file = home / dataset.LABELS
         if not files.is_file(file):
-            remedy = f"{' or '.join(dataset.NAMES)}, or {labels.NAME} beside main/"
+            remedy = f"{' or '.join(dataset.NAMES)}, or {dataset.LABELS} beside main/"
             raise DataMissing("no annotations", where=home / "main", remedy=remedy)
-        labelled, by_name = labels.read(file)
+        labelled, by_name = dataset.labels(file)
         schema = schema.only(labelled)
     base, part = part_of(split, few_shot.PARTS)
     parts = decode(base)

@@ -1,4 +1,4 @@
-"""The annotations of `dataset.jsonl` and the OCR beside them, which is large: read by the line."""
+"""Annotations of `dataset.jsonl`, the OCR beside them, and labels that may stand in for them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ import msgspec
 from formlab import files
 from formlab.benchmarks.meta import Row, meta_of
 from formlab.benchmarks.vrdu.schema import UNREPEATED, Schema
-from formlab.errors import DataBroken
+from formlab.errors import DataBroken, GoldInDoubt
 from formlab.tables import BOX
 from formlab.trees import escape
 
 PUBLISHED = "the file as it is published"
 NAMES = ("dataset.jsonl", "dataset.jsonl.gz")
+# The labels of DeepForm 2020, a gold for ad-buy forms whose annotations are not at hand.
+LABELS, _KEY = "deepform-2020-labels.csv", "file_id"
 # No page is wider, and no document has more pages.
 _WIDEST = _PAGES = 1_000_000
 # One file at most, left open: to seek forwards in a packed file costs what lies between.
@@ -234,6 +236,34 @@ def placed(box: Any, sizes: list[tuple[float, float] | None]) -> Row:
         return {"page": page + 1}
     pixels = (corner * side for corner, side in zip(corners, size * 2, strict=True))
     return {"page": page + 1} | dict(zip(BOX, pixels, strict=True))
+
+
+def labels(path: Path) -> tuple[tuple[str, ...], dict[str, list[Row]]]:
+    """The entities that a file of DeepForm's labels has, and each document's gold records.
+
+    An empty cell says that nobody labelled the value, not that the document has none: its record
+    is `unscored`.
+    """
+    rows = files.csv_rows(path, files.read_text(path))
+    header = rows[0][1] if rows else []
+    if header[:1] != [_KEY] or len(set(header)) != len(header) or len(header) < 2:
+        what = f"the first line names the columns, {_KEY} first"
+        raise DataBroken(what, where=f"{path}:1", remedy="the file as it is published")
+    labelled: dict[str, list[Row]] = {}
+    for line, row in rows[1:]:
+        where, name = f"{path}:{line}", f"{row[0]}.pdf"
+        if len(row) != len(header):
+            what = f"{len(row)} cells, the first line has {len(header)}"
+            raise DataBroken(what, where=where, remedy="mend that line")
+        if name in labelled:
+            remedy = "keep one of the lines"
+            raise GoldInDoubt(f"{row[0]!r} is labelled twice", where=where, remedy=remedy)
+        labelled[name] = []
+        for kind, cell in zip(header[1:], row[1:], strict=True):
+            value = {"value": cell} if cell.strip() else {"value": None, "status": "unscored"}
+            record = {"path": f"/{kind}", "kind": kind, "origin": f"{path.name}:{line}"}
+            labelled[name].append(record | value)
+    return tuple(header[1:]), labelled
 
 
 def words(document: Row, root: Path | None, flaws: Counter[str] | None = None) -> list[Row] | None:

@@ -5,8 +5,7 @@ from formlab.systems.chat.ask import prompt_of
 from formlab.systems.chat.benchmarks import TASKS, tasks_of
 from formlab.systems.chat.client import Client
 from formlab.systems.chat.limits import Limits, Stopped
-from formlab.systems.chat.model import PREFIX, ChatSystem, reopened, system
-from formlab.systems.chat.questions import questions, results
+from formlab.systems.chat.model import PREFIX, ChatSystem, questions, results, system
 from formlab.systems.chat.settings import RUNNING, SETTINGS, SHAPING, client_of
 from formlab.systems.chat.store import AnswerStore, Asker, Prompt
 from formlab.systems.chat.view import PageView
@@ -29,7 +28,6 @@ __all__ = [
     "client_of",
     "prompt_of",
     "questions",
-    "reopened",
     "results",
     "system",
     "tasks_of",

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from formlab import benchmarks
-from formlab.benchmarks.formcraft import MODALITIES, answers, item_meta
-from formlab.benchmarks.formcraft.answers import ITEMS
+from formlab.benchmarks.formcraft import MODALITIES, item_meta
+from formlab.benchmarks.formcraft.records import ITEMS, answer_rows, form_rows
 from formlab.benchmarks.vrdu import REPEATED, UNREPEATED
 from formlab.benchmarks.vrdu import Schema as Entities
 from formlab.errors import DataMissing, NotAvailable, UnknownName
@@ -164,7 +164,7 @@ def _form(_document: Row, _gold: list[Row]) -> Ask:
 
 def _form_rows(value: Any, locate: Place) -> list[Row]:
     try:
-        rows, _ = answers.form_rows(value, Counter())
+        rows, _ = form_rows(value, Counter())
     except ValueError as error:
         raise WrongShape(str(error).splitlines()[0]) from error
     for row in rows:
@@ -193,7 +193,7 @@ def _items(task: str, _document: Row, gold: list[Row]) -> Ask | None:
 def _item_rows(task: str, paths: set[str], value: Any, _locate: Place) -> list[Row]:
     """A row for each question or check that was answered, the first answer of each."""
     rows = dict[str, Row]()
-    for row in answers.answer_rows(task, items_of(value, "answers")):
+    for row in answer_rows(task, items_of(value, "answers")):
         if row["path"] in paths and row.get("value") is not None:
             rows.setdefault(row["path"], row)
     if not rows:

@@ -21,7 +21,6 @@ from formlab.errors import DataBroken, NotAvailable
 from formlab.files import convert, storable
 from formlab.systems.chat.answers import BAD, Answer
 from formlab.systems.chat.client import FORMS, Client, Messages
-from formlab.systems.chat.limits import Stopped
 
 _COLUMNS = [field.name for field in dataclasses.fields(Answer)]
 _TYPES = dict.fromkeys(("attempts", "tokens_in", "tokens_out"), "INTEGER")
@@ -148,8 +147,7 @@ class Asker:
 
     `form` says how JSON is asked for, one of `FORMS`, or ``auto``: the first that the server
     takes. ``retry="bad"`` asks again what was answered with broken JSON, refused or cut short; an
-    error of the API is asked again in any case. ``may_ask=False`` takes what the store has,
-    whatever it is, and calls nothing.
+    error of the API is asked again in any case.
     """
 
     def __init__(
@@ -159,9 +157,8 @@ class Asker:
         *,
         form: str = "auto",
         retry: str = "",
-        may_ask: bool = True,
     ) -> None:
-        self.client, self.store, self.may_ask = client, store, may_ask
+        self.client, self.store = client, store
         self._again = ("api_error", *(BAD if retry else ()))
         self._forms: tuple[str, ...] = FORMS if form == "auto" else (form,)
         # Of threads with the same question one asks, and the others wait for its answer.
@@ -181,10 +178,7 @@ class Asker:
             answer = self.store.get(keys.values())
             status = prompt.status(answer) if answer else ""
             # One that came meanwhile counts, whatever it is.
-            again = self.may_ask and answer == before and status in self._again
-            if answer is None or again:
-                if not self.may_ask:
-                    raise Stopped("no answer yet")
+            if answer is None or (answer == before and status in self._again):
                 answer = self._ask(prompt, keys)
                 status = prompt.status(answer)
             return dataclasses.replace(answer, status=status)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -119,9 +117,7 @@ def drawn(corpus: Corpus, count: int, seed: int) -> Corpus | None:
         where = f"{corpus.benchmark}:{corpus.split}"
         raise DataMissing(what, where=where, remedy=f"--set shots={len(usable)}, or a larger split")
     random.Random(seed).shuffle(usable)
-    chosen = pl.col("doc_id").is_in(usable[:count])
-    documents, records = known.documents.filter(chosen), known.records.filter(chosen)
-    return dataclasses.replace(known, documents=documents, records=records)
+    return known.filtered(pl.col("doc_id").is_in(usable[:count]))
 
 
 def _has_page(document: Row, root: Path | None) -> bool:
@@ -131,69 +127,54 @@ def _has_page(document: Row, root: Path | None) -> bool:
         return False
 
 
-@dataclass(frozen=True, eq=False)
-class Shots:
-    """The examples of a task, as turns of a conversation. Threads may share them.
+def turns(examples: Corpus, task: Task, view: PageView, lines: OcrLines) -> list[Row]:
+    """A message and its answer for each example of a task: turns of a conversation.
 
     A page is shown as the words that come with its document, else as those that `lines` reads.
+    `NotAvailable` if the task has no examples, `DataMissing` or `DataBroken` if one cannot be read.
     """
-
-    examples: Corpus
-    task: Task
-    view: PageView
-    lines: OcrLines
-    _turns: list[Row] = field(default_factory=list)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def __post_init__(self) -> None:
-        if self.task.answer is None:
-            what = f"no examples can be shown for {self.task.name}"
-            raise NotAvailable(what, remedy="--set shots=0")
-
-    def turns(self) -> list[Row]:
-        """A message and its answer for each example."""
-        with self._lock:
-            if not self._turns:
-                for document in self.examples.documents.iter_rows(named=True):
-                    self._turns.extend(self._pair(document))
-            return self._turns
-
-    def _pair(self, document: Row) -> list[Row]:
-        gold = self.examples.records.filter(pl.col("doc_id") == document["doc_id"]).to_dicts()
-        ask, root = self.task.make(document, gold), self.examples.root
-        if ask is None or self.task.answer is None:
-            return []
+    if task.answer is None:
+        what = f"no examples can be shown for {task.name}"
+        raise NotAvailable(what, remedy="--set shots=0")
+    root, made = examples.root, []
+    for document in examples.documents.iter_rows(named=True):
+        gold = examples.records.filter(pl.col("doc_id") == document["doc_id"]).to_dicts()
+        if (ask := task.make(document, gold)) is None:
+            continue
         supplied = vrdu.words(document, root) if meta_of(document).get("ocr") else None
         words = supplied or [row for row in gold if row["kind"] == "word"]
         try:
-            pages = self.view.pages(document, root)[: self.view.most]
+            shown = view.pages(document, root)[: view.most]
         except DataMissing:
             if not words:
                 raise
-            pages = []
-        box_of = partial(self._box, {page.number: page for page in pages})
-        text = self._text(words, box_of) or "\n".join(self.lines.text(page) for page in pages)
-        answer = self.task.answer(
-            document, gold, lambda row: {"page": row["page"], "box": box_of(row)}
+            shown = []
+        box_of = partial(_stated_box, view.boxes, {page.number: page for page in shown})
+        text = _text(words, box_of, view.most) or "\n".join(map(lines.text, shown))
+        answer = task.answer(
+            document, gold, lambda row, box_of=box_of: {"page": row["page"], "box": box_of(row)}
         )
-        question = messages("", ask.asked, [], show=self.view.in_key, text=text)[1]
-        return [question, {"role": "assistant", "content": json.dumps(answer)}]
+        made.append(messages("", ask.asked, [], show=view.in_key, text=text)[1])
+        made.append({"role": "assistant", "content": json.dumps(answer)})
+    return made
 
-    def _box(self, sizes: dict[int, Page], row: Row) -> list[int] | None:
-        page, box = sizes.get(row["page"]), [row.get(side) for side in BOX]
-        if page is None or self.view.boxes == "none" or None in box:
-            return None
-        return page.stated(box, unit=self.view.boxes)
 
-    def _text(self, words: list[Row], box_of: Callable[[Row], list[int] | None]) -> str:
-        """The words by page and line, as the prompt ``pages_text`` describes them."""
-        pages: dict[int, list[Row]] = {}
-        for word in words:
-            pages.setdefault(word["page"], []).append(word)
-        return "\n".join(
-            json.dumps({"PAGE": page, "LINES": [_line(line, box_of) for line in _lines(found)]})
-            for page, found in sorted(pages.items())[: self.view.most]
-        )
+def _stated_box(unit: str, sizes: dict[int, Page], row: Row) -> list[int] | None:
+    page, box = sizes.get(row["page"]), [row.get(side) for side in BOX]
+    if page is None or unit == "none" or None in box:
+        return None
+    return page.stated(box, unit=unit)
+
+
+def _text(words: list[Row], box_of: Callable[[Row], list[int] | None], most: int) -> str:
+    """The words by page and line, as the prompt ``pages_text`` describes them."""
+    pages: dict[int, list[Row]] = {}
+    for word in words:
+        pages.setdefault(word["page"], []).append(word)
+    return "\n".join(
+        json.dumps({"PAGE": page, "LINES": [_line(line, box_of) for line in _lines(found)]})
+        for page, found in sorted(pages.items())[:most]
+    )
 
 
 def _line(words: list[Row], box_of: Callable[[Row], list[int] | None]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from html.entities import html5
@@ -17,6 +17,7 @@ from lxml import etree
 # A start tag, an end tag or a run of text ("start", "end", "text"); the tag's name or the text; and
 # of a start tag the columns and rows that a cell spans.
 Event = tuple[str, str, tuple[int, int]]
+Attributes = Mapping[str, str | None] | Sequence[tuple[str, str | None]]
 # What a browser does not show, and ruby glosses, which the published extraction leaves out too.
 SILENT = frozenset({"script", "style", "template", "rt", "rp"})
 _HIDDEN = SILENT | {"noscript", "iframe"}
@@ -26,6 +27,8 @@ _VOID = (
 )
 VOID = frozenset(_VOID.split())
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
+# A tag without attributes, and the text behind it up to the next tag or entity.
+_PIECE = re.compile(r"<(/?)((?!(?i:script|style)>)[a-zA-Z]+[1-6]?)>([^<&]*)")
 _SPACE = re.compile(r"\s+")
 _FEED, _GARBAGE = re.compile("[\x0b\x0c\x1c-\x1f]"), re.compile("[\0-\x08\x0e-\x1b]")
 _ONE = (1, 1)
@@ -46,9 +49,9 @@ class _Events:
             self.events.append(("text", "".join(self.texts), _ONE))
             self.texts.clear()
 
-    def start(self, tag: str, attributes: Mapping[str, str | None]) -> None:
+    def start(self, tag: str, attributes: Attributes) -> None:
         self._cut()
-        self.events.append(("start", tag, _spans(attributes) if attributes else _ONE))
+        self.events.append(("start", tag, _spans(dict(attributes)) if attributes else _ONE))
 
     def end(self, tag: str) -> None:
         self._cut()
@@ -66,13 +69,23 @@ class _Parser(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=False)
-        self.collector = _Events()
-        self.handle_data, self.handle_endtag = self.collector.data, self.collector.end
-        self.handle_comment = self.handle_decl = self.handle_pi = self.collector.comment
-        self.unknown_decl = self.collector.comment
+        self.collector = found = _Events()
+        self.handle_data, self.handle_endtag = found.data, found.end
+        self.handle_starttag = found.start
+        self.handle_comment = self.handle_decl = self.handle_pi = self.unknown_decl = found.comment
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.collector.start(tag, dict(attrs))
+    def parse_starttag(self, i: int) -> int:
+        """Where a start tag ends, with the tags and texts behind it that need no closer look."""
+        end = i
+        while piece := _PIECE.match(self.rawdata, end):
+            if piece[1]:
+                self.handle_endtag(piece[2].lower())
+            else:
+                self.handle_starttag(piece[2].lower(), ())
+            if piece[3]:
+                self.handle_data(piece[3])
+            end = piece.end()
+        return end if end > i else super().parse_starttag(i)
 
     def handle_charref(self, name: str) -> None:
         self.collector.data(html.unescape(f"&#{name};"))

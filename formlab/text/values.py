@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import tomllib
 import unicodedata
 from datetime import date as Date  # noqa: N812 - the parser below is called `date`
 from decimal import Decimal
@@ -26,16 +27,9 @@ _LONGEST_LIST = 10_000
 _REMEMBERED = 1 << 14
 # Named in the settings of scores that compare values as parsed.
 VALUE_RULE = "currency=where both name one|century=document,else either"
+_WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 # What people and models write where there is no value.
-_NULLS = (
-    "n/a|n.a|na|n\\a|#n/a|<na>|nat|none|null|nil|nan|-|--|---|not available|not applicable"
-    "|not given|not provided|not specified|not found|not present|not stated|not mentioned"
-    "|not visible|not legible|illegible|unreadable|no value|no data|no answer|none found|undefined"
-    "|unknown|missing|blank|empty|k.a|keine|keine angabe|nicht angegeben|nicht vorhanden|néant"
-    "|aucun|aucune|sans objet|non renseigné|ninguno|ninguna|no aplica|no disponible|nessuno|n.v.t"
-    "|geen|brak|無|无|なし|없음|н/д"
-)
-NULL_WORDS = tuple(_NULLS.split("|"))
+NULL_WORDS = tuple(_WORDS["nothing"].split("|"))
 _NULL_SET = frozenset(NULL_WORDS)
 # Around such a word, and alone as good as one.
 _NOTHING = " ()[]{}<>\"'.…?_"
@@ -64,19 +58,7 @@ _FRACTION = re.compile(
 )
 _ARABIC_SEPARATORS = {0x066B: ".", 0x066C: ","}
 
-# Each currency with its signs; a sign of several has all of them. Others are asked of babel.
-_SIGNS = (
-    "USD $ us$ usd dollar dollars; AUD a$ aud; CAD c$ ca$ cad; SGD s$ sgd; HKD hk$ hkd; BRL r$;"
-    " TWD nt$ 新台幣; EUR € eur euro euros; GBP £ gbp; JPY/CNY ¥; JPY jpy yen 円 円也 圓; ZAR r;"
-    " CNY/TWD/HKD 元 元整; CNY cny yuan rmb 人民币; INR ₹ rs rs. inr; MYR rm myr; IDR rp rp.;"
-    " INR/PKR/LKR/NPR/MUR ₨ rupee rupees; KRW ₩ krw 원; CHF chf fr. sfr; SEK sek; NOK nok; HUF ft;"
-    " DKK dkk; SEK/NOK/DKK/ISK kr kr.; MXN mxn; RON lei; NGN ₦; PYG ₲; CRC ₡; GHS gh₵ gh¢ ₵;"
-    " PEN s/ s/.; BOB bs; KES ksh; TZS tsh; TRY tl; VND đ đồng vnđ; UAH грн; RUB руб р; BGN лв;"
-    " SAR ر.س; AED د.إ; JMD j$; TTD tt$; BDT tk; AED/MAD dh; PAB b/.; ARS ar$; PLN zl; PHP php;"
-    " EGP e£; SAR/IRR/QAR/OMR/YER ﷼; MXN/COP/CLP/ARS/PHP/UYU peso pesos; ALL lek;"
-    " COP col$; RSD din; THB บาท baht"
-)
-_CURRENCIES = {sign: code for code, *signs in map(str.split, _SIGNS.split(";")) for sign in signs}
+_CURRENCIES = {sign: code for code, signs in _WORDS["currencies"].items() for sign in signs.split()}
 _SIGN = r"[^\d\s%.,'()+▲△-][^\d\s%,'()+-]{0,6}"
 _MONEY = re.compile(
     rf"(?P<head>[-+(▲△]* ?)(?P<before>{_SIGN})? ?(?P<rest>[-+(]? ?[0-9.,' ]*[0-9](?: ?[-)])?) ?"
@@ -145,15 +127,10 @@ _TIME = re.compile(
 _ITEM = re.compile(r"""(?:"[^"]*"|'[^']*'(?=\s*(?:[,;|\n]|$))|[^,;|\n])+""")
 _LONG_ITEM = re.compile(_ITEM.pattern.replace("|[^,;", "|[^;"))
 _BULLET = re.compile(r"^(?:[-*•☑☒✓✔]|\[x\])\s+", re.IGNORECASE)
-# Words of forms and of Azure, Textract and Document AI, and the signs that forms are drawn with.
-_YES = re.compile(
-    r"/?(?:yes|y|true|t|on|1|1\.0|x|(?:check|tick|mark)ed|:?selected:?|filledcheckbox|[✓✔✅☑☒■◼⬛●◉🗹🗸√⦿🔘⊠⊗]"
-    r"|ja|oui|s[iíì]|sim|tak|да|так|evet|是|はい|예)|[-*]?\[[x✓✔√*]\]|\([x✓✔√*]\)"
-)
-_NO = re.compile(
-    r"/?(?:no|n|false|f|off|0|0\.0|(?:un|not)(?:check|tick|mark)ed|:?unselected:?|notselected"
-    r"|unfilledcheckbox|[☐□◻⬜○◯]|nein|non|n[aã]o|nie|nej|нет|ні|hayır|否|いいえ|아니[오요])|[-*]?\[\]|\(\)"
-)
+_STATES = dict.fromkeys(_WORDS["ticked"].split(), True)
+_STATES |= dict.fromkeys(_WORDS["unticked"].split(), False)
+# A box as it is typed, with what stands in it.
+_BOX = re.compile(r"[-*]?\[([x✓✔√*]?)\]|\(([x✓✔√*]?)\)")
 _GAPS = str.maketrans("", "", " _")
 
 
@@ -460,7 +437,8 @@ def _is_ticked(cleaned: str) -> bool | None:
     # `no n` are two options, and no word for no.
     if word.isalpha() and len(word) < 4 and " " in cleaned:
         return None
-    return bool(_YES.fullmatch(word)) if _YES.fullmatch(word) or _NO.fullmatch(word) else None
+    box = _BOX.fullmatch(word)
+    return bool(box[1] or box[2]) if box else _STATES.get(word.removeprefix("/"))
 
 
 def is_null_word(text: str) -> bool:

@@ -19,7 +19,6 @@ from formlab.readers.join import FAILED, MATCHED, evaluation, fitting, runs_of
 from formlab.readers.rows import ODD, Row, Source
 from formlab.readers.samples import NAMES, Sample
 from formlab.readers.sources import FRAME, items
-from formlab.readers.values import pointer
 from formlab.scoring.causes import STAGE_OF
 from formlab.tables import USABLE, WHOLE_LEVELS
 

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from formlab import files
 from formlab.errors import DataMissing, FormlabError
 from formlab.readers.rows import Reader, Row, Source
 from formlab.registry import Registry
@@ -33,12 +34,8 @@ _NAMES = {
 _FILES = {n: f"formlab.readers.{home}:READERS" for home in _NAMES for n in _NAMES[home].split()}
 READERS = Registry("readers", _FILES)
 # Names of modules that score, or read answers and gold, as what scores does.
-_HOMES = {
-    "logs": "differences headlines join_report open_log open_logs",
-    "gold": "corpus",
-    "types": "FieldType FieldTypes",
-    "values": "read_values",
-}
+_HOMES = dict.fromkeys(("differences", "headlines", "join_report", "open_log", "open_logs"), "logs")
+_HOMES |= {"corpus": "gold", "read_values": "values"}
 
 
 def reader_of(path: str | Path, corpus: Corpus | None = None) -> Reader | None:
@@ -61,16 +58,12 @@ def reader_of(path: str | Path, corpus: Corpus | None = None) -> Reader | None:
 
 def is_run(source: Any) -> bool:
     """Whether a source is the folder of a run."""
-    from formlab import files
-
     heads = ("manifest.json", "run.json")
     return isinstance(source, Path) and any(files.is_file(source / name) for name in heads)
 
 
 def splits(path: str | Path) -> list[str]:
     """The splits that a file or folder holds answers for; empty where it does not say."""
-    from formlab import files
-
     if is_run(path := Path(path)):
         # The head of a run under way or finished, if it says so.
         head = files.read_json(path / "run.json") if files.is_file(path / "run.json") else None
@@ -106,10 +99,9 @@ def read_predictions(
     >>> read_predictions(answers, gold).records.select("doc_id", "path").rows()
     [('a', '/total'), ('a', '/date')]
     """
-    from formlab.files import local
     from formlab.readers import answers
 
-    path = local(source) if isinstance(source, str | Path) else None
+    path = files.local(source) if isinstance(source, str | Path) else None
     if path and not os.path.exists(path):
         raise DataMissing("no such file or folder", where=path, remedy="check --predictions")
     if path and is_run(path):
@@ -122,7 +114,6 @@ def read_predictions(
 
 
 def __getattr__(name: str) -> Any:
-    for home, names in _HOMES.items():
-        if name in names.split():
-            return getattr(import_module(f"formlab.readers.{home}"), name)
+    if name in _HOMES:
+        return getattr(import_module(f"formlab.readers.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -16,7 +16,7 @@ import polars as pl
 from formlab import files, readers, tables
 from formlab.errors import DataBroken
 from formlab.folders import MANIFEST, Corpus, Predictions, home_of
-from formlab.readers import cells, values
+from formlab.readers import values
 from formlab.readers.door import stem
 from formlab.readers.rows import Row, Source, by_role, counted
 from formlab.readers.sources import document_files
@@ -31,10 +31,11 @@ _FOLDED = re.compile(r"[\s_-]+")
 _EXAMPLES = 2
 _HAS_VALUE, _HAS_PATH = pl.col("value").is_not_null(), pl.col("path").is_not_null()
 _OTHERS = "answers for another {}, left out"
-_STATUS, _IN_JSON = pl.col("status"), pl.col("origin").str.contains(r"(?i)\.json$")
+# The origin of a value inside of a file goes on after `#`.
+_STATUS, IN_JSON = pl.col("status"), pl.col("origin").str.contains(r"(?i)\.json$")
 # A text of a page that should be JSON: it begins so, or is the content of a JSON file.
 UNREAD = ~_HAS_PATH & _HAS_VALUE
-UNREAD &= ((_STATUS == "bad_json") | _IN_JSON).fill_null(value=False)
+UNREAD &= ((_STATUS == "bad_json") | IN_JSON).fill_null(value=False)
 
 
 def of_run(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictions:
@@ -196,7 +197,7 @@ def table(rows: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
     if key["benchmark"] == OWN:
         # All items of a list are one field. It slices: also what only an answer has.
         paths = rows["path"].drop_nulls().unique()
-        fields = list(map(cells.pattern, paths))
+        fields = list(map(values.pattern, paths))
         known["field"] = pl.col("path").replace_strict(paths, fields, default=None)
     columns = {n: known.get(n, pl.lit(None)).cast(d).alias(n) for n, d in tables.RECORDS.items()}
     for name in rows.columns:
@@ -233,18 +234,16 @@ def _usual_task(corpus: Corpus) -> str:
 def _with_choices(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     """The answers with the items of a list as one value where the gold has one, with choices."""
     choices = corpus.records.filter(pl.col("kind").is_in(["choice", "checkbox"]))["path"].unique()
-    field, paths = pl.col("path").str.replace(r"/\d+$", ""), given["path"].unique().to_frame()
-    paths = paths.filter(field.is_in(choices.implode()))["path"]
-    is_item = pl.col("path").is_in(paths.implode()) & _HAS_VALUE
-    if not given.filter(is_item).select("doc_id", field).is_duplicated().any():
+    field = pl.col("path").str.replace(r"/\d+$", "")
+    is_option = field.is_in(choices.implode()) & _HAS_VALUE
+    is_listed = (is_option & (is_option.sum().over("doc_id", field) > 1)).fill_null(value=False)
+    if choices.is_empty() or (lists := given.filter(is_listed)).is_empty():
         return given
-    is_list = (is_item & (is_item.sum().over("doc_id", field) > 1)).fill_null(value=False)
-    lists = given.filter(is_list)
     lists = lists.group_by("doc_id", path=field, maintain_order=True)
     lists = lists.agg("value", pl.exclude("doc_id", "path", "value").first())
     texts = [json.dumps(options, ensure_ascii=False) for options in lists["value"].to_list()]
-    lists = lists.with_columns(pl.Series("value", texts, dtype=pl.String))
-    return pl.concat([given.filter(~is_list), lists.select(given.columns)])
+    lists = lists.with_columns(value=pl.Series(texts, dtype=pl.String))
+    return pl.concat([given.filter(~is_listed), lists.select(given.columns)])
 
 
 def _claims(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
@@ -321,7 +320,7 @@ def composed(name: str) -> str:
 def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[str, str]:
     """The paths of answers that stand for others of the gold; notes say what meets none."""
     paths, given = set(known.drop_nulls()), set(answered.drop_nulls())
-    fields, folded = {cells.pattern(path) for path in paths}, dict[str, list[str]]()
+    fields, folded = {values.pattern(path) for path in paths}, dict[str, list[str]]()
     for field in fields:
         folded.setdefault(_fold(field), []).append(field)
 
@@ -332,7 +331,7 @@ def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[st
 
     moved, alike = {}, set()
     for path in sorted(given - paths):
-        other, field = place(path), cells.pattern(path)
+        other, field = place(path), values.pattern(path)
         candidates = folded.get(_fold(field), ())
         if other == path and field not in fields and len(candidates) == 1:
             alike.add(field)
@@ -341,7 +340,7 @@ def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[st
             other = place("/".join(steps))
         moved |= {path: other} if other != path else {}
     notes["fields named alike but for case, spaces, underscores and hyphens"] += len(alike)
-    met = {cells.pattern(moved.get(path, path)) for path in given}
+    met = {values.pattern(moved.get(path, path)) for path in given}
     if fields and met and not fields & met:
         notes[readers.UNMET] += len(met)
     # Where all answers are texts of pages, fields are searched there.

@@ -39,11 +39,9 @@ TABLES = tuple(FORMS)
 FORMS |= {".json": "json", ".zip": "zip"}
 # What a workbook begins with, or has among the first parts of its archive.
 _OF_WORKBOOKS = (b"\xd0\xcf\x11\xe0", b"[Content_Types].xml", b"xl/workbook", b"xl/worksheets/")
-_CUT = (EOFError, gzip.BadGzipFile, zlib.error, zstd.ZstdError)
-# What a member of a damaged archive raises.
-UNPACKABLE = (LookupError, OSError, EOFError, ValueError, RuntimeError, NotImplementedError)
-UNPACKABLE += (zipfile.BadZipFile, zlib.error, lzma.LZMAError)
-_BROKEN = (*UNPACKABLE, zstd.ZstdError)
+# What damaged archives and what is packed in them raise.
+UNPACKABLE = (LookupError, OSError, EOFError, ValueError, RuntimeError, zipfile.BadZipFile)
+UNPACKABLE += (zlib.error, lzma.LZMAError, zstd.ZstdError)
 
 
 class Member(NamedTuple):
@@ -77,7 +75,7 @@ class Member(NamedTuple):
                     while (len(data) < count or count < 0) and (block := unpacked.read(2**20)):
                         data += block
                         check_unpacked(len(data), self.size, where=self.where)
-            except _CUT as error:
+            except UNPACKABLE as error:
                 raise DataBroken(f"cannot be unpacked: {error}", where=self.where) from error
             yield io.BufferedReader(io.BytesIO(data))
 
@@ -122,7 +120,7 @@ def members(path: str | Path) -> dict[str, Member]:
     try:
         # Open as long as its members are: to read the list again for each takes its square.
         archive = zipfile.ZipFile(path)
-    except _BROKEN as error:
+    except UNPACKABLE as error:
         remedy = "a whole copy of it: the list of members stands at a zip file's end"
         raise DataBroken(f"no zip file: {error}", where=path, remedy=remedy) from error
 
@@ -131,7 +129,7 @@ def members(path: str | Path) -> dict[str, Member]:
         check_unpacked(info.file_size, info.compress_size, where=where)
         try:
             return io.BufferedReader(io.BytesIO(archive.read(info)))
-        except _BROKEN as error:
+        except UNPACKABLE as error:
             raise DataBroken(f"cannot be unpacked: {error}", where=where) from error
 
     infos = {info.filename: info for info in archive.infolist() if not info.is_dir()}

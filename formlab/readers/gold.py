@@ -11,12 +11,22 @@ from typing import Any
 
 import polars as pl
 
-from formlab import files, frames, pictures, tables
-from formlab.errors import DataBroken, DataMissing, UnknownName
+from formlab import files, frames, tables
+from formlab.benchmarks.corpus import image_columns
+from formlab.errors import DataBroken, UnknownName
 from formlab.files import local
 from formlab.folders import Corpus, Folder
 from formlab.readers import is_run
-from formlab.readers.answers import IMAGES, OWN, UNREAD, composed, file_names, sources_of, table
+from formlab.readers.answers import (
+    IMAGES,
+    IN_JSON,
+    OWN,
+    UNREAD,
+    composed,
+    file_names,
+    sources_of,
+    table,
+)
 from formlab.readers.door import stem
 from formlab.readers.rows import Row, counted
 from formlab.readers.sources import FRAME, columns_of
@@ -100,12 +110,9 @@ def maker(
         texts = find(root, documents["doc_id"].to_list(), Counter(), (".txt",))
     elif path and documents["has_image"].any():
         root = (path if path.is_dir() else path.parent).resolve()
-    split = name or (stem(path.resolve()) if path else FRAME)
-    key, all_types = (
-        {"benchmark": OWN, "split": split},
-        FieldTypes(inferred.fields | declared.fields),
-    )
-    meta, sources = {"types": all_types.stated()}, sources_of(path)
+    key = {"benchmark": OWN, "split": name or (stem(path.resolve()) if path else FRAME)}
+    all_types, sources = FieldTypes(inferred.fields | declared.fields), sources_of(path)
+    meta = {"types": all_types.stated()}
     of_all = files.storable(json.dumps(meta, ensure_ascii=False))
 
     def document(row: Row, flaws: Counter[str]) -> Row:
@@ -116,30 +123,25 @@ def maker(
             encodings = ("utf-8-sig", "latin-1")
             found = (files.read_text(root / name, encodings=encodings) for name in text_files)
             row["context"] = files.storable("\n".join(found))
-        row["meta"] = of_all
-        if root is not None and len(of_row) > 1:
-            several = json.dumps(meta | {"pages": of_row}, ensure_ascii=False)
-            row["meta"] = files.storable(several)
-        return row
+        several = of_row[1:] and json.dumps(meta | {"pages": of_row}, ensure_ascii=False)
+        return row | {"meta": files.storable(several) if several else of_all}
 
     def made(values: pl.DataFrame, flaws: Counter[str]) -> Corpus:
         if "status" not in values.columns:
             values = values.with_columns(status=pl.lit(None, pl.String))
-        mended = values.filter(status="repaired")
-        # The origin of a value inside of a file goes on after `#`.
-        is_file = pl.col("origin").str.to_lowercase().str.ends_with(".json")
-        broken = pl.concat([values.filter(UNREAD), mended.filter(is_file)])
+        is_mended = pl.col("status") == "repaired"
+        broken = values.filter(UNREAD | (is_mended & IN_JSON))
         for text, origin in broken.select("value", "origin").rows()[:1]:
             raise DataBroken(f"no JSON: {text!r:.200}", where=origin, remedy="mend that file")
-        flaws["documents whose text was repaired to be read"] += mended["doc_id"].n_unique()
+        mended = values.filter(is_mended)["doc_id"].n_unique()
+        flaws["documents whose text was repaired to be read"] += mended
         records = _records(values, key, all_types, declared)
         # A row for each document, with what its rows say of it.
         stated = [pl.col(name).drop_nulls().first() for name in DOCUMENT if name in values.columns]
-        fields = records.filter(pl.col("path").is_not_null()).group_by("doc_id")
-        counts = fields.agg(n_fields=pl.len(), n_kinds=pl.col("kind").n_unique())
+        kinds = pl.col("kind").filter(pl.col("path").is_not_null())
+        counts = records.group_by("doc_id").agg(n_fields=kinds.len(), n_kinds=kinds.n_unique())
         rows = values.group_by("doc_id", maintain_order=True).agg(stated)
-        rows = rows.join(counts, on="doc_id", how="left", maintain_order="left")
-        rows = rows.with_columns(pl.col("n_fields", "n_kinds").fill_null(0)).to_dicts()
+        rows = rows.join(counts, on="doc_id", how="left", maintain_order="left").to_dicts()
         return Corpus(
             documents=tables.table("documents", [document(row, flaws) for row in rows], **key),
             records=records,
@@ -236,16 +238,11 @@ def _page(root: Path, pages: list[str], stated: Row, flaws: Counter[str]) -> Row
         # A path that leaves the folder is not followed.
         flaws["images outside of their folder"] += 1
         return {"image": None}
-    try:
-        # A PDF has a size for each page.
-        is_sized = file.suffix.lower() != ".pdf" or not file.is_file()
-        width, height = pictures.image_size(file) if is_sized else (None, None)
-    except (DataBroken, DataMissing) as error:
-        # The reader of the page gets to say why; the document stays.
-        flaws[f"images {'missing' if isinstance(error, DataMissing) else 'unreadable'}"] += 1
-        width = height = None
-    size = {"width": stated.get("width") or width, "height": stated.get("height") or height}
-    return {"image": pages[0], **size}
+    # A PDF has a size for each page; what is not there keeps its name.
+    is_pdf = file.suffix.lower() == ".pdf" and file.is_file()
+    size = {} if is_pdf else image_columns(root, file.resolve(), flaws)
+    size |= {side: stated[side] for side in ("width", "height") if stated.get(side)}
+    return size | {"image": pages[0]}
 
 
 def read(split: str, root: Path) -> Corpus:

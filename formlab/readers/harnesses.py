@@ -14,11 +14,11 @@ from typing import Any
 from formlab.benchmarks.omniai import WHOLE, basename, image_url, records_of
 from formlab.errors import DataBroken
 from formlab.readers import door, samples
-from formlab.readers.cells import pointer
 from formlab.readers.door import as_text, number
 from formlab.readers.rows import Reader, Row, Source, leaves
 from formlab.readers.samples import ANSWER, MISSING, Sample, figure, has, names, sample_rows, tokens
 from formlab.readers.sources import items
+from formlab.readers.values import pointer
 
 # Values as Inspect itself turns them into numbers.
 _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}

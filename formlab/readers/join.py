@@ -6,7 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -37,6 +37,7 @@ KEY = ["doc_id", "path"]
 _DTYPES = tables.DOCUMENTS | tables.RESPONSES | tables.RECORDS
 _DTYPES |= {"epoch": pl.Int64, "score": pl.Float64, "n": pl.Int64}
 _OF_RUN = ("system", "epoch", "split", "benchmark")
+_ALWAYS = ("value", "task", "kind", "status", "error", "scorer", "score", "n")
 
 
 @dataclasses.dataclass
@@ -52,8 +53,6 @@ class Run:
     def of(self, role: str, *columns: str) -> pl.DataFrame:
         """The rows of a role, with `columns`, its value, and others that have something in them."""
         rows, always = self.rows[role].drop(_OF_RUN), {*KEY, "value", *columns}
-        absent = always.difference(rows.columns)
-        rows = rows.with_columns(pl.lit(None, _DTYPES.get(n, pl.String)).alias(n) for n in absent)
         return rows.select(c for c in rows if c.name in always or c.null_count() < rows.height)
 
 
@@ -91,18 +90,20 @@ def runs_of(rows: Iterable[Row], source: Source, form: str) -> list[Run]:
 
 def _frames(rows: Iterable[Row]) -> dict[str, pl.DataFrame]:
     """The rows of each role, with the dtypes of tables; rows may leave columns out."""
-    none = dict.fromkeys((*_OF_RUN, *KEY, "kind", "scorer", "score", "n"))
+    none = dict.fromkeys((*_OF_RUN, *KEY, *_ALWAYS))
     found: dict[str, list[pl.DataFrame]] = {role: [_frame([none])[:0]] for role in ROLES}
     rows = iter(rows)
     while some := list(islice(rows, ROWS)):
         for role, part in by_role(some).items():
             found[role] += [_frame(part)] if part else []
-    return {role: pl.concat(parts, how="diagonal") for role, parts in found.items()}
+    frames = {role: pl.concat(parts, how="diagonal") for role, parts in found.items()}
+    return {
+        role: frame.with_columns(pl.col("epoch").fill_null(1)) for role, frame in frames.items()
+    }
 
 
 def _frame(rows: list[Row]) -> pl.DataFrame:
-    columns = {n: [row.get(n) for row in rows] for n in dict.fromkeys(chain.from_iterable(rows))}
-    columns["epoch"] = [row.get("epoch") or 1 for row in rows]
+    columns = tables.columns_of(rows, {})
     schema = {n: pl.Float64 if n.startswith(SCORE) else _DTYPES.get(n, pl.String) for n in columns}
     try:
         frame = pl.DataFrame(columns, schema=schema, strict=False)

@@ -12,10 +12,10 @@ from typing import Any
 from formlab import files, tables
 from formlab.errors import DataBroken, FormlabError
 from formlab.readers import door
-from formlab.readers.cells import pointer
 from formlab.readers.door import as_text, number
 from formlab.readers.rows import ODD, Row, Source, leaves
 from formlab.readers.sources import columns_of
+from formlab.readers.values import pointer
 from formlab.tables import USABLE
 from formlab.text import answers, replies
 

@@ -19,7 +19,7 @@ import polars as pl
 from formlab import files, text
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, NotAvailable, UnknownName
-from formlab.readers.cells import pattern, pointer
+from formlab.readers.values import pattern, pointer
 from formlab.text.values import possible_dates
 from formlab.trees import escape, unescape
 

@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 from rapidfuzz.distance import Levenshtein
 
-from formlab.readers.cells import pattern
+from formlab.readers.values import pattern
 from formlab.scoring._pairs import LONGEST, cause_of, letters, tokens
 from formlab.scoring.whole import TELLING, Words, folded
 from formlab.tables import BOX, USABLE

@@ -27,8 +27,8 @@ from rapidfuzz.distance import Levenshtein
 
 from formlab import text
 from formlab.metrics.metric import assign
-from formlab.readers.cells import pattern
 from formlab.readers.types import rule_of
+from formlab.readers.values import pattern
 from formlab.scoring.align import rungs
 from formlab.scoring.rules import RULE, is_parsed, orders_of, rights
 from formlab.tables import USABLE

@@ -16,7 +16,7 @@ from rapidfuzz.distance import Levenshtein
 
 from formlab import benchmarks, tables, text
 from formlab.folders import Corpus, Predictions
-from formlab.readers.cells import pattern
+from formlab.readers.values import pattern
 from formlab.scoring import rules
 from formlab.scoring._pairs import letters
 from formlab.scoring.tasks import MARKS, families

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from formlab.metrics.counts import match_tallies
-from formlab.readers.cells import pattern
+from formlab.readers.values import pattern
 from formlab.scoring import page_text, rules
 from formlab.scoring.align import PRED, side_by_side, with_status
 from formlab.scoring.fields import described, filled, words_of_pages, words_read

@@ -34,12 +34,14 @@ def _keyed(pairs: Iterable[tuple[str | None, Any]]) -> dict[str, Any]:
 def _lines(page: Any, words: str, part: Callable[[Any], Found]) -> list[tuple[Found, list[Found]]]:
     """Lines of a page with their words, in the order of its text: a line begins with its first."""
     # Azure 2.1 has the words of a line within it, and no places in a text.
-    found = [(part(e), [*map(part, at(e, "words") or ())]) for e in at(page, "lines") or ()]
-    found = sorted(found, key=lambda line: line[0].start) or [(part({}), [])]
-    starts = [line.start for line, _ in found]
+    lines = [(part(e), [*map(part, at(e, "words") or ())]) for e in at(page, "lines") or ()]
+    # Words of a page without lines are those of one.
+    lines = sorted(lines, key=lambda line: line[0].start) or [(part({}), [])]
+    starts = [line.start for line, _ in lines]
     for word in sorted(map(part, at(page, words) or ()), key=lambda word: word.start):
-        found[max(bisect(starts, word.start) - 1, 0)][1].append(word)
-    return found
+        _, its_words = lines[max(bisect(starts, word.start) - 1, 0)]
+        its_words.append(word)
+    return lines
 
 
 def _outline(corners: Any) -> Box | None:

@@ -242,16 +242,16 @@ def _tesseract(path: Path) -> Reading:
         if len(numbers) < 11 or None in numbers:
             raise DataBroken("a row without 11 numbers", where=f"{path}:{count}")
         level, page, box, sure = numbers[0], int(numbers[1]), numbers[6:10], numbers[10] / 100
-        # Page, block, paragraph and line: a table may have rows of words alone.
-        place = tuple(numbers[1:5])
         reading.sizes.setdefault(page, (None, None))
         if level == _PAGE:
             reading.sizes[page] = (box[2], box[3])
-        elif level == _LINE:
-            lines[place] = (Found(None, sized(*box), page=page), [])
-        elif level == _WORD and (text := "".join(cells[11:])).strip():
-            _, words = lines.setdefault(place, (Found(None, page=page), []))
-            words.append(Found(text, sized(*box), sure, page))
+        elif level in (_LINE, _WORD):
+            # By page, block, paragraph and line, as a table may have the rows of words alone.
+            line, words = lines.setdefault(tuple(numbers[1:5]), (Found(None, page=page), []))
+            if level == _LINE:
+                line.box = sized(*box)
+            elif (text := "".join(cells[11:])).strip():
+                words.append(Found(text, sized(*box), sure, page))
     reading.lines = [*lines.values()]
     return reading
 

@@ -51,7 +51,8 @@ def inspect(source: Source) -> Iterator[Row]:
     log = door.decoded(head.read(), dict[str, Any], head.where)
     asked, results = log["eval"], log.get("results")
     source.notes["the run had not ended, so that the log states no results"] = results is None
-    entries = [(f"{path.name}#{n}", members[n]) for n in members if n.startswith("samples/")]
+    listed = [n for n in members if n.startswith("samples/") and n.endswith(".json")]
+    entries = [(f"{path.name}#{n}", members[n]) for n in listed]
     inside = enumerate(log.get("samples") or ())
     entries += [(f"{path.name}#/samples/{n}", entry) for n, entry in inside]
 

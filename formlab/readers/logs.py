@@ -17,7 +17,7 @@ from formlab.errors import DataBroken, DataMissing, FormlabError, UnknownName
 from formlab.readers import door, samples
 from formlab.readers.join import FAILED, MATCHED, evaluation, fitting, runs_of
 from formlab.readers.rows import ODD, Row, Source
-from formlab.readers.samples import NAMES, Sample
+from formlab.readers.samples import NAMES
 from formlab.readers.sources import FRAME, items
 from formlab.scoring.causes import STAGE_OF
 from formlab.tables import USABLE, WHOLE_LEVELS
@@ -162,14 +162,9 @@ def _table(source: Source, table: Any) -> Iterator[Row]:
         what = f"no column is the answer; the table has: {', '.join(known)}"
         raise DataBroken(what, where=source.path, remedy="--columns value=NAME")
 
-    def sample_of(entry: tuple[int, Row], _: str) -> Sample:
-        count, row = entry
-        sample = samples.of_cells(row, named)
-        sample.doc_id = sample.doc_id or str(count)
-        return sample
-
-    entries = ((origin, (count, row)) for count, (origin, row) in rows)
-    yield from samples.sample_rows(source, door.stem(source.path), entries, sample_of)
+    entries = ((origin, (row, named, str(count))) for count, (origin, row) in rows)
+    stem = door.stem(source.path)
+    yield from samples.sample_rows(source, stem, entries, lambda row, _: samples.of_cells(*row))
 
 
 def stated(evaluation: Evaluation) -> dict[str, Any]:
@@ -198,9 +193,10 @@ def headlines(evaluation: Evaluation) -> pl.DataFrame:
     >>> headlines(log).filter(over="scored").select("by", "value", "n").rows()
     [('log', 0.0, 1), ('formlab', 1.0, 1)]
     """
-    log, units = stated(evaluation), _units(evaluation)
-    figures = ((f"{f['scorer']}: {f['metric']}", f["value"], f["n"]) for f in log["headline"])
-    rows = [("log, as stated", measure, "scored", value, n) for measure, value, n in figures]
+    log, units, rows = stated(evaluation), _units(evaluation), []
+    for figure in log.get("headline", ()):
+        measure = f"{figure['scorer']}: {figure['metric']}"
+        rows.append(("log, as stated", measure, "scored", figure["value"], figure["n"]))
     scorer, is_whole = log.get("scorer"), "log_document_status" in evaluation.documents
     measure = f"normalised_accuracy of fields{', mean of documents' if is_whole else ''}"
     if is_whole and scorer in evaluation.scores["metric"]:

@@ -117,10 +117,12 @@ class Sample:
             answer = parsed.value
             status = parsed.status if parsed.changes or parsed.status not in USABLE else status
         if status in USABLE:
-            is_form = form is not None and isinstance(answer, Mapping | list)
-            values = self._values(answer) if is_form else [(self.path, as_text(answer))]
-            # A null names no value, and neither does a text where an object is asked for.
-            found = [v for v in values if v[1] is not None and is_form == (form is not None)]
+            if form is None:
+                found = [(self.path, as_text(answer))]
+            elif isinstance(answer, Mapping | list):
+                found = self._values(answer)
+            # A null names no value.
+            found = [claim for claim in found if claim[1] is not None]
             status = status if found else "missing"
         # What failed has failed at each field that was asked for.
         places = [self.path] if form is None else [row["path"] for row in golds]
@@ -238,8 +240,11 @@ def tokens(used: Iterable[Any]) -> Row:
     return {f"tokens_{end}": count or None for end, count in counts.items()}
 
 
-def of_cells(row: Row, named: Mapping[str, str]) -> Sample:
-    """The sample in a row of a table; `named` has the table's names for those of `NAMES`."""
+def of_cells(row: Row, named: Mapping[str, str], doc_id: str | None = None) -> Sample:
+    """The sample in a row of a table; `named` has the table's names for those of `NAMES`.
+
+    A row without a name of its own is called `doc_id`.
+    """
     cell = {column: row.get(named.get(column)) for column in NAMES}
     cell |= replies.in_cells(cell)
     text = {column: as_text(value) for column, value in cell.items()}
@@ -253,7 +258,7 @@ def of_cells(row: Row, named: Mapping[str, str]) -> Sample:
         status = "api_error" if error and answer is None else "ok"
     score = _CREDIT.get(str(cell["score"]).strip().lower(), cell["score"])
     return Sample(
-        text["doc_id"],
+        text["doc_id"] or doc_id,
         pointer(text["path"]) if "path" in named else ANSWER,
         gold=cell["gold"] if isinstance(cell["gold"], dict | list) else text["gold"],
         answer=answer,

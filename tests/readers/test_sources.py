@@ -14,7 +14,7 @@ from backports.zstd import zipfile
 import formlab
 from formlab import benchmarks, registry, systems
 from formlab.errors import DataBroken, FormlabError
-from formlab.readers import READERS, Source, benches, logs, read_predictions, reader_of, splits
+from formlab.readers import READERS, Source, logs, read_predictions, reader_of, splits
 from formlab.saving import home_of
 from formlab.systems import System
 from tests import made_formfactory, made_vrdu
@@ -37,7 +37,7 @@ SAMPLE = {"id": "a", "epoch": 1, "target": "x", "output": {"completion": "x"}}
 LONG, DEEP = "9" * 1_000_000, "[" * 100_000 + "]" * 100_000
 WORDS = {
     "HEADER": json.dumps(HEADER), "SAMPLE": json.dumps(SAMPLE), "ZEROS": "0" * 60_000_000,
-    "BOX": made_vrdu.BOX,
+    "BOX": made_vrdu.BOX, "LONG_ANSWER": "A clause of the lease. " * 20,
 }  # fmt: skip
 
 
@@ -120,14 +120,25 @@ def test_sources_have_these_rows(case, tmp_path, request):
         assert (found.system, len(found.sources)) == ("model-7", len(case["files"]))
         return
     path = DATA / case["sample"] if "sample" in case else folder / case.get("path", "")
-    rows = rows_of(path)
+    columns = case.get("columns", {})
+    rows = list(logs.log_rows(path, Source(path, columns=columns))[1])
     answers = [row for row in rows if row["role"] == "answer"]
     assert {row.get("system") for row in answers} == {case["system"]}
-    columns = ("doc_id", "path", "value", "status")
-    assert [[row.get(n) for n in columns] for row in answers] == case["answers"]
-    assert scores_of(rows) == list(map(tuple, case.get("scores", [])))
-    notes = logs.open_log(path).notes if "notes" in case else {}
-    assert {f"log: {note}": n for note, n in case.get("notes", {}).items()}.items() <= notes.items()
+    found = [[row.get(n) for n in ("doc_id", "path", "value", "status")] for row in answers]
+    assert found == [[WORDS.get(cell, cell) for cell in answer] for answer in case["answers"]]
+    if "scores" in case:
+        assert scores_of(rows) == list(map(tuple, case["scores"]))
+    if not case.keys() & {"notes", "why", "figures"}:
+        return
+    log = logs.open_log(path, columns=columns)
+    notes = {f"log: {note}": n for note, n in case.get("notes", {}).items()}
+    assert notes.items() <= log.notes.items()
+    why = dict(logs.differences(log).select("doc_id", "why").rows())
+    expected = case.get("why", why)
+    assert why.keys() == expected.keys()
+    assert all(why[doc_id].startswith(reason) for doc_id, reason in expected.items())
+    figures = logs.headlines(log).select("by", "over", "value", "n").rows()
+    assert figures == list(map(tuple, case.get("figures", figures)))
 
 
 @pytest.mark.parametrize("case", DAMAGES, ids=lambda case: case.get("error", "counted"))
@@ -144,38 +155,24 @@ def test_damages_are_one_error_that_says_where_or_a_counted_sample(case, tmp_pat
     path = path / next(iter(case["files"])) if "files" in case else path
     if "error" in case:
         with pytest.raises(FormlabError, match=case["error"]):
-            logs.open_logs(path)
+            logs.open_logs(path, columns=case.get("columns"))
         return
     evaluation = logs.open_log(path)
     assert evaluation.documents["doc_id"].to_list() == ["a"]
     assert logs.join_report(evaluation)["unreadable"] == 1
 
 
-def test_inspect_gives_each_kind_of_sample_with_the_model_that_answered():
-    rows = rows_of(DATA / "form.eval")
-    answers = {row["doc_id"]: row for row in rows if row["role"] == "answer"}
-    assert answers["plain"]["system"] == "mockllm/form"  # The header says mockllm/model.
-    assert answers["long"]["value"] == "A clause of the lease. " * 20  # Under `attachments`.
-    assert (answers["scan_7"]["path"], answers["bad"]["status"]) == ("/total", "bad_json")
-    reasons = [answers[name]["status"] for name in ("failed", "cut", "refused")]
-    assert reasons == ["api_error", "truncated", "refused"]
-    golds = [row for row in rows if (row["role"], row.get("doc_id")) == ("gold", "object")]
-    assert [row["value"] for row in golds] == ["9.50", "tea"]
-    assert [answers[n]["log_by_match"] for n in ("plain", "wrong", "half")] == [1, 0, 0.5]
-    # The same log in one JSON, where long texts stand in place.
+def test_an_inspect_log_is_the_same_in_one_json_and_each_epoch_is_a_run():
     key = ("role", "doc_id", "path", "value", "log_by_match")
-    logs_of = (rows, rows_of(DATA / "form.json"))
+    logs_of = [rows_of(DATA / f"form.{ending}") for ending in ("eval", "json")]
     texts = [sorted(str([row.get(n) for n in key]) for row in log) for log in logs_of]
     assert texts[0] == texts[1]
-
-
-def test_epochs_are_runs_and_a_run_that_has_not_ended_is_read():
-    with pytest.raises(DataBroken, match="holds 2 runs: mockllm/form, epoch 1"):
-        logs.open_log(DATA / "epochs.eval")
+    golds = [row for row in logs_of[0] if (row["role"], row.get("doc_id")) == ("gold", "object")]
+    assert [row["value"] for row in golds] == ["9.50", "tea"]
     opened = logs.open_logs(DATA / "epochs.eval")
     assert [log.system for log in opened] == ["mockllm/form, epoch 1", "mockllm/form, epoch 2"]
-    counts = {"matched": 4, "missing": 7, "duplicate": 0, "failed": 2, "unreadable": 0}
-    assert logs.join_report(logs.open_log(DATA / "unfinished.eval")) == counts
+    with pytest.raises(DataBroken, match="holds 2 runs: mockllm/form, epoch 1"):
+        logs.open_log(DATA / "epochs.eval")
 
 
 # Both logs have 228 samples of fields of FUNSD, of which 23 failed: counted in the archives by
@@ -224,76 +221,6 @@ def test_names_of_samples_find_the_fields_of_a_benchmark(funsd_root):
         formlab.open_log([{"id": "zz", "target": "x", "output": "x"}], "funsd", root=funsd_root)
 
 
-# Gold, answer, score and what else a sample has, and why formlab counts it differently.
-WHY = [
-    ("May", "may", 0, {}, "normalisation: case"),
-    ("May", "May", 0, {}, "the log's own rule refuses it"),
-    ("May", "May.", 1, {}, "normalisation: punctuation"),
-    ("3 May", "it is 3 May", 1, {}, "the log takes gold that stands within a longer answer"),
-    ("May", "June", 0.5, {}, "partial credit in the log"),
-    ("May", "May", None, {}, "not scored in the log"),
-    ("May", None, None, {"error": "x"}, "api_error: left out of the log's mean"),
-    ("May", "May", 1, {"status": "truncated"}, "truncated: scored in the log"),
-]
-
-
-@pytest.mark.parametrize(("gold", "answer", "score", "more", "why"), WHY)
-def test_difference_has_its_reason(gold, answer, score, more, why):
-    row = {"id": "a", "target": gold, "output": answer, "score": score} | more
-    other = {"id": "z", "target": "a", "output": "a", "score": 1}
-    evaluation = formlab.open_log([row, other])
-    assert logs.differences(evaluation)["why"].item().startswith(why)
-    evaluation.settings["system"]["log"]["scorer"] = "model_graded_qa"
-    judged = logs.differences(evaluation)["why"].item()
-    is_answered = score is not None and not more
-    assert judged.startswith("a model judged it in the log" if is_answered else why)
-
-
-def test_sample_given_again_is_counted_and_the_one_that_did_not_fail_stays():
-    failed = {"id": "8", "target": "May", "output": None, "error": "time-out"}
-    evaluation = logs.open_log([failed, failed | {"output": "May", "error": None}, failed])
-    assert evaluation.fields["pred"].to_list() == ["May"]
-    assert logs.join_report(evaluation)["duplicate"] == 2
-
-
-def test_what_a_table_lacks_is_named():
-    rows = [{"name": "a", "wanted": "x", "got": "x"}]
-    named = {"doc_id": "name", "gold": "wanted", "value": "got"}
-    assert logs.open_log(pl.DataFrame(rows), columns=named).fields["outcome"].item() == "match"
-    for columns, what in (
-        (named | {"gold": "wantd"}, "unknown column 'wantd'.*'wanted'"),
-        ({"golden": "wanted"}, "unknown column to name 'golden'"),
-        ({}, "no column is the answer; the table has: name, wanted, got"),
-    ):
-        with pytest.raises(FormlabError, match=what):
-            logs.open_log(rows, columns=columns)
-
-
-# A test of a text, its page, and what is answered: the gold, another passage, or nothing.
-OLMOCR = [
-    ({"text": "invoice no", "case_sensitive": False}, "The INVOICE NO is 7.", "invoice no"),
-    ({"text": "invoice no"}, "The INVOICE NO is 7.", None),
-    ({"text": "Net total"}, "The **_Net_** _total_ is 7", "Net total"),
-    ({"text": "Net total", "max_diffs": 1}, "The Net tota1 is 7", "Net total"),
-    ({"text": "Net total"}, "The Net tota1 is 7", "Net tota1"),
-    ({"text": "a long phrase"}, "\n", None),
-    ({"type": "absent", "text": "Part 3", "case_sensitive": False}, "PART 3\nText", "PART 3"),
-    ({"type": "absent", "text": "Part 3"}, "PART 3\nText", ""),
-    ({"type": "absent", "text": "Due", "first_n": 20}, "A page with other words. Due", ""),
-    ({"type": "absent", "text": "Total due", "last_n": 9}, "A page. Total due", "Total due"),
-    ({"text": "Total due", "last_n": 8}, "A page. Total due", None),
-    ({"type": "order", "before": "One", "after": "Two"}, "Two One Two", "One … Two"),
-    ({"type": "order", "before": "One", "after": "Two"}, "Two One", None),
-    ({"type": "order", "before": "Ome", "after": "Two", "max_diffs": 1}, "One Two", "Ome … Two"),
-    ({"type": "order", "before": "One", "after": "Six"}, "One Two", None),
-]
-
-
-@pytest.mark.parametrize(("test", "page", "answer"), OLMOCR)
-def test_tests_of_olmocr_are_judged_as_the_bench_does(test, page, answer):
-    assert benches.answer_to({"type": "present"} | test, page) == answer
-
-
 def test_a_log_is_answers_to_a_corpus_too(tmp_path):
     omniai = next(case for case in SOURCES if case.get("name") == "OmniAI")
     put(tmp_path, omniai["files"])
@@ -303,13 +230,6 @@ def test_a_log_is_answers_to_a_corpus_too(tmp_path):
     records = formlab.read_predictions(tmp_path / "results.json", corpus).records
     # By its address, and by the name of its file.
     assert dict(records.select("doc_id", "status").rows()) == {"a": "ok", "b": "api_error"}
-
-
-def test_a_log_whose_samples_all_failed_has_a_figure(tmp_path):
-    failed = {"fileUrl": "x/a.png", "ocrModel": "m", "trueJson": {"total": 9}, "error": "time-out"}
-    path = put(tmp_path, {"results.json": [failed]}) / "results.json"
-    figures = logs.headlines(formlab.open_log(path)).select("by", "over", "value", "n")
-    assert figures.rows() == [("formlab", "all", 0.0, 1)]
 
 
 def test_a_plug_in_is_tried_first(tmp_path):

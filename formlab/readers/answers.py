@@ -248,10 +248,8 @@ def _with_choices(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
 
 def _claims(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     """The answers that name a value; one row for a document without any, or not read."""
-    is_unread = given.select(unread=UNREAD)["unread"]
-    if is_unread.any():
-        status = pl.when(is_unread).then(pl.lit("bad_json")).otherwise(_STATUS)
-        given = given.with_columns(status=status, value=pl.when(~is_unread).then("value"))
+    status = pl.when(UNREAD).then(pl.lit("bad_json")).otherwise(_STATUS)
+    given = given.with_columns(status=status, value=pl.when(~UNREAD).then("value"))
     is_said = _HAS_VALUE | _STATUS.is_not_null()
     silent = given.filter(~is_said.any().over("doc_id"))
     silent = silent.unique("doc_id", keep="first", maintain_order=True)

@@ -135,14 +135,13 @@ class FieldTypes:
         if not isinstance(declared, Mapping) or not declared:
             what = "types are a JSON Schema, or fields with their types"
             raise DataBroken(what, where=where, remedy="total: money")
-        if not {"properties", "$ref", "$schema"}.isdisjoint(declared):
-            fields = dict(_leaves(declared, "", declared, where))
-            return cls({path: _field(path, said, where) for path, said in fields.items()})
+        is_schema = not {"properties", "$ref", "$schema"}.isdisjoint(declared)
         inner = declared.get("fields")
-        listed = (inner if isinstance(inner, Mapping) else declared).items()
-        fields = {pattern(pointer(str(name)) or "/"): said for name, said in listed}
+        listed = inner if isinstance(inner, Mapping) else declared
+        named = ((pattern(pointer(str(name)) or "/"), said) for name, said in listed.items())
+        fields = dict(_leaves(declared, "", declared, where) if is_schema else named)
         types = {path: _field(path, said, where) for path, said in fields.items()}
-        return cls(types, is_list=where is not None)
+        return cls(types, is_list=bool(where) and not is_schema)
 
     @classmethod
     def of_document(cls, document: Mapping[str, Any]) -> FieldTypes:
@@ -188,13 +187,15 @@ def _type_of(values: list[str]) -> tuple[str, int]:
     least = len(some) if len(some) < _FEW else _SHARE * len(some)
     odd = {}
     for name, is_one in _TESTS.items():
+        if name == "date" and all(map(_DIGITS.fullmatch, some)):
+            continue
         # As soon as too many are none, the rest is not looked at.
         others = (value for value in some if not is_one(value))
         odd[name] = len(list(islice(others, int(len(some) - least) + 1)))
-    if all(_DIGITS.fullmatch(value) for value in some):
-        del odd["date"]
-    fitting = [name for name, count in odd.items() if count <= len(some) - least]
-    name = min(fitting, key=lambda name: odd[name] > 0, default="string")
+        if not odd[name]:
+            return name, 0
+    fitting = (name for name, count in odd.items() if count <= len(some) - least)
+    name = next(fitting, "string")
     return name, odd.get(name, 0)
 
 

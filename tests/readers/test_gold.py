@@ -137,40 +137,33 @@ def test_broken_types_are_one_error(source, error, message, tmp_path):
         FieldTypes.read(tmp_path / "t.yaml")
 
 
+COPIES = "documents with several files of one name: the first is read"
+# Files in a folder, documents, the files of each document's pages in order, and what is counted.
 PAGES = [
-    (["a.png"], "a", ["a.png"]),
-    (["x/y/a.JPG"], "a", ["x/y/a.JPG"]),
-    (["a.pdf"], "a.pdf", ["a.pdf"]),
-    (["x/a.png"], "scans/a.png", ["x/a.png"]),
-    (["a.png", "a_2.png", "a_10.png"], "a", ["a.png", "a_2.png", "a_10.png"]),
-    (["a page 2.tif", "a-p1.tif"], "a", ["a page 2.tif", "a-p1.tif"]),
-    (["a/1.png", "a/10.png", "a/2.png"], "a", ["a/1.png", "a/2.png", "a/10.png"]),
-    ([unicodedata.normalize("NFD", "é") + ".png"], "é", ["e\u0301.png"]),
-    (["x/1.png", "y/1.png"], "y/1", ["y/1.png"]),
-]
+    (["a.png"], "a", {"a": ["a.png"]}, {}),
+    (["x/y/a.JPG"], "a", {"a": ["x/y/a.JPG"]}, {}),
+    (["a.pdf"], ["a.pdf"], {"a.pdf": ["a.pdf"]}, {}),
+    (["x/a.png"], ["scans/a.png"], {"scans/a.png": ["x/a.png"]}, {}),
+    (["a.png", "a_2.png", "a_10.png"], "a", {"a": ["a.png", "a_2.png", "a_10.png"]}, {}),
+    (["a page 2.tif", "a-p1.tif"], "a", {"a": ["a page 2.tif", "a-p1.tif"]}, {}),
+    (["a/1.png", "a/10.png", "a/2.png"], "a", {"a": ["a/1.png", "a/2.png", "a/10.png"]}, {}),
+    ([unicodedata.normalize("NFD", "é") + ".png"], "é", {"é": ["e\u0301.png"]}, {}),
+    (["x/1.png", "y/1.png"], ["y/1"], {"y/1": ["y/1.png"]}, {}),
+    (["a.png", "a_1.png", "a_2.png", "x/b.png", "y/b.png", "c.png", "c.pdf", ".d.png"],
+     ["a", "a_1", "b", "c", "d"],
+     {"a": ["a.png", "a_2.png"], "a_1": ["a_1.png"], "b": ["x/b.png"], "c": ["c.png"]},
+     {COPIES: 2, "documents without an image": 1}),
+]  # fmt: skip
 
 
-def find(folder, names, documents):
+@pytest.mark.parametrize(("names", "documents", "expected", "counted"), PAGES)
+def test_pages_are_called_like_their_document(names, documents, expected, counted, tmp_path):
     for name in names:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(b"")
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"")
     flaws = Counter()
-    return gold_room.find(folder, documents, flaws), +flaws
-
-
-@pytest.mark.parametrize(("names", "document", "expected"), PAGES)
-def test_pages_are_called_like_their_document(names, document, expected, tmp_path):
-    assert find(tmp_path, names, [document]) == ({document: expected}, {})
-
-
-def test_pages_of_other_documents_copies_and_gaps_are_counted(tmp_path):
-    names = ["a.png", "a_1.png", "a_2.png", "x/b.png", "y/b.png", "c.png", "c.pdf", ".d.png"]
-    found, flaws = find(tmp_path, names, ["a", "a_1", "b", "c", "d"])
-    assert found == {"a": ["a.png", "a_2.png"], "a_1": ["a_1.png"]} | {
-        "b": ["x/b.png"], "c": ["c.png"],
-    }  # fmt: skip
-    copies = "documents with several files of one name: the first is read"
-    assert flaws == {copies: 2, "documents without an image": 1}
+    assert gold_room.find(tmp_path, list(documents), flaws) == expected
+    assert +flaws == counted
 
 
 def test_names_that_leave_the_folder_open_nothing_and_texts_are_found(tmp_path):

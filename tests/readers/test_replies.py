@@ -9,56 +9,40 @@ from formlab.readers.rows import leaves
 
 GOLD = [{"doc_id": "a", "total": "9.00"}, {"doc_id": "b", "total": "12.50"}]
 ANSWERS = {"a": '{"total": "9.00"}', "b": '```json\n{"total": "12.50"}\n```'}
-CALL = {"id": "c", "type": "function", "function": {"name": "fill", "arguments": ""}}
-
-
-def openai(text):
-    message = {"role": "assistant", "content": text}
-    return {"id": "x", "object": "chat.completion", "model": "m", "choices": [{"message": message}]}
-
-
-def called(text):
-    """A chat completion whose answer is a tool call beside some talk."""
-    arguments = json.dumps(json.loads(text.strip("`json\n")))
-    call = CALL | {"function": {"name": "fill", "arguments": arguments}}
-    message = {"role": "assistant", "content": '{"total": "1"}', "tool_calls": [call]}
-    return {"choices": [{"message": message}]}
-
-
-def responses(text):
-    parts = [{"type": "output_text", "text": text}]
-    output = [{"type": "reasoning", "summary": []}, {"type": "message", "content": parts}]
-    return {"id": "r", "object": "response", "output": output}
-
-
-def anthropic(text):
-    thought = {"type": "thinking", "thinking": '{"total": "1"}'}
-    content = [thought, {"type": "text", "text": text}]
-    return {"id": "m", "type": "message", "role": "assistant", "content": content}
-
-
-def gemini(text):
-    parts = [{"text": '{"total": "1"}', "thought": True}, {"text": text}]
-    return {"candidates": [{"content": {"role": "model", "parts": parts}}]}
-
-
-def ollama(text):
-    return {"model": "m", "message": {"role": "assistant", "content": text}, "done": True}
-
-
-def chat(text):
-    said = [{"role": "user", "content": "Which?"}, {"role": "assistant", "content": text}]
-    return {"messages": said}
-
-
-SERVICES = [openai, called, responses, anthropic, gemini, ollama, chat]
+SAID = {"role": "assistant", "content": "TEXT"}
+GUESS = '{"total": "1"}'
+CALL = {"id": "c", "type": "function", "function": {"name": "fill", "arguments": "CALL"}}
+# What a service returns: TEXT is the answer, CALL its JSON; what is guessed beside it is no answer.
+SERVICES = {
+    "openai": {"id": "x", "object": "chat.completion", "choices": [{"message": SAID}]},
+    "a call": {"choices": [{"message": {**SAID, "content": GUESS, "tool_calls": [CALL]}}]},
+    "responses": {"id": "r", "object": "response", "output": [
+        {"type": "reasoning", "summary": []},
+        {"type": "message", "content": [{"type": "output_text", "text": "TEXT"}]}]},
+    "anthropic": {"id": "m", "type": "message", "role": "assistant", "content": [
+        {"type": "thinking", "thinking": GUESS}, {"type": "text", "text": "TEXT"}]},
+    "gemini": {"candidates": [{"content": {"role": "model", "parts": [
+        {"text": GUESS, "thought": True}, {"text": "TEXT"}]}}]},
+    "ollama": {"model": "m", "message": SAID, "done": True},
+    "chat": {"messages": [{"role": "user", "content": "Which?"}, SAID]},
+}  # fmt: skip
+OPENAI = SERVICES["openai"]
 REQUESTS = [
-    lambda name, text: {"id": "1", "custom_id": name, "response": {"body": openai(text)}},
-    lambda name, text: {"custom_id": name, "result": {"message": anthropic(text)}},
-    lambda name, text: {"key": name, "response": gemini(text)},
-    lambda name, text: {"doc_id": name, "answer": openai(text)},
-    *(lambda name, text, of=of: {"doc_id": name} | of(text) for of in SERVICES),
+    {"id": "1", "custom_id": "NAME", "response": {"body": OPENAI}},
+    {"custom_id": "NAME", "result": {"message": SERVICES["anthropic"]}},
+    {"key": "NAME", "response": SERVICES["gemini"]},
+    {"doc_id": "NAME", "answer": OPENAI},
+    *({"doc_id": "NAME"} | service for service in SERVICES.values()),
 ]
+
+
+def line(template, name, text):
+    """What a service returned for a document, as JSON."""
+    words = {"NAME": name, "TEXT": text, "CALL": text and text.strip("`json\n")}
+    content = json.dumps(template)
+    for word, meant in words.items():
+        content = content.replace(f'"{word}"', json.dumps(meant))
+    return content
 
 
 def read(path):
@@ -66,16 +50,16 @@ def read(path):
     return records.select("doc_id", "path", "value").sort("doc_id").rows()
 
 
-@pytest.mark.parametrize("of", SERVICES, ids=lambda of: of.__name__)
-def test_a_folder_of_replies_has_the_answers_that_stand_in_them(of, tmp_path):
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_folder_of_replies_has_the_answers_that_stand_in_them(service, tmp_path):
     for name, text in ANSWERS.items():
-        (tmp_path / f"{name}.json").write_text(json.dumps(of(text)))
+        (tmp_path / f"{name}.json").write_text(line(SERVICES[service], name, text))
     assert read(tmp_path) == [("a", "/total", "9.00"), ("b", "/total", "12.50")]
 
 
-@pytest.mark.parametrize("of", REQUESTS)
-def test_lines_of_requests_are_answers_of_the_documents_they_name(of, tmp_path):
-    lines = [json.dumps(of(name, text)) for name, text in ANSWERS.items()]
+@pytest.mark.parametrize("request_", REQUESTS)
+def test_lines_of_requests_are_answers_of_the_documents_they_name(request_, tmp_path):
+    lines = [line(request_, name, text) for name, text in ANSWERS.items()]
     (tmp_path / "m.jsonl").write_text("\n".join(lines))
     assert read(tmp_path / "m.jsonl") == [("a", "/total", "9.00"), ("b", "/total", "12.50")]
 
@@ -85,8 +69,8 @@ def test_a_request_that_failed_is_an_answer_that_failed(count, tmp_path, monkeyp
     # A later piece of a file may have columns that the first has not.
     monkeypatch.setattr("formlab.readers.sources.ROWS", count)
     failed = {"custom_id": "a", "response": None, "error": {"code": "server_error"}}
-    lines = [REQUESTS[0]("b", ANSWERS["b"]), failed]
-    (tmp_path / "m.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    lines = [line(REQUESTS[0], "b", ANSWERS["b"]), json.dumps(failed)]
+    (tmp_path / "m.jsonl").write_text("\n".join(lines))
     found = readers.read_predictions(tmp_path / "m.jsonl", readers.corpus(GOLD)).records
     assert found.sort("doc_id")["status"].to_list() == ["api_error", "repaired"]
 
@@ -117,8 +101,11 @@ def test_headers_in_capitals_and_lists_as_text_are_read():
 
 
 def test_a_log_may_hold_replies():
-    rows = [{"id": "a", "target": {"total": "9.00"}, "response": openai(ANSWERS["a"])}]
-    rows.append({"id": "b", "target": {"total": "9.00"}, "response": openai(None)})
+    given = {"a": ANSWERS["a"], "b": None}
+    rows = [
+        {"id": name, "target": {"total": "9.00"}, "response": json.loads(line(OPENAI, name, text))}
+        for name, text in given.items()
+    ]
     cases = open_log(rows).cases.filter(path="/total")
     assert cases.select("pred", "outcome").rows() == [("9.00", "match"), (None, "missing")]
 

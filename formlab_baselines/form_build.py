@@ -6,8 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from formlab_baselines.form_blocks import blocks, outside
-from formlab_baselines.form_rows import Cell, FormField, FormGroup, Typography, confidence, rows
+from formlab_baselines.form_parts import (
+    Cell,
+    FormField,
+    FormGroup,
+    Typography,
+    blocks,
+    confidence,
+    outside,
+    rows,
+)
 from formlab_baselines.page_marks import Marks, Rect, share
 from formlab_baselines.page_text import Word, box_of, joined
 

@@ -28,7 +28,7 @@ from formlab.systems.system import Reader, System, above_zero
 from formlab.tables import BOX
 from formlab_baselines import keywords, page_marks
 from formlab_baselines.form_build import build
-from formlab_baselines.form_rows import FormGroup
+from formlab_baselines.form_parts import FormGroup
 from formlab_baselines.page_marks import Rect
 from formlab_baselines.page_text import Word, text_of, words
 from formlab_baselines.words import DEFAULTS

@@ -39,14 +39,14 @@ UNREAD &= ((_STATUS == "bad_json") | IN_JSON).fill_null(value=False)
 
 
 def of_run(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictions:
-    """The predictions of a folder of `formlab run`, of one under way or killed those so far.
+    """The predictions of a folder of `formlab run`, of a killed one those so far (`unfinished`).
 
     Those of a finished run stay on disk until they are read, if `scanned`.
     """
     if is_finished(path):
         found = Predictions.load(path, scanned=scanned)
     else:
-        # Nothing else here needs what asks models.
+        # Nothing else here needs what runs systems.
         from formlab import systems
 
         found = systems.unfinished(path)

@@ -78,7 +78,7 @@ def same(value: str, other: str) -> bool:
     """Whether two texts are the same date or, case and white space aside, the same text."""
     dates = text.date(value), text.date(other)
     if all(dates):
-        return value == other or dates[0] == dates[1]
+        return dates[0] == dates[1]
     return text.normalise(value, text.LADDER_STEPS) == text.normalise(other, text.LADDER_STEPS)
 
 
@@ -228,7 +228,7 @@ def _cells(answers: list[_Answer], labels: Counter[str]) -> Iterator[RuleRelatio
         box, names = answer.field.box, [_name(row["value"]) for row in answer.questions]
         once = cells[frozenset(row["path"] for row in answer.questions)] == 1
         # Two columns of one name would leave open which is meant.
-        if len(names) != 2 or not once or any(labels[name] > 1 for name in names):
+        if not once or any(labels[name] > 1 for name in names):
             continue
         if not (box and answer.field.value):
             continue

@@ -25,7 +25,7 @@ from formlab.systems.chat.client import Client
 from formlab.systems.chat.limits import Stopped
 from formlab.systems.chat.settings import RUNNING, SHAPING, client_of
 from formlab.systems.chat.store import AnswerStore, Asker, Prompt
-from formlab.systems.chat.view import OcrLines, PageView, drawn, turns
+from formlab.systems.chat.view import OcrLines, PageView, drawn, example_turns
 from formlab.systems.pages import Page
 from formlab.systems.prompts import read as read_prompt
 from formlab.systems.prompts import version_of
@@ -133,7 +133,7 @@ class ChatWork:
             lines if chosen["pages"] == "text" else None,
         )
         tasks = () if self.examples is None else [task for task, _ in self.prompts.values()]
-        shots = {task.name: turns(self.examples, task, view, lines) for task in tasks}
+        shots = {task.name: example_turns(self.examples, task, view, lines) for task in tasks}
         todo = list(questions(self.corpus, self.prompts, documents=documents, turns=shots))
         with AnswerStore(chosen["store"] or out / STORE) as store:
             asker = Asker(self.client, store, form=chosen["form"], retry=chosen["retry"])

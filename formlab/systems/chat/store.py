@@ -85,10 +85,9 @@ class AnswerStore:
         with self._lock:
             self._base.close()
 
-    def count(self, key: str | None = None) -> int:
-        """How many answers are kept, of one key or of all, those asked for again included."""
-        query = "SELECT count(*) FROM answers WHERE key = coalesce(?, key)"
-        return int(self._rows(query, (key,))[0][0])
+    def count(self) -> int:
+        """How many answers are kept, those asked for again included."""
+        return int(self._rows("SELECT count(*) FROM answers")[0][0])
 
     def get(self, keys: Sequence[str]) -> Answer | None:
         """Of the latest answers of `keys` the first that has a text, else the first."""

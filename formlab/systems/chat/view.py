@@ -127,7 +127,7 @@ def _has_page(document: Row, root: Path | None) -> bool:
         return False
 
 
-def turns(examples: Corpus, task: Task, view: PageView, lines: OcrLines) -> list[Row]:
+def example_turns(examples: Corpus, task: Task, view: PageView, lines: OcrLines) -> list[Row]:
     """A message and its answer for each example of a task: turns of a conversation.
 
     A page is shown as the words that come with its document, else as those that `lines` reads.

@@ -11,7 +11,7 @@ from formlab.errors import DataBroken, DataMissing
 from formlab.systems import chat
 from formlab.systems.chat import view
 from formlab.systems.chat.limits import Price, price_of
-from formlab.systems.chat.view import OcrLines, drawn, turns
+from formlab.systems.chat.view import OcrLines, drawn, example_turns
 from formlab.systems.pages import Page, pages
 from tests.systems.chat.made_runs import FORM, ran
 from tests.systems.scripted_server import serving
@@ -161,7 +161,7 @@ def test_an_example_is_read_back_as_its_gold(tmp_path):
     corpus = benchmarks.load("vrdu", split=SIX)
     examples = drawn(corpus, 6, 0)
     (task,) = chat.tasks_of("vrdu")
-    shown = turns(examples, task, chat.PageView(), lines())
+    shown = example_turns(examples, task, chat.PageView(), lines())
     assert [turn["role"] for turn in shown] == ["user", "assistant"] * 6
     for document, turn in zip(examples.documents.to_dicts(), shown[1::2], strict=True):
         page = Page(None, 1, (document["width"], document["height"]), (1, 1), "")

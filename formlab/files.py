@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 # An integer that a table can hold.
 Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
-# The most bytes of a file that are read at once, and how deep JSON and YAML may be nested.
+# The most bytes of a file that are read at once, and how deep JSON may be nested.
 LARGEST, DEEPEST = 2**31, 200
 _TOO_DEEP = f"nested more than {DEEPEST} deep"
 # Not to wait for whoever writes into a pipe.

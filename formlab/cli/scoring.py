@@ -179,11 +179,9 @@ def _main(summary: pl.DataFrame, by: Collection[str]) -> list[tuple[str, Any]]:
     heads = analysis.headlines(pooled).select("metric", level="score_level", place="panel")
     ranked = pooled.join(heads, on=["metric", "level"], how="left", maintain_order="left")
     # First what speaks for a level, then metrics of plug-ins, then shares of fields.
-    is_builtin, is_rest = (
-        metric.is_in([*metrics.METRICS.builtin]),
-        ~metric.str.ends_with("accuracy"),
-    )
-    order = ("place", is_builtin, pl.col("value").is_nan(), is_rest)
+    is_builtin = metric.is_in([*metrics.METRICS.builtin])
+    is_share = metric.str.ends_with("accuracy")
+    order = ("place", is_builtin, pl.col("value").is_nan(), ~is_share)
     ranked = ranked.sort(*order, nulls_last=True, maintain_order=True)
     total = ranked.filter(pl.col("slice_by").is_null()).head(1 + MAIN)
     title = "{system}, {benchmark}:{split}: {metric} {value:.4f} [{ci_low:.4f}, {ci_high:.4f}] "

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from formlab import benchmarks, registry
-from formlab.cli import COMMANDS, OLD_COMMANDS
+from formlab.cli import COMMANDS, OLD_COMMANDS, OLD_OPTIONS
 from formlab.tables import slice_name
 from formlab_arena.run_reader import READER
 from tests import made_arena
@@ -108,7 +108,7 @@ MISTAKES = {
     "compare evals/m evals/n --metric cer": "unknown metric scored for all systems 'cer'",
     "compare evals/m evals/n --by cause": "unknown column of the gold to compare by 'cause'",
     "compare evals/m evals/n --reference x": "unknown system to compare with 'x'",
-    "compare evals/m evals/n --flips": "--flips",
+    "compare evals/m evals/n --flips": "--flips is now: --metric outcome",
     "compare evals/m evals/n --metric outcome --average macro": "no mean over documents",
     "compare evals/m evals/n --over-time": "name the one around them",
     "compare . --over-time --metric": "--metric",
@@ -134,11 +134,15 @@ def test_a_mistake_is_said_on_stderr_with_exit_code_2(formlab, work, words):
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", result.stderr)
 
 
-@pytest.mark.parametrize("old", OLD_COMMANDS)
-def test_old_commands_print_the_new_ones_and_exit_with_2(formlab, old):
-    result = formlab(old)
-    assert result.exit_code == 2
-    assert f"{old} is now: {OLD_COMMANDS[old]}" in " ".join(result.stderr.split())
+@pytest.mark.parametrize("old", [*OLD_COMMANDS, *OLD_OPTIONS])
+def test_old_words_print_the_new_ones_and_exit_with_2(formlab, work, old):
+    new = OLD_COMMANDS.get(old) or OLD_OPTIONS[old]
+    for words in ([old],) if old in OLD_COMMANDS else ([c, old] for c in ("score", "report")):
+        result = formlab(*words)
+        assert result.exit_code == 2
+        if words[0] == "score" and old in ("--layout", "--timeout", "--figures", "--no-figures"):
+            continue
+        assert f"{old} is now: {new}" in " ".join(result.stderr.split())
 
 
 def test_over_time_each_run_stands_beside_the_one_before(formlab, work):

@@ -32,7 +32,7 @@ _ADD_ONS = {
 }
 HELP = {name: line for name, (_, line) in _CORE.items()} | _ADD_ONS
 COMMANDS = registry.Registry("commands", {n: f"formlab.cli.{p}" for n, (p, _) in _CORE.items()})
-# What commands of 0.2 are called now: until 0.4.
+# What commands and options of 0.2 are called now: until 0.4.
 OLD_COMMANDS = {
     "benchmarks": "formlab list benchmarks",
     "cache": "gone: its folder is FORMLAB_CACHE, else formlab in the user's cache folder",
@@ -42,6 +42,32 @@ OLD_COMMANDS = {
     "open": "formlab score LOG, or formlab score BENCHMARK --predictions LOG",
     "plugins": "formlab list plugins",
     "sums": "gone: 0.3 looks for no sums on pages",
+}
+OLD_OPTIONS = {
+    "--assume-cost": "--set max_calls=N",
+    "--batch": "--plugin docs/plugins/batch.py --system batch",
+    "--batch-results": "--plugin docs/plugins/batch.py --system batch",
+    "--benchmark": "formlab score BENCHMARK --predictions LOG",
+    "--figures": "--set figures=on",
+    "--flips": "--metric outcome",
+    "--gold": "GOLD, the first argument: formlab score FILE --predictions …",
+    "--judge-prompt": "--prompt",
+    "--judge-view": "--set view=text",
+    "--layout": "gone: every report is one file",
+    "--limit": "--documents N",
+    "--logprobs": "--set logprobs=on",
+    "--max-calls": "--set max_calls=N",
+    "--no-cache": "FORMLAB_NO_CACHE=1 in the environment",
+    "--no-figures": "--set figures=off",
+    "--permutations": "--resamples, for intervals and tests",
+    "--prices": "--set prices=FILE",
+    "--retry": "--set retry=bad",
+    "--samples": "--set samples=K",
+    "--scheduler": "--workers ADDRESS",
+    "--strict": "the count of documents that could not be read, which every command prints",
+    "--system": "--name, where answers are scored",
+    "--temperature": "--set temperature=0.7",
+    "--timeout": "--set timeout=600",
 }
 
 
@@ -70,7 +96,9 @@ class _Group(click.Group):
             text = str(error)
         except click.ClickException as error:
             error.message = plain(error.message)
-            raise
+            if new := OLD_OPTIONS.get(getattr(error, "option_name", "")):
+                error = click.UsageError(f"{error.option_name} is now: {new}", error.ctx)
+            raise error from None
         except OSError as error:
             # What the system refuses: no room, no permission, a file where a folder should be. That
             # the reader of a pipe has gone is nothing wrong: click ends.

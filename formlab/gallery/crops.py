@@ -185,9 +185,9 @@ def pictures_of(
     """
     placed = [_boxes(row, others) for row, others in zip(rows, beside, strict=True)]
     whole = {document_key(row) for row, boxes in zip(rows, placed, strict=True) if not boxes}
-    least, most = WHOLE
-    crops = Crops(min(most, max(least, PIXELS // max(1, len(whole) if crop else len(rows)))))
-    drawn = []
+    smallest, largest = WHOLE
+    pixels = PIXELS // max(1, len(whole) if crop else len(rows))
+    crops, drawn = Crops(min(largest, max(smallest, pixels))), []
     chosen = _spread(len(rows), most)
     for place, (row, others, boxes) in enumerate(zip(rows, beside, placed, strict=True)):
         # The page of the gold box, else of the first predicted one.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
@@ -79,8 +80,13 @@ def script(kind: str) -> str:
 
 @cache
 def style() -> str:
-    """The style sheet of every page."""
-    return "".join(map(_asset, _STYLES))
+    """The style sheet of every page; what drawings state has the page's colours, light or dark."""
+    sheet = "".join(map(_asset, _STYLES))
+    return sheet + "".join(
+        f'.fl-vega [{part}="#{colour}" i] {{ {part}: var(--c-{colour}); }}\n'
+        for colour in re.findall(r"--c-(\w{6}):", sheet)
+        for part in ("fill", "stroke")
+    )
 
 
 def _asset(path: str) -> str:

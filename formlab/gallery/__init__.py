@@ -114,7 +114,7 @@ def errors(
     by: Sequence[str] = (),
     findings: Sequence[Finding] = (),
     most: int | None = 1_000,
-    pictures: int = 100,
+    pictures: int = 80,
     crop: bool = True,
     right: bool = False,
 ) -> Gallery:

@@ -23,7 +23,7 @@ Row = Mapping[str, Any]
 # judge.
 MOST, LEAST, MARGIN = (480, 720), (240, 84), (40, 28)
 # A page without boxes is shown whole, all such pages of a gallery together in so many pixels.
-PIXELS, WHOLE = 24_000_000, (80_000, 400_000)
+PIXELS, WHOLE = 24_000_000, (80_000, 250_000)
 QUALITY = 60
 # Cases on the first page of a gallery.
 FIRST = 24

@@ -21,7 +21,7 @@ from formlab.charts.words import slice_title
 from formlab.errors import DataMissing, UnknownName
 from formlab.explore.counts import ERRORS, FOLLOWING, SIMILARITY, Units, cases, rates
 from formlab.folders import Evaluation
-from formlab.gallery.lab import Live
+from formlab.gallery.inline import Live
 from formlab.scoring.bands import BANDS
 
 __all__ = ["Explorer", "cases", "rates"]

@@ -21,7 +21,7 @@ from formlab.folders import Evaluation
 from formlab.gallery import cases as _cases
 from formlab.gallery.crops import PageSource, document_key, pictures_of
 from formlab.gallery.episodes import Episodes, episodes
-from formlab.gallery.lab import Live
+from formlab.gallery.inline import Live
 
 __all__ = ["Episodes", "Gallery", "episodes", "errors"]
 

@@ -242,12 +242,15 @@ def _inert(svg: str, prefix: str) -> str:
     root = etree.fromstring(sanitize.svg(svg.replace(f'"{_BASE}#', '"#')).encode())
     for node in list(root.iter(etree.Element)):
         parent = node.getparent()
-        if node.get("display") == "none" and parent is not None:
+        # The grounds of panels, too, are paths without a colour.
+        unseen = node.get("aria-hidden") == "true" and not {"fill", "stroke"} & {*node.keys()}
+        unseen = unseen and etree.QName(node).localname == "path"
+        if (unseen or node.get("display") == "none") and parent is not None:
             parent.remove(node)
             continue
         kinds = [name for name in node.get("class", "").split() if re.match("mark-|role-", name)]
         for name, value in node.attrib.items():
-            if (name, value) in _USUAL or name in ("style", "class"):
+            if (name, value) in _USUAL or name in ("style", "class", "aria-roledescription"):
                 del node.attrib[name]
             elif name == "id":
                 node.set(name, prefix + value)
@@ -265,7 +268,7 @@ def _inert(svg: str, prefix: str) -> str:
             title = etree.Element(f"{{{root.nsmap[None]}}}title")
             title.text = label
             titled.insert(0, title)
-            for name in ("role", "aria-label", "aria-roledescription"):
+            for name in ("role", "aria-label"):
                 node.attrib.pop(name, None)
     root.set("font-family", FONT)
     return etree.tostring(root, encoding="unicode")

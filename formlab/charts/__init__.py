@@ -24,7 +24,6 @@ HOMES = {
     "charts._surface": "surface",
     "charts.compare": "comparison_table difference_dots flip_table not_shown",
     "charts.first_screen": "FirstScreen first_screen right_of",
-    "charts.judges": "audit_figures",
     "charts.marks": "bars dots heatmap lines stacked",
     "charts.published": "beside cited defined paper_table published published_levels",
     "charts.trees": "edit_trees",

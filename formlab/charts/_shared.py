@@ -160,7 +160,7 @@ def ladder_lines(summary: pl.DataFrame, *, by: str) -> Any:
 
     Lines that cross mean that the ranking depends on how strictly one judges.
     """
-    titles = {"rung": "strictness, from strict to lenient", "value": "share of fields"}
+    titles = {"rung": "strictness, from strict to lenient", "value": "share right"}
     look = {"titles": titles | {"slice_value": by.replace("_", " ")}, "percent": True}
     look |= {"domain": [0, 1], "say": f"Accuracy from strict to lenient by {by}"}
     return lines(rungs(summary, by), "rung", colour="slice_value", order=LADDER, **look)

@@ -39,7 +39,7 @@ def difference_dots(rows: pl.DataFrame) -> Any:
     rows = rows.with_columns(better, shown=none.otherwise(pl.lit(SHOWN)))
     systems = dict.fromkeys(name for row in rows.select("^system_[ab]$").rows() for name in row)
     colours = theme.system_colours(systems) | {NOT_SHOWN: theme.NEUTRAL}
-    look = {"facet": "pair"} if rows["pair"].n_unique() > 1 else {}
+    look = {"row": "pair"} if rows["pair"].n_unique() > 1 else {}
     look |= {"kind": "shown", "filled": SHOWN, "zero": True, "colours": colours}
     look["tips"] = ["value_a", "value_b", "p", "p_holm", "least_difference"]
     look["titles"] = {"difference": "lead of the first system", "better": "does better"}

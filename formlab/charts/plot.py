@@ -15,7 +15,7 @@ import polars as pl
 from formlab import metrics, selection
 from formlab.charts import harmless, theme
 from formlab.charts.html import number
-from formlab.charts.words import NOTHING, OWN, Caption, counted, note, words
+from formlab.charts.words import NOTHING, OWN, Caption, counted, note, slice_title, words
 from formlab.errors import UnknownName
 
 # A label or an alt text no longer than one reads; what a file holds may be longer.
@@ -90,6 +90,8 @@ class Plot:
             return note(plot.empty)
         style = [plot.kind] if plot.kind else []
         lines = pl.Series(selection.LINES, selection.of_rows(shown, plot.cases, without=style))
+        if "slice_by" in (plot.row, plot.column):
+            shown = shown.with_columns(pl.col("slice_by").map_elements(slice_title, pl.String))
         shown = shown.select(
             short(name, kind) for name, kind in shown.schema.items() if not kind.is_nested()
         )

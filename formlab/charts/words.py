@@ -14,6 +14,7 @@ from formlab import frames, metrics, selection, tables
 from formlab.charts.harmless import clean
 from formlab.charts.html import Shown, cell, number
 from formlab.errors import UnknownName
+from formlab.scoring.bands import BANDS
 
 OWN, PUBLISHED = "measured here", "published"
 # Where the forms measured here are not those of the paper, the legend says so.
@@ -35,6 +36,14 @@ _TITLES |= {"n_ambiguous": "ambiguous dates", "least_difference": "smallest dete
 def words(column: str, titles: Mapping[str, str] | None = None) -> str:
     """What readers call a column: its title, or its name with underscores as spaces."""
     return (titles or {}).get(column) or _TITLES.get(column) or column.replace("_", " ")
+
+
+def slice_title(column: str) -> str:
+    """What readers call a column that cases are sliced by: of a band, what it is of."""
+    if column not in BANDS:
+        return words(column)
+    title = BANDS[column].title
+    return f"{words(column)} ({title})" if column == "length" else title
 
 
 def sentences(*claims: object) -> str:

@@ -17,16 +17,14 @@ from formlab import analysis, frames, gallery, metrics, selection
 from formlab.analysis import Finding
 from formlab.charts import theme
 from formlab.charts.harmless import clean
-from formlab.charts.words import words
+from formlab.charts.words import slice_title
 from formlab.errors import DataMissing, UnknownName
 from formlab.explore.counts import ERRORS, FOLLOWING, SIMILARITY, Units, cases, rates
 from formlab.folders import Evaluation
-from formlab.gallery.lab import Live
+from formlab.gallery.inline import Live
 from formlab.scoring.bands import BANDS
 
 __all__ = ["Explorer", "cases", "rates"]
-
-_TITLES = {"doc_id": "document", "certainty": "confidence"}
 
 
 class Explorer(Live):
@@ -185,11 +183,8 @@ def _column(name: str, several: Sequence[Units]) -> dict[str, Any]:
     for units, column in zip(several, columns, strict=True):
         known = np.array([0, *(number[value] for value in column.values)]) if column else None
         codes.append(_packed(known[column.codes] if column else np.zeros(units.cases.height)))
-    title = _TITLES.get(name) or words(name)
-    if name in BANDS:
-        title = f"{words(name)} ({BANDS[name].title})" if name == "length" else BANDS[name].title
     values = [clean(value, limit=None) for value in values]
-    named = {"name": name, "title": title, "values": values, "codes": codes}
+    named = {"name": name, "title": slice_title(name), "values": values, "codes": codes}
     return named | {"after": name in FOLLOWING}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,12 @@ from formlab.folders import Evaluation
 from formlab.gallery import cases as _cases
 from formlab.gallery.crops import PageSource, document_key, pictures_of
 from formlab.gallery.episodes import Episodes, episodes
-from formlab.gallery.lab import Live
+from formlab.gallery.inline import Live
 
 __all__ = ["Episodes", "Gallery", "episodes", "errors"]
 
 _SAME = ("benchmark", "split", "doc_id", "task", "gold")
 _NO_ERROR = ("match", "unscored")
-Root = str | Path | Mapping[str, str | Path] | None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -108,13 +107,13 @@ def errors(
     cases: pl.DataFrame | Evaluation,
     *,
     of: Evaluation | Sequence[Evaluation] = (),
-    root: Root = None,
+    root: str | Path | None = None,
     documents: pl.DataFrame | None = None,
     beside: Sequence[pl.DataFrame] = (),
     by: Sequence[str] = (),
     findings: Sequence[Finding] = (),
     most: int | None = 1_000,
-    pictures: int = 100,
+    pictures: int = 80,
     crop: bool = True,
     right: bool = False,
 ) -> Gallery:
@@ -134,8 +133,7 @@ def errors(
         The evaluations that the cases are of. Their roots, documents and scores are taken unless
         given here, and labels from the gold of their corpora.
     root
-        The folder that `documents.image` is relative to; or one for each benchmark, named
-        ``benchmark`` or ``benchmark:split``. Without one there are no images.
+        The folder that `documents.image` is relative to. Without one there are no images.
     documents
         A table of the schema ``documents``; without it no page image is known.
     beside
@@ -274,19 +272,16 @@ def _together(parts: Sequence[Evaluation], name: str) -> pl.DataFrame:
 
 
 def _sources(
-    documents: pl.DataFrame, root: Root, evaluations: Sequence[Evaluation]
+    documents: pl.DataFrame, root: str | Path | None, evaluations: Sequence[Evaluation]
 ) -> Iterator[tuple[tuple[str, str, str], PageSource]]:
     """The page images of each document whose root is known."""
-    roots: dict[str, Any] = {
-        f"{part.benchmark}:{part.split}": part.root
+    roots = {
+        (part.benchmark, part.split): part.root
         for part in reversed(evaluations)
         if part.root is not None
     }
-    roots |= root if isinstance(root, Mapping) else {}
     for row in documents.drop_nulls("image").iter_rows(named=True):
-        names = (f"{row['benchmark']}:{row['split']}", row["benchmark"])
-        folder = next((roots[name] for name in names if name in roots), None)
-        folder = folder if root is None or isinstance(root, Mapping) else root
+        folder = root or roots.get((row["benchmark"], row["split"]))
         if folder is not None:
             pages = tuple(page_images(row))
             yield document_key(row), PageSource(Path(folder), row["image"], row["width"], pages)

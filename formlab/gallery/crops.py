@@ -23,7 +23,7 @@ Row = Mapping[str, Any]
 # judge.
 MOST, LEAST, MARGIN = (480, 720), (240, 84), (40, 28)
 # A page without boxes is shown whole, all such pages of a gallery together in so many pixels.
-PIXELS, WHOLE = 24_000_000, (80_000, 400_000)
+PIXELS, WHOLE = 24_000_000, (80_000, 250_000)
 QUALITY = 60
 # Cases on the first page of a gallery.
 FIRST = 24
@@ -184,10 +184,11 @@ def pictures_of(
     and ``pred2`` onwards, and ``why`` if something cannot be shown. At most `most` rows have one.
     """
     placed = [_boxes(row, others) for row, others in zip(rows, beside, strict=True)]
-    whole = {document_key(row) for row, boxes in zip(rows, placed, strict=True) if not boxes}
-    least, most = WHOLE
-    crops = Crops(min(most, max(least, PIXELS // max(1, len(whole) if crop else len(rows)))))
-    drawn = []
+    whole = [row for row, boxes in zip(rows, placed, strict=True) if not (crop and boxes)]
+    pixels = PIXELS // max(1, len(set(map(document_key, whole))))
+    # Pages that are asked for are there to be read.
+    least, largest = WHOLE[0], WHOLE[1] * (1 if crop else 2)
+    crops, drawn = Crops(min(largest, max(least, pixels))), []
     chosen = _spread(len(rows), most)
     for place, (row, others, boxes) in enumerate(zip(rows, beside, placed, strict=True)):
         # The page of the gold box, else of the first predicted one.

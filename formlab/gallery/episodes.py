@@ -16,7 +16,7 @@ from formlab.charts.harmless import clean
 from formlab.charts.words import Caption
 from formlab.errors import DataMissing, FormlabError
 from formlab.gallery.crops import Crops, PageSource
-from formlab.gallery.lab import Live
+from formlab.gallery.inline import Live
 
 Row = dict[str, Any]
 # A screenshot of the arena's window is 1,280 by 800; its small print is still read at 960 by 600.
@@ -58,7 +58,6 @@ def episodes(
     run: str | Path | None,
     *,
     cases: pl.DataFrame | None = None,
-    names: Sequence[str] = (),
     limit: int = 6,
     budget: int = 4_000_000,
 ) -> Episodes | Caption:
@@ -70,8 +69,6 @@ def episodes(
         The folder that ``formlab arena fill`` wrote; or that of one episode.
     cases
         A table of the schema ``cases``: the right answer of each field and the one entered.
-    names
-        Which episodes, in this order; all if empty.
     limit
         At most so many episodes.
     budget
@@ -94,12 +91,11 @@ def episodes(
     'Note. No episode was recorded: there are no steps to show.'
     """
     recorded = _recorded(Path(run)) if run is not None else {}
-    chosen = [name for name in names if name in recorded] if names else _worst_first(recorded)
-    if not chosen:
+    if not recorded:
         return note("No episode was recorded: there are no steps to show.")
     shots = _Shots(budget)
     items = []
-    for name in chosen[:limit]:
+    for name in _worst_first(recorded)[:limit]:
         if shots.spent >= budget:
             break
         items.append(_episode(name, *recorded[name], shots, cases))

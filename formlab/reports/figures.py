@@ -53,7 +53,7 @@ Spec = dict[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """A chart or table: its number and title as a file name, its table, its drawings.
+    """A chart, table or gallery: its number and title as a file name, its table, its drawings.
 
     `drawings` are SVG texts, the wide one first; one alone where it fits a phone, none for what is
     no chart. `problem` says why a chart could not be drawn.
@@ -75,7 +75,7 @@ def of(objects: Mapping[int, tuple[str, Mapping[str, Any], str]]) -> dict[int, F
             continue
         rows = _rows(kind, data)
         if rows or kind in {"vega", "plotly"}:
-            name = caption or ("table" if kind == "table" else alt)
+            name = caption or (alt if kind in {"vega", "plotly"} else kind)
             title = re.split(r"[.;:]\s", name, maxsplit=1)[0]
             stem = f"{len(figures) + 1:02d}-{slug(title.lower())[:48].strip('-_')}"
             more = _drawn(data, stem[:2]) if kind == "vega" else {}
@@ -242,12 +242,15 @@ def _inert(svg: str, prefix: str) -> str:
     root = etree.fromstring(sanitize.svg(svg.replace(f'"{_BASE}#', '"#')).encode())
     for node in list(root.iter(etree.Element)):
         parent = node.getparent()
-        if node.get("display") == "none" and parent is not None:
+        # The grounds of panels, too, are paths without a colour.
+        unseen = node.get("aria-hidden") == "true" and not {"fill", "stroke"} & {*node.keys()}
+        unseen = unseen and etree.QName(node).localname == "path"
+        if (unseen or node.get("display") == "none") and parent is not None:
             parent.remove(node)
             continue
         kinds = [name for name in node.get("class", "").split() if re.match("mark-|role-", name)]
         for name, value in node.attrib.items():
-            if (name, value) in _USUAL or name in ("style", "class"):
+            if (name, value) in _USUAL or name in ("style", "class", "aria-roledescription"):
                 del node.attrib[name]
             elif name == "id":
                 node.set(name, prefix + value)
@@ -265,7 +268,7 @@ def _inert(svg: str, prefix: str) -> str:
             title = etree.Element(f"{{{root.nsmap[None]}}}title")
             title.text = label
             titled.insert(0, title)
-            for name in ("role", "aria-label", "aria-roledescription"):
+            for name in ("role", "aria-label"):
                 node.attrib.pop(name, None)
     root.set("font-family", FONT)
     return etree.tostring(root, encoding="unicode")
@@ -309,12 +312,26 @@ def _cell(value: Any) -> Any:
 
 
 def _rows(kind: str, data: Mapping[str, Any]) -> Rows:
-    """The rows that a chart or table of a notebook shows; galleries save their own."""
+    """The rows that a chart, table or gallery of a notebook shows."""
+    readers = {"vega": _vega, "table": _table, "gallery": _gallery}
     try:
-        return _vega(data) if kind == "vega" else _table(data) if kind == "table" else []
+        return readers[kind](data) if kind in readers else []
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         # Other code may emit these kinds in other shapes: the figure stands, without a table.
         return []
+
+
+def _gallery(data: Mapping[str, Any]) -> Rows:
+    """Cases with their words and numbers; of further systems ``pred_2`` and so on."""
+    return [
+        {
+            name + (f"_{number}" if number > 1 else ""): value
+            for number, answer in enumerate([case, *case.get("beside", ())], start=1)
+            for name, value in answer.items()
+            if isinstance(value, str | int | float | None) and name != "image"
+        }
+        for case in data["cases"]
+    ]
 
 
 def _vega(spec: Mapping[str, Any]) -> Rows:

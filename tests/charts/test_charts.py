@@ -208,6 +208,9 @@ def test_dots_have_a_systems_colour_only_where_test_and_interval_agree():
     rows = [row(None, -0.1, -0.15, -0.05), *rows, row("c", 0.1, 0.05, 0.2)]
     shown = values(difference_dots(frame(*rows)))
     assert [r["better"] for r in shown] == ["n", "none was shown", "none was shown", "m"]
+    # Each pair of several has a panel.
+    drawn = difference_dots(frame(*rows, row("c", 0.1, 0.05, 0.2, b="third"))).to_dict()
+    assert drawn["facet"]["sort"] == ["m → n", "m → third"]
 
 
 def test_own_rows_stand_beside_published_ones_and_say_on_which_forms():

@@ -255,3 +255,12 @@ def test_of_too_many_each_cause_has_its_share_in_the_order_of_the_cases(root):
 def test_diff_marks_no_more_than_what_differs(gold, pred, marked):
     signs = {"equal": "{}", "delete": "-[{}]", "insert": "+[{}]"}
     assert "".join(signs[op].format(text) for op, text in diff(gold, pred)) == marked
+
+
+def test_pictures_are_of_the_first_cases_and_evenly_of_the_others(root):
+    made = shown(root, *[BOX | {"path": f"/{n}"} for n in range(40)], pictures=30)
+    places = [n for n, case in enumerate(made.cases) if case["image"]]
+    assert places[:24] == list(range(24))
+    assert len(places) == 30
+    assert places[-1] > 35
+    assert made.cases[39]["why"] == "pictures are shown of 30 cases"

@@ -76,6 +76,7 @@ def test_figures_stand_beside_the_page_as_pictures_and_tables(results):
     assert sorted(file.name for file in folder.iterdir()) == [
         "01-exact-by-system.csv", "01-exact-by-system.png", "01-exact-by-system.svg",
         "02-table.csv",
+        "04-gallery.csv",
     ]  # fmt: skip
     for file in folder.glob("*.png"):
         with Image.open(file) as image:

@@ -282,7 +282,7 @@
       }, picture(item, this.images), el("div", { class: "fl-body" },
         el("h4", { title: name }, el("bdi", { text: name })), this.pair(item), this.chips(i),
         el("p", { class: "fl-doc" }, el("bdi", { title: visible(item.path ?? ""), text: [item.doc_id, item.path].filter(Boolean).map(visible).join(" ") }),
-          item.similarity === null ? null : el("span", { class: "fl-sim", title: "similarity", text: item.similarity.toFixed(2) })))));
+          item.similarity === null ? null : el("span", { title: "similarity", text: item.similarity.toFixed(2) })))));
     }
 
     focus(place) {

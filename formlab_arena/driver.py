@@ -11,15 +11,14 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from formlab import files
 from formlab.errors import UnknownName
 
 # Tabs that are kept open; a page that opens more is hostile.
 MOST_TABS = 20
-# Seconds that a browser has to close by itself, those of an answer to a dialog to take effect, and
-# those in which Playwright ends what it started.
+# Seconds that a browser has to close, an answer to a dialog to take effect, and the rest to end.
 CLOSING, ANSWERING, ENDING = 5.0, 5.0, 30.0
 
 
@@ -43,6 +42,12 @@ _LEFT = (
 )  # fmt: skip
 
 
+# The event loop of all sessions, in a thread of its own.
+_LOOP = asyncio.new_event_loop()
+_THREAD = threading.Thread(target=_LOOP.run_forever, daemon=True)
+_THREAD.start()
+
+
 class Driver:
     """Runs Playwright's async API on an event loop in a thread, for callers without one.
 
@@ -53,10 +58,14 @@ class Driver:
     and raises `DialogOpen`, as others do till then.
     """
 
+    # Playwright's processes, which take a second to start, of sessions that ended well.
+    _idle: ClassVar[list[Any]] = []
+
     def __init__(self, seconds: float = 300.0) -> None:
         self.deadline = time.monotonic() + seconds
         self.dialogs: list[Any] = []
         self.context: Any = None
+        self._playwright: Any = None
         self.endpoint = ""
         self.pid: int | None = None
         self._background: set[asyncio.Task[Any]] = set()
@@ -65,9 +74,7 @@ class Driver:
         self.tabs: list[Any] = []
         self.active: Any = None
         self.page = _Active(self)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._thread.start()
+        self._closed = False
 
     def start(
         self, launch: Mapping[str, Any], *, device: str = "", state: Path | None = None,
@@ -86,7 +93,8 @@ class Driver:
     ) -> None:  # fmt: skip
         from playwright.async_api import async_playwright
 
-        playwright = await self.at_end.enter_async_context(async_playwright())
+        playwright = self._idle.pop() if self._idle else await async_playwright().start()
+        self._playwright = playwright
         if device and device not in playwright.devices:
             raise UnknownName.of("device", device, playwright.devices)
         if device:
@@ -154,11 +162,11 @@ class Driver:
         from playwright.async_api import Error
         from playwright.async_api import TimeoutError as PageTimeout
 
-        if not self._thread.is_alive():
+        if self._closed:
             task.close()
             raise PageLeft("the browser is closed")
         left = self.deadline - time.monotonic() if seconds is None else seconds
-        future = asyncio.run_coroutine_threadsafe(task, self._loop)
+        future = asyncio.run_coroutine_threadsafe(task, _LOOP)
         try:
             return future.result(max(0.0, left))
         except TimeoutError:
@@ -182,7 +190,7 @@ class Driver:
     def call(self, method: Callable[..., Any], *args: Any, **options: Any) -> Any:
         """A method's result; from a callback, which the loop itself runs, it is not waited for."""
         args, options = _unwrapped(list(args)), _unwrapped(options)
-        if threading.current_thread() is not self._thread:
+        if threading.current_thread() is not _THREAD:
             return self.wrap(self.run(self._called(method, args, options)))
         if isinstance(value := method(*args, **options), Awaitable):
             value = self._keep(asyncio.ensure_future(value))
@@ -238,27 +246,19 @@ class Driver:
 
     def close(self) -> None:
         """Close the browser; one that does not close is killed. Closing twice is no fault."""
-        if not self._thread.is_alive():
+        if self._closed:
             return
-        if self.context and self.context.browser:
-            try:
-                self.run(self.context.browser.close(), CLOSING)
-            except Exception:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(self.pid, signal.SIGKILL) if self.pid else None
+        try:
+            self.run(self.context.browser.close(), CLOSING)
+            self._idle.append(self._playwright)
+        except Exception:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL) if self.pid else None
+            with contextlib.suppress(Exception):
+                self.run(self._playwright.stop(), ENDING)
         with contextlib.suppress(Exception):
             self.run(self.at_end.aclose(), ENDING)
-        asyncio.run_coroutine_threadsafe(self._end(), self._loop)
-        self._thread.join(ENDING)
-        if not self._thread.is_alive():
-            self._loop.close()
-
-    async def _end(self) -> None:
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
-        self._loop.stop()
+        self._closed = True
 
 
 class Remote:

@@ -163,7 +163,9 @@ class _Form:
             was_right = any(self._right(path, after) for _, after in wrote[:-1])
             if target is not None and target != path:
                 return "overwritten" if was_right else "wrong_field", target, last
-            if not self.cases[path]["gold"] or _is_no(self.cases[path]):
+            case = self.cases[path]
+            is_no = case["kind"] == "checkbox" and text.checked(case["gold"]) is False
+            if not case["gold"] or is_no:
                 return "not_empty", None, last
         if own is not None and own not in [number for number, _ in wrote]:
             # A number's field, say, takes no words: then nothing of it landed elsewhere either.
@@ -177,10 +179,6 @@ class _Form:
         never = [name for name in self.wrong if not self.pages[name]]
         first = (stuck or never)[0]
         return None if first == path else first
-
-
-def _is_no(case: Row) -> bool:
-    return case["kind"] == "checkbox" and text.checked(case["gold"]) is False
 
 
 def _root(path: str, faults: dict[str, tuple[str, str | None, int | None]]) -> str:

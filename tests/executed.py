@@ -5,7 +5,7 @@ A kernel for each of them would import the same libraries as often.
 
 import warnings
 from base64 import b64encode
-from contextlib import chdir, redirect_stdout, suppress
+from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from io import StringIO
 
 import nbformat
@@ -63,7 +63,7 @@ def remembering(function):
 
 
 def run(*commands):
-    """What each of these commands of formlab prints, all of them in this process."""
+    """What each of these commands of formlab says, all of them in this process."""
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         # As the kernel of a report has it.
         patch.setenv(theme.REPORT_VARIABLE, "1")
@@ -80,6 +80,7 @@ def run(*commands):
 
 
 def printed(words):
-    with redirect_stdout(StringIO()) as out, suppress(SystemExit):
+    """What a command says, on standard output and on standard error."""
+    with redirect_stdout(StringIO()) as out, redirect_stderr(out), suppress(SystemExit):
         main(words, standalone_mode=False)
     return out.getvalue()

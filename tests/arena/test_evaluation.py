@@ -25,10 +25,6 @@ def total(evaluation, metric, doc_id):
     return rows.select(pl.col("hits", "total").sum()).row(0)
 
 
-def case(evaluation, path):
-    return only(evaluation.cases, path=path).row(0, named=True)
-
-
 def test_episodes_are_documents_with_gold_where_the_controls_stood(tmp_path):
     corpus, predictions = read_run(run(tmp_path / "run", (RIGHT, SENT)))
     document = corpus.documents.row(0, named=True)

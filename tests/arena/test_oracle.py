@@ -11,10 +11,6 @@ from formlab_arena.observation import Element, Observation
 from formlab_arena.oracle import Oracle
 
 
-def target(field, kind="text", *, value="", checked=None, option=None, options=(), y=100):
-    return Element(field, option, kind, value, checked, tuple(options), (100, y, 300, y + 40))
-
-
 def element(id, kind="text", *, field=None, label="", option=None, value="", checked=None, **more):
     field = id if field is None else field
     return Element(field, option, kind, value, checked, more.pop("options", ()), (0, 0, 9, 9),

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import formlab
+from tests import executed
 from tests.contract.doors import FIRST, SCORE, WORDS, cli, json_folder, long_table, rows, value
 
 RUN = "run truth.csv --images . --system chat:m --out run --set concurrency=1"
@@ -118,7 +119,7 @@ def test_m05_a_key_that_a_server_says_back_is_in_no_file_and_no_output(server):
     server.replies = [completion(ADA | {"name": "KEY"}), {"status": 400, "error": "KEY"}]
     texts = [*cli(*server.run), *cli(*SCORE, "run", "--out", "evals/m")]
     assert (server.calls[0]["key"], statuses()[:2]) == (f"Bearer {KEY}", ["ok", "api_error"])
-    texts += cli("report", "65_own_forms", "--eval", "evals/m", *WORDS["no figures"])
+    texts += executed.run(("report", "65_own_forms", "--eval", "evals/m", *WORDS["no figures"]))
     files = {file: file.read_bytes() for file in Path().rglob("*") if file.is_file()}
     assert {".sqlite", ".parquet", ".html"} <= {file.suffix for file in files}
     assert not [file for file, content in files.items() if KEY.encode() in content]
@@ -189,7 +190,6 @@ def test_v01_a_draft_is_kept_only_where_its_label_stands(server):
     field = {"label": "Name", "value": "Ada", "modality": "textual"}
     field |= {"modality_subtype": "handwritten"}
     server.replies = [completion({"fields": [field], "groups": []})]
-    asked = ("--model", "m", "--base-url", server.run[-1], "--out", "out")
-    (row,) = rows("formcraft", "convert", "marks", *asked)
+    (row,) = rows(*f"formcraft convert marks --model m --base-url {server.run[-1]} --out o".split())
     assert [row[k] for k in ("forms", "items", "rejected", "failed")] == [2, 2, 1, 0]
-    assert formlab.load("formcraft", root="out").documents["doc_id"].to_list() == ["a", "b"]
+    assert formlab.load("formcraft", root="o").documents["doc_id"].to_list() == ["a", "b"]

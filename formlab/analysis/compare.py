@@ -288,7 +288,6 @@ def flips_of_common(
 
 
 def _flipped(*pair: Evaluation) -> pl.DataFrame:
-    """The fields of two evaluations beside each other."""
     frames = []
     for of in pair:
         cases = comparability.with_turns(of.fields).filter(of_gold())

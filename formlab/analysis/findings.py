@@ -345,6 +345,5 @@ def _is_few(rows: pl.DataFrame) -> bool:
 
 
 def _listed(rows: pl.DataFrame) -> str:
-    """The first few cases, by document and path."""
     names = [f"{doc} {path or ''}".strip() for doc, _, path in finding.keys(rows).iter_rows()]
     return ", ".join(names[: finding.FEW_CASES]) + ", …" * (len(names) > finding.FEW_CASES)

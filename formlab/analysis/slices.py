@@ -122,7 +122,7 @@ class Search:
                 continue
             if column.dtype.is_numeric() and (name in NUMBERS or len(words) > _CUTS):
                 self.columns[name], self.numbers[name] = column, words.to_list()
-                self.cuts[name] = _cut_places(name, column)
+                self.cuts[name] = _cut_places(name, column, words)
                 cuts = itertools.product(self.cuts[name][1:-1], (AT_LEAST, UNDER))
                 self.values[name] = {self._cut(name, *cut): cut for cut in cuts}
             elif len(words) <= _WORDS:
@@ -194,7 +194,6 @@ class Search:
                         yield columns + name, values + value, both
 
     def _mask(self, columns: Words, values: Words, active: np.ndarray) -> np.ndarray:
-        """Which values are in a slice."""
         masks = map(is_inside, map(self.columns.get, columns), values)
         return np.logical_and.reduce([active, *masks])
 
@@ -266,11 +265,9 @@ def _edge(below: float, number: float) -> str:
     return f"{edge:,.0f}" if isinstance(edge, float) and edge >= 1_000 else f"{edge:.12g}"
 
 
-def _cut_places(name: str, column: pl.Series) -> list[int]:
+def _cut_places(name: str, column: pl.Series, numbers: pl.Series) -> list[int]:
     """Where sorted numbers are cut: at each of a few, or so that parts are about equal."""
-    ordered = column.drop_nulls().sort()
-    numbers = ordered.unique().sort()
-    at = np.arange(len(numbers))
+    at, ordered = np.arange(len(numbers)), column.drop_nulls().sort()
     if len(numbers) > _CUTS:
         parts = ordered.gather(np.arange(1, _CUTS) * len(ordered) // _CUTS)
         at = np.searchsorted(numbers, parts)

@@ -150,16 +150,11 @@ def ask_judge(
         yield from ((page, *said) for page, said in answered)
 
 
-def audit(
-    evaluation: Evaluation, raw: Answers, *, humans: pl.DataFrame | None = None
-) -> tuple[pl.DataFrame, Counter[str]]:
-    """Every fact with the verdict of the rules, of the judge, and of a human where there is one.
-
-    `evaluation` holds what was scored; `raw` has the judge's answers by `doc_id`, as from
-    `answers`; `humans` the columns `doc_id path correct reason`: the last word on these facts. The
-    table has `COLUMNS`. The counts are of what was odd in the judge's answers.
-    """
-    judged, notes = Judged(evaluation.corpus, evaluation.predictions), Counter[str]()
+def _verdicts(
+    evaluation: Evaluation, raw: Answers, humans: pl.DataFrame, notes: Counter[str]
+) -> pl.DataFrame:
+    """Every fact with the verdict of the rules, of the judge, and of a human where there is one."""
+    judged = Judged(evaluation.corpus, evaluation.predictions)
     usable, verdicts = _usable(raw, notes), []
     for page, facts in judged.facts.items():
         # Counts without verdicts say nothing of a single fact.
@@ -171,9 +166,7 @@ def audit(
     rule = pl.col("outcome") == "match"
     table = cases.select("doc_id", "path", "kind", "gold", text="pred", rule=rule).collect()
     judge = pl.DataFrame(verdicts, schema=tables.schema("doc_id path judge:flag"), orient="row")
-    human = [pl.DataFrame(schema=tables.schema("doc_id path correct:flag reason"))]
-    human = pl.concat(human if humans is None else [*human, humans], how="diagonal")
-    for rater in (judge, human.rename({"correct": "human"})):
+    for rater in (judge, humans):
         table = table.join(rater, on=["doc_id", "path"], how="left", maintain_order="left")
     # A human overrules the judge; without one the rules do, as their verdict can be retraced.
     by = pl.when(pl.col("human").is_not_null()).then(pl.lit("human")).otherwise(pl.lit("rule"))
@@ -181,7 +174,7 @@ def audit(
     final = pl.coalesce("human", "rule")
     overruled = pl.when(pl.col("judge") != final)
     columns = {"final": final, "override": overruled.then(by), "reason": overruled.then(why)}
-    return table.with_columns(**columns).select(COLUMNS), +notes
+    return table.with_columns(**columns).select(COLUMNS)
 
 
 def judge_scores(
@@ -231,8 +224,8 @@ def open_audit(
         return Audit()
     if evaluation.predictions is None or evaluation.corpus is None:
         raise DataMissing("the evaluation holds no pages to audit", remedy="formlab score again")
-    raw = answers(Path(judge))
-    table, notes = audit(evaluation, raw, humans=_humans(Path(humans)) if str(humans) else None)
+    raw, notes = answers(Path(judge)), Counter[str]()
+    table = _verdicts(evaluation, raw, _humans(humans), notes)
     scores = judge_scores(evaluation.corpus, evaluation.predictions, raw, notes)
     words = [{"doc_id": page, "status": "ok"} | answer for page, answer in raw.items()]
     words = [{name: str(row[name]) for name in _WORDS if name in row} for row in words]
@@ -243,16 +236,20 @@ def open_audit(
     return Audit(table, rater_agreement(table, raters, **draws), dict(+notes), summary, pages)
 
 
-def _humans(file: Path) -> pl.DataFrame:
+def _humans(file: str | Path) -> pl.DataFrame:
+    """What people said of facts, with `reason` where they gave any; of no file nothing."""
+    schema = tables.schema("doc_id path human:flag reason")
+    if not str(file):
+        return pl.DataFrame(schema=schema)
     try:
-        table = pl.read_csv(files.read_text(file).encode(), infer_schema=False)
+        table = pl.read_csv(files.read_text(Path(file)).encode(), infer_schema=False)
     except pl.exceptions.PolarsError as error:
         raise DataBroken(f"not a readable CSV: {error}", where=file) from error
     if missing := [name for name in ("doc_id", "path", "correct") if name not in table.columns]:
         raise DataBroken(f"no column {', '.join(missing)}", where=f"{file}:1")
     word = pl.col("correct").str.strip_chars().str.to_lowercase()
-    table = table.with_columns(correct=word.replace_strict(_VERDICTS, default=None))
-    if None in table["correct"]:
-        where = f"{file}:{2 + table['correct'].to_list().index(None)}"
+    table = table.with_columns(human=word.replace_strict(_VERDICTS, default=None))
+    if None in table["human"]:
+        where = f"{file}:{2 + table['human'].to_list().index(None)}"
         raise DataBroken("a verdict is true or false", where=where, remedy="true or false")
-    return table
+    return pl.DataFrame(table.to_dicts(), schema=schema)

@@ -192,7 +192,6 @@ def _check_gold(*pair: Evaluation) -> None:
 
 
 def _shared_metrics(systems: list[Evaluation], notes: dict[str, int]) -> list[Evaluation]:
-    """Scores by metrics that every system has."""
     key, scored = ["metric", "level"], [scored_metrics(system) for system in systems]
     shared = set.intersection(*scored)
     if not (odd := sorted({metric for metric, _ in set.union(*scored) - shared})):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -47,9 +48,6 @@ BETTER, WORSE, ALIKE = ">", "<", "≈"
 RANKS: dict[str, Any] = tables.schema(
     "system metric value:number ci_low:number ci_high:number rank:int n_docs:int n_cases:int"
 ) | {"groups": pl.List(pl.Int64)}
-_ANSWER = ("doc_id", "task", "level", "path", "pred_path", "pred", "status")
-_ANSWER += tuple(f"pred_{edge}" for edge in BOX)
-_SCORE = ("doc_id", "task", "level", "path", "metric", "value")
 _OF_FIELDS = (*FIELD_LEVELS, "answer")
 OVER_ALL = pl.col("slice_by").is_null()
 DRAWS = {"resamples": 1000, "permutations": 9999, "level": 0.95, "seed": 0}
@@ -290,7 +288,6 @@ def flips_of_common(
 
 
 def _flipped(*pair: Evaluation) -> pl.DataFrame:
-    """The fields of two evaluations beside each other."""
     frames = []
     for of in pair:
         cases = comparability.with_turns(of.fields).filter(of_gold())
@@ -323,8 +320,11 @@ def identical(first: Evaluation, second: Evaluation) -> bool:
 
     Both are from one `common(…)`.
     """
-    read = (lambda part: part.cases.select(_ANSWER)), (lambda part: part.scores.select(_SCORE))
-    return all(comparability.same_rows(first, second, of) for of in read)
+    key = ("doc_id", "task", "level", "path")
+    answers = *key, "status", "pred_path", "pred", *(f"pred_{edge}" for edge in BOX)
+    same = functools.partial(comparability.same_rows, first, second)
+    scores = (*key, "metric", "value")
+    return same(lambda of: of.cases.select(answers)) and same(lambda of: of.scores.select(scores))
 
 
 def verdicts(

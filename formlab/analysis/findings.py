@@ -106,7 +106,7 @@ def tell_apart(evaluations: Sequence[Evaluation], table: pl.DataFrame) -> list[F
             claim += "; no difference over all fields was shown"
         if row["metric"] == OUTCOME:
             cases = flips(*pair) if kind is None else flips(*pair).filter(kind=kind)
-            claim += _cause_phrase(row, cases)
+            claim += _cause_phrase(row, cases) if row["better"] else ""
             numbers["cases"] = finding.keys(cases.filter(pl.col("right_a") != pl.col("right_b")))
             numbers["at_least"] = max(0.0, row["ci_low"], -row["ci_high"]) * row["n_cases"]
             numbers["what_to_try"] = "Look at the fields that one of them alone gets right."
@@ -118,8 +118,6 @@ def tell_apart(evaluations: Sequence[Evaluation], table: pl.DataFrame) -> list[F
 
 def _cause_phrase(row: finding.Row, flipped: pl.DataFrame) -> str:
     """The cause of errors that the system shown to do worse has more often than the better one."""
-    if row["better"] is None:
-        return ""
     sides = "ab" if row["better"] == row["system_b"] else "ba"
     wrong = [flipped.filter(~pl.col(f"right_{of}")).select(cause=f"cause_{of}") for of in sides]
     if not (cause := finding.cause_apart(*wrong, clear=())):
@@ -347,6 +345,5 @@ def _is_few(rows: pl.DataFrame) -> bool:
 
 
 def _listed(rows: pl.DataFrame) -> str:
-    """The first few cases, by document and path."""
     names = [f"{doc} {path or ''}".strip() for doc, _, path in finding.keys(rows).iter_rows()]
     return ", ".join(names[: finding.FEW_CASES]) + ", …" * (len(names) > finding.FEW_CASES)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-import re
+import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ import polars as pl
 from formlab import benchmarks, selection, tables
 from formlab.analysis.comparability import of_gold
 from formlab.analysis.finding import KEYS, Finding, in_fields, origin, ranked
+from formlab.analysis.slices import is_inside
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics.page import ERRORS
@@ -237,11 +239,6 @@ def rungs(summary: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
     return rows.select(rung.alias("rung"), of.alias("tasks"), *columns)
 
 
-# The names of bands of numbers, as `bands.band` writes them.
-_NUMBER = r"(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
-_BAND = re.compile(rf"under {_NUMBER}|{_NUMBER}–{_NUMBER}|{_NUMBER} and more")
-
-
 def select(evaluation: Evaluation, line: str, *, findings: Sequence[Finding] = ()) -> pl.DataFrame:
     """The cases that a line selects, right ones among them, in the order of the evaluation.
 
@@ -265,24 +262,12 @@ def select(evaluation: Evaluation, line: str, *, findings: Sequence[Finding] = (
         keys.append(finding.cases.select(KEYS).filter(same))
 
     def selected(part: Evaluation) -> pl.DataFrame:
-        columns = ((sliced(part.cases, part.documents, name), name) for name in chosen)
-        cases = part.cases.filter(*(_fits(values, chosen[name]) for values, name in columns))
+        cases = part.cases
+        for column, names in chosen.items():
+            values = sliced(cases, part.documents, column)
+            fits = (values.is_null() if of is None else is_inside(values, of) for of in names)
+            cases = cases.filter(functools.reduce(operator.or_, fits))
         same = {"on": list(KEYS), "nulls_equal": True, "maintain_order": "left"}
         return cases.join(pl.concat(keys), how="semi", **same) if keys else cases
 
     return evaluation.gathered(selected)
-
-
-def _fits(values: pl.Series, chosen: Sequence[str | None]) -> pl.Series:
-    """Whether each value is one of those chosen; a number may be in a band of them."""
-    names, kind = [name for name in chosen if name is not None], values.dtype
-    # Tables write whole numbers without a dot, whatever their type.
-    numbers = [f"{name}.0" for name in names] if kind.is_float() else []
-    fits = values.cast(pl.String).is_in([*names, *numbers]).fill_null(None in chosen)
-    for band in filter(None, map(_BAND.fullmatch, names)) if kind.is_numeric() else ():
-        under, low, high, more = band.groups()
-        end = float(high or under or "inf")
-        # A band of whole numbers ends with its last, another before the first of the next.
-        below = values <= end if high and kind.is_integer() else values < end
-        fits |= (below & (values >= float(low or more or "-inf"))).fill_null(False)
-    return fits

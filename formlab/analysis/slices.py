@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -26,6 +27,9 @@ from formlab.stats.tests import adjusted_p
 from formlab.tables import USABLE, Settings
 
 AT_LEAST, UNDER = "at least ", "under "
+# The names of bands of numbers, as `bands.band` and slices have them.
+_NUMBER = r"(-?[\d,]+(?:\.\d+)?(?:e[-+]?\d+)?)"
+_BAND = re.compile(rf"under {_NUMBER}|at least {_NUMBER}|{_NUMBER} and more|{_NUMBER}–{_NUMBER}")
 _THIRD = "the value stands in the {} third of the page"
 # How a sentence says that a column has a value, or a number is at least so much, or less.
 _PHRASES = {
@@ -118,13 +122,12 @@ class Search:
                 continue
             if column.dtype.is_numeric() and (name in NUMBERS or len(words) > _CUTS):
                 self.columns[name], self.numbers[name] = column, words.to_list()
-                self.cuts[name] = _cut_places(name, column)
+                self.cuts[name] = _cut_places(name, column, words)
                 cuts = itertools.product(self.cuts[name][1:-1], (AT_LEAST, UNDER))
                 self.values[name] = {self._cut(name, *cut): cut for cut in cuts}
             elif len(words) <= _WORDS:
                 self.values[name] = dict.fromkeys(words.cast(pl.String))
-                # Categories are compared as numbers.
-                self.columns[name] = column.cast(pl.String).cast(pl.Enum([*self.values[name]]))
+                self.columns[name] = column.cast(pl.String)
         self.heads = [name for name in heads if name in self.columns]
 
     def weaknesses(self, alpha: float) -> list[Weakness]:
@@ -191,8 +194,7 @@ class Search:
                         yield columns + name, values + value, both
 
     def _mask(self, columns: Words, values: Words, active: np.ndarray) -> np.ndarray:
-        """Which values are in a slice."""
-        masks = (is_inside(self.columns[name], v) for name, v in zip(columns, values, strict=True))
+        masks = map(is_inside, map(self.columns.get, columns), values)
         return np.logical_and.reduce([active, *masks])
 
     def _cut(self, name: str, at: int, start: str) -> str:
@@ -238,14 +240,20 @@ class Search:
         return p, bad[self.document] & active
 
 
-def is_inside(column: pl.Series, value: str) -> np.ndarray:
-    """Which values of a column a slice holds."""
-    if column.dtype.is_numeric() and value.startswith((AT_LEAST, UNDER)):
-        edge = float(value.rpartition(" ")[2].replace(",", ""))
-        inside = column >= edge if value.startswith(AT_LEAST) else column < edge
-    else:
-        inside = (column.cast(pl.String) if column.dtype.is_numeric() else column) == value
-    return inside.fill_null(False).to_numpy()
+def is_inside(values: pl.Series, name: str) -> pl.Series:
+    """Whether each value has a name; a number may be in a band, such as ``5–9`` or ``under 26``."""
+    numbers = _BAND.fullmatch(name) if values.dtype.is_numeric() else None
+    if not numbers:
+        # Tables write whole numbers without a dot, whatever their type.
+        names = [name, f"{name}.0"] if values.dtype.is_float() else [name]
+        return values.cast(pl.String).is_in(names).fill_null(False)
+    under, *starts, last = (of and float(of.replace(",", "")) for of in numbers.groups())
+    start = next((of for of in starts if of is not None), -math.inf)
+    end = next((of for of in (under, last) if of is not None), math.inf)
+    # A band of whole numbers ends with its last, another before the first of the next.
+    has_last = last is not None and values.dtype.is_integer()
+    is_below = values <= end if has_last else values < end
+    return ((values >= start) & is_below).fill_null(False)
 
 
 def _edge(below: float, number: float) -> str:
@@ -257,11 +265,9 @@ def _edge(below: float, number: float) -> str:
     return f"{edge:,.0f}" if isinstance(edge, float) and edge >= 1_000 else f"{edge:.12g}"
 
 
-def _cut_places(name: str, column: pl.Series) -> list[int]:
+def _cut_places(name: str, column: pl.Series, numbers: pl.Series) -> list[int]:
     """Where sorted numbers are cut: at each of a few, or so that parts are about equal."""
-    ordered = column.drop_nulls().sort()
-    numbers = ordered.unique().sort()
-    at = np.arange(len(numbers))
+    at, ordered = np.arange(len(numbers)), column.drop_nulls().sort()
     if len(numbers) > _CUTS:
         parts = ordered.gather(np.arange(1, _CUTS) * len(ordered) // _CUTS)
         at = np.searchsorted(numbers, parts)

@@ -13,45 +13,40 @@ from formlab.metrics import ratio
 # The most numbers in a block of weights, and in the columns that are summed at once.
 WEIGHTS, NUMBERS, COLUMNS = 1_000_000, 8_000_000, 512
 Score = Callable[[np.ndarray], np.ndarray]
+# Of so many documents so many rows of weights: shape (rows, documents).
+Weights = Callable[[np.random.Generator, int, int], np.ndarray]
 
 
-def draws(count: int, *, resamples: int, seed: int) -> Iterator[np.ndarray]:
-    """How often each of `count` documents is in each draw with replacement: blocks (b, count)."""
-    random = np.random.default_rng(seed)
-    for size in block_sizes(count, resamples):
-        places = random.integers(0, count, (size, count), dtype=np.int32 if count else np.int64)
-        places = places + np.arange(size)[:, None] * count
-        often = np.bincount(places.ravel(), minlength=size * count)
-        yield often.reshape(size, count).astype(float)
-
-
-def block_sizes(count: int, times: int) -> Iterator[int]:
-    """How many rows of weights of `count` documents each block holds, `times` in all."""
-    step = max(1, WEIGHTS // max(count, 1))
-    yield from (min(step, times - begin) for begin in range(0, times, step))
+def drawn(random: np.random.Generator, count: int, size: int) -> np.ndarray:
+    """How often each of `count` documents is in each draw with replacement: shape (size, count)."""
+    places = random.integers(0, count, (size, count), dtype=np.int32 if count else np.int64)
+    places = places + np.arange(size)[:, None] * count
+    return np.bincount(places.ravel(), minlength=size * count).reshape(size, count).astype(float)
 
 
 def weighted_sums(
-    tables: Sequence[np.ndarray], weights: Callable[[], Iterator[np.ndarray]]
+    tables: Sequence[np.ndarray], weights: Weights, *, times: int, seed: int | Sequence[int]
 ) -> Iterator[np.ndarray]:
-    """Each table (documents, k) summed under every row of weights: shape (rows, k).
+    """Each table (documents, k) summed under the same random rows of weights: shape (times, k).
 
-    `weights` makes the same blocks at every call: columns that do not fit into memory together
-    are summed in turns.
+    Columns that do not fit into memory together are summed in turns.
     """
+    count = len(tables[0]) if tables else 0
+    step = max(1, WEIGHTS // max(count, 1))
+    sizes = [min(step, times - begin) for begin in range(0, times, step)]
     widths = np.array([table.shape[1] for table in tables], dtype=int)
-    turns = np.cumsum(widths) // max(1, min(COLUMNS, NUMBERS // max([1, *map(len, tables)])))
+    turns = np.cumsum(widths) // max(1, min(COLUMNS, NUMBERS // max(count, 1)))
     for turn in np.unique(turns):
-        members = np.flatnonzero(turns == turn)
+        members, random = np.flatnonzero(turns == turn), np.random.default_rng(seed)
         columns = np.concatenate([tables[at] for at in members], axis=1, dtype=float)
-        sums = [np.empty((0, columns.shape[1])), *(block @ columns for block in weights())]
-        yield from np.split(np.concatenate(sums), np.cumsum(widths[members])[:-1], axis=1)
+        blocks = (weights(random, count, size) @ columns for size in sizes)
+        sums = np.concatenate([np.empty((0, columns.shape[1])), *blocks])
+        yield from np.split(sums, np.cumsum(widths[members])[:-1], axis=1)
 
 
 def drawn_parts(tables: Sequence[np.ndarray], *, resamples: int, seed: int) -> Iterator[np.ndarray]:
     """Each table (documents, k) summed over the same draws: shape (resamples, k)."""
-    count = len(tables[0]) if tables else 0
-    return weighted_sums(tables, lambda: draws(count, resamples=resamples, seed=seed))
+    return weighted_sums(tables, drawn, times=resamples, seed=seed)
 
 
 def percentiles(values: np.ndarray, level: float) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from formlab.stats.draws import block_sizes, drawn_parts, percentiles, weighted_sums
+from formlab.stats.draws import drawn_parts, percentiles, weighted_sums
 
 # So few documents that differ are swapped in every way: 2 to this power.
 EXACT = 12
@@ -73,13 +73,13 @@ def paired_differences(
     random swaps for the two-sided p (see `permutation_p`). The least difference is NaN where the
     pair has fewer than `documents_needed`, and where no draw differs from another.
     """
-    swapped = {"permutations": permutations, "seed": seed}
-    surer = iter(permutation_p([pair.sure for pair in pairs if pair.sure], **swapped))
+    options = {"permutations": permutations, "seed": seed}
+    surer = iter(permutation_p([pair.sure for pair in pairs if pair.sure], **options))
     tables, rows = [table for pair in pairs for table in (pair.first, pair.second)], []
     # One document cannot be drawn otherwise.
     is_drawn = pairs and len(pairs[0].first) > 1
     drawn = drawn_parts(tables, resamples=resamples if is_drawn else 0, seed=seed)
-    for pair, p in zip(pairs, permutation_p(pairs, **swapped), strict=True):
+    for pair, p in zip(pairs, permutation_p(pairs, **options), strict=True):
         leads = pair.lead(next(drawn), next(drawn))
         leads = leads[~np.isnan(leads)]
         error = float(leads.std(ddof=1)) if leads.size > 1 else 0.0
@@ -103,44 +103,34 @@ def permutation_p(pairs: Sequence[Pair], *, permutations: int = 9999, seed: int 
     Where at most twelve documents differ every swap is made once and p is exact; else swaps are
     random, or p is NaN without these. One under which the score is undefined counts as extreme.
     """
-    p_values, random = [NAN] * len(pairs), {}
-    for number, pair in enumerate(pairs):
-        deltas = np.subtract(pair.second, pair.first, dtype=float)
-        differing = deltas[(deltas != 0).any(axis=1)]
-        if isnan(pair.difference):
-            continue
-        if len(differing) <= EXACT:
-            moved = _every_swap(len(differing)) @ differing
-            p_values[number] = float(_is_extreme(pair, moved).mean())
-        elif permutations:
-            random[number] = deltas
-    count, options = len(pairs[0].first) if pairs else 0, {"permutations": permutations}
-    sums = weighted_sums([*random.values()], lambda: swaps(count, seed=seed, **options))
-    for number, moved in zip(random, sums, strict=True):
-        # The observed assignment is one of those that could have been.
-        p_values[number] = float(_is_extreme(pairs[number], moved).sum() + 1) / (permutations + 1)
+    deltas = [np.subtract(pair.second, pair.first, dtype=float) for pair in pairs]
+    moves, p_values = _moved(deltas, permutations=permutations, seed=seed), []
+    for pair, moved in zip(pairs, moves, strict=True):
+        values = abs(pair.lead(pair.sums[0] + moved, pair.sums[1] - moved))
+        is_extreme = ~(values < abs(pair.difference) * (1 - ROUNDING) - 1e-14)
+        is_tested = len(moved) and not isnan(pair.difference)
+        p_values.append(float(is_extreme.mean()) if is_tested else NAN)
     return p_values
 
 
-def _is_extreme(pair: Pair, moved: np.ndarray) -> np.ndarray:
-    """Whether the difference is at least as large once `moved` has changed sides."""
-    observed = abs(pair.difference)
-    values = abs(pair.lead(pair.sums[0] + moved, pair.sums[1] - moved))
-    return ~(values < observed * (1 - ROUNDING) - 1e-14)
-
-
-def _every_swap(count: int) -> np.ndarray:
-    """All ways of swapping some of `count` documents: shape (2^count, count)."""
-    return (np.arange(2**count)[:, None] >> np.arange(count)) & 1
-
-
-def swaps(count: int, *, permutations: int, seed: int) -> Iterator[np.ndarray]:
-    """Which of `count` documents change sides in each random swap: blocks (b, count) of 0 and 1."""
+def _moved(tables: Sequence[np.ndarray], *, permutations: int, seed: int) -> Iterator[np.ndarray]:
+    """What changes sides of each table (documents, k): in every swap of few, or in random swaps."""
+    differing = [table[(table != 0).any(axis=1)] for table in tables]
+    many = [table for table, of in zip(tables, differing, strict=True) if len(of) > EXACT]
     # Other random numbers than those of the draws of the same seed.
-    random = np.random.default_rng([seed, 1])
-    for size in block_sizes(count, permutations):
-        bits = np.frombuffer(random.bytes(size * ((count + 7) // 8)), dtype=np.uint8)
-        yield np.unpackbits(bits.reshape(size, -1), axis=1, count=count).astype(float)
+    random = weighted_sums(many, swapped, times=permutations, seed=[seed, 1])
+    for of in differing:
+        if len(of) <= EXACT:
+            yield (np.arange(2 ** len(of))[:, None] >> np.arange(len(of)) & 1) @ of
+        else:
+            # No swap at all is one of those that could have been.
+            yield np.pad(next(random), ((0, permutations > 0), (0, 0)))
+
+
+def swapped(random: np.random.Generator, count: int, size: int) -> np.ndarray:
+    """Which of `count` documents change sides in each swap: 0 and 1 of shape (size, count)."""
+    bits = np.frombuffer(random.bytes(size * ((count + 7) // 8)), dtype=np.uint8)
+    return np.unpackbits(bits.reshape(size, -1), axis=1, count=count).astype(float)
 
 
 def loss_p(pair: Pair, margin: float, *, permutations: int = 9999, seed: int = 0) -> float:
@@ -154,14 +144,12 @@ def loss_p(pair: Pair, margin: float, *, permutations: int = 9999, seed: int = 0
     """
     counted = (pair.first != 0).any(axis=1) | (pair.second != 0).any(axis=1)
     losses = -contributions(Pair(pair.first[counted], pair.second[counted], pair.score, pair.up))
-    gains, count = margin - losses, len(losses)
-    if count < 2 or np.isnan(gains).any():
+    gains = margin - losses
+    if len(gains) < 2 or np.isnan(gains).any():
         return NAN
-    is_exact = count <= EXACT
-    flips = [_every_swap(count)] if is_exact else swaps(count, permutations=permutations, seed=seed)
-    # Flipped documents add to the sum what they took from it; no flip at all is one of the flips.
-    moved = np.concatenate([block @ gains for block in flips] + [[0.0]] * (not is_exact))
-    return float((moved <= ROUNDING * np.abs(gains).sum()).mean())
+    # Flipped documents add to the sum what they took from it.
+    (moved,) = _moved([gains[:, None]], permutations=permutations, seed=seed)
+    return float((moved <= ROUNDING * np.abs(gains).sum()).mean()) if len(moved) else NAN
 
 
 def contributions(pair: Pair) -> np.ndarray:

@@ -9,7 +9,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import normal_power
 
 from formlab.metrics import METRICS, ratio
-from formlab.stats.draws import drawn_parts, draws, intervals
+from formlab.stats.draws import drawn, drawn_parts, intervals
 from formlab.stats.tests import (
     Pair,
     adjusted_p,
@@ -80,18 +80,16 @@ def test_intervals_are_those_of_scipys_bootstrap():
 
 
 def test_draws_are_of_all_documents_and_the_same_for_every_table(monkeypatch):
-    weights = np.concatenate(list(draws(7, resamples=50, seed=3)))
-    assert weights.shape == (50, 7)
-    assert (weights.sum(axis=1) == 7).all()
     tables = [np.arange(14).reshape(7, 2), np.linspace(0, 1, 7)[:, None], np.full((7, 1), 2.0**30)]
-    expected = [weights @ table for table in tables]
     # In one block and turn, and in as many as there are draws and tables.
-    for size in (10**6, 1):
+    for size, rows in ((10**6, 50), (1, 1)):
         monkeypatch.setattr("formlab.stats.draws.WEIGHTS", size)
         monkeypatch.setattr("formlab.stats.draws.COLUMNS", size)
         # Blocks of other sizes would be other numbers: only the turns change.
-        weights = [*draws(7, resamples=50, seed=3)]
-        expected = [np.concatenate(weights) @ table for table in tables]
+        random = np.random.default_rng(3)
+        weights = np.concatenate([drawn(random, 7, rows) for _ in range(0, 50, rows)])
+        assert (weights.sum(axis=1) == 7).all()
+        expected = [weights @ table for table in tables]
         for sums, other in zip(drawn_parts(tables, resamples=50, seed=3), expected, strict=True):
             np.testing.assert_allclose(sums, other)
 

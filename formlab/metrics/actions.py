@@ -261,22 +261,15 @@ class _Form:
         """The verdict on a field from the line of each of its values, -1 for none."""
         has_boxes = all(item.boxes for item in want.items)
         verdict = FieldVerdict(expected=(1 + has_boxes) * len(places))
-        lines = [chosen[place] for place in places]
-        hits = [
-            line >= 0 and self.gaps[line, n] == 0 for n, line in zip(places, lines, strict=True)
-        ]
-        rights = [
-            line >= 0 and bool(self.same[line, n]) for n, line in zip(places, lines, strict=True)
-        ]
-        clicks = [
-            hit and self.form.lines[line].clicks for hit, line in zip(hits, lines, strict=True)
-        ]
-        verdict.lines = [line for line in lines if line >= 0]
+        pairs = [(chosen[place], place) for place in places]
+        hits = [line >= 0 and self.gaps[line, place] == 0 for line, place in pairs]
+        rights = [line >= 0 and bool(self.same[line, place]) for line, place in pairs]
+        both = list(zip(pairs, hits, strict=True))
+        clicks = [hit and self.form.lines[line].clicks for (line, _), hit in both]
+        missed = [pair for pair, hit in both if pair[0] >= 0 and not hit]
+        verdict.lines = [line for line, _ in pairs if line >= 0]
         verdict.matched = sum(rights) + has_boxes * sum(clicks)
         verdict.made = sum(1 + (has_boxes and self.form.lines[n].clicks) for n in verdict.lines)
-        missed = [
-            (n, at) for at, n, hit in zip(places, lines, hits, strict=True) if n >= 0 and not hit
-        ]
         if missed and has_boxes:
             verdict.distance = float(self.gaps[missed[0]])
             verdict.near = self.owners[missed[0][0]]

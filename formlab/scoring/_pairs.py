@@ -36,7 +36,7 @@ _ALIKE = (
 )
 _PAIRS = {frozenset(pair) for group in _ALIKE.split() for pair in combinations(group, 2)}
 _PAIRS |= {frozenset(pair.split("=")) for pair in ("rn=m", "vv=w", "cl=d", "ii=u", "li=u", "lo=b")}
-_UNITS = {*UNITS.split("|"), "pct", "percent", "day", "days", "week", "weeks", "month", "months"}
+_UNITS = {*UNITS, "pct", "percent", "day", "days", "week", "weeks", "month", "months"}
 _TIME = re.compile(
     r"(?:^|(?<=[0-9])(?:T|,? +))([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.[0-9]+)?)?"
     r"(?: ?(?:([ap])\.?m\.?|z|utc|gmt|[-+][0-9]{2}:?[0-9]{2}))?$",

@@ -258,17 +258,8 @@ def rungs(
     orders: Sequence[str | None] | None = None,
 ) -> pl.DataFrame:
     """`text.ladders` of the columns `gold`, `pred`, ``kind`` and ``accepted`` of cases."""
-    # Most values are right as they are, and need no reading.
-    same = (cases[gold] == cases[pred]).fill_null(False)
-    odd = (cases[gold] != cases[pred]).fill_null(False).arg_true()
-    sides = (cases[name].gather(odd).to_list() for name in (gold, pred, "kind", "accepted"))
-    written = [orders[row] for row in odd] if orders else None
-    found = text.ladders(*sides, threshold=threshold, orders=written)
-    rest = (same & False if column.name == "ambiguous" else same for column in found)
-    columns = zip(rest, found, strict=True)
-    return pl.DataFrame(
-        [some.cast(of.dtype).scatter(odd, of).alias(of.name) for some, of in columns]
-    )
+    columns = (cases[name].to_list() for name in (gold, pred, "kind", "accepted"))
+    return text.ladders(*columns, threshold=threshold, orders=orders)
 
 
 def rights(cases: pl.DataFrame, rung: str, *, threshold: float) -> pl.Series:

@@ -165,27 +165,21 @@ _MARKS = re.compile(
     r"|(?P<bar>\|)",
     re.MULTILINE,
 )
-TITLES = {
-    "tag": "HTML tags",
-    "entity": "HTML entities",
-    "rule": "rules of tables",
-    "heading": "marks of headings",
-    "fence": "code fences",
-    "emphasis": "marks of emphasis",
-    "image": "image marks",
-    "link": "link targets",
-    "escape": "escapes",
-    "bar": "table bars",
+# What marks of each kind are called, and what a text has whose own characters may be such marks.
+_KINDS = {
+    "tag": ("HTML tags", None),
+    "entity": ("HTML entities", None),
+    "rule": ("rules of tables", "---"),
+    "heading": ("marks of headings", "#"),
+    "fence": ("code fences", "``` ~~~"),
+    "emphasis": ("marks of emphasis", "** __"),
+    "image": ("image marks", None),
+    "link": ("link targets", None),
+    "escape": ("escapes", "\\"),
+    "bar": ("table bars", "|"),
 }
-# Where one of these stands in a text, marks of the kind may be its own characters.
-_SIGNS = {
-    "rule": "---",
-    "heading": "#",
-    "fence": "``` ~~~",
-    "emphasis": "** __",
-    "escape": "\\",
-    "bar": "|",
-}
+TITLES = {kind: title for kind, (title, _) in _KINDS.items()}
+_SIGNS = {kind: signs.split() for kind, (_, signs) in _KINDS.items() if signs}
 
 
 @dataclass(frozen=True)
@@ -204,7 +198,7 @@ def own_marks(text: str) -> set[str]:
     ['emphasis', 'heading']
     """
     kinds = {mark.lastgroup or "" for mark in _MARKS.finditer(text)}
-    signs = {kind for kind, texts in _SIGNS.items() if any(sign in text for sign in texts.split())}
+    signs = {kind for kind, texts in _SIGNS.items() if any(sign in text for sign in texts)}
     return (kinds - _SIGNS.keys()) | signs
 
 

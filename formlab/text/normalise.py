@@ -5,13 +5,17 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import tomllib
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from formlab.errors import UnknownName
 
+# Words and signs of values, by hand: units, months, streets, states of boxes, currencies.
+WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 # Hyphens, dashes, the minus sign and their compatibility forms; not the dashes of one script.
 _DASHES = dict.fromkeys(
     [*range(0x2010, 0x2016), 0x2043, 0x2212, 0x2E3A, 0x2E3B, 0xFE58, 0xFE63, 0xFF0D], "-"
@@ -28,23 +32,13 @@ _UNSEEN = [0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F)]
 _UNSEEN += [*range(0x2060, 0x206A), 0xFEFF, *range(0xFE00, 0xFE10)]
 _PLAIN |= dict.fromkeys(_UNSEEN, "")
 # Between a number and its unit, and within a range, a space says nothing.
-UNITS = (
-    "%|‰|°|°c|°f|kg|g|mg|µg|μg|t|lb|lbs|oz|km|m|cm|mm|m²|m2|km²|m³|ha|in|inch|inches|ft|yd|mi|l|ml"
-    "|cl|dl|gal|sec|min|mins|hr|hrs|h|hours|year|years|months|kw|kwh|mhz|ghz|hz|kb|mb|gb|tb|km/h|mph"
-    "|mg/dl|mg/l|psi|kpa|bar|kcal|px|pt"
-)
-_TIGHT = re.compile(rf"(?<=[0-9]) (?=(?:{UNITS})(?![\w/]))|(?<=[0-9]) ?(-) ?(?=[0-9])")
+UNITS = WORDS["units"].split()
+_TIGHT = re.compile(rf"(?<=[0-9]) (?=(?:{'|'.join(UNITS)})(?![\w/]))|(?<=[0-9]) ?(-) ?(?=[0-9])")
 # No address is longer.
 _LONGEST = 10_000
 _INITIAL_DOT = re.compile(r"(?<=\b[^\W\d_])\.(?=[^\W\d_]\b)")
 _WORD = re.compile(r"[^\W_]+")
-_STREETS = (
-    "street=st avenue=ave av=ave road=rd boulevard=blvd drive=dr lane=ln court=ct place=pl"
-    " square=sq highway=hwy parkway=pkwy terrace=ter circle=cir suite=ste apartment=apt"
-    " floor=fl building=bldg room=rm north=n south=s east=e west=w northeast=ne northwest=nw"
-    " southeast=se southwest=sw saint=st mount=mt jalan=jln lorong=lrg taman=tmn"
-)
-_SHORT = dict(pair.split("=") for pair in _STREETS.split())
+_SHORT = {word: short for short, words in WORDS["streets"].items() for word in words.split()}
 # Every combining mark falls outside \w, so this finds all long runs of them, and little else.
 _LONG_RUN = re.compile(r"[^\w\s\x00-\x7f]{32,}")
 

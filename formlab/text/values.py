@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import tomllib
 import unicodedata
 from datetime import date as Date  # noqa: N812 - the parser below is called `date`
 from decimal import Decimal
@@ -18,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from formlab.text.normalise import LADDER_STEPS, normalise
+from formlab.text.normalise import LADDER_STEPS, WORDS, normalise
 
 # No amount or date on a form is longer; the bounds keep the cost low on hostile input.
 _LONGEST = 64
@@ -27,9 +26,8 @@ _LONGEST_LIST = 10_000
 _REMEMBERED = 1 << 14
 # Named in the settings of scores that compare values as parsed.
 VALUE_RULE = "currency=where both name one|century=document,else either"
-_WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 # What people and models write where there is no value.
-NULL_WORDS = tuple(_WORDS["nothing"].split("|"))
+NULL_WORDS = tuple(WORDS["nothing"].split("|"))
 _NULL_SET = frozenset(NULL_WORDS)
 # Around such a word, and alone as good as one.
 _NOTHING = " ()[]{}<>\"'.…?_"
@@ -58,7 +56,7 @@ _FRACTION = re.compile(
 )
 _ARABIC_SEPARATORS = {0x066B: ".", 0x066C: ","}
 
-_CURRENCIES = {sign: code for code, signs in _WORDS["currencies"].items() for sign in signs.split()}
+_CURRENCIES = {sign: code for code, signs in WORDS["currencies"].items() for sign in signs.split()}
 _SIGN = r"[^\d\s%.,'()+▲△-][^\d\s%,'()+-]{0,6}"
 _MONEY = re.compile(
     rf"(?P<head>[-+(▲△]* ?)(?P<before>{_SIGN})? ?(?P<rest>[-+(]? ?[0-9.,' ]*[0-9](?: ?[-)])?) ?"
@@ -71,10 +69,7 @@ _FILLED = re.compile(r"\*+(?=[0-9][0-9.,]*[.,][0-9]{2}\b)|(?<=[.,][0-9]{2})\*+")
 _CENTS = re.compile(r"[.,][0-9]{2}$")
 _ONE_DOT = re.compile(r"[^.,]*[1-9][0-9]{0,2}\.[0-9]{3}(?![0-9.,]).*")
 
-MONTH_NAMES = (
-    *("january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul"),
-    *("august aug", "september sept sep", "october oct", "november nov", "december dec"),
-)
+MONTH_NAMES = tuple(WORDS["months"])
 _MONTHS = {name: n for n, names in enumerate(MONTH_NAMES, start=1) for name in names.split()}
 _WEEKDAY = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\.?,? )?"
 _DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th|er|[ºª°]|\.)?"
@@ -127,8 +122,8 @@ _TIME = re.compile(
 _ITEM = re.compile(r"""(?:"[^"]*"|'[^']*'(?=\s*(?:[,;|\n]|$))|[^,;|\n])+""")
 _LONG_ITEM = re.compile(_ITEM.pattern.replace("|[^,;", "|[^;"))
 _BULLET = re.compile(r"^(?:[-*•☑☒✓✔]|\[x\])\s+", re.IGNORECASE)
-_STATES = dict.fromkeys(_WORDS["ticked"].split(), True)
-_STATES |= dict.fromkeys(_WORDS["unticked"].split(), False)
+_STATES = dict.fromkeys(WORDS["ticked"].split(), True)
+_STATES |= dict.fromkeys(WORDS["unticked"].split(), False)
 # A box as it is typed, with what stands in it.
 _BOX = re.compile(r"[-*]?\[([x✓✔√*]?)\]|\(([x✓✔√*]?)\)")
 _GAPS = str.maketrans("", "", " _")

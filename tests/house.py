@@ -23,19 +23,19 @@ PAGES = ["charts/", "gallery/", "explore/", "reports/"]
 # Lines of Python by room: limit and goal. A file belongs to the first room that names it.
 ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
-    "spine": (4355, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
+    "spine": (4291, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (189, 180, ["formlab/decisions.py"]),
-    "benchmarks": (4341, 3000, ["formlab/benchmarks/"]),
-    "readers": (4487, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
-    "stats, analysis": (4382, 3900, ANALYSIS),
-    "systems": (3925, 2500, SYSTEMS),
-    "charts, reports": (6562, 4200, [f"formlab/{room}" for room in PAGES]),
-    "scoring, metrics, text": (10168, 7720, SCORED),
-    "arena": (13584, 5000, ["formlab_arena/"]),
+    "benchmarks": (4316, 3000, ["formlab/benchmarks/"]),
+    "readers": (4436, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
+    "stats, analysis": (4188, 3900, ANALYSIS),
+    "systems": (3836, 2500, SYSTEMS),
+    "charts, reports": (6465, 4200, [f"formlab/{room}" for room in PAGES]),
+    "scoring, metrics, text": (10125, 7720, SCORED),
+    "arena": (13582, 5000, ["formlab_arena/"]),
     "experiments": (6617, 2800, ["formlab_experiments/"]),
     "review": (4795, 1700, ["formlab_review/"]),
-    "baselines": (2324, 1300, ["formlab_baselines/"]),
-    "tests": (35849, 16000, ["tests/"]),
+    "baselines": (2299, 1300, ["formlab_baselines/"]),
+    "tests": (35683, 16000, ["tests/"]),
 }
 
 
@@ -90,10 +90,10 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (38409, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (65729, 38800, lambda: sum(map(lines, python_files()))),
-    "all packages, modules": (344, 260, lambda: len(python_files())),
-    "fmt: skip": (247, 30, skipped_formats),
+    "core, lines": (37846, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (65139, 38800, lambda: sum(map(lines, python_files()))),
+    "all packages, modules": (332, 260, lambda: len(python_files())),
+    "fmt: skip": (245, 30, skipped_formats),
     "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),
     "contract, cases of doors and values": (376, 377, lambda: case_lines(is_later=True)),
     "contract, lines of its doors": (86, 90, lambda: lines(ROOT / "tests/contract/doors.py")),
@@ -109,15 +109,15 @@ OTHERS = {
             map(lines, files("data/sample/generate/*.py", "formlab_experiments/forms/**/*.py"))
         ),
     ),
-    "CSS of the core, lines": (331, 320, lambda: sum(map(lines, files("formlab/**/*.css")))),
+    "CSS of the core, lines": (320, 320, lambda: sum(map(lines, files("formlab/**/*.css")))),
     "notebooks": (19, 14, lambda: len(files("notebooks/*.ipynb"))),
     "notebooks, lines of code": (
-        2679,
+        2317,
         1700,
         lambda: sum(map(notebook_lines, files("notebooks/*.ipynb"))),
     ),
     "docs, bytes": (
-        196338,
+        196299,
         120000,
         lambda: size("docs/**/*.md") - size("docs/reference/commands.md"),
     ),

@@ -46,7 +46,7 @@ test-llm: setup .venv-llm/ready  ## runs against a real small model; the first b
 	@touch $@
 
 test-inspect: .venv-inspect/ready  ## formlab's scorer inside of Inspect itself
-	.venv-inspect/bin/python -m pytest tests/test_scorers.py
+	.venv-inspect/bin/python -m pytest tests/plugins/test_inspect_scorer.py
 
 # Without the lock: Inspect needs an older python-dateutil.
 .venv-inspect/ready: pyproject.toml

@@ -10,13 +10,12 @@ published rules undefined scores become what the released evaluator makes of the
 from __future__ import annotations
 
 import datetime
-import operator
+import math
 import re
-from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import lru_cache, partial
-from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -126,57 +125,79 @@ def _spaced(value: str) -> str:
     return " ".join(value.split())
 
 
-class Comparator(NamedTuple):
-    """What of a value is compared, and when two readings are the same.
+class Compare(NamedTuple):
+    """Whether two values are the `same`; those that are share one of their `keys` at least.
 
-    `order`, the last argument of both ways to call it, is which of day and month comes first, null
-    where that is not known.
+    The last argument of both is which of day and month comes first, null where that is not known.
     """
 
-    read: Callable[[str, str | None], Any]
-    same: Callable[[Any, Any], bool] = operator.eq
+    same: Callable[[str, str, str | None], bool]
+    keys: Callable[[str, str | None], Iterable[Hashable]]
 
     def __call__(self, gold: str, pred: str, order: str | None = None) -> bool:
-        """Whether two values are the same."""
-        return self.same(self.read(gold, order), self.read(pred, order))
+        """Whether the two values are the same."""
+        return self.same(gold, pred, order)
 
 
-def _without(pattern: str | re.Pattern[str]) -> Comparator:
+def _same_by(read: Callable[[str], str]) -> Compare:
+    """Equality of what is read in a value."""
+    read = lru_cache(2**14)(read)
+    return Compare(lambda gold, pred, _: read(gold) == read(pred), lambda text, _: (read(text),))
+
+
+def _same_without(pattern: str | re.Pattern[str]) -> Compare:
     """Equality of texts without the characters of a pattern."""
-    return Comparator(lambda value, _: re.sub(pattern, "", value))
+    return _same_by(partial(re.compile(pattern).sub, ""))
 
 
-def _date(read: Callable[[str, str | None], Hashable]) -> Comparator:
+_same_words = _same_without(_NOT_WORD)
+
+
+def _same_day(read: Callable[[str, str | None], Hashable]) -> Compare:
     """Equality of dates; of values of which one is none, that of letters and digits."""
 
-    def same(gold: tuple[Hashable, str], pred: tuple[Hashable, str]) -> bool:
-        is_text = None in (gold[0], pred[0])
-        return gold[is_text] == pred[is_text]
+    def same(gold: str, pred: str, order: str | None) -> bool:
+        day, other = read(gold, order), read(pred, order)
+        both = day is not None and other is not None
+        return day == other if both else _same_words(gold, pred, order)
 
-    return Comparator(lambda value, order: (read(value, order), _NOT_WORD.sub("", value)), same)
+    def keys(text: str, order: str | None) -> set[Hashable]:
+        return {read(text, order), *_same_words.keys(text, order)} - {None}
+
+    return Compare(same, keys)
 
 
-def _amount(read: Callable[[str], float]) -> Comparator:
-    # Two amounts too large for a float have no difference; they are not the same.
-    return Comparator(lambda value, _: read(value), lambda gold, pred: abs(gold - pred) <= CENT)
+def _same_price(read: Callable[[str], float]) -> Compare:
+    def same(gold: str, pred: str, _order: str | None) -> bool:
+        # Two amounts too large for a float have no difference; they are not the same.
+        return abs(read(gold) - read(pred)) <= CENT
+
+    def keys(text: str, _order: str | None) -> Iterable[float]:
+        # Amounts that are a cent apart are in the same span of two cents, or in the next one.
+        span = read(text) / (2 * CENT)
+        return (math.floor(span), math.floor(span) + 1) if math.isfinite(span) else (read(text),)
+
+    return Compare(same, keys)
 
 
-PUBLISHED = {
-    "DateMatch": _date(lambda value, _: _swapped_date(value)),
-    "PriceMatch": _amount(_price),
-    "AddressMatch": Comparator(
-        lambda value, _: _spaced(value),
-        lambda gold, pred: Levenshtein.distance(gold, pred, score_cutoff=EDITS) <= EDITS,
-    ),
-    "NumericalStringMatch": _without(_NOT_DIGIT),
-    "NameMatch": _without(r"\s"),
-    "GeneralStringMatch": _without(_NOT_WORD),
-    "DefaultMatch": Comparator(lambda value, _: _spaced(value)),
+def _same_address(gold: str, pred: str, _order: str | None) -> bool:
+    texts = _spaced(gold), _spaced(pred)
+    return Levenshtein.distance(*texts, score_cutoff=EDITS) <= EDITS
+
+
+PUBLISHED: dict[str, Compare] = {
+    "DateMatch": _same_day(lambda value, _: _swapped_date(value)),
+    "PriceMatch": _same_price(_price),
+    "AddressMatch": Compare(_same_address, lambda *_: (None,)),
+    "NumericalStringMatch": _same_without(_NOT_DIGIT),
+    "NameMatch": _same_without(r"\s"),
+    "GeneralStringMatch": _same_words,
+    "DefaultMatch": _same_by(_spaced),
 }
-FIXED = PUBLISHED | {"DateMatch": _date(_days), "PriceMatch": _amount(_signed_price)}
+FIXED = PUBLISHED | {"DateMatch": _same_day(_days), "PriceMatch": _same_price(_signed_price)}
 
 
-def comparator(function: str | None, mode: str) -> Comparator:
+def comparator(function: str | None, mode: str) -> Compare:
     """The function of a name in VRDU's `meta.json`; of an unknown one, that of texts.
 
     Mode ``fixed`` reads dates of all notations and keeps signs. The function's third argument is
@@ -245,8 +266,8 @@ def match_entities(
     late: list[tuple[int, int]] = []
     for group, items in _grouped(gold).items():
         names = dict.fromkeys(name for item in items for name in item.values)
-        compared = {name: comparator(matches.get(name), mode) for name in names}
-        agreeing = _agreeing(items, claims.get(group, []), compared, is_official=is_official)
+        same = {name: comparator(matches.get(name), mode) for name in names}
+        agreeing = _agreeing(items, claims.get(group, []), same, is_official=is_official)
         if is_official:
             # The first prediction of each gold item.
             first = {pair[0]: pair for pair in sorted(agreeing, reverse=True)}
@@ -282,33 +303,28 @@ def _grouped(leaves: pl.DataFrame) -> dict[tuple[str, str, bool], list[_Item]]:
 
 
 def _agreeing(
-    golds: list[_Item],
-    preds: list[_Item],
-    comparators: Mapping[str, Comparator],
-    *,
-    is_official: bool,
+    golds: list[_Item], preds: list[_Item], same: Mapping[str, Compare], *, is_official: bool
 ) -> _Pairs:
     """The pairs of items of which so many parts agree that they earn something."""
-    # One document has one order of day and month.
-    order, agreed = golds[0].order, Counter[tuple[int, int]]()
-    for name, (read, same) in comparators.items():
-        sides = (
-            [
-                (n, read(item.values[name], order))
-                for n, item in enumerate(side)
-                if name in item.values
-            ]
-            for side in (golds, preds)
-        )
-        agreed.update(
-            (n, place) for (n, gold), (place, pred) in product(*sides) if same(gold, pred)
-        )
+    agreed: Counter[tuple[int, int]] = Counter()
+    for name, compare in same.items():
+        for order in {gold.order for gold in golds}:
+            claims = defaultdict[Hashable, list[int]](list)
+            for place, pred in enumerate(preds):
+                if (value := pred.values.get(name)) is not None:
+                    for key in compare.keys(value, order):
+                        claims[key].append(place)
+            for at, gold in enumerate(golds):
+                if gold.order != order or (value := gold.values.get(name)) is None:
+                    continue
+                for place in {p for key in compare.keys(value, order) for p in claims.get(key, ())}:
+                    agreed[at, place] += compare(value, preds[place].values[name], order)
     pairs: dict[tuple[int, int], float] = {}
     for (at, place), count in agreed.items():
         gold, pred = golds[at], preds[place]
-        if not is_official:
+        if not is_official and count:
             pairs[gold.number, pred.number] = 2 * count / (len(gold.parts) + len(pred.parts))
-        elif count == len(gold.values) and gold.parts == pred.parts:
+        elif count and count == len(gold.values) and gold.parts == pred.parts:
             pairs[gold.number, pred.number] = 1.0
     return [(*pair, credit) for pair, credit in pairs.items()]
 

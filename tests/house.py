@@ -26,16 +26,16 @@ ROOMS = {
     "spine": (4291, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (189, 180, ["formlab/decisions.py"]),
     "benchmarks": (4316, 3000, ["formlab/benchmarks/"]),
-    "readers": (4436, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
+    "readers": (4443, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
     "stats, analysis": (4188, 3900, ANALYSIS),
     "systems": (3836, 2500, SYSTEMS),
     "charts, reports": (6465, 4200, [f"formlab/{room}" for room in PAGES]),
-    "scoring, metrics, text": (10125, 7720, SCORED),
+    "scoring, metrics, text": (10141, 7720, SCORED),
     "arena": (13582, 5000, ["formlab_arena/"]),
     "experiments": (6617, 2800, ["formlab_experiments/"]),
     "review": (4795, 1700, ["formlab_review/"]),
     "baselines": (2299, 1300, ["formlab_baselines/"]),
-    "tests": (35683, 16000, ["tests/"]),
+    "tests": (35679, 16000, ["tests/"]),
 }
 
 
@@ -90,8 +90,8 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (37846, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (65139, 38800, lambda: sum(map(lines, python_files()))),
+    "core, lines": (37869, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (65162, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (332, 260, lambda: len(python_files())),
     "fmt: skip": (245, 30, skipped_formats),
     "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),
@@ -112,7 +112,7 @@ OTHERS = {
     "CSS of the core, lines": (320, 320, lambda: sum(map(lines, files("formlab/**/*.css")))),
     "notebooks": (19, 14, lambda: len(files("notebooks/*.ipynb"))),
     "notebooks, lines of code": (
-        2317,
+        2324,
         1700,
         lambda: sum(map(notebook_lines, files("notebooks/*.ipynb"))),
     ),

@@ -145,15 +145,22 @@ def formfactory(source: Source) -> Iterator[Row]:
 
 
 def _outputs(path: Path) -> list[Path]:
-    """JSON by what it holds, and texts that are called like a form."""
+    """What is an output or a submission by its name or by what it holds, be it a file or not."""
 
     def is_output(file: Path) -> bool:
-        if ending(file) == ".json":
-            return _FACTORY_KEYS.search(head(file)) is not None
-        return ending(file) == ".txt" and re.split("[-_]", file.stem)[0] in factory.forms()
+        is_json, name = ending(file) == ".json", file.stem
+        is_form = re.split("[-_]", name)[0] in factory.forms()
+        is_named = name.startswith("batch_") or file.parent.name == "submission"
+        is_json_output = is_json and (is_named or _FACTORY_KEYS.search(head(file)))
+        return bool(is_json_output or (is_form and ending(file) in (".json", ".txt")))
 
     below = [*path.glob("*"), *path.glob("submission/*")] if path.is_dir() else [path]
     return sorted(filter(is_output, below))
+
+
+def _is_formfactory(path: Path) -> bool:
+    listed = filter(files.is_file, _outputs(path))
+    return any(ending(file) == ".txt" or _FACTORY_KEYS.search(head(file)) for file in listed)
 
 
 def _document(
@@ -290,7 +297,7 @@ READERS = {
     for title, fits, read, splits in (
         ("a folder of pred_<i>.txt as in FinCriticalED", _pages, fincriticaled, None),
         ("a folder of models' answers in FORMCRAFT's schema", _is_formcraft, formcraft, None),
-        ("FormFactory's JSON, or lines '[x, y] value'", _outputs, formfactory, None),
+        ("FormFactory's JSON, or lines '[x, y] value'", _is_formfactory, formfactory, None),
         (f"<split>{SUFFIX}, or a folder of them", _splits, vrdu, _splits),
     )
 }

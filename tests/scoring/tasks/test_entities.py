@@ -5,8 +5,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+import formlab
 from formlab import benchmarks, tables
-from formlab.analysis.splits import mode_changes
+from formlab.analysis import changed_entities
 from formlab.metrics import METRICS
 from formlab.readers import read_predictions, splits
 from formlab.readers.published import SUFFIX
@@ -122,7 +123,8 @@ def test_fixed_mode_mends_each_and_the_changes_are_listed(root, tmp_path):
     assert values["entity=day", "f1"] == 1
     # tag is in no gold: the mean is over who, day and line items.
     assert values["all", "macro_f1"] == pytest.approx(2.75 / 3)
-    changes = mode_changes(corpus, predictions).select("path", "official", "fixed").rows()
+    found = changed_entities([formlab.evaluate(corpus, predictions)])
+    changes = found.select("path", "official", "fixed").rows()
     assert changes == [("/day", 0, 1), ("/line_item/0", 1, 0.5), ("/line_item/1", 0, 1)]
 
 

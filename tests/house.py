@@ -25,7 +25,7 @@ ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
     "spine": (4291, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (189, 180, ["formlab/decisions.py"]),
-    "benchmarks": (4316, 3000, ["formlab/benchmarks/"]),
+    "benchmarks": (4317, 3000, ["formlab/benchmarks/"]),
     "readers": (4443, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
     "stats, analysis": (4188, 3900, ANALYSIS),
     "systems": (3836, 2500, SYSTEMS),
@@ -90,8 +90,8 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (37869, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (65162, 38800, lambda: sum(map(lines, python_files()))),
+    "core, lines": (37870, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (65163, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (332, 260, lambda: len(python_files())),
     "fmt: skip": (245, 30, skipped_formats),
     "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),

@@ -102,8 +102,9 @@ def _find(value: str, lines: list[Row]) -> dict[str, float] | None:
     texts = [str(line["value"]).casefold().strip() for line in lines]
     best, best_box = SAME, None
     for start, text in enumerate(texts):
-        alignment = fuzz.partial_ratio_alignment(target, text, score_cutoff=best)
-        if alignment and len(text) >= len(target) and alignment.score > best:
+        is_longer = len(text) >= len(target)
+        alignment = is_longer and fuzz.partial_ratio_alignment(target, text, score_cutoff=best)
+        if alignment and alignment.score > best:
             before, after = text[: alignment.dest_start], text[alignment.dest_end :]
             # "9.00" does not stand in "59.00".
             if not (before[-1:].isalnum() or after[:1].isalnum()):

@@ -112,12 +112,12 @@ OTHERS = {
     "CSS of the core, lines": (320, 320, lambda: sum(map(lines, files("formlab/**/*.css")))),
     "notebooks": (19, 14, lambda: len(files("notebooks/*.ipynb"))),
     "notebooks, lines of code": (
-        2324,
+        2326,
         1700,
         lambda: sum(map(notebook_lines, files("notebooks/*.ipynb"))),
     ),
     "docs, bytes": (
-        196299,
+        196305,
         120000,
         lambda: size("docs/**/*.md") - size("docs/reference/commands.md"),
     ),

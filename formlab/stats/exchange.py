@@ -107,8 +107,9 @@ def _sums(table: np.ndarray, number: np.ndarray, seen: np.ndarray) -> np.ndarray
     reach = np.maximum(moments[0] + 12 * np.sqrt(moments[1]) + 30, seen + 2)
     waves = np.log(np.fft.rfft(table, _LONGEST, axis=1) + 1e-300)
     for row in np.flatnonzero((p < _DOUBTFUL) & (np.maximum(reach, len(k)) < _LONGEST)):
-        often = np.bincount(number[row], minlength=len(table))
-        chances = np.fft.irfft(np.exp(often @ waves), _LONGEST)
+        found, often = np.unique(number[row], return_counts=True)
+        # Not by `@`, whose threads wait for one another longer than they work here.
+        chances = np.fft.irfft(np.exp(np.einsum("i,ij", often, waves[found])), _LONGEST)
         p[row] = np.clip(chances[int(seen[row]) :].sum(), 1e-15, 1)
     return p
 
@@ -129,10 +130,10 @@ def spread_p(sizes: np.ndarray, lost: int, of: int, seen: int, share: float) -> 
 
     `lost` of all `of` values are; a document has `sizes` of them.
     """
-    from scipy import stats
-
     if not seen or not len(sizes):
         return 1.0
+    from scipy import stats
+
     distinct, times = np.unique(sizes, return_counts=True)
     chances = stats.hypergeom.sf(np.ceil(share * distinct) - 1, of, lost, distinct)
     return float(stats.poisson.sf(seen - 1, times @ chances))

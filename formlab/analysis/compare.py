@@ -1,4 +1,4 @@
-"""Systems on the same corpus: by how much they differ, on which values, and who beats whom."""
+"""Systems on the same corpus: by how much they differ, and on which values."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis import comparability
-from formlab.analysis.comparability import KEY, common, named, of_gold, scored_metrics
-from formlab.analysis.finding import LABEL, OUTCOME, READER, SAME, in_fields, is_up
-from formlab.analysis.summarise import summarise
+from formlab.analysis.comparability import KEY, common, named, of_gold
+from formlab.analysis.finding import LABEL, OUTCOME, READER
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
@@ -25,10 +24,10 @@ from formlab.scoring.bands import DERIVED, roots, sliced
 from formlab.scoring.evaluate import THRESHOLD, score_again
 from formlab.scoring.fields import READER as DEFAULT_RULE
 from formlab.scoring.fields import others
-from formlab.stats.draws import by_document, share
+from formlab.stats.draws import by_document
 from formlab.stats.sums import SLICE, Row, document_sums, slice_order
 from formlab.stats.tests import Pair, compared, paired_differences
-from formlab.tables import BOX, CASES, DOCUMENTS, FIELD_LEVELS, LADDER, Settings
+from formlab.tables import BOX, CASES, DOCUMENTS, LADDER, Settings
 
 COMPARISON = tables.schema("benchmark split") | tables.SLICE
 COMPARISON |= tables.schema(
@@ -44,12 +43,6 @@ SYSTEM = ("system", "pred_path", "pred", "pred_page", *(f"pred_{edge}" for edge 
 SYSTEM += ("confidence", "status", "outcome", *LADDER, "similarity", "cause", "pred_origin")
 SYSTEM += ("readings", "at", "ambiguous", "failed")
 _RIGHT = ("right", "rights")
-BETTER, WORSE, ALIKE = ">", "<", "≈"
-RANKS: dict[str, Any] = tables.schema(
-    "system metric value:number ci_low:number ci_high:number rank:int n_docs:int n_cases:int"
-) | {"groups": pl.List(pl.Int64)}
-_OF_FIELDS = (*FIELD_LEVELS, "answer")
-OVER_ALL = pl.col("slice_by").is_null()
 DRAWS = {"resamples": 1000, "permutations": 9999, "level": 0.95, "seed": 0}
 
 
@@ -325,138 +318,3 @@ def identical(first: Evaluation, second: Evaluation) -> bool:
     same = functools.partial(comparability.same_rows, first, second)
     scores = (*key, "metric", "value")
     return same(lambda of: of.cases.select(answers)) and same(lambda of: of.scores.select(scores))
-
-
-def verdicts(
-    evaluations: Sequence[Evaluation], *, metric: str = "cer", reference: str = "", **draws: Any
-) -> pl.DataFrame:
-    """The verdict on every pair of systems: by values right, by whole documents, and by kind.
-
-    Returns rows of `compare`: values right (`metric` ``outcome``) over all and by kind, then whole
-    documents. `verdict` is ``>`` or ``<`` where the first or the second system is shown to do
-    better, ``=`` where every answer of both is the same, and ``≈`` where no difference was shown.
-
-    `evaluations`: as from `common(…).evaluations`; `metric`: by which whole documents are compared,
-    or another that was scored where this one was not; `reference`, `draws`: as for `compare`.
-    """
-    found = [values_compared(evaluations, ["kind"], reference, **draws)]
-    scored = {name for name, level in scored_metrics(evaluations[0]) if level not in _OF_FIELDS}
-    if shared := [name for name in (metrics.get(metric).name, *metrics.METRICS) if name in scored]:
-        options = {"average": metrics.POOLED, "reference": reference}
-        pairs = score_pairs(evaluations, shared[:1], by=(), **options)
-        scopes = ((pair, pair.labels["level"], pair.labels["slice_by"]) for pair in pairs)
-        whole = [pair for pair, level, by in scopes if level not in _OF_FIELDS and not by]
-        found.append(tested([whole], **draws).filter(pl.col("difference").is_not_nan()))
-    table, signs = pl.concat(found), []
-    pairs = evaluation_pairs(evaluations, reference)
-    same = [(a.system, b.system) for a, b in pairs if identical(a, b)]
-    for a, b, better in table.select("system_a", "system_b", "better").iter_rows():
-        sign = {a: BETTER, b: WORSE}.get(better, ALIKE)
-        signs.append(SAME if (a, b) in same else sign)
-    return table.with_columns(pl.Series("verdict", signs, pl.String))
-
-
-def ranks(evaluations: Sequence[Evaluation], table: pl.DataFrame, **draws: Any) -> pl.DataFrame:
-    """The systems from best to worst, and the groups that no test separates.
-
-    Returns the schema RANKS. `groups` are the numbers, from 1, of the groups that a system is in:
-    neighbouring ranks of which no pair is told apart, as in a critical-difference diagram (J.
-    Demšar, J. Mach. Learn. Res. 7, 2006). Systems are ranked by the share of fields right, or where
-    no fields were scored by the metric of whole documents.
-
-    `evaluations`: as from `common(…).evaluations`; `table`: as from `verdicts`, of all pairs;
-    `draws`: `resamples`, `level` and `seed` of the interval, as for `summarise`.
-    """
-    metric = table["metric"].first() or OUTCOME
-    if metric == OUTCOME:
-        rows = [*filter(None, (values_right(system, **draws) for system in evaluations))]
-    else:
-        level = {"metric": metric, "level": table["level"].first(), "slice_by": None}
-        scored = pl.concat([summarise(e, average="pooled", **draws) for e in evaluations])
-        rows = tables.only(scored, **level).filter(pl.col("value").is_not_nan()).to_dicts()
-    rows.sort(key=lambda row: row["value"], reverse=is_up(metric))
-    significant = table.filter(OVER_ALL, pl.col("metric") == metric).drop_nulls("better")
-    apart = {frozenset(pair) for pair in significant["system_a", "system_b"].rows()}
-    # The longest runs of neighbours of which no pair is told apart; none of a system alone.
-    names, groups = [row["system"] for row in rows], []
-    for start, first in enumerate(names):
-        run = [first]
-        for name in names[start + 1 :]:
-            if any(frozenset((name, other)) in apart for other in run):
-                break
-            run.append(name)
-        # A run within the one before says nothing more.
-        if len(run) > 1 and not (groups and run[-1] in groups[-1]):
-            groups.append(run)
-    for rank, row in enumerate(rows, start=1):
-        member = [n for n, group in enumerate(groups, start=1) if row["system"] in group]
-        row |= {"rank": rank, "metric": metric, "groups": member}
-    return pl.DataFrame(rows, schema=RANKS)
-
-
-def values_right(evaluation: Evaluation, **draws: Any) -> dict[str, Any] | None:
-    """The share of the gold's values that are right, as a row of a summary; None of no value."""
-    values = evaluation.scan("cases").filter(in_fields(), of_gold())
-    values = values.select("doc_id", "outcome").collect()
-    if not values.height:
-        return None
-    right = (pl.col("outcome") == "match").fill_null(False)
-    row = {"system": evaluation.system, "metric": OUTCOME, "average": "pooled", "level": "field"}
-    row |= dict(zip(("value", "ci_low", "ci_high"), share(values, right, **draws), strict=True))
-    return row | {"n_docs": values["doc_id"].n_unique(), "n_cases": values.height}
-
-
-def side_by_side(
-    evaluations: Sequence[Evaluation],
-    scores: Sequence[str] | None = None,
-    *,
-    average: str | None = None,
-    by: Sequence[str] = (),
-    permutations: int = 9999,
-    **draws: Any,
-) -> pl.DataFrame:
-    """The scores of several systems, each marked by how it stands to the best of its column.
-
-    Returns the rows of `summarise` for every system, and `mark`: ``best`` for the best value of its
-    metric and slice; ``near`` where no difference from the best was shown by `compare`; ``worse``
-    where one was; null where nothing could be tested, as without `resamples`. `p` is the adjusted p
-    against the best.
-
-    Raises `DataBroken` if evaluations with a metric in common cannot be compared; `UnknownName` if
-    a metric of `scores` is not registered.
-
-    `evaluations`: one or more of the same documents; a metric is compared among the systems that
-    have it. `scores`: all that were scored if left out. The rest is as for `compare`.
-    """
-    systems, key = named(evaluations), ROW
-    options = {"by": by, "average": average, **draws}
-    table = pl.concat([summarise(system, **options) for system in systems])
-    if scores is not None:
-        table = table.filter(pl.col("metric").is_in([metrics.get(name).name for name in scores]))
-    # The cells of a metric and slice stand together.
-    table = table.sort(pl.int_range(pl.len()).min().over(key), maintain_order=True)
-    having = table.group_by("metric", maintain_order=True).agg("system").iter_rows()
-    having = {metric: frozenset(names) for metric, names in having}
-    columns = tables.schema(f"{' '.join(key)} system top mark value:number p:number")
-    tests = [pl.DataFrame(schema=columns)]
-    for group in {names for names in having.values() if len(names) > 1}:
-        alike = common([system for system in systems if system.system in group]).evaluations
-        scored = {name for name, _ in scored_metrics(alike[0])}
-        shared = [name for name, names in having.items() if names == group and name in scored]
-        found = compare(alike, metric=shared, permutations=permutations, **options)
-        found = found.drop_nans(["p_holm", "ci_low"])
-        near = pl.when(pl.col("better").is_null()).then(pl.lit("near")).otherwise(pl.lit("worse"))
-        for one, other in ("ab", "ba"):
-            of = {"system": f"system_{one}", "top": f"system_{other}", "value": f"value_{one}"}
-            tests.append(found.select(*key, **of, p="p_holm", mark=near))
-    worth = pl.col("metric").is_in([*filter(is_up, having)]).cast(pl.Int8) * 2 - 1
-    lead = worth * pl.col("value").fill_nan(None)
-    is_best = (pl.len().over(key) > 1) & (lead == lead.max().over(key))
-    table = table.with_columns(is_best=is_best.fill_null(False))
-    table = table.with_columns(top=pl.col("system").filter("is_best").first().over(key))
-    # A test of only what both were scored on says nothing of another number.
-    of = {"on": [*key, "system", "top", "value"], "nulls_equal": True, "maintain_order": "left"}
-    table = table.join(pl.concat(tests, how="diagonal_relaxed"), how="left", **of)
-    mark = pl.when("is_best").then(pl.lit("best")).otherwise("mark").alias("mark")
-    schema = tables.SUMMARY | tables.schema("mark p:number")
-    return table.with_columns(mark).select(pl.col(name).cast(kind) for name, kind in schema.items())

@@ -14,10 +14,11 @@ import polars as pl
 from formlab import systems
 from formlab.analysis import finding
 from formlab.analysis.comparability import common, of_gold
-from formlab.analysis.compare import OVER_ALL, flips_of_common, verdicts
+from formlab.analysis.compare import flips_of_common
 from formlab.analysis.finding import KEYS, OUTCOME, Finding, counted, ranked
 from formlab.analysis.slices import search_of, slice_rows
 from formlab.analysis.summarise import interval_text
+from formlab.analysis.verdicts import OVER_ALL, comparison_sentence, verdicts
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
 from formlab.scoring.across import OFFSET, offset_text
@@ -101,7 +102,7 @@ def tell_apart(evaluations: Sequence[Evaluation], table: pl.DataFrame) -> list[F
     for row in table.filter(OVER_ALL | pl.col("better").is_not_null()).to_dicts():
         pair, kind = (row["system_a"], row["system_b"]), row["slice_value"]
         numbers: dict[str, Any] = {name: row[name] for name in _OF_ROW}
-        claim = finding.comparison_sentence(row)
+        claim = comparison_sentence(row)
         if kind is not None and pair not in apart:
             claim += "; no difference over all fields was shown"
         if row["metric"] == OUTCOME:

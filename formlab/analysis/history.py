@@ -11,10 +11,11 @@ import polars as pl
 
 from formlab import files, metrics, tables
 from formlab.analysis.comparability import common, scored_metrics
-from formlab.analysis.compare import COMPARISON, compare, identical, values_compared, values_right
-from formlab.analysis.finding import OUTCOME, significant_kinds
+from formlab.analysis.compare import COMPARISON, compare, identical, values_compared
+from formlab.analysis.finding import OUTCOME
 from formlab.analysis.overview import MEASURES
 from formlab.analysis.summarise import summarise
+from formlab.analysis.verdicts import significant_kinds, values_right
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Evaluation, is_hidden
 from formlab.stats.tests import compared

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -20,6 +21,7 @@ from formlab.metrics.page import ERRORS
 from formlab.scoring.bands import sliced
 from formlab.scoring.causes import CAUSES, STAGE_OF, STAGES, WHAT_TO_TRY, advice
 from formlab.scoring.tasks import content
+from formlab.stats.draws import share
 from formlab.tables import LADDER, STATUSES, SUMMARY, USABLE, settings_text
 
 RUNS = tables.schema(
@@ -116,23 +118,6 @@ def worst_pages(evaluation: Evaluation, *, limit: int | None = 10) -> pl.DataFra
     return pages if limit is None else pages.head(limit)
 
 
-def top_errors(cases: pl.DataFrame, *, limit: int = 20) -> pl.DataFrame:
-    """A sample of the wrong fields: each cause in proportion, of each the least similar fields.
-
-    The commonest cause stands first. Ties go by length of the gold value, longest first, then by
-    document and path.
-    """
-    wrong = pl.col("outcome").is_in(["mismatch", "missing", "spurious"])
-    length = pl.col("gold").fill_null("").str.len_chars().cast(pl.Int64)
-    errors = cases.filter(in_fields(), wrong)
-    errors = errors.sort("similarity", -length, "doc_id", "path", maintain_order=True)
-    rank, count = pl.int_range(pl.len()).over("cause"), pl.len().over("cause").cast(pl.Int64)
-    # A cause's nth field comes when n - 1/2 of its fields would be due, as Sainte-Laguë has it.
-    errors = errors.with_columns(rank=rank, often=-count, due=(rank + 0.5) / count)
-    chosen = errors.sort("due", "often", "cause", maintain_order=True).head(limit)
-    return chosen.sort("often", "cause", "rank", nulls_last=True).select(cases.columns)
-
-
 def cause_counts(cases: pl.DataFrame, by: str | None = None, *, pages: bool = True) -> pl.DataFrame:
     """Cases by cause, in the order of the stages and the most frequent first, with what to try.
 
@@ -151,6 +136,98 @@ def cause_counts(cases: pl.DataFrame, by: str | None = None, *, pages: bool = Tr
     often = -count.sum().over("cause")
     order = [_place("stage", STAGES), often, _place("cause", CAUSES), "cause", -count]
     return counts.sort(*order, *slices)
+
+
+# The stages that can be fixed, in the order in which a page is read, each with its causes.
+FIXED: dict[str, tuple[str, ...]] = {
+    "answer": STAGES["answer"],
+    "reading": (*STAGES["find"], *STAGES["characters"]),
+    "place": STAGES["place"],
+    "extent": STAGES["extent"],
+    "form": STAGES["form"],
+    "relation": STAGES["relation"],
+    "extra": STAGES["extra"],
+    # What is no fault of the system: the gold, or how formlab read the page.
+    "label": (*STAGES["gold"], *STAGES["reader"]),
+}
+OTHER = "other"
+_SCHEMA = tables.schema(
+    "metric stage value:number gain:number ci_low:number ci_high:number n_cases:int n_docs:int "
+    "causes:texts"
+)
+# What they may gain: the share of values right, and of documents wholly right.
+METRICS = ("fields", "documents")
+
+
+def what_if(
+    evaluation: Evaluation,
+    *,
+    metrics: Sequence[str] = METRICS,
+    stages: Mapping[str, Sequence[str]] = FIXED,
+    **draws: Any,
+) -> pl.DataFrame:
+    """How much each metric gains if gold takes the place of the answer, one stage at a time.
+
+    What a stage gains depends on what was fixed before it. `gain` is the mean over all orders (the
+    Shapley value, 1953): of what has errors of k stages, each of these gains a kth, so that all
+    gains add up to ``1 - value``. A check whose sources are wrong is right once they are.
+
+    Returns a row for each metric and each stage that has errors, with the `value` as it is, its
+    `n_cases` in `n_docs`, and its `causes`, the most frequent first.
+
+    `metrics`: of ``fields``, the share of the gold's values that are right, and ``documents``, the
+    share of documents whose values are all right, with none that the gold does not have. `stages`:
+    the causes of each stage; errors of no stage make the stage ``other``. `draws` are as for
+    `summarise`.
+
+    Raises `UnknownName` if there is no such metric or cause.
+
+    Examples
+    --------
+    >>> import formlab
+    >>> gold = {"a": {"total": "9.00", "name": "Ada"}}
+    >>> wrong = formlab.evaluate(gold, {"a": {"total": "9.00", "name": "ADA L."}})
+    >>> what_if(wrong, metrics=["fields"]).select("stage", "value", "gain").rows()
+    [('extent', 0.5, 0.5)]
+    """
+    chosen = {"metric of what-if": (metrics, METRICS)}
+    chosen["cause"] = itertools.chain(*stages.values()), CAUSES
+    for kind, (names, known) in chosen.items():
+        if unknown := [name for name in names if name not in known]:
+            raise UnknownName.of(kind, unknown[0], known)
+    bits = {name: 1 << at for at, name in enumerate(dict.fromkeys([*stages, OTHER]))}
+    of_cause = {cause: bits[name] for name, names in stages.items() for cause in names}
+    cases = evaluation.gathered(lambda part: _masks(part, of_cause, bits[OTHER]))
+    documents = cases.group_by("doc_id").agg(pl.col("mask").bitwise_or(), pl.any("asked"))
+    units, rows = {"fields": cases, "documents": documents}, []
+    for metric, (name, bit) in itertools.product(metrics, bits.items()):
+        unit, is_of_stage = units[metric].filter("asked"), pl.col("mask") & bit > 0
+        errors = cases.filter(is_of_stage)
+        if not errors.height or not unit.height:
+            continue
+        part = is_of_stage / pl.max_horizontal(1, pl.col("mask").bitwise_count_ones())
+        gain = share(unit, part, **draws)
+        mask, of_causes = unit["mask"], ranked(errors, "cause")["cause"].to_list()
+        counts = errors.height, errors["doc_id"].n_unique()
+        rows.append((metric, name, (mask == 0).mean(), *gain, *counts, of_causes))
+    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+
+
+def _masks(part: Evaluation, of_cause: Mapping[str, int], other: int) -> pl.DataFrame:
+    """The cases with a `mask` of the stages that have to be fixed until they are right."""
+    fields = part.scan("cases").filter(in_fields(), pl.col("outcome") != "unscored")
+    columns = ["doc_id", "task", "path", "cause", "failed"]
+    stage = pl.col("cause").replace_strict(of_cause, default=other, return_dtype=pl.Int64)
+    mask = pl.when(pl.col("outcome") == "match").then(0).otherwise(stage)
+    cases = fields.select(*columns, mask=mask, asked=of_gold()).collect().with_row_index("row")
+    # A check whose sources are wrong waits for the stages of all of these.
+    wrong = cases.filter(pl.col("mask") > 0)
+    sources = wrong.filter(pl.col("task") != "consistency").select("doc_id", "path", waits="mask")
+    checks = wrong.filter(pl.col("cause") == "wrong_source").select("row", "doc_id", path="failed")
+    waits = checks.explode("path").join(sources, on=["doc_id", "path"])
+    waits = waits.group_by("row").agg(pl.col("waits").bitwise_or())
+    cases = cases.join(waits, on="row", how="left", maintain_order="left")
+    return cases.select("doc_id", "cause", "asked", mask=pl.coalesce("waits", "mask"))
 
 
 class Measure(NamedTuple):

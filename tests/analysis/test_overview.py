@@ -232,34 +232,3 @@ def test_what_cannot_be_selected_is_said_in_one_error(sample):
         analysis.select(sample, "slice=knd:answer")
     with pytest.raises(DataBroken, match="selects no cases"):
         analysis.select(sample, "kind=answer")
-
-
-def case(number, outcome, cause, similarity):
-    said = {"path": f"/{number:03d}", "outcome": outcome, "cause": cause, "gold": "g"}
-    return KEY | {"task": "text", "doc_id": "1"} | said | {"similarity": similarity}
-
-
-def made(**counts):
-    names = {"missed": "missing", "spurious": "spurious"}
-    rows, number = [case(999, "match", None, 1.0)], 0
-    for cause, count in counts.items():
-        for place in range(count):
-            number += 1
-            outcome = names.get(cause, "mismatch")
-            rows.append(case(number, outcome, cause, place / 100))
-    return tables.table("cases", rows)
-
-
-def counted(cases):
-    return dict(cases["cause"].value_counts().iter_rows())
-
-
-def test_each_cause_has_its_share_and_the_commonest_stands_first():
-    shown = analysis.top_errors(made(digit=30, missed=60, space=10), limit=10)
-    assert counted(shown) == {"missed": 6, "digit": 3, "space": 1}
-    assert shown["cause"][0] == "missed"
-
-
-def test_of_each_cause_the_least_similar_are_shown():
-    shown = analysis.top_errors(made(digit=30, missed=60), limit=9)
-    assert shown.filter(shown["cause"] == "digit")["similarity"].to_list() == [0, 0.01, 0.02]

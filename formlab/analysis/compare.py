@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,7 +13,7 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis import comparability
-from formlab.analysis.comparability import KEY, common, named, of_gold
+from formlab.analysis.comparability import KEY, ROW, common, named, of_gold
 from formlab.analysis.finding import LABEL, OUTCOME, READER
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Evaluation
@@ -25,7 +24,7 @@ from formlab.scoring.evaluate import THRESHOLD, score_again
 from formlab.scoring.fields import READER as DEFAULT_RULE
 from formlab.scoring.fields import others
 from formlab.stats.draws import by_document
-from formlab.stats.sums import SLICE, Row, document_sums, slice_order
+from formlab.stats.sums import Row, document_sums, slice_order
 from formlab.stats.tests import Pair, compared, paired_differences
 from formlab.tables import BOX, CASES, DOCUMENTS, LADDER, Settings
 
@@ -36,7 +35,6 @@ COMPARISON |= tables.schema(
     "n_tested:int n_docs:int n_cases:int n_undefined:int both_right:int only_a:int only_b:int "
     "both_wrong:int rules settings:settings"
 )
-ROW = ("metric", "average", *SLICE)
 FLIPS = ("both right", "only a", "only b", "both wrong")
 # Columns of *cases* that are the system's: each is there once a system, as `pred_a`, `pred_b` …
 SYSTEM = ("system", "pred_path", "pred", "pred_page", *(f"pred_{edge}" for edge in BOX))
@@ -44,6 +42,8 @@ SYSTEM += ("confidence", "status", "outcome", *LADDER, "similarity", "cause", "p
 SYSTEM += ("readings", "at", "ambiguous", "failed")
 _RIGHT = ("right", "rights")
 DRAWS = {"resamples": 1000, "permutations": 9999, "level": 0.95, "seed": 0}
+_MADE = {"interval": "bootstrap,documents,paired,n={resamples},level={level:g},seed={seed}"}
+_MADE |= {"test": "swap,documents,n={permutations},power=0.8"}
 
 
 def compare(
@@ -57,7 +57,7 @@ def compare(
 ) -> pl.DataFrame:
     """The difference of every metric between systems on the same documents.
 
-    Documents are what is drawn and what is swapped: fields of one page are not independent.
+    Documents are drawn and swapped: fields of one page are not independent.
 
     Returns a row for each pair of systems, metric and slice. `difference` is by how much system a
     is better: a less b, of error rates b less a, with its percentile interval. `p` is of the paired
@@ -72,11 +72,10 @@ def compare(
 
     `evaluations`: two or more of the same corpus, split, mode and threshold, cut to what all were
     scored on. `metric`: all that were scored if left out; ``outcome`` is the share of the gold's
-    values right, whose rows count how many both get right, one alone or none.
-    `average`: only ``pooled`` or only ``macro``, the mean over documents. `by`: columns of the
-    gold, of *documents* or a user's own to slice the fields by. `reference`: the system that every
-    other is compared with, as `system_a`; all pairs if left out. `draws`: as `DRAWS`, for
-    `stats.tests.paired_differences`; the draws are those of `summarise`.
+    values right, whose rows count how many both get right, one alone or none. `average`: only
+    ``pooled`` or only ``macro``, the mean over documents. `by`: columns of the gold, of *documents*
+    or a user's own to slice the fields by. `reference`: the system that every other is compared
+    with, as `system_a`; all pairs if left out. `draws`: as `DRAWS`, as for `summarise`.
 
     References
     ----------
@@ -88,9 +87,9 @@ def compare(
         problem = f"{OUTCOME} is the share of all values right and has no mean over documents"
         raise DataBroken(problem, remedy=f"average={metrics.POOLED!r}, or another metric")
     systems = common(evaluations).evaluations
-    users = itertools.chain(*(system.own for system in systems))
-    # Every column is the same whichever system is looked at; a user's own are.
-    columns = {*CASES, *DOCUMENTS, *DERIVED, *users} - {*SYSTEM, "certainty"}
+    # What is the same whichever system is looked at.
+    columns = {*CASES, *DOCUMENTS, *DERIVED}.union(*(system.own for system in systems))
+    columns -= {*SYSTEM, "certainty"}
     if unknown := [name for name in by if name not in columns]:
         raise UnknownName.of("column of the gold to compare by", unknown[0], columns)
     found = [values_compared(systems, by, reference, **draws)] if has_values else []
@@ -108,24 +107,18 @@ def compare(
 
 def tested(versions: Sequence[Sequence[Pair]], **draws: Any) -> pl.DataFrame:
     """The tests of pairs; the other `versions` are of the same under other rules of reading."""
-    options = DRAWS | draws
-    interval = "bootstrap,documents,paired,n={resamples},level={level:g},seed={seed}"
-    made = {"interval": interval.format(**options)}
-    made |= {"test": "swap,documents,n={permutations},power=0.8".format(**options)}
-    schema = COMPARISON | {"read": pl.Boolean, "surest": pl.Float64}
-    tests = []
+    options, tests = DRAWS | draws, []
     for pairs in versions:
         rows = paired_differences(pairs, **options | ({"resamples": 0} if tests else {}))
+        made = {name: text.format(**options) for name, text in _MADE.items()}
         rows = [row | {"settings": dataclasses.asdict(row["settings"]) | made} for row in rows]
+        schema = COMPARISON | tables.schema("read:flag surest:number")
         tests.append(pl.DataFrame(rows, schema=schema))
     return compared(*tests, level=options["level"]).select(*COMPARISON)
 
 
 def under_other_rules(evaluations: Sequence[Evaluation]) -> list[list[Evaluation]]:
-    """The same evaluations under each other reading rule; none where no rule has a say.
-
-    Nor are there any where one evaluation does not hold what was scored. All are in memory.
-    """
+    """Evaluations under each other reading rule, in memory; none if it has no say or no source."""
     systems = named(evaluations)
     if not any(part.cases["readings"].count() for system in systems for part in system.parts()):
         return []
@@ -143,8 +136,7 @@ def evaluation_pairs(
         return list(itertools.combinations(systems.values(), 2))
     if reference not in systems:
         raise UnknownName.of("system to compare with", reference, systems)
-    first = systems.pop(reference)
-    return [(first, other) for other in systems.values()]
+    return [(systems[reference], other) for name, other in systems.items() if name != reference]
 
 
 def score_pairs(
@@ -170,17 +162,13 @@ def score_pairs(
     keys = [key for key in keys if key[0] in names and (key[3] not in by or slices[key[3]] > 1)]
     # All slices of a metric stand together.
     keys.sort(key=lambda key: (names.index(key[0]), key[1] == metrics.MACRO))
-    return [
-        _score_pair([rows[system.system].get(key) for system in systems], systems)
-        for systems in evaluation_pairs(evaluations, reference)
-        for key in keys
-        if any(key in rows[system.system] for system in systems)
-    ]
+    pairs = itertools.product(evaluation_pairs(evaluations, reference), keys)
+    scored = (([rows[of.system].get(key) for of in pair], pair) for pair, key in pairs)
+    return [_score_pair(of, pair) for of, pair in scored if any(of)]
 
 
 def _score_pair(rows: Sequence[Row | None], systems: Sequence[Evaluation]) -> Pair:
-    scored = [row for row in rows if row]
-    base = scored[0]
+    base = (scored := [row for row in rows if row])[0]
     # A system without a case in the slice (of claims that only the other makes) adds nothing.
     parts = (row.tally if row else np.zeros(base.tally.shape) for row in rows)
     up = metrics.get(base.labels["metric"]).direction == "up"
@@ -189,9 +177,9 @@ def _score_pair(rows: Sequence[Row | None], systems: Sequence[Evaluation]) -> Pa
     texts = {name: dict.fromkeys(row[name] or "none" for row in made) for name in made[0]}
     joined = {name: " / ".join(of) for name, of in texts.items() if len(of) > 1}
     settings = dataclasses.replace(base.labels["settings"], **joined)
-    labels = base.labels | {"settings": settings, "read": bool(settings.read)}
-    for name in ("n_docs", "n_cases", "n_undefined"):
-        labels[name] = max(row.labels[name] for row in scored)
+    counts = ("n_docs", "n_cases", "n_undefined")
+    labels = base.labels | {n: max(row.labels[n] for row in scored) for n in counts}
+    labels |= {"settings": settings, "read": bool(settings.read)}
     labels |= {f"system_{which}": of.system for which, of in zip("ab", systems, strict=True)}
     return Pair(*parts, base.score, up, labels)
 
@@ -200,21 +188,18 @@ def values_compared(
     systems: Sequence[Evaluation], by: Sequence[str], reference: str | None = None, **draws: Any
 ) -> pl.DataFrame:
     """`compare` of the values right by systems of one `common(…)`."""
-    needed = [*KEY, *by, *(root for name in by for root in roots(name))]
+    needed = [*KEY, *by, *itertools.chain(*map(roots, by))]
     needed += [f"{name}_{which}" for name in ("cause", *_RIGHT) for which in "ab"]
     pairs = evaluation_pairs(systems, reference)
     tables = [flips_of_common(*pair, columns=dict.fromkeys(needed)) for pair in pairs]
-    counts = (of[f"rights_{which}"].list.len().max() or 0 for of in tables for which in "ab")
+    counts = [of[f"rights_{which}"].list.len().max() or 0 for of in tables for which in "ab"]
     versions = []
-    for rule in range(max(counts, default=0) + 1):
+    for rule in range(-1, max(counts, default=0)):
         # Whether fields are right as another reading rule has it, where it has a say.
-        read = {
-            f"right_{of}": pl.coalesce(
-                pl.col(f"rights_{of}").list.get(rule - 1, null_on_oob=True), f"right_{of}"
-            )
-            for of in ("ab" if rule else "")
-        }
-        rows = zip(pairs, (of.with_columns(**read) for of in tables), strict=True)
+        read = {of: pl.col(f"rights_{of}").list.get(rule, null_on_oob=True) for of in "ab"}
+        read = {f"right_{of}": pl.coalesce(by_rule, f"right_{of}") for of, by_rule in read.items()}
+        rows = (of.with_columns(**read) if rule >= 0 else of for of in tables)
+        rows = zip(pairs, rows, strict=True)
         versions.append([one for pair, of in rows for one in _value_pairs(*pair, of, by)])
     return tested(versions, **draws)
 
@@ -223,20 +208,18 @@ def _value_pairs(
     first: Evaluation, second: Evaluation, table: pl.DataFrame, by: Sequence[str]
 ) -> Iterator[Pair]:
     """The values right of two systems: all fields, then slices."""
-    names = pl.Enum(first.document_names)
+    names, count = pl.Enum(first.document_names), len(first.document_names)
     labels = {name: getattr(first, name) for name in ("benchmark", "split", "mode")}
     labels |= {"system_a": first.system, "system_b": second.system, "metric": OUTCOME}
-    labels |= {"average": metrics.POOLED, "level": "field", "read": True}
-    labels["settings"] = Settings(rules="right")
+    labels |= {"average": metrics.POOLED, "level": "field", "settings": Settings(rules="right")}
 
     def pair(rows: pl.DataFrame, column: str | None = None, value: str | None = None) -> Pair:
         number = rows["doc_id"].cast(names).to_physical().to_numpy()
         a, b = rows["right_a"].to_numpy(), rows["right_b"].to_numpy()
-        count, ones = len(names.categories), np.ones(len(a))
-        parts = (by_document(number, [right, ones], count) for right in (a, b))
+        parts = (by_document(number, [right, np.ones(len(a))], count) for right in (a, b))
         of = {"both_right": a & b, "only_a": a & ~b, "only_b": b & ~a, "both_wrong": ~(a | b)}
         of = {name: int(values.sum()) for name, values in of.items()}
-        of |= {"n_cases": rows.height, "n_docs": rows["doc_id"].n_unique()}
+        of |= {"n_cases": rows.height, "n_docs": rows["doc_id"].n_unique(), "read": True}
         of |= {"task": rows["task"].first() if rows["task"].n_unique() == 1 else None}
         return Pair(*parts, ratio, labels=labels | of | {"slice_by": column, "slice_value": value})
 
@@ -247,11 +230,11 @@ def _value_pairs(
         yield overall
     for column in by:
         text = sliced(table, first.documents, column).cast(pl.String).fill_null("none")
-        groups = dict(iter(table.group_by(text.alias("_slice"), maintain_order=True)))
-        # One slice that holds everything would only be tested once more.
-        if len(groups) > 1:
-            for (value,) in sorted(groups, key=lambda key: slice_order(column, key[0])):
-                yield pair(groups[value,], column, value)
+        groups = {value: rows for (value,), rows in table.group_by(text, maintain_order=True)}
+        for value in sorted(groups, key=lambda value: slice_order(column, value)):
+            # One slice that holds everything would only be tested once more.
+            if len(groups) > 1:
+                yield pair(groups[value], column, value)
 
 
 def flips(first: Evaluation, second: Evaluation) -> pl.DataFrame:
@@ -266,11 +249,8 @@ def flips(first: Evaluation, second: Evaluation) -> pl.DataFrame:
     return flips_of_common(*common([first, second]).evaluations)
 
 
-def flips_of_common(
-    first: Evaluation, second: Evaluation, columns: Sequence[str] | None = None
-) -> pl.DataFrame:
+def flips_of_common(*pair: Evaluation, columns: Sequence[str] | None = None) -> pl.DataFrame:
     """`flips` of two evaluations of one `common(…)`; `columns` that are nowhere are left out."""
-    pair = first, second
     ids = [[part.documents["doc_id"].to_list() for part in of.parts()] for of in pair]
     # Parts that hold other documents are looked at together.
     parts = zip(*(of.parts() for of in pair), strict=True) if ids[0] == ids[1] else [pair]
@@ -281,19 +261,16 @@ def flips_of_common(
 
 
 def _flipped(*pair: Evaluation) -> pl.DataFrame:
-    frames = []
+    frames, right = [], (pl.col("outcome") == "match").fill_null(False)
     for of in pair:
-        cases = comparability.with_turns(of.fields).filter(of_gold())
-        cases = cases.with_columns(right=(pl.col("outcome") == "match").fill_null(False))
+        cases = comparability.with_turns(of.fields).filter(of_gold()).with_columns(right=right)
         threshold = of.settings.get("threshold", THRESHOLD)
         frames.append(cases.with_columns(rights(cases, "normalised", threshold=threshold)))
     first, second = frames
-    by_system = (*SYSTEM, *_RIGHT)
-    second = second.select(
-        n for n in second.columns if n in (*KEY, *by_system) or n not in first.columns
-    )
+    # The gold's columns are those of the first.
+    second = second.drop({*first.columns} - {*KEY, *SYSTEM, *_RIGHT}, strict=False)
     joined = first.join(second, on=KEY, nulls_equal=True, suffix="_b", maintain_order="left")
-    joined = joined.rename({name: f"{name}_a" for name in by_system})
+    joined = joined.rename({name: f"{name}_a" for name in (*SYSTEM, *_RIGHT)})
     place = 3 - 2 * pl.col("right_a").cast(pl.Int8) - pl.col("right_b").cast(pl.Int8)
     flip = place.replace_strict(dict(enumerate(FLIPS)), return_dtype=pl.Enum(FLIPS))
     return joined.with_columns(flip=flip)
@@ -301,20 +278,8 @@ def _flipped(*pair: Evaluation) -> pl.DataFrame:
 
 def side(flipped: pl.DataFrame, which: str) -> pl.DataFrame:
     """The cases (schema CASES) of system ``a`` or ``b``, row for row: two tables to compare."""
-    names = {f"{name}_{which}" if name in SYSTEM else name: name for name in CASES}
+    names = {name: f"{name}_{which}" if name in SYSTEM else name for name in CASES}
+    columns = (pl.col(of).cast(CASES[name]).alias(name) for name, of in names.items())
     of_both = {f"{name}_{other}" for name in (*SYSTEM, *_RIGHT) for other in "ab"}
-    users = [n for n in flipped.columns if n not in {*CASES, *of_both, "turn", "flip"}]
-    columns = (pl.col(of).cast(CASES[name]).alias(name) for of, name in names.items())
-    return tables.check("cases", flipped.select(*columns, *users))
-
-
-def identical(first: Evaluation, second: Evaluation) -> bool:
-    """Whether every answer of two systems is the same (text, place, status), and every score.
-
-    Both are from one `common(…)`.
-    """
-    key = ("doc_id", "task", "level", "path")
-    answers = *key, "status", "pred_path", "pred", *(f"pred_{edge}" for edge in BOX)
-    same = functools.partial(comparability.same_rows, first, second)
-    scores = (*key, "metric", "value")
-    return same(lambda of: of.cases.select(answers)) and same(lambda of: of.scores.select(scores))
+    users = pl.exclude(*CASES, *of_both, "turn", "flip")
+    return tables.check("cases", flipped.select(*columns, users))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,8 +13,7 @@ from formlab import metrics, tables
 from formlab.folders import Evaluation
 from formlab.scoring.across import OFFSET, OTHER_DOCUMENT
 from formlab.scoring.causes import IN_WORDS
-from formlab.stats.exchange import drawn_p
-from formlab.stats.tests import ALPHA
+from formlab.stats.tests import ALPHA, drawn_p
 
 NAN = float("nan")
 Row = Mapping[str, Any]
@@ -21,6 +21,7 @@ Row = Mapping[str, Any]
 OUTCOME = "outcome"
 # The columns that identify a case.
 KEYS = ("doc_id", "task", "path")
+_NO_CASES = functools.partial(pl.DataFrame, schema=dict.fromkeys(KEYS, pl.String))
 # What a sentence calls the cases of a level.
 COUNTED = {"field": "fields", "fact": "facts"}
 COUNTED |= dict.fromkeys(("question", "check", "contradiction"), "answers")
@@ -43,11 +44,10 @@ class Finding:
     documents supports it, adjusted for all comparisons looked at.
 
     `claim` is the sentence, without a full stop; `about` is ``status``, ``documents``, ``cause``,
-    ``extra``, ``slice``, ``kinds``, ``pages`` or ``systems``. `effect` is a share of what `of`
-    says, such as ``268 fields``, or a difference, with its 95 % interval over documents; plain
-    counts have no p. `at_least` counts the gold values that it surely concerns, by the lower end of
-    that interval; of pages the wrong values on them. `systems` are the names of two that are
-    compared, `cases` the `KEYS` of the cases behind it.
+    ``extra``, ``slice``, ``pages`` or ``systems``. `effect` is a share of what `of` says, such as
+    ``268 fields``, or a difference, with its 95 % interval over documents; plain counts have no p.
+    `at_least` counts the gold values that it surely concerns, by the lower end of that interval; of
+    pages the wrong values on them. `systems` are two that are compared, `cases` the `KEYS` behind.
     """
 
     claim: str
@@ -70,11 +70,7 @@ class Finding:
     of: str = ""
     settings: str = ""
     systems: tuple[str, ...] = ()
-    cases: pl.DataFrame = dataclasses.field(
-        default_factory=lambda: pl.DataFrame(schema=dict.fromkeys(KEYS, pl.String)),
-        compare=False,
-        repr=False,
-    )
+    cases: pl.DataFrame = dataclasses.field(default_factory=_NO_CASES, compare=False, repr=False)
 
     def __str__(self) -> str:
         return self.claim
@@ -97,9 +93,8 @@ class Finding:
         if not self.is_share:
             is_of_values = self.metric in ("", OUTCOME)
             return f"difference in {'share right' if is_of_values else metrics.title(self.metric)}"
-        pages, values = self.about == "pages", self.metric == OUTCOME
-        of = "all pages" * pages or self.of or "all values" * values
-        return f"of {of}" if of else ""
+        values = "all pages" if self.about == "pages" else "all values" * (self.metric == OUTCOME)
+        return f"of {of}" if (of := self.of or values) else ""
 
 
 def finding_table(findings: Sequence[Finding]) -> pl.DataFrame:
@@ -127,10 +122,7 @@ def ranked(rows: pl.DataFrame, name: str) -> pl.DataFrame:
 def cause_apart(
     wrong: pl.DataFrame, rest: pl.DataFrame, *, clear: Sequence[str] = (OTHER_DOCUMENT, OFFSET)
 ) -> str | None:
-    """The commonest cause of some errors, if its share is larger than among the other errors.
-
-    `clear` causes, which are told from many cases together, need no comparison.
-    """
+    """The commonest cause of some errors if it is `clear`, or rarer among the other errors."""
     causes = ranked(wrong, "cause")
     if not causes.height or causes["count"][0] < FEW_CASES:
         return None

@@ -5,36 +5,36 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.comparability import common, named, of_gold, scored_metrics
-from formlab.analysis.compare import (
-    ROW,
-    compare,
-    evaluation_pairs,
-    identical,
-    score_pairs,
-    tested,
-    values_compared,
-)
+from formlab.analysis.comparability import ROW, common, named, of_gold, same_rows, scored_metrics
+from formlab.analysis.compare import compare, evaluation_pairs, score_pairs, tested, values_compared
 from formlab.analysis.finding import OUTCOME, Row, counted, in_fields, is_up, p_text, word
 from formlab.analysis.summarise import summarise
 from formlab.folders import Evaluation
 from formlab.stats.draws import share
 from formlab.stats.tests import ALPHA, DEPENDS, documents_needed
-from formlab.tables import FIELD_LEVELS
+from formlab.tables import BOX, FIELD_LEVELS
 
 # The verdict on two systems; the last where every answer of both is the same.
 BETTER, WORSE, ALIKE, SAME = ">", "<", "≈", "="
-RANKS: dict[str, Any] = tables.schema(
-    "system metric value:number ci_low:number ci_high:number rank:int n_docs:int n_cases:int"
-) | {"groups": pl.List(pl.Int64)}
+RANKS: dict[str, Any] = tables.schema("system metric value:number ci_low:number ci_high:number")
+RANKS |= tables.schema("rank:int n_docs:int n_cases:int") | {"groups": pl.List(pl.Int64)}
 OVER_ALL = pl.col("slice_by").is_null()
 _OF_FIELDS = (*FIELD_LEVELS, "answer")
+
+
+def identical(first: Evaluation, second: Evaluation) -> bool:
+    """Whether answers (text, place, status) and scores of two systems of one `common` are equal."""
+    key = ("doc_id", "task", "level", "path")
+    answers = *key, "status", "pred_path", "pred", *(f"pred_{edge}" for edge in BOX)
+    same, scores = partial(same_rows, first, second), (*key, "metric", "value")
+    return same(lambda of: of.cases.select(answers)) and same(lambda of: of.scores.select(scores))
 
 
 def verdicts(
@@ -49,22 +49,17 @@ def verdicts(
     `evaluations`: as from `common(…).evaluations`; `metric`: by which whole documents are compared,
     or another that was scored where this one was not; `reference`, `draws`: as for `compare`.
     """
-    found = [values_compared(evaluations, ["kind"], reference, **draws)]
+    table = values_compared(evaluations, ["kind"], reference, **draws)
     scored = {name for name, level in scored_metrics(evaluations[0]) if level not in _OF_FIELDS}
     if shared := [name for name in (metrics.get(metric).name, *metrics.METRICS) if name in scored]:
-        options = {"average": metrics.POOLED, "reference": reference}
-        pairs = [
-            p
-            for p in score_pairs(evaluations, shared[:1], **options)
-            if p.labels["level"] not in _OF_FIELDS and not p.labels["slice_by"]
-        ]
-        found.append(tested([pairs], **draws).filter(pl.col("difference").is_not_nan()))
-    table, pairs = pl.concat(found), evaluation_pairs(evaluations, reference)
+        of = {"average": metrics.POOLED, "reference": reference}
+        scores = tested([score_pairs(evaluations, shared[:1], **of)], **draws)
+        whole = OVER_ALL & ~pl.col("level").is_in(_OF_FIELDS) & pl.col("difference").is_not_nan()
+        table = pl.concat([table, scores.filter(whole)])
+    pairs = evaluation_pairs(evaluations, reference)
     same = [(a.system, b.system) for a, b in pairs if identical(a, b)]
-    signs = [
-        SAME if (a, b) in same else {a: BETTER, b: WORSE}.get(better, ALIKE)
-        for a, b, better in table.select("system_a", "system_b", "better").iter_rows()
-    ]
+    rows = table.select("system_a", "system_b", "better").iter_rows()
+    signs = [SAME if (a, b) in same else {a: BETTER, b: WORSE}.get(of, ALIKE) for a, b, of in rows]
     return table.with_columns(pl.Series("verdict", signs, pl.String))
 
 
@@ -76,16 +71,15 @@ def ranks(evaluations: Sequence[Evaluation], table: pl.DataFrame, **draws: Any) 
     Demšar, J. Mach. Learn. Res. 7, 2006). Systems are ranked by the share of fields right, or where
     no fields were scored by the metric of whole documents.
 
-    `evaluations`: as from `common(…).evaluations`; `table`: as from `verdicts`, of all pairs;
-    `draws`: `resamples`, `level` and `seed` of the interval, as for `summarise`.
+    `evaluations`: of one `common(…)`; `table`: all `verdicts`; `draws`: as for `summarise`.
     """
     metric = table["metric"].first() or OUTCOME
     if metric == OUTCOME:
         rows = [*filter(None, (values_right(system, **draws) for system in evaluations))]
     else:
-        level = {"metric": metric, "level": table["level"].first(), "slice_by": None}
+        of = {"metric": metric, "level": table["level"].first(), "slice_by": None}
         scored = pl.concat([summarise(e, average="pooled", **draws) for e in evaluations])
-        rows = tables.only(scored, **level).filter(pl.col("value").is_not_nan()).to_dicts()
+        rows = tables.only(scored, **of).drop_nans("value").to_dicts()
     rows.sort(key=lambda row: row["value"], reverse=is_up(metric))
     significant = table.filter(OVER_ALL, pl.col("metric") == metric).drop_nulls("better")
     apart = {frozenset(pair) for pair in significant["system_a", "system_b"].rows()}
@@ -108,13 +102,12 @@ def ranks(evaluations: Sequence[Evaluation], table: pl.DataFrame, **draws: Any) 
 
 def values_right(evaluation: Evaluation, **draws: Any) -> dict[str, Any] | None:
     """The share of the gold's values that are right, as a row of a summary; None of no value."""
-    values = evaluation.scan("cases").filter(in_fields(), of_gold())
-    values = values.select("doc_id", "outcome").collect()
-    if not values.height:
-        return None
     right = (pl.col("outcome") == "match").fill_null(False)
+    values = evaluation.scan("cases").filter(in_fields(), of_gold()).select("doc_id", right=right)
+    if not (values := values.collect()).height:
+        return None
     row = {"system": evaluation.system, "metric": OUTCOME, "average": "pooled", "level": "field"}
-    row |= dict(zip(("value", "ci_low", "ci_high"), share(values, right, **draws), strict=True))
+    row |= zip(("value", "ci_low", "ci_high"), share(values, pl.col("right"), **draws), strict=True)
     return row | {"n_docs": values["doc_id"].n_unique(), "n_cases": values.height}
 
 
@@ -131,14 +124,10 @@ def side_by_side(
 
     Returns the rows of `summarise` for every system, and `mark`: ``best`` for the best value of its
     metric and slice; ``near`` where no difference from the best was shown by `compare`; ``worse``
-    where one was; null where nothing could be tested, as without `resamples`. `p` is the adjusted p
-    against the best.
+    where one was; null where nothing could be tested, as without `resamples`. `p` is against it.
 
     Raises `DataBroken` if evaluations with a metric in common cannot be compared; `UnknownName` if
-    a metric of `scores` is not registered.
-
-    `evaluations`: one or more of the same documents; a metric is compared among the systems that
-    have it. `scores`: all that were scored if left out. The rest is as for `compare`.
+    a metric of `scores`, by default all, is not registered. The rest is as for `compare`.
     """
     systems, options = named(evaluations), {"by": by, "average": average, **draws}
     table = pl.concat([summarise(system, **options) for system in systems])
@@ -159,17 +148,16 @@ def side_by_side(
             for one, other in ("ab", "ba"):
                 sides = row[f"system_{one}"], row[f"system_{other}"], row[f"value_{one}"]
                 tests[*map(row.get, ROW), *sides] = result
-    rows = []
-    for cells in table.partition_by(ROW, maintain_order=True):
-        values, key = cells["value"].fill_nan(None), [*map(cells.row(0, named=True).get, ROW)]
-        best = values.max() if is_up(key[0]) else values.min()
-        top = cells["system"].filter(values == best).first()
-        for row in cells.to_dicts():
+    rows, cells = table.to_dicts(), {}
+    for row in rows:
+        cells.setdefault(tuple(map(row.get, ROW)), []).append(row)
+    for key, cell in cells.items():
+        values = {row["value"]: row["system"] for row in cell[::-1] if not math.isnan(row["value"])}
+        best = (max if is_up(key[0]) else min)(values, default=None)
+        for row in cell:
             # A test of only what both were scored on says nothing of another number.
-            mark, p = tests.get((*key, row["system"], top, row["value"]), (None, None))
-            if cells.height > 1 and row["value"] == best:
-                mark = "best"
-            rows.append(row | {"mark": mark, "p": p})
+            mark, p = tests.get((*key, row["system"], values.get(best), row["value"]), (None, None))
+            row |= {"mark": "best" if len(cell) > 1 and row["value"] == best else mark, "p": p}
     return pl.DataFrame(rows, schema=tables.SUMMARY | tables.schema("mark p:number"))
 
 
@@ -181,8 +169,8 @@ def verdict_sentence(table: pl.DataFrame, ranked: pl.DataFrame) -> str:
     """
     if not table.height:
         return "Neither a field nor a whole document was scored for both systems."
-    over_all = table.filter(pl.col("slice_by").is_null())
-    rows, *others = (of.to_dicts() for of in over_all.partition_by("metric", maintain_order=True))
+    over_all = table.filter(OVER_ALL).partition_by("metric", maintain_order=True)
+    rows, *others = (of.to_dicts() for of in over_all)
     if all(row["verdict"] == SAME for row in rows):
         systems = dict.fromkeys(row[name] for row in rows for name in ("system_a", "system_b"))
         return f"{_identical([*systems], rows[0])}."
@@ -196,10 +184,7 @@ def verdict_sentence(table: pl.DataFrame, ranked: pl.DataFrame) -> str:
 
 
 def significant_kinds(table: pl.DataFrame, most: int = 3) -> list[dict[str, Any]]:
-    """The rows of kinds on which a difference is shown, the largest first.
-
-    Kinds are tested beside all fields together, which may hide what one of them loses.
-    """
+    """The rows of kinds on which a difference is shown, the largest first."""
     rows = tables.only(table, slice_by="kind").drop_nulls("better")
     return rows.sort(pl.col("difference").abs(), descending=True).head(most).to_dicts()
 
@@ -223,33 +208,26 @@ def comparison_sentence(row: Row) -> str:
 
 def _best_of_several(rows: Sequence[Row], names: Sequence[str]) -> str:
     """The first system, from best to worst, that is shown to beat any, and whom it beats."""
-    winners = [name for name in names if any(row["better"] == name for row in rows)]
-    if not winners:
+    better = {row["better"] for row in rows}
+    if not (best := next((name for name in names if name in better), None)):
         most = max(rows, key=lambda row: np.nan_to_num(row["least_difference"]))
         aspect = _phrases(most)["aspect"]
         return f"No difference in {aspect} was shown among {_list(names)}{detectable_text(most)}"
-    best, wins = winners[0], {}
-    for row in rows:
-        if row["better"] == best:
-            wins[row["system_b"] if row["system_a"] == best else row["system_a"]] = row
+    pairs = ((row["system_a"], row["system_b"], row) for row in rows if row["better"] == best)
+    wins = {b if a == best else a: row for a, b, row in pairs}
     least = min(wins, key=lambda name: abs(wins[name]["difference"]))
-    said = _phrases(wins[least])
-    which = f"least ahead of {least}: " if len(wins) > 1 else ""
+    said, rest = _phrases(wins[least]), [name for name in names if name not in (best, *wins)]
+    which = f"least ahead of {least}: " * (len(wins) > 1)
     details = f"{which}by {said['size']}; {said['counts']}, {said['p']}"
-    rest = [name for name in names if name not in (best, *wins)]
-    ends = f"; no difference from {_list(rest)} was shown" if rest else ""
+    ends = f"; no difference from {_list(rest)} was shown" * bool(rest)
     return f"{best} {said['does']} than {_list([*wins])} ({details}){ends}"
 
 
 def detectable_text(row: Row) -> str:
-    """The end of a sentence that says which difference would have been seen, if it was larger.
-
-    With fewer than the documents that `n_tested` tests need, that nothing can be shown.
-    """
+    """Which difference would have been seen, if larger; or how many documents its tests need."""
     least, needed = row["least_difference"], documents_needed(ALPHA / max(row["n_tested"], 1))
-    if row["n_docs"] < needed:
-        documents = counted(row["n_docs"], "document")
-        return f"; {documents}: nothing can be shown, {needed} are needed"
+    if (count := row["n_docs"]) < needed:
+        return f"; {counted(count, 'document')}: nothing can be shown, {needed} are needed"
     if not abs(row["difference"]) < least < 1 or least < 0.005:
         return ""
     size = f"{100 * least:.2g} points" if row["metric"] == OUTCOME else f"{least:.2f}"
@@ -266,8 +244,8 @@ def _phrases(row: Row) -> dict[str, str]:
     is_share, documents = row["metric"] == OUTCOME, counted(row["n_docs"], "document")
 
     def text(value: float, unit: str = "", sign: str = "") -> str:
-        value_text = f"{100 * value:{sign}.1f}{unit}" if is_share else f"{value:{sign}.3f}"
-        return value_text.replace("-", "−")
+        number = f"{100 * value:{sign}.1f}{unit}" if is_share else f"{value:{sign}.3f}"
+        return number.replace("-", "−")
 
     # A difference has no sign where the sentence says who is ahead.
     sign, turn = ("+", 1) if row["better"] is None else ("", math.copysign(1, row["difference"]))

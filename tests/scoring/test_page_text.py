@@ -231,7 +231,6 @@ def test_what_an_engine_reads_right_under_its_boxes_stands_in_its_text(engine):
 def test_worst_page_of_an_engine_is_the_one_it_reads_least_of(engine):
     pages = analysis.worst_pages(engine[1])
     assert pages["doc_id"][0] == "medical_intake"
-    assert pages["missed"][0] > 0
     parts = pages.select("omitted", "inserted", "substituted", "order").sum_horizontal()
     assert parts.to_list() == pytest.approx(pages["wer"].to_list())
 

@@ -111,9 +111,8 @@ class _Form:
         self.rows: list[Row] = []
         self.places = [merged(part.words for part in line) for line in lines]
         self.height = median([run.y1 - run.y0 for run in self.places] or [0]) or 1.0
-        # The paths of the open groups, the innermost last.
-        self.groups: list[str] = []
-        self.has_fields = True
+        # The path of the open group, and whether it has fields.
+        self.group, self.has_fields = "", True
         # What may name the options below it; a field whose value may follow below; the last field
         # with options, and where these begin.
         self.names: list[Part] = []
@@ -135,7 +134,7 @@ class _Form:
         if gap > _FAR:
             self.names, self.waiting = [], None
             # A heading may stand far from what it is about: only a group with fields ends.
-            self.groups = [] if self.has_fields else self.groups
+            self.group = "" if self.has_fields else self.group
         if stop := self._table(place):
             return stop
         if any(part.tick for part in line):
@@ -164,17 +163,11 @@ class _Form:
 
     def _open(self, part: Part, gap: float) -> None:
         """Open a group, inside the one before if that has only its heading so far."""
-        if self.has_fields or gap > 0.3:
-            self.groups = []
-        path = self.paths.of(self._parent(), part.name)
-        self.groups.append(path)
+        parent = "" if self.has_fields or gap > 0.3 else self.group
+        self.group, self.has_fields = self.paths.of(parent, part.name), False
         self._forget()
-        self.has_fields = False
-        row = {"task": "layout", "path": path, "kind": "group", "value": part.name}
+        row = {"task": "layout", "path": self.group, "kind": "group", "value": part.name}
         self.rows.append(row | {"run": part.words})
-
-    def _parent(self) -> str:
-        return self.groups[-1] if self.groups else ""
 
     def _forget(self) -> None:
         self.names, self.waiting, self.options = [], None, None
@@ -182,7 +175,7 @@ class _Form:
     def _field(self, label: str, value: str, run: Run, score: float, **kind: str) -> Row:
         """Add a field; `kind` has its modality, subtype and kind where it is no printed text."""
         row = {"modality": "textual", "subtype": "machine-printed", "kind": "string"} | kind
-        row |= {"task": TASK_OF[row["modality"]], "path": self.paths.of(self._parent(), label)}
+        row |= {"task": TASK_OF[row["modality"]], "path": self.paths.of(self.group, label)}
         self.rows.append(row | {"value": value, "confidence": score, "run": run})
         self.has_fields = True
         return self.rows[-1]

@@ -17,8 +17,6 @@ from formlab_baselines.words import Row, Run, entity_row, sheets, zoom
 # Points: how far below its label, and to its right, a value may stand.
 _BELOW, _RIGHT, _INDENT = 30.0, 200.0, 45.0
 _SIDES = "inside right below"
-
-
 # The labels of each entity, and what its values look like: of the groups of a pattern the one named
 # as the entity is its value, else all of it is.
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
@@ -51,14 +49,7 @@ def is_for(document: Row) -> bool:
 
 
 def entities(runs: Sequence[Run], names: Sequence[str]) -> dict[str, Run]:
-    """The value of each entity, where it stands, by the first rule that holds.
-
-    Examples
-    --------
-    >>> runs = [Run("Order #", 1, 10, 10, 60, 20), Run("204417", 1, 70, 10, 99, 20)]
-    >>> entities(runs, ["contract_num"])["contract_num"].text
-    '204417'
-    """
+    """The value of each entity, where it stands, by the first rule that holds."""
     values = {name: next(_candidates(name, runs), None) for name in names}
     return {name: value for name, value in values.items() if value}
 

@@ -1,10 +1,7 @@
 """Copies of pages with one value changed, and what systems known by construction follow there."""
 
-import dataclasses
-import random
 import re
 from itertools import combinations
-from operator import itemgetter
 from pathlib import Path
 
 import polars as pl
@@ -32,13 +29,6 @@ def pages():
 def made(pages, tmp_path_factory):
     out = tmp_path_factory.mktemp("copies")
     return counterfactual_corpus(pages, out=out, seed=3, draw=False), out
-
-
-def some(corpus, *changes):
-    """The copies with these changes, for what is done for many seeds."""
-    documents = corpus.documents.filter(pl.col("change").is_in(changes))
-    records = corpus.records.filter(pl.col("doc_id").is_in(documents["doc_id"].implode()))
-    return dataclasses.replace(corpus, documents=documents, records=records)
 
 
 def following(corpus, choose):
@@ -119,27 +109,6 @@ def test_system_that_follows_one_thing_comes_out_as_such(made, tmp_path, name, e
         (row,) = leaning(answers).to_dicts()
         assert row["leans"] == name
         assert answers.filter(change="consistent")["follows"].unique().to_list() == ["both"]
-
-
-def test_reader_without_a_preference_is_given_none(made, tmp_path):
-    corpus, found = some(made[0], "contradicted"), 0
-    # Each page is read once either way, and which of the two is drawn fifty times.
-    sides = {
-        name: follows(
-            read_and_score(corpus, following(corpus, itemgetter(name)), out=tmp_path / name)
-        )
-        for name in ("ink", "evidence")
-    }
-    for seed in range(50):
-        draw = random.Random(seed)
-        chosen = {name: draw.choice(["ink", "evidence"]) for name in NAMES}
-        table = leaning(pl.concat(
-            answers.filter(pl.col("page_of").replace_strict(chosen) == name)
-            for name, answers in sides.items()
-        ), ["asked", "relation"])  # fmt: skip
-        found += table["leans"].is_not_null().any()
-    # At 5 % more than 10 of 50 have a chance of 1 in 10,000.
-    assert found <= 10
 
 
 def test_python_of_the_guide_runs(tmp_path, monkeypatch):

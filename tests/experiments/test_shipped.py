@@ -1,32 +1,11 @@
-import polars as pl
 import pytest
 
-import formlab
-from formlab.folders import Corpus
 from formlab_experiments import (
-    design_plan,
-    designs,
     follows,
     leaning_findings,
     open_counterfactual,
-    samples,
 )
 from formlab_experiments.samples import SHOWN, counterfactual_pages
-
-
-@pytest.mark.complete
-def test_designed_forms_of_the_sample_are_drawn_as_shipped(tmp_path):
-    home = samples.SAMPLES / "design"
-    plan = design_plan(samples.DESIGN, **samples.DESIGN_OPTIONS)
-    assert plan["doc_id"].to_list() == designs._plan_in(home)["doc_id"].to_list()
-    # A small form in each hand.
-    names = ["f5-k1-p12-h0-r1", "f5-k2-p12-h1-r1"]
-    names = [name for name in names if name in set(plan["doc_id"])] or plan["doc_id"][:1].to_list()
-    designs.draw_rows(home, tmp_path, names)
-    shipped = Corpus.load(home / "corpus")
-    now = formlab.load("funsd", root=tmp_path, split="test")
-    gold = shipped.records.filter(pl.col("doc_id").is_in(names)).drop("content")
-    assert now.records.equals(gold.select(now.records.columns))
 
 
 @pytest.fixture(scope="module")

@@ -121,12 +121,3 @@ def test_choice_that_cannot_be_made_names_file_line_and_remedy(tmp_path, names):
         choice.decide(names, set(), file, where="x:y")
     with pytest.raises(UnknownName, match="choice of documents 'anwsered'"):
         choice.decide(names, set(), "anwsered", where="x:y")
-
-
-def test_choice_survives_verdicts(corpus, names):
-    one = analysis.evaluate(corpus, predictions(corpus, names[:3]), documents=names[:4])
-    again = analysis.with_label_corrections(one, tables.table("decisions", []))
-    assert again.settings == one.settings
-    assert part_run(again) == part_run(one) != ""
-    settings = tables.readable(again.scores)["settings"]
-    assert all("documents=listed: 4 of 8" in text for text in settings)

@@ -5,7 +5,6 @@ import polars as pl
 import pytest
 
 from formlab import analysis, benchmarks, tables
-from formlab.errors import UnknownName
 from formlab.folders import Evaluation, Predictions
 from formlab.readers import read_predictions
 from formlab.tables import only
@@ -43,16 +42,6 @@ def test_word_of_a_field_that_the_system_names_is_not_read_for_another(corpus, e
     assert cases["/entities/1"] == ("Ada Burg", None)
     # Under ``cut`` its first character, whose centre is at 54, stands in the first box.
     assert cases["/entities/0"] == ("", ["", "B"])
-
-
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [({"mode": "official"}, "mode of funsd"), ({"reader": "nearest"}, "reading rule 'nearest'")],
-)
-def test_unknown_mode_or_reading_rule_is_refused(evaluate, option, message):
-    result = evaluate(PAGE)
-    with pytest.raises(UnknownName, match=message):
-        analysis.evaluate(result.corpus, result.predictions, **option)
 
 
 def test_pages_are_not_scored_for_a_system_that_gives_values_alone(evaluate):

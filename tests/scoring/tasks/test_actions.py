@@ -73,23 +73,6 @@ def test_right_value_beside_its_box_and_in_another_box_have_their_causes(scored)
     assert total(done, "value_placed_accuracy", "A12-01")[0] == 2
 
 
-def test_line_that_nothing_asked_for_is_a_case_of_its_own(scored):
-    done = scored(A12_01=GOOD + "[1,99] what is this\n")
-    spare = only(done.cases, outcome="spurious").row(0, named=True)
-    assert (spare["pred"], spare["cause"], spare["pred_x0"]) == ("what is this", "spurious", 1)
-    assert total(done, "action_match_rate", "A12-01") == (20, 22)
-
-
-def test_box_that_should_stay_empty_is_wrong_when_it_is_ticked(scored):
-    done = scored(A12_01=GOOD + "[115,75] Subscribe to Newsletter\n")
-    ticked = case(done, "/Subscribe to Newsletter")
-    assert ticked["outcome"] == "mismatch"
-    assert total(done, "form_completed", "A12-01") == (0, 1)
-    assert total(done, "click_accuracy", "A12-01") == (5, 5)
-    assert total(done, "unwanted_clicks", "A12-01") == (1, 1)
-    assert total(done, "action_match_rate", "A12-01") == (20, 22)
-
-
 def test_modes_differ_in_how_a_value_may_be_written(corpus, tmp_path):
     (tmp_path / "A12-01.txt").write_text("[150,50] 3 February 1980\n")
     found = readers.read_predictions(tmp_path / "A12-01.txt", corpus)

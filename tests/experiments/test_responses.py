@@ -9,6 +9,7 @@ import pytest
 from formlab_experiments.responses import (
     NEVER,
     NO_START,
+    growing_causes,
     half_level,
     harm,
     response,
@@ -107,6 +108,14 @@ def test_intervals_of_the_half_level_hold_it_as_often_as_they_say(pages):
         inside += row["ci_low"].item() <= truth <= row["ci_high"].item()
     # At 95 % fewer than 86 have a chance of 1 in 10,000.
     assert inside >= 86, inside
+
+
+def test_a_cause_grows_by_the_fields_that_fail_for_it():
+    cause = pl.when(pl.col("right")).then(None).otherwise(pl.lit("missed"))
+    cases = cases_of([[10, 8, 2, 10], [10, 6, 4, 10]], LEVELS).with_columns(cause=cause)
+    # Of two steps of 10 fields on two pages 2 + 8 + 4 + 6 of 40; none under scale.
+    table = growing_causes(cases).select("degradation", "cause", "difference")
+    assert table.rows() == [("blur", "missed", pytest.approx(1 / 2))]
 
 
 def test_pairs_are_ordered_by_what_they_do_over_their_range():

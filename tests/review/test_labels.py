@@ -1,6 +1,7 @@
 import dataclasses
 
 import polars as pl
+import pytest
 
 import formlab_review as review
 from formlab import tables
@@ -16,6 +17,15 @@ def decided(reviewer, words, **more):
         | more
         for at, word in enumerate(words)
     ]  # fmt: skip
+
+
+def test_kappa_of_two_reviewers_by_hand():
+    ada = ["accept", "accept", "edit", "reject", "accept", "edit"]
+    ben = ["accept", "edit", "edit", "reject", "accept", "accept"]
+    table = tables.table("decisions", [*decided("ada", ada), *decided("ben", ben)])
+    (row,) = review.reviewer_agreement(table, resamples=50).to_dicts()
+    # 4 of 6 alike; by chance (3·3 + 2·2 + 1·1) / 36 = 14/36: (24 - 14) / (36 - 14).
+    assert (row["kappa"], row["n_items"], row["n_same"]) == (pytest.approx(10 / 22), 6, 4)
 
 
 def test_disagreements_are_in_the_decision_or_in_the_value_given():

@@ -3,9 +3,45 @@ import json
 import pytest
 from click.testing import CliRunner
 
+import formlab_review as review
+from formlab import benchmarks
+from formlab.cli import main
 from formlab.errors import DataBroken
 from formlab_review import annotate_commands
 from tests.review.test_annotation import REAL, SAMPLE
+from tests.systems.scripted_server import serving
+
+KEY = "sk-a-secret-of-forty-characters-in-all-0"
+ITEM = {
+    "question": f"Did {KEY} sign?", "options": ["yes", "no"], "answers": ["yes"],
+    "fields": ["/Donor/Name", "/Physician"], "rationale": "So.", "derivation": None,
+    "scope": "intra-group", "reference": "direct-link", "complexity": "simple",
+    "modal": "single-modality", "kind": "choice",
+}  # fmt: skip
+
+
+def test_drafts_that_people_accept_are_written_and_no_file_has_the_key(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    reply = json.dumps({"items": [ITEM, ITEM | {"question": "And?"}]})
+    with serving("says_the_key_in_an_error", then=reply) as server:
+        options = ["--documents", "2", "--model", "m", "--base-url", server.url, "--set"]
+        run = ["formcraft", "vqa", *options, "attempts=1", "--out", str(tmp_path)]
+        drafted = CliRunner().invoke(main, run)
+    corpus = benchmarks.load("formcraft")
+    session = review.Review(review.of_corpus(corpus, tmp_path), tmp_path / "reviews", "ada")
+    session.decide(0, "accept")
+    session.decide(1, "edit", parts={"fields": "/Donor/\x1b[31m"})
+    folders = {"drafts": tmp_path, "reviews": tmp_path / "reviews", "out": tmp_path / "out"}
+    options = [str(word) for name, folder in folders.items() for word in (f"--{name}", folder)]
+    done = CliRunner().invoke(main, ["formcraft", "accept", *options, "--json"])
+    (row,) = json.loads(done.stdout)
+    assert [row[name] for name in ("drafted", "accepted", "kept_out")] == ["vqa", 1, 1]
+    assert done.stderr.endswith("/vqa/d2: no field at /Donor/\\x1b[31m\n")
+    made = benchmarks.load("formcraft", root=tmp_path / "out")
+    assert made.records.height == corpus.records.height + 1
+    assert made.flaws == corpus.flaws
+    assert KEY not in drafted.output + done.output
+    assert not any(KEY.encode() in file.read_bytes() for file in tmp_path.rglob("*.*"))
 
 
 def run(*arguments):

@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "scoring")]
 
-import test_causes as measured  # noqa: E402
+import test_labelled_causes as measured  # noqa: E402
 
 from formlab.scoring.causes import STAGES, WHAT_TO_TRY  # noqa: E402
 

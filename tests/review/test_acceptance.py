@@ -184,21 +184,6 @@ def test_a_rejected_field_goes_and_what_names_the_others_still_finds_them(desk, 
     assert not any("field that is not there" in flaw for flaw in made.flaws)
 
 
-@pytest.mark.parametrize(
-    ("edit", "why"),
-    [
-        ({"parts": {"expected": "x"}}, "the edit is of expected, and the item has no such part"),
-        ({}, "the edit says nothing"),
-        ({"parts": {"fields": [["/Name"]]}}, 'no field at ["/Name"]'),
-        ({"parts": {"options": ["", " "]}}, ""),
-    ],
-)
-def test_an_edit_written_by_hand_is_held_against_the_item_as_well(accepted_one, edit, why):
-    file = accepted_one.root / "reviews" / "ada.jsonl"
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"decision": "edit"} | edit))
-    assert [reason for *_, reason in accepted_one.accepted().kept_out()] == ([why] if why else [])
-
-
 def test_the_forms_go_to_no_folder_where_they_could_be_mistaken(accepted_one, tmp_path):
     result = accepted_one.accepted()
     with pytest.raises(DataBroken, match="the ones drafted on"):

@@ -128,6 +128,15 @@ def test_random_sets_agree_with_set_arithmetic_and_stay_in_range():
 
 
 @pytest.mark.parametrize(
+    "value", ["\x00\ud800\u2028", "|" * 100_000, "[" * 100_000, "a;" * 100_000]
+)
+def test_hostile_values_are_compared(value):
+    for subtype in (None, "table-grid", "annotation", "circle"):
+        assert mark_tallies([value], ["Tea"], [subtype])["mark_recall"][0][0] == 0
+    assert not all_constituents("Tea; Milk", value)
+
+
+@pytest.mark.parametrize(
     ("gold", "pred", "right"),
     [
         (CROSS, CROSS, True),

@@ -6,6 +6,7 @@ import pytest
 
 from formlab import analysis, benchmarks
 from formlab.scoring.page_text import (
+    MOST,
     Text,
     find_stretches,
     squash,
@@ -83,6 +84,12 @@ def test_fields_of_another_page_are_not_found(forms):
     assert found / asked < 0.01
 
 
+def test_text_beside_named_fields_is_not_searched_for_others(evaluate):
+    named = {"doc_id": "a", "path": "/entities/0", "value": "Name:"}
+    cases = fields(evaluate({"doc_id": "a", "text": "Name: Ada Berg"}, named), "a")
+    assert cases["outcome"].to_list() == ["match", "missing"]
+
+
 def test_one_stretch_serves_one_field(evaluate):
     # The form `a` has "Name:" and "Ada Berg"; the text has no second name.
     cases = evaluate({"doc_id": "a", "text": "Name: Name:"}, {"doc_id": "b", "text": ""}).cases
@@ -112,11 +119,6 @@ def test_a_figure_is_not_found_within_another(evaluate):
     assert (row["pred"], row["outcome"]) == ("Total 19.00", "mismatch")
 
 
-def test_document_without_text_keeps_its_fields_as_missing(evaluate):
-    result = evaluate({"doc_id": "a", "text": "Name: Ada Berg"})
-    assert fields(result, "b").select("status", "outcome").rows() == [("missing", "missing")]
-
-
 def test_fields_that_the_gold_text_does_not_hold_are_not_judged(corpus):
     gold = corpus.records.with_columns(
         value=pl.when(pl.col("path") == "/entities/1").then(pl.lit("Zoë Quux")).otherwise("value")
@@ -126,6 +128,11 @@ def test_fields_that_the_gold_text_does_not_hold_are_not_judged(corpus):
     assert only(result.cases, doc_id="a", path="/entities/1")["outcome"].to_list() == ["unscored"]
     what = "fields not judged: the gold text of their page does not hold them"
     assert result.notes[what] == 1
+
+
+def test_text_without_an_end_is_searched_up_to_a_bound(evaluate):
+    notes = evaluate({"doc_id": "a", "text": "nmae" * MOST}).notes
+    assert notes["characters of page texts too long to be searched"] > 0
 
 
 def test_receipts_key_and_line_share_their_words(shared):

@@ -109,6 +109,8 @@ _NUMERIC = (
     re.compile(r"([0-9]{1,2})( )([0-9]{1,2}) (?P<year>[0-9]{4})"),
     re.compile(r"([0-9]{2})()([0-9]{2})(?P<year>(?:19|20)[0-9]{2})"),
 )
+# A run of so many figures stands in no date; a date without marks has eight.
+_NO_DATE = re.compile(r"(?<![0-9])(?:[0-9]{3}|[0-9]{5,7}|[0-9]{9,})(?![0-9])")
 _MIDNIGHT = re.compile(
     r"(?:(?:[t ]0?0:00(?::00(?:\.0+)?)?|(?<=[0-9]{8})t0000(?:00)?)"
     r"(?: ?(?:z|utc|gmt|[-+][0-9]{2}:?[0-9]{2}))*"
@@ -356,6 +358,8 @@ def _read_date(cleaned: str) -> tuple[Days, Days]:
             return ((Moment(0, 0, 0, time),),) * 2
         sides = ([day for day in days if isinstance(day, Date)] for days in _read_date(before))
         return tuple(tuple(Moment(d.year, d.month, d.day, time) for d in side) for side in sides)
+    if _NO_DATE.search(cleaned):
+        return (), ()
     # Most dates are numbers alone.
     if match := next(filter(None, (form.fullmatch(cleaned) for form in _NUMERIC)), None):
         month_first = _days(match["year"], match[1], match[3])

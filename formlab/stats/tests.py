@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil, isnan, log2
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -177,7 +178,7 @@ def minimum_detectable_difference(error: float, level: float = 0.95, power: floa
     It is (z of level + z of power) times the standard error, here the spread of the paired
     bootstrap (H. S. Bloom, Minimum detectable effects, Evaluation Review 19(5), 1995).
     """
-    return float(scipy.special.ndtri([(1 + level) / 2, power]).sum()) * error
+    return sum(map(NormalDist().inv_cdf, ((1 + level) / 2, power))) * error
 
 
 def adjusted_p(p: Sequence[float] | np.ndarray) -> np.ndarray:

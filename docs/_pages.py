@@ -75,6 +75,13 @@ def made_source(name: str) -> Iterator[str]:
     yield f'```python title="{Path(name).name}"\n{code}```'
 
 
+def made_licences() -> Iterator[str]:
+    """The licence of each package that is pinned."""
+    yield "| package | version | licence |\n|---|---|---|"
+    for row in pl.read_csv(ROOT / "docs/licences.csv").iter_rows():
+        yield f"| {' | '.join(row)} |"
+
+
 def made_notebooks() -> Iterator[str]:
     """The question that each notebook asks, which is its heading."""
     yield "| notebook | question |\n|---|---|"

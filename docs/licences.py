@@ -1,7 +1,8 @@
-"""Write docs/licences.md: the licence of everything that requirements.lock pins (make lock)."""
+"""Write docs/licences.csv: the licence of everything that requirements.lock pins (make lock)."""
 
 from __future__ import annotations
 
+import csv
 import re
 import subprocess
 import sys
@@ -13,17 +14,9 @@ from importlib import metadata
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "licences.md"
+TABLE = ROOT / "docs" / "licences.csv"
 # A binding pin, as `name==1.0 ; marker \`.
 PIN = re.compile(r"^([\w.-]+)==([^\s;\\]+)", re.MULTILINE)
-HEAD = """# Licences of the dependencies
-
-What `requirements.lock` pins for development on any system, with the licence that each package
-states. `pip` installs them: none is part of formlab's wheel. `make lock` makes it.
-
-| package | version | licence |
-|---|---|---|
-"""
 
 
 def pins() -> list[tuple[str, str]]:
@@ -62,5 +55,7 @@ def _elsewhere(name: str, version: str) -> Message:
 
 
 if __name__ == "__main__":
-    rows = (f"| {name} | {version} | {licence(name, version)} |" for name, version in pins())
-    PAGE.write_text(HEAD + "\n".join(rows) + "\n", encoding="utf-8")
+    with TABLE.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(["package", "version", "licence"])
+        table.writerows((name, version, licence(name, version)) for name, version in pins())

@@ -393,5 +393,4 @@ def write_parquet(path: str | Path, frame: pl.DataFrame, *, statistics: bool = T
     with atomic(path) as part:
         # The fastest level: tables of codes and short texts get no smaller by more. Groups of a
         # stated size do not follow the pieces that a frame was put together from.
-        how = {"compression_level": 1, "row_group_size": 2**16}
-        frame.write_parquet(part, statistics=statistics, **how)
+        frame.write_parquet(part, statistics=statistics, compression_level=1, row_group_size=2**16)

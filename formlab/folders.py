@@ -128,6 +128,8 @@ class Folder:
         """Write the tables, and those of the members, as part `number` of a folder."""
         for table in self.TABLES:
             file, frame = folder / table / f"{number:05}.parquet", getattr(self, table)
+            # A column each is read three times as fast as a column of structs.
+            frame = frame.unnest("settings", separator=".") if table == "scores" else frame
             # Nothing is looked up in scores by what a file has at least and at most.
             files.write_parquet(file, frame, statistics=table != "scores")
         for member in self.MEMBERS:
@@ -145,10 +147,9 @@ class Folder:
         for table in self.TABLES:
             paths = sorted((folder / table).iterdir())
             parts = [pl.scan_parquet(path, glob=False) for path in paths]
-            counts = pl.collect_all(part.select(pl.len()) for part in parts)
             content["tables"][table] = [
-                (path.name, count.item(), files.sha256(path))
-                for path, count in zip(paths, counts, strict=True)
+                (path.name, part.select(pl.len()).collect().item(), files.sha256(path))
+                for path, part in zip(paths, parts, strict=True)
             ]
             if table == "scores":
                 metrics = pl.concat(parts).select(pl.col("metric").unique().sort()).collect()
@@ -195,6 +196,9 @@ def _scanned(home: Path, saved: Mapping[str, tuple[str, int, str]], table: str) 
     saving.check_unchanged(file, sha256)
     frame = pl.scan_parquet(file, glob=False)
     names = frame.collect_schema().names()
+    if "settings.rules" in names:
+        settings = pl.col(r"^settings\..+$").name.replace(r"^settings\.", "")
+        return frame.select(pl.exclude(r"^settings\..+$"), settings=pl.struct(settings))
     if "field" not in tables.SCHEMAS[table] or "field" in names or "subtype" not in names:
         return frame
     # Saved before 0.3, until 0.4: the field of one's own forms is in `subtype`.

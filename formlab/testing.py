@@ -54,11 +54,10 @@ def assert_not_worse(
     not scored; `ValueError` if margin or alpha are out of range.
 
     `evaluation`, `baseline`: of the same documents, or the folders that they are saved in;
-    `margin`: the loss from which on the system is worse, in the unit of the metric, 0 and more
-    (with 0 it must be shown to be better); `alpha`: the level of the one-sided test, in (0, 1);
-    `average`: ``pooled`` or ``macro``, the mean over documents; `level`: what the scores are of
-    (``field``, ``page`` …), for a metric that is taken of several; `resamples`, `permutations`,
-    `seed`: of the interval, of the test and of both.
+    `margin`: the loss from which on the system is worse, in the unit of the metric (with 0 it must
+    be shown to be better); `alpha`: the level of the one-sided test, in (0, 1); `average`:
+    ``pooled`` or ``macro``; `level`: what the scores are of (``field``, ``page`` …), for a metric
+    that is taken of several; `resamples`, `permutations`, `seed`: of the interval and the test.
 
     >>> import formlab
     >>> ocr = formlab.open_evaluation()
@@ -75,8 +74,8 @@ def assert_not_worse(
     pairs = [p for p in score_pairs(systems, [metric], average=average) if not p.labels["slice_by"]]
     levels = {pair.labels["level"]: pair for pair in pairs}
     if level is None and len(levels) > 1:
-        remedy = f"level='{next(iter(levels))}'"
-        raise DataBroken(f"{metric} is of {' and of '.join(levels)}", remedy=remedy)
+        what = f"{metric} is of {' and of '.join(levels)}"
+        raise DataBroken(what, remedy=f"level={next(iter(levels))!r}")
     if level not in (None, *levels):
         raise UnknownName.of(f"level of {metric}", level, levels)
     pair = levels[level or next(iter(levels))]
@@ -98,20 +97,19 @@ def assert_not_worse(
     kinds = kinds.filter(pl.col("difference") < -margin, **of_kind).to_dicts()
     if numbers["p"] <= alpha and not kinds:
         return numbers
-    needed, is_excluded = documents_needed(2 * alpha), numbers["p"] <= alpha
+    needed, says = documents_needed(2 * alpha), "is not shown to lose less than"
     verdict = "Neither a loss of the margin nor its absence is shown"
     if -row["ci_high"] >= margin:
         verdict = "The loss is shown: all of the interval is beyond the margin"
-    elif is_excluded:
+    elif numbers["p"] <= alpha:
         verdict = "A loss of the margin is excluded overall"
+        says = "loses on some kinds more than"
     elif row["n_docs"] < needed:
         verdict = f"With {row['n_docs']} documents nothing can be shown, {needed} are needed"
-    says = "loses on some kinds more than" if is_excluded else "is not shown to lose less than"
-    row |= numbers | {"says": says, "alpha": alpha}
-    row["average"] = "" if average == "pooled" else f"{average} "
-    tested = _INTERVAL.format(f"{1 - 2 * alpha:.0%}", **row)
-    lines = [_MESSAGE.format(**row, tested=tested, verdict=verdict)]
-    lines += ["Shown on kinds:"] * bool(kinds)
+    row |= numbers | {"says": says, "alpha": alpha, "verdict": verdict}
+    row["average"] = f"{average} " * (average != "pooled")
+    row["tested"] = _INTERVAL.format(f"{1 - 2 * alpha:.0%}", **row)
+    lines = [_MESSAGE.format(**row), *["Shown on kinds:"] * bool(kinds)]
     for kind in kinds:
         tested = _INTERVAL.format(f"{1 - alpha:.0%}", **kind | {"p": kind["p_holm"]})
         lines.append(f"  {kind['slice_value']}: {tested} after Holm, {kind['n_docs']} documents")

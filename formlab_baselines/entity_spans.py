@@ -78,14 +78,7 @@ def _read_examples(
 
 
 def fits(name: str, text: str, schema: Schema) -> bool:
-    """Whether a text may be a value of an entity, by its data type.
-
-    Examples
-    --------
-    >>> schema = Schema({"day": "DateMatch", "who": "NameMatch"}, {})
-    >>> fits("day", "May 7, 2020", schema), fits("day", "Monday", schema), fits("who", ":", schema)
-    (True, False, False)
-    """
+    """Whether a text may be a value of an entity, by its data type: "Monday" is no date."""
     parser = {"date": texts.date, "money": texts.money}.get(schema.type_of(name))
     if parser is not None:
         return parser(text) is not None
@@ -122,24 +115,25 @@ def _in_box(document: DocumentWords, page: int, corners: tuple[float, ...]) -> I
 
 def _of_value(document: DocumentWords, record: Row, schema: Schema) -> Iterator[Span]:
     match = schema.matches.get(record["kind"], "")
-    typed = schema.type_of(record["kind"]) in ("date", "money")
-    longest = _SHORT if typed else _LONG
-    spans = [span for cell in document.cells for span in _spans(cell, longest)]
-    if typed:
-        spans = [span for span in spans if any(sign.isdigit() for sign in span.run.text)]
-        compare = comparator(match, "fixed")
-        same = [compare(record["value"], span.run.text, None) for span in spans]
-    else:
-        letters = _letters(record["value"])
-        same = [_letters(span.run.text) == letters for span in spans]
-    return (span for span, equal in zip(spans, same, strict=True) if equal)
+    is_typed = schema.type_of(record["kind"]) in ("date", "money")
+    value, letters = record["value"], _letters(record["value"])
+    compare = comparator(match, "fixed") if is_typed else None
+    for span in (span for cell in document.cells for span in _spans(cell, is_typed)):
+        text = span.run.text
+        if compare is None:
+            is_equal = _letters(text) == letters
+        else:
+            is_equal = any(map(str.isdigit, text)) and compare(value, text, None)
+        if is_equal:
+            yield span
 
 
 def _letters(text: str) -> str:
     return "".join(sign for sign in text.casefold() if sign.isalnum())
 
 
-def _spans(cell: Cell, longest: int) -> Iterator[Span]:
+def _spans(cell: Cell, is_typed: bool) -> Iterator[Span]:
+    longest = _SHORT if is_typed else _LONG
     for start in range(len(cell.words)):
         for stop in range(start + 1, min(start + longest, len(cell.words)) + 1):
             yield Span(cell, start, stop)
@@ -169,5 +163,4 @@ def _line_items(candidates: Candidates) -> list[dict[str, tuple[Span, float]]]:
     for name, pair in sorted(components, key=lambda component: component[1][0].run.x0):
         lines[pair[0].cell.row].setdefault(name, pair)
     # A line with one of several components is more often a total or a heading.
-    several = min(2, len(candidates))
-    return [lines[row] for row in sorted(lines) if len(lines[row]) >= several]
+    return [lines[row] for row in sorted(lines) if len(lines[row]) >= min(2, len(candidates))]

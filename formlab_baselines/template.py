@@ -106,11 +106,10 @@ def _settled(examples: list[Example]) -> list[Example]:
         return gold.name, _mask(gold.span.cell.left), _mask(gold.span.cell.above)
 
     votes = Counter(chain.from_iterable(set(map(place, spans)) for _, spans in examples))
-
-    def support(gold: GoldSpan) -> tuple[bool, int]:
-        return gold.sure, votes[place(gold)]
-
-    return [(words, sorted(spans, key=support, reverse=True)) for words, spans in examples]
+    return [
+        (words, sorted(spans, key=lambda gold: (gold.sure, votes[place(gold)]), reverse=True))
+        for words, spans in examples
+    ]
 
 
 SYSTEM = System(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain, pairwise
@@ -43,6 +43,21 @@ class Run(NamedTuple):
     y0: float
     x1: float
     y1: float
+    score: float = 1.0
+
+    @property
+    def box(self) -> tuple[float, ...]:
+        """Its corners."""
+        return self[2:6]
+
+    def holds(self, other: Run) -> bool:
+        """Whether the centre of another is inside."""
+        x, y = (other.x0 + other.x1) / 2, (other.y0 + other.y1) / 2
+        return self.x0 <= x <= self.x1 and self.y0 <= y <= self.y1
+
+    def is_below(self, other: Run) -> bool:
+        """Whether it shares a part of the width with another, above or below."""
+        return min(self.x1, other.x1) > max(self.x0, other.x0)
 
     def words(self) -> Iterator[Run]:
         """Its words, each as wide as its share of the letters."""
@@ -50,6 +65,12 @@ class Run(NamedTuple):
         for match in re.finditer(r"\S+", self.text):
             x0, x1 = self.x0 + step * match.start(), self.x0 + step * match.end()
             yield self._replace(text=match[0], x0=x0, x1=x1)
+
+
+def merged(runs: Iterable[Run]) -> Run:
+    """Runs of a page as one, as sure as the least sure of them."""
+    texts, pages, x0, y0, x1, y1, scores = zip(*runs, strict=True)
+    return Run(" ".join(texts), pages[0], min(x0), min(y0), max(x1), max(y1), min(scores))
 
 
 class Sheet(NamedTuple):
@@ -63,7 +84,7 @@ class Sheet(NamedTuple):
 def entity_row(path: str, name: str, run: Run, factor: float | None) -> Row:
     """The record of an entity, whose box is that of the run times `factor`; without it none."""
     row = {"task": "entity", "path": path, "kind": name, "value": run.text, "page": run.page}
-    return row | {side: value * factor for side, value in zip(BOX, run[2:], strict=True) if factor}
+    return row | {side: value * factor for side, value in zip(BOX, run.box, strict=True) if factor}
 
 
 def zoom(sheets: list[Sheet], width: float | None) -> float:
@@ -168,8 +189,7 @@ class Span(NamedTuple):
     @property
     def run(self) -> Run:
         """The words as one."""
-        texts, pages, x0, y0, x1, y1 = zip(*self.cell.words[self.start : self.stop], strict=True)
-        return Run(" ".join(texts), pages[0], x0[0], min(y0), x1[-1], max(y1))
+        return merged(self.cell.words[self.start : self.stop])
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,19 +214,13 @@ class DocumentWords:
 
 
 def mask(text: str) -> str:
-    """A text without case, its digits as 0.
-
-    Examples
-    --------
-    >>> mask("Order # 204417")
-    'order # 000000'
-    """
+    """A text without case, its digits as 0: ``order # 000000`` of "Order # 204417"."""
     return re.sub(r"\d", "0", text.casefold())
 
 
 def reader(settings: Row, threads: int) -> Callable[[Row, Path | None], DocumentWords]:
     """Reads a document's row, below a root: the supplied OCR, else text of the PDF, else OCR."""
-    settings = DEFAULTS | settings
+    options = frozenset((name, settings.get(name, value)) for name, value in DEFAULTS.items())
 
     def read(document: Row, root: Path | None) -> DocumentWords:
         if supplied := vrdu.words(document, root):
@@ -214,7 +228,6 @@ def reader(settings: Row, threads: int) -> Callable[[Row, Path | None], Document
         path = image_file(document, root)
         if not path.is_file():
             raise DataMissing("the page of this document is not there", where=path)
-        options = frozenset((name, settings[name]) for name in DEFAULTS)
         return _of_file(path, files.sha256(path), document["width"], options, threads)
 
     return read
@@ -229,9 +242,9 @@ def _of_file(
     factor, words = zoom(found, width), []
     for sheet in found:
         for word in chain.from_iterable(run.words() for run in sheet.runs):
-            words.append(Run(*word[:2], *(side / sheet.width for side in word[2:])))
+            words.append(Run(*word[:2], *(side / sheet.width for side in word.box)))
     sizes = {n: (s.width * factor, s.height * factor) for n, s in enumerate(found, start=1)}
-    return DocumentWords(_cells(words), sizes)
+    return DocumentWords(cells_of(words), sizes)
 
 
 def _of_records(records: list[Row]) -> DocumentWords:
@@ -239,20 +252,21 @@ def _of_records(records: list[Row]) -> DocumentWords:
     sizes = {
         word.page: (row["x0"] / word.x0, row["y0"] / word.y0)
         for row, word in zip(records, words, strict=True)
-        if row.get("x0") is not None and min(word[2:]) > 0
+        if row.get("x0") is not None and min(word.box) > 0
     }
     ratio = DocumentWords([], sizes).ratio
     words = [w._replace(y0=w.y0 * ratio(w.page), y1=w.y1 * ratio(w.page)) for w in words]
-    return DocumentWords(_cells(words), sizes)
+    return DocumentWords(cells_of(words), sizes)
 
 
-def _cells(words: list[Run]) -> list[Cell]:
+def cells_of(words: list[Run]) -> list[Cell]:
+    """The cells of all pages, line by line, each from left to right."""
     cells: list[Cell] = []
     row = 0
     for page in sorted({word.page for word in words}):
         page_words = [word for word in words if word.page == page]
         lines: list[list[Cell]] = []
-        for places in layout.rows(np.array([word[2:] for word in page_words])):
+        for places in layout.rows(np.array([word.box for word in page_words])):
             lines.append(_split([page_words[place] for place in places], row))
             row += 1
         in_table = [False, *map(_aligned, lines, lines[1:])]

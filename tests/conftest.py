@@ -11,6 +11,8 @@ from pathlib import Path
 # threads of libraries beside them wait for each other. It counts before polars is imported.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Commands that tests start need not compile formlab each time.
+os.environ["PYTHONDONTWRITEBYTECODE"] = ""
 
 import pytest
 from click.testing import CliRunner

@@ -32,6 +32,8 @@ from tests.seeds import ALL
 ROOT = Path(__file__).parents[1]
 FROZEN = ROOT / "tests" / "contract" / "frozen"
 SAMPLES = ROOT / "data" / "sample"
+# Answers of 0.2's system `rules` to FORMCRAFT's sample: numbers stay, whatever `rules` reads now.
+ANSWERS = FROZEN / "rules-0.2"
 COUNTS = ["n_docs", "n_cases", "n_missing", "n_undefined"]
 DOCUMENT = ["benchmark", "split", "doc_id", "image", "width", "height", "template", "domain"]
 RECORD = ["benchmark", "split", "doc_id", "task", "path", "kind", "modality", "subtype", "value"]
@@ -75,7 +77,16 @@ def read_sample_runs():
         system = json.loads((folder / "manifest.json").read_text("utf-8"))["system"]
         split = folder.name.removeprefix(f"{benchmark}-").removesuffix(f"-{system}")
         corpus = formlab.load(benchmark, split=split, root=SAMPLES / benchmark)
-        yield folder.name, corpus, formlab.read_predictions(folder, corpus)
+        answers = ANSWERS / folder.name if (ANSWERS / folder.name).is_dir() else folder
+        yield folder.name, corpus, formlab.read_predictions(answers, corpus)
+
+
+def kept(benchmark, system):
+    """What 0.2's answers score now, where they are kept."""
+    if (answers := ANSWERS / f"{benchmark}-test-{system}").is_dir():
+        corpus = formlab.load(benchmark)
+        return formlab.evaluate(corpus, formlab.read_predictions(answers, corpus))
+    return None
 
 
 @cache

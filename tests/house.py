@@ -27,15 +27,15 @@ ROOMS = {
     "decisions": (189, 180, ["formlab/decisions.py"]),
     "benchmarks": (4317, 3000, ["formlab/benchmarks/"]),
     "readers": (4443, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
-    "stats, analysis": (4188, 3900, ANALYSIS),
+    "stats, analysis": (3900, 3900, ANALYSIS),
     "systems": (3836, 2500, SYSTEMS),
-    "charts, reports": (6465, 4200, [f"formlab/{room}" for room in PAGES]),
+    "charts, reports": (6463, 4200, [f"formlab/{room}" for room in PAGES]),
     "scoring, metrics, text": (10141, 7720, SCORED),
     "arena": (13582, 5000, ["formlab_arena/"]),
     "experiments": (6617, 2800, ["formlab_experiments/"]),
     "review": (4795, 1700, ["formlab_review/"]),
-    "baselines": (2299, 1300, ["formlab_baselines/"]),
-    "tests": (35679, 16000, ["tests/"]),
+    "baselines": (1348, 1300, ["formlab_baselines/"]),
+    "tests": (32353, 16000, ["tests/"]),
 }
 
 
@@ -90,9 +90,9 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (37870, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (65163, 38800, lambda: sum(map(lines, python_files()))),
-    "all packages, modules": (332, 260, lambda: len(python_files())),
+    "core, lines": (37580, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (63922, 38800, lambda: sum(map(lines, python_files()))),
+    "all packages, modules": (329, 260, lambda: len(python_files())),
     "fmt: skip": (245, 30, skipped_formats),
     "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),
     "contract, cases of doors and values": (376, 377, lambda: case_lines(is_later=True)),
@@ -117,7 +117,7 @@ OTHERS = {
         lambda: sum(map(notebook_lines, files("notebooks/*.ipynb"))),
     ),
     "docs, bytes": (
-        196305,
+        120000,
         120000,
         lambda: size("docs/**/*.md") - size("docs/reference/commands.md"),
     ),

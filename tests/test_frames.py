@@ -39,7 +39,6 @@ def test_functions_give_the_same_for_frames_of_both_libraries(evaluation):
     cases, summary = evaluation.cases, formlab.summarise(evaluation, resamples=0)
     pages, one = evaluation.documents, {"slice_by": "kind", "metric": "exact_accuracy"}
     functions = (
-        lambda cases, *_: analysis.top_errors(cases),
         lambda cases, *_: analysis.cause_counts(cases, "kind"),
         lambda cases, pages, _: gallery.errors(cases, root=None, documents=pages).cases,
         lambda *frames: tables.only(frames[-1], **one),
@@ -77,7 +76,7 @@ def test_frame_that_is_no_table_is_one_error():
         pd.DataFrame({"page": ["first"]}),
     ):
         with pytest.raises(TableBroken, match="this frame cannot be read"):
-            analysis.top_errors(frame)
+            analysis.cause_counts(frame)
 
 
 @pytest.mark.parametrize("library", ["polars", "pandas"])

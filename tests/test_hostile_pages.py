@@ -2,16 +2,21 @@
 
 # ruff: noqa: E501 - notebook cells as strings
 
+import csv
+import io
+import itertools
 import json
 from pathlib import Path
 
 import nbformat
 import pytest
+from lxml import etree
 from playwright.sync_api import expect
 
 import formlab_review as review
 from formlab import browser, charts, explore, files, gallery, reports
 from formlab.gallery import inline
+from formlab.reports import figures
 from formlab_review.widget import ReviewWidget, script
 from tests.hostile import STRINGS
 from tests.made_hostile import COLUMNS, NAMES, evaluation
@@ -24,6 +29,9 @@ BOOK = "a{b} <svg onload=globalThis.__hit=1> '\"=1+1"
 CELLS = [
     "title = None",
     """
+import csv
+import io
+import itertools
 import json
 from pathlib import Path
 import plotly.graph_objects as go
@@ -67,6 +75,21 @@ display(charts.notes_table(results[0]), charts.status_table(results[0]))
 display(go.Figure(go.Scatter(x=names, y=list(range(len(names))), text=texts, name=texts[1], mode="markers+text"), layout={"title": {"text": " ".join(texts[:40])}}))
 display(Markdown("\\n\\n".join(texts[:300])), HTML("\\n".join(texts[:300])))
 print("\\n".join(texts))
+""",
+    """
+# Objects that a cell may show without formlab.
+import altair as alt
+from IPython.display import SVG, Javascript
+both, hit = " ".join(texts[:60]), "globalThis.__hit=1"
+rows = pl.DataFrame({"x": names[:9], "y": range(9), "image": ["https://beacon.invalid/c.png"] * 9, "url": [f"javascript:{hit}"] * 9})
+display(alt.Chart(rows, title=both).mark_bar().encode(x=alt.X("x:N", title=both), y="y:Q", tooltip=["x", "image"], href="url:N"))
+display(alt.Chart(rows).mark_image(width=20, height=20).encode(x="x:N", y="y:Q", url="image:N"))
+planted = {"data": {"values": [{"a": 1, "__proto__": {"polluted": 1}}]}, "transform": [{"calculate": f"constructor.constructor('{hit}')()", "as": "b"}], "usermeta": {"embedOptions": {"ast": False, "loader": {}, "actions": True}}, "mark": "point", "encoding": {"x": {"field": "a", "type": "quantitative"}}, "description": both}
+display({"application/vnd.vegalite.v6+json": planted}, raw=True)
+display({"application/vnd.plotly.v1+json": {"data": [{"type": "table", "header": {"values": texts[:9]}, "cells": {"values": [texts[:9]]}}], "layout": {"__proto__": {"polluted": 1}, "images": [{"source": "https://beacon.invalid/e.png"}]}}}, raw=True)
+display(Javascript(hit), SVG(f"<svg xmlns='http://www.w3.org/2000/svg' onload='{hit}'/>"))
+display({"text/vnd.mermaid": both, "text/plain": both}, raw=True)
+display({"image/png": f'"><script>{hit}</script>', "text/plain": both}, raw=True)
 """,
     "gallery.errors(results[0].cases, of=results[0], right=True)",
     "explore.Explorer(results)",
@@ -169,17 +192,35 @@ def holds(page, texts, place):
 
 @pytest.mark.browser
 def test_every_object_of_a_report_is_drawn_and_shows_the_strings_as_text(built, visit):
-    assert (built.ok, built.error, built.notes) == (True, None, ())
+    assert (built.ok, built.error) == (True, None)
+    # A chart of pictures from elsewhere, and one whose expression is code.
+    assert ["was not drawn to a file" in note for note in built.notes] == [True, True]
     visit.page.set_viewport_size({"width": 1280 if ALL else 390, "height": 800})
     visit.page.goto(built.html.as_uri())
     # A surface that is far away gives its drawing back.
     failed = [each for each in drawn(visit.page) if each[1] not in ("drawn", "waiting")]
     assert failed == []
     assert holds(visit.page, [text[:2000] for text in TEXTS], "td")
+    for box in visit.page.locator(".fl-vega svg:visible, .fl-plotly").all():
+        box.hover(force=True)
     check(visit)
     visit.page.goto((built.html.parent / "index.html").as_uri())
     assert holds(visit.page, [NAMES[30]], ".fl-report")
     check(visit)
+
+
+def test_nothing_hostile_is_in_figures_beside_a_page(built):
+    folder = built.html.parent / figures.FOLDER / built.name
+    drawings, saved = list(folder.glob("*.svg")), list(folder.glob("*.csv"))
+    assert drawings and saved  # noqa: PT018
+    for node in (node for file in drawings for node in etree.parse(file).iter(etree.Element)):
+        assert etree.QName(node).localname not in {"script", "foreignObject", "iframe"}
+        for name, value in node.attrib.items():
+            assert not etree.QName(name).localname.startswith("on")
+            assert etree.QName(name).localname != "href" or value.startswith(("#", "data:"))
+    for file in saved:
+        cells = itertools.chain(*csv.reader(io.StringIO(file.read_text("utf-8"), newline="")))
+        assert not [cell for cell in cells if cell.lstrip().startswith(("=", "@"))]
 
 
 DESK = """<div id=desk></div><script type=module>{script}

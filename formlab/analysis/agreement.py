@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,10 +14,14 @@ from formlab import tables
 from formlab.analysis.comparability import KEY, common, named, of_gold, with_turns
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
-from formlab.stats.draws import by_document, intervals
+from formlab.stats.draws import by_document, estimate
 
 _OF_GOLD = ("level", "kind", "modality", "subtype", "field", "gold")
 _SEVERAL = "some right"
+_SHARED = tables.schema(
+    "group n_items:int share:number ci_low:number ci_high:number expected:number"
+)
+_SHARED |= tables.schema("excess:number excess_low:number excess_high:number n_docs:int")
 _KAPPAS = tables.schema("raters kappa:number ci_low:number ci_high:number n_items:int n_same:int")
 
 
@@ -25,19 +30,16 @@ def item_difficulty(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
 
     Returns a row for each value of the gold, with `right` (of each system in turn), `n_right`,
     `group` (``all right``, ``none right``, ``only … wrong``, ``only … right`` or ``some right``),
-    `separates` (whether any two systems differ on it) and `difficulty` (the share of systems that
-    have it wrong).
+    `separates` (whether any two systems differ on it) and `difficulty` (the share that is wrong).
 
     Raises `DataBroken` if the evaluations cannot be compared, or have no field in common.
     """
     shared = common(evaluations).evaluations
     systems, right = [evaluation.system for evaluation in shared], pl.col("outcome") == "match"
     # The key may stand twice in the gold: its first value is compared.
-    rows = [
-        with_turns(evaluation.fields).filter(of_gold(), turn=1).select(*KEY, *_OF_GOLD, right=right)
-        for evaluation in shared
-    ]
-    items = pl.concat(rows).group_by(KEY).agg(pl.col(_OF_GOLD).first(), "right")
+    fields = (with_turns(evaluation.fields).filter(of_gold(), turn=1) for evaluation in shared)
+    items = pl.concat(of.select(*KEY, *_OF_GOLD, right=right) for of in fields)
+    items = items.group_by(KEY).agg(pl.col(_OF_GOLD).first(), "right")
     items = items.filter(pl.col("right").list.len() == len(systems)).sort(KEY).drop("turn")
     if not items.height:
         problem = "these evaluations have no field in common that was scored"
@@ -50,49 +52,40 @@ def item_difficulty(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     return items.with_columns(**columns, difficulty=1 - n_right / len(systems))
 
 
-def shared_failures(
-    evaluations: Sequence[Evaluation], *, resamples: int = 1000, level: float = 0.95, seed: int = 0
-) -> pl.DataFrame:
+def shared_failures(evaluations: Sequence[Evaluation], **draws: Any) -> pl.DataFrame:
     """Which share of fields all systems fail, and which one alone fails or gets right.
 
     Returns a row for each group of fields (see `item_difficulty`): its share, the share `expected`
     if systems with these shares of right fields failed independently of each other, and the
-    `excess` of the one over the other, with intervals that draw documents.
+    `excess` of the one over the other, with intervals. `draws` are as for `summarise`.
 
     Raises what `item_difficulty` raises.
     """
     items = item_difficulty(evaluations)
     systems = [evaluation.system for evaluation in named(evaluations)]
     groups = _patterns(systems)
-    names, patterns = [*groups, _SEVERAL][: None if len(systems) > 3 else -1], [*groups.values()]
+    names, patterns = [*groups, _SEVERAL], np.array([*groups.values()])
     sums = [(pl.col("group") == name).sum().alias(name) for name in names]
-    sums += [pl.col("right").list.get(at).sum().alias(f"right {at}") for at in range(len(systems))]
+    sums += [pl.col("right").list.get(at).sum().alias(f"r{at}") for at in range(len(systems))]
     counts = items.group_by("doc_id").agg(sums).sort("doc_id").drop("doc_id").to_numpy()
 
-    def share(sums: np.ndarray, at: int, less_chance: bool) -> np.ndarray:
+    def score(sums: np.ndarray, at: int, less_chance: bool) -> np.ndarray:
         """The share of a group, or what it has above failures independent of each other."""
         counts, rights = np.split(sums, [len(names)], axis=-1)
         total = counts.sum(axis=-1, keepdims=True)
         right = (rights / total)[..., None, :]
         chances = np.where(patterns, right, 1 - right).prod(axis=-1)
         # What is left is of those that some have right.
-        rest = 1 - chances.sum(axis=-1, keepdims=True)
-        chances = np.concatenate([chances, rest], axis=-1)[..., : len(names)]
+        chances = np.append(chances, 1 - chances.sum(axis=-1, keepdims=True), axis=-1)
         return (counts / total - less_chance * chances)[..., at]
 
-    chosen = itertools.product((False, True), range(len(names)))
-    scores = [partial(share, at=at, less_chance=less) for less, at in chosen]
-    total, draws = counts.sum(axis=0, dtype=float), {"resamples": resamples, "level": level}
-    ends = intervals([(counts, score) for score in scores], seed=seed, **draws)
-    numbers = [(float(score(total)), *end) for score, end in zip(scores, ends, strict=True)]
-    shares, excess = np.array(numbers).reshape(2, len(names), 3).transpose(0, 2, 1)
-    return pl.DataFrame(
-        {"group": names, "n_items": total[: len(names)].astype(int)}
-        | dict(zip(("share", "ci_low", "ci_high"), shares, strict=True))
-        | {"expected": shares[0] - excess[0]}
-        | dict(zip(("excess", "excess_low", "excess_high"), excess, strict=True))
-        | {"n_docs": (counts[:, : len(names)] > 0).sum(axis=0)}
-    )
+    rows = []
+    for at, name in enumerate(names[: None if len(systems) > 3 else -1]):
+        scores = (partial(score, at=at, less_chance=less) for less in (False, True))
+        share, excess = (estimate(counts, of, **draws) for of in scores)
+        n_items, n_docs = int(counts[:, at].sum()), int((counts[:, at] > 0).sum())
+        rows.append((name, n_items, *share, share[0] - excess[0], *excess, n_docs))
+    return pl.DataFrame(rows, schema=_SHARED, orient="row")
 
 
 def _patterns(systems: Sequence[str]) -> dict[str, list[bool]]:
@@ -106,19 +99,11 @@ def _patterns(systems: Sequence[str]) -> dict[str, list[bool]]:
     return groups | {"all right": [True] * count}
 
 
-def rater_agreement(
-    table: pl.DataFrame,
-    raters: Sequence[str],
-    *,
-    unit: str = "doc_id",
-    resamples: int = 1000,
-    level: float = 0.95,
-    seed: int = 0,
-) -> pl.DataFrame:
+def rater_agreement(table: pl.DataFrame, raters: Sequence[str], **draws: Any) -> pl.DataFrame:
     """Cohen's kappa of each pair of raters and Fleiss' kappa of all, with bootstrap intervals.
 
-    `table` has a row per item and a column per rater, null where it gave no answer. Values of
-    `unit` are drawn with replacement: items of a page are not independent.
+    `table` has a row per item and a column per rater, null where it gave no answer. `draws` are as
+    for `summarise`: items of a document are drawn together.
 
     Returns `raters kappa ci_low ci_high n_items n_same`, over the items that all of these raters
     answered; kappa is in [-1, 1], NaN where there are no items or all answers are the same.
@@ -130,23 +115,22 @@ def rater_agreement(
     >>> rater_agreement(table, ["x", "y"], resamples=0)["kappa"].to_list()
     [0.5]
     """
-    groups = list(itertools.combinations(raters, 2))
-    groups += [tuple(raters)] if len(raters) > 2 else []
+    groups = [*itertools.combinations(raters, 2)] + [tuple(raters)] * (len(raters) > 2)
     rows = []
     for names in groups:
-        rated = table.select(unit, pl.col(names).cast(pl.String)).drop_nulls()
+        rated = table.select("doc_id", pl.col(names).cast(pl.String)).drop_nulls()
         answers = rated.select(names).to_numpy().astype(str)
         # Items, raters and answers: who uses which.
         used = (answers[:, :, None] == np.unique(answers)).astype(float)
         totals, kappa = used.sum(axis=1), partial(_kappa, raters=len(names))
         same = (totals * (totals - 1)).sum(axis=1) / (len(names) * (len(names) - 1))
         uses = used.reshape(len(used), totals.shape[1] * len(names)).T
-        number = rated[unit].rank("dense").cast(pl.Int64).to_numpy() - 1
-        sums = by_document(number, [np.ones(len(used)), same, *uses], rated[unit].n_unique())
-        (ends,) = intervals([(sums, kappa)], resamples=resamples, level=level, seed=seed)
+        number = rated["doc_id"].rank("dense").cast(pl.Int64).to_numpy() - 1
+        sums = [np.ones(len(used)), same, *uses]
+        sums = by_document(number, sums, rated["doc_id"].n_unique())
         n_same = int((totals.max(axis=1, initial=0) == len(names)).sum())
-        value = float(kappa(sums.sum(axis=0)))
-        rows.append((" × ".join(names), value, *ends, rated.height, n_same))
+        value = estimate(sums, kappa, **draws)
+        rows.append((" × ".join(names), *value, rated.height, n_same))
     return pl.DataFrame(rows, schema=_KAPPAS, orient="row")
 
 

@@ -32,7 +32,7 @@ MODES = ("fixed", "official")
 RATERS = ("rule", "judge", "human")
 COLUMNS = ("doc_id", "path", "kind", "gold", "text", *RATERS, "final", "override", "reason")
 _WORDS = ("doc_id", "judge", "status", "error", "structure_explanation", "overall_explanation")
-_VERDICTS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+_VERDICTS = dict.fromkeys(("true", "1", "yes"), True) | dict.fromkeys(("false", "0", "no"), False)
 Answers = Mapping[str, Mapping[str, Any]]
 
 
@@ -45,10 +45,9 @@ class Checked(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """The verdicts on each fact (`COLUMNS`), their agreement, scores of pages, the judge's words.
+    """Verdicts on each fact (`COLUMNS`), their `rater_agreement`, and the judge's words by page.
 
-    `kappas` are from `rater_agreement`, `summary` is of the `judge_scores` in both modes; all are
-    empty where nothing was judged. `notes` count what was odd in the judge's answers.
+    `summary` is of the `judge_scores` in both modes; `notes` count what was odd in the answers.
     """
 
     table: pl.DataFrame = pl.DataFrame()
@@ -114,14 +113,13 @@ def check(raw: str | Path, *, root: str | Path, predictions: str | Path | None =
     judged = Judged(corpus, readers.read_predictions(where, corpus))
     notes, checked = Counter[str](), {}
     for page, answer in _usable(answers(Path(raw)), notes).items():
-        if page not in judged.facts or page not in judged.texts:
-            lacking = "gold" if page not in judged.facts else "a prediction"
-            notes[f"answers for pages without {lacking}"] += 1
+        facts, text = judged.facts.get(page), judged.texts.get(page)
+        if facts is None or text is None:
+            notes[f"answers for pages without {'gold' if facts is None else 'a prediction'}"] += 1
             continue
         # The released code puts the page's number into the answer before it counts.
         numbered = answer | {"id": int(page) if page.isdecimal() else page}
-        facts, text = judged.facts[page], judging.plain_text(judged.texts[page])
-        checked[page] = judging.official(numbered, facts, text)
+        checked[page] = judging.official(numbered, facts, judging.plain_text(text))
         # Counted: what the released code takes as it is.
         judging.entries_of(answer, facts, notes)
     if not checked:
@@ -134,8 +132,7 @@ def ask_judge(
 ) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     """Ask a judge about every predicted page with facts: page, answer and record, as they come.
 
-    `call` and what is `shown` are as for `formlab.systems.judge.ask`; a page without a usable
-    answer has the reason. `NotAvailable` if no call can succeed.
+    `call`, `shown`: as for `formlab.systems.judge.ask`; `NotAvailable` if no call can succeed.
     """
     from formlab.systems.judge import ask  # With it come all chat models.
 
@@ -154,13 +151,12 @@ def _verdicts(
     evaluation: Evaluation, raw: Answers, humans: pl.DataFrame, notes: Counter[str]
 ) -> pl.DataFrame:
     """Every fact with the verdict of the rules, of the judge, and of a human where there is one."""
-    judged = Judged(evaluation.corpus, evaluation.predictions)
-    usable, verdicts = _usable(raw, notes), []
-    for page, facts in judged.facts.items():
+    judged, verdicts = Judged(evaluation.corpus, evaluation.predictions), []
+    for page, answer in _usable(raw, notes).items():
         # Counts without verdicts say nothing of a single fact.
-        if usable.get(page, {}).get(judging.ENTRIES):
+        if answer.get(judging.ENTRIES) and (facts := judged.facts.get(page)):
             pred = Places(read(judged.texts.get(page, "")))
-            settled = judging.settled(usable[page], facts, pred, notes)
+            settled = judging.settled(answer, facts, pred, notes)
             verdicts += [(page, f["path"], v.correct) for f, v in zip(facts, settled, strict=True)]
     cases = evaluation.scan("cases").filter(pl.col("level") == "fact")
     rule = pl.col("outcome") == "match"
@@ -170,7 +166,7 @@ def _verdicts(
         table = table.join(rater, on=["doc_id", "path"], how="left", maintain_order="left")
     # A human overrules the judge; without one the rules do, as their verdict can be retraced.
     by = pl.when(pl.col("human").is_not_null()).then(pl.lit("human")).otherwise(pl.lit("rule"))
-    why = pl.coalesce("reason", by + pl.lit(": ") + pl.coalesce("text", pl.lit("not found")))
+    why = pl.coalesce("reason", pl.format("{}: {}", by, pl.col("text").fill_null("not found")))
     final = pl.coalesce("human", "rule")
     overruled = pl.when(pl.col("judge") != final)
     columns = {"final": final, "override": overruled.then(by), "reason": overruled.then(why)}
@@ -214,11 +210,9 @@ def open_audit(
     """The audit of a judge's answers on what an evaluation scored; without answers, an empty one.
 
     `evaluation` is of the pages that were judged; `judge` the judge's JSON file; `humans` a CSV of
-    verdicts with columns `doc_id path correct`, and `reason` if known; `draws` are as for
-    `summarise`, where pages are drawn.
+    verdicts with columns `doc_id path correct`, and `reason` if known; `draws` as for `summarise`.
 
-    Raises `DataMissing` or `DataBroken` if a file is absent or unreadable, or the evaluation does
-    not hold what it scored.
+    Raises `DataMissing` or `DataBroken` if a file is absent or unreadable, or the scored data is.
     """
     if not str(judge):
         return Audit()
@@ -227,7 +221,7 @@ def open_audit(
     raw, notes = answers(Path(judge)), Counter[str]()
     table = _verdicts(evaluation, raw, _humans(humans), notes)
     scores = judge_scores(evaluation.corpus, evaluation.predictions, raw, notes)
-    words = [{"doc_id": page, "status": "ok"} | answer for page, answer in raw.items()]
+    words = ({"doc_id": page, "status": "ok"} | answer for page, answer in raw.items())
     words = [{name: str(row[name]) for name in _WORDS if name in row} for row in words]
     pages = pl.DataFrame(words, schema=dict.fromkeys(_WORDS, pl.String))
     raters = [name for name in RATERS if table[name].null_count() < table.height]
@@ -249,7 +243,7 @@ def _humans(file: str | Path) -> pl.DataFrame:
         raise DataBroken(f"no column {', '.join(missing)}", where=f"{file}:1")
     word = pl.col("correct").str.strip_chars().str.to_lowercase()
     table = table.with_columns(human=word.replace_strict(_VERDICTS, default=None))
-    if None in table["human"]:
-        where = f"{file}:{2 + table['human'].to_list().index(None)}"
+    if (verdicts := table["human"]).null_count():
+        where = f"{file}:{2 + verdicts.is_null().arg_max()}"
         raise DataBroken("a verdict is true or false", where=where, remedy="true or false")
     return pl.DataFrame(table.to_dicts(), schema=schema)

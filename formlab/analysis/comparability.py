@@ -5,15 +5,18 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import polars as pl
 
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
+from formlab.stats.sums import SLICE
 from formlab.tables import WHOLE_LEVELS
 
 KEY = ("doc_id", "task", "path", "turn")
+ROW = ("metric", "average", *SLICE)
 
 
 class Common(NamedTuple):
@@ -48,15 +51,16 @@ def common(evaluations: Sequence[Evaluation]) -> Common:
 def named(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
     """The evaluations with systems of one name numbered, in their cases and scores as well."""
     counts, systems = Counter[str](), []
+
+    def renamed(part: Evaluation, table: str, name: str) -> pl.LazyFrame:
+        return part.scan(table).with_columns(system=pl.lit(name))
+
     for evaluation in evaluations:
         counts[evaluation.system] += 1
         if (number := counts[evaluation.system]) > 1:
             name = f"{evaluation.system} ({number})"
-            tables = {
-                table: lambda part, t=table, n=name: part.scan(t).with_columns(system=pl.lit(n))
-                for table in ("cases", "scores")
-            }
-            evaluation = evaluation.changed(tables, system=name)
+            changes = {of: partial(renamed, table=of, name=name) for of in ("cases", "scores")}
+            evaluation = evaluation.changed(changes, system=name)
         systems.append(evaluation)
     return systems
 
@@ -75,12 +79,11 @@ def with_turns(cases: pl.DataFrame) -> pl.DataFrame:
 
     So the same gold has the same `KEY` in every evaluation.
     """
-    claimed = pl.col("gold").is_null()
-    place = ["doc_id", "task", "path", claimed]
-    turn = pl.lit(1, pl.Int64)
+    claimed, turn = pl.col("gold").is_null(), pl.lit(1, pl.Int64)
+    place = ["doc_id", "task", "path", claimed.alias("claimed")]
     # Few cases, if any, share a place: ranks within places take long.
-    if cases.select(*place[:3], claimed.alias("claimed")).is_duplicated().any():
-        turn = pl.struct("gold", "gold_origin", "pred").rank("ordinal").cast(pl.Int64).over(*place)
+    if cases.select(place).is_duplicated().any():
+        turn = pl.struct("gold", "gold_origin", "pred").rank("ordinal").cast(pl.Int64).over(place)
     return cases.with_columns(turn=pl.when(claimed).then(-turn).otherwise(turn))
 
 
@@ -90,14 +93,10 @@ def scored_metrics(evaluation: Evaluation) -> set[tuple[str, str]]:
     return set(pairs.rows())
 
 
-def same_rows(
-    first: Evaluation, second: Evaluation, read: Callable[[Evaluation], pl.DataFrame]
-) -> bool:
-    """Whether `read` takes the same rows of the parts of two evaluations, in whatever order.
+def same_rows(first: Evaluation, second: Evaluation, read: Callable[..., pl.DataFrame]) -> bool:
+    """Whether `read` takes the same rows of the parts of two evaluations, in whatever order."""
 
-    Compared are the sums of their hashes, of which one in 2^64 agrees by chance.
-    """
-
+    # Sums of hashes, of which one in 2^64 agrees by chance.
     def summed(part: Evaluation) -> pl.DataFrame:
         hashes = read(part).hash_rows()
         return hashes.to_frame("hash").select(pl.len().cast(pl.UInt64), pl.col("hash").sum())
@@ -111,17 +110,16 @@ def _unlike(difference: str) -> DataBroken:
 
 
 def _check_alike(*pair: Evaluation) -> None:
-    texts, (first, second) = [], pair
+    texts, titles = [], {"reader": "reading rule"}
     for name in ("benchmark", "split", "mode", "threshold", "reader"):
         values = [getattr(of, name, of.settings.get(name)) for of in pair]
         if values[0] != values[1]:
-            title = "reading rule" if name == "reader" else name
-            of = f"{values[0]} in {first.system}, {values[1]} in {second.system}"
-            texts.append(f"{title} is {of}")
+            both = ", ".join(f"{v} in {of.system}" for v, of in zip(values, pair, strict=True))
+            texts.append(f"{titles.get(name, name)} is {both}")
     for system, other in (pair, pair[::-1]):
         if alone := {*system.document_names} - {*other.document_names}:
-            count = f"{len(alone)} documents are only in {system.system}"
-            texts.append(f"{count}, such as {min(alone)}")
+            only = f"{len(alone)} documents are only in {system.system}, such as {min(alone)}"
+            texts.append(only)
     if texts:
         raise _unlike("; ".join(texts))
 
@@ -130,15 +128,10 @@ def _shared_cases(systems: list[Evaluation], notes: dict[str, int]) -> list[Eval
     """Cases of tasks and fields that every system was scored on, whole pages apart from fields."""
     group, is_page = ["task", "is_page"], pl.col("path").is_null().alias("is_page")
     scored, is_whole = pl.col("outcome") != "unscored", pl.col("level").is_in(WHOLE_LEVELS)
-    counts = (
-        system.scan("cases")
-        .group_by("task", is_page)
-        .agg(pl.len(), scored=scored.sum(), system=pl.lit(system.system))
-        .collect()
-        for system in systems
-    )
-    groups = pl.concat(counts).filter(pl.col("scored") > 0).group_by(group)
-    groups = groups.agg("system", pl.max("len"))
+    cases = ((one.scan("cases"), pl.lit(one.system)) for one in systems)
+    rows = pl.concat(of.select("task", is_page, scored, system=system) for of, system in cases)
+    counts = rows.group_by(*group, "system", maintain_order=True).agg(pl.len(), pl.any("outcome"))
+    groups = counts.filter("outcome").group_by(group).agg("system", pl.max("len")).collect()
     is_shared = pl.col("system").list.len() == len(systems)
     shared = groups.filter(is_shared).select(group)
     if not shared.height:
@@ -148,20 +141,19 @@ def _shared_cases(systems: list[Evaluation], notes: dict[str, int]) -> list[Eval
         notes[f"{part} of task {task}, scored for {', '.join(names)} only"] = count
 
     unscored = ~is_whole & ~scored & pl.col("gold").is_not_null()
-    blind = pl.concat(
-        system.gathered(lambda part: with_turns(part.cases).filter(unscored).select(*KEY, is_page))
-        for system in systems
-    )
-    blind = blind.unique().join(shared, on=group, how="semi")
-    if blind.height:
+
+    def unscored_keys(part: Evaluation) -> pl.DataFrame:
+        return with_turns(part.cases).filter(unscored).select(*KEY, is_page)
+
+    blind = pl.concat(system.gathered(unscored_keys) for system in systems).unique()
+    if (blind := blind.join(shared, on=group, how="semi")).height:
         notes["fields that could not be scored for every system"] = blind.height
 
     def cut(part: Evaluation) -> Evaluation:
         cases, place = with_turns(part.cases).with_columns(is_page), ["doc_id", "path"]
         cases = cases.join(shared, on=group, how="semi", maintain_order="left")
         cases = cases.join(blind, on=KEY, how="anti", maintain_order="left")
-        left = cases.filter(~is_whole)
-        gone = part.fields.join(left, on=place, how="anti").select(place).unique()
+        gone = part.fields.join(cases.filter(~is_whole), on=place, how="anti").select(place)
         scores = part.scores.join(gone, on=place, how="anti", maintain_order="left")
         return dataclasses.replace(part, cases=cases.drop("turn", "is_page"), scores=scores)
 
@@ -185,10 +177,9 @@ def _check_gold(*pair: Evaluation) -> None:
     odd = odd.filter(~pl.all_horizontal(same)).sort(KEY, nulls_last=True)
     doc, path, *texts = odd.select("doc_id", "path", "gold", "gold_other").row(0)
     texts = ["nothing" if text is None else repr(text[:40]) for text in texts]
-    raise _unlike(
-        f"the gold of {odd.height} cases differs between {pair[0].system} and {pair[1].system}, "
-        f"first {doc} {path or '(whole page)'}: {' against '.join(texts)}"
-    )
+    first, both = f"{doc} {path or '(whole page)'}", " and ".join(of.system for of in pair)
+    texts = f"between {both}, first {first}: {' against '.join(texts)}"
+    raise _unlike(f"the gold of {odd.height} cases differs {texts}")
 
 
 def _shared_metrics(systems: list[Evaluation], notes: dict[str, int]) -> list[Evaluation]:

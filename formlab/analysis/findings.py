@@ -14,10 +14,11 @@ import polars as pl
 from formlab import systems
 from formlab.analysis import finding
 from formlab.analysis.comparability import common, of_gold
-from formlab.analysis.compare import OVER_ALL, flips_of_common, verdicts
-from formlab.analysis.finding import KEYS, OUTCOME, Finding, counted, ranked
-from formlab.analysis.slices import search_of, slice_rows
+from formlab.analysis.compare import flips_of_common
+from formlab.analysis.finding import ALPHA, KEYS, OUTCOME, Finding, counted, p_text, ranked
+from formlab.analysis.slices import TEST, search_of, slice_rows
 from formlab.analysis.summarise import interval_text
+from formlab.analysis.verdicts import OVER_ALL, comparison_sentence, verdicts
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
 from formlab.scoring.across import OFFSET, offset_text
@@ -33,20 +34,13 @@ _CAUSES, _OF_ERRORS = 3, 0.1
 # From this CER on a page counts as bad: as many edits as half of its characters.
 _BAD_PAGE = 0.5
 # The columns of a comparison that its finding has as well.
-_OF_ROW = ("benchmark", "split", "metric", "n_docs", "n_cases", "n_tested")
-_OF_ROW += ("ci_low", "ci_high", "p")
+_ROW = ("benchmark", "split", "metric", "n_docs", "n_cases", "n_tested", "ci_low", "ci_high", "p")
 # What is no answer that cannot be used.
 _READABLE = pl.col("status").is_in([*USABLE, "missing"])
 
 
 def findings(
-    evaluations: Sequence[Evaluation],
-    *,
-    most: int | None = 5,
-    alpha: float = finding.ALPHA,
-    resamples: int = 1000,
-    level: float = 0.95,
-    seed: int = 0,
+    evaluations: Sequence[Evaluation], *, most: int | None = 5, alpha: float = ALPHA, **draws: Any
 ) -> list[Finding]:
     """What is most worth a look, over all evaluations; always the same for the same ones.
 
@@ -59,10 +53,8 @@ def findings(
     `most`: how many findings, None for all; of one of several evaluations at most two. `alpha`: the
     chance that any comparison is claimed where there is nothing. Half of it is for kinds of field
     where systems are compared; each evaluation and each comparison over all fields has an equal
-    part of the rest, and adjusts its own tests after Holm. `resamples`, `level` and `seed` are of
-    the percentile intervals, which draw documents.
+    part of the rest, and adjusts its own tests after Holm. `draws` are as for `summarise`.
     """
-    draws = {"resamples": resamples, "level": level, "seed": seed}
     groups: dict[tuple[str, ...], list[Evaluation]] = {}
     for one in evaluations:
         groups.setdefault((one.benchmark, one.split, one.mode), []).append(one)
@@ -75,8 +67,8 @@ def findings(
     bar = rest / max(len(evaluations) + len(compared), 1)
     # Differences of kinds are small where systems are compared.
     bar_of_kinds = rest / max(len(compared), 1)
+    swaps = {name: draws[name] for name in ("resamples", "seed") if name in draws}
     for group in compared:
-        swaps = {"resamples": draws["resamples"], "seed": draws["seed"]}
         shown = verdicts(group, **swaps).drop_nulls("better")
         for one, by in zip(tell_apart(group, shown), shown["slice_by"], strict=True):
             if one.p_adjusted <= (bar_of_kinds if by else bar):
@@ -100,8 +92,8 @@ def tell_apart(evaluations: Sequence[Evaluation], table: pl.DataFrame) -> list[F
     found = []
     for row in table.filter(OVER_ALL | pl.col("better").is_not_null()).to_dicts():
         pair, kind = (row["system_a"], row["system_b"]), row["slice_value"]
-        numbers: dict[str, Any] = {name: row[name] for name in _OF_ROW}
-        claim = finding.comparison_sentence(row)
+        numbers: dict[str, Any] = {name: row[name] for name in _ROW}
+        claim = comparison_sentence(row)
         if kind is not None and pair not in apart:
             claim += "; no difference over all fields was shown"
         if row["metric"] == OUTCOME:
@@ -157,27 +149,19 @@ class _Look:
             found = list(self._weaknesses())
             yield from found or self._causes(causes)
 
-    def _finding(
-        self,
-        claim: str,
-        about: str,
-        rows: pl.DataFrame,
-        what_to_try: str,
-        numbers: Sequence[float] = (math.nan,) * 3,
-        **more: Any,
-    ) -> Finding:
+    def _finding(self, claim: str, about: str, rows: pl.DataFrame, tip: str, **by: Any) -> Finding:
         """A finding on some cases; `numbers` are its effect and the ends of its interval."""
-        facts = dict(zip(("effect", "ci_low", "ci_high"), numbers, strict=True))
-        facts |= {"metric": OUTCOME, "n_cases": rows.height, "n_docs": _documents(rows)}
-        facts |= {"cases": finding.keys(rows), **finding.origin(self.evaluation)}
-        return Finding(claim, about, what_to_try=what_to_try, **facts | more)
+        facts = {"metric": OUTCOME, "what_to_try": tip, **finding.origin(self.evaluation)}
+        facts |= {"n_cases": rows.height, "n_docs": _documents(rows), "cases": finding.keys(rows)}
+        facts |= zip(("effect", "ci_low", "ci_high"), by.pop("numbers", ()), strict=False)
+        return Finding(claim, about, **facts | by)
 
-    def _count(self, part: pl.Expr, about: str, claim: str, what_to_try: str) -> Finding:
+    def _count(self, part: pl.Expr, about: str, claim: str, tip: str) -> Finding:
         """A share of the gold's values that needs no test because it is a count."""
         numbers, count = share(self.gold, part, **self.draws), self.gold.height
         more = {"at_least": np.nan_to_num(numbers[1]) * count, "of": f"{count:,} {self.nouns}"}
-        more["settings"] = f"share of gold values|ci={interval_text(**self.draws)}"
-        return self._finding(claim, about, self.gold.filter(part), what_to_try, numbers, **more)
+        more |= {"settings": f"share of gold values|ci={interval_text(**self.draws)}"}
+        return self._finding(claim, about, self.gold.filter(part), tip, numbers=numbers, **more)
 
     def _unusable(self) -> Iterator[Finding]:
         lost, unusable = ~pl.col("answered"), pl.col("answered") & ~_READABLE
@@ -209,11 +193,9 @@ class _Look:
         """Pages of which half or more is wrong, and how many of them are cut short."""
         cases = self.evaluation.gathered(_pages)
         pages, is_bad = cases.unique("doc_id", maintain_order=True), pl.col("value") >= _BAD_PAGE
-        bad = pages.filter(is_bad)
-        if not bad.height:
+        if not (bad := pages.filter(is_bad)).height:
             return
-        cases = cases.filter(is_bad).drop_nulls("short")
-        have = "has" if bad.height == 1 else "have"
+        cases, have = cases.filter(is_bad).drop_nulls("short"), "has" if bad.height == 1 else "have"
         claim = f"{bad.height:,} of {pages.height:,} pages {have} a CER of at least {_BAD_PAGE}"
         claim += f"; the mean is {pages['value'].mean():.3f}"
         if short := _documents(cases.filter("short")):
@@ -227,20 +209,19 @@ class _Look:
         tip = "Look at these pages beside their text, the longest gap first."
         more = {"metric": "cer", "settings": settings_text(pages.row(0, named=True))}
         more |= {"n_docs": bad.height, "n_cases": bad.height, "at_least": np.nan_to_num(surely)}
-        yield self._finding(claim, "pages", cases, tip, numbers, **more)
+        yield self._finding(claim, "pages", cases, tip, numbers=numbers, **more)
 
     def _weaknesses(self) -> Iterator[Finding]:
         """What is worse than the rest by test, each with its cause where that differs as well."""
         search = search_of(self.evaluation, answered=True)
         found = search.weaknesses(self.bar)
         for weakness, row in zip(found, slice_rows(search, found, **self.draws), strict=True):
-            errors = search.table.with_columns(inside=pl.Series(weakness.inside))
-            errors = errors.filter(~pl.col("right"))
+            inside = pl.Series("inside", weakness.inside)
+            errors = search.table.with_columns(inside).filter(~pl.col("right"))
             wrong, rest = errors.filter("inside"), errors.filter(~pl.col("inside"))
             more = {name: row[name] for name in ("p", "p_adjusted", "n_tested", "n_docs")}
-            more["settings"] = f"exchanged within documents|holm<={self.bar:.3g}"
-            surely = -row["difference_high"] * row["n_cases"]
-            more["at_least"] = max(np.nan_to_num(surely), 0.0)
+            more["settings"] = f"{TEST}|holm<={self.bar:.3g}"
+            more["at_least"] = max(np.nan_to_num(-row["difference_high"] * row["n_cases"]), 0.0)
             if weakness.columns:
                 about, values = "slice", "the wrong values of this slice"
                 claim = self._slice_claim(weakness.name, row, wrong)
@@ -259,8 +240,7 @@ class _Look:
                 words = offset_text(of_cause) if cause == OFFSET else IN_WORDS[cause]
                 count = "all" if of_cause.height == wrong.height else f"{of_cause.height:,} of"
                 claim += f"; in {count} {wrong.height:,} errors {words}"
-            tested = f"adjusted for {weakness.n_tested:,} tests"
-            claim += f" ({finding.p_text(weakness.p_adjusted)}, {tested})"
+            claim += f" ({p_text(weakness.p_adjusted)}, adjusted for {weakness.n_tested:,} tests)"
             yield self._finding(claim, about, wrong, tip, **more)
 
     def _slice_claim(self, name: str, row: dict[str, Any], wrong: pl.DataFrame) -> str:
@@ -305,16 +285,11 @@ def _documents(rows: pl.DataFrame) -> int:
 
 def _cases(part: Evaluation) -> pl.DataFrame:
     """The fields of a part: the gold's values that were scored, and those it does not have."""
-    answered = pl.col("status").is_in(USABLE).any()
-    documents = part.scan("cases").group_by("doc_id").agg(answered=answered)
-    columns = [*KEYS, "level", "status", "cause", "outcome"]
+    answered = pl.col("status").is_in(USABLE).any().over("doc_id")
+    columns = *KEYS, "level", "status", "cause", "outcome"
+    cases = part.scan("cases").with_columns(answered=answered).filter(finding.in_fields())
     right = pl.col("outcome") == "match"
-    fields = (
-        part.scan("cases")
-        .filter(finding.in_fields())
-        .select(*columns, right=right, asked=of_gold())
-    )
-    return fields.join(documents, on="doc_id", how="left", maintain_order="left").collect()
+    return cases.select(*columns, "answered", right=right, asked=of_gold()).collect()
 
 
 def _pages(part: Evaluation) -> pl.DataFrame:
@@ -324,8 +299,7 @@ def _pages(part: Evaluation) -> pl.DataFrame:
     length = pl.col("pred").str.len_chars().fill_null(0)
     short = (length <= pl.col("gold").str.len_chars() / 2).alias("short")
     cases = part.scan("cases").filter(pl.col("path").is_null(), pl.col("gold").is_not_null())
-    pages = pages.unique("doc_id", maintain_order=True)
-    cases = cases.select(*KEYS, short)
+    pages, cases = pages.unique("doc_id", maintain_order=True), cases.select(*KEYS, short)
     return pages.join(cases, on="doc_id", how="left", maintain_order="left_right").collect()
 
 

@@ -9,39 +9,38 @@ from typing import Any
 
 import polars as pl
 
-from formlab import files, metrics, tables
+from formlab import metrics, tables
 from formlab.analysis.comparability import common, scored_metrics
-from formlab.analysis.compare import COMPARISON, compare, identical, values_compared, values_right
-from formlab.analysis.finding import OUTCOME, significant_kinds
+from formlab.analysis.compare import COMPARISON, compare, values_compared
+from formlab.analysis.finding import OUTCOME
 from formlab.analysis.overview import MEASURES
+from formlab.analysis.samples import saved
 from formlab.analysis.summarise import summarise
-from formlab.errors import DataBroken, DataMissing, UnknownName
-from formlab.folders import Evaluation, is_hidden
+from formlab.analysis.verdicts import identical, significant_kinds, values_right
+from formlab.errors import DataBroken, DataMissing
+from formlab.folders import Evaluation
 from formlab.stats.tests import compared
 
 BETTER, WORSE, NOT_SHOWN = "better", "worse", "not shown"
 SAME, INCOMPARABLE = "identical", "not comparable"
 # A kind of values on which a difference was shown.
-_KIND = "kind difference:number ci_low:number ci_high:number p:number p_holm:number"
-KIND = pl.Struct(tables.schema(f"{_KIND} n_docs:int n_cases:int"))
+KIND = tables.schema("kind difference:number ci_low:number ci_high:number p:number p_holm:number")
+KIND = pl.Struct(KIND | tables.schema("n_docs:int n_cases:int"))
 # The columns of a comparison in a history, by their names there.
 _OF_TEST = {"difference": "difference", "difference_low": "ci_low", "difference_high": "ci_high"}
 _OF_TEST |= {"p": "p", "p_adjusted": "p_holm", "least_difference": "least_difference"}
 _OF_TEST |= {"fixed": "only_a", "broken": "only_b"}
-HISTORY: dict[str, Any] = {
-    **tables.schema("corpus run at system metric average level value:number ci_low:number"),
-    **tables.schema("ci_high:number verdict"),
-    **{name: COMPARISON[of] for name, of in _OF_TEST.items()},
-    "kinds": pl.List(KIND),
-    **tables.schema("changed note n_docs:int n_cases:int"),
-}
+HISTORY: dict[str, Any] = tables.schema("corpus run at system metric average level value:number")
+HISTORY |= tables.schema("ci_low:number ci_high:number verdict")
+HISTORY |= {name: COMPARISON[of] for name, of in _OF_TEST.items()}
+HISTORY |= {"kinds": pl.List(KIND), **tables.schema("changed note n_docs:int n_cases:int")}
 # The share of values right comes first, and is not tested twice.
 _HEADLINES = {(m.metric, m.of) for m in MEASURES if m.metric != "normalised_accuracy"}
 Rows = list[dict[str, Any]]
 
 
 def open_history(folders: str | Path | Sequence[str | Path]) -> dict[str, Evaluation]:
-    """Every evaluation in one or more folders and in the folders below them, oldest first.
+    """Every evaluation in each of some folders and in the folders below it, oldest first.
 
     They are named by their path within the folder that all are in. Their time is that at which
     ``formlab score`` first saved them; equal times stand in the order of their names.
@@ -49,21 +48,11 @@ def open_history(folders: str | Path | Sequence[str | Path]) -> dict[str, Evalua
     Raises `DataMissing` if there is no such folder, or no evaluation in it; `DataBroken` if one is
     damaged, or of an older format.
     """
-    remedy = "a folder with folders that formlab score wrote with --out"
     roots = [folders] if isinstance(folders, str | Path) else folders
-    opened: dict[Path, Evaluation] = {}
-    for root in roots:
-        home = files.folder(root, remedy=remedy).resolve()
-        for file in sorted(home.rglob("manifest.json")):
-            content = {} if is_hidden(file, home) else files.read_json(file)
-            if isinstance(content, dict) and content.get("kind") == Evaluation.__name__:
-                opened[file.parent] = Evaluation.load(file.parent)
-    if not opened:
-        where = ", ".join(map(str, roots)) or None
-        raise DataMissing("no evaluation here or in its folders", where=where, remedy=remedy)
+    opened = {path: Evaluation.load(path) for root in roots for path in saved(root)}
     home = os.path.commonpath([path.parent for path in opened])
-    runs = {path.relative_to(home).as_posix(): run for path, run in opened.items()}
-    return dict(sorted(runs.items(), key=lambda item: (item[1].made.get("at", ""), item[0])))
+    runs = ((path.relative_to(home).as_posix(), run) for path, run in opened.items())
+    return dict(sorted(runs, key=lambda item: (item[1].made.get("at", ""), item[0])))
 
 
 def corpora(evaluations: Mapping[str, Evaluation]) -> dict[str, dict[str, Evaluation]]:
@@ -71,30 +60,19 @@ def corpora(evaluations: Mapping[str, Evaluation]) -> dict[str, dict[str, Evalua
 
     Those of one corpus agree in benchmark, split, mode and documents.
     """
-    groups: dict[tuple[Any, ...], dict[str, Evaluation]] = {}
-    for name, run in evaluations.items():
-        key = run.benchmark, run.split, run.mode, frozenset(run.document_names)
-        groups.setdefault(key, {})[name] = run
     named: dict[str, dict[str, Evaluation]] = {}
-    for (benchmark, split, mode, documents), runs in groups.items():
-        name = f"{benchmark}:{split}" + (f", {mode}" if mode != "fixed" else "")
-        name = name if name not in named else f"{name}, {len(documents):,} documents"
-        while name in named:
-            name += " of others"
-        named[name] = runs
+    names: dict[tuple[Any, ...], str] = {}
+    for run_name, run in evaluations.items():
+        documents = frozenset(run.document_names)
+        key = run.benchmark, run.split, run.mode, documents
+        if key not in names:
+            name = f"{run.benchmark}:{run.split}" + f", {run.mode}" * (run.mode != "fixed")
+            name += f", {len(documents):,} documents" * (name in named)
+            while name in named:
+                name += " of others"
+            names[key] = name
+        named.setdefault(names[key], {})[run_name] = run
     return named
-
-
-def one_corpus(evaluations: Mapping[str, Evaluation], name: str = "") -> dict[str, Evaluation]:
-    """The runs of one of the `corpora`; of that of the newest run, without a name.
-
-    Raises `UnknownName` if there is no such corpus.
-    """
-    groups, newest = corpora(evaluations), next(reversed(evaluations))
-    chosen = name or next(corpus for corpus, runs in groups.items() if newest in runs)
-    if chosen not in groups:
-        raise UnknownName.of("corpus", chosen, groups)
-    return groups[chosen]
 
 
 def history(
@@ -111,15 +89,15 @@ def history(
     one of two neighbouring runs, and `kinds`: up to three on which a difference was shown.
     `difference` is by how much this run is better than the one before. `verdict` is ``better``,
     ``worse`` or ``not shown`` as by `compare`; ``identical`` where every answer is the same; ``not
-    comparable`` with the reason in `note`; null for a first run. The last run was looked at first:
-    its p is that of `compare`; of each metric all earlier runs are adjusted together after Holm.
-    `changed` names the settings and versions that differ from the run before.
+    comparable`` with the reason in `note`; null for a first run. p of the last run is that of
+    `compare`; of each metric all earlier runs are adjusted together after Holm. `changed` names the
+    settings and versions that differ from the run before.
 
     Raises `DataMissing` if there is no evaluation; `UnknownName` if a metric is not registered.
 
-    `evaluations`: in time order, by name or in a list, whose runs are numbered; those of several
-    corpora are grouped (`corpora`) and never compared. `metric`: metrics beside the share of fields
-    right; the headline of each level if left out. `average` and `draws` are as for `compare`.
+    `evaluations`: in time order, by name, or numbered in a list; those of several `corpora` are
+    never compared. `metric`: beside the share of fields right; the headline of each level if left
+    out. `average`, `draws`: as for `compare`.
     """
     if not isinstance(evaluations, Mapping):
         evaluations = {f"run {number}": run for number, run in enumerate(evaluations, start=1)}
@@ -128,10 +106,6 @@ def history(
     for name in metric:
         metrics.get(name)
     options = {name: draws[name] for name in ("resamples", "seed") if name in draws}
-
-    def is_chosen(row: Mapping[str, Any]) -> bool:
-        return row["metric"] in metric if metric else (row["metric"], row["level"]) in _HEADLINES
-
     rows: Rows = []
     for corpus, runs in corpora(evaluations).items():
         before, earlier, last = [None, *runs.values()], [], []
@@ -139,13 +113,14 @@ def history(
             earlier += last
             last = [*filter(None, [values_right(run, **options)])]
             scores = tables.only(summarise(run, by=(), average=average, **options), slice_by=None)
-            last += filter(is_chosen, scores.to_dicts())
+            for row in scores.to_dicts():
+                of = row["metric"], row["level"]
+                last += [row] if (of[0] in metric if metric else of in _HEADLINES) else []
             labels = {"corpus": corpus, "run": name, "at": run.made.get("at"), "system": run.system}
             if previous is not None:
                 labels["changed"] = _changes(previous, run)
                 _compare(last, run, previous, average, **draws)
             last = [row | labels for row in last]
-        # The last run was looked at first: the others are adjusted together.
         rows += _judged(earlier) + _judged(last)
     return pl.DataFrame(rows, schema=HISTORY)
 

@@ -7,7 +7,6 @@ values of a document at once, so one label that changes may change what its neig
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections import Counter
 from collections.abc import Sequence
 
@@ -37,13 +36,10 @@ def resolved_decisions(
     """
     chosen = decisions.filter(pl.col("decision").is_in(list(words)))
     same = pl.struct("decision", "value", "parts", "label").n_unique() == 1
-    return chosen.group_by(decided.KEY, maintain_order=True).agg(
-        pl.col("label").first(),
-        decision=pl.when(same).then(pl.col("decision").first()).otherwise(pl.lit("disputed")),
-        value=pl.when(same).then(pl.col("value").first()),
-        parts=pl.when(same).then(pl.col("parts").first()),
-        n_reviewers=pl.len().cast(pl.Int64),
-    )
+    decision = pl.when(same).then(pl.first("decision")).otherwise(pl.lit("disputed"))
+    right, reviewers = pl.when(same).then(pl.first("value", "parts")), pl.len().cast(pl.Int64)
+    groups = chosen.group_by(decided.KEY, maintain_order=True)
+    return groups.agg(pl.first("label"), decision, right, n_reviewers=reviewers)
 
 
 def corrected(corpus: Corpus, decisions: pl.DataFrame) -> tuple[Corpus, Counter[str]]:
@@ -63,22 +59,19 @@ def corrected(corpus: Corpus, decisions: pl.DataFrame) -> tuple[Corpus, Counter[
     fresh = pl.col("label").eq_missing(pl.col("value"))
     error = fresh & (pl.col("decision") == "label_error")
     mended = error & pl.col("right").is_not_null() & ~pl.col("task").is_in(_ELSEWHERE)
-    out = error & ~mended
     entity = pl.when(pl.col("task") == "entity").then(pl.col("path").str.extract("^/([^/]*)"))
-    together = out.any().over("doc_id", entity.fill_null(pl.col("path")))
-    out = (together | out).fill_null(False)
-    gold = gold.with_columns(fresh=fresh, mended=mended.fill_null(False), out=out)
-    is_mended = pl.when("mended")
-    columns = {"value": is_mended.then("right").otherwise("value")}
-    columns |= {"accepted": is_mended.then(None).otherwise("accepted")}
-    columns |= {"status": pl.when("out").then(pl.lit("unscored")).otherwise("status")}
-    records = gold.with_columns(**columns).select(corpus.records.columns)
+    together = (error & ~mended).any().over("doc_id", entity.fill_null(pl.col("path")))
+    marks = {"fresh": fresh, "mended": mended.fill_null(False), "out": together.fill_null(False)}
+    gold = gold.with_columns(**marks)
+    values = {"value": pl.when("mended").then("right").otherwise("value")}
+    values |= {"accepted": pl.when(~pl.col("mended")).then("accepted")}
+    values |= {"status": pl.when("out").then(pl.lit("unscored")).otherwise("status")}
+    records = gold.with_columns(**values).select(corpus.records.columns)
     judged = gold.drop_nulls("decision")
-    found = judged.filter("fresh")["decision"]
-    done = Counter(f"found {word}" for word in found)
+    done = Counter(f"found {word}" for word in judged.filter("fresh")["decision"])
+    done["on a label that has changed since"] = judged.height - done.total()
     done["labels corrected"] = judged["mended"].sum()
     done["labels left out"] = (records["status"] != corpus.records["status"]).sum()
-    done["on a label that has changed since"] = judged.height - found.len()
     done["on nothing that is there"] = ruled.height - judged.height
     return dataclasses.replace(corpus, records=records), +done
 
@@ -86,9 +79,8 @@ def corrected(corpus: Corpus, decisions: pl.DataFrame) -> tuple[Corpus, Counter[
 def with_label_corrections(evaluation: Evaluation, decisions: pl.DataFrame) -> Evaluation:
     """The evaluation scored again as it would be had the labels been as the verdicts say.
 
-    `decisions` are as from `formlab.decisions.read`; those of other benchmarks and splits are
-    ignored. `settings` of every score end in the version of the verdicts, and `notes` tell what
-    they did.
+    `decisions` are as from `formlab.decisions.read`; those of other benchmarks and splits have no
+    say. `settings` of every score end in the version of the verdicts, `notes` tell what they did.
 
     Raises `NotAvailable` if the evaluation does not hold what was scored.
     """
@@ -117,19 +109,19 @@ def corrected_scores(
     groups: dict[tuple[str, ...], list[Evaluation]] = {}
     for split in evaluations:
         groups.setdefault((split.benchmark, split.system, split.mode), []).append(split)
-    frames, counts, key = [], Counter[str](), ["metric", "level"]
+    rows, counts, key = [], Counter[str](), ["metric", "level"]
     for splits in groups.values():
         mended = [with_label_corrections(split, decisions) for split in splits]
-        for name, count in itertools.chain(*(split.notes.items() for split in mended)):
-            if name.startswith(NOTE):
-                counts[name.removeprefix(NOTE)] += count
         pools = merge_splits(splits), merge_splits(mended)
+        counts.update(pools[1].notes)
         summaries = (summarise(pool, by=(), average="pooled", **draws) for pool in pools)
         before, after = (tables.only(summary, slice_by=None) for summary in summaries)
         joined = before.join(after, on=key, how="left", maintain_order="left", suffix="_new")
-        of = pl.lit(f"{pools[0].system} on {pools[0].benchmark}:{pools[0].split}").alias("of")
-        values = {"corrected": "value_new", "corrected_low": "ci_low_new"}
-        values |= {"corrected_high": "ci_high_new", "change": pl.col("value_new") - pl.col("value")}
-        values |= {"n_cases": "n_cases", "n_corrected": "n_cases_new"}
-        frames.append(joined.select(of, *key, "value", "ci_low", "ci_high", **values))
-    return pl.concat(frames), dict(counts)
+        of = pl.lit(f"{pools[0].system} on {pools[0].benchmark}:{pools[0].split}")
+        rows.append(joined.with_columns(of=of, change=pl.col("value_new") - pl.col("value")))
+    names = {"corrected": "value_new", "corrected_low": "ci_low_new"}
+    names |= {"corrected_high": "ci_high_new", "change": "change"}
+    names |= {"n_cases": "n_cases", "n_corrected": "n_cases_new"}
+    table = pl.concat(rows).select("of", *key, "value", "ci_low", "ci_high", **names)
+    done = {n.removeprefix(NOTE): count for n, count in counts.items() if n.startswith(NOTE)}
+    return table, done

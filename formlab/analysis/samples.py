@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from formlab import benchmarks, cache, resources, systems
+from formlab import benchmarks, cache, files, resources, systems
 from formlab.analysis.comparability import named
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.folders import Evaluation, Predictions, is_hidden
@@ -19,13 +19,13 @@ from formlab.scoring.choice import partial_note
 from formlab.scoring.evaluate import evaluate
 from formlab.show import plain
 
-# What opens the sample of a benchmark that a system does not simply read: a function of the
-# corpus, the system's name and its settings, which gives an `Evaluation`. Plug-ins alone.
+# Plug-ins that open the sample of a benchmark: of corpus, system and settings an `Evaluation`.
 SAMPLES = Registry("samples", {})
 # What reads each sample without a key, and without knowing the answers.
-_BASELINE = {"funsd": "ocr", "formcraft": "rules", "vrdu": "rules", "fincriticaled": "ocr"}
+BASELINES = {"funsd": "ocr", "formcraft": "rules", "vrdu": "rules", "fincriticaled": "ocr"}
+BASELINES |= {"formfactory": "rules"}
 RUNS = benchmarks.SAMPLES / "runs"
-BASELINES = (*_BASELINE.items(), ("formfactory", "rules"))
+_REMEDY = "a folder that formlab score wrote with --out, or one around such folders"
 
 
 def open_evaluation(
@@ -37,8 +37,7 @@ def open_evaluation(
     and kept in the user's cache folder, or in FORMLAB_CACHE; forms are filled in with a browser.
 
     Raises `DataMissing` or `DataBroken` if the folder holds no evaluation, as written by ``formlab
-    score … --out``; `NotAvailable` if the system needs an extra that is not installed, or a
-    Chromium.
+    score … --out``; `NotAvailable` if the system needs an extra or a Chromium that is not there.
     """
     if not str(folder):
         return _of_sample(benchmark, system)
@@ -60,17 +59,24 @@ def open_evaluations(
         splits = benchmarks.get(benchmark).splits_in(benchmarks.SAMPLES / benchmark)
         shipped = [split for split in splits if _shipped(benchmark, split, system).is_dir()]
         return [_of_sample(benchmark, system, split) for split in shipped or splits]
-    folder = Path(folder)
-    files = sorted(folder.glob("manifest.json")) or sorted(folder.glob("*/manifest.json"))
-    evaluations = [open_evaluation(file.parent) for file in files if not is_hidden(file, folder)]
-    if not evaluations:
-        remedy = "the folder that formlab score wrote with --out"
-        raise DataMissing("no evaluation here or in its folders", where=folder, remedy=remedy)
+    evaluations = [open_evaluation(path) for path in saved(folder)]
     for name in ("benchmark", "system", "mode", "root"):
         if len(values := sorted({str(getattr(split, name)) for split in evaluations})) > 1:
             difference = f"evaluations that differ in their {name}: {', '.join(values)}"
             raise DataBroken(difference, where=folder, remedy="a folder for each of them")
     return evaluations
+
+
+def saved(folder: str | Path) -> list[Path]:
+    """A folder and those below it, if they hold an evaluation; `DataMissing` if none does."""
+    home, found = files.folder(folder, remedy=_REMEDY).resolve(), []
+    for file in sorted(home.rglob("manifest.json")):
+        content = {} if is_hidden(file, home) else files.read_json(file)
+        if isinstance(content, dict) and content.get("kind") == Evaluation.__name__:
+            found.append(file.parent)
+    if not found:
+        raise DataMissing("no evaluation here or in its folders", where=folder, remedy=_REMEDY)
+    return found
 
 
 def open_compared(
@@ -84,7 +90,6 @@ def open_compared(
 
     `system` is one, read at each setting of `changes` (what is not at its default); or several; or
     none, for all whose reading of the sample comes with formlab, the baseline first.
-    `DataMissing` or `DataBroken` if a folder holds no evaluation.
     """
     if folders:
         return [open_evaluation(folder) for folder in folders]
@@ -92,7 +97,7 @@ def open_compared(
         return [_of_sample(benchmark, system, None, change) for change in changes]
     start = _shipped(benchmark, benchmarks.load(benchmark).split, "").name
     shipped = (run.name.removeprefix(start) for run in RUNS.glob(f"{start}*"))
-    names = system or sorted(shipped, key=lambda name: ((benchmark, name) not in BASELINES, name))
+    names = system or sorted(shipped, key=lambda name: (name != BASELINES.get(benchmark), name))
     return [_of_sample(benchmark, name) for name in names]
 
 
@@ -101,12 +106,11 @@ def open_all(folders: Sequence[str | Path] = ()) -> list[Evaluation]:
 
     FORMCRAFT's forms are opened as every system read them that comes with formlab. A sample that
     cannot be opened here, for want of an add-on or a browser, is left out, and stderr says so.
-    `DataMissing` or `DataBroken` if a folder holds no evaluation.
     """
     if folders:
         return [open_evaluation(folder) for folder in folders]
     evaluations = []
-    for benchmark, system in BASELINES:
+    for benchmark, system in BASELINES.items():
         try:
             names = () if benchmark == "formcraft" else (system,)
             evaluations += open_compared(benchmark=benchmark, system=names)

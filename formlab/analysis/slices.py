@@ -6,11 +6,12 @@ import dataclasses
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+import scipy
 
 from formlab import tables
 from formlab.analysis import finding
@@ -21,9 +22,8 @@ from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.scoring.bands import NUMBERS, of_values
-from formlab.stats.draws import by_document, intervals
-from formlab.stats.exchange import Exchanged, spread_p
-from formlab.stats.tests import adjusted_p
+from formlab.stats.draws import by_document, estimate
+from formlab.stats.tests import Exchanged, adjusted_p, spread_p
 from formlab.tables import USABLE, Settings
 
 AT_LEAST, UNDER = "at least ", "under "
@@ -60,6 +60,7 @@ SLICES = tables.schema(
     "p:number p_adjusted:number excess:number n_docs:int n_cases:int n_tested:int mode "
     "settings:settings"
 )
+TEST = "exchanged within documents"
 # What a sentence on a slice is made of.
 _TOLD = ("kind", "gold", "pred", "cause", "outcome")
 # Columns that follow from the error: searching them would be circular.
@@ -70,8 +71,7 @@ _CUTS, _WORDS = 16, 200
 _ROUNDS = 12
 # A document is mostly wrong from this share on, if it has so many values.
 _MOSTLY, _LEAST = 0.5, 5
-# By so much a further column must make the losses likelier, as a logarithm: twenty times; and a
-# cut at another place: by more than one loss alone.
+# How much likelier a further column must make the losses (twenty times), and another cut, as logs.
 _EARNED, _MOVED = 3.0, 5.0
 Words = tuple[str, ...]
 # Columns, values and places of a slice.
@@ -107,9 +107,7 @@ class Search:
     or words, `heads` those within whose values others are looked at, or without any all are.
     """
 
-    def __init__(
-        self, table: pl.DataFrame, columns: Mapping[str, pl.Series], heads: Sequence[str]
-    ) -> None:
+    def __init__(self, table: pl.DataFrame, columns: dict[str, pl.Series], heads: Words) -> None:
         self.table = table
         self.document = (table["doc_id"].rank("dense").cast(pl.Int64) - 1).to_numpy()
         self.count = int(self.document.max(initial=-1)) + 1
@@ -148,11 +146,8 @@ class Search:
             sure = Exchanged(self.document, self.loss, active & self.sure)
             p[1:] = np.maximum(p[1:], sure.p([at[self.sure[at]] for at in places]))
         adjusted, tested = adjusted_p(p), int((~np.isnan(p)).sum())
-        gains = {
-            number: self._gain(at, active) - _EARNED * (len(columns) - 1)
-            for number, (columns, _, at) in enumerate(slices, start=1)
-            if adjusted[number] <= alpha
-        }
+        shown = [(n, *slices[n - 1]) for n in np.flatnonzero(adjusted <= alpha) if n]
+        gains = {n: self._gain(at, active) - _EARNED * (len(of) - 1) for n, of, _, at in shown}
         if gains:
             number = max(gains, key=gains.get)
             columns, values, _ = slices[number - 1]
@@ -160,8 +155,8 @@ class Search:
             inside = self._mask(columns, values, active)
             best = Weakness(columns, values, inside, p[number], adjusted[number], tested)
         # Documents are told first unless the slice explains why they are wrong.
-        first = adjusted[0] <= alpha and of_documents.any()
-        if first and (best is None or self._documents(active & ~best.inside)[0] <= alpha):
+        left = active & ~best.inside if best else active
+        if adjusted[0] <= alpha and of_documents.any() and self._documents(left)[0] <= alpha:
             return Weakness((), (), of_documents, p[0], adjusted[0], tested)
         return best
 
@@ -188,10 +183,10 @@ class Search:
             inside = np.zeros(len(self.loss), dtype=bool)
             inside[at] = True
             for name, value, other in singles[place:]:
-                if name != columns and name[0] not in self.heads:
-                    both = other[inside[other]]
-                    if len(both) < min(len(at), len(other)):
-                        yield columns + name, values + value, both
+                both = other[inside[other]]
+                is_other = name != columns and name[0] not in self.heads
+                if is_other and len(both) < min(len(at), len(other)):
+                    yield columns + name, values + value, both
 
     def _mask(self, columns: Words, values: Words, active: np.ndarray) -> np.ndarray:
         masks = map(is_inside, map(self.columns.get, columns), values)
@@ -220,14 +215,12 @@ class Search:
 
     def _gain(self, at: np.ndarray, active: np.ndarray) -> float:
         """The logarithm of how much likelier the losses are with a rate of its own for a slice."""
-        from scipy import special
-
         lost, of = self.loss[active].sum(), active.sum()
         inside, size = self.loss[at].sum(), len(at)
         # Losses and the rest of the slice, of all else, and of all together.
         parts = np.array([[inside, size], [lost - inside, of - size], [lost, of]])
         parts = np.column_stack([parts, parts[:, 1] - parts[:, 0]])
-        return float((1, 1, -1) @ special.xlogy(parts, parts) @ (1, -1, 1))
+        return float((1, 1, -1) @ scipy.special.xlogy(parts, parts) @ (1, -1, 1))
 
     def _documents(self, active: np.ndarray) -> tuple[float, np.ndarray]:
         """p of so many documents that are mostly wrong, and which values they hold."""
@@ -252,8 +245,7 @@ def is_inside(values: pl.Series, name: str) -> pl.Series:
     end = next((of for of in (under, last) if of is not None), math.inf)
     # A band of whole numbers ends with its last, another before the first of the next.
     has_last = last is not None and values.dtype.is_integer()
-    is_below = values <= end if has_last else values < end
-    return ((values >= start) & is_below).fill_null(False)
+    return values.is_between(start, end, closed="both" if has_last else "left").fill_null(False)
 
 
 def _edge(below: float, number: float) -> str:
@@ -277,28 +269,20 @@ def _cut_places(name: str, column: pl.Series, numbers: pl.Series) -> list[int]:
 
 def slice_rows(search: Search, found: Sequence[Weakness], **draws: Any) -> Iterator[dict[str, Any]]:
     """Weaknesses with their shares, that of the values in none of them, and the difference."""
-
-    def value(sums: np.ndarray) -> np.ndarray:
-        return ratio(sums[..., :2])
-
-    def difference(sums: np.ndarray) -> np.ndarray:
-        return ratio(sums[..., :2]) - ratio(sums[..., 2:])
-
     right = 1 - search.loss
     elsewhere = ~np.logical_or.reduce([weakness.inside for weakness in found] or [[False]])
     for weakness in found:
         inside = weakness.inside
         columns = [right * inside, inside, right * elsewhere, elsewhere]
         parts = by_document(search.document, columns, search.count)
-        total, ends = parts.sum(axis=0), intervals([(parts, value), (parts, difference)], **draws)
-        row = {"value": float(value(total)), "difference": float(difference(total))}
-        row |= {"rest": row["value"] - row["difference"]}
-        row |= dict(zip(("ci_low", "ci_high"), ends[0], strict=True))
-        row |= dict(zip(("difference_low", "difference_high"), ends[1], strict=True))
-        row |= {name: getattr(weakness, name) for name in ("p", "p_adjusted", "n_tested")}
-        row |= {"slice_by": weakness.columns, "slice_value": weakness.values}
-        row |= {"excess": abs(row["difference"]) * inside.sum(), "n_cases": int(inside.sum())}
-        yield row | {"n_docs": len(np.unique(search.document[inside]))}
+        share = estimate(parts[:, :2], ratio, **draws)
+        lead = estimate(parts, lambda of: ratio(of[..., :2]) - ratio(of[..., 2:]), **draws)
+        row = weakness._asdict() | {"slice_by": weakness.columns, "slice_value": weakness.values}
+        row |= zip(("value", "ci_low", "ci_high"), share, strict=True)
+        row |= zip(("difference", "difference_low", "difference_high"), lead, strict=True)
+        n_cases, n_docs = int(inside.sum()), len(np.unique(search.document[inside]))
+        row |= {"rest": share[0] - lead[0], "excess": abs(lead[0]) * n_cases}
+        yield row | {"n_cases": n_cases, "n_docs": n_docs}
 
 
 def find_slices(
@@ -306,40 +290,30 @@ def find_slices(
     *,
     columns: Sequence[str] | None = None,
     alpha: float = 0.05,
-    resamples: int = 1000,
-    level: float = 0.95,
-    seed: int = 0,
+    **draws: Any,
 ) -> pl.DataFrame:
     """The slices of values on which a system is worse than elsewhere, one for each weakness.
 
     Every value of a column and every two of different columns, in at least 5 cases of 3 documents,
-    are tested against the rest by `stats.exchange`. Of those that hold the one that explains most
-    is taken, its values are taken away, and the rest is tested again. Values whose verdict depends
-    on the reading rule are left out, as are documents that are mostly wrong, and a slice must hold
-    as well without labels that may be wrong.
+    are tested against the rest (`stats.tests.Exchanged`). The one that explains most is taken, its
+    values are taken away, and the rest is tested again. Values whose verdict depends on the reading
+    rule are left out, as are documents mostly wrong, and a slice must hold without doubtful labels.
 
     Returns a row for each slice of each evaluation, ranked by `excess`, how many values are lost by
     not being as good as the rest; `rest` is the share of the values that are in no weakness. A
-    number is cut at its own values: ``at least 26``. A slice was picked for looking bad: expect its
-    difference to be smaller on new documents.
+    slice was picked for looking bad: expect its difference to be smaller on new documents.
 
     `columns`: of *cases* or *documents*, bands, or what follows from the gold (``year``, ``index``
-    …); if left out all of these and a user's own, each within every kind and field as well. Columns
-    that follow from the error, such as ``cause``, are refused. `alpha`: the chance that any slice
-    is named where all values are alike, after Holm; `resamples`, `level`, `seed`: of the percentile
-    intervals.
+    …); if left out all of these and a user's own, each within every kind and field as well.
+    `alpha`: the chance that any slice is named by chance, after Holm; `draws`: as for `summarise`.
 
-    Raises `UnknownName` if a column is not known or not allowed.
+    Raises `UnknownName` if a column is not known or follows from the error, such as ``cause``.
     """
     if refused := [name for name in columns or () if name in _AFTERWARDS]:
         allowed = [name for name in columns or () if name not in _AFTERWARDS]
         raise UnknownName.of("column to search slices in", refused[0], allowed or COLUMNS)
-    draws = {"resamples": resamples, "level": level, "seed": seed}
-    settings = Settings(
-        rules=f"columns<=2|docs>={FEW_DOCS}|cases>={FEW_CASES}",
-        interval=interval_text(**draws),
-        test=f"exchanged within documents,holm<={alpha:g}",
-    )
+    rules, test = f"columns<=2|docs>={FEW_DOCS}|cases>={FEW_CASES}", f"{TEST},holm<={alpha:g}"
+    settings = Settings(rules=rules, interval=interval_text(**draws), test=test)
     base = {"metric": OUTCOME, "settings": dataclasses.asdict(settings)}
     rows = []
     for one in [evaluations] if isinstance(evaluations, Evaluation) else evaluations:
@@ -347,8 +321,8 @@ def find_slices(
         found = slice_rows(search, search.weaknesses(alpha), **draws)
         labels = base | finding.origin(one) | {"mode": one.mode}
         rows += [row | labels for row in found if row["slice_by"]]
-    names = (pl.col(name).list.join(" & ") for name in ("slice_by", "slice_value"))
-    return pl.DataFrame(rows, schema=SLICES).sort(-pl.col("excess"), *names)
+    names = pl.col("slice_by", "slice_value").list.join(" & ")
+    return pl.DataFrame(rows, schema=SLICES).sort(-pl.col("excess"), names)
 
 
 def search_of(
@@ -362,12 +336,7 @@ def search_of(
     sure, right = pl.col("cause").ne_missing(finding.LABEL), pl.col("outcome") == "match"
     pieces = []
     for part in evaluation.parts():
-        cases = _of_gold(part)
-        if answered:
-            usable = part.scan("cases").filter(pl.col("status").is_in(USABLE))
-            documents = usable.select("doc_id").collect()["doc_id"].implode()
-            readable = pl.col("status").is_in([*USABLE, "missing"])
-            cases = cases.filter(readable, pl.col("doc_id").is_in(documents))
+        cases = _of_gold(part, answered=answered)
         table = cases.select(*finding.KEYS, *_TOLD, right=right, sure=sure)
         pieces.append((table, *(_column(cases, part, name) for name in names)))
     table, *values = (pl.concat(piece) for piece in zip(*pieces, strict=True))
@@ -379,14 +348,14 @@ def _column(cases: pl.DataFrame, part: Evaluation, name: str) -> pl.Series:
     return values if values.dtype.is_numeric() else values.cast(pl.String)
 
 
-def _of_gold(part: Evaluation) -> pl.DataFrame:
-    sound = pl.col("cause").ne_missing(finding.READER)
-    return part.scan("cases").filter(finding.in_fields(), of_gold(), sound).collect()
+def _of_gold(part: Evaluation, *, answered: bool = False) -> pl.DataFrame:
+    status, sound = pl.col("status"), pl.col("cause").ne_missing(finding.READER)
+    usable = status.is_in(USABLE).any().over("doc_id") & status.is_in([*USABLE, "missing"])
+    cases = part.scan("cases").filter(usable if answered else pl.lit(True))
+    return cases.filter(finding.in_fields(), of_gold(), sound).collect()
 
 
-def slice_cases(
-    evaluation: Evaluation, found: dict[str, Any], *, wrong: bool = True
-) -> pl.DataFrame:
+def slice_cases(evaluation: Evaluation, found: finding.Row, *, wrong: bool = True) -> pl.DataFrame:
     """The cases of a slice, a row of `find_slices` of this evaluation, or only the wrong ones."""
 
     def chosen(part: Evaluation) -> pl.DataFrame:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import scipy
 
 from formlab import tables
 from formlab.analysis.summarise import summarise
@@ -20,24 +21,16 @@ from formlab.folders import Evaluation
 from formlab.metrics.entities import match_entities
 from formlab.scoring.tasks.entities import leaves
 
-TASK_TITLES = {
-    "single": "one template",
-    "mixed": "mixed templates",
-    "unseen": "unseen template",
-    "all documents": "all documents",
-}
+TASK_TITLES = {"single": "one template", "mixed": "mixed templates", "unseen": "unseen template"}
+TASK_TITLES |= {"all documents": "all documents"}
 TASKS = tuple(TASK_TITLES)
 SIMPLE, NESTED, WHOLE = "simple entities", "line items", "all entities"
-FEW_SHOT = tables.SUMMARY | tables.schema(
-    "corpus part interval train_size:int n_splits:int lowest:number highest:number"
-)
-FEW_SHOT["task"] = pl.Enum(TASKS)
+FEW_SHOT = tables.SUMMARY | tables.schema("corpus part interval train_size:int n_splits:int")
+FEW_SHOT |= tables.schema("lowest:number highest:number") | {"task": pl.Enum(TASKS)}
 _LEVEL = 0.95
 MODES = ("official", "fixed")
-CHANGES = tables.schema(
-    "corpus split doc_id name path gold official_pred fixed_pred official:number fixed:number "
-    "effect"
-)
+CHANGES = tables.schema("corpus split doc_id name path gold official_pred fixed_pred")
+CHANGES |= tables.schema("official:number fixed:number effect")
 
 
 def schema_of(evaluation: Evaluation) -> Schema | None:
@@ -60,8 +53,8 @@ def few_shot(evaluations: Sequence[Evaluation], **draws: int) -> pl.DataFrame:
     Returns the columns of `FEW_SHOT`, in the order of task and size. Of several splits (seeds, or
     templates) the value is the mean and the interval a 95 % t interval over splits, cut at 0 and 1;
     of one split it is the score with its bootstrap interval over documents. `interval` says which,
-    ``n_splits`` over how many splits with a defined score. `lowest` and `highest` are the scores of
-    single splits. `evaluations`: one a split; `draws`: as for `summarise`.
+    ``n_splits`` over how many splits with a defined score. `lowest` and `highest` are of single
+    splits. `evaluations`: one a split; `draws`: as for `summarise`.
     """
     metric, value = pl.col("metric"), pl.col("slice_value")
     of_all = pl.col("slice_by").is_null() & metric.is_in(["micro_f1", "macro_f1"])
@@ -72,9 +65,9 @@ def few_shot(evaluations: Sequence[Evaluation], **draws: int) -> pl.DataFrame:
     for split in filter(schema_of, evaluations):
         _, task, size = cell_of(split)
         labels = {"task": task, "train_size": size, "n_splits": 1, "interval": "documents"}
-        labels = {name: pl.lit(label) for name, label in labels.items()}
+        labels = [pl.lit(label).alias(name) for name, label in labels.items()]
         scores = by_entity([split], **draws).with_columns(part=part).drop_nulls("part")
-        scores = scores.with_columns(lowest="value", highest="value", **labels)
+        scores = scores.with_columns(*labels, lowest="value", highest="value")
         rows.append(scores.select(pl.col(name).cast(kind) for name, kind in FEW_SHOT.items()))
     key = ["corpus", "task", "train_size", "system", "part", "metric"]
     means = [_mean(group) for _, group in pl.concat(rows).group_by(key, maintain_order=True)]
@@ -84,15 +77,13 @@ def few_shot(evaluations: Sequence[Evaluation], **draws: int) -> pl.DataFrame:
 
 def _mean(group: pl.DataFrame) -> dict[str, Any]:
     """The row of one split, or the mean of several with its t interval."""
-    from scipy import special
-
     row = group.row(0, named=True)
     if group.height == 1:
         return row
     values = group["value"].drop_nans()
-    count, mean, spread = len(values), values.mean(), values.std()
-    mean, spread = (np.nan if of is None else of for of in (mean, spread))
-    half = special.stdtrit(count - 1, (1 + _LEVEL) / 2) * spread / max(count, 1) ** 0.5
+    count, spread = len(values), (values.mean(), values.std())
+    mean, spread = (np.nan if of is None else of for of in spread)
+    half = scipy.special.stdtrit(count - 1, (1 + _LEVEL) / 2) * spread / max(count, 1) ** 0.5
     low, high = np.clip([mean - half, mean + half], 0.0, 1.0).tolist()
     row |= {"value": mean, "ci_low": low, "ci_high": high, "interval": "splits"}
     row |= {"lowest": values.min(), "highest": values.max(), "n_splits": count}
@@ -105,8 +96,8 @@ def merge_splits(evaluations: Sequence[Evaluation]) -> Evaluation:
     """All splits as one evaluation: a document of several splits counts once for each.
 
     It stays one document, so intervals over documents draw all its splits together. Means over
-    entities are left out where the splits have different entities. `evaluations`: at least one; all
-    of one benchmark, system, mode and root.
+    entities are left out where the splits have different entities. `evaluations`: one or more of
+    one benchmark, system, mode and root.
     """
     first = evaluations[0]
     if len(evaluations) == 1:
@@ -114,10 +105,8 @@ def merge_splits(evaluations: Sequence[Evaluation]) -> Evaluation:
     corpora = dict.fromkeys(cell_of(split)[0] for split in evaluations)
     name = f"{' and '.join(corpora)}, {len(evaluations)} splits"
     # Cases stay of their own split, so that one of a document in several is known by it.
-    documents, cases, scores = (
-        pl.concat([getattr(split, table) for split in evaluations], how="diagonal")
-        for table in Evaluation.TABLES
-    )
+    parts = ([getattr(split, table) for split in evaluations] for table in Evaluation.TABLES)
+    documents, cases, scores = (pl.concat(of, how="diagonal") for of in parts)
     if scores.filter(metric="macro_f1")["stats"].list.len().n_unique() > 1:
         scores = scores.filter(~pl.col("metric").str.starts_with("macro_"))
     documents = documents.unique("doc_id", keep="first", maintain_order=True)
@@ -133,8 +122,7 @@ def by_entity(evaluations: Sequence[Evaluation], **draws: int) -> pl.DataFrame:
     """Precision, recall and F1 of each entity, over all splits of a corpus; `draws` as elsewhere.
 
     Returns the schema SUMMARY, sliced by ``entity`` and ``group``, and the columns `corpus`, `type`
-    of an entity (line items are a type of their own) and `n_gold`, how many entities of the gold
-    the slice holds.
+    of an entity (line items are a type of their own) and `n_gold`, how many the gold has of it.
     """
     corpora: dict[str, list[Evaluation]] = {}
     for evaluation in filter(schema_of, evaluations):

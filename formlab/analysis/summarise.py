@@ -15,12 +15,11 @@ from formlab.stats.draws import intervals
 from formlab.stats.sums import document_sums
 
 UNKNOWN = "unknown"
-_COUNTS = ("n_docs", "n_cases", "n_undefined")
+_COUNTS, _AXES = ("n_docs", "n_cases", "n_undefined"), ("x_value", "y_value")
 _SAME = ("benchmark", "split", "metric", "level", "mode", "settings")
-_AXES = ("x_value", "y_value")
 
 
-def interval_text(*, resamples: int, level: float, seed: int) -> str:
+def interval_text(*, resamples: int = 1000, level: float = 0.95, seed: int = 0) -> str:
     """How a percentile interval over documents was drawn, for `settings`."""
     return f"bootstrap,documents,n={resamples},level={level:g},seed={seed}"
 
@@ -46,10 +45,10 @@ def summarise(
     fields whose verdict depends on the reading rule, `n_ambiguous` the dates that are equal only
     with day and month exchanged.
 
-    `by`: columns of *cases* or *documents*, a user's own among them, to slice the field scores by
-    (``kind`` if left out; `UnknownName` for one in neither table); `average`: only ``pooled`` or
-    only ``macro``; `resamples`, `seed`: draws of documents with replacement, all scores of a draw
-    together, for the percentile interval at `level`, in (0, 1).
+    `by`: columns of *cases* or *documents* to slice the field scores by (``kind`` if left out;
+    `UnknownName` for one in neither table); `average`: only ``pooled`` or only ``macro``;
+    `resamples`, `seed`: draws of documents with replacement, all scores of a draw together, for the
+    percentile interval at `level`, in (0, 1).
     """
     columns, summary = ("kind",) if by is None else tuple(by), []
     rows = list(document_sums(evaluation, columns, average=average))
@@ -79,16 +78,14 @@ def surface(
     is NaN. Unknown values stand under ``unknown``.
 
     `x`, `y`: columns of *documents* or of *cases*, the bands (``length`` …) among them; `bins`:
-    column to the ascending edges that cut it, where the first band lies under the first edge.
-    Without edges every value is its own row of cells. `draws` are as for `summarise`.
+    column to the ascending edges that cut it; `draws`: as for `summarise`.
 
     Raises `UnknownName` if there is no such metric or column.
     """
     name, cases = metrics.get(metric).name, evaluation.fields
-    words = {
-        axis: _words(sliced(cases, evaluation.documents, column), (bins or {}).get(column))
-        for axis, column in zip(_AXES, (x, y), strict=True)
-    }
+    values = (sliced(cases, evaluation.documents, column) for column in (x, y))
+    edges = map((bins or {}).get, (x, y))
+    words = dict(zip(_AXES, map(_words, values, edges), strict=True))
     codes = pl.concat_str([word.to_physical() for word in words.values()], separator=" ")
     named = cases.select(slice_value=codes, **words)
     marked = dataclasses.replace(evaluation, cases=cases.with_columns(cell=named["slice_value"]))
@@ -100,9 +97,8 @@ def surface(
     ends = pl.when(pl.col("n_docs").ne_missing(1)).then(pl.col("ci_low", "ci_high"))
     same = (pl.col(column).fill_null(pl.col(column).drop_nulls().first()) for column in _SAME)
     columns = *same, ends.otherwise(float("nan")), pl.col(_COUNTS).fill_null(0)
-    grid = grid.with_columns(*columns, x=pl.lit(x), y=pl.lit(y))
     names = *_SAME[:5], "x", "y", *_AXES, "value", "ci_low", "ci_high", *_COUNTS, "settings"
-    return grid.select(*names)
+    return grid.with_columns(*columns, x=pl.lit(x), y=pl.lit(y)).select(*names)
 
 
 def _words(values: pl.Series, edges: Sequence[float] | None) -> pl.Series:
@@ -115,6 +111,5 @@ def _words(values: pl.Series, edges: Sequence[float] | None) -> pl.Series:
         words = values.map_elements("{:g}".format, return_dtype=pl.String)
     words = words.cast(pl.String).fill_null(UNKNOWN)
     # Of words whose order is their own, such as bands, the numbers tell it.
-    order = pl.DataFrame({"word": words, "value": values.to_physical()}).group_by("word")
-    order = order.agg(pl.col("value").min()).sort("value", nulls_last=True)["word"]
-    return words.cast(pl.Enum(order))
+    order = pl.DataFrame({"word": words, "at": values.to_physical()}).sort("at", nulls_last=True)
+    return words.cast(pl.Enum(order["word"].unique(maintain_order=True)))

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from formlab import metrics
-from formlab.analysis.finding import OUTCOME, detectable_text
+from formlab.analysis.verdicts import OUTCOME, detectable_text
 from formlab.charts import theme
 from formlab.charts.html import number
 from formlab.charts.marks import dots

@@ -14,7 +14,7 @@ from formlab.analysis.finding import KEYS, OUTCOME, Finding, in_fields
 from formlab.analysis.overview import failures, runs
 from formlab.charts.harmless import clean
 from formlab.charts.html import Shown, number
-from formlab.charts.words import Card, Cards, sentences
+from formlab.charts.words import sentences, span
 from formlab.folders import Evaluation
 from formlab.tables import LEVELS
 
@@ -26,6 +26,80 @@ _PARTS, _END = 6, 2
 # What a sentence may begin with besides the name of a system or a number.
 _FIRST_WORDS = ("The", "One", "Another", "All", "No", "Of", "For", "Where", "Most", "Often", "In")
 Row = Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Card:
+    """One number and what it means: `note` says of how many, or between which bounds."""
+
+    label: str
+    value: str | float | None
+    note: str = ""
+    digits: int = 3
+
+    @property
+    def shown(self) -> dict[str, str]:
+        """Label, value and note as shown."""
+        value, digits = self.value, 0 if isinstance(self.value, int) else self.digits
+        text = value if isinstance(value, str) else number(value, digits)
+        return {"label": self.label, "value": text, "note": self.note}
+
+
+@dataclasses.dataclass(frozen=True)
+class Cards(Shown):
+    """A row of number cards under the one-sentence finding of a report.
+
+    The first `Cards` of a notebook stands for its report in the index.
+
+    Examples
+    --------
+    >>> print(Cards([Card("Exact", 0.5, "n = 8")], finding="Half the fields are right."))
+    Half the fields are right.
+    Exact: 0.500 (n = 8)
+    """
+
+    kind: ClassVar[str] = "cards"
+    cards: Sequence[Card]
+    finding: str = ""
+
+    def _data(self) -> dict[str, Any]:
+        return {"cards": [card.shown for card in self.cards], "finding": self.finding or None}
+
+    def __str__(self) -> str:
+        shown = self.payload
+        lines = [f"{card['label']}: {card['value']} ({card['note']})" for card in shown["cards"]]
+        return "\n".join(
+            [*filter(None, [shown["finding"]]), *(x.removesuffix(" ()") for x in lines)]
+        )
+
+
+def score_cards(
+    rows: pl.DataFrame,
+    titles: Mapping[str, str],
+    *,
+    names: Sequence[str] = (),
+    more: Sequence[Card] = (),
+) -> Cards:
+    """A card for each row of these metrics that has a value, with its interval and counts.
+
+    Cards stand in the order of `titles`; rows of metrics without a title are left out. `names` are
+    columns whose value tells apart the cards of one metric, `more` are cards that follow.
+
+    Examples
+    --------
+    >>> row = {"system": "ocr", "metric": "cer", "value": 0.25, "ci_low": 0.2, "ci_high": 0.3,
+    ...     "n_docs": 9, "n_cases": 80}
+    >>> print(score_cards(pl.DataFrame([row]), {"cer": "CER"}))
+    CER: 0.250 (95 % interval 0.200 to 0.300, n = 80 in 9 documents)
+    """
+    rows = rows.filter(pl.col("metric").is_in(list(titles)), pl.col("value").is_finite())
+    rows = rows.sort(pl.col("metric").cast(pl.Enum(list(titles))), maintain_order=True)
+    cards = []
+    for row in rows.iter_rows(named=True):
+        values = ", ".join(clean(row[name], limit=60) for name in names if row[name])
+        label = titles[row["metric"]] + (f" of {values}" if values else "")
+        cards.append(Card(label, row["value"], span(row)))
+    return Cards([*cards, *more])
 
 
 @dataclasses.dataclass(frozen=True)

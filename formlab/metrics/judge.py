@@ -162,10 +162,7 @@ def performance(answers: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def settled(
-    raw: Mapping[str, Any],
-    facts: Sequence[Fact],
-    pred: Places,
-    notes: Counter[str] | None = None,
+    raw: Mapping[str, Any], facts: Sequence[Fact], pred: Places, notes: Counter[str] | None = None
 ) -> list[FactVerdict]:
     """One verdict per fact from a judge's answer (mode `fixed`).
 
@@ -256,12 +253,7 @@ def _figure(value: Any) -> float | None:
 
 
 def page_scores(
-    raw: Mapping[str, Any],
-    facts: Sequence[Fact],
-    pred: Places,
-    *,
-    mode: str,
-    notes: Counter[str],
+    raw: Mapping[str, Any], facts: Sequence[Fact], pred: Places, *, mode: str, notes: Counter[str]
 ) -> Tallies:
     """The tally of each metric on one page, by its name and the kind of facts, empty for all.
 

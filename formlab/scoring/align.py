@@ -258,8 +258,15 @@ def rungs(
     orders: Sequence[str | None] | None = None,
 ) -> pl.DataFrame:
     """`text.ladders` of the columns `gold`, `pred`, ``kind`` and ``accepted`` of cases."""
-    columns = (cases[name].to_list() for name in (gold, pred, "kind", "accepted"))
-    return text.ladders(*columns, threshold=threshold, orders=orders)
+    # What is equal as it is needs no reading, and most cases are.
+    is_equal = (cases[gold] == cases[pred]).fill_null(value=False)
+    odd = (cases[gold] != cases[pred]).fill_null(value=False).arg_true()
+    columns = (cases[name].gather(odd).to_list() for name in (gold, pred, "kind", "accepted"))
+    orders = orders and [orders[row] for row in odd]
+    found = text.ladders(*columns, threshold=threshold, orders=orders)
+    all_rungs = pl.DataFrame({name: is_equal.cast(kind) for name, kind in found.schema.items()})
+    all_rungs = all_rungs.with_columns(ambiguous=pl.lit(value=False))
+    return pl.DataFrame([all_rungs[name].scatter(odd, found[name]) for name in found.columns])
 
 
 def rights(cases: pl.DataFrame, rung: str, *, threshold: float) -> pl.Series:

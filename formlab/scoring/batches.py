@@ -197,11 +197,9 @@ def own_gold(source: Any, folder: Path, *, columns: Any = None, **how: Any) -> I
     numbers = batch_numbers(values.documents["n"] + 1, benchmarks.BATCH)
     documents = values.documents.with_columns(name="doc_id", batch=numbers)
     lists, _ = values.cut(documents, folder / "values")
-    inferred = FieldTypes.inferred(values.samples, lists)
-    made = maker(source, documents, inferred, notes, **how)
+    made = maker(source, documents, FieldTypes.inferred(values.samples, lists), notes, **how)
     for number in range(documents["batch"].max() + 1):
-        rows = listed(_read(folder / "values", number, none=values.none), lists)
-        yield made(rows, notes)
+        yield made(listed(_read(folder / "values", number, none=values.none), lists), notes)
         # What is odd in the whole is counted once.
         notes = Counter()
     shutil.rmtree(folder)
@@ -259,7 +257,7 @@ class _Values:
 
 def _write(frame: pl.DataFrame, file: Path) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    frame.write_parquet(file, compression="lz4")
+    frame.write_parquet(file, compression="lz4", statistics=False)
 
 
 def _read(home: Path, number: int, *, none: pl.DataFrame) -> pl.DataFrame:

@@ -116,8 +116,7 @@ def _told_apart(several: list[pl.DataFrame]) -> pl.DataFrame:
     boxes = [pl.when(is_boxed).then(0.0).alias(name) for name in BOX]
     read = pl.when(pl.col("kind").is_in(_READ)).then("kind").alias("kind")
     told = [f.select("task", "status", read, *texts, *boxes).unique() for f in several]
-    rows = pl.concat(told).unique()
-    rows = rows.sort(pl.all(), nulls_last=True)
+    rows = pl.concat(told).unique().sort(pl.all(), nulls_last=True)
     return tables.table("records", rows.to_dict(as_series=False))
 
 

@@ -71,6 +71,12 @@ def intervals(
     return [percentiles(score(of), level) for (_, score), of in zip(scores, sums, strict=True)]
 
 
+def estimate(parts: np.ndarray, score: Score, **draws: Any) -> tuple[float, float, float]:
+    """The score of all documents with its interval; `parts` (documents, k), draws as above."""
+    (ends,) = intervals([(parts, score)], **draws)
+    return float(score(parts.sum(axis=0, dtype=float))), *ends
+
+
 def by_document(number: np.ndarray, columns: Sequence[np.ndarray], count: int) -> np.ndarray:
     """Columns of numbers summed by the `number` of their document: shape (count, columns)."""
     return np.stack([np.bincount(number, weights=c, minlength=count) for c in columns], axis=1)
@@ -90,5 +96,4 @@ def share(
     total = pl.len() if whole is None else whole.sum()
     sums = rows.group_by("doc_id").agg(part=part.cast(float).sum(), whole=total.cast(float))
     table = sums.sort("doc_id").select("part", "whole").to_numpy()
-    (ends,) = intervals([(table, ratio)], **draws)
-    return float(ratio(table.sum(axis=0))), *ends
+    return estimate(table, ratio, **draws)

@@ -54,11 +54,7 @@ def small(values: np.ndarray) -> np.ndarray:
 
 
 def slice_order(column: str, value: str) -> tuple[int, float, str]:
-    """Where a slice stands: bands in their order, numbers by size, the unknown last.
-
-    >>> sorted(["none", "10", "9"], key=lambda value: slice_order("page", value))
-    ['9', '10', 'none']
-    """
+    """Where a slice stands: bands in their order, numbers by size, the unknown last."""
     labels = BANDS[column].labels if column in BANDS else ()
     try:
         return 0, labels.index(value) if value in labels else float(value), value
@@ -89,17 +85,17 @@ def document_sums(
         # One query for all groups, of which a small evaluation has more than documents.
         made = pl.struct(_MADE).unique(maintain_order=True).alias("made")
         groups = rows.group_by(_KEY, maintain_order=True)
-        groups = groups.agg(pl.col("width").first(), made, pl.col(COUNTS).sum(), "at")
-        for *group, at in groups.iter_rows():
-            key, (width, how, *counts) = tuple(group[: len(_KEY)]), group[len(_KEY) :]
+        groups = groups.agg("at", pl.col("width").first(), made, pl.col(COUNTS).sum())
+        for row in groups.iter_rows():
+            at, width, how, *counts = row[len(_KEY) :]
             piece = numbers[at], small(parts[at, :width]), values[at], np.array(counts), how
-            pieces.setdefault(key, []).append(piece)
-    places = {name: at for at, name in enumerate(metrics.METRICS)}
+            pieces.setdefault(row[: len(_KEY)], []).append(piece)
+    places = [*metrics.METRICS]
 
     def place(key: tuple) -> tuple:
         by_column, level, column, value, metric = key
-        first = (by.index(column) if by_column else -1, level in FIELD_LEVELS and column is None)
-        within = (column or "", slice_order(column, value or ""), places[metric])
+        first = by.index(column) if by_column else -1, level in FIELD_LEVELS and column is None
+        within = column or "", slice_order(column, value or ""), places.index(metric)
         return *first, LEVELS.index(level), *within
 
     for key in sorted(pieces, key=place):
@@ -124,30 +120,21 @@ def _added(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
     # Labels are long: rows are told apart by a hash, and the labels are those of its first row.
     settings = (pl.col("settings").struct.field(f.name).to_physical() for f in SETTINGS.fields)
     alike = pl.struct("doc_id", *_LABELS[:-1], *settings).hash()
-    scores = (
-        part.scan("scores")
-        .select(
-            *("doc_id", "path", *_LABELS, "hits", "total", "stats", "value"),
-            n_missing=~pl.col("status").is_in(USABLE).fill_null(value=True),
-            n_undefined=pl.col("value").is_nan().fill_null(value=True),
-            width=pl.col("stats").list.len().fill_null(2),
-            case=case,
-            alike=alike,
-            **{name: case.is_in(cases.implode()) for name, cases in flagged.items()},
-        )
-        .with_row_index("first")
-        .collect()
-    )
-    stats = [
-        pl.col("stats").list.get(at, null_on_oob=True).cast(pl.Float64).alias(f"part{at}")
-        for at in range(max(2, scores["width"].max() or 0))
-    ]
+    made = {"n_missing": ~pl.col("status").is_in(USABLE).fill_null(value=True)}
+    made |= {"n_undefined": pl.col("value").is_nan().fill_null(value=True)}
+    made |= {"width": pl.col("stats").list.len().fill_null(2), "case": case, "alike": alike}
+    made |= {name: case.is_in(cases.implode()) for name, cases in flagged.items()}
+    names = "doc_id", "path", *_LABELS, "hits", "total", "stats", "value"
+    scores = part.scan("scores").select(*names, **made).with_row_index("first").collect()
+    widest = max(2, scores["width"].max() or 0)
+    stats = [pl.col("stats").list.get(at, null_on_oob=True).cast(float) for at in range(widest)]
     stats[:2] = map(pl.coalesce, stats, ("hits", "total"))
+    stats = {f"part{at}": of for at, of in enumerate(stats)}
     labels = scores.select("doc_id", *_LABELS, "value", "width")
     # Scores of single cases can be sliced by their columns.
     is_loose = pl.col("level").is_in(FIELD_LEVELS) & pl.col("slice_by").is_null()
     is_loose = scores.select(is_loose).to_series()
-    scores = scores.select("case", "first", "alike", *COUNTS[1:], *stats)
+    scores = scores.select("case", "first", "alike", *COUNTS[1:], **stats)
     groups = [_summed(scores, labels, ["alike"]).with_columns(by_column=False)]
     loose = scores.filter(is_loose)
     for name in by:
@@ -163,9 +150,8 @@ def _added(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
 
 def _summed(scores: pl.DataFrame, labels: pl.DataFrame, key: list[str]) -> pl.DataFrame:
     """The sums over the cases of each document, of those that were scored alike."""
-    sums = scores.group_by(key, maintain_order=True).agg(
-        pl.col("^part[0-9]+$").sum(), pl.col(COUNTS[1:]).sum(), pl.first("first"), n_cases=pl.len()
-    )
+    groups, added = scores.group_by(key, maintain_order=True), pl.col("^part[0-9]+$", *COUNTS[1:])
+    sums = groups.agg(added.sum(), pl.first("first"), n_cases=pl.len())
     return sums.drop("first", "alike").hstack(labels[sums["first"]])
 
 

@@ -64,9 +64,6 @@ _AS_WRITTEN: dict[str, Any] = {"parse_int": str, "parse_float": str, "parse_cons
 _DECODER = json.JSONDecoder(strict=False, **_AS_WRITTEN)
 
 
-Form = dict[str, Any]
-
-
 @dataclass(frozen=True)
 class Parsed:
     """An answer, its status (`ok`, `repaired`, else one without a value) and what was mended."""
@@ -301,7 +298,7 @@ def plain_name(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name.casefold())
 
 
-def unwrapped(row: Form, beside: Collection[str] = ()) -> Form:
+def unwrapped(row: dict[str, Any], beside: Collection[str] = ()) -> dict[str, Any]:
     """A row without the one object, or text in JSON, that stands around all of its answer."""
     around = [name for name in row if name not in beside and _WRAPPER.fullmatch(plain_name(name))]
     rest = (plain_name(name) for name in row if name not in beside and name not in around)
@@ -355,7 +352,7 @@ def by_name(value: Any) -> Any:
     return {key: cells if len(cells) > 1 else cells[0] for key, cells in found.items()}
 
 
-def value_in(members: Form) -> str | None:
+def value_in(members: dict[str, Any]) -> str | None:
     """The member that is the value of an object which says more of it; null if it is none."""
     names = {plain_name(name): name for name in members}
     found = [name for name in MEMBERS["value"] if name in names]

@@ -51,8 +51,9 @@ class Parser(NamedTuple):
 
     def __call__(self, gold: str, pred: str) -> bool:
         """Whether two texts are the same value."""
-        readings = reading(self.read, gold), reading(self.read, pred)
-        return None not in readings and self.same(*readings)
+        first = reading(self.read, gold)
+        second = None if first is None else reading(self.read, pred)
+        return second is not None and self.same(first, second)
 
 
 def _amount(text: str) -> Money | None:

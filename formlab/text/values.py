@@ -64,6 +64,8 @@ _NUMBERED = [re.compile(form % _PARTS) for form in _DATES["numbered"]]
 _WORDED = [re.compile(form % of) for of in (_PARTS, _OTHERS) for form in _DATES["worded"]]
 _BOXED, _UNIX, _DAY_NAME = (re.compile(_DATES[name]) for name in ("boxed", "unix", "day_name"))
 _MIDNIGHT, _TIME = re.compile(_DATES["midnight"]), re.compile(_DATES["time"])
+# A run of so many figures stands in no date; a date without marks has eight.
+_NO_DATE = re.compile(r"(?<![0-9])(?:[0-9]{3}|[0-9]{5,7}|[0-9]{9,})(?![0-9])")
 
 _ITEM = re.compile(r"""(?:"[^"]*"|'[^']*'(?=\s*(?:[,;|\n]|$))|[^,;|\n])+""")
 _LONG_ITEM = re.compile(_ITEM.pattern.replace("|[^,;", "|[^;"))
@@ -229,8 +231,7 @@ def _currency(sign: str) -> str | None:
     if known := _CURRENCIES.get(sign):
         return known
     if not sign.isascii() or "$" in sign:
-        signs = _local_words()[1]
-        return signs.get(sign) or signs.get(f"{sign}.")
+        return _local_words()[1].get(sign)
     if len(sign) != 3 or not sign.isalpha():
         return None
     from babel.core import get_global  # Most forms need none of it.
@@ -318,6 +319,8 @@ def _read_date(cleaned: str) -> tuple[Days, Days]:
             return ((Moment(0, 0, 0, time),),) * 2
         sides = ([day for day in days if isinstance(day, Date)] for days in _read_date(before))
         return tuple(tuple(Moment(d.year, d.month, d.day, time) for d in side) for side in sides)
+    if _NO_DATE.search(cleaned):
+        return (), ()
     # Most dates are numbers alone.
     if match := next(filter(None, (form.fullmatch(cleaned) for form in _NUMERIC)), None):
         month_first = _days(match["year"], match[1], match[3])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy
 
-from formlab.stats.exchange import Exchanged, spread_p, tail
+from formlab.stats.tests import Exchanged, spread_p, tail
 
 
 def p_of(document, loss, inside):

@@ -7,13 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from formlab.analysis.history import (
-    corpora,
-    history,
-    one_corpus,
-    open_history,
-)
-from formlab.errors import DataMissing, FormlabError, UnknownName
+from formlab.analysis.history import corpora, history, open_history
+from formlab.errors import DataMissing, FormlabError
 from tests.analysis.made_pairs import from_matrix, made, noise, with_pages
 
 FEW = {"resamples": 200, "permutations": 999}
@@ -167,7 +162,3 @@ def test_a_corpus_is_a_benchmark_a_split_a_mode_and_its_documents():
     assert {name: list(each) for name, each in groups.items()} == {
         "b:s": ["a", "b"], "b:s, 5 documents": ["few"], "c:s": ["other"],
     }  # fmt: skip
-    assert list(one_corpus(runs)) == ["other"]
-    assert list(one_corpus(runs, "b:s")) == ["a", "b"]
-    with pytest.raises(UnknownName, match="unknown corpus 'b:t'"):
-        one_corpus(runs, "b:t")

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from formlab import analysis, charts
-from formlab.analysis.compare import COMPARISON, identical, ranks, verdicts
-from formlab.analysis.finding import verdict_sentence
+from formlab.analysis.compare import COMPARISON
 from formlab.analysis.findings import tell_apart
+from formlab.analysis.verdicts import identical, ranks, verdict_sentence, verdicts
 from formlab.errors import DataBroken, UnknownName
 from tests.analysis.made_pairs import from_matrix, made, noise, pages_alone, with_pages
 

@@ -58,13 +58,8 @@ def test_the_agent_of_the_documentation_fills_in_a_page_and_a_task_file_has_a_ta
             "--agent", agent, "--tasks", tmp_path / "tasks.jsonl", "--out", tmp_path / "run"
         )
     assert done.exit_code == 0, done.output
-    head, row = done.stdout.splitlines()
-    last = done.stderr.splitlines()[-1]
-    assert head.split() == [
-        "name", "status", "submissions", "right", "looks", "seconds", "error",
-    ]  # fmt: skip
+    _, row = done.stdout.splitlines()
     assert row.split()[:4] == ["ada", "submitted", "1", "1/1"]
-    assert last == "1 of 1 submitted, 1 of 1 answers right"
     assert host.sent[0]["values"] == {"n": ["Ada"], "t": ["Oslo"]}
 
 

@@ -1,6 +1,5 @@
 import itertools
 import json
-import random
 
 import polars as pl
 import pytest
@@ -10,9 +9,7 @@ from formlab.cli import main
 from formlab.folders import Evaluation
 from formlab_arena import instances, spec
 from formlab_arena.designs import FACTORS, KINDS, web_form, web_plan
-from formlab_experiments.effects import effects
 
-SEEDS = 20
 PLAN = {"fields": [5, 10], "kinds": [1, 4], "pages": [1, 2], "widgets": ["native", "custom"]}
 
 
@@ -43,34 +40,6 @@ def test_forms_have_the_fields_of_their_plan_and_texts_that_name_every_value(see
         task = instances.make(form, 1, seed=seed)
         assert None not in task.values.values()
         assert all(label in task.text for label in labels)
-
-
-def played(seed):
-    """The fields that an agent fills in: half of those in widgets of a library, most others."""
-    plan, chance = web_plan(PLAN, replicates=2, seed=seed), random.Random(seed)
-    return pl.DataFrame([
-        row | {"page_of": form.code, "path": f"/{field.label}", "content": field.type,
-               "right": chance.random() < (0.5 if row["widgets"] == "custom" else 0.95)}
-        for row in plan.to_dicts()
-        for form in [web_form(row, seed)]
-        for field in form.fields
-    ])  # fmt: skip
-
-
-def test_an_agent_that_fails_on_one_library_of_widgets_is_found_and_nothing_else():
-    others, sizes = 0, []
-    for seed in range(SEEDS):
-        cases = played(seed)
-        contents = {"content": cases["content"].unique().sort().to_list()}
-        effect = effects(cases, PLAN | contents, beside=["content"])
-        holds = effect.filter(pl.col("p_adjusted").fill_nan(1) < 0.05)
-        terms = (holds["term"] + " " + holds["value"]).to_list()
-        assert "widgets custom" in terms
-        others += terms != ["widgets custom"]
-        sizes += effect.filter(term="widgets", value="custom")["difference"].to_list()
-    # 5 % of 20 experiments; more than 3 have a chance of 1.6 %.
-    assert others <= 3
-    assert sum(sizes) / SEEDS == pytest.approx(-0.45, abs=0.03)
 
 
 def invoked(*asked):

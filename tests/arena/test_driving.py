@@ -39,7 +39,7 @@ def test_the_deadline_ends_a_command_and_all_that_it_started(task):
     child = "import time; time.sleep(900)"
     code = f"import subprocess as s, sys; p = s.Popen([sys.executable, '-c', '{child}']); "
     code += "print(p.pid, flush=True); p.wait()"
-    assert driven(command(code), task, deadline=3.0) == "not done after 3 s"
+    assert driven(command(code), task, deadline=1.0) == "not done after 1 s"
     number = int(task.text_file.with_name(LOG).read_text())
     with contextlib.suppress(psutil.NoSuchProcess):
         child = psutil.Process(number)

@@ -10,7 +10,7 @@ from formlab import analysis
 from formlab.tables import only
 from formlab_arena.evaluation import read_run
 
-from ..made_arena import CLUMSY, VALUES, fill, run, screen
+from ..made_arena import VALUES, fill, run, screen
 
 HOLDER, BORN, ACCOUNT = "/Account holder", "/Born on", "/Kind of account"
 PROOF, NUMBER = "/Proof of identity", "/Number of the document"
@@ -32,21 +32,6 @@ def good(*names):
 
 def brief(row):
     return row["fault"], row["first"], row["after"], row["root"], row["chain"]
-
-
-def test_clumsy_episode_has_three_first_faults_and_one_consequence(faults):
-    found = faults(*CLUMSY[1:])
-    assert brief(found[HOLDER]) == ("overwritten", False, BORN, BORN, 2)
-    assert brief(found[BORN]) == ("misplaced", True, None, BORN, 2)
-    assert brief(found[PROOF]) == ("wrong_value", True, None, PROOF, 1)
-    assert brief(found[NUMBER]) == ("misplaced", True, None, NUMBER, 1)
-    assert ACCOUNT not in found
-    assert (found[HOLDER]["held"], found[HOLDER]["line"]) == ("1970-02-03", 1)
-    table = pl.DataFrame(list(found.values()))
-    counts = table.group_by("fault").agg(pl.col("first").sum(), pl.len().alias("all"))
-    assert set(counts.rows()) == {("misplaced", 2, 2), ("wrong_value", 1, 1), ("overwritten", 0, 1)}
-    # Two first faults stand alone, one has a consequence.
-    assert table.filter("first")["chain"].sort().to_list() == [1, 1, 2]
 
 
 def test_values_shifted_by_one_field_are_one_chain(faults):

@@ -75,13 +75,6 @@ def test_forms_have_the_names_counts_and_types_of_the_paper():
         assert (len(web_form.pages) > 1) == (row["multiple_pages"] == "yes"), web_form.name
 
 
-def test_forms_have_279_fields_in_eight_domains():
-    assert sum(len(web_form.fields) for web_form in forms().values()) == 279
-    assert len({web_form.domain for web_form in forms().values()}) == 8
-    assert len({web_form.style["layout"] for web_form in forms().values()}) == 4
-    assert len({web_form.style["colour"] for web_form in forms().values()}) == 25
-
-
 def form_with(**field):
     return WebForm("Z1", "Tiny", "Test", {}, (FormPage("", (FormField("a", label="A", **field),)),))
 
@@ -91,27 +84,29 @@ def answer(texts, **field):
     return answers["a"] if not wrong else wrong["a"]
 
 
-@pytest.mark.parametrize("text", ["", "abc", "1e5", "nan", "inf", "٣", "1,000", "--1", "9" * 400])
-def test_number_that_is_none_is_refused(text):
-    assert isinstance(answer([text], type="number"), str)
-
-
-@pytest.mark.parametrize("text", ["2027-02-29", "2027-13-01", "01/02/2027", "20270101", "2027-W01"])
-def test_date_that_is_none_is_refused(text):
-    assert "YYYY-MM-DD" in answer([text], type="date")
+NO_NUMBERS = ("", "abc", "1e5", "nan", "inf", "٣", "1,000", "--1", "9" * 400)
+NO_DATES = ("2027-02-29", "2027-13-01", "01/02/2027", "20270101", "2027-W01")
 
 
 @pytest.mark.parametrize(
-    ("texts", "field", "says"),
+    ("texts", "field", "answered"),
     [
+        (["12"], {"type": "number"}, 12),
+        (["1.5"], {"type": "number"}, 1.5),
+        (["11"], {"type": "number", "range": (1, 10)}, "A: a number from 1 to 10"),
+        *(([text], {"type": "number"}, "A: ") for text in NO_NUMBERS),
+        *(([text], {"type": "date"}, "YYYY-MM-DD") for text in NO_DATES),
         (["x", "y"], {"type": "string"}, "one answer only"),
         (["<b>"], {"type": "dropdown", "options": ("x",)}, "options listed"),
         (["x", "<b>"], {"type": "multiple", "options": ("x", "y")}, "options listed"),
+        # Choices are in the order of the form.
+        (["y", "x"], {"type": "multiple", "options": ("x", "y", "z")}, ["x", "y"]),
         ([], {"type": "checkbox"}, "must be ticked"),
     ],
 )
-def test_answer_that_the_field_does_not_take_is_refused(texts, field, says):
-    assert says in answer(texts, **field)
+def test_answer_is_taken_as_the_field_takes_it_or_refused(texts, field, answered):
+    found = answer(texts, **field)
+    assert answered in found if isinstance(answered, str) else found == answered
 
 
 def test_field_that_does_not_apply_is_null_whatever_was_sent():
@@ -122,23 +117,18 @@ def test_field_that_does_not_apply_is_null_whatever_was_sent():
     assert "animals" in read(form("B12"), {"pets": ["Yes"]}, {})[1]
 
 
-def test_choices_are_in_the_order_of_the_form():
-    assert answer(["y", "x"], type="multiple", options=("x", "y", "z")) == ["x", "y"]
-
-
 def test_every_made_instance_passes_and_comes_back_as_it_was():
     for web_form in forms().values():
         for number in (1, 2, 3):
             values = make(web_form, number, seed=5).values
-            sent, attached = {}, {}
-            for field in web_form.fields:
-                value = values[field.name]
-                if value is None or value is False:
-                    continue
-                if field.type == "file":
-                    attached[field.name] = [value]
-                else:
-                    sent[field.name] = value if isinstance(value, list) else [str(value)]
+            files = {field.name for field in web_form.fields if field.type == "file"}
+            given = {name: value for name, value in values.items() if value not in (None, False)}
+            attached = {name: [value] for name, value in given.items() if name in files}
+            sent = {
+                name: value if isinstance(value, list) else [str(value)]
+                for name, value in given.items()
+                if name not in files
+            }
             assert read(web_form, sent, attached) == (values, {})
 
 
@@ -240,24 +230,14 @@ def test_real_ad_buys_become_forms_whose_gold_can_be_entered(shared):
         assert task.page.files[0].is_file()
 
 
-def test_numbers_keep_their_kind_and_range():
-    assert answer(["12"], type="number") == 12
-    assert answer(["1.5"], type="number") == 1.5
-    assert answer(["11"], type="number", range=(1, 10)) == "A: a number from 1 to 10"
-
-
-@pytest.mark.parametrize("code", forms())
-def test_text_carries_every_value(code):
-    for number in range(1, 6):
-        instance = make(form(code), number)
-        for field in form(code).fields:
-            value = instance.values[field.name]
-            if isinstance(value, bool):
-                assert f"“{field.label}”" in instance.text
-            elif value is not None:
-                assert spoken(field, value) in instance.text
-
-
-def test_seed_decides():
+def test_text_carries_every_value_and_the_seed_decides():
+    for web_form in forms().values():
+        for instance in (make(web_form, number) for number in range(1, 4)):
+            for field in web_form.fields:
+                value = instance.values[field.name]
+                if isinstance(value, bool):
+                    assert f"“{field.label}”" in instance.text
+                elif value is not None:
+                    assert spoken(field, value) in instance.text
     assert make(form("B11"), 1, seed=3) == make(form("B11"), 1, seed=3)
     assert make(form("B11"), 1, seed=3).values != make(form("B11"), 1, seed=4).values

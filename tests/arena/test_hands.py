@@ -21,51 +21,15 @@ from formlab_arena.actions import (
 from formlab_arena.run import RunSettings, open_session
 
 from .conftest import events, go
-from .foreign import foreign_page
+from .foreign import page
 from .web import hosting
-
-KEYS = """<!doctype html><style>* { font-size: 16px } body { margin: 20px; height: 3000px }
-div { margin: 6px } #pane { height: 60px; width: 400px; overflow: auto }
-#bar { position: fixed; bottom: 0; left: 0; right: 0; height: 120px; background: tan }
-</style><form method=post action=/accept>
-<button hidden></button><div><input type=date name=born><input type=time name=start></div>
-<div><input name=digits onkeydown="if (event.key.length === 1 && !/\\d/.test(event.key))
-  event.preventDefault()"></div>
-<div><input name=a maxlength=2 oninput="next(this)"><input name=b maxlength=2 oninput="next(this)">
-<input name=c maxlength=4></div>
-<div><select name=land><option><option>Iceland<option>Norway</select><input name=plain></div>
-<div><textarea name=text></textarea><button type=button id=idle>Nothing</button></div>
-<div><button type=button id=two ondblclick="note(2)" oncontextmenu="note(3)" onmouseover="note(1)">
-Two</button><span id=saw>-</span></div>
-<div id=pane><div style="height: 500px"></div><input name=deep></div>
-<div><label><input type=checkbox name=tea hidden>Tea</label><input type=file name=cv>
-<input type=file name=more multiple></div>
-<canvas id=pad width=200 height=60 tabindex=0 style="border: 1px solid"></canvas>
-<span id=ball draggable=true tabindex=0>Ball</span>
-<span id=box tabindex=0 ondragover="event.preventDefault()" ondrop="this.textContent = 'full'">Box
-</span><div style="height: 1200px"></div><div><input name=low></div></form>
-<div id=bar role=dialog>We use cookies <button id=bye onclick="bar.remove()">Fine</button></div>
-<script>const next = (e) => { if (e.value.length === 2) e.nextElementSibling.focus(); };
-const note = (n) => { saw.textContent += n; };
-const pen = pad.getContext("2d"); let down = false;
-pad.onmousedown = (e) => { down = true; pen.beginPath(); pen.moveTo(e.offsetX, e.offsetY); };
-pad.onmousemove = (e) => { if (down) { pen.lineTo(e.offsetX, e.offsetY); pen.stroke(); } };
-pad.onmouseup = () => { down = false; };</script>"""
-
-
-INNER = """<!doctype html><style>label { position: absolute; left: 8px }</style>
-<div style="height: 900px"></div><iframe style="border: 7px solid; height: 60px; padding: 3px"
-srcdoc="<div style='height: 300px'></div><input name=inner><button onclick='textContent = 9'>Go"
-></iframe><div id=host></div><div style="position: relative; height: 40px"><input id=mail name=mail>
-<label for=mail>Mail</label></div><div id=veil style="position: fixed" role=dialog>Wait</div>
-<script>host.attachShadow({ mode: "open" }).innerHTML = "<input name=shady>";</script>"""
 
 
 @contextlib.contextmanager
-def visiting(page, folder):
+def visiting(name, folder):
     """A session at a page, and the server."""
     with (
-        hosting(foreign_page(page)) as host,
+        hosting(page(name)) as host,
         open_session(host.url, folder, "", RunSettings("tests")) as session,
     ):
         session.look()
@@ -78,14 +42,14 @@ def shared_session(tmp_path_factory):
     (folder / "files").mkdir()
     for name in ("cv.pdf", "b.pdf"):
         (folder / "files" / name).write_text("%PDF")
-    with visiting(KEYS, folder) as (session, host):
+    with visiting("keys", folder) as (session, host):
         yield session, host
 
 
 @pytest.fixture
 def session(shared_session):
     session, host = shared_session
-    host.page = foreign_page(KEYS)
+    host.page = page("keys")
     go(session.page, host.url)
     session.look()
     return session
@@ -169,7 +133,7 @@ def test_element_is_scrolled_into_view_and_what_covers_it_is_named(session):
 @pytest.mark.browser
 def test_elements_of_frames_and_shadow_roots_are_reached_and_covered_like_others(shared_session):
     session, host = shared_session
-    host.page = foreign_page(INNER)
+    host.page = page("inner-pane")
     go(session.page, host.url)
     session.look()
     for name in ("inner", "shady", "mail"):

@@ -2,6 +2,7 @@ import contextlib
 from pathlib import Path
 
 import pytest
+import yaml
 
 from formlab import pictures
 from formlab_arena.actions import Click, Scroll, Type
@@ -60,7 +61,9 @@ def test_log_tells_screens_changes_and_places_on_the_whole_page(arena, tmp_path)
     assert y - done[4]["asked"]["y"] == pytest.approx(18, abs=0.1)
 
 
-PAGES = Page("", "", {}, {}, folder=Path(__file__).parent / "observed")
+OBSERVED = Path(__file__).parent / "observed"
+PAGES = Page("", "", {}, {}, folder=OBSERVED)
+EXPECTED = yaml.safe_load((OBSERVED / "expected.yml").read_text("utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -86,43 +89,6 @@ def observer(visit, tmp_path):
     return open_page
 
 
-# What people read beside each field, what it is, and the labels of its ticks or its options.
-READ = {
-    "first": ("First name", "textbox"), "mail": ("E-mail", "textbox"),
-    "phone": ("Phone", "textbox"), "phone#2": ("Phone", "textbox"),
-    "phone#3": ("Phone", "textbox"), "Nickname": ("Nickname", "textbox"),
-    "Other": ("Other", "textbox"), "Other#2": ("Other", "textbox"),
-    "street": ("Street", "textbox"), "no": ("Number", "textbox"),
-    "a1": ("Bread", "textbox"), "a2": ("Milk", "textbox"),
-    "q1": ("Food was", "radio", "Good", "Bad"), "city": ("City", "textbox"),
-    "coupon": ("Coupon code", "textbox"), "vat": ("VAT number", "textbox"),
-    "food": ("Food", "radio", "Vegetarian", "Everything"),
-    "days[]": ("Days", "checkbox", "Monday", "Tuesday"),
-    "terms": ("I agree", "checkbox", "I agree"),
-    "langs": ("Languages", "listbox", "English", "Norwegian", "German"),
-    "country": ("Country", "combobox", "Choose", "Norway", "Sweden"),
-    "arrival": ("Arrival", ""), "shut": ("Shut", "textbox"),
-    "team": ("Team", "textbox", "Red", "Blue"),
-    "room": ("Room", "radio", "Single", "Double", "Suite"),
-    "sea": ("Sea view", "checkbox", "Sea view"),
-    "quiet": ("Quiet, see the rules", "checkbox", "Quiet, see the rules"),
-    "passport": ("Passport", "button"), "size": ("Size", "radio", "Small", "Large"),
-    "Gift wrap": ("Gift wrap", "checkbox", "Gift wrap"),
-    "Express": ("Express", "switch", "Express"),
-    "Toppings": ("Toppings", "listbox", "Ham", "Olives"),
-    "currency": ("Currency", "combobox", "Krone", "Euro"), "Spice": ("Spice", "slider"),
-    "Guests": ("Guests", "spinbutton"), "remarks": ("Remarks", "textbox"),
-    "town": ("Town", "combobox", "Bergen", "Bodø"), "leave": ("Day of departure", "textbox"),
-    "Stage name": ("Stage name", "textbox"), "card": ("Card", "textbox"),
-    "first#2": ("First name", "textbox"), "card#2": ("Card", "textbox"),
-    "first#3": ("First name", "textbox"),
-}  # fmt: skip
-OTHERS = [
-    ("link", "the rules"), ("button", "▾"), ("", "Signature"), ("tab", "Map"), ("link", "Help"),
-    ("button", "Send"), ("button", "Accept"), ("button", "Pay"), ("button", "Pay"),
-]  # fmt: skip
-
-
 @pytest.mark.browser
 def test_fields_of_all_kinds_are_listed_as_people_read_them(observer):
     elements = observer("all").elements()
@@ -130,10 +96,10 @@ def test_fields_of_all_kinds_are_listed_as_people_read_them(observer):
     for element in elements:
         if element.field and element.role != "option":
             texts = [element.name] if element.checked is not None else element.options
-            label, role, *choices = read.setdefault(element.field, (element.label, element.role))
-            read[element.field] = (label, role, *choices, *texts)
-    assert read == READ
-    assert [(e.role, e.name) for e in elements if not e.field] == OTHERS
+            label, role, *choices = read.setdefault(element.field, [element.label, element.role])
+            read[element.field] = [label, role, *choices, *texts]
+    assert read == EXPECTED["read"]
+    assert [[e.role, e.name] for e in elements if not e.field] == EXPECTED["others"]
     by_field = {element.field: element for element in elements}
     assert {e.field for e in elements if e.required} == {"first", "size"}
     assert {e.field for e in elements if e.disabled} == {"shut"}
@@ -152,18 +118,6 @@ def test_fields_of_all_kinds_are_listed_as_people_read_them(observer):
     assert frame[0] > 8 + 3 + 5 + 20
 
 
-# Bootstrap 4, its groups of buttons, Material, select2, flatpickr, MUI; lists, lines, text after.
-STYLED = {
-    "plan": "Basic Full", "Family name": "Family name", "m2": "Given name",
-    "line": "Address line", "g": "Gender: Female Male", "b1": "Bold", "b2": "Italic",
-    "birth": "City of birth", "start": "Start", "age": "Age",
-    "nights": "How many nights?: One Two", "allergies": "Allergies", "diet": "Diet",
-    "comments": "Comments", "after": "Label below", "news": "Send me news", "ads": "Send me ads",
-    "children": "Number of children", "deck": "Deck: Upper Lower", "hull": "Hull",
-    "sails": "Sails: Jib Genoa", "mast": "Mast", "insured": "Insured", "wind": "Wind: Good Bad",
-}  # fmt: skip
-
-
 @pytest.mark.browser
 def test_labels_of_other_styles_and_widgets_that_stand_for_hidden_lists(observer):
     page = observer("styles")
@@ -176,7 +130,7 @@ def test_labels_of_other_styles_and_widgets_that_stand_for_hidden_lists(observer
         for field, own in fields.items()
         if field
     }
-    assert read == STYLED
+    assert read == EXPECTED["styled"]
     # A click on the text of a label counts, also within something that can have the focus.
     code = "(w.scrollIntoView(), Object.values(w.getBoundingClientRect().toJSON()))"
     x, y, *_ = page.page.evaluate(code)
@@ -196,21 +150,6 @@ def choose(observer, name, option=None):
     )  # fmt: skip
     x0, y0, x1, y1 = observer.reach(element.id)
     observer.page.mouse.click((x0 + x1) / 2, (y0 + y1) / 2)
-
-
-TYPED = {
-    "first": "Ada", "mail": "ada@example.org", "phone": "47", "phone#2": "555", "phone#3": "123",
-    "Nickname": "A", "Other": "one", "Other#2": "two", "street": "Vei", "no": "7 b", "a1": "1",
-    "a2": "2", "city": "Bodø", "coupon": "X", "vat": "Y", "arrival": "2027-03-05", "team": "Red",
-    "remarks": "No nuts", "leave": "", "Stage name": "Lovelace", "card": "4111",
-    "first#2": "Ada B", "card#2": "4222", "first#3": "Ada C",
-}  # fmt: skip
-CLICKED = [
-    ("q1", "5"), ("food", "any"), ("days[]", "mo"), ("days[]", "tu"), ("terms", None),
-    ("room", "3"), ("sea", None), ("quiet", None), ("size", "l"), ("Gift wrap", None),
-    ("Express", None), ("Toppings", "Ham"), ("Toppings", "Olives"), ("currency", None),
-    ("Euro", None), ("Spice", None), ("Guests", None), ("▾", None), ("17", None),
-]  # fmt: skip
 
 
 def sent(contents, *fields):
@@ -248,9 +187,9 @@ def test_contents_equal_what_the_server_got_and_every_click_hits(visit, observer
             assert (hit["field"], hit["option"]) == (element.field, element.option)
             assert hit["box"] == pytest.approx((x0, y0, x1, y1), abs=0.2)
     ids = {element.field: element.id for element in elements}
-    for field, text in TYPED.items():
+    for field, text in EXPECTED["typed"].items():
         page.handle(ids[field]).fill(text)
-    for field, option in CLICKED:
+    for field, option in EXPECTED["clicked"]:
         choose(page, field, option)
     page.handle(ids["langs"]).select_option(["en", "de"])
     page.handle(ids["country"]).select_option("NO")
@@ -278,7 +217,7 @@ def test_contents_equal_what_the_server_got_and_every_click_hits(visit, observer
     on = {"terms": ["0", "1"], "sea": ["on"], "quiet": ["on"], "Gift wrap": ["true"]}
     on["Express"] = ["true"]
     assert all(contents[field] is True for field in on)
-    texts = sent(contents, *(READ.keys() - {"shut", *framed} - on.keys()))
+    texts = sent(contents, *(EXPECTED["read"].keys() - {"shut", *framed} - on.keys()))
     posted = posts["/send"]
     posted["Other"] += posted.pop("Other#2")
     posted["Stage name"] = posted.pop("stage")

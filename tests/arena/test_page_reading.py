@@ -70,7 +70,7 @@ class Hands(Oracle):
 
 
 @pytest.mark.browser
-def test_planted_faults_end_in_their_stages_the_oracle_has_none(tmp_path, monkeypatch, fresh):
+def test_planted_faults_end_in_their_stages(tmp_path, monkeypatch, fresh):
     def hands(instance):
         values, gold = instance.page.values, instance.page.gold
         told = {name: values.about(row["label"]) for name, row in gold.items()}
@@ -82,15 +82,12 @@ def test_planted_faults_end_in_their_stages_the_oracle_has_none(tmp_path, monkey
     swapped = {"/Donor/By": "0 negative", "/Donor/Group": "K. Lund"}
     reading = reading_of(tmp_path / "read", misread | swapped, misread)
     tasks = page_tasks.task_set("formcraft", codes=["blood_report"])
-    lost = {}
-    for system, given in (("hands", reading), ("oracle", None)):
-        settings = RunSettings(system, texts="pages", steps=3)
-        fill(tmp_path / system, settings, tasks=tasks, reading=given)
-        lost[system] = formlab_arena.loss_stages(analysis.evaluate(*read_run(tmp_path / system)))
-    assert lost["oracle"].is_empty()
-    assert dict(lost["hands"].select("path", "stage").iter_rows()) == {
+    settings = RunSettings("hands", texts="pages", steps=3)
+    fill(tmp_path / "run", settings, tasks=tasks, reading=reading)
+    lost = formlab_arena.loss_stages(analysis.evaluate(*read_run(tmp_path / "run")))
+    assert dict(lost.select("path", "stage").iter_rows()) == {
         "/Name": "reading", "/Group": "structure", "/By": "structure", "/Reason": "click",
     }  # fmt: skip
-    assert set(lost["hands"]["source"]) == {"blood_report"}
-    kept = json.loads((tmp_path / "hands" / "P0001-001" / "page.json").read_text())
+    assert set(lost["source"]) == {"blood_report"}
+    kept = json.loads((tmp_path / "run" / "P0001-001" / "page.json").read_text())
     assert kept["doc_id"] == "blood_report"

@@ -6,22 +6,10 @@ from formlab_arena.action_groups import Episode
 from formlab_arena.actions import Check, Fill, Press, Select, Upload
 from formlab_arena.episode import RunSettings, prepare, run_episode
 from formlab_arena.oracle import Oracle
+from tests.arena.foreign import page
 from tests.arena.test_web import CONTROLS, GOLD, SENT, control
-from tests.arena.web import Page, hosting
+from tests.arena.web import hosting
 
-FORM = """<!doctype html><meta charset=utf-8><title>Camp</title><form method=post action=/accept
-enctype=multipart/form-data><label>Name<input name=child></label>
-<label>Password<input type=password name=secret></label>
-<label>Born on<input type=date name=born></label><label>Note<input name=note></label>
-<label>Tent<select name=tent><option value="">…<option value=s>Small<option value=l>Large</select>
-</label><fieldset><legend>Food</legend><label><input type=radio name=food value=v>Vegetarian</label>
-<label><input type=radio name=food value=a>Everything</label></fieldset>
-<fieldset><legend>Days</legend><label><input type=checkbox name=day value=mo>Monday</label>
-<label><input type=checkbox name=day value=tu>Tuesday</label></fieldset>
-<label><input type=checkbox name=swim>I can swim</label>
-<label><input type=checkbox name=photo>Photographs</label>
-<label>Letter<input type=file name=letter></label><input type=hidden name=csrf value=x1>
-<button>Send</button></form>"""
 RIGHT = {
     "Name": "Ada Berg", "Born on": "2015-03-05", "Tent": "Large", "Food": "Vegetarian",
     "Days": ["Monday", "Tuesday"], "I can swim": True, "Photographs": False,
@@ -48,7 +36,7 @@ def person(session):
 def test_recorded_task_has_what_was_sent_and_the_oracle_sends_the_same(tmp_path):
     (tmp_path / "letter.txt").write_text("Dear camp")
     out, quiet = tmp_path / "tasks.jsonl", RunSettings("person")
-    with hosting(Page("camp", FORM, {}, {})) as host:
+    with hosting(page("recorded")) as host:
         options = {"text": "I am Ada.", "uploads": [tmp_path / "letter.txt"], "settings": quiet}
         recorder.record(host.url, out, person=person, **options)
         (task,) = web_tasks.read(out)

@@ -7,7 +7,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from formlab.errors import DataBroken, NotAvailable
 from formlab.systems.journal import Journal
 from formlab.workers import each
 from formlab_arena import run
@@ -15,7 +14,6 @@ from formlab_arena.evaluation import read_run
 from formlab_arena.run import Outcome, RunSettings, fill, play_all
 from tests.arena.conftest import events
 from tests.states import ended, until
-from tests.systems.scripted_server import serving
 
 SETTINGS = RunSettings("oracle")
 ROOT = Path(__file__).parents[2]
@@ -72,29 +70,6 @@ def test_killed_run_leaves_no_process_and_goes_on_where_it_was(tmp_path):
         assert all((tmp_path / result["doc_id"] / name).is_file() for name in pictures)
     assert journal.read_bytes().startswith(done[: done.rfind(b"\n") + 1])
     assert read_run(tmp_path)[1].responses["doc_id"].n_unique() == 2
-
-
-@pytest.mark.browser
-@pytest.mark.complete
-def test_limit_of_calls_ends_a_run_that_a_later_one_takes_up(tmp_path, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-a-secret-of-forty-characters-in-all-0")
-    with serving("wrong_key", then='{"actions": []}') as server:
-        options = {"base_url": server.url, "attempts": 1}
-        with pytest.raises(NotAvailable, match="refuses every call"):
-            fill(tmp_path, RunSettings("chat:m", options=options), codes=["A11", "E12"])
-        limited = RunSettings("chat:m", options=options | {"max_calls": 1})
-        first, second = fill(tmp_path, limited, codes=["A11", "E12"])
-        assert (first["status"], first["steps"], first["error"]) == ("unsent", 1, None)
-        assert (second["status"], second["error"]) == ("crashed", "not asked: max_calls=1 reached")
-        reported = []
-        settings = RunSettings("chat:m", options=options)
-        again = fill(tmp_path, settings, codes=["A11", "E12"], tell=reported.append)
-        assert [result["doc_id"] for result in reported] == ["E12-001"]
-        assert [result["status"] for result in again] == ["unsent", "unsent"]
-        assert len(server.calls) == 3
-    with pytest.raises(DataBroken, match="another temperature"):
-        hotter = RunSettings("chat:m", options=options | {"temperature": 1.0})
-        fill(tmp_path, hotter, codes=["A11"])
 
 
 def named(*names):

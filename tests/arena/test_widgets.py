@@ -4,54 +4,10 @@ from formlab_arena.actions import Fill, Select
 
 from .test_hands import last, of, visiting
 
-PAGE = """<!doctype html><style>li { cursor: pointer } [hidden] { display: none }</style>
-<form method=post>
-<p><input type=date name=day><input type=time name=at><input type=month name=month>
-<input type=week name=week><input type=datetime-local name=both><input type=color name=ink>
-<input type=range name=share><input type=number name=count><input name=fixed readonly value=7>
-<input type=checkbox name=tick></p>
-<p><input name=short maxlength=3><select name=drinks multiple><option value=t>Tea<option value=m>
-Milk<option value=w>Water</select>
-<select name=land><option value="">Choose<option value=is>Iceland<option value=no>Norway</select>
-<input name=city list=cities><datalist id=cities><option>Oslo</datalist></p>
-<div contenteditable aria-label=letter style="border: 1px solid">old <b>text</b></div>
-<div role=slider aria-label=level tabindex=0 aria-valuenow=3 aria-valuemin=0 aria-valuemax=9>3</div>
-<div role=listbox aria-label=fruit aria-multiselectable=true tabindex=0><div role=option>Plum</div>
-<div role=option aria-selected=true>Pear</div><div role=option>Fig</div></div>
-<div role=combobox aria-label=size aria-expanded=false aria-controls=sizes tabindex=0>-</div>
-<ul id=sizes role=listbox hidden><li role=option data-value=s>Small</li>
-<li role=option data-value=l>Large</li></ul>
-<input role=combobox aria-label=bird aria-expanded=false aria-controls=birds>
-<ul id=birds hidden></ul>
-<button type=button id=menu aria-haspopup=true aria-controls=items>Add</button>
-<ul id=items hidden><li>Spoon</li><li>Fork</li></ul>
-</form><script>
-const by = (label) => document.querySelector(`[aria-label=${label}]`), level = by("level");
-level.onkeydown = (e) => { const step = { ArrowUp: 1, ArrowDown: -1 }[e.key] ?? 0;
-  const now = Math.min(9, Math.max(0, Number(level.ariaValueNow) + step));
-  level.ariaValueNow = now; level.textContent = now; };
-by("fruit").onclick = (e) => { const on = e.target.ariaSelected === "true";
-  if (e.target.role === "option") e.target.ariaSelected = String(!on); };
-const size = by("size");
-size.onclick = () => { sizes.hidden = !sizes.hidden; size.ariaExpanded = String(!sizes.hidden); };
-sizes.onclick = (e) => { size.textContent = e.target.textContent; size.onclick(); };
-const bird = by("bird"), known = ["Robin", "Wren", "Owl"];
-bird.onkeyup = () => setTimeout(() => { const text = bird.value.toLowerCase();
-  birds.replaceChildren(...known.filter(b => text && b.toLowerCase().startsWith(text))
-    .map(b => Object.assign(document.createElement("li"), { role: "option", textContent: b })));
-  birds.hidden = !birds.children.length; }, 60);
-birds.onmousedown = (e) => { bird.value = e.target.textContent; birds.hidden = true; };
-menu.onclick = () => { items.hidden = false; };
-items.onclick = (e) => { menu.textContent = e.target.textContent; items.hidden = true; };
-const heard = [];
-for (const kind of ["input", "change", "keydown"]) addEventListener(kind, (e) => heard.push(
-  `${kind} ${e.target.name ?? ""}`));
-</script>"""
-
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
-    with visiting(PAGE, tmp_path_factory.mktemp("widgets")) as (session, _):
+    with visiting("widgets", tmp_path_factory.mktemp("widgets")) as (session, _):
         yield session
 
 

@@ -93,25 +93,31 @@ NO_FILES = {
 }
 
 
-@pytest.mark.parametrize("broken", [*BROKEN, *NO_FILES])
 @pytest.mark.parametrize("source", FILES)
-def test_what_cannot_be_read_leaves_its_documents_out_with_the_reason(tmp_path, source, broken):
+def test_what_cannot_be_read_leaves_its_documents_out_with_the_reason(tmp_path, source):
     make, name = FILES[source]
-    make(root := tmp_path / "root")
     benchmark = source.partition(" ")[0]
-    whole = load(benchmark, root)
-    (root / name).unlink()
-    NO_FILES[broken](root / name) if broken in NO_FILES else put(root, name, BROKEN[broken])
-    corpus = load(benchmark, root)
-    assert whole.documents.height > corpus.documents.height > 0
-    assert corpus.records.equals(
-        whole.records.join(corpus.documents, on="doc_id", how="semi", maintain_order="left")
-    )
-    [(left_out, reason)] = corpus.unreadable.items()
-    assert left_out == name
-    assert Path(name).name in reason
-    assert str(tmp_path) not in reason
-    assert [n for what, n in corpus.flaws.items() if "unreadable" in what] == [1]
+    for broken in (*BROKEN, *NO_FILES):
+        make(root := tmp_path / broken)
+        whole = load(benchmark, root)
+        damage(root / name, broken)
+        corpus = load(benchmark, root)
+        assert whole.documents.height > corpus.documents.height > 0
+        kept = whole.records.join(corpus.documents, on="doc_id", how="semi", maintain_order="left")
+        assert corpus.records.equals(kept), broken
+        [(left_out, reason)] = corpus.unreadable.items()
+        assert (left_out, Path(name).name in reason) == (name, True), broken
+        assert str(tmp_path) not in reason
+        assert [n for flaw, n in corpus.flaws.items() if "unreadable" in flaw] == [1], broken
+
+
+def damage(file, broken):
+    """Put something that cannot be read in the place of a file."""
+    file.unlink()
+    if broken in NO_FILES:
+        NO_FILES[broken](file)
+    else:
+        file.write_bytes(BROKEN[broken])
 
 
 # All documents stand in one file, or need it.
@@ -124,20 +130,19 @@ FOR_ALL = {
 }
 
 
-@pytest.mark.parametrize("broken", [*BROKEN, "folder", "pipe"])
 @pytest.mark.parametrize("source", FOR_ALL)
-def test_what_all_documents_need_is_one_error_that_names_the_file(tmp_path, source, broken):
+def test_what_all_documents_need_is_one_error_that_names_the_file(tmp_path, source):
     name, content = FOR_ALL[source]
     benchmark = source.partition("'")[0]
-    root = tmp_path / "root"
-    put(root, name, content) if content else vrdu(root)
-    load(benchmark, root)
-    (root / name).unlink()
-    NO_FILES[broken](root / name) if broken in NO_FILES else put(root, name, BROKEN[broken])
-    with pytest.raises(FormlabError) as caught:
+    for broken in (*BROKEN, "folder", "pipe"):
+        root = tmp_path / broken
+        put(root, name, content) if content else vrdu(root)
         load(benchmark, root)
-    # A data set that is no file is not there.
-    assert Path(name).name.partition(".")[0] in f"{caught.value}".replace("main/", "dataset ")
+        damage(root / name, broken)
+        with pytest.raises(FormlabError) as caught:
+            load(benchmark, root)
+        # A data set that is no file is not there.
+        assert Path(name).name.partition(".")[0] in f"{caught.value}".replace("main/", "dataset ")
 
 
 DOUBTS = [
@@ -162,26 +167,13 @@ def test_gold_that_contradicts_itself_is_an_error(tmp_path, make, name, file, va
         load(name, tmp_path)
 
 
-@pytest.mark.parametrize("broken", [*NO_FILES, "no permission"])
-def test_a_page_that_is_no_file_is_counted_and_its_document_stays(tmp_path, monkeypatch, broken):
+@pytest.mark.parametrize("broken", NO_FILES)
+def test_a_page_that_is_no_file_is_counted_and_its_document_stays(tmp_path, broken):
     funsd(tmp_path)
-    image = tmp_path / "testing_data/images/b.png"
-    if broken in NO_FILES:
-        image.unlink()
-        NO_FILES[broken](image)
-    else:
-        # Root may read everything: the system's answer to others is put in its place.
-        plain = os.open
-
-        def refused(path, *options, **more):
-            if str(path) == str(image):
-                raise PermissionError(13, "Permission denied", str(path))
-            return plain(path, *options, **more)
-
-        monkeypatch.setattr(os, "open", refused)
+    damage(tmp_path / "testing_data/images/b.png", broken)
     corpus = load("funsd", tmp_path)
     assert corpus.documents["doc_id"].to_list() == ["a", "b"]
-    assert corpus.flaws["images missing" if broken in NO_FILES else "images unreadable"] == 1
+    assert corpus.flaws["images missing"] == 1
 
 
 @pytest.mark.parametrize("name", ["x" * 5000, "a\0b", "https://[::1/x", "\ud800", "/", "../b"])
@@ -197,18 +189,14 @@ def test_names_that_no_file_can_have_are_pages_that_are_missing(tmp_path, name):
     assert load("vrdu", tmp_path / "vrdu").flaws["PDFs missing"] == 2
 
 
-@pytest.mark.parametrize("number", [10**30, 10**400, 1e308, float("inf"), float("nan"), "1", True])
+@pytest.mark.parametrize("number", [10**400, float("inf"), float("nan"), "1", True])
 def test_boxes_of_impossible_numbers_are_counted(tmp_path, number):
-    word = {"text": "a", "box": [number, 0, 1, 1]}
     funsd(tmp_path)
+    word = {"text": "a", "box": [number, 0, 1, 1]}
     put(tmp_path, "testing_data/annotations/b.json", {"form": [word]})
-    corpus = load("funsd", tmp_path)
-    assert not corpus.unreadable
-    assert corpus.flaws["boxes missing or malformed" if number != 1e308 and number != 10**30
-                        else "boxes without area"] == 1  # fmt: skip
-    annotated = [["who", [["Ann", [number, 0.1, 0.2, 0.3, 0.4]]]]]
-    annotate(vrdu(tmp_path / "vrdu"), annotated)
-    assert load("vrdu", tmp_path / "vrdu").flaws["boxes missing or malformed"] == 1
+    annotate(vrdu(tmp_path / "vrdu"), [["who", [["Ann", [number, 0.1, 0.2, 0.3, 0.4]]]]])
+    for name, root in (("funsd", tmp_path), ("vrdu", tmp_path / "vrdu")):
+        assert load(name, root).flaws["boxes missing or malformed"] == 1, name
 
 
 def test_a_list_of_forms_has_no_say_over_other_folders(tmp_path):
@@ -216,12 +204,3 @@ def test_a_list_of_forms_has_no_say_over_other_folders(tmp_path):
     put(tmp_path, "splits/test.txt", "a\n../forms/b\n")
     with pytest.raises(DataBroken, match=r"'\.\./forms/b' is no name of a form .*test\.txt:2"):
         load("formcraft", tmp_path)
-
-
-def test_a_key_that_is_null_is_absent_and_a_number_stays_as_written(tmp_path):
-    sroie(tmp_path)
-    put(tmp_path, "key/b.json", '{"company": null, "total": 9.00}')
-    corpus = load("sroie", tmp_path)
-    rows = corpus.records.filter(doc_id="b").select("path", "value", "status").rows()
-    assert ("/company", None, "unscored") in rows
-    assert ("/total", "9.00", "ok") in rows

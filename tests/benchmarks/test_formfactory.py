@@ -1,11 +1,10 @@
 import json
 from collections import Counter
 
-import polars as pl
 import pytest
 
 from formlab import benchmarks
-from formlab.benchmarks.formfactory import boxes, split_texts
+from formlab.benchmarks.formfactory import split_texts
 from formlab.tables import only
 
 from ..made_formfactory import make
@@ -14,11 +13,6 @@ from ..made_formfactory import make
 @pytest.fixture
 def root(tmp_path):
     return make(tmp_path / "formfactory")
-
-
-@pytest.fixture(scope="module")
-def released(shared):
-    return benchmarks.get("formfactory").load("all", shared / "data" / "formfactory")
 
 
 def gold(corpus, doc_id, path):
@@ -85,42 +79,3 @@ def test_texts_are_told_by_the_values_they_hold():
     ]  # fmt: skip
     assert flaws["instances without a text"] == 1
     assert flaws["numbered texts without an instance"] == 1
-
-
-def test_released_boxes_are_495_good_ones_of_499_lines(shared):
-    root, flaws = shared / "data" / "formfactory", Counter()
-    screens = [boxes.read_screens(root, f, flaws, {}) for f in boxes.forms().values()]
-    assert sum(len(screen.boxes) for screen in screens) == 495
-    assert flaws["malformed box lines"] == 4
-    assert sum(len(screen.images) for screen in screens) == 102
-    bad = {name.rpartition(" ")[2] for name in flaws if name.startswith("malformed box line ")}
-    assert bad == {"B14_6.txt:6", "F12_1.txt:2", "G13_2.txt:5", "H11_1.txt:2"}
-
-
-def test_every_element_of_the_field_list_is_a_released_box(shared):
-    root = shared / "data" / "formfactory"
-    for form in boxes.forms().values():
-        names = {box.name for box in boxes.read_screens(root, form, Counter(), {}).boxes}
-        for field in form.fields.values():
-            assert set(field.elements) <= names, (form.code, field)
-
-
-def test_released_gold_lists_only_fields_that_the_form_has_but_for_ten_instances(released):
-    assert released.flaws["instances with labels that the form does not have"] == 10
-    kinds = set(released.records["kind"].unique())
-    assert kinds == {
-        "string", "number", "date", "description", "dropdown", "radio", "choice", "checkbox",
-        "file",
-    }  # fmt: skip
-    # Every text holds most of what is to be typed from it.
-    records = released.records.join(released.documents.select("doc_id", "context"), on="doc_id")
-    records = records.filter(pl.col("kind") == "string")
-    held = records["context"].str.to_lowercase().str.contains(
-        records["value"].str.to_lowercase(), literal=True
-    )  # fmt: skip
-    assert held.mean() > 0.8
-
-
-def test_other_numbering_style_within_a_text_is_no_border():
-    text = "**1)** x\n".replace("**1)**", "1)") + "1. a\n2. b\n2)y"
-    assert split_texts(text, [["x"], ["y"]], Counter()) == ["x\n1. a\n2. b", "y"]

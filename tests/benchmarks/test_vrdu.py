@@ -1,41 +1,18 @@
 import json
 from collections import Counter
 
-import polars as pl
 import pytest
 
 from formlab import benchmarks
 from formlab.benchmarks import vrdu
 from formlab.errors import DataBroken, DataMissing, UnknownName
 
-from ..made_vrdu import BOX, SPLIT, make, one, put
+from ..made_vrdu import SPLIT, make, one, put
 
 
 @pytest.fixture
 def root(tmp_path):
     return make(tmp_path)
-
-
-def test_entities_forms_and_line_items_become_records(root):
-    put(root, [
-        ["who", [one("Ann Lee"), one("A. Lee"), one("Ann Lee")]],
-        ["tag", [one("x")]], ["tag", [one("y")]],
-        [["sum", "what"], [[one("5"), one("tea")]]],
-        [["what"], [[one("jam")]]],
-    ])  # fmt: skip
-    records = benchmarks.get("vrdu").load(SPLIT, root).check().records
-    assert records.select("path", "kind", "subtype", "value", "accepted").rows() == [
-        ("/who", "who", "string", "Ann Lee", ["A. Lee", "Ann Lee"]),
-        ("/tag/0", "tag", "string", "x", []),
-        ("/tag/1", "tag", "string", "y", []),
-        ("/line_item/0/sum", "sum", "money", "5", []),
-        ("/line_item/0/what", "what", "string", "tea", []),
-        ("/line_item/1/what", "what", "string", "jam", []),
-    ]
-    # Fractions of a page of 1000 by 2000 pixels.
-    assert records.select("page", "x0", "y0", "x1", "y1").row(0) == (1, 100, 400, 500, 800)
-    segments = [[[0, 7]], [[0, 6]], [[0, 7]]]
-    assert json.loads(records["meta"][0]) == {"boxes": [BOX] * 3, "segments": segments}
 
 
 def test_split_name_tells_task_template_size_and_seed(root):
@@ -61,37 +38,6 @@ def test_split_name_tells_task_template_size_and_seed(root):
 def test_task_and_template_of_published_names(name, task, template):
     split = vrdu.decode(f"{name}-train_10-test_300-valid_100-SD_0")
     assert (split.task, split.template) == (task, template)
-
-
-def test_flaws_are_counted_and_nothing_leaves(root):
-    put(root, [
-        ["who", [one("Ann", [0.1, 0.2, 0.5, 0.4])]], ["who", [one("Bea")]], ["odd", [one("z")]],
-        [["what", "bogus"], [[one("tea"), one("5")]]],
-        [["sum", "sum"], [[one("5"), one("6")]]],
-        [["sum", "what"], [[one("7")]]],
-        ["day", [["1/1/20\ud83d", BOX, []]]],
-    ])  # fmt: skip
-    corpus = benchmarks.get("vrdu").load(SPLIT, root).check()
-    assert corpus.flaws == {
-        "PDFs missing": 2,
-        "boxes missing or malformed": 1,
-        "entities that meta.json does not know": 1,
-        "line items with a component that meta.json does not know": 1,
-        "line items with a component twice": 1,
-        "line items with more names than values, or fewer": 1,
-        "unrepeated entities annotated twice": 1,
-        "values with half a character, now U+FFFD": 1,
-    }
-    rows = corpus.records.select("path", "value", "x0").rows()
-    assert rows[:4] == [
-        ("/who", "Ann", None), ("/who/1", "Bea", 100), ("/odd/0", "z", 100),
-        ("/line_item/0/what", "tea", 100),
-    ]  # fmt: skip
-    assert [row[0] for row in rows[4:]] == [
-        "/line_item/0/bogus", "/line_item/1/sum", "/line_item/1/sum/1", "/line_item/2/sum",
-        "/line_item/2/what", "/day",
-    ]  # fmt: skip
-    assert rows[-2][1] is None
 
 
 def test_path_out_of_the_folder_is_not_followed(root):
@@ -168,14 +114,6 @@ def test_supplied_ocr_is_read_word_by_word_and_what_is_odd_is_counted(root):
         vrdu.words(corpus.documents.row(0, named=True), root)
 
 
-def test_words_of_the_sample_are_where_its_gold_is():
-    corpus = benchmarks.load("vrdu")
-    for document in corpus.documents.iter_rows(named=True):
-        words = {(row["value"], row["x0"], row["y0"]) for row in vrdu.words(document, corpus.root)}
-        gold = corpus.records.filter(pl.col("kind") == "contract_num", doc_id=document["doc_id"])
-        assert set(gold.select("value", "x0", "y0").rows()) <= words
-
-
 def test_document_in_train_and_test_is_left_out_of_training_and_counted(root):
     split = {"train": ["c.pdf", "a.pdf"], "valid": [], "test": ["b.pdf", "a.pdf"]}
     (root / "few_shot-splits" / f"{SPLIT}.json").write_text(json.dumps(split))
@@ -196,16 +134,6 @@ def test_draws_of_training_documents_are_nested_and_repeatable():
     assert benchmarks.training(benchmarks.load("funsd"), limit=2).split == "train"
     with pytest.raises(DataMissing, match="no documents to learn from"):
         benchmarks.training(benchmarks.load("formcraft"))
-
-
-def test_published_train_documents_are_read_and_none_is_tested(shared):
-    home = shared / "data/vrdu/ad-buy-form"
-    for name in [n for n in vrdu.splits(home) if n.endswith("SD_1") and "train_200" in n]:
-        corpus = benchmarks.load("vrdu", root=home, split=name)
-        learnt = benchmarks.training(corpus)
-        missing = learnt.flaws.get("documents of the split that have no gold", 0)
-        assert learnt.documents.height + missing == vrdu.decode(name).train
-        assert not set(learnt.documents["doc_id"]) & set(corpus.documents["doc_id"])
 
 
 def test_documents_without_gold_and_those_given_twice_are_counted(root):

@@ -68,38 +68,6 @@ def test_marks_are_found_in_the_middle_of_their_boxes(name, amount):
     assert (away < 0.6).mean() > (0.8 if name == "fold" else 0.999), np.sort(away)[-5:]
 
 
-@pytest.mark.parametrize(
-    ("name", "amount"), [c for c in CASES if c[0] in ("skew", "scale", "fold")]
-)
-def test_boxes_hold_all_ink_of_their_marks_and_hardly_more(name, amount):
-    made = degrade(page(), name, amount, seed=2)
-    pixels = np.asarray(made.image, float)
-    # Relative to the paper nearby: a panel of a folded page may lie in shadow.
-    dark = pixels < 0.35 * cv2.dilate(np.uint8(pixels), np.ones((25, 25)))
-    covered = np.zeros_like(dark)
-    for x0, y0, x1, y1 in made.boxes(MARKS):
-        covered[int(np.floor(y0)) : int(np.ceil(y1)), int(np.floor(x0)) : int(np.ceil(x1))] = True
-        x, y = (int(np.floor(v)) for v in ((x0 + x1) / 2, (y0 + y1) / 2))
-        assert dark[y, x] or name == "fold"
-    assert not (dark & ~covered).any()
-
-
-@pytest.mark.parametrize(
-    ("name", "measure"),
-    [
-        ("noise", lambda pixels: pixels[:30].std()),
-        ("stain", lambda pixels: (pixels[:35] < 200).mean()),
-        ("ink", lambda pixels: (pixels > 200).mean()),
-        ("contrast", lambda pixels: -(pixels.max() - pixels.min())),
-        ("blur", lambda pixels: -np.abs(np.diff(pixels, axis=1)).max()),
-    ],
-)
-def test_more_is_worse_in_the_same_places(name, measure):
-    ends = [degrade(page(), name, amount, seed=5) for amount in AMOUNTS[name]]
-    low, high = (measure(np.asarray(each.image, float)) for each in ends)
-    assert high > low
-
-
 def test_the_share_of_lost_ink_and_of_stained_paper_is_the_amount():
     black = Image.new("L", (400, 400), 0)
     black.paste(255, (0, 0, 400, 210))

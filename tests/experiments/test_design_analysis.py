@@ -13,8 +13,9 @@ from formlab_experiments.design_analysis import (
 from formlab_experiments.designs import design_plan
 from tests.experiments.test_designs import made_gold
 from tests.planted import planted
+from tests.seeds import ALL
 
-SEEDS = 10
+SEEDS, MOST = (10, 3) if ALL else (4, 2)
 PLAN = {"fields": [5, 10, 20], "kinds": [1, 2, 4], "print": [6, 8, 12], "handwriting": [0, 1]}
 WEAK = {"print 8", "print 12", "content date", "content total"}
 
@@ -57,8 +58,8 @@ def test_what_is_planted_is_found_every_time(tables):
 
 def test_nothing_else_is_found_at_the_stated_level(tables):
     others = [found(effect) - WEAK for _, effect in tables]
-    # At 5 % more than 3 of 10 experiments have a chance of 1 in 1,000.
-    assert sum(map(bool, others)) <= 3, others
+    # At 5 % more than 3 of 10 experiments, or 2 of 4, have a chance of 1 in 1,000.
+    assert sum(map(bool, others)) <= MOST, others
 
 
 def test_effects_have_the_size_that_was_planted(tables):
@@ -81,10 +82,5 @@ def test_findings_say_what_holds_and_bring_the_wrong_values(tables):
     first = findings[0]
     assert first.holds
     assert "more values are right than with print of 6 points" in first.claim
-    holds = [finding.holds for finding in findings]
-    assert holds == sorted(holds, reverse=True)
-    assert {f.claim.startswith("No difference was shown") for f in findings if not f.holds} == {
-        True
-    }
     totals = next(f for f in findings if "With totals" in f.claim)
     assert totals.n_cases == totals.cases.height > 0

@@ -1,28 +1,19 @@
 """Response curves, half levels, the order of harm, causes: counts by hand, planted weaknesses."""
 
-import dataclasses
 import math
 
 import numpy as np
 import polars as pl
 import pytest
 
-from formlab.readers import gold as own
-from formlab_experiments import judged_fields, read_and_score
 from formlab_experiments.responses import (
     NEVER,
     NO_START,
     growing_causes,
     half_level,
     harm,
-    print_sizes,
     response,
 )
-from tests.planted import planted
-from tests.seeds import ALL
-
-# How many runs of 10, or of 4, may find something else at 5 %: more have a chance of 1 in 1,000.
-SEEDS, FALSE = (range(10), 3) if ALL else (range(4), 2)
 
 
 def cases_of(hits, levels, of=10):
@@ -99,7 +90,7 @@ def test_half_of_nothing_is_said_and_a_curve_that_few_pages_bring_down_has_an_op
 
 @pytest.mark.parametrize("pages", [12, pytest.param(24, marks=pytest.mark.complete)])
 def test_intervals_of_the_half_level_hold_it_as_often_as_they_say(pages):
-    """200 experiments on pages that differ in how they read and in what they stand."""
+    """100 experiments on pages that differ in how they read and in what they stand."""
     rng = np.random.default_rng(pages)
     levels = [("none", 0, 0), *(("blur", amount, amount) for amount in (1, 2, 3, 4))]
 
@@ -112,11 +103,19 @@ def test_intervals_of_the_half_level_hold_it_as_often_as_they_say(pages):
     many = np.rint(hits(100_000).mean(axis=0) * 500)
     truth = half_level(cases_of([many], levels, of=10_000), resamples=2)["amount"].item()
     inside = 0
-    for seed in range(200):
+    for seed in range(100):
         row = half_level(cases_of(hits(pages), levels, of=20), resamples=300, seed=seed)
         inside += row["ci_low"].item() <= truth <= row["ci_high"].item()
-    # At 95 % fewer than 177 have a chance of 1 in 10,000.
-    assert inside >= 177, inside
+    # At 95 % fewer than 86 have a chance of 1 in 10,000.
+    assert inside >= 86, inside
+
+
+def test_a_cause_grows_by_the_fields_that_fail_for_it():
+    cause = pl.when(pl.col("right")).then(None).otherwise(pl.lit("missed"))
+    cases = cases_of([[10, 8, 2, 10], [10, 6, 4, 10]], LEVELS).with_columns(cause=cause)
+    # Of two steps of 10 fields on two pages 2 + 8 + 4 + 6 of 40; none under scale.
+    table = growing_causes(cases).select("degradation", "cause", "difference")
+    assert table.rows() == [("blur", "missed", pytest.approx(1 / 2))]
 
 
 def test_pairs_are_ordered_by_what_they_do_over_their_range():
@@ -131,74 +130,3 @@ def test_pairs_are_ordered_by_what_they_do_over_their_range():
     # 7 of 10 fields less, 1 or 2 of 10 less.
     assert table["difference"].to_list()[1] == pytest.approx(-0.15)
     assert (table["p_adjusted"] < 0.001).all()
-
-
-def planted_corpus(pages=12):
-    """Pages in print of 12 and 20 px, at three levels of scale and of blur, nothing drawn."""
-    gold = {
-        f"page {page}": {f"item {n}": f"word {page} {n}" for n in range(16)}
-        | {"date a": "2021-03-04", "date b": "2020-11-30", "total": "118.50"}
-        for page in range(pages)
-    }
-    corpus = own.corpus(gold)
-    records = corpus.records.with_columns(
-        pl.when(pl.int_range(pl.len()).over("doc_id") % 2 == 0).then(12.0).otherwise(20.0)
-        .alias("print")
-    )  # fmt: skip
-    levels = [("none", 0.0, 0), ("scale", 0.8, 1), ("scale", 0.6, 2), ("scale", 0.35, 3)]
-    levels += [("blur", 1.0, 1), ("blur", 2.0, 2), ("blur", 3.0, 3)]
-    documents, values = [], []
-    for name, amount, step in levels:
-        doc_id = pl.format("{}~{}{}", "doc_id", pl.lit(name), pl.lit(step))
-        own_columns = {"degradation": pl.lit(name), "amount": pl.lit(amount)}
-        own_columns |= {"step": pl.lit(step, pl.Int64), "page_of": pl.col("doc_id")}
-        documents.append(corpus.documents.with_columns(doc_id=doc_id, **own_columns))
-        values.append(records.with_columns(doc_id=doc_id))
-    return dataclasses.replace(corpus, documents=pl.concat(documents), records=pl.concat(values))
-
-
-@pytest.fixture(scope="module")
-def found(tmp_path_factory):
-    """What each tool finds at 0.05 in each run of the system with planted weaknesses."""
-    corpus, results = planted_corpus(), []
-    for seed in SEEDS:
-        out = tmp_path_factory.mktemp("planted")
-        system = planted(corpus, small=8.0, seed=seed)
-        cases = print_sizes(judged_fields(read_and_score(corpus, system, out=out)), 2)
-        tested = response(cases, "print_size").filter(pl.col("p_adjusted") < 0.05)
-        effects = harm(cases).filter(pl.col("p_adjusted") < 0.05)
-        causes = growing_causes(cases).filter(pl.col("p_adjusted") < 0.05)
-        results.append((
-            set(tested.select("degradation", "amount", "value").rows()),
-            set(effects.select("first", "second").rows()),
-            set(causes["degradation"]), half_level(cases, "print_size"),
-        ))  # fmt: skip
-    return results
-
-
-def test_curves_fall_where_print_is_too_small_and_nowhere_else(found):
-    # 12 px at 0.6 are 7.2 px, 20 px at 0.35 are 7 px: the system reads nothing below 8.
-    planted_here = {
-        ("scale", 0.6, "up to 12 px"), ("scale", 0.35, "up to 12 px"), ("scale", 0.35, "over 12 px")
-    }  # fmt: skip
-    assert all(planted_here <= seen for seen, *_ in found)
-    assert sum(seen != planted_here for seen, *_ in found) <= FALSE
-
-
-def test_the_order_has_scale_before_all_and_blur_is_like_none(found):
-    planted_here = {("none", "scale"), ("blur", "scale")}
-    assert all(planted_here <= seen for _, seen, *_ in found)
-    assert sum(seen != planted_here for _, seen, *_ in found) <= FALSE
-
-
-def test_only_under_scale_does_a_cause_grow(found):
-    assert all("scale" in seen for *_, seen, _ in found)
-    assert sum(seen != {"scale"} for *_, seen, _ in found) <= FALSE
-
-
-def test_half_is_lost_between_the_amounts_where_print_gets_too_small(found):
-    for *_, half in found:
-        rows = {(d, v): a for d, v, a in half.select("degradation", "value", "amount").rows()}
-        assert 0.6 <= rows["scale", "up to 12 px"] <= 0.8
-        assert 0.35 <= rows["scale", "over 12 px"] <= 0.6
-        assert math.isnan(rows["blur", "up to 12 px"])

@@ -2,7 +2,6 @@
 
 import dataclasses
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -90,30 +89,6 @@ def test_planted_weaknesses_are_found_and_nothing_else_over_many_seeds():
         false += shown.height > 2
     # At 5 % four of 10 experiments with a false finding have a chance of 1 in 1,000, as three of 3.
     assert false < min(4, count)
-
-
-def drawn(seed, *, angle=0.2, together=0.0, pages=12, fields=10):
-    """All runs of a plan: `angle=on` loses fields, more at `scale=2.0`; `colour` does nothing."""
-    draw = np.random.default_rng(seed)
-    hard = draw.uniform(0, 0.2, pages)
-    runs = []
-    for run in sweeps.settings_plan(LEVELS):
-        on, large = run["angle"] == "on", run["scale"] == "2.0"
-        share = 0.95 - hard - on * (angle + large * together)
-        rights = draw.random((fields, pages)) < share
-        runs.append(evaluation(run, {
-            f"p{page}": {f"f{n}": bool(good) for n, good in enumerate(rights[:, page])}
-            for page in range(pages)
-        }))  # fmt: skip
-    return runs
-
-
-def test_interaction_is_what_both_do_beyond_each():
-    table = sweep_effects.setting_effects(drawn(1, angle=0.0, together=0.5))
-    row = table.filter(term="angle × scale", value="off × 2.0").row(0, named=True)
-    assert row["ci_low"] < 0.5 < row["ci_high"]
-    assert row["p_adjusted"] < 0.05
-    assert row["gained"] > row["lost"]
 
 
 # Four fields of a page with angle on and off, at two scales: what is right in which run.

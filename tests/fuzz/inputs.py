@@ -2,12 +2,15 @@
 
 import json
 import shutil
+from collections import Counter
 from pathlib import Path
 
 from PIL import Image
 
-from formlab import resources
+from formlab import analysis, folders, resources
+from formlab.scoring.evaluate import evaluate
 from tests import made_formfactory, made_vrdu
+from tests.fuzz.bench import Found
 from tests.fuzz.mutations import lined
 
 SAMPLES = resources.folder("data/sample")
@@ -32,6 +35,22 @@ def put(folder: Path, name: str, value: object) -> None:
 def files(made):
     """A maker of these files."""
     return lambda folder: [put(folder, name, content) for name, content in made.items()]
+
+
+def corpus_found(corpus: folders.Corpus) -> Found:
+    return Found(frozenset(corpus.documents["doc_id"]), corpus.flaws)
+
+
+def predictions_found(predictions: folders.Predictions) -> Found:
+    tables = (predictions.records, predictions.responses)
+    names = frozenset(name for table in tables for name in table["doc_id"])
+    odd = Counter(status for table in tables for status in table["status"] if status != "ok")
+    return Found(names, odd + Counter(predictions.notes))
+
+
+def scored(corpus: folders.Corpus, predictions: folders.Predictions) -> None:
+    """What was read is also scored and summed up: what a loader lets in must not fail there."""
+    analysis.summarise(evaluate(corpus, predictions), resamples=0)
 
 
 def page(folder: Path, name: str, size=(60, 40)) -> None:
@@ -172,13 +191,6 @@ TEXT = """- name: A12-00{}
   seed: 0
   values: {{first: Jun, last: Berg, letter: false}}
 """
-BODIES = {
-    "multipart/form-data; boundary=x": (
-        '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\nAda\r\n--x--\r\n'
-    ),
-    "application/json": '{"a": "Ada", "b": [1, {"c": null}]}',
-    "application/x-www-form-urlencoded": "a=Ada&b=%20x&b=2",
-}
 DECISION = {
     "benchmark": "funsd", "split": "test", "task": "text", "path": "/entities/1",
     "decision": "edit", "label": "a", "value": "b", "time": "2024-05-01T10:00:00",

@@ -21,15 +21,6 @@ TEXTS = (
     "<div>" * DEEP, "[" * DEEP, "{" * DEEP, "{1." * 100_000, "- " * DEEP, "&a *a ", "*a",
     "!!python/object:x", "---\n", "\ud800", "{", "}", "[", "]", ":", "#", "%", "\\", "\\u0000",
 )  # fmt: skip
-# The arguments of a command, one a line.
-ARGUMENTS_FILE = "arguments.txt"
-ARGUMENTS = (
-    "", " ", "-", "--", "--x", "-1", "0", "1", "2.5", "nan", "-inf", "1e999", "x", "none", "a=b",
-    "=", "a=", "=b", "a,b", ",", "é", "\x01", "\x1b[31m", "\u202e", "\udcff", "x" * 5000, "absent",
-    ".", "..", "empty", "table.csv", "text.txt", "x://y", "http://[::1/x", "file:///x", "s3://",
-    "http://u:PW@127.0.0.1:9/x", "json:loads", "os", "funsd", "funsd:test", "all", "--json",
-    "--help", "[", "*", "%s", "{}",
-)  # fmt: skip
 NAMES = (
     "x" * 250, "e\u0301", " ", "a b", "\x01", "\x1b[31m", "\r", "\u202e", "-", "--help", "%2e",
     "nan", "NUL", "a\nb", "#", "?", "*", "[x]", "~", ".hidden", "0", "x" * 80 + ".json",
@@ -46,7 +37,7 @@ def changes_of(files, seed):
         by_ending.setdefault(PurePosixPath(path).suffix, []).append(path)
     for _ in range(dice.choice((1, 1, 1, 1, 2, 3))):
         path = dice.choice(by_ending[dice.choice(sorted(by_ending))])
-        if dice.random() < 0.14 and path != ARGUMENTS_FILE:
+        if dice.random() < 0.14:
             made = place_change(dice, path, files)
         else:
             before = changes.get(path, Change(path, data=files[path])).data
@@ -68,8 +59,6 @@ def place_change(dice, path, files):
 def content(dice, path, data):
     """Other bytes for a file, by what its name says that it is."""
     kinds = BY_ENDING.get(PurePosixPath(path).suffix.lower(), ())
-    if path == ARGUMENTS_FILE:
-        return arguments(dice, data)
     if kinds and dice.random() < 0.75:
         # What an earlier change has broken cannot be changed by what it holds.
         with suppress(Exception):
@@ -181,14 +170,6 @@ def archive(dice, data):
         for name, inside in members:
             target.writestr(name, inside)
     return out.getvalue()
-
-
-def arguments(dice, data):
-    given = data.decode("utf-8", "surrogateescape").split("\n")
-    other = dice.choice(ARGUMENTS)
-    if (place := dice.randrange(len(given))) and "=" in given[place]:
-        other = f"{given[place].partition('=')[0]}={other}"
-    return "\n".join(in_a_row(dice, given, other)).encode("utf-8", "surrogateescape")
 
 
 def lined(value):

@@ -83,21 +83,6 @@ def test_hand_counted_form():
     assert whole["form_completed"] == (0, 1)
 
 
-def test_gold_against_itself_is_complete():
-    lines = [
-        ActionLine(200, 120, "Ada"),
-        ActionLine(200, 220, "Oslo"),
-        ActionLine(110, 310, "true"),
-    ]
-    for exact in (True, False):
-        verdicts, spare = filled([NAME, CITY, TICK, NEWS], lines, exact=exact)
-        assert not spare
-        done = episode([NAME, CITY, TICK, NEWS], verdicts)
-        # Nothing says whether it was sent.
-        assert done.pop("task_score") == (0, 0)
-        assert set(done.values()) == {(1, 1)}
-
-
 def test_hand_counted_task_score():
     # Sent: three of four values right, two of three clicks. Not sent: nothing counts. The third
     # form has one field to leave alone, right and without a click. (3/4 + 2/3) / 2 = 17/24.
@@ -113,14 +98,6 @@ def test_hand_counted_task_score():
     blind = [actions.FieldVerdict(clicked=False, submitted=True)] * 2
     whole = actions.episodes(fields[:2], blind, [2], counts(fields[:2], blind), [True])
     assert whole["task_score"].tolist() == [[0.5, 1]]
-
-
-def test_nothing_done_loses_all_but_the_box_to_leave_alone():
-    verdicts, _ = filled([NAME, TICK, NEWS], [])
-    parts = counts([NAME, TICK, NEWS], verdicts)
-    assert parts["click_accuracy"].tolist() == [[0, 1], [0, 1], [0, 0]]
-    assert parts["unwanted_clicks"].tolist() == [[0, 0], [0, 0], [0, 1]]
-    assert parts["value_placed_accuracy"].tolist() == [[0, 1], [0, 1], [1, 1]]
 
 
 def test_ticking_a_box_to_leave_alone_is_wrong_and_saying_no_there_is_not():

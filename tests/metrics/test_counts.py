@@ -7,11 +7,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from formlab import metrics, tables, text
+from formlab import metrics, tables
 from formlab.metrics import METRICS
-from formlab.metrics.counts import SHARES, field_tallies, match_tallies
+from formlab.metrics.counts import field_tallies, match_tallies
 from formlab.scoring.evaluate import answer_scores
-from formlab.tables import STATUSES, readable
+from formlab.tables import readable
 from tests.seeds import seeds
 
 
@@ -25,16 +25,13 @@ def test_three_fields_wanted_and_two_given_by_hand():
 
 def test_random_forms_agree_with_set_arithmetic():
     rng = random.Random(2)
-    for _ in range(100):
+    for _ in range(30):
         golds, preds = (rng.choices(["", "x", "y z"], k=6) for _ in "ab")
         wanted, given = ({n for n, v in enumerate(side) if v} for side in (golds, preds))
         tallies = {name: rows.sum(axis=0) for name, rows in field_tallies(golds, preds).items()}
         assert tallies["field_precision"].tolist() == [len(wanted & given), len(given)]
         assert tallies["field_recall"].tolist() == [len(wanted & given), len(wanted)]
         assert tallies["field_f1"].tolist() == [2 * len(wanted & given), len(wanted) + len(given)]
-
-
-RUNGS = ("exact", "normalised", "typed", "fuzzy")
 
 
 def test_accuracy_of_a_column_is_its_share_of_true():
@@ -45,41 +42,6 @@ def test_accuracy_of_a_column_is_its_share_of_true():
     assert metric.score(tallies.sum(axis=0)) == pytest.approx(2 / 3)
     assert math.isnan(metric.values(tallies)[2])
     assert metric.tallies([]).shape == (0, 2)
-
-
-def test_accuracies_rise_from_rung_to_rung():
-    # Right on: all rungs, all but exact, typed and fuzzy, fuzzy alone, none.
-    table = text.ladders(
-        ["a", "A b", "1,000", "abcdefghij", "a"], ["a", "a  B", "1000.0", "abcdefghiX", "z"]
-    )
-    values = []
-    for rung in RUNGS:
-        metric = METRICS[f"{rung}_accuracy"]
-        assert metric.view == rung
-        values.append(float(metric.score(metric.tallies(table[rung].to_list()).sum(axis=0))))
-    assert values == [0.2, 0.4, 0.6, 0.8]
-
-
-def test_two_strings_are_judged_by_the_ladder():
-    assert METRICS["exact_accuracy"]("a", "A").value == 0
-    assert METRICS["normalised_accuracy"]("a", "A").value == 1
-    assert (METRICS["exact_accuracy"]("a", "A") + METRICS["exact_accuracy"]("a", "a")).value == 0.5
-
-
-@pytest.mark.parametrize(
-    ("gold", "pred", "right"),
-    [
-        ("$105,452.00", "105452", 1),
-        ("2022-07-01", "1 July 2022", 1),
-        ("Tooth 24", "tooth  24", 1),
-        ("41", "41.0", 1),
-        ("41", "14", 0),
-        ("yes", "", 0),
-    ],
-)
-def test_answer_to_a_question_or_check_is_right_however_its_value_is_written(gold, pred, right):
-    for name in ("vqa_accuracy", "consistency_accuracy"):
-        assert METRICS[name](gold, pred).parts == (right, 1)
 
 
 def summed(*sides, **options):
@@ -112,12 +74,7 @@ def test_blank_field_left_blank_is_right_and_in_no_sum_of_recall():
     assert math.isnan(metrics.get("match_recall").score(np.zeros(2)))
 
 
-def test_sides_of_different_length_are_refused():
-    with pytest.raises(ValueError, match="must be as many"):
-        match_tallies(["a"], [], [])
-
-
-@pytest.mark.parametrize("seed", seeds(50))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_values_right_are_those_of_sets_and_lie_in_range(seed):
     draw = random.Random(seed)
     count = draw.randint(0, 12)
@@ -156,22 +113,6 @@ def test_shares_are_of_the_questions_that_were_asked():
     assert share(given, "usable_answers") == (2, 4, 0.5)
     assert share(given, "truncated_answers") == (1, 4, 0.25)
     assert share(given, "bad_json_answers") == (0, 4, 0)
-
-
-def test_all_tasks_together_are_a_slice_of_their_own():
-    both = pl.concat([responses("ok", "ok", "ok"), responses("refused", task="layout")])
-    assert share(both, "valid_answers", "all") == (3, 4, 0.75)
-    assert share(both, "refused_answers", "layout") == (1, 1, 1)
-
-
-def test_nothing_asked_is_undefined():
-    assert math.isnan(share(responses("missing"), "valid_answers")[2])
-
-
-def test_shares_but_the_usable_ones_add_up_to_one():
-    given = responses(*STATUSES, "ok", "refused")
-    others = SHARES.keys() - {"usable_answers"}
-    assert sum(share(given, name)[2] for name in others) == pytest.approx(1)
 
 
 def test_scores_name_their_slices_and_rules():

@@ -8,6 +8,7 @@ from formlab.metrics.facts import SHARES, FactVerdict, counts, locate, match_fac
 from formlab.metrics.places import Places
 from formlab.text.flow import Flow, read
 from formlab.text.markup import written_events
+from tests.seeds import ALL
 
 
 def verdicts(gold, pred):
@@ -120,38 +121,9 @@ def test_the_same_page_as_html_markdown_and_lines_gives_the_same_verdicts():
     assert all(all(v.correct for v in verdicts(gold, form)) for form in forms)
 
 
-@pytest.mark.parametrize(
-    "junk", ["\0", "\ud800", "\x1b[2J", "\u2028", "<script>1,210</script>", "<" * 5000, "İ"]
-)
-def test_hostile_text_around_a_fact_changes_nothing(junk):
-    gold = table(("Cash on hand", "1,210"))
-    assert letters(gold, f"{junk}\nCash on hand 1,210\n{junk}") == "c"
-    assert letters(gold, f"{junk}{junk}") == "-"
-
-
 def test_a_prediction_of_5_megabytes_of_one_number_is_judged():
     gold = table(*((f"Row {name}", "1") for name in "abcdefghij"))
     assert len(verdicts(gold, "1 " * 100_000 + "x" * 4_800_000)) == 10
-
-
-def test_gold_against_itself_is_right_and_right_implies_found():
-    draw = random.Random(4)
-    words = ["cash", "debt", "rent", "tax", "cost", "sales", "fees", "net", "loss", "gain"]
-
-    def row():
-        label = " ".join(draw.sample(words, 2))
-        columns = range(draw.randrange(1, 4))
-        return (label, *(f"{draw.choice('-1')}{draw.randrange(50)}" for _ in columns))
-
-    for _ in range(60):
-        rows = [row() for _ in range(draw.randrange(1, 9))]
-        gold = table(*rows)
-        assert all(v.correct for v in verdicts(gold, gold)), gold
-        draw.shuffle(rows)
-        for v in verdicts(gold, table(*rows[1:], tag=False)):
-            assert v.found >= v.correct
-            assert v.found >= v.misplaced
-            assert not (v.correct and v.misplaced)
 
 
 def test_pages_against_themselves_are_all_right(shared):
@@ -244,14 +216,14 @@ def written(rows, form):
 
 @pytest.mark.parametrize("plant", ["nothing", "swapped rows", "moved value"])
 @pytest.mark.parametrize("labels", ["as they are", "misread", "some lost", "all lost"])
-@pytest.mark.parametrize("form", ["html", "bars", "lines", "cells"])
-def test_what_was_planted_in_a_table_is_found_and_nothing_else(plant, labels, form):
-    if plant == "moved value" and form == "cells":
-        return  # a cell a line leaves no rows: the page itself does not say where one ends
-    draw = random.Random(f"{plant}{labels}{form}")
+def test_what_was_planted_in_a_table_is_found_and_nothing_else(plant, labels):
+    draw = random.Random(f"{plant}{labels}")
+    # A cell a line leaves no rows: the page itself does not say where one ends.
+    forms = ["html", "bars", "lines"] + ["cells"] * (plant != "moved value")
     words = ["cash", "debt", "rent", "taxes", "costs", "sales", "fees", "losses", "gains", "assets",
              "equity", "margin", "income", "interest", "goodwill", "inventory"]  # fmt: skip
-    for _ in range(60):
+    for number in range(240 if ALL else 80):
+        form = forms[number % len(forms)]
         count, columns = draw.randrange(3, 9), draw.randrange(1, 4)
         if plant == "moved value":
             # A row that has lost its only value is no row any more where its label is lost too.

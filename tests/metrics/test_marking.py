@@ -16,16 +16,6 @@ def f1(gold, pred, subtype=None, kind=None):
     return tuple(parts)
 
 
-def test_marks_of_two_ringed_and_three_predicted_by_hand():
-    # Gold {tea, milk}, predicted {milk, jam, rusk}: one right of three given, of two wanted.
-    gold, pred = "Tea; Milk", '["milk", "Jam", "Rusk"]'
-    assert mark_precision(gold, pred).parts == (1, 3)
-    assert mark_recall(gold, pred).parts == (1, 2)
-    # F1 = 2 tp / (2 tp + fp + fn) = 2 / (2 + 2 + 1).
-    assert mark_f1(gold, pred).parts == (2, 5)
-    assert mark_f1(gold, pred).value == 0.4
-
-
 def test_every_way_to_say_ticked_is_one_mark_and_to_say_empty_none():
     for ticked in ("checked", "X", "☑", "[x]", "true", "marked"):
         assert list(marks(ticked)) == [TICK]
@@ -125,7 +115,7 @@ def test_cells_of_a_table_count_at_their_row():
 def test_random_sets_agree_with_set_arithmetic_and_stay_in_range():
     rng = random.Random(3)
     options = [f"option {n}" for n in range(8)]
-    for _ in range(300):
+    for _ in range(100):
         gold, pred = (rng.sample(options, rng.randint(0, 8)) for _ in "ab")
         right = len(set(gold) & set(pred))
         found = mark_f1("; ".join(gold), "; ".join(pred))
@@ -141,7 +131,7 @@ def test_random_sets_agree_with_set_arithmetic_and_stay_in_range():
 def test_random_golds_against_themselves_are_whole_and_against_silence_are_missed():
     rng = random.Random(11)
     words = ["no", "Yes", "Tea", "off", "0", "3", "N", "Married, filing jointly", "a, b, c", "none"]
-    for _ in range(400):
+    for _ in range(150):
         options = rng.sample(words, rng.randint(1, 4))
         subtype, kind = rng.choice([(None, None), ("checkbox", "radio"), ("circle", "choice")])
         gold = rng.choice([json.dumps(options), "; ".join(options)])
@@ -176,15 +166,3 @@ def test_random_golds_against_themselves_are_whole_and_against_silence_are_misse
 )
 def test_a_cross_field_is_right_only_with_every_part(gold, pred, right):
     assert all_constituents(gold, pred) is right
-
-
-@pytest.mark.parametrize(
-    "value",
-    ["\x00\ud800\u2028", "|" * 100_000, ";" * 100_000, "[" * 100_000, "x" * 1_000_000, "☑" * 50_000,
-     "a;" * 100_000],
-)  # fmt: skip
-def test_hostile_values_are_compared_without_an_error(value):
-    for subtype in (None, "table-grid", "annotation", "circle"):
-        mark_tallies([value], ["Tea"], [subtype])
-    all_constituents("Tea; Milk", value)
-    all_constituents(value, value)

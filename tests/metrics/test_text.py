@@ -13,6 +13,7 @@ from sacrebleu.metrics import BLEU
 from formlab import metrics
 from formlab.errors import UnknownName
 from formlab.metrics import METRICS, bleu, cer, edit_distance, wer
+from tests.seeds import ALL
 
 NAMES = [name for name, metric in METRICS.items() if metric.view == "text"]
 # Parts of the word error rate: of nothing read, all of it is omitted.
@@ -45,7 +46,9 @@ def funsd_texts(shared):
     """Every entity of FUNSD and every page, its entities one a line; some characters misread."""
     rng = random.Random(5)
     golds = []
-    for file in sorted((shared / "data" / "funsd").glob("*/annotations/*.json")):
+    for file in sorted((shared / "data" / "funsd").glob("*/annotations/*.json"))[
+        :: 1 if ALL else 4
+    ]:
         texts = [entity["text"] for entity in json.loads(file.read_text("utf-8"))["form"]]
         golds += texts[:20]
         golds.append("\n".join(texts)[:900])
@@ -57,7 +60,7 @@ def funsd_texts(shared):
 @pytest.fixture(params=["random", "funsd"])
 def texts(request):
     if request.param == "random":
-        return random_pairs(4000)
+        return random_pairs(1500)
     return funsd_texts(request.getfixturevalue("shared"))
 
 
@@ -108,7 +111,7 @@ def test_sentence_bleu_is_that_of_sacrebleu(texts):
     assert_same(bleu.values(bleu.tallies(*texts)), expected)
 
 
-@pytest.mark.parametrize("size", [1, 2, 5, 40, 4000])
+@pytest.mark.parametrize("size", [2, 40, 4000])
 def test_corpus_bleu_is_that_of_sacrebleu(texts, size):
     golds, preds = (side[:size] for side in texts)
     value = bleu.score(bleu.tallies(golds, preds).sum(axis=0))
@@ -207,16 +210,12 @@ def test_symmetric_metrics_are_symmetric(name):
     np.testing.assert_array_equal(metric.tallies(golds, preds), metric.tallies(preds, golds))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_megabyte_of_anything_is_scored(name):
-    hostile = "<b>\x1b[31m\ud800\u2028 .,-" * 90_000
-    assert METRICS[name]("a short gold text", hostile[:1_000_000]).value >= 0
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_sides_of_different_length_are_refused(name):
-    with pytest.raises(ValueError, match="2 gold and 1 predicted"):
-        METRICS[name].tallies(["a", "b"], ["a"])
+def test_a_megabyte_of_anything_is_scored_and_sides_of_different_length_are_refused():
+    hostile = "<b>\x1b[31m\ud800\u2028 .,-" * 50_000
+    for name in NAMES:
+        assert METRICS[name]("a short gold text", hostile).value >= 0
+        with pytest.raises(ValueError, match="2 gold and 1 predicted"):
+            METRICS[name].tallies(["a", "b"], ["a"])
 
 
 def test_registry_names_its_metrics_and_knows_no_others():

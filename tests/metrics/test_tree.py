@@ -91,8 +91,8 @@ def test_hand_counts(gold, pred, depth):
 
 def test_distance_equals_zss_on_random_trees():
     rng = random.Random(0)
-    pairs = [random_pair(rng) for _ in range(500)]
-    pairs += [random_pair(rng, most=80) for _ in range(20)]
+    pairs = [random_pair(rng) for _ in range(150)]
+    pairs += [random_pair(rng, most=80) for _ in range(8)]
     for gold, pred in pairs:
         ours = tree_edit_distance(gold, pred)
         assert ours == pytest.approx(by_zss(gold, pred), abs=1e-9)
@@ -100,7 +100,7 @@ def test_distance_equals_zss_on_random_trees():
 
 def test_distance_is_zero_to_itself_symmetric_and_bounded():
     rng = random.Random(2)
-    for _ in range(300):
+    for _ in range(100):
         gold, pred = random_pair(rng)
         distance = tree_edit_distance(gold, pred)
         everything = tree_edit_distance(gold, None)
@@ -125,16 +125,6 @@ def test_similarity_by_hand():
     # The roots differ and count: 1 + 1/2 each; the root is renamed for 1.
     tally = tree_similarity(grow("f(a)"), grow("g(a)"))
     assert tally.parts == pytest.approx((2.0, 3.0))
-
-
-def test_similarity_is_one_to_itself_and_zero_to_nothing():
-    rng = random.Random(4)
-    for _ in range(100):
-        gold = random_tree(rng, rng.randint(2, 40))
-        assert tree_similarity(gold, gold).value == 1
-        assert tree_similarity(gold, None).value == 0
-        assert tree_similarity(None, gold).value == 0
-        assert tree_similarity(gold, Node(gold.label)).value == 0
 
 
 def test_similarity_of_nothing_to_nothing_is_undefined():
@@ -216,14 +206,14 @@ def test_each_kind_of_edit_by_hand():
 
 
 def test_costs_add_up_to_the_distance():
-    for gold, pred in random_pairs(300, seed=0):
+    for gold, pred in random_pairs(100, seed=0):
         total = math.fsum(edit.cost for edit in edit_script(gold, pred))
         distance = tree_edit_distance(gold, pred)
         assert total == pytest.approx(distance, abs=1e-9)
 
 
 def test_every_node_of_both_trees_is_in_one_edit():
-    for gold, pred in random_pairs(300, seed=1):
+    for gold, pred in random_pairs(100, seed=1):
         edits = edit_script(gold, pred)
         assert edit_script(gold, pred) == edits
         for root, side in ((gold, "gold_path"), (pred, "pred_path")):
@@ -245,7 +235,7 @@ def is_above(flat, above, below):
 
 
 def test_paired_nodes_keep_their_order_and_their_ancestors():
-    for gold, pred in random_pairs(150, seed=2):
+    for gold, pred in random_pairs(60, seed=2):
         ours, theirs = flatten(gold), flatten(pred)
         here = {node.path: place for place, node in enumerate(ours.nodes)}
         there = {node.path: place for place, node in enumerate(theirs.nodes)}
@@ -258,12 +248,3 @@ def test_paired_nodes_keep_their_order_and_their_ancestors():
             for c, d in pairs:
                 assert (a < c) == (b < d)
                 assert is_above(ours, a, c) == is_above(theirs, b, d)
-
-
-def test_missing_trees_are_all_deleted_or_all_inserted():
-    tree = form(("A", ["n"]))
-    assert told(tree, None) == [
-        ("deleted", "form", 1), ("deleted", "A", 0.5), ("deleted", "n", 0.333),
-    ]  # fmt: skip
-    assert {edit.op for edit in edit_script(None, tree)} == {"inserted"}
-    assert edit_script(None, None) == []

@@ -14,7 +14,7 @@ def test_sound_notebook_is_built_with_its_summary_and_how_it_was_made(results):
     assert all(name in page for name in ("title", "polars", "duration"))
 
 
-def test_failing_and_killed_notebooks_leave_a_readable_partial_report(results):
+def test_failing_notebook_leaves_a_readable_partial_report(results):
     result = results["failing"]
     page = text(result)
     assert not result.ok
@@ -25,9 +25,6 @@ def test_failing_and_killed_notebooks_leave_a_readable_partial_report(results):
     # No library is in a page that needs none.
     assert "Plotly" not in page.split("<script>")[0]
     assert result.html.stat().st_size < 300_000
-    assert not results["killed"].ok
-    assert results["killed"].error
-    assert "alive" in text(results["killed"])
 
 
 def test_policy_admits_only_hashes_and_comes_first(results):

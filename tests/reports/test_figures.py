@@ -32,31 +32,6 @@ pytestmark = pytest.mark.browser
 READY = "html[data-ready=yes]"
 
 
-def read(file):
-    with file.open(newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
-def saved(page, link, folder):
-    with page.expect_download() as download:
-        page.locator(link).first.click()
-    download.value.save_as(folder / download.value.suggested_filename)
-    return folder / download.value.suggested_filename
-
-
-def test_page_holds_the_tables_of_its_figures(results, tmp_path):
-    with browser.page(results["sound"].html) as visit:
-        file = saved(visit.page, "a[download$='.csv']", tmp_path)
-        assert file.name == "01-exact-by-system.csv"
-        assert [tuple(row.values()) for row in read(file)] == [
-            ("0.25", "1", "a"), ("", "2", "b"), ("0.75", "3", "c"),
-        ]  # fmt: skip
-        file = saved(visit.page, "a[download^='02']", tmp_path)
-        assert file.name == "02-table.csv"
-        assert file.read_text() == "system,Exact accuracy,n\na,0.25,1\nb,,2\nc,0.75,3\n"
-        assert visit.trouble == []
-
-
 def test_policy_stops_a_planted_script_inside_and_from_a_file(results):
     html = results["sound"].html
     (html.parent / "planted.js").write_text("globalThis.pwned = 1")
@@ -87,21 +62,3 @@ def test_figures_stand_beside_the_page_as_pictures_and_tables(results):
     made = record.read(results["sound"].html.parent, "sound")
     assert made is not None
     assert all((results["sound"].html.parent / name).is_file() for name in made.beside)
-
-
-def test_nothing_hostile_is_in_figures_beside_a_page(results):
-    folder = results["hostile"].html.parent / figures.FOLDER / results["hostile"].name
-    drawings = list(folder.glob("*.svg"))
-    assert drawings
-    for file in drawings:
-        for node in etree.parse(file).iter(etree.Element):
-            assert etree.QName(node).localname not in {"script", "foreignObject", "iframe"}
-            for name, value in node.attrib.items():
-                assert not etree.QName(name).localname.startswith("on")
-                assert etree.QName(name).localname != "href" or value.startswith(("#", "data:"))
-    assert any("was not drawn to a file" in note for note in results["hostile"].notes)
-    tables = list(folder.glob("*.csv"))
-    assert tables
-    for file in tables:
-        for row in csv.reader(io.StringIO(file.read_text("utf-8"), newline="")):
-            assert not [cell for cell in row if cell.lstrip().startswith(("=", "@"))]

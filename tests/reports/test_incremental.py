@@ -157,6 +157,3 @@ def test_report_of_a_part_of_a_corpus_says_so_on_top(work):
     banner = pages[0].partition('<div class="fl-part" role="note">')[2].partition("</div>")[0]
     assert "a on funsd:test: 8 of 50 documents were answered; the rest count as missing" in banner
     assert "<code>--documents answered</code>" in banner
-    # The same where the evaluation is given as a parameter.
-    assert build(work, evaluations=(), parameters={"evaluation": "a"}, out=work / "p") == ["built"]
-    assert 'class="fl-part"' in (work / "p" / "reads.html").read_text()

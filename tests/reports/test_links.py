@@ -15,6 +15,7 @@ from formlab.reports import figures
 from formlab.reports import page as page_of
 from tests.reports.conftest import whole_page
 from tests.states import draw_all, until_seen
+from tests.test_selection import ODD as ODD_NAMES
 
 pytestmark = pytest.mark.browser
 
@@ -22,8 +23,8 @@ BY = ["kind", "length"]
 CLIPPED, LONG = "#cause=clipped&slice=kind:answer", "#slice=level:field&slice=length:10–19"
 QUESTIONS = "#slice=level:field&slice=kind:question&slice=length:5–9"
 ODD = [
-    "a:b", "a&b=c", "50 %", "#", "ü–½", "", "null", " ", "slice", "\u2028", "a/b", "!'()*~.-_",
-    "😀", "\ufeffx", "%2F", "\x00", "__proto__", "1", "<img src=x onerror=pwned=1>",
+    *ODD_NAMES, "!'()*~.-_", "😀", "\ufeffx", "%2F", "\x00", "__proto__", "1",
+    "<img src=x onerror=pwned=1>",
 ]  # fmt: skip
 LINES = [
     "", "x", "slice=", "slice=%zz:%E2%80", "slice=a:%E2a%80", "slice=a:%e2é%ff%F0%9F", "case=12",
@@ -186,9 +187,8 @@ def test_keys_lead_to_cases_and_addresses_are_read_as_python_reads_them(page, re
 
 
 HOSTILE = [
-    "#slice=%zz&cause=%E0%A4%A", "#slice=__proto__:x", "#slice=constructor", "#javascript:pwned=1",
-    "#slice=ink:<img src=x onerror=pwned=1>", f"#slice=kind:{'x' * 5_000}".replace("kind", "knd"),
-    "#finding=99", "#case=<img src=x>", "#slice=kind:<img src=x onerror=pwned=1>",
+    "#slice=%zz&cause=%E0%A4%A", "#slice=__proto__:x", "#javascript:pwned=1", "#finding=99",
+    "#slice=ink:<img src=x onerror=pwned=1>", "#slice=kind:<img src=x onerror=pwned=1>",
 ]  # fmt: skip
 
 

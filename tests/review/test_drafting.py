@@ -29,19 +29,13 @@ def corpus():
     return benchmarks.load("formcraft")
 
 
-def quick(server, **more):
-    return {"base_url": server.url, "attempts": 1, "concurrency": 1} | more
-
-
 @pytest.fixture
 def items(tmp_path, corpus):
     """Draft items for the first form, or the first `limit` ones."""
 
-    def drafted(server, task="vqa", *, limit=1, examples=None, **more):
-        settings = quick(server, **more)
-        return drafts.items(
-            task, corpus, model="m", out=tmp_path, settings=settings, limit=limit, examples=examples
-        )
+    def drafted(server, task="vqa", *, limit=1):
+        settings = {"base_url": server.url, "attempts": 1, "concurrency": 1}
+        return drafts.items(task, corpus, model="m", out=tmp_path, settings=settings, limit=limit)
 
     return drafted
 
@@ -89,38 +83,3 @@ def test_pairs_that_are_constraints_or_contradict_the_annotation_are_rejected(co
     assert "the annotation of" in reasons[3][0]
     # Confidence and reason come along.
     assert (first.item["confidence"], first.item["rationale"]) == (0.8, "It follows.")
-
-
-@pytest.fixture
-def annotated(funsd_root):
-    return funsd_root / "testing_data" / "annotations"
-
-
-def form_of(*pairs):
-    fields = [
-        {"label": label, "value": value, "modality": "Textual", "modality_subtype": "Printed",
-         "page": 1, "box": [1, 2, 3, 4]} for label, value in pairs
-    ]  # fmt: skip
-    return json.dumps({"fields": [], "groups": [{"label": "", "fields": fields, "groups": []}]})
-
-
-def test_annotations_become_forms_that_load(tmp_path, annotated):
-    texts = [
-        entity["text"] for entity in json.loads(next(annotated.glob("*.json")).read_text())["form"]
-    ]
-    count = len(list(annotated.glob("*.json")))
-    with serving(then=form_of((texts[0], texts[1]), (texts[0], "made up"))) as server:
-        made = drafts.forms(annotated, model="m", out=tmp_path, settings=quick(server))
-        shown = server.calls[0]["body"]["messages"][1]["content"]
-        assert [entry["type"] for entry in shown] == ["text", "image_url"]
-        # Forms that are there already are left as they are.
-        drafts.forms(annotated, model="m", out=tmp_path, settings=quick(server))
-        assert len(server.calls) == count
-    corpus = benchmarks.load("formcraft", root=tmp_path)
-    assert corpus.documents.height == count
-    assert corpus.documents["image"].null_count() == 0
-    fields = corpus.records.filter(kind="string")
-    assert fields["modality"].to_list() == ["textual"] * 2 * count
-    first = [draft for draft in made if draft.path][:2]
-    assert [draft.path for draft in first] == fields["path"].to_list()[:2]
-    assert "its value is not in the annotation" in first[1].rejected

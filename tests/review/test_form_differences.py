@@ -162,18 +162,6 @@ def test_a_third_person_decides_and_the_gold_is_the_form_expected(differing, roo
     assert loaded.records.filter(path="/Charges/Tax")["value"].to_list() == ["1"]
 
 
-def test_the_gold_of_each_reviewer_is_the_merge_with_each_choice_theirs(differing, tmp_path):
-    for word, desk in zip(("first", "second"), differing, strict=True):
-        third = decide(differing, tmp_path / word, dict.fromkeys(CHOICES, word))
-        merged = json.loads(review.gold(*differing, third).forms["a"])
-        own = desk.form("a").content()
-        # Boxes of the same thing are no difference: the first reviewer's stays.
-        for form in (merged, own):
-            for field in form["fields"]:
-                field.pop("box")
-        assert merged == own
-
-
 def test_a_decision_on_what_was_changed_since_counts_no_more(differing, tmp_path):
     third = decide(differing, tmp_path / "third", CHOICES)
     change(differing[0], "a", ("edit", "/vqa/q1", {"scope": "inter-group"}), ("verify",))
@@ -182,13 +170,3 @@ def test_a_decision_on_what_was_changed_since_counts_no_more(differing, tmp_path
     gold = review.gold(*differing, third)
     assert list(gold.forms) == ["b"]
     assert list(gold.notes.values()) == [1]
-
-
-def test_decisions_that_contradict_each_other_keep_a_form_out(desks, tmp_path):
-    ada, ben = desks
-    change(ada, "a", ("move", "/Fees/Fee", "", 0), ("delete", "/Fees"), ("verify",))
-    change(ben, "a", ("verify",))
-    choices = {"/Fees/Fee@parent": "second", "/Fees@presence": "first"}
-    gold = review.gold(ada, ben, decide(desks, tmp_path / "third", choices))
-    ((doc_id, _, why),) = gold.kept_out()
-    assert (doc_id, "/Fees" in why) == ("a", True)

@@ -19,19 +19,13 @@ def decided(reviewer, words, **more):
     ]  # fmt: skip
 
 
-def test_kappa_of_two_reviewers_by_hand_and_by_scikit_learn():
-    metrics = pytest.importorskip("sklearn.metrics")
+def test_kappa_of_two_reviewers_by_hand():
     ada = ["accept", "accept", "edit", "reject", "accept", "edit"]
     ben = ["accept", "edit", "edit", "reject", "accept", "accept"]
     table = tables.table("decisions", [*decided("ada", ada), *decided("ben", ben)])
-    (row,) = review.reviewer_agreement(table, resamples=200).to_dicts()
+    (row,) = review.reviewer_agreement(table, resamples=50).to_dicts()
     # 4 of 6 alike; by chance (3·3 + 2·2 + 1·1) / 36 = 14/36: (24 - 14) / (36 - 14).
-    assert row["kappa"] == pytest.approx(10 / 22)
-    assert row["kappa"] == pytest.approx(metrics.cohen_kappa_score(ada, ben))
-    assert (row["about"], row["raters"], row["n_items"], row["n_same"]) == (
-        "review", "ada × ben", 6, 4,
-    )  # fmt: skip
-    assert row["ci_low"] <= row["kappa"] <= row["ci_high"]
+    assert (row["kappa"], row["n_items"], row["n_same"]) == (pytest.approx(10 / 22), 6, 4)
 
 
 def test_disagreements_are_in_the_decision_or_in_the_value_given():
@@ -81,17 +75,3 @@ def test_an_answer_that_depends_on_the_reading_rule_says_nothing_against_a_label
 def test_a_share_asks_for_a_majority(read_as):
     ones = [read_as("x", a1="Borg"), read_as("y", a1="Borg", b0="?"), read_as("z")]
     assert review.proposals(ones, share=0.5)["path"].to_list() == ["/entities/1"]
-
-
-def test_proposals_agree_with_a_count_by_hand_over_all_cases(read_as):
-    ones = [read_as("x", a1="Borg", b0="T"), read_as("y", a1="borg", b0="t", a0="N")]
-    votes = {}
-    for evaluation in ones:
-        for case in evaluation.cases.to_dicts():
-            if case["path"] and case["gold"] is not None and case["outcome"] == "mismatch":
-                key = case["doc_id"], case["path"], case["pred"].lower()
-                votes.setdefault(key, set()).add(evaluation.system)
-    labels = review.proposals(ones).to_dicts()
-    assert {(p["doc_id"], p["path"], p["pred"].lower()): p["n_agree"] for p in labels} == {
-        key: len(systems) for key, systems in votes.items()
-    }

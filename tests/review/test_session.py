@@ -115,11 +115,3 @@ def test_hostile_text_is_inert_in_the_file_and_comes_back_as_it_was(desk):
 def test_a_reviewer_that_is_no_file_name_is_refused(desk, name):
     with pytest.raises(DataBroken, match="no name for a reviewer"):
         desk(name)
-
-
-def test_two_sessions_of_one_reviewer_overwrite_nothing(desk):
-    session, other = desk(), desk()
-    session.decide(0, "accept")
-    other.decide(1, "accept")
-    session.decide(2, "accept")
-    assert sorted(desk().done) == [0, 1, 2]

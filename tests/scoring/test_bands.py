@@ -1,6 +1,6 @@
 import polars as pl
 
-from formlab.scoring.bands import BANDS, sliced
+from formlab.scoring.bands import sliced
 
 NONE = pl.DataFrame()
 
@@ -13,8 +13,3 @@ def test_band_begins_at_its_lower_edge():
 def test_number_that_is_not_known_has_no_band():
     cases = pl.DataFrame({"confidence": [0.59, 0.6, None, float("nan")]})
     assert sliced(cases, NONE, "certainty").to_list() == ["under 0.6", "0.6–0.8", None, None]
-
-
-def test_labels_of_a_band_are_distinct_and_one_more_than_its_edges():
-    for band in BANDS.values():
-        assert len(set(band.labels)) == len(band.edges) + 1

@@ -1,86 +1,58 @@
-import json
+import datetime
+import itertools
 import random
-from pathlib import Path
 
-import polars as pl
 import pytest
 
-import formlab
 from formlab import tables
-from formlab.scoring.align import judged
 from formlab.scoring.causes import CAUSES, STAGE_OF, STAGES, WHAT_TO_TRY, cause, causes
 from formlab.tables import BOX
-from tests.real_data import SHARED
+from tests.seeds import ALL
 
-LABELLED = SHARED / "golden" / "causes.jsonl"
-DOCS = Path(__file__).parents[2] / "docs" / "causes.md"
+PAIRS = [
+    # What was done goes first: the lost point also makes the number greater.
+    ("lost_separator", [("@ 3.00", "@300"), ("27/03/2018", "2703/2018"), ("12.50", "1250")]),
+    (
+        "number_format",
+        [("1,200", "1200"), ("Total 1,200 kept", "Total 1200 kept"), ("3.0", "3.00")],
+    ),
+    # A value's type goes before its characters.
+    ("sign", [("(1,200)", "1,200"), ("-12.50", "12.50")]),
+    ("scale", [("1,200,000", "1,200"), ("1,279", "12.79")]),
+    ("unit", [("25.63%", "25.63"), ("$5.00", "€5.00"), ("5.00 RM", "5.00"), ("5 kg", "5")]),
+    ("date_format", [("2020-05-07", "May 7, 2020"), ("4/14/99", "4-14-99")]),
+    ("date_order", [("05/07/2020", "07/05/2020")]),
+    # Of two only the answer is a date, so the gold has lost what makes it one.
+    ("label_error", [("9 /30 00", "9/30/00")]),
+    (
+        "punctuation",
+        [("ADDRESS:", "ADDRESS"), ("O’Brien", "O'Brien"), ("Nov 5, 1992", "Nov. 5 1992")],
+    ),
+    # No lost separators where no digits meet.
+    ("punctuation", [("P. O. Box 59. Boston", "P.O. Box 59, Boston")]),
+    ("space", [("201, 500", "201,500"), ("TAX :", "Tax:")]),
+    ("case", [("Peter Mckenna", "Peter McKenna")]),
+    ("digit", [("1,200", "1,201"), ("AB-12", "AB-17"), ("#77219", "#7219")]),
+    ("digit", [("Jul 1, 2022", "Jul 2, 2022"), ("01/17/97", "01/21/197")]),
+    ("diacritic", [("café", "cafe")]),
+    ("notation", [("½", "1/2"), ("☑", "x"), ("☐ Other", "Other"), ("☑ Yes", "X Yes")]),
+    ("notation", [("salt & pepper", "salt and pepper")]),
+    ("clipped", [("1818", "18"), ("Ada Berg", "Ada")]),
+    ("clipped", [("Form F6. Hand in within 30 days.", "Form Hand")]),
+    ("merged", [("Ada", "Ada Berg"), ("October 27", "DATEOctober 27")]),
+    ("lookalike", [("modern", "modem"), ("Illinois", "lllin0is"), ("(B)", "(8)")]),
+    ("lookalike", [("ЯБЛОКО", "ЯБЛ0КО")]),
+    ("characters", [("13.0 %", "13.0.8"), ("☑", "☐"), ("S 6%", "S 68"), ("Ada", "Bert Voss")]),
+    # Scattered letters of a text are no part of it.
+    ("characters", [("RECORDS RETENTION SCHEDULE", "R R S")]),
+    ("missed", [("Ada", " ")]),
+    ("spurious", [("", "Ada")]),
+]
 
 
-@pytest.mark.parametrize(
-    ("gold", "pred", "expected"),
-    [
-        # The audit's examples of causes that were wrong.
-        ("@ 3.00", "@300", "lost_separator"),
-        ("27/03/2018", "2703/2018", "lost_separator"),
-        ("ADDRESS:", "ADDRESS", "punctuation"),
-        ("25.63%", "25.63", "unit"),
-        ("13.0 %", "13.0.8", "characters"),
-        ("Form F6. Hand in within 30 days.", "Form Hand", "clipped"),
-        ("☑", "x", "notation"),
-        # A value's type goes before its characters.
-        ("(1,200)", "1,200", "sign"),
-        ("-12.50", "12.50", "sign"),
-        ("1,200", "1200", "number_format"),
-        ("Total 1,200 kept", "Total 1200 kept", "number_format"),
-        ("3.0", "3.00", "number_format"),
-        ("1,200,000", "1,200", "scale"),
-        ("1,279", "12.79", "scale"),
-        ("$5.00", "€5.00", "unit"),
-        ("5.00 RM", "5.00", "unit"),
-        ("5 kg", "5", "unit"),
-        ("2020-05-07", "May 7, 2020", "date_format"),
-        ("4/14/99", "4-14-99", "date_format"),
-        ("Nov 5, 1992", "Nov. 5 1992", "punctuation"),
-        ("05/07/2020", "07/05/2020", "date_order"),
-        # The point is lost, which also makes the number greater: what was done goes first.
-        ("12.50", "1250", "lost_separator"),
-        # Of two only the answer is a date, so the gold has lost what makes it one.
-        ("9 /30 00", "9/30/00", "label_error"),
-        # Punctuation and space are not lost separators where no digits meet.
-        ("P. O. Box 59. Boston", "P.O. Box 59, Boston", "punctuation"),
-        ("201, 500", "201,500", "space"),
-        ("O’Brien", "O'Brien", "punctuation"),
-        ("Peter Mckenna", "Peter McKenna", "case"),
-        ("TAX :", "Tax:", "space"),
-        ("1,200", "1,201", "digit"),
-        ("AB-12", "AB-17", "digit"),
-        ("Jul 1, 2022", "Jul 2, 2022", "digit"),
-        ("01/17/97", "01/21/197", "digit"),
-        ("#77219", "#7219", "digit"),
-        ("1818", "18", "clipped"),
-        ("café", "cafe", "diacritic"),
-        ("½", "1/2", "notation"),
-        ("salt & pepper", "salt and pepper", "notation"),
-        ("☐ Other", "Other", "notation"),
-        ("☑ Yes", "X Yes", "notation"),
-        ("☑", "☐", "characters"),
-        ("Ada Berg", "Ada", "clipped"),
-        ("Ada", "Ada Berg", "merged"),
-        ("October 27", "DATEOctober 27", "merged"),
-        ("modern", "modem", "lookalike"),
-        ("Illinois", "lllin0is", "lookalike"),
-        ("(B)", "(8)", "lookalike"),
-        ("S 6%", "S 68", "characters"),
-        ("Ada", "Bert Voss", "characters"),
-        # Scattered letters of a text are no part of it.
-        ("RECORDS RETENTION SCHEDULE", "R R S", "characters"),
-        ("ЯБЛОКО", "ЯБЛ0КО", "lookalike"),
-        ("Ada", " ", "missed"),
-        ("", "Ada", "spurious"),
-    ],
-)
-def test_cause_of_a_pair(gold, pred, expected):
-    assert cause(gold, pred) == expected
+@pytest.mark.parametrize(("name", "pairs"), PAIRS)
+def test_cause_of_a_pair(name, pairs):
+    assert {pair: cause(*pair) for pair in pairs} == dict.fromkeys(pairs, name)
 
 
 def test_right_value_that_is_written_otherwise_says_how_and_nothing_worse():
@@ -95,141 +67,122 @@ def test_every_cause_has_one_stage_and_one_sentence_on_what_to_try():
     assert all(said[0].isupper() and said.endswith(".") for said in WHAT_TO_TRY.values())
 
 
-# Corruptions: each takes a random generator and gives a clean value and what was done to it.
 # Words have no letters that look alike, so that a letter swapped is never a look-alike by chance.
 WORDS = ("Paymway", "Hazard", "Summary", "Kentucky", "Western", "Harvest", "Sandwich", "Number")
 ALIKE = {"o": "0", "O": "0", "l": "1", "I": "1", "S": "5", "B": "8", "m": "rn", "Z": "2"}
 PLAIN = ("Boston", "Ollie", "Solemn", "IBM Zoom", "Simon", "Motel", "Lemon", "Insider")
+ACCENTED = {"José": "Jose", "Zürich": "Zurich", "façade": "facade", "Ångström": "Angstrom"}
 
 
-def _words(draw, least=2, most=5):
+def words(draw, least=2, most=5):
     return " ".join(draw.choice(WORDS) for _ in range(draw.randint(least, most)))
 
 
-def _amount(draw):
+def amount(draw):
     return f"{draw.randint(1_000, 999_999):,}.{draw.randint(10, 99)}"
 
 
-def _day(draw):
-    # Days beyond 12 leave one reading only.
-    return draw.randint(1, 12), draw.randint(13, 28), draw.randint(1980, 2030)
+def date(draw, *forms):
+    """A date in one of these forms; days beyond 12 leave one reading only."""
+    day, month, year = draw.randint(13, 28), draw.randint(1, 12), draw.randint(1980, 2030)
+    return datetime.date(year, month, day).strftime(draw.choice(forms))
 
 
-def _lookalike(draw):
-    gold = draw.choice(PLAIN) + " " + _words(draw, 1, 2)
-    letter = draw.choice([char for char in gold if char in ALIKE])
-    return gold, gold.replace(letter, ALIKE[letter], 1)
+def number(draw):
+    return draw.choice(
+        [amount(draw), f"No. {draw.randint(10_000, 99_999)}", date(draw, "%d/%m/%Y")]
+    )
 
 
-def _space(draw):
-    gold = _words(draw)
-    places = [n for n, char in enumerate(gold) if char == " "]
-    cut = draw.choice(places)
-    return draw.choice([(gold, gold[:cut] + gold[cut + 1 :]), (gold, gold[:3] + " " + gold[3:])])
+def without(text, chars):
+    """The text and, each time, the same without one of these characters."""
+    return [(text, text[:n] + text[n + 1 :]) for n, char in enumerate(text) if char in chars]
 
 
-def _lost_separator(draw):
-    month, day, year = _day(draw)
-    gold = draw.choice([f"{day}/{month:02}/{year}", f"@ {day}.{month + 10}", f"07-{year}-{day}"])
-    places = [n for n, char in enumerate(gold) if char in "/.-"]
-    cut = draw.choice(places)
-    return gold, gold[:cut] + gold[cut + 1 :]
+def with_another(text, places, chars):
+    """The text and, each time, the same with one of the characters at one of the places."""
+    return [
+        (text, text[:n] + char + text[n + 1 :]) for n in places for char in chars if char != text[n]
+    ]
 
 
-def _digit(draw):
-    gold = draw.choice([_amount(draw), f"No. {draw.randint(10_000, 99_999)}", "{}/{}/{}"])
-    gold = gold.format(*_day(draw))
-    # Without zeros no digit is a change of scale; the first stays, for it may become one.
-    place = draw.choice([n for n, char in enumerate(gold) if char.isdigit()][1:])
-    other = draw.choice([digit for digit in "123456789" if digit != gold[place]])
-    return gold, gold[:place] + other + gold[place + 1 :]
+def digits(text):
+    # The first stays: without it the number may be one of another scale.
+    return [n for n, char in enumerate(text) if char.isdigit()][1:]
 
 
-def _diacritic(draw):
-    gold = draw.choice(("José", "Zürich", "façade", "Ångström", "naïve")) + " " + _words(draw, 1, 2)
-    pairs = zip("éüçÅöï", "eucAoi", strict=True)
-    return gold, gold.translate({ord(one): other for one, other in pairs})
-
-
-def _characters(draw):
-    gold = _words(draw, 1, 2)
-    place = draw.choice([n for n, char in enumerate(gold) if n and char != " "])
-    # Nothing looks like these.
-    return gold, gold[:place] + draw.choice("¥§ж") + gold[place + 1 :]
-
-
-def _date_format(draw):
-    month, day, year = _day(draw)
-    name = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-    forms = [
-        f"{year}-{month:02}-{day:02}", f"{month}/{day}/{year}", f"{name[month - 1]} {day}, {year}",
-        f"{day}.{month}.{year}",
-    ]  # fmt: skip
-    return tuple(draw.sample(forms, 2))
-
-
-def _scale(draw):
-    gold = draw.randint(11, 9_999)
-    return f"{gold:,}", f"{gold * 10 ** draw.randint(2, 6):,}"
-
-
-def _date_order(draw):
-    day, month = draw.sample(range(1, 13), 2)
-    year = draw.randint(1980, 2030)
-    return f"{day:02}/{month:02}/{year}", f"{month:02}/{day:02}/{year}"
-
-
-def _clipped(draw):
-    gold = _words(draw, 2, 6)
-    words = gold.split()
-    kept = draw.choice([words[1:], words[:-1]])
-    return draw.choice([(gold, " ".join(kept)), (gold, gold[2:]), (gold, gold[:-3])])
-
-
-# A clean value, and the ways to write it otherwise.
-VARIANTS = {
-    "case": (_words, lambda v: [(v, v.upper()), (v, v.lower()), (v, v.swapcase())]),
-    "punctuation": (_words, lambda v: [(v + ":", v), (v, v + "."), (v, v.replace(" ", ", ", 1))]),
-    "number_format": (_amount, lambda v: [(v, v.replace(",", "")), (v, v + "0")]),
-    "unit": (_amount, lambda v: [(v + "%", v), ("$" + v, v), (v, v + " kg"), ("€" + v, "$" + v)]),
-    "sign": (_amount, lambda v: [(f"({v})", v), (f"-{v}", v), (v, f"-{v}")]),
-    "notation": (_words, lambda v: [("☑", "x"), ("☐", "□"), (f"☐ {v}", v), (f"☒ {v}", f"x {v}"),
-                                    (f"{v} & {v}", f"{v} and {v}")]),
-    "merged": (lambda draw: _words(draw, 1, 3),
-               lambda v: [(v, f"{v} Quickly"), (v, f"DATE{v}"), (v, f"Number 17 {v}")]),
-}  # fmt: skip
+# By cause: a clean value, and the pairs of gold and answer that are made of it.
 CORRUPTIONS = {
-    "lookalike": _lookalike, "space": _space, "lost_separator": _lost_separator, "digit": _digit,
-    "diacritic": _diacritic, "characters": _characters, "date_format": _date_format,
-    "scale": _scale, "date_order": _date_order, "clipped": _clipped,
-}  # fmt: skip
-CORRUPTIONS |= {
-    name: lambda draw, make=make, pairs=pairs: draw.choice(pairs(make(draw)))
-    for name, (make, pairs) in VARIANTS.items()
+    "lookalike": (
+        lambda draw: f"{draw.choice(PLAIN)} {words(draw, 1, 2)}",
+        lambda v: [(v, v.replace(one, other, 1)) for one, other in ALIKE.items() if one in v],
+    ),
+    "space": (words, lambda v: [*without(v, " "), (v, v[:3] + " " + v[3:])]),
+    "lost_separator": (
+        lambda draw: date(draw, "%d/%m/%Y", "@ %d.%m", "07-%Y-%d"),
+        lambda v: without(v, "/.-"),
+    ),
+    "digit": (number, lambda v: with_another(v, digits(v), "123456789")),
+    "diacritic": (
+        lambda draw: f"{draw.choice(list(ACCENTED))} {words(draw, 1, 2)}",
+        lambda v: [(v, v.replace(one, other)) for one, other in ACCENTED.items() if one in v],
+    ),
+    # Nothing looks like these.
+    "characters": (
+        lambda draw: words(draw, 1, 2),
+        lambda v: with_another(v, [n for n in range(1, len(v)) if v[n] != " "], "¥§ж"),
+    ),
+    "date_format": (
+        lambda draw: date(draw, "%Y-%m-%d %m/%d/%Y %d.%m.%Y %b_%d,_%Y").split(" "),
+        lambda v: list(itertools.permutations([form.replace("_", " ") for form in v], 2)),
+    ),
+    "scale": (
+        lambda draw: draw.randint(11, 9_999),
+        lambda v: [(f"{v:,}", f"{v * 10**power:,}") for power in range(2, 7)],
+    ),
+    "date_order": (
+        lambda draw: draw.sample(range(1, 13), 2),
+        lambda v: [(f"{v[0]:02}/{v[1]:02}/2004", f"{v[1]:02}/{v[0]:02}/2004")],
+    ),
+    "clipped": (
+        lambda draw: words(draw, 2, 6),
+        lambda v: [(v, v.split(" ", 1)[1]), (v, v.rsplit(" ", 1)[0]), (v, v[2:]), (v, v[:-3])],
+    ),
+    "case": (words, lambda v: [(v, v.upper()), (v, v.lower()), (v, v.swapcase())]),
+    "punctuation": (words, lambda v: [(v + ":", v), (v, v + "."), (v, v.replace(" ", ", ", 1))]),
+    "number_format": (amount, lambda v: [(v, v.replace(",", "")), (v, v + "0")]),
+    "unit": (amount, lambda v: [(v + "%", v), ("$" + v, v), (v, v + " kg"), ("€" + v, "$" + v)]),
+    "sign": (amount, lambda v: [(f"({v})", v), (f"-{v}", v), (v, f"-{v}")]),
+    "notation": (
+        words,
+        lambda v: [("☑", "x"), (f"☐ {v}", v), (f"☒ {v}", f"x {v}"), (f"{v} & {v}", f"{v} and {v}")],
+    ),
+    "merged": (
+        lambda draw: words(draw, 1, 3),
+        lambda v: [(v, f"{v} Quickly"), (v, f"DATE{v}"), (v, f"Number 17 {v}")],
+    ),
 }
-DRAWN = 1_500
+DRAWN = 1_500 if ALL else 300
 
 
 @pytest.mark.parametrize("name", CORRUPTIONS)
 def test_what_was_done_to_a_clean_value_is_named(name):
+    clean, pairs_of = CORRUPTIONS[name]
     draw = random.Random(name)
-    pairs = [CORRUPTIONS[name](draw) for _ in range(DRAWN)]
-    found = [(cause(*pair), pair) for pair in pairs]
-    wrong = [one for one in found if one[0] != name]
+    pairs = [draw.choice(pairs_of(clean(draw))) for _ in range(DRAWN)]
+    wrong = [(cause(*pair), pair) for pair in pairs if cause(*pair) != name]
     assert len(wrong) <= DRAWN / 100, wrong[:10]
 
 
 def test_every_pair_has_one_known_cause_whatever_it_holds():
     generator = random.Random(0)
     alphabet = "aB0O1lI5S$-.,()/ é\u202e\x00<>☑%\u0301"
-    for _ in range(3000):
+    for _ in range(1000):
         gold, pred = ("".join(generator.choices(alphabet, k=generator.randint(1, 9))) for _ in "gp")
         assert cause(gold, pred, right=generator.random() < 0.2) in CAUSES
 
 
-@pytest.mark.parametrize(
-    "char", ["a", "1", "1,", "\u0301a", "☑", "(", " ", "a ", "[x]", "9/", "\U0001f600"]
-)
+@pytest.mark.parametrize("char", ["1,", "\u0301a", "a ", "[x]", "9/"])
 def test_hostile_long_texts_have_a_cause(char):
     gold, pred = char * 200_000, "b" + char * 199_000
     assert cause(gold, pred) in CAUSES
@@ -380,109 +333,10 @@ def test_accepted_value_tells_how_a_right_one_is_written():
     assert found(row | {"accepted": ["affirmative"]}) == ["case"]
 
 
-def test_tens_of_thousands_of_wrong_fields_have_a_cause_each():
-    draw = random.Random(0)
-    makers = list(CORRUPTIONS.values())
-    rows = []
-    for number in range(30_000):
-        gold, pred = makers[number % len(makers)](draw)
-        rows.append(case(doc_id=str(number // 50), path=f"/f/{number % 50}", gold=gold, pred=pred))
-    cases = tables.table("cases", rows)
-    assert None not in causes(cases)
-
-
 def test_each_of_very_many_missing_values_of_one_document_has_a_cause():
     rows = [
         case(path=f"/f/{n}", gold=f"value {n}", pred="" if n % 2 else f"wrong {n} noise",
              outcome="missing" if n % 2 else "mismatch")
-        for n in range(20_000)
+        for n in range(4_000)
     ]  # fmt: skip
     assert None not in causes(tables.table("cases", rows))
-
-
-def labelled():
-    return [json.loads(line) for line in LABELLED.read_text().splitlines()]
-
-
-def in_context(benchmark, split, rows):
-    """The causes of labelled errors among their corpus's gold, read by the centres of words.
-
-    What was read so lies in the field's box; of the other fields nothing is known but their gold.
-    """
-    corpus = formlab.load(benchmark, split=split, root=SHARED / "data" / benchmark)
-    said = pl.DataFrame([{key: row[key] for key in ("doc_id", "path", "pred")} for row in rows])
-    gold = corpus.records.filter(pl.col("task") == "text", pl.col("status") == "ok")
-    gold = gold.select("benchmark", "split", "doc_id", "task", "path", "kind", *BOX, gold="value")
-    joined = gold.join(said, on=["doc_id", "path"], how="left").with_columns(
-        # What else the page's text had is not in the file.
-        pl.when(pl.col("path").is_not_null()).then(pl.coalesce("pred", "gold")).alias("pred"),
-        *(pl.col(side).alias(f"pred_{side}") for side in BOX),
-        status=pl.lit("ok"),
-    )
-    cases = judged(joined, system="ocr", threshold=0.8).join(
-        said.select("doc_id", "path"), on=["doc_id", "path"]
-    )
-    return {(row["doc_id"], row["path"]): row["cause"] for row in cases.to_dicts()}
-
-
-@pytest.fixture(scope="module")
-def judgements(shared):
-    return judged_by_eye()
-
-
-def judged_by_eye():
-    """The labelled errors with the causes found from the pair alone and in their corpus."""
-    rows, known = labelled(), {}
-    for benchmark, split in sorted({(row["benchmark"], row["split"]) for row in rows}):
-        part = [row for row in rows if row["benchmark"] == benchmark]
-        places = in_context(benchmark, split, part)
-        known |= {(benchmark, *key): value for key, value in places.items()}
-    return [
-        row | {
-            "alone": cause(row["gold"], row["pred"]),
-            "found": known[row["benchmark"], row["doc_id"], row["path"]],
-        }
-        for row in rows
-    ]  # fmt: skip
-
-
-def agreement(rows, which):
-    return sum(row[which] == row["cause"] for row in rows), len(rows)
-
-
-def test_causes_agree_with_those_that_people_gave(judgements):
-    sure = [row for row in judgements if row["sure"]]
-    right, count = agreement(sure, "found")
-    assert count == 62
-    assert right >= 0.9 * count, [row for row in sure if row["found"] != row["cause"]]
-    # No benchmark carries the other.
-    for benchmark in ("funsd", "sroie"):
-        right, count = agreement([r for r in sure if r["benchmark"] == benchmark], "found")
-        assert right >= 0.9 * count
-
-
-def test_page_of_causes_has_the_table_as_measured(judgements):
-    assert figures(judgements) in DOCS.read_text()
-
-
-def test_page_of_causes_lists_every_cause_under_its_stage_with_what_to_try():
-    said = DOCS.read_text()
-    for stage, names in STAGES.items():
-        part = said.split(f"### {stage}\n", 1)[1].split("\n##", 1)[0]
-        assert [line.split("`")[1] for line in part.splitlines() if line.startswith("| `")] == [
-            *names
-        ]
-        assert all(WHAT_TO_TRY[name] in part for name in names)
-
-
-def figures(judgements):
-    """The part of the page that is measured, as Markdown."""
-    sure = [row for row in judgements if row["sure"]]
-    lines = ["| errors | from the pair alone | with document and corpus |", "|---|---|---|"]
-    parts = {"FUNSD test": "funsd", "SROIE train": "sroie"}
-    groups = {title: [r for r in sure if r["benchmark"] == name] for title, name in parts.items()}
-    groups |= {"both": sure}
-    for title, rows in groups.items():
-        (alone, count), (whole, _) = agreement(rows, "alone"), agreement(rows, "found")
-        lines.append(f"| {title} | {alone} of {count} | {whole} of {count} |")
-    return "\n".join(lines)

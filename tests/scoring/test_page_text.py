@@ -14,12 +14,9 @@ from formlab.scoring.page_text import (
     find_stretches,
     read_page_text,
     squash,
-    texts_only,
 )
 from formlab.tables import only
 from tests.made_pages import entities, page_texts, planted
-
-ERRORS = ("omitted", "inserted", "substituted", "order")
 
 
 @pytest.fixture(scope="module")
@@ -48,57 +45,32 @@ def fields(result, doc_id):
     return cases.filter(pl.col("path").is_not_null(), pl.col("gold").str.strip_chars() != "")
 
 
-def told(result, faults, fault):
-    return [(doc_id, fields(result, doc_id), concerned)
-            for doc_id, (name, concerned, _) in faults.items() if name == fault]  # fmt: skip
+# What was planted: the word errors of its pages, and the outcome of the fields that it concerns.
+PLANTED = {
+    "none": (None, None), "dropped": ("omitted", "missing"), "shuffled": ("order", None),
+    "hallucinated": ("inserted", None), "noise": ("substituted", "mismatch"),
+}  # fmt: skip
 
 
-def nothing_but(page, *errors):
-    return all(page[name] == 0 for name in ERRORS if name not in errors)
-
-
-def test_nothing_is_found_where_nothing_was_planted(result, faults, pages):
-    for doc_id, cases, _ in told(result, faults, "none"):
-        assert set(cases["outcome"]) == {"match"}
-        assert nothing_but(pages[doc_id])
-
-
-def test_dropped_block_is_missed_and_omitted(result, faults, pages):
-    for doc_id, cases, dropped in told(result, faults, "dropped"):
-        kept = cases.filter(~pl.col("path").is_in(dropped))["gold"].to_list()
-        lost = cases.filter(pl.col("path").is_in(dropped))
+@pytest.mark.parametrize("fault", PLANTED)
+def test_what_was_planted_is_found_and_nothing_else(result, faults, pages, fault):
+    error, outcome = PLANTED[fault]
+    for doc_id, concerned in (
+        (d, paths) for d, (name, paths, _) in faults.items() if name == fault
+    ):
+        cases = fields(result, doc_id)
+        hurt = pl.col("path").is_in(concerned if outcome else [])
         # A value that is also kept elsewhere may stand for the one that was dropped.
-        once = lost.filter(~pl.col("gold").is_in(kept))
-        assert (once["outcome"] == "missing").mean() > 0.9
-        rest = cases.filter(
-            ~pl.col("path").is_in(dropped), ~pl.col("gold").is_in(lost["gold"].implode())
-        )
-        assert (rest["outcome"] == "match").all()
-        assert pages[doc_id]["omitted"] > 0
-        assert nothing_but(pages[doc_id], "omitted")
-
-
-def test_shuffled_blocks_are_found_and_their_words_out_of_order(result, faults, pages):
-    for doc_id, cases, _ in told(result, faults, "shuffled"):
-        assert set(cases["outcome"]) == {"match"}
-        assert pages[doc_id]["order"] > 0
-        assert nothing_but(pages[doc_id], "order")
-
-
-def test_hallucinated_lines_are_inserted(result, faults, pages):
-    for doc_id, cases, _ in told(result, faults, "hallucinated"):
-        gold = cases.filter(pl.col("gold").is_not_null())
-        assert set(gold["outcome"]) == {"match"}
-        assert nothing_but(pages[doc_id], "inserted")
-
-
-def test_noise_is_substituted_in_its_own_fields(result, faults, pages):
-    for doc_id, cases, noisy in told(result, faults, "noise"):
-        hurt = cases.filter(pl.col("path").is_in(noisy))
-        assert (hurt["outcome"] == "mismatch").mean() > 0.9
-        rest = cases.filter(~pl.col("path").is_in(noisy))
-        assert (rest["outcome"] == "match").all()
-        assert nothing_but(pages[doc_id], "substituted")
+        kept, lost = cases.filter(~hurt)["gold"], cases.filter(hurt)["gold"]
+        once = cases.filter(hurt, ~pl.col("gold").is_in(kept.implode()))
+        assert once.is_empty() or (once["outcome"] == outcome).mean() > 0.9
+        rest = cases.filter(~hurt, ~pl.col("gold").is_in(lost.implode()))
+        assert set(rest["outcome"]) == {"match"}
+        errors = {
+            name for name in ("omitted", "inserted", "substituted", "order") if pages[doc_id][name]
+        }
+        assert errors <= {error}
+        assert errors or fault not in ("dropped", "shuffled")
 
 
 def test_error_rates_of_pages_are_those_of_the_libraries(result, forms, faults):
@@ -176,16 +148,7 @@ def test_fields_that_the_gold_text_does_not_hold_are_not_judged(corpus):
     assert result.notes[what] == 1
 
 
-def test_predictions_of_fields_are_not_texts_only(evaluate, corpus):
-    claims = page_texts(corpus, {"a": "x"}).records
-    assert texts_only(claims)
-    assert not texts_only(claims.with_columns(path=pl.lit("/entities/0")))
-    assert not texts_only(claims.with_columns(status=pl.lit("refused")))
-
-
-@pytest.mark.parametrize(
-    "evil", ["<" * 10**6, "| " * 10**5, "\0\ud800" * 10**5, "Name: " * 10**5, "nmae" * 10**5]
-)
+@pytest.mark.parametrize("evil", ["<" * 10**6, "\0\ud800" * 10**5, "Name: " * 20_000])
 def test_hostile_text_is_searched_up_to_a_bound(corpus, evil):
     fields = corpus.records.filter(pl.col("path").is_not_null(), pl.col("task") == "text")
     golds, pages = (page_texts(corpus, {"a": said}).records for said in ("Name: Ada Berg", evil))
@@ -207,33 +170,6 @@ def test_receipts_key_and_line_share_their_words(shared):
     assert keys["outcome"].value_counts(name="n").sort("outcome").rows() == [
         ("match", 71), ("mismatch", 9),
     ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def engine():
-    """The sample's pages by the OCR engine, under its boxes and by its text alone."""
-    under = analysis.open_evaluation()
-    pages = under.predictions.records.filter(pl.col("path").is_null())
-    alone = dataclasses.replace(under.predictions, records=pages, system="text alone")
-    return under, analysis.evaluate(under.corpus, alone)
-
-
-def test_what_an_engine_reads_right_under_its_boxes_stands_in_its_text(engine):
-    under, alone = (
-        only(one.cases, task="text").filter(pl.col("path").is_not_null()) for one in engine
-    )
-    both = under.join(alone, on=["doc_id", "path"], suffix="_alone")
-    right = both.filter(pl.col("outcome") == "match")
-    assert right.height > 200
-    assert (right["outcome_alone"] == "match").mean() > 0.97
-
-
-def test_worst_page_of_an_engine_is_the_one_it_reads_least_of(engine):
-    pages = analysis.worst_pages(engine[1])
-    assert pages["doc_id"][0] == "medical_intake"
-    assert pages["missed"][0] > 0
-    parts = pages.select("omitted", "inserted", "substituted", "order").sum_horizontal()
-    assert parts.to_list() == pytest.approx(pages["wer"].to_list())
 
 
 def test_lines_of_a_field_that_stand_apart_are_one_field():

@@ -4,9 +4,6 @@ import polars as pl
 import pytest
 
 import formlab
-from formlab.readers import gold as own
-from formlab.scoring import rules
-from formlab.scoring.whole import Whole
 
 
 def judged(gold, answer, stated=None):
@@ -97,15 +94,6 @@ def test_settings_tell_rules_apart_and_say_nothing_of_weights_that_are_usual():
     assert named({"n": "number"}) == plain
 
 
-def test_weights_are_known_by_pattern_of_paths():
-    gold = own.corpus(
-        [{"doc_id": "a", "items": [{"price": "1"}], "total": "1"}],
-        types={"items/0/price": {"type": "number", "weight": 3}, "total": {"weight": 1}},
-    )
-    kinds = Whole.of(gold, formlab.read_predictions([{"doc_id": "a", "total": "1"}], gold))
-    assert rules.weights(kinds.declared) == {"/items/*/price": 3.0}
-
-
 def test_spurious_value_weighs_what_its_field_does():
     gold = [{"doc_id": "a", "total": "1", "n": ["1"]}]
     types = {"n/0": {"type": "number", "weight": 4}}
@@ -115,12 +103,3 @@ def test_spurious_value_weighs_what_its_field_does():
     assert scores.select(pl.col("hits", "total").sum()).row(0) == (10, 14)
     plain = formlab.evaluate(gold, answers).scores
     assert "match_weighted" not in plain["metric"]
-
-
-def test_other_benchmarks_have_no_rules():
-    corpus = own.corpus([{"doc_id": "a", "n": "10"}])
-    records = corpus.records.with_columns(benchmark=pl.lit("funsd"))
-    assert rules.RULE not in rules.with_rules(records).columns
-    for meta, declared in (('{"tolerance": 1.0}', True), ('{"required": false}', False)):
-        stated = rules.with_rules(records.with_columns(meta=pl.lit(meta)))
-        assert (rules.RULE in stated.columns) == declared

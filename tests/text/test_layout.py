@@ -1,6 +1,6 @@
 import numpy as np
 
-from formlab.text.layout import page_html, page_text, rows
+from formlab.text.layout import page_html, rows
 
 
 def test_boxes_on_a_skewed_row_stay_one_row_from_left_to_right():
@@ -12,10 +12,6 @@ def test_boxes_on_a_skewed_row_stay_one_row_from_left_to_right():
 def test_small_print_beside_a_tall_heading_joins_its_row():
     boxes = np.array([[0, 0, 50, 40], [60, 15, 90, 25], [0, 45, 50, 55]])
     assert rows(boxes) == [[0, 1], [2]]
-
-
-def test_page_without_boxes_is_the_empty_text():
-    assert page_text(np.empty((0, 4)), []) == ""
 
 
 def test_every_box_is_read_exactly_once():

@@ -191,8 +191,7 @@ def _defined(
         problem = f"tallies of {metric.name} have shape {tallies.shape} for {height} cases"
         raise DataBroken(problem, remedy="an array of shape (cases, 2): numerator and denominator")
     if np.isinf(tallies).any():
-        problem = f"tallies of {metric.name} are infinite"
-        raise DataBroken(problem, remedy="finite numbers, or NaN")
+        raise DataBroken(f"tallies of {metric.name} are infinite", remedy="finite numbers, or NaN")
     # A unit whose tally is NaN is undefined: counted, and in no sum.
     defined = ~np.isnan(tallies).any(axis=1)
     if need := metric.needs(level, mode):

@@ -47,8 +47,7 @@ def score(scoring: Scoring) -> TaskScores:
     if _field_claims(scoring.whole.answers).height:
         # Which fields were found at all, whatever was read in them.
         tallies = field_tallies(scored["gold"].fill_null("").to_list(), used(scored))
-        how = "of=fields with a value", PAIRING
-        scores.append(scoring.rows(scored, tallies, *how))
+        scores.append(scoring.rows(scored, tallies, "of=fields with a value", PAIRING))
     return TaskScores.of([cases], scores, notes)
 
 
@@ -93,8 +92,7 @@ def read_cases(
         joined = side_by_side(gold, claims, match(gold, claims))
         unnamed = pl.col("task").is_in(READABLE) & pl.col("pred_path").is_null()
         joined = filled(joined, words_of_pages(records), unnamed, reader=scoring.reader)
-    joined = with_status(joined, records)
-    return scoring.judged(joined), rules, notes
+    return scoring.judged(with_status(joined, records)), rules, notes
 
 
 def _scores(

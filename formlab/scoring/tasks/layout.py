@@ -49,8 +49,7 @@ def score(scoring: Scoring) -> TaskScores:
     rows = scoring.documents(failed(records) | dict.fromkeys(preds, "ok"))
     trees = [(golds.get(doc, _FORM), preds.get(doc, _FORM)) for doc in rows["doc_id"]]
     parts = tree_tallies([gold for gold, _ in trees], [pred for _, pred in trees])
-    options = {"level": "document", "task": "layout"}
-    scores = [scoring.rows(rows, parts, RULES, **options)]
+    scores = [scoring.rows(rows, parts, RULES, level="document", task="layout")]
     cases = [
         row | _case(edit)
         for row, pair in zip(rows.to_dicts(), trees, strict=True)

@@ -187,16 +187,3 @@ def test_relations_on_published_receipts_hold_and_are_counted(shared, tmp_path):
         "change": 88, "date": 35, "items": 87, "payment": 22, "quantity": 13, "tax": 63,
         "total": 87,
     }  # fmt: skip
-
-
-def test_relations_on_the_published_forms_are_counted(shared):
-    found, boxed = Counter(), 0
-    for split in ("train", "test"):
-        records = benchmarks.load("formcraft", root=shared / "data/funsd", split=split).records
-        boxed += records.filter(pl.col("task") == "text", pl.col("x0").is_not_null()).height
-        names = records.filter(pl.col("task") == "vqa")["path"].str.extract("/vqa/([a-z]+)-")
-        found.update(names)
-    # Counted in the files with a separate script: 3,623 answers, each with a box of its own, and
-    # 38 other texts that are linked from questions.
-    assert boxed == 3623 + 38
-    assert found == {"cell": 77, "header": 46, "same": 2, "sum": 3}

@@ -26,13 +26,13 @@ def corpus(tmp_path):
 
 @pytest.fixture
 def scored(corpus, tmp_path):
-    def score(*, mode="fixed", **texts):
+    def score(**texts):
         folder = tmp_path / "model"
         folder.mkdir()
         for name, text in texts.items():
             (folder / f"{name.replace('_', '-')}.txt").write_text(text, encoding="utf-8")
         found = readers.read_predictions(folder, corpus).check()
-        result = scored_by(actions, corpus, found, mode)
+        result = scored_by(actions, corpus, found)
         tables.check("cases", result.cases)
         tables.check("scores", result.scores)
         return result
@@ -50,9 +50,8 @@ def case(scored, path, doc_id="A12-01"):
     return only(scored.cases, doc_id=doc_id, path=path).row(0, named=True)
 
 
-@pytest.mark.parametrize("mode", ["official", "fixed"])
-def test_form_filled_in_as_the_gold_has_it_is_complete(scored, mode):
-    done = scored(mode=mode, A12_01=GOOD)
+def test_form_filled_in_as_the_gold_has_it_is_complete(scored):
+    done = scored(A12_01=GOOD)
     assert set(only(done.cases, doc_id="A12-01")["outcome"]) == {"match"}
     assert total(done, "form_completed", "A12-01") == (1, 1)
     assert total(done, "click_accuracy", "A12-01") == (5, 5)
@@ -72,23 +71,6 @@ def test_right_value_beside_its_box_and_in_another_box_have_their_causes(scored)
     assert total(done, "click_distance", "A12-01") == (5 + 19, 2)
     assert total(done, "value_found_accuracy", "A12-01")[0] == 4
     assert total(done, "value_placed_accuracy", "A12-01")[0] == 2
-
-
-def test_line_that_nothing_asked_for_is_a_case_of_its_own(scored):
-    done = scored(A12_01=GOOD + "[1,99] what is this\n")
-    spare = only(done.cases, outcome="spurious").row(0, named=True)
-    assert (spare["pred"], spare["cause"], spare["pred_x0"]) == ("what is this", "spurious", 1)
-    assert total(done, "action_match_rate", "A12-01") == (20, 22)
-
-
-def test_box_that_should_stay_empty_is_wrong_when_it_is_ticked(scored):
-    done = scored(A12_01=GOOD + "[115,75] Subscribe to Newsletter\n")
-    ticked = case(done, "/Subscribe to Newsletter")
-    assert ticked["outcome"] == "mismatch"
-    assert total(done, "form_completed", "A12-01") == (0, 1)
-    assert total(done, "click_accuracy", "A12-01") == (5, 5)
-    assert total(done, "unwanted_clicks", "A12-01") == (1, 1)
-    assert total(done, "action_match_rate", "A12-01") == (20, 22)
 
 
 def test_modes_differ_in_how_a_value_may_be_written(corpus, tmp_path):
@@ -119,7 +101,7 @@ def test_submission_is_judged_by_what_was_sent(corpus):
 
 def test_released_gold_is_complete_against_itself_and_a_shift_misses_as_counted(shared):
     whole = benchmarks.get("formfactory").load("all", shared / "data" / "formfactory")
-    chosen = pl.col("doc_id").str.contains(r"^(A13|A15|C13)-0")
+    chosen = pl.col("doc_id").str.contains(r"^(A13|C13)-0")
     corpus = dataclasses.replace(
         whole, documents=whole.documents.filter(chosen), records=whole.records.filter(chosen)
     )
@@ -140,7 +122,7 @@ def test_released_gold_is_complete_against_itself_and_a_shift_misses_as_counted(
         assert total(done, "click_accuracy")[1] == values
         assert total(done, "click_accuracy")[0] == hits
         if not shift:
-            assert total(done, "form_completed") == (27, 27)
+            assert total(done, "form_completed") == (18, 18)
             assert (
                 total(done, "value_placed_accuracy")[0] == total(done, "value_placed_accuracy")[1]
             )

@@ -1,15 +1,11 @@
-import json
 import math
 
 import polars as pl
 import pytest
 
-from formlab import tables
-from formlab.benchmarks import load
-from formlab.readers import read_predictions
 from formlab.scoring.tasks import content
 
-from .conftest import ANSWER, GOLD, scored_by
+from .conftest import ANSWER, GOLD
 
 
 @pytest.fixture
@@ -68,41 +64,3 @@ def test_gold_against_itself_is_best(score):
     assert found.pop("bleu_of_fields") == (0, 0)
     assert set(found.values()) == {(1, 1)}
     assert set(scored.cases["outcome"]) == {"match"}
-
-
-def test_each_word_of_a_page_goes_to_one_field_of_that_page_whatever_its_kind(tmp_path):
-    low, box = [0, 0, 100, 10], [40, 0, 60, 10]
-    form = {"fields": [
-        {"label": "Name", "modality": "Textual", "modality_subtype": "Printed", "value": "Ada Berg",
-         "box": low, "page": 1},
-        {"label": "Paid", "modality": "Marking", "modality_subtype": "Checkbox", "value": "Paid",
-         "box": box, "page": 1},
-        {"label": "Town", "modality": "Textual", "modality_subtype": "Printed", "value": "Rye",
-         "box": low, "page": 2},
-    ]}  # fmt: skip
-    (tmp_path / "test" / "forms").mkdir(parents=True)
-    (tmp_path / "test" / "forms" / "a.json").write_text(json.dumps(form))
-    corpus = load("formcraft", root=tmp_path, split="test")
-    words = [("Ada", 0, 1), ("Paid", 42, 1), ("Berg", 70, 1), ("Rye", 0, 2)]
-    rows = [
-        {"doc_id": "a", "task": "layout", "kind": "word", "path": f"/ocr/{x}/{page}", "value": text,
-         "page": page, "x0": x, "x1": x + 18, "y0": 0, "y1": 10}
-        for text, x, page in words
-    ]  # fmt: skip
-    file = tmp_path / "words.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    seen = read_predictions(file, corpus)
-    scored = scored_by(content, corpus, seen)
-    # The word of the box stands in the text's box as well, but the smaller box has it.
-    assert scored.cases.select("path", "pred", "pred_page", "outcome").rows() == [
-        ("/Name", "Ada Berg", 1, "match"),
-        ("/Paid", None, None, "missing"),
-        ("/Town", "Rye", 2, "match"),
-    ]
-    assert (
-        tables.readable(scored.scores)["settings"].str.contains("|read=centre,", literal=True).all()
-    )
-    # Under ``cut`` each box has what stands in it, so that field depends on the rule.
-    assert scored.cases["cause"].to_list() == ["reader", "missed", None]
-    again = scored_by(content, corpus, seen, reader="cut")
-    assert again.cases["pred"].to_list() == ["Ada Paid Berg", None, "Rye"]

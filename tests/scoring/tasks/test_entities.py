@@ -5,9 +5,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-import formlab
 from formlab import benchmarks, tables
-from formlab.analysis import changed_entities
 from formlab.metrics import METRICS
 from formlab.readers import read_predictions, splits
 from formlab.readers.published import SUFFIX
@@ -56,31 +54,6 @@ def summed(scores):
     }
 
 
-def test_official_counts_follow_the_hand_count(root, tmp_path):
-    put(root, GOLD)
-    corpus = benchmarks.get("vrdu").load(SPLIT, root)
-    predictions = results(tmp_path, corpus, [
-        ["who", one("A.Lee")], ["who", one("Bea")], ["day", one("2020-01-22")], ["tag", one("x")],
-        ["what", one("tea")], ["sum", one("5")], ["sum", one("6")], ["what", one("jam")],
-    ])  # fmt: skip
-    found = scored(corpus, predictions)
-    values = summed(found.scores)
-    # who: right by its second form, the later "Bea" is dropped. day: an ISO date is not read.
-    # Line items: the sign is dropped, so one is right; the other has its parts in another order.
-    assert values["entity=who", "f1"] == 1
-    assert values["entity=day", "f1"] == 0
-    assert values["entity=line_item", "f1"] == 0.5
-    # 2 right of 4 in the gold and of 5 predicted (who, day, tag, 2 items).
-    assert values["all", "micro_recall"] == 0.5
-    assert values["all", "micro_precision"] == 0.4
-    assert values["all", "micro_f1"] == pytest.approx(4 / 9)
-    # who 1, day 0, tag 0 (in no gold), line items 0.5; officially all four count.
-    assert values["all", "macro_f1"] == pytest.approx(1.5 / 4)
-    assert values["group=unrepeated", "f1"] == 0.5
-    assert found.notes == {"further predicted values of an unrepeated entity": 1}
-
-
-@pytest.mark.parametrize("mode", ["official", "fixed"])
 @pytest.mark.parametrize(
     ("sure", "taken"),
     [
@@ -91,41 +64,16 @@ def test_official_counts_follow_the_hand_count(root, tmp_path):
         ((0.5, 0.5, 0.5), "Bea"),
     ],
 )
-def test_of_an_unrepeated_entity_the_most_confident_value_counts(root, tmp_path, sure, taken, mode):
+def test_of_an_unrepeated_entity_the_most_confident_value_counts(root, tmp_path, sure, taken):
     put(root, GOLD)
     corpus = benchmarks.get("vrdu").load(SPLIT, root)
     found = results(tmp_path, corpus, [["who", one(name)] for name in ("Bea", "A. Lee", "Cy")])
     records = found.records.with_columns(confidence=pl.Series(sure, dtype=pl.Float64))
     found = dataclasses.replace(found, records=records)
-    done = scored(corpus, found, mode)
+    done = scored(corpus, found)
     who = done.cases.filter(pl.col("kind") == "who", pl.col("outcome") != "unscored")
     assert who["pred"].to_list() == [taken]
     assert done.cases.filter(outcome="unscored").height == 2
-    assert (
-        done.scores["settings"]
-        .struct.field("rules")
-        .cast(pl.String)
-        .str.contains("unrepeated=most-confident,else-first")
-        .all()
-    )
-
-
-def test_fixed_mode_mends_each_and_the_changes_are_listed(root, tmp_path):
-    put(root, GOLD)
-    corpus = benchmarks.get("vrdu").load(SPLIT, root)
-    predictions = results(tmp_path, corpus, [
-        ["who", one("A.Lee")], ["day", one("2020-01-22")],
-        ["what", one("tea")], ["sum", one("5")], ["sum", one("6")], ["what", one("jam")],
-    ])  # fmt: skip
-    values = summed(scored(corpus, predictions, "fixed").scores)
-    # The first item has its amount's sign wrong: one part of two, 2·1/4 = 0.5. 1.5 of 2 and of 2.
-    assert values["entity=line_item", "f1"] == 0.75
-    assert values["entity=day", "f1"] == 1
-    # tag is in no gold: the mean is over who, day and line items.
-    assert values["all", "macro_f1"] == pytest.approx(2.75 / 3)
-    found = changed_entities([formlab.evaluate(corpus, predictions)])
-    changes = found.select("path", "official", "fixed").rows()
-    assert changes == [("/day", 0, 1), ("/line_item/0", 1, 0.5), ("/line_item/1", 0, 1)]
 
 
 def test_cases_set_values_side_by_side_and_lose_none(root, tmp_path):

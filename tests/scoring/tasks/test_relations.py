@@ -119,19 +119,3 @@ def test_a_system_that_answered_no_questions_is_not_scored_on_them(score):
     scored = score({"a.json": form})
     assert set(scored.cases["task"]) == {"consistency"}
     assert scored.notes == {"gold items of vqa not scored: the predictions answer none": 6}
-
-
-@pytest.mark.parametrize(
-    ("answers", "metric", "notes"),
-    [
-        ({"a.txt": "fields: none"}, "vqa_accuracy", 0),
-        ({"a.json": {"fields": [{"label": "Zzz", "value": "1"}], "groups": []}},
-         "consistency_accuracy", 1),
-    ],
-)  # fmt: skip
-def test_a_system_that_only_failed_or_extracted_other_fields_is_right_in_nothing(
-    score, answers, metric, notes
-):
-    scored = score(answers)
-    rows = scored.scores.filter(pl.col("metric") == metric, pl.col("slice_by").is_null())
-    assert (rows["hits"].sum(), rows["total"].sum(), len(scored.notes)) == (0, 6, notes)

@@ -1,19 +1,15 @@
 """What a server does to a call: every misbehaviour has its status, its retries and its limit."""
 
-import os
 import re
 import signal
-import subprocess
-import sys
 
 import pytest
 
 from formlab import analysis, benchmarks, readers, systems
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems import chat
-from formlab.systems.chat.limits import Price
 from tests.states import LONG, until
-from tests.systems.chat.made_runs import FORM, KEY, kept, killed, ran
+from tests.systems.chat.made_runs import FORM, KEY, alone, kept, ran
 from tests.systems.scripted_server import serving
 
 
@@ -35,11 +31,14 @@ from tests.systems.scripted_server import serving
         ("wrong_key", None),
     ],
 )
-def test_every_answer_has_its_status_after_one_call(tmp_path, step, status):
+def test_every_answer_has_its_status_after_one_call(tmp_path, monkeypatch, step, status):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with serving(then=step) as server:
         if status is None:
-            with pytest.raises(NotAvailable, match="refuses every call"):
+            with pytest.raises(NotAvailable, match="refuses every call") as error:
                 ran(server, tmp_path)
+            # Which the server had said back.
+            assert KEY not in str(error.value)
         else:
             found = ran(server, tmp_path)
             assert found.responses["status"].to_list() == [status]
@@ -86,55 +85,12 @@ def test_a_schema_is_put_as_the_server_takes_it(tmp_path, step, calls, form):
     assert '"modality_subtype"' in body["messages"][0]["content"]
 
 
-def test_attempts_count_as_calls(tmp_path):
-    with serving(then="broken") as server:
-        found = ran(server, tmp_path, max_calls=2)
-        assert (len(server.calls), found.responses["status"].to_list()) == (2, ["missing"])
-
-
-def test_a_refused_key_stops_the_run_and_is_not_in_the_error(tmp_path, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with serving(then="wrong_key") as server:
-        with pytest.raises(NotAvailable, match="refuses every call") as error:
-            ran(server, tmp_path, limit=16, concurrency=2)
-        assert len(server.calls) < 16
-    assert KEY not in str(error.value)
-
-
 SECRET = "pw-that-nobody-may-read"
-
-
-def test_an_answer_is_on_disk_before_it_is_judged_or_counted(tmp_path):
-    limits, seen = chat.Limits(), []
-    with serving(then=FORM) as server, chat.AnswerStore(tmp_path / "s.sqlite") as store:
-        client = chat.Client("m", base_url=server.url, limits=limits, price=Price(1, 1))
-        asker = chat.Asker(client, store)
-
-        def status(answer):
-            seen.append(("judged", store.count()))
-            return answer.status
-
-        counted = limits.answered
-        limits.answered = lambda cost: (seen.append(("counted", store.count())), counted(cost))
-        messages = [{"role": "user", "content": "?"}]
-        asker.answer(chat.Prompt(messages, lambda: messages, None, status))
-    assert seen == [("counted", 1), ("judged", 1)]
-
-
-ALONE = """
-import sys
-from formlab import benchmarks, systems
-settings = {"base_url": sys.argv[1], "timeout": 1.0, "tasks": "extraction"}
-systems.run(benchmarks.load("formcraft"), systems.get("chat:m"), out=sys.argv[2], settings=settings)
-"""
 
 
 def test_an_interrupt_ends_a_run_whose_server_drips_or_asks_to_wait(tmp_path):
     with serving("drip", "busy_two_minutes", "down_two_minutes", then="drip") as server:
-        arguments = [sys.executable, "-c", ALONE, server.url, str(tmp_path)]
-        process = subprocess.Popen(
-            arguments, env=os.environ | {"FORMLAB_REPORT": "1"}, stderr=subprocess.PIPE
-        )
+        process = alone(server, tmp_path)
         until(lambda: len(server.calls) >= 4)
         process.send_signal(signal.SIGINT)
         # Less than the two minutes that the servers ask to wait.
@@ -249,19 +205,17 @@ def test_whatever_a_library_says_of_a_page_costs_its_document_alone(tmp_path, mo
     assert "MemoryError: too large to draw" in found.filter(status="missing")["error"][0]
 
 
-def test_what_a_killed_run_was_answered_counts_and_the_rest_is_missing(tmp_path):
+def test_what_a_run_that_broke_off_was_answered_counts_and_the_rest_is_missing(tmp_path):
     corpus = benchmarks.load("formcraft")
-    with serving(then=FORM, delay=0.2) as server:
-        calls = killed(server, tmp_path, calls=5)
+    with serving(FORM, then="no_quota") as server:
+        with pytest.raises(NotAvailable, match="refuses every call"):
+            ran(server, tmp_path, limit=None, concurrency=1)
         with pytest.raises(DataBroken, match=r"has not ended.*max_calls=0"):
             readers.read_predictions(tmp_path, corpus)
-        settings = {"base_url": server.url, "tasks": "extraction", "max_calls": 0}
-        found = systems.run(corpus, systems.get("chat:m"), out=tmp_path, settings=settings)
-        assert len(server.calls) == calls
-    answered = kept(tmp_path)
-    assert 0 < answered <= calls
+        found = ran(server, tmp_path, limit=None, concurrency=1, max_calls=0)
+        assert len(server.calls) == 2
     counts = dict(found.responses["status"].value_counts().iter_rows())
-    assert counts == {"ok": answered, "missing": corpus.documents.height - answered}
+    assert counts == {"ok": 1, "missing": corpus.documents.height - 1}
     # No document is lost on the way to the scores.
     evaluation = analysis.evaluate(corpus, found)
     assert evaluation.scores["doc_id"].n_unique() == corpus.documents.height

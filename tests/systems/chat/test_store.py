@@ -8,20 +8,6 @@ import pytest
 
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems import chat
-from tests.systems.chat.made_runs import FORM, ran
-from tests.systems.scripted_server import serving
-
-
-def test_what_shapes_an_answer_makes_it_another_question(tmp_path):
-    store = {"store": str(tmp_path / "shared.sqlite")}
-    shaping = [{}, {"temperature": 1.0}, {"image_limit": 100}, {"boxes": "none"}]
-    with serving(then=FORM) as server:
-        for number, more in enumerate(shaping):
-            ran(server, tmp_path / str(number), **store, **more)
-            assert len(server.calls) == number + 1
-        # How answers are got does not.
-        ran(server, tmp_path / "other", **store, concurrency=2)
-        assert len(server.calls) == 4
 
 
 def test_an_answer_that_could_not_be_written_does_not_count(tmp_path):
@@ -57,10 +43,10 @@ def damaged(file, seed):
 
 
 def test_a_damaged_store_is_one_error_with_what_to_do(tmp_path):
-    errors = [damaged(tmp_path / f"{seed}.sqlite", seed) for seed in range(12)]
+    errors = [damaged(tmp_path / f"{seed}.sqlite", seed) for seed in range(6)]
     errors = [error for error in errors if error is not None]
     # A changed letter of an answer is not to be seen.
-    assert len(errors) >= 8
+    assert len(errors) >= 4
     for error in errors:
         assert ".sqlite" in str(error.where)
         assert ".recover" in error.remedy

@@ -100,44 +100,24 @@ LINES = """```
 ```"""
 
 
-@pytest.fixture
-def instances(tmp_path):
-    return benchmarks.load("formfactory", root=make(tmp_path / "data"))
-
-
-def actions(found):
-    rows = found.records.filter(path="/lines/0").select("value", "page", "x0", "y0", "x1", "y1")
-    return found.records["path"].to_list(), rows.row(0)
-
-
-def test_lines_are_clicks_in_pixels_of_the_screenshot(tmp_path, instances):
+def test_lines_are_clicks_in_pixels_of_the_screenshot_and_scored_where_they_land(tmp_path):
+    instances = benchmarks.load("formfactory", root=make(tmp_path / "data"))
     with serving(then=LINES) as server:
-        found = ran(server, tmp_path / "r", corpus=instances, tasks="")
+        found = ran(server, tmp_path / "r", corpus=instances, tasks="", limit=None, concurrency=1)
         system, user = server.calls[0]["body"]["messages"]
-    assert actions(found) == (
-        [None, "/lines/0", "/lines/1", "/lines/2"],
-        ("Ada", None, 40.0, 15.0, 40.0, 15.0),
-    )
-    assert set(found.records["status"]) == {"repaired"}
+    assert found.responses["status"].to_list() == ["repaired"] * 2 + ["missing"]
     assert "thousandths" in system["content"]
     asked = json.loads(user["content"][0]["text"])
-    assert asked["FORM"] == "A12"
-    assert "Ada Berg, born 1980/02/03" in asked["TEXT"]
     # The gold's fields, options and boxes are not shown.
-    assert set(asked) == {"FORM", "TEXT"}
-
-
-def test_clicks_are_scored_where_they_land(tmp_path, instances):
-    with serving(then=LINES) as server:
-        found = ran(server, tmp_path / "r", corpus=instances, tasks="", limit=None)
+    assert (set(asked), asked["FORM"]) == ({"FORM", "TEXT"}, "A12")
+    assert "Ada Berg, born 1980/02/03" in asked["TEXT"]
     evaluation = analysis.evaluate(instances, found, mode="fixed")
     cases = {row["path"]: row for row in evaluation.cases.filter(doc_id="A12-01").to_dicts()}
-    assert cases["/First Name"]["outcome"] == "match"
-    assert cases["/Gender"]["outcome"] == "match"
+    assert (cases["/First Name"]["pred_x0"], cases["/First Name"]["pred_y0"]) == (40, 15)
+    assert cases["/First Name"]["outcome"] == cases["/Gender"]["outcome"] == "match"
     # Typed right and clicked beside the field.
-    assert (cases["/Last Name"]["outcome"], cases["/Last Name"]["cause"]) == (
-        "mismatch", "misclick_near",
-    )  # fmt: skip
+    wrong = cases["/Last Name"]
+    assert (wrong["outcome"], wrong["cause"]) == ("mismatch", "misclick_near")
     assert cases["/Email"]["outcome"] == "missing"
     assert evaluation.scores["doc_id"].n_unique() == instances.documents.height
 

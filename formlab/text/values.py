@@ -127,8 +127,8 @@ def number(text: str) -> Decimal | None:
     Thousands are grouped in threes by comma, dot, space or apostrophe, or as lakhs (1,20,000). One
     comma with three digits behind it groups (1,234 is 1234; 0,234 is not grouped); one dot is
     always decimal. Brackets, a leading or a trailing minus negate, one of them at most; per cent
-    divides by 100. Exponents have a sign (1e-05) or follow a point (1.2E5); a fraction is in lowest
-    terms (3 1/2, ½).
+    divides by 100. Exponents have a sign (1e-05, 5 × 10^3) or follow a point (1.2E5); a fraction is
+    in lowest terms (3 1/2, ½).
 
     >>> [str(number(text)) for text in ("1,234.56", "1.234,56", "1 234,56", "(5.0)", "7-", "12%")]
     ['1234.56', '1234.56', '1234.56', '-5.0', '-7', '0.12']
@@ -170,7 +170,8 @@ def _number(cleaned: str) -> Decimal | None:
 def money(text: str) -> Money | None:
     """The amount and currency that `text` writes, or None.
 
-    The amount is as `number` reads it, without per cent. The currency may stand on either side, as
+    The amount is as `number` reads it, without per cent; words behind it multiply it (5 million, 2
+    lakh, 45¢; k, m and b beside a currency alone). The currency may stand on either side, as
     a sign or a code; a bare $ counts as US dollars, Rs as Indian rupees. Where the currency's
     country has a decimal comma, one dot before three digits groups (Rp 60.000).
 

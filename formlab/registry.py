@@ -30,7 +30,7 @@ KINDS: dict[str, tuple[str, str] | None] = {
     "benchmarks": ("formlab.benchmarks.spec:Benchmark", "read"),
     "metrics": ("formlab.metrics.metric:Metric", "tallies"),
     "systems": ("formlab.systems.system:System", "start"),
-    "readers": ("formlab.readers.rows:Reader", "read"),
+    "readers": ("formlab.readers:Reader", "read"),
     **dict.fromkeys(("agents", "charts", "notebooks", "commands", "samples")),
 }
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from formlab.errors import DataBroken
-from formlab.readers.rows import Reader, Row, Source
+from formlab.readers import Reader, Row, Source
 
 if TYPE_CHECKING:
     from formlab.folders import Corpus, Predictions

@@ -195,8 +195,8 @@ def _main(summary: pl.DataFrame, by: Collection[str]) -> list[tuple[str, Any]]:
 def _is_log(path: Path) -> bool:
     """Whether a file or folder has scores or gold of its own beside answers."""
     from formlab import readers
+    from formlab.readers import ODD, Source
     from formlab.readers.logs import is_table
-    from formlab.readers.rows import ODD, Source
     from formlab.readers.samples import SCORE
 
     if (reader := readers.reader_of(path)) is None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formlab import files
-from formlab.errors import DataMissing, FormlabError
-from formlab.readers.rows import Reader, Row, Source
+from formlab.errors import DataBroken, DataMissing, FormlabError
 from formlab.registry import Registry
 
 if TYPE_CHECKING:
@@ -21,6 +22,16 @@ if TYPE_CHECKING:
 __all__ = ["READERS", "UNMET", "Reader", "Row", "Source", "is_run", "read_predictions"]
 __all__ += ["reader_of", "splits"]
 
+# Cells by name. `role` is one of `ROLES`; `doc_id`, `path` and `value` are those of records, and
+# so are `task`, `kind`, `status`, the box and so on; a call has the columns of responses, a figure
+# `scorer`, `kind`, `score` and `n`. A log's scores are `log_by_<scorer>` of answers and documents.
+Row = dict[str, Any]
+ROLES = ("document", "gold", "answer", "call", "figure")
+# What reading runs into where a file is not laid out as it should be.
+ODD = (ArithmeticError, AttributeError, FormlabError, LookupError, RuntimeError, TypeError)
+ODD += (ValueError, csv.Error)
+# How deep values may be nested.
+DEEPEST = 60
 # The note of answers of which no field is one of the gold's.
 UNMET = "no field of the answers is one of the gold's"
 # In the order in which they are tried, after plug-ins.
@@ -36,6 +47,78 @@ READERS = Registry("readers", _FILES)
 # Names of modules that score, or read answers and gold, as what scores does.
 _HOMES = dict.fromkeys(("differences", "headlines", "join_report", "open_log", "open_logs"), "logs")
 _HOMES |= {"corpus": "gold", "read_values": "values"}
+
+
+@dataclasses.dataclass
+class Source:
+    """What a reader reads for a `corpus`, if any, and what it says of it beside its rows.
+
+    A reader counts in `notes`, lists in `files` what it read, whose hashes become `sources`, and
+    says the system's `name` where the source does.
+    """
+
+    path: Path
+    corpus: Corpus | None = None
+    columns: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    notes: Counter[str] = dataclasses.field(default_factory=Counter)
+    files: list[Path] = dataclasses.field(default_factory=list)
+    name: str | None = None
+
+
+class Reader(NamedTuple):
+    """One kind of source: its `title` in errors, whether a path is of it, and the rows there.
+
+    `splits`, if any, lists those that a path has answers for; `both` gives gold and answers.
+    """
+
+    name: str
+    title: str
+    fits: Callable[[Path], bool]
+    read: Callable[[Source], Iterable[Row]]
+    splits: Callable[[Path], list[str]] | None = None
+    both: Callable[[Path], tuple[Corpus, Predictions]] | None = None
+
+
+def by_role(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """The rows of each role, in order, which lose their `role`."""
+    found: dict[str, list[Row]] = {role: [] for role in ROLES}
+    for row in rows:
+        found[row.pop("role")].append(row)
+    return found
+
+
+def counted(notes: Mapping[str, int]) -> dict[str, int]:
+    """Notes in order, without those that count nothing."""
+    return {note: int(count) for note, count in sorted(notes.items()) if count}
+
+
+def leaves(
+    value: Any, path: str = "", is_value: Callable[[Row], Any] | None = None
+) -> Iterator[tuple[str, Any]]:
+    """The values in an object or list as they are, each at its JSON pointer.
+
+    An object for which `is_value` holds is one of them. `RecursionError` deeper than `DEEPEST`.
+    """
+    value = value.tolist() if hasattr(value, "tolist") else value  # An array in a frame's cell.
+    is_whole = isinstance(value, dict) and is_value and is_value(value)
+    if is_whole or not isinstance(value, dict | list | tuple):
+        yield path, value
+        return
+    if path.count("/") > DEEPEST:
+        raise RecursionError(f"nested deeper than {DEEPEST} levels")
+    for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        place = f"{path}/{str(step).replace('~', '~0').replace('/', '~1')}"
+        yield from leaves(inner, place, is_value)
+
+
+def by_name(what: str, named: Iterable[tuple[Any, Path]]) -> dict[Any, Path]:
+    """Files by name; `DataBroken` if there are two of one, `what` they are."""
+    found: dict[Any, Path] = {}
+    for name, file in named:
+        if (first := found.setdefault(name, file)) is not file:
+            problem = f"two {what} {name!r}, the first in {first.name}"
+            raise DataBroken(problem, where=file, remedy="keep one of them")
+    return found
 
 
 def reader_of(path: str | Path, corpus: Corpus | None = None) -> Reader | None:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import polars as pl
 
 from formlab import files, readers, tables
 from formlab.errors import DataBroken
 from formlab.folders import MANIFEST, Corpus, Predictions, home_of
-from formlab.readers import values
+from formlab.readers import Row, Source, by_role, counted, values
 from formlab.readers.door import stem
-from formlab.readers.rows import Row, Source, by_role, counted
 from formlab.readers.sources import document_files
 from formlab.readers.values import DOCUMENT, RECORD
 from formlab.trees import unescape
@@ -26,7 +27,10 @@ from formlab.trees import unescape
 # The benchmark of a user's own forms.
 OWN = "own"
 IMAGES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif", ".pdf")
-_FOLDED = re.compile(r"[\s_-]+")
+_ENDINGS = (*IMAGES, ".heic", ".jp2", ".json", ".txt", ".md", ".xml", ".html", ".csv", ".docx")
+_ENDING = re.compile(rf"(?<=[^/])(?:{'|'.join(map(re.escape, _ENDINGS))})$", re.IGNORECASE)
+_FOLDED = re.compile(r"[^\w*]+|_+|(?<=[^/])[*]+")
+RENAMED = "documents named by their files, or alike but for punctuation and leading zeros"
 # How many names of either side a note gives.
 _EXAMPLES = 2
 _HAS_VALUE, _HAS_PATH = pl.col("value").is_not_null(), pl.col("path").is_not_null()
@@ -268,7 +272,7 @@ def _claims(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
 def _matched(given: pl.DataFrame, corpus: Corpus, notes: Counter[str]) -> pl.DataFrame:
     """The answers with documents and paths as the gold names them, where it is clear which."""
     renamed = renames(given["doc_id"].unique(), corpus.documents["doc_id"])
-    notes["documents named by their files"] += len(renamed)
+    notes[RENAMED] += len(renamed)
     gold = corpus.records.filter(pl.col("task") != "layout")["path"].unique()
     # What is read where it stands on the page has paths of its own.
     is_read = pl.col("kind").is_in(["word", "line"]) if "kind" in given.columns else pl.lit(False)
@@ -284,29 +288,40 @@ def with_paths(given: pl.DataFrame, moved: Mapping[str, str]) -> pl.DataFrame:
 
 
 def renames(answered: pl.Series, known: pl.Series) -> dict[str, str]:
-    """The documents of the gold that answers name by their files, each by that name."""
+    """The documents of the gold that answers name by their files, each by that name.
+
+    Of what is left, also those named alike but for punctuation and leading zeros.
+    """
     strangers, named = sorted({*answered} - {*known}), dict[str, set[str]]()
     for doc_id in known if strangers else ():
-        for name in file_names(doc_id):
+        for name in (*file_names(doc_id), _alike(doc_id)):
             named.setdefault(name, set()).add(doc_id)
     taken, renamed = {name: name for name in answered}, dict[str, str]()
     for doc_id in strangers:
-        target, *others = next((named[n] for n in file_names(doc_id) if n in named), [None])
+        names = (*file_names(doc_id), _alike(doc_id))
+        target, *others = next((named[name] for name in names if name in named), [None])
         if target is None or others:
             continue
-        if (first := taken.setdefault(target, doc_id)) != doc_id:
+        if (first := taken.setdefault(target, doc_id)) == doc_id:
+            renamed[doc_id] = target
+        elif not {*file_names(doc_id)}.isdisjoint(file_names(target)):
             what = f"two answers for document {target!r}: {first!r} and {doc_id!r}"
             raise DataBroken(what, remedy="keep one of them")
-        renamed[doc_id] = target
     return renamed
 
 
 def file_names(document: str) -> tuple[str, str]:
-    """What files of a document may be called: its name without ending, and its last step."""
-    name, point, ending = document.rpartition(".")
-    is_ending = name and not name.endswith("/") and f"{point}{ending}".lower() in IMAGES
-    name = composed(name if is_ending else document)
+    """What files of a document may be called: its name without endings, and its last step."""
+    name = composed(unquote(urlsplit(document).path) if "://" in document else document)
+    while (shorter := _ENDING.sub("", name)) != name:
+        name = shorter
     return name, name.replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
+def _alike(document: str) -> str:
+    """The file's name of a document without leading zeros and the kind of its punctuation."""
+    name = _FOLDED.sub("-", file_names(document)[1].removesuffix(".0"))
+    return re.sub("(?<![0-9])0+(?=[0-9])", "", name)
 
 
 def composed(name: str) -> str:
@@ -326,20 +341,26 @@ def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[st
         others = (f"{path}/0", path.removesuffix("/0"), path.removesuffix("/value"))
         return next((p for p in (path, *others, f"{path}/value") if p in paths), path)
 
-    moved, alike = {}, set()
-    for path in sorted(given - paths):
+    def meant(path: str) -> str:
+        """The same where names differ in case or punctuation as well."""
         other, field = place(path), values.pattern(path)
         candidates = folded.get(_fold(field), ())
-        if other == path and field not in fields and len(candidates) == 1:
-            alike.add(field)
-            places = (step for step in path.split("/") if step.isdecimal())
-            steps = (next(places, s) if s == "*" else s for s in candidates[0].split("/"))
-            other = place("/".join(steps))
-        moved |= {path: other} if other != path else {}
-    notes["fields named alike but for case, spaces, underscores and hyphens"] += len(alike)
+        if other != path or field in fields or len(candidates) != 1:
+            return other
+        alike.add(field)
+        places = (step for step in path.split("/") if step.isdecimal())
+        steps = (next(places, s) if s == "*" else s for s in candidates[0].split("/"))
+        return place("/".join(steps))
+
+    alike = set[str]()
+    moved = {path: other for path in given - paths if (other := meant(path)) != path}
     met = {values.pattern(moved.get(path, path)) for path in given}
     if fields and met and not fields & met:
-        notes[readers.UNMET] += len(met)
+        moved = _inside(given, meant, fields)
+        notes["fields taken out of an object around them"] += len(moved)
+        notes[readers.UNMET] += 0 if moved else len(met)
+        met = {values.pattern(moved.get(path, path)) for path in given}
+    notes["fields named alike but for case, spaces and punctuation"] += len(alike)
     # Where all answers are texts of pages, fields are searched there.
     lacking, strange = fields - met if met else set(), met - fields
     for what, names, others in (
@@ -349,6 +370,20 @@ def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[st
         if names:
             notes[f"{what}: {_examples(names, others)}"] += len(names)
     return moved
+
+
+def _inside(
+    given: Collection[str], meant: Callable[[str], str], fields: Collection[str]
+) -> dict[str, str]:
+    """The paths within the object that holds most fields of the gold, each as that of the gold."""
+    found = defaultdict[str, dict[str, str]](dict)
+    for path in given:
+        for step in re.finditer("(?<!^)/", path):
+            if values.pattern(inner := meant(path[step.start() :])) in fields:
+                found[path[: step.start()]][path] = inner
+    most = max(map(len, found.values()), default=0)
+    # Of two objects with as many nothing says which one it is: a field of both stays.
+    return dict(chain.from_iterable(m.items() for m in found.values() if len(m) == most))
 
 
 def _examples(fields: Collection[str], others: Collection[str]) -> str:
@@ -361,4 +396,4 @@ def _examples(fields: Collection[str], others: Collection[str]) -> str:
 
 
 def _fold(field: str) -> str:
-    return _FOLDED.sub("", composed(unescape(field)).casefold())
+    return _FOLDED.sub("", composed(unescape(field)).casefold()) or field

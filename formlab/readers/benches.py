@@ -13,9 +13,8 @@ import polars as pl
 from rapidfuzz import fuzz
 
 from formlab import files
-from formlab.readers import door, samples
+from formlab.readers import Reader, Row, Source, door, samples
 from formlab.readers.door import at
-from formlab.readers.rows import Reader, Row, Source
 from formlab.readers.samples import Sample, sample_rows
 from formlab.text import normalise
 from formlab.trees import escape

@@ -14,10 +14,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from formlab.readers import engine
+from formlab.readers import Row, engine
 from formlab.readers.door import Box, around, as_text, at, number
 from formlab.readers.engine import Found, Reading, integer
-from formlab.readers.rows import Row
 
 _VALUE = re.compile(r"value(?!_?type)", re.IGNORECASE)
 _TICKS = ("filled_checkbox", "unfilled_checkbox")

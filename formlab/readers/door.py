@@ -170,10 +170,11 @@ def kind(path: Path | str, start: bytes | None = None) -> str:
     text = start.decode(_encoding(start), "replace").lstrip()
     first, newline, rest = text.partition("\n")
     if text[:1] in ("{", "[") and form != "delimited":
-        is_line = first[:1] == "{" and rest.strip() and is_json(first)
+        is_line = text[0] == "{" and bool(rest.strip()) and is_json(first)
         # An object that is written over several lines begins with its bracket alone.
-        return "lines" if is_line or (form == "lines" and first.strip() not in "{[") else "json"
-    is_table = newline and "\0" not in text and any(map(first.count, ",;\t"))
+        is_line |= form == "lines" and text[0] == "{" and first.strip() != "{"
+        return "lines" if is_line else "json"
+    is_table = newline and "\0" not in text and any(map(first.count, ",;\t|"))
     return form or ("delimited" if is_table else "")
 
 
@@ -214,6 +215,9 @@ def as_text(value: Any) -> str | None:
         return str(value).lower()
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return f"{value:.0f}"
+    if isinstance(value, float) and math.isfinite(value):
+        # As spreadsheets show it: the sum of 80.1 and 8.1 is 88.2.
+        return str(value if value.is_integer() else float(f"{value:.15g}"))
     if isinstance(value, dict | list | tuple):
         return json.dumps(value, ensure_ascii=False, default=str)
     # A spreadsheet's date is a time at midnight, and its 14:05 has seconds.

@@ -15,10 +15,9 @@ from lxml import etree
 
 from formlab import files
 from formlab.errors import DataBroken, FormlabError
-from formlab.readers import door
-from formlab.readers.answers import renames
+from formlab.readers import ODD, Reader, Row, Source, by_name, door, leaves
+from formlab.readers.answers import RENAMED, renames
 from formlab.readers.door import Box, around, number, written
-from formlab.readers.rows import ODD, Reader, Row, Source, by_name, leaves
 from formlab.tables import BOX
 
 Element = etree._Element
@@ -149,7 +148,7 @@ def _documents(source: Source) -> dict[str, Path]:
     if source.corpus is None:
         return documents
     renamed = renames(pl.Series(names, dtype=pl.String), source.corpus.documents["doc_id"])
-    source.notes["documents named by their files"] += len(renamed)
+    source.notes[RENAMED] += len(renamed)
     return {renamed.get(name, name): file for name, file in documents.items()}
 
 

@@ -16,19 +16,9 @@ from formlab.benchmarks.corpus import image_columns
 from formlab.cache import local
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Corpus, Folder
-from formlab.readers import is_run
-from formlab.readers.answers import (
-    IMAGES,
-    IN_JSON,
-    OWN,
-    UNREAD,
-    composed,
-    file_names,
-    sources_of,
-    table,
-)
+from formlab.readers import Row, answers, counted, is_run
+from formlab.readers.answers import IMAGES, IN_JSON, OWN, UNREAD
 from formlab.readers.door import stem
-from formlab.readers.rows import Row, counted
 from formlab.readers.sources import FRAME, columns_of
 from formlab.readers.types import FieldTypes, rule_text
 from formlab.readers.values import DOCUMENT, read_values
@@ -111,7 +101,7 @@ def maker(
     elif path and documents["has_image"].any():
         root = (path if path.is_dir() else path.parent).resolve()
     key = {"benchmark": OWN, "split": name or (stem(path.resolve()) if path else FRAME)}
-    all_types, sources = FieldTypes(inferred.fields | declared.fields), sources_of(path)
+    all_types, sources = FieldTypes(inferred.fields | declared.fields), answers.sources_of(path)
     meta = {"types": all_types.stated()}
     of_all = files.storable(json.dumps(meta, ensure_ascii=False))
 
@@ -175,7 +165,7 @@ def _records(
     blank = blank.join(texts, on="doc_id", how="anti").with_columns(status=pl.lit("unscored"))
     pages = pl.concat([texts, blank], how="diagonal")
     pages = pages.with_columns(kind=pl.lit("page"), path=pl.lit(None, pl.String))
-    return table(pl.concat([pages, fields], how="diagonal"), key | {"role": "gold"})
+    return answers.table(pl.concat([pages, fields], how="diagonal"), key | {"role": "gold"})
 
 
 def find(
@@ -193,18 +183,18 @@ def find(
     `DataMissing` if there is no such folder.
     """
     root = files.folder(folder, remedy="--images with the folder of the scans or PDFs")
-    known = {key for name in documents for key in file_names(name)}
+    known = {key for name in documents for key in answers.file_names(name)}
     # Files called like a document, like one with a number, and in a folder called like one.
     named, numbered, inside = (defaultdict[str, list[PurePosixPath]](list) for _ in range(3))
     for file in sorted(root.rglob("*")):
         path = PurePosixPath(file.relative_to(root).as_posix())
         if path.suffix.lower() not in endings or path.name[0] == "." or not file.is_file():
             continue
-        for key in map(composed, {path.stem, str(path.with_suffix(""))}):
+        for key in map(answers.composed, {path.stem, str(path.with_suffix(""))}):
             named[key].append(path)
             if key not in known and (match := _PAGE.fullmatch(key)):
                 numbered[match[1]].append(path)
-        for key in map(composed, {path.parent.name, str(path.parent)} - {"", "."}):
+        for key in map(answers.composed, {path.parent.name, str(path.parent)} - {"", "."}):
             inside[key].append(path)
 
     def order(path: PurePosixPath) -> list[tuple[int, int | str]]:
@@ -212,9 +202,9 @@ def find(
         ending = endings.index(path.suffix.lower())
         return [(1, int(s)) if s.isdecimal() else (0, s) for s in steps] + [(2, ending)]
 
-    found, claimed = {}, set(map(composed, documents))
+    found, claimed = {}, set(map(answers.composed, documents))
     for name in documents:
-        for key in file_names(name):
+        for key in answers.file_names(name):
             alike, further, below = (sorted(i[key], key=order) for i in (named, numbered, inside))
             # In a folder called like this document may be a file of another one.
             below = [path for path in below if str(path.with_suffix("")) not in claimed]

@@ -13,9 +13,8 @@ from typing import Any
 
 from formlab.benchmarks.omniai import WHOLE, basename, image_url, records_of
 from formlab.errors import DataBroken
-from formlab.readers import door, samples
+from formlab.readers import Reader, Row, Source, door, leaves, samples
 from formlab.readers.door import as_text, number
-from formlab.readers.rows import Reader, Row, Source, leaves
 from formlab.readers.samples import ANSWER, MISSING, Sample, figure, has, names, sample_rows, tokens
 from formlab.readers.sources import items
 from formlab.readers.values import pointer
@@ -109,7 +108,7 @@ def inspect_sample(entry: Row | door.Member, _: str = "") -> Sample:
     used = tokens((entry.get("model_usage") or {}).values())
     return Sample(
         entry["id"] if doc_id is None else doc_id,
-        ANSWER if path is None else str(path),
+        ANSWER if path is None else pointer(str(path)),
         gold=[*map(text, target)] if isinstance(target, list) else text(target),
         answer=answer,
         status=status,

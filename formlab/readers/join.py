@@ -16,10 +16,9 @@ import polars as pl
 from formlab import files, tables
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Evaluation, Predictions
-from formlab.readers import door
-from formlab.readers.answers import renames, with_tasks
+from formlab.readers import ROLES, Row, Source, by_role, counted, door
+from formlab.readers.answers import moves, renames, with_paths, with_tasks
 from formlab.readers.answers import table as records_table
-from formlab.readers.rows import ROLES, Row, Source, by_role, counted
 from formlab.readers.samples import SCORE
 from formlab.readers.sources import ROWS
 from formlab.scoring.batches import own_gold
@@ -141,6 +140,9 @@ def evaluation(
     # Single fields of another document may be scored beside whole documents.
     scores = run.of("document").select("doc_id", "^log_.*$").unique("doc_id", keep="last")
     scores = scores.rename(lambda name: name.replace("log_", "log_document_", 1))
+    if corpus is None:
+        given, gold = run.rows["answer"], run.rows["gold"]
+        run.rows["answer"] = with_paths(given, moves(given["path"], gold["path"], run.notes))
     with TemporaryDirectory(prefix="formlab-") as folder:
         gold: Any = _own_gold(run, types, Path(folder, "own")) if corpus is None else [corpus]
         if run.log["scorer"] and scores.height:

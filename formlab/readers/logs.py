@@ -14,9 +14,8 @@ import polars as pl
 from formlab import benchmarks, frames, metrics, readers
 from formlab.cache import local
 from formlab.errors import DataBroken, DataMissing, FormlabError, UnknownName
-from formlab.readers import door, samples
+from formlab.readers import ODD, Row, Source, door, samples
 from formlab.readers.join import FAILED, MATCHED, evaluation, fitting, runs_of
-from formlab.readers.rows import ODD, Row, Source
 from formlab.readers.samples import NAMES
 from formlab.readers.sources import FRAME, items
 from formlab.scoring.causes import STAGE_OF

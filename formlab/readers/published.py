@@ -16,8 +16,8 @@ from formlab.benchmarks import formfactory as factory
 from formlab.benchmarks.fincriticaled import decoded
 from formlab.benchmarks.vrdu import Schema, flat_path, fractions, placed, whole
 from formlab.errors import DataBroken, DataMissing
+from formlab.readers import Reader, Row, Source, by_name
 from formlab.readers.door import ending, head, stem, written
-from formlab.readers.rows import Reader, Row, Source, by_name
 from formlab.tables import USABLE
 from formlab.text.action_lines import line_rows, parse_lines
 from formlab.text.answers import parse, plain

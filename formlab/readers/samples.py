@@ -11,9 +11,9 @@ from typing import Any
 
 from formlab import files, tables
 from formlab.errors import DataBroken, FormlabError
-from formlab.readers import door
+from formlab.readers import ODD, Row, Source, door, sheets
+from formlab.readers.cells import values_of
 from formlab.readers.door import as_text, number
-from formlab.readers.rows import ODD, Row, Source, leaves
 from formlab.readers.sources import columns_of
 from formlab.readers.values import pointer
 from formlab.tables import USABLE
@@ -29,17 +29,7 @@ UNREADABLE = "samples unreadable"
 WITHOUT_GOLD = "samples without gold in the log"
 FIGURES = "figures stated in the log that cannot be read"
 # What a column of a table can be, with the names that tell it where none is named.
-NAMES = {
-    "doc_id": ("doc_id", "id", "document", "document_id", "sample_id", "index", "file", "filename"),
-    "path": ("path", "field"),
-    "gold": ("gold", "target", "reference", "expected", "truth", "ground_truth"),
-    "value": ("value", "prediction", "pred", "output", "response", "completion", "model_output"),
-    "score": ("score", "correct", "is_correct"),
-    "status": ("status",),
-    "error": ("error",),
-    "system": ("system", "model"),
-    "epoch": ("epoch", "repeat"),
-}
+NAMES = sheets.NAMES["log"]
 _CREDIT = {"true": 1.0, "yes": 1.0, "c": 1.0, "false": 0.0, "no": 0.0, "i": 0.0}
 # What VLMEvalKit writes for an answer where there was none.
 _FAILURE = "Failed to obtain answer"
@@ -93,7 +83,7 @@ class Sample:
             yield {"role": "document", "log_status": self.status} | scores | self.document
 
     def _values(self, form: Any) -> Iterator[tuple[str, str | None]]:
-        return fields(form, "" if self.path == ANSWER else self.path or "")
+        return fields(answers.form_in(form), "" if self.path == ANSWER else self.path or "")
 
     def _golds(self, form: Mapping[str, Any] | None) -> list[Row]:
         # Names that begin with log_ are those of the log's scores.
@@ -114,7 +104,8 @@ class Sample:
         status, answer, found = self.status, self.answer, []
         if isinstance(answer, str) and answer and status in USABLE:
             parsed = answers.plain(answer) if form is None else answers.parse(answer, lists=True)
-            answer = parsed.value
+            is_field = form is None and self.path is not None
+            answer = answers.answer_in(parsed.value) if is_field else parsed.value
             status = parsed.status if parsed.changes or parsed.status not in USABLE else status
         if status in USABLE:
             if form is None:
@@ -273,7 +264,7 @@ def of_cells(row: Row, named: Mapping[str, str], doc_id: str | None = None) -> S
 
 def fields(value: Any, path: str = "") -> Iterator[tuple[str, str | None]]:
     """The leaves of a JSON value at their JSON Pointers, as text; what has no value is null."""
-    for place, leaf in leaves(value, path):
+    for place, leaf, _ in values_of(value, path, {}):
         # A number of JSON as it was written, which a user's 9.0 in a workbook is not.
         yield place, repr(leaf) if isinstance(leaf, float) and leaf == leaf else as_text(leaf)
 

@@ -5,18 +5,23 @@ from __future__ import annotations
 import csv
 import io
 import re
+import tomllib
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from functools import reduce
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any
 
 from formlab.errors import DataBroken
 from formlab.readers.door import UNPACKABLE, Member, check_unpacked, ending
+from formlab.text.answers import plain_name
 
-# Names that a column of documents may have.
-IDS = {"doc_id", "id", "document", "document_id", "file", "filename", "file_name", "image"}
+# Names of columns, by table and formlab's own name; those that a column of documents may have.
+NAMES = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
+NAMES = {t: {name: of.split() for name, of in names.items()} for t, names in NAMES.items()}
+IDS = {*NAMES["columns"]["doc_id"]}
 # How many rows a title and the header are looked for in.
 _ABOVE = 20
 # A cell by its column and row; and how many may lie between the first and the last.
@@ -45,7 +50,9 @@ def tabular(
     above = list(islice(numbered, _ABOVE))
     title = _titles([cells for _, cells in above])
     notes["rows above the header, left out as a title"] += title
-    names = [str(cell).strip() for _, cells in above[title : title + 1] for cell in cells]
+    header = (str(cell).strip() for _, cells in above[title : title + 1] for cell in cells)
+    # As pandas calls a column without a name.
+    names = [re.sub("^Unnamed: [0-9]+$", "", name) for name in header]
     while names and not names[-1]:
         names.pop()
     notes["columns without a name, left out"] += names.count("")
@@ -67,8 +74,16 @@ def tabular(
             return dict(zip(names, cells, strict=True))
         return {n: None if c == "" else c for n, c in zip(names, cells, strict=True) if n}
 
+    places = [n for n, name in enumerate(names) if plain_name(name) in IDS][:1]
+
+    def is_total(cells: list[Any]) -> bool:
+        named = {plain_name(str(cells[n])) for n in places if n < len(cells)}
+        return "" in cells and not named.isdisjoint(NAMES["rows"]["total"])
+
     while some := list(islice(numbered, count)):
-        yield [f"{member.name}{mark}{number}" for number, _ in some], [row(*line) for line in some]
+        lines = [line for line in some if not is_total(line[1])]
+        notes["rows of totals, left out"] += len(some) - len(lines)
+        yield [f"{member.name}{mark}{n}" for n, _ in lines], [row(*line) for line in lines]
 
 
 def _delimited(member: Member) -> Numbered:
@@ -86,7 +101,10 @@ def _delimited(member: Member) -> Numbered:
         # Spreadsheets of many countries write semicolons; a title may stand above the header.
         above = list(islice(stream, _ABOVE))
         delimiter = "\t" if ending(member.name) in (".tsv", ".tab") else max(",;\t|", key=fit)
-        line, reader = 1, csv.reader(chain(above, stream), delimiter=delimiter, strict=True)
+        first = chain.from_iterable(csv.reader(above, delimiter=delimiter))
+        is_spaced = any(cell.startswith(' "') for cell in first)
+        options: dict[str, Any] = {"skipinitialspace": is_spaced, "strict": True}
+        line, reader = 1, csv.reader(chain(above, stream), delimiter=delimiter, **options)
         try:
             for cells in reader:
                 if text := "".join(cells):
@@ -110,14 +128,17 @@ def _workbook(member: Member, notes: Counter[str]) -> Numbered:
         if zipfile.is_zipfile(io.BytesIO(data)):
             _check_workbook(data, member.where, notes)
         book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
-        sheets = [book.get_sheet_by_name(name) for name in book.sheet_names]
+        visible = python_calamine.SheetVisibleEnum.Visible
+        # What somebody has hidden is read where nothing else is there.
+        named = sorted(book.sheets_metadata, key=lambda sheet: sheet.visible != visible)
+        sheets = [book.get_sheet_by_name(sheet.name) for sheet in named]
         if not (full := [sheet for sheet in sheets if sheet.start is not None]):
             what = "the workbook is empty"
             raise DataBroken(what, where=member.where, remedy="a header and rows")
         notes["sheets left out: only one is read"] += len(full) - 1
         sheet, starts = full[0], [[*map(_words, s.to_python(nrows=_ABOVE))] for s in full]
-        if not any(len(cells) > 2 for cells in starts[0]):
-            # A narrow cover: the table is on the first sheet with a column for the document.
+        if sum(len(cells) > 2 for cells in starts[0]) < 2:
+            # A cover: the table is on the first sheet with a column for the document.
             has_id = (any(len(c) > 1 and c & IDS for c in start) for start in starts)
             sheet = next((sheet for sheet, has in zip(full, has_id, strict=True) if has), sheet)
         rows, merged = sheet.to_python(skip_empty_area=False), sheet.merged_cell_ranges or ()
@@ -160,4 +181,4 @@ def _titles(rows: list[list[Any]]) -> int:
 
 
 def _words(cells: list[Any]) -> set[str]:
-    return {str(cell).strip().lower() for cell in cells} - {""}
+    return {plain_name(str(cell).strip()) for cell in cells} - {""}

@@ -16,15 +16,13 @@ import polars as pl
 from formlab import files
 from formlab.cache import local
 from formlab.errors import DataBroken, DataMissing
-from formlab.readers import sheets
+from formlab.readers import Row, sheets
 from formlab.readers.door import FORMS, TABLES, Member, ending, is_json, kind, members, stem
-from formlab.readers.rows import Row
-from formlab.text.answers import arguments, is_flat
+from formlab.text import answers
+from formlab.text.answers import WRAPPERS, arguments, by_name, is_flat, plain_name
 
 # What stands for a name where there is no file.
 FRAME = "frame"
-# Names under which services list what they have read.
-WRAPPERS = ("predictions", "documents", "results", "result", "data", "response", "answers")
 # How many rows, files of documents and lines of JSON are read at once.
 ROWS, _FILES, _LINES = 50_000, 1_000, 100
 
@@ -70,6 +68,8 @@ def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
                 raise DataBroken(f"two columns are called {twice!r}", remedy="rename one")
             if source.index.name not in (None, *source.columns):
                 source = source.reset_index()
+            short = dict.fromkeys(source.select_dtypes("float32"), str)
+            source = source.astype(short).astype(dict.fromkeys(short, float))
             # What is missing is NaN, NaT or NA by its dtype; all of them are null here.
             source = source.astype(object).where(source.notna(), None).to_dict("records")
         rows = list(source) if isinstance(source, Iterable) else [None]
@@ -103,6 +103,8 @@ def _origins(place: str, first: int, count: int) -> list[str]:
 def _of_frames(frames: Iterable[pl.DataFrame], place: str) -> Iterator[Batch]:
     first = 1
     for frame in frames:
+        # The shorter floats are read as they are written: 88.2, not 88.19999694824219.
+        frame = frame.with_columns(pl.col(pl.Float32).cast(pl.String).cast(pl.Float64))
         yield Batch(_origins(place, first, frame.height), frame.to_dicts())
         first += frame.height
 
@@ -125,7 +127,10 @@ def _of_path(path: Path, notes: Counter[str]) -> Iterator[Batch]:
     if path.is_dir() and ending(found[0].name) == ".json":
         texts = sum(stem(file) not in names for file in path.rglob("*.txt"))
         notes["files of text beside those of JSON, left out"] += texts
-    if len(set(names)) < len(found):
+    if len(found) > 1 == len(set(names)):
+        # Files of one name in a folder each: that is called like the document.
+        names = [Path(member.name).parent.as_posix() for member in found]
+    elif len(set(names)) < len(found):
         names = [Path(member.name).with_name(stem(member.name)).as_posix() for member in found]
     documents = zip(names, found, strict=True)
     while some := list(islice(documents, _FILES)):
@@ -203,8 +208,7 @@ def _document(member: Member, notes: Counter[str]) -> Row:
     except DataBroken as error:
         notes[f"files that cannot be read: {error.what}"] += 1
         return {"/": f"cannot be read: {error.what}"}
-    if isinstance(value, list) and all(isinstance(v, dict) and "value" in v for v in value):
-        value = {"fields": value}
+    value = by_name(value)
     return value if isinstance(value, dict) else {f"/{n}": item for n, item in enumerate(value)}
 
 
@@ -224,9 +228,13 @@ def _of_value(value: Any, name: str, document: str, where: str, below: str = "")
         what = "a list of objects or an object of documents is expected"
         remedy = 'such as {"scan_1": {"total": "9.00"}}'
         raise DataBroken(what, where=where or None, remedy=remedy)
-    if not all(isinstance(inner, dict) for inner in value.values()):
+    named = {key: by_name(inner) for key, inner in value.items()}
+    if len(named) > 1 and all(isinstance(of, str) and answers.is_json(of) for of in named.values()):
+        # What a model answered about each.
+        named = {key: {"/": text} for key, text in named.items()}
+    if not all(isinstance(inner, dict) for inner in named.values()):
         return Batch([name], [{"doc_id": document} | value], documents=True)
-    rows = [{"doc_id": key} | row for key, row in value.items()]
+    rows = [{"doc_id": key} | row for key, row in named.items()]
     return Batch([f"{name}#/{below}{key}" for key in value], rows, documents=True)
 
 
@@ -238,4 +246,5 @@ def _are_documents(name: str, value: Any) -> bool:
     if isinstance(value, dict):
         # Anything but documents may be the only field with parts.
         return name in WRAPPERS and len(rows) >= (1 if name == "documents" else 2)
-    return all((sheets.IDS if name in WRAPPERS else {"doc_id"}) & row.keys() for row in rows)
+    usual = sheets.IDS if name in WRAPPERS else {"docid"}
+    return all(not usual.isdisjoint(map(plain_name, row)) for row in rows)

@@ -36,7 +36,7 @@ _WORDS = ("comparator", "tolerance", "relative", "weight", "question", "label")
 _DEEPEST = 40
 # How many values of a field are read to infer its type.
 _ENOUGH = 200
-_DIGITS, _CODE = re.compile(r"0|[1-9][0-9]*"), re.compile(r"0[0-9]+|[0-9]{10,}")
+_DIGITS, _CODE = re.compile(r"0|[1-9][0-9]*"), re.compile(r"0[0-9]+|[0-9]{10,}|\+[0-9][0-9 ]{6,}")
 # A letter or a figure for a box is as often something else.
 _NO_BOX = re.compile(r"[a-z0-9]|[01]\.0|on|off", re.IGNORECASE)
 _LISTED = re.compile(r"""\[\s*(["']).*\1\s*\]""", re.DOTALL)

@@ -17,10 +17,13 @@ import polars as pl
 
 from formlab import files, tables
 from formlab.errors import DataBroken, UnknownName
-from formlab.readers.door import around, as_text, number
-from formlab.readers.rows import Row, leaves
-from formlab.readers.sources import WRAPPERS, Batch, batches
+from formlab.readers import Row, leaves
+from formlab.readers.cells import MARKS, values_in
+from formlab.readers.door import as_text, number
+from formlab.readers.sheets import NAMES
+from formlab.readers.sources import Batch, batches
 from formlab.text import answers, replies
+from formlab.text.answers import plain_name, unwrapped
 from formlab.trees import escape
 
 # What a row may say beside its value: of the record, then of its document.
@@ -29,44 +32,15 @@ RECORD += ("task", "scope", "reference", "complexity", "modal")
 DOCUMENT = ("image", "width", "height", "template", "domain", "context")
 _DTYPES = {n: (tables.DOCUMENTS | tables.RECORDS)[n] for n in (*RECORD, *DOCUMENT)}
 _ALLOWED = {"status": tables.STATUSES, "task": tables.TASKS}
-# Other names of the three columns that make a table of values.
-SYNONYMS = {
-    name: others.split()
-    for name, others in {
-        "doc_id": "document document_id doc docid id file filename file_name image",
-        "path": "field field_name key label name pointer",
-        "value": "field_value gold gold_value target expected expected_value truth ground_truth "
-        "prediction pred answer output response completion text",
-    }.items()
-}
 # `items[0].price`, `$.vendor.name`, `$['items'][0]['name']`, `items[0][name]`.
 _NAME = r"[^\W\d][\w-]*"
 _BRACKETS = rf"""\.?\[(?:\d+|\*)\](?:\[{_NAME}\])?|\[(?:'[^'\]]+'|"[^"\]]+")\]"""
 _DOTTED = re.compile(rf"(?:\$(?:\.?{_NAME})?|{_NAME})(?:\.[\w-]+|{_BRACKETS})+")
 _STEP = re.compile(r"""'([^'\]]+)'|"([^"\]]+)"|([\w*-]+)""")
-_CONFIDENCE = re.compile(r"(.+?)[ _.-]?(?:confidence|conf)", re.IGNORECASE)
-# A text without any of these marks is a value as it stands.
-_MARKS, _PLAIN = re.compile(r"[<{\[`◁]"), {type(None), int, float, bool}
-# What services call a value, and what they say of it in the same object.
-_VALUES = ("value", "content", "text")
-_SAID = {
-    "confidence": ("confidence", "conf", "score", "probability"),
-    "page": ("page", "page_number", "pageNumber"),
-    "box": ("box", "bbox", "bounding_box", "boundingBox", "polygon"),
-}
-_BESIDE = {*chain.from_iterable(_SAID.values()), "type", "kind"}
-# Around an answer: names that may hold all of it, and what may stand beside these.
-_AROUND = re.compile(
-    rf"{'|'.join(WRAPPERS)}|fields|key_value_pairs|extract(?:ion|ed)s?(?:_(?:data|fields|info|json))?"
-    r"|(?:(?:model|llm|raw|final|text)_)?"
-    r"(?:raw|output|response|prediction|answer|completion|generat(?:ed|ion)|json)"
-    r"(?:_(?:text|json|raw|str))?"
+_CONFIDENCE = re.compile(
+    r"(.+?)[ _.-]?(?:confidence|conf|prob(?:ability)?)|(?:confidence|conf)[ _.-](.+)", re.IGNORECASE
 )
-_CALL = {"model", "usage", "status", "created", "finish_reason", "error", "latency", "seconds"}
-_CALL |= {"cost", "confidence", "system", "tokens", "request_id", "success", "ok", "metadata"}
-_CALL |= {"reasoning", "thoughts", "thinking", "explanation", "rationale", "message", "timestamp"}
-# The path of a value ("" for the text of a page), the value, and what is said of it.
-Leaf = tuple[str, Any, Row]
+_PLAIN, _COLUMNS = {type(None), int, float, bool}, NAMES["columns"]
 
 
 def pattern(path: str) -> str:
@@ -108,8 +82,8 @@ def read_values(
 
     `source` is a path or address of CSV, TSV, JSON lines, JSON, Parquet, a workbook, a folder or
     zip archive with a file for each document; a frame; a list of dicts; or a dict of documents.
-    `columns` has the table's names, such as ``{"doc_id": "id"}``; else the usual ones (`SYNONYMS`)
-    are looked for. `flaws` counts what is odd, by a short name.
+    `columns` has the table's names, such as ``{"doc_id": "id"}``; else the usual ones of
+    `names.toml` are looked for. `flaws` counts what is odd, by a short name.
 
     The columns are doc_id, path (null for the text of a page), value, what rows say beside it, own
     columns as text, and origin (file and line). A document without a value has one row without
@@ -129,13 +103,14 @@ def pieces(
 ) -> Iterator[pl.DataFrame]:
     """The values of a source, some at a time, lists as they are, JSON at `whole` paths."""
     layout, first_rows = None, dict[str, str]()
-    requests = {"doc_id", *SYNONYMS["doc_id"]} - {"id"} | {*columns.values()}
+    requests = {*NAMES["columns"]["doc_id"]} - {"id"}
     for batch in batches(source, notes):
         if not batch.rows:
             continue
         if any(isinstance(cell, dict | list) for row in batch.rows[:20] for cell in row.values()):
             place = "/" if batch.documents else "response"
-            batch = batch._replace(rows=replies.replaced(batch.rows, requests, place))
+            named = {*columns.values(), *(n for n in batch.names if plain_name(n) in requests)}
+            batch = batch._replace(rows=replies.replaced(batch.rows, named, place))
         names, is_long = layout = layout or layout_of(batch, columns)
         documents = _documents(batch, names["doc_id"], None if is_long else first_rows)
         yield _values_of(batch, names, documents, whole, is_long=is_long)
@@ -150,16 +125,16 @@ def layout_of(batch: Batch, columns: Mapping[str, str]) -> tuple[dict[str, str],
     for name, column in columns.items():
         if column not in known:
             raise UnknownName.of("column", column, known)
-        if name not in (usual := [*SYNONYMS, *RECORD, *DOCUMENT, "system"]):
+        if name not in (usual := [*_COLUMNS, *RECORD, *DOCUMENT, "system"]):
             raise UnknownName.of("name for a column", name, usual)
     if batch.documents:
         return {"doc_id": "doc_id", **columns}, False
     names, where = dict(columns), batch.home + batch.origins[0]
-    lower = {column: column for column in known if column not in columns.values()}
-    lower = {re.sub("[ _-]+", "_", name.strip().lower()): name for name in lower}
-    for name in SYNONYMS.keys() - names:
-        found = [lower[other] for other in (name, *SYNONYMS[name]) if other in lower]
-        if found and (len(found) == 1 or name in lower):
+    usual_names = {plain_name(column): column for column in known if column not in columns.values()}
+    for name in _COLUMNS.keys() - names:
+        usual = [usual_names[n] for n in _COLUMNS[name] if n in usual_names]
+        found = usual or [usual_names[n] for n in NAMES["further"][name] if n in usual_names]
+        if len(found) == 1 or plain_name(name) in usual_names:
             names[name] = found[0]
     if "doc_id" not in names:
         what = f"no column, or several, for the document among {', '.join(known)[:400]}"
@@ -220,7 +195,7 @@ def _values_of(
     silent = {*range(len(batch.rows))}.difference(map(itemgetter(0), found))
     found = sorted(found + [(row, "", None, "", {}) for row in silent], key=itemgetter(0))
     rows, paths, cells, inside, said = zip(*found, strict=True)
-    further = {name: column for name, column in names.items() if name not in SYNONYMS}
+    further = {name: column for name, column in names.items() if name not in _COLUMNS}
     if is_long:
         # A row without a path may say `text` for its value, as in formlab's plainest file.
         used = {*names, *names.values(), "text", "origin"}
@@ -303,18 +278,15 @@ def _found(
     """Row, path and value of each, its path in the row's own JSON, and what is said of it."""
     for row, path, value, beside in (_long if is_long else _wide)(batch.rows, names):
         is_text = type(value) is str
-        if not beside and (not _MARKS.search(value) if is_text else type(value) in _PLAIN):
+        if not beside and (not MARKS.search(value) if is_text else type(value) in _PLAIN):
             yield row, path, value, path, beside
             continue
         if is_text and path and not is_long and path not in whole:
             # An object or its list as text in a cell, as tables have line items.
             value = answers.stated(value)
-        if not path and isinstance(value, dict):
-            value = _unwrapped(value)
         try:
-            for leaf in _leaves(value, path, beside, whole):
-                for place, cell, said in _answers(*leaf):
-                    yield row, place, cell, place if path else "", said
+            for place, cell, said in values_in(value, path, beside, whole):
+                yield row, place, cell, place if path else "", said
         except RecursionError as error:
             where = f"{batch.home}{batch.origins[row]}#{path[:80]}"
             raise DataBroken(str(error), where=where) from None
@@ -332,18 +304,19 @@ def _long(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[tuple[int, 
 def _wide(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[tuple[int, str, Any, Row]]:
     """The same of a table or of objects with a row for each document."""
     beside = {"doc_id", *names.values()}
-    rows = [_unwrapped(row, beside) for row in rows]
+    rows = [unwrapped(row, beside) for row in rows]
     members = {name: _member(name) for row in rows for name in row if name not in beside}
     confidences = {subject: name for name, (*_, subject) in members.items()}
     for place_of_row, row in enumerate(rows):
+        known = {name.removesuffix(".value") for name in row}
         for name, cell in row.items():
             if name not in members:
                 continue
             path, is_item, subject = members[name]
             # A column for the third item is blank where there are two.
-            if subject in row or (cell is None and is_item):
+            if subject in known or (cell is None and is_item):
                 continue
-            sure = confidences.get(name)
+            sure = confidences.get(name.removesuffix(".value"))
             yield place_of_row, path, cell, {"confidence": number(row.get(sure))} if sure else {}
 
 
@@ -354,78 +327,4 @@ def _member(name: str) -> tuple[str, bool, str | None]:
     is_pointer = is_pointer or _DOTTED.fullmatch(name) is not None
     path = (pointer(name) or "") if is_pointer else f"/{escape(name)}"
     subject = _CONFIDENCE.fullmatch(name)
-    return path, "*" in pattern(path), subject and subject[1]
-
-
-def _unwrapped(row: Row, beside: Collection[str] = ()) -> Row:
-    """A row without the one object, or text in JSON, that stands around all of its answer."""
-    around = [name for name in row if name not in beside and _AROUND.fullmatch(name.lower())]
-    if len(around) != 1 or not row.keys() - {*beside} <= _CALL | {around[0]}:
-        return row
-    inner = _by_name(row[around[0]])
-    if isinstance(inner, str) and answers.is_json(inner):
-        inner = {"/": inner}
-    if not isinstance(inner, dict) or not inner:
-        return row
-    # There may be several around one another.
-    return _unwrapped({name: row[name] for name in row if name in beside} | inner, beside)
-
-
-def _by_name(value: Any) -> Any:
-    """A list of fields that say their names as an object of them; a list of one object as that."""
-    items = value if isinstance(value, list) else []
-    if not items or not all(isinstance(item, dict) for item in items):
-        return value
-    for name in SYNONYMS["path"]:
-        if all(isinstance(item.get(name), str) and "value" in item for item in items):
-            found: dict[str, Any] = {}
-            for item in items:
-                said = {key: cell for key, cell in item.items() if key != name}
-                found.setdefault(item[name], []).append(said if _value_in(said) else item["value"])
-            return {key: cells if len(cells) > 1 else cells[0] for key, cells in found.items()}
-    return items[0] if len(items) == 1 else value
-
-
-def _leaves(cell: Any, path: str, said: Row, whole: Collection[str] = ()) -> Iterator[Leaf]:
-    """The values in a cell; an object of a value and its confidence, page or box is one value."""
-    if path in whole:
-        yield path, as_text(cell), said
-        return
-    for place, leaf in leaves(cell, path, _value_in):
-        if not isinstance(leaf, dict):
-            yield place, leaf, said
-            continue
-        stated = {key: leaf[n] for key, names in _SAID.items() for n in names if n in leaf}
-        # Four numbers, eight, or points.
-        sides = [side for _, side in leaves(stated.pop("box", ()))]
-        corners = around(zip(sides[::2], sides[1::2], strict=False)) or ()
-        stated = {key: number(text) for key, text in stated.items()}
-        stated |= zip(tables.BOX, corners, strict=False)
-        yield from _leaves(leaf[str(_value_in(leaf))], place, stated)
-
-
-def _value_in(members: Row) -> str | None:
-    """The member that is the value of an object which says more of it; null if it is none."""
-    found = [name for name in _VALUES if name in members]
-    rest = members.keys() - set(found)
-    if not found or not (rest <= _BESIDE or "confidence" in rest) or rest <= {"type", "kind"}:
-        return None
-    return found[0] if found[0] == "value" or not rest.isdisjoint(_SAID["confidence"]) else None
-
-
-def _answers(path: str, value: Any, said: Row) -> Iterator[Leaf]:
-    """A value, or the fields of JSON in a text, without a model's reasoning; broken JSON stays."""
-    if not isinstance(value, str) or not _MARKS.search(value):
-        yield path, value, said
-        return
-    parsed = answers.plain(value) if path else answers.read(value)
-    status = {"status": parsed.status}
-    if isinstance(parsed.value, str | None):
-        if parsed.changes:
-            value, said = value if parsed.status == "bad_json" else parsed.value, said | status
-        yield path, value, said
-        return
-    inner = _unwrapped(parsed.value) if isinstance(parsed.value, dict) else parsed.value
-    below = [leaf for leaf in _leaves(inner, "", {}) if as_text(leaf[1]) is not None]
-    for place, leaf, stated in below or [("", None, {})]:
-        yield place, leaf, stated | status
+    return path, "*" in pattern(path), subject and (subject[1] or subject[2])

@@ -14,7 +14,7 @@ from rapidfuzz import fuzz
 from rapidfuzz.distance import Levenshtein
 
 from formlab import text
-from formlab.text.normalise import UNITS
+from formlab.text.normalise import UNITS, WORDS
 from formlab.text.values import possible_dates
 
 # Longer texts are compared by what they contain, not letter by letter.
@@ -30,11 +30,7 @@ _MARK = re.compile(r"[☐☑☒✓✔✗✘□■▢▣○●◯◉◻◼⬜⬛�
 # What a mark, or the empty box of one, is read as.
 _MARK_AS = frozenset("xv/√+*0oqdc口ロd✓□l|il1j[]")
 # Characters that look alike in print or on a scan, upper and lower case taken together.
-_ALIKE = (
-    "0oqdc ceog aoe 1li|!j/\\[]t7 tf+ ij 5s$8 83b& b6h 3e ef 2z 6g 9gqy uvy vw nhmur hbk kx pfr br"
-    " 4a bp 0о 3з 6б 4ч 1іl вb нh рp сc"
-)
-_PAIRS = {frozenset(pair) for group in _ALIKE.split() for pair in combinations(group, 2)}
+_PAIRS = {frozenset(pair) for group in WORDS["alike"].split() for pair in combinations(group, 2)}
 _PAIRS |= {frozenset(pair.split("=")) for pair in ("rn=m", "vv=w", "cl=d", "ii=u", "li=u", "lo=b")}
 _UNITS = {*UNITS, "pct", "percent", "day", "days", "week", "weeks", "month", "months"}
 _TIME = re.compile(

@@ -172,7 +172,7 @@ def _of_table(
     documents = documents.join(places.rename({"doc_id": "name"}), on="name", how="left")
     documents = documents.with_columns(pl.col("batch").fill_null(pl.lit(len(corpus._scans))))
     lists, paths = given.cut(documents, home := folder / "values")
-    notes["documents named by their files"] += len(renamed)
+    notes[answers.RENAMED] += len(renamed)
     moved = answers.moves(paths, fields["path"], notes)
     tasks = fields.group_by("task").agg(pl.col("len").sum())
     usual = tasks.sort("len", "task", descending=[True, False])["task"].first() or "text"

@@ -6,9 +6,14 @@ import ast
 import html
 import json
 import re
+import tomllib
 from collections import Counter
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import json_repair
@@ -24,30 +29,23 @@ _TRIES, _TALK = 50, 200
 _NESTED = 4
 # How deep objects and lists of an answer may be nested.
 DEEPEST = 60
-_MARK = "(?:think(?:ing)?|thoughts?|reasoning|analysis|reflection|scratchpad|seed:think)"
-_CLOSING = (
-    rf"<\s*/\s*{_MARK}\s*>|<\|(?:end_(?:of_)?|/){_MARK}\|>|◁/think▷|\[/THINK\]|<channel\|>"
-    r"|<\|channel\|>(?:final|commentary)[^{<]{0,80}(?:<\|constrain\|>\w+)?<\|message\|>"
-    r"|\Aanalysis[\s\S]*assistantfinal|^Here is my response:"
+_MARKS = tomllib.loads(Path(__file__).with_name("marks.toml").read_text("utf-8"))
+_CLOSING, _OPENING, _ENDS, _ANSWER = (
+    re.compile("|".join(_MARKS[name]).replace("%s", _MARKS["mark"]), re.IGNORECASE | re.MULTILINE)
+    for name in ("closing", "opening", "ends", "answer")
 )
-_OPENING = (
-    rf"<\s*{_MARK}(?: [^<>]*)?>|<\|(?:begin_of_|start_)?{_MARK}\|>|◁think▷|\[THINK\]"
-    r"|<\|channel\|>analysis|<\|channel>thought"
-)
-_REASONING = [re.compile(marks, re.IGNORECASE | re.MULTILINE) for marks in (_CLOSING, _OPENING)]
-_ENDS = re.compile(
-    r"<\|(?:im_end|eo[tm]_id|end(?:oftext)?|return|call|(?:begin|start|end)_(?:of_)?"
-    r"(?:solution|box|response))\|>|(?:</s>|<end_of_turn>)\s*\Z",
-    re.IGNORECASE,
-)
-# What models put around an answer behind their words.
-_ANSWER = re.compile(r"<(?:(?:final_)?answer|final|response)>|\\boxed\{")
+_CALL, _WITHIN = {*_MARKS["names"]["call"].split()}, _MARKS["names"]["around"].split()
+# What members are called, and what stands around an answer and beside it.
+MEMBERS = {name: names.split() for name, names in _MARKS["member"].items()}
+WRAPPERS = _MARKS["wrapper"]["lists"].split()
+_WRAPPER, _REMARKS = re.compile(_MARKS["wrapper"]["around"]), {*_MARKS["wrapper"]["beside"].split()}
+_SAID = {*chain.from_iterable(map(MEMBERS.get, ("confidence", "page", "box", "beside")))}
 _FENCE = re.compile(r"```[ \t]*+[\w-]*+[ \t]*+\r?\n")
 # White space of JSON, with the comments that models put there.
 _GAP = r"(?:\s|//[^\n]*+\n|#[^\n]*+\n|/\*(?:[^*]|\*(?!/))*+\*/)*+"
 _START = rf"""(?:\{{{_GAP}(?:["'}}{{\u201c-\u201e]|\w++\s*+[:"]|\Z)|\[\s*+(?:\{{|\[\s*+"))"""
 _STARTS, _BEGINS = re.compile(_START), re.compile(rf"\s*+(?:```json|(?:```[\w-]*+\s*+)?{_START})")
-_KEYED = re.compile(r'\{\s*+"[^"\n]*+"\s*+:')
+_KEYED = re.compile(r"""\{\s*+(?:"[^"\n]*+"|'[^'\n]*+')\s*+:""")
 # A brace or bracket before a quotation mark as a JSON string, a log or HTML writes it.
 _ESCAPED = re.compile(r'[\[{](?:\s|\\+[nrt]|[\[{])*+(?:\\+"|&(?:quot|#34|#x22);)')
 # What stands before JSON that is no part of broken JSON before it: a fence or words, and no key.
@@ -62,10 +60,6 @@ _MENDED = (
 )
 _AROUND = "text around the JSON left out"
 _UNESCAPED = "escapes of the JSON taken out"
-_CALL = {"id", "type", "index", "function", "name", "arguments", "parameters", "input", "args"}
-_CALL |= {"call_id", "status", "tool", "tool_name", "toolUseId"}
-# What may stand around a call.
-_WITHIN = ("function", "function_call", "functionCall", "tool_call", "toolUse")
 _AS_WRITTEN: dict[str, Any] = {"parse_int": str, "parse_float": str, "parse_constant": str}
 _DECODER = json.JSONDecoder(strict=False, **_AS_WRITTEN)
 
@@ -149,11 +143,11 @@ def is_json(text: str) -> bool:
 
 def _behind_reasoning(text: str) -> tuple[str, tuple[str, ...]]:
     """What follows the last closing mark of reasoning, up to an opening one left open."""
-    ends = [closing.end() for closing in _REASONING[0].finditer(text)]
+    ends = [closing.end() for closing in _CLOSING.finditer(text)]
     answer = text[ends[-1] :] if ends else text
     # Behind the start of JSON such marks may stand in its texts.
     inside = start.start() if (start := _STARTS.search(answer)) else len(answer)
-    if opening := _REASONING[1].search(answer, 0, inside):
+    if opening := _OPENING.search(answer, 0, inside):
         answer = answer[: opening.start()]
     answer = _ENDS.sub("", answer)
     if marks := _ANSWER.findall(answer, 0, inside):
@@ -227,7 +221,7 @@ def _search(text: str) -> tuple[Any, int, int]:
             tries, place = tries + 1, begin + 1
             broken, is_open = (begin, True) if is_new else (broken, is_open)
             continue
-        if is_new and _is_answer(value):
+        if is_new and _is_answer(value) and not (found and _REMARKS.issuperset(value)):
             found, bounds, is_open = value, (begin, place), False
     return (found, *bounds) if found else (None, broken, len(text))
 
@@ -296,3 +290,74 @@ def repair(text: str) -> tuple[Any, list[dict[str, str]]]:
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     return value, log
+
+
+@lru_cache(maxsize=2**16)
+def plain_name(name: str) -> str:
+    """A name in small letters, without spaces, hyphens and underscores."""
+    return re.sub(r"[\s_-]+", "", name.casefold())
+
+
+def unwrapped(row: dict[str, Any], beside: Collection[str] = ()) -> dict[str, Any]:
+    """A row without the one object, or text in JSON, that stands around all of its answer."""
+    around = [name for name in row if name not in beside and _WRAPPER.fullmatch(plain_name(name))]
+    rest = (plain_name(name) for name in row if name not in beside and name not in around)
+    if len(around) != 1 or not _REMARKS.issuperset(rest):
+        return row
+    inner = by_name(row[around[0]])
+    if isinstance(inner, list) and len(inner) == 1:
+        inner = inner[0]
+    if isinstance(inner, str) and is_json(inner):
+        inner = {"/": inner}
+    if not isinstance(inner, dict) or not inner:
+        return row
+    # There may be several around one another.
+    return unwrapped({name: row[name] for name in row if name in beside} | inner, beside)
+
+
+def form_in(answer: Any) -> Any:
+    """The fields of an answer that is an object or a list, without what stands around them."""
+    inner = unwrapped(answer) if isinstance(answer, dict) else by_name(answer)
+    is_text = isinstance(inner, dict) and inner.keys() == {"/"}
+    return form_in(parse(inner["/"], lists=True).value) if is_text else inner
+
+
+def answer_in(text: str | None) -> Any:
+    """What an object in JSON that a text is calls its answer, beside remarks; else the text."""
+    value = read(text).value if text and is_json(text) else None
+    members = (
+        {plain_name(name): of for name, of in value.items()} if isinstance(value, dict) else {}
+    )
+    name, *others = sorted(members.keys() - _REMARKS) or [""]
+    is_named = _WRAPPER.fullmatch(name) or name == "value"
+    return members[name] if is_named and not others and isinstance(members[name], str) else text
+
+
+def by_name(value: Any) -> Any:
+    """A list of fields that say their names as an object of them; all else as it is."""
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        return value
+    keys = [{plain_name(key): key for key in item} for item in value]
+    name, held = (
+        next((n for n in names if value and all(n in of for of in keys)), None)
+        for names in (MEMBERS["name"], MEMBERS["held"])
+    )
+    if not name or not held:
+        return value
+    found: dict[str, Any] = {}
+    for item, of in zip(value, keys, strict=True):
+        said = {key: cell for key, cell in item.items() if key != of[name]}
+        cell = said if value_in(said) else item[of[held]]
+        found.setdefault(str(item[of[name]]), []).append(cell)
+    return {key: cells if len(cells) > 1 else cells[0] for key, cells in found.items()}
+
+
+def value_in(members: dict[str, Any]) -> str | None:
+    """The member that is the value of an object which says more of it; null if it is none."""
+    names = {plain_name(name): name for name in members}
+    found = [name for name in MEMBERS["value"] if name in names]
+    rest = names.keys() - set(found)
+    if not found or not (rest <= _SAID or "confidence" in rest) or rest <= {"type", "kind"}:
+        return None
+    is_sure = not rest.isdisjoint(MEMBERS["confidence"])
+    return names[found[0]] if found[0] == "value" or is_sure else None

@@ -8,14 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from formlab.text.markup import SILENT, Event, events, is_html
+from formlab.text.normalise import WORDS
 
-_BLOCKS = (
-    "address article aside blockquote body br caption center dd div dl dt fieldset figure footer"
-    " form h1 h2 h3 h4 h5 h6 head header hr html legend li main nav ol option p pre section select"
-    " table tbody td tfoot th thead title tr ul"
-)
 # Tags without a meaning here are passed over.
-_ROLES = dict.fromkeys(_BLOCKS.split(), "block") | dict.fromkeys(SILENT, "silent")
+_ROLES = dict.fromkeys(WORDS["html"]["blocks"].split(), "block") | dict.fromkeys(SILENT, "silent")
 _ROLES |= {"td": "cell", "th": "cell", "tr": "row", "table": "table"}
 _LAYOUT = re.compile(r"<(?:html|body|p|div|br)\b", re.IGNORECASE)
 # White space but for single spaces, which stay.

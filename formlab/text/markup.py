@@ -14,6 +14,8 @@ from html.parser import HTMLParser
 import numpy as np
 from lxml import etree
 
+from formlab.text.normalise import WORDS
+
 # A start tag, an end tag or a run of text ("start", "end", "text"); the tag's name or the text; and
 # of a start tag the columns and rows that a cell spans.
 Event = tuple[str, str, tuple[int, int]]
@@ -21,11 +23,7 @@ Attributes = Mapping[str, str | None] | Sequence[tuple[str, str | None]]
 # What a browser does not show, and ruby glosses, which the published extraction leaves out too.
 SILENT = frozenset({"script", "style", "template", "rt", "rp"})
 _HIDDEN = SILENT | {"noscript", "iframe"}
-_VOID = (
-    "area base basefont bgsound br col command embed frame hr image img input isindex keygen link"
-    " menuitem meta nextid param source spacer track wbr"
-)
-VOID = frozenset(_VOID.split())
+VOID = frozenset(WORDS["html"]["void"].split())
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 # A tag without attributes, and the text behind it up to the next tag or entity.
 _PIECE = re.compile(r"<(/?)((?!(?i:script|style)>)[a-zA-Z]+[1-6]?)>([^<&]*)")
@@ -151,35 +149,11 @@ def visible_text(markup: str) -> str:
     return _SPACE.sub(" ", html.unescape(markup)).strip()
 
 
-# Only what cannot be the page's own: a lone `*`, `_`, `-` or `#` may be printed there. Each part
-# reads a bounded stretch or stops at the next mark, so that hostile text takes linear time.
-_MARKS = re.compile(
-    r"(?P<tag></?[a-zA-Z][^<>]*>|<!--[^<>]*-->)"
-    r"|(?P<entity>&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]\w{1,30});)"
-    r"|(?P<rule>^[ \t]{0,8}\|?[ \t]{0,8}:?-{3,}:?[ \t]{0,99}(?:\|[ \t|:-]*)?$)"
-    r"|(?P<heading>^[ \t]{0,3}\#{1,6}(?=[ \t]))"
-    r"|(?P<fence>^[ \t]{0,3}(?:```|~~~)[ \t]?\w{0,20}$)"
-    r"|(?P<emphasis>\*\*|(?<!_)__(?!_))"
-    r"|(?P<image>!\[(?=[^\[\]\n]{0,300}\]\())|(?P<link>\]\([^()\s]{0,2000}\))"
-    r"|(?P<escape>\\(?=[!-/:-@\[-`{-~]))"
-    r"|(?P<bar>\|)",
-    re.MULTILINE,
-)
+_FORMS = WORDS["page_marks"]
+_MARKS = re.compile("|".join(f"(?P<{kind}>{form})" for kind, form in _FORMS.items()), re.MULTILINE)
 # What marks of each kind are called, and what a text has whose own characters may be such marks.
-_KINDS = {
-    "tag": ("HTML tags", None),
-    "entity": ("HTML entities", None),
-    "rule": ("rules of tables", "---"),
-    "heading": ("marks of headings", "#"),
-    "fence": ("code fences", "``` ~~~"),
-    "emphasis": ("marks of emphasis", "** __"),
-    "image": ("image marks", None),
-    "link": ("link targets", None),
-    "escape": ("escapes", "\\"),
-    "bar": ("table bars", "|"),
-}
-TITLES = {kind: title for kind, (title, _) in _KINDS.items()}
-_SIGNS = {kind: signs.split() for kind, (_, signs) in _KINDS.items() if signs}
+TITLES = WORDS["titles_of_marks"]
+_SIGNS = {kind: signs.split() for kind, signs in WORDS["signs_of_marks"].items()}
 
 
 @dataclass(frozen=True)

@@ -16,16 +16,15 @@ from formlab.errors import UnknownName
 
 # Words and signs of values, by hand: units, months, streets, states of boxes, currencies.
 WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
-# Hyphens, dashes, the minus sign and their compatibility forms; not the dashes of one script.
-_DASHES = dict.fromkeys(
-    [*range(0x2010, 0x2016), 0x2043, 0x2212, 0x2E3A, 0x2E3B, 0xFE58, 0xFE63, 0xFF0D], "-"
+# Hyphens, dashes and the minus sign, not those of one script; quotation marks, and apostrophes as
+# OCR and typewriters put them.
+_DASHES, _QUOTES = (
+    {ord(sign): plain for plain, signs in WORDS[name].items() for sign in signs}
+    for name in ("dashes", "quotes")
 )
-# The backtick and the acute accent are what OCR and typewriters put for an apostrophe.
-_QUOTES = dict.fromkeys(map(ord, "‘’‚‛′´`ʼ‹›＇"), "'") | dict.fromkeys(
-    map(ord, "“”„‟″«»〝〞＂"), '"'
-)
-# Full-width and half-width forms and ligatures, which are letters of fonts; ② and ² are not 2.
-_FORMS = [*range(0xFB00, 0xFB07), *range(0xFF01, 0xFFA0), 0xFFE0, 0xFFE1, 0xFFE5, 0xFFE6]
+# Full-width and half-width forms, ligatures and radicals, letters of fonts; ② and ² are not 2.
+_FORMS = [*range(0xFB00, 0xFB07), *range(0xFF01, 0xFFA0), *range(0x2F00, 0x2FD6)]
+_FORMS += map(ord, WORDS["forms"])
 _PLAIN = {code: unicodedata.normalize("NFKC", chr(code)) for code in _FORMS}
 # Soft hyphens, zero-width characters, marks of direction, and which picture a character has.
 _UNSEEN = [0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F)]

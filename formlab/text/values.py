@@ -33,37 +33,22 @@ _NULL_SET = frozenset(NULL_WORDS)
 _NOTHING = " ()[]{}<>\"'.…?_"
 
 _DOLLARS = re.compile("[A-Z]{2}D|ARS|CLP|COP|CUP|DOP|MXN|UYU")
-_SIGNED = re.compile(
-    r"(?P<open>\( ?)?(?P<sign>[-+▲△] ?)?(?P<body>[0-9.,' ]*[0-9])(?P<power>e[-+]?[0-9]{1,3})?\.?"
-    r"(?P<trail> ?-)?(?P<percent> ?(?:%|per ?cent|pct)\.?)?(?P<close> ?\))?"
-)
-_LEAD = "[1-9][0-9]{0,2}"
+_PERCENT, _AMOUNTS = WORDS["percent"], WORDS["amounts"]
+_SIGNED = re.compile(_AMOUNTS["signed"].replace("{percent}", _PERCENT))
+_TIMES_TEN, _FRACTION = re.compile(_AMOUNTS["times_ten"]), re.compile(_AMOUNTS["fraction"])
 # Each has two groups, the whole part and the decimals.
-_BODIES = (
-    rf"({_LEAD}(?:,[0-9]{{3}})+)(?:\.([0-9]+))?",
-    rf"({_LEAD}(?:\.[0-9]{{3}})+),([0-9]+)",
-    rf"({_LEAD}(?:\.[0-9]{{3}}){{2,}})()",
-    rf"({_LEAD}(?:[ '][0-9]{{3}})+)(?:[.,]([0-9]+))?",
-    r"([0-9]*)[.,]([0-9]+)",
-    r"([0-9]+)()",
-    r"([1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3})(?:\.([0-9]+))?",
-)
+_BODIES = [re.compile(body) for body in WORDS["numbers"]]
 _LETTER = re.compile(r"[^\W\d_]")
 _DIGIT, _NO_DIGIT = re.compile("[0-9]"), str.maketrans("", "", ",.' ")
-_FRACTION = re.compile(
-    r"(-?)(?:([0-9]{1,6})(?:[ -](?=[0-9])| ?(?=[^0-9])))?"
-    r"(?:([¼-¾⅐-⅞])|([0-9]{1,2})[/⁄]([0-9]{1,2}))"
-)
-_ARABIC_SEPARATORS = {0x066B: ".", 0x066C: ","}
+_NO_BOX = str.maketrans("", "", " |")
+_ARABIC_SIGNS = {0x066A: "%", 0x066B: ".", 0x066C: ","}
 
 _CURRENCIES = {sign: code for code, signs in WORDS["currencies"].items() for sign in signs.split()}
-_SIGN = r"[^\d\s%.,'()+▲△-][^\d\s%,'()+-]{0,6}"
-_MONEY = re.compile(
-    rf"(?P<head>[-+(▲△]* ?)(?P<before>{_SIGN})? ?(?P<rest>[-+(]? ?[0-9.,' ]*[0-9](?: ?[-)])?) ?"
-    rf"(?P<after>{_SIGN})?(?P<tail> ?[-)]*)"
-)
+_MONEY = re.compile(_AMOUNTS["money"].replace("{sign}", _AMOUNTS["sign"]))
 # "400,-", "500/-", "500/=" and "$5." are amounts without a decimal part.
 _ROUND = re.compile(r"(?<=[0-9]) ?(?:[,./:][-=]-?(?=[^0-9]*$)|\.$)|(?<=\b[a-z]{3}) \$(?= ?[0-9])")
+_SCALES = {word: int(n) for n, words in WORDS["scales"].items() for word in words.split()}
+_SCALE = re.compile(rf"(?<=[0-9]) ?({'|'.join(_SCALES)})(?!\w)\.?")
 # Asterisks fill the amounts of cheques, which have cents, and hide other numbers.
 _FILLED = re.compile(r"\*+(?=[0-9][0-9.,]*[.,][0-9]{2}\b)|(?<=[.,][0-9]{2})\*+")
 _CENTS = re.compile(r"[.,][0-9]{2}$")
@@ -71,63 +56,26 @@ _ONE_DOT = re.compile(r"[^.,]*[1-9][0-9]{0,2}\.[0-9]{3}(?![0-9.,]).*")
 
 MONTH_NAMES = tuple(WORDS["months"])
 _MONTHS = {name: n for n, names in enumerate(MONTH_NAMES, start=1) for name in names.split()}
-_WEEKDAY = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\.?,? )?"
-_DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th|er|[ºª°]|\.)?"
-_YEAR = r"'?(?P<year>[0-9]{4}|[0-9]{2})"
-_FULL = "(?P<year>(?:1[5-9]|20)[0-9]{2})"
-_BETWEEN = "(?: ?,? del? | of | ?,? ?a\\.?d\\.? | ?, ?|[ /-])?"
-_YEARS = r"(?: (?:[гrр]|року?|roku?|года)\.?)?"
-_WORDED = (
-    rf"%(weekday)s%(month)s[ -]?{_DAY}(?: ?, ?|[ -])%(year)s",
-    rf"%(weekday)s(?:(?:the|this|den) )?{_DAY}(?: day)?(?: of | de |[ /-])?%(month)s"
-    rf"{_BETWEEN}%(year)s{_YEARS}",
-    rf"%(year)s[.,]? %(month)s {_DAY}",
-    rf"%(month)s{_BETWEEN}{_FULL}{_YEARS}",
-    rf"{_FULL}\.?[ -]%(month)s",
-    r"%(month)s(?:-| ?')(?P<year>[0-9]{2})",
-)
-_ENGLISH = {"month": rf"(?P<month>{'|'.join(_MONTHS)})\.?", "year": _YEAR, "weekday": _WEEKDAY}
-# A year of four digits, so that few texts have other languages looked up.
-_OTHERS = {"month": r"(?P<month>[^\W\d_][^\d\s_,./-]+)\.?", "year": _FULL}
-_OTHERS["weekday"] = r"(?:(?P<weekday>[^\W\d_][^\d_,./]+)\.?,? )?"
-_TWO = "(?P<%s>[0-9]{1,2})"
-_NUMBERED = (
-    rf"(?P<year>[0-9]{{4}})(?P<mark>[-/.]) ?{_TWO % 'month'}(?P=mark) ?{_TWO % 'day'}\.?",
-    r"(?P<year>(?:19|20)[0-9]{2}) (?P<month>[01][0-9]) (?P<day>[0-3][0-9])",
-    rf"(?P<year>[0-9]{{4}}) ?[年년] ?{_TWO % 'month'} ?[月월](?: ?{_TWO % 'day'} ?[日일])?",
-    rf"(?:ngày )?{_TWO % 'day'} tháng {_TWO % 'month'},? năm {_FULL}",
-    r"(?P<year>[0-9]{4})(?P<month>[0-9]{2})(?P<day>[0-9]{2})",
-    rf"{_FULL}[-/.]{_TWO % 'month'}",
-    rf"{_TWO % 'month'}[-/.]{_FULL}",
-)
-_WRITTEN = tuple(
-    re.compile(form)
-    for form in (*_NUMBERED, *(form % words for words in (_ENGLISH, _OTHERS) for form in _WORDED))
-)
-_NUMERIC = (
-    re.compile(rf"([0-9]{{1,2}}) ?([-/.]) ?([0-9]{{1,2}}) ?\2 ?{_YEAR}\.?(?: ?г\.?)?"),
-    re.compile(r"([0-9]{1,2})( )([0-9]{1,2}) (?P<year>[0-9]{4})"),
-    re.compile(r"([0-9]{2})()([0-9]{2})(?P<year>(?:19|20)[0-9]{2})"),
-)
+_DATES = WORDS["dates"]
+_PARTS = _DATES["parts"] | {"month": rf"(?P<month>{'|'.join(_MONTHS)})\.?"}
+_OTHERS = _PARTS | _DATES["other_languages"]
+_NUMERIC = [re.compile(form % _PARTS) for form in _DATES["numeric"]]
+_NUMBERED = [re.compile(form % _PARTS) for form in _DATES["numbered"]]
+_WORDED = [re.compile(form % of) for of in (_PARTS, _OTHERS) for form in _DATES["worded"]]
+_BOXED, _UNIX, _DAY_NAME = (re.compile(_DATES[name]) for name in ("boxed", "unix", "day_name"))
+_MIDNIGHT, _TIME = re.compile(_DATES["midnight"]), re.compile(_DATES["time"])
 # A run of so many figures stands in no date; a date without marks has eight.
 _NO_DATE = re.compile(r"(?<![0-9])(?:[0-9]{3}|[0-9]{5,7}|[0-9]{9,})(?![0-9])")
-_MIDNIGHT = re.compile(
-    r"(?:(?:[t ]0?0:00(?::00(?:\.0+)?)?|(?<=[0-9]{8})t0000(?:00)?)"
-    r"(?: ?(?:z|utc|gmt|[-+][0-9]{2}:?[0-9]{2}))*"
-    r"| 12:00(?::00)? ?am)$"
-)
-_TIME = re.compile(
-    r"(?:^|,? |(?<=[0-9])t)([01]?[0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9])(?:\.0+)?)?"
-    r"(?: ?([ap])\.?m)?(?: ?(?:z|utc))?$"
-)
 
 _ITEM = re.compile(r"""(?:"[^"]*"|'[^']*'(?=\s*(?:[,;|\n]|$))|[^,;|\n])+""")
 _LONG_ITEM = re.compile(_ITEM.pattern.replace("|[^,;", "|[^;"))
-_BULLET = re.compile(r"^(?:[-*•☑☒✓✔]|\[x\])\s+", re.IGNORECASE)
+_BULLET = re.compile(r"^(?:[-*•☑☒✓✔✅]|\[x\])\s+", re.IGNORECASE)
 _STATES = dict.fromkeys(WORDS["ticked"].split(), True)
 _STATES |= dict.fromkeys(WORDS["unticked"].split(), False)
 # A box as it is typed, with what stands in it.
 _BOX = re.compile(r"[-*]?\[([x✓✔√*]?)\]|\(([x✓✔√*]?)\)")
+# One of several options with their boxes, such as `☒ Yes ☐ No`.
+_OPTION = re.compile(r"([☐□◻⬜○◯☑☒✓✔✅■◼⬛●◉]|:(?:un)?selected:|\[[x✓ ]?\]) ?([^\W\d_]+)")
 _GAPS = str.maketrans("", "", " _")
 
 
@@ -170,7 +118,7 @@ def _plain(text: str) -> str:
     if plain.isascii():
         return plain
     digits = (unicodedata.decimal(char, char) for char in plain)
-    return "".join(map(str, digits)).translate(_ARABIC_SEPARATORS)
+    return "".join(map(str, digits)).translate(_ARABIC_SIGNS)
 
 
 def number(text: str) -> Decimal | None:
@@ -179,8 +127,8 @@ def number(text: str) -> Decimal | None:
     Thousands are grouped in threes by comma, dot, space or apostrophe, or as lakhs (1,20,000). One
     comma with three digits behind it groups (1,234 is 1234; 0,234 is not grouped); one dot is
     always decimal. Brackets, a leading or a trailing minus negate, one of them at most; per cent
-    divides by 100. Exponents have a sign (1e-05) or follow a point (1.2E5); a fraction is in lowest
-    terms (3 1/2, ½).
+    divides by 100. Exponents have a sign (1e-05, 5 × 10^3) or follow a point (1.2E5); a fraction is
+    in lowest terms (3 1/2, ½).
 
     >>> [str(number(text)) for text in ("1,234.56", "1.234,56", "1 234,56", "(5.0)", "7-", "12%")]
     ['1234.56', '1234.56', '1234.56', '-5.0', '-7', '0.12']
@@ -199,6 +147,9 @@ def _number(cleaned: str) -> Decimal | None:
             return None
         value = int(whole or 0) + Decimal(over) / under
         return -value if minus else value
+    if power := _TIMES_TEN.search(cleaned):
+        exponent = unicodedata.normalize("NFKC", power[1]).replace("−", "-")
+        cleaned = f"{cleaned[: power.start()]}e{int(exponent):+}"
     match = _SIGNED.fullmatch(cleaned)
     if match is None or (match["open"] is None) != (match["close"] is None):
         return None
@@ -206,20 +157,21 @@ def _number(cleaned: str) -> Decimal | None:
         return None
     if match["power"] and match["power"][1] not in "+-" and "." not in match["body"]:
         return None
-    bodies = (re.fullmatch(pattern, match["body"]) for pattern in _BODIES)
+    bodies = (form.fullmatch(match["body"]) for form in _BODIES)
     if (body := next(filter(None, bodies), None)) is None:
         return None
     negative = match["open"] or match["trail"] or (match["sign"] or "+")[0] != "+"
     whole, decimals = body[1].translate(_NO_DIGIT), body[2] or ""
     # Written out, not divided: arithmetic would round to 28 digits.
-    exponent = int((match["power"] or "e0")[1:]) - (2 if match["percent"] else 0)
+    exponent = int((match["power"] or "e0")[1:]) - (2 if match["percent"] or match["lead"] else 0)
     return Decimal(f"{'-' if negative else ''}{whole}.{decimals}E{exponent}")
 
 
 def money(text: str) -> Money | None:
     """The amount and currency that `text` writes, or None.
 
-    The amount is as `number` reads it, without per cent. The currency may stand on either side, as
+    The amount is as `number` reads it, without per cent; words behind it multiply it (5 million, 2
+    lakh, 45¢; k, m and b beside a currency alone). The currency may stand on either side, as
     a sign or a code; a bare $ counts as US dollars, Rs as Indian rupees. Where the currency's
     country has a decimal comma, one dot before three digits groups (Rp 60.000).
 
@@ -239,7 +191,9 @@ def money(text: str) -> Money | None:
 @lru_cache(maxsize=_REMEMBERED)
 def _money(cleaned: str) -> Money | None:
     if (plain := _number(cleaned)) is not None:
-        return None if {"%", "c"} & {*cleaned} else Money(plain, None)
+        return None if re.search(_PERCENT, cleaned) else Money(plain, None)
+    scale = _SCALE.search(cleaned)
+    cleaned = _SCALE.sub("", cleaned) if scale else cleaned
     match = _MONEY.fullmatch(_ROUND.sub("", _FILLED.sub("", cleaned)))
     if match is None:
         return None
@@ -266,7 +220,10 @@ def _money(cleaned: str) -> Money | None:
     if currency and _ONE_DOT.fullmatch(rest) and _has_decimal_comma(currency):
         rest = rest.replace(".", "")
     amount = _number(match["head"] + rest + match["tail"])
-    return None if amount is None else Money(amount, currency)
+    # 5 m are metres, and $5 m are millions.
+    if amount is None or (scale and scale[1] in "kmb" and not currency):
+        return None
+    return Money(amount.scaleb(_SCALES[scale[1]]) if scale else amount, currency)
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -301,8 +258,11 @@ def _local_words() -> tuple[dict[str, int], dict[str, str], set[str]]:
     words = json.loads(Path(__file__).with_name("local_words.json").read_text("utf-8"))
     months = {name: n for n, names in enumerate(words["months"], start=1) for name in names}
     # Capitals and typewriters leave out accents.
+    months |= {
+        name: n for n, names in enumerate(WORDS["other_months"], 1) for name in names.split()
+    }
     months = {_unmarked(name): n for name, n in months.items()} | months
-    return months, words["signs"], {*words["days"], "le", "el", "il"}
+    return months, words["signs"], {*words["days"], *WORDS["weekdays"].split()}
 
 
 def _unmarked(word: str) -> str:
@@ -350,6 +310,8 @@ def _days(year: str, month: str | int, day: str | None) -> Days:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _read_date(cleaned: str) -> tuple[Days, Days]:
+    cleaned = cleaned.translate(_NO_BOX) if _BOXED.fullmatch(cleaned) else cleaned
+    cleaned = _UNIX.sub(r" \2 \1", cleaned) if ":" in cleaned else cleaned
     cleaned = _MIDNIGHT.sub("", cleaned)
     if match := _TIME.search(cleaned):
         hour, minute, second = (int(match[n] or 0) for n in (1, 2, 3))
@@ -367,7 +329,7 @@ def _read_date(cleaned: str) -> tuple[Days, Days]:
         # Dots mean day first wherever that is possible.
         return (day_first or month_first) if match[2] == "." else month_first, day_first
     # Without any letter there is no month's name.
-    for pattern in _WRITTEN if _LETTER.search(cleaned) else _WRITTEN[: len(_NUMBERED)]:
+    for pattern in _NUMBERED + (_WORDED if _LETTER.search(cleaned) else []):
         if match := pattern.fullmatch(cleaned):
             found, name = match.groupdict(), match["month"]
             month = name if name.isdigit() else _MONTHS.get(name) or _local_words()[0].get(name, 0)
@@ -375,6 +337,9 @@ def _read_date(cleaned: str) -> tuple[Days, Days]:
             weekday = found.get("weekday")
             if days and (not weekday or weekday in _local_words()[2]):
                 return days, days
+    name = _DAY_NAME.search(cleaned)
+    if name and (name[1] or name[2]) in _local_words()[2]:
+        return _read_date(cleaned[: name.start()] + cleaned[name.end() :])
     return (), ()
 
 
@@ -432,6 +397,10 @@ def checked(text: str) -> bool | None:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _is_ticked(cleaned: str) -> bool | None:
+    if len(options := _OPTION.findall(cleaned)) > 1:
+        ticked = [word for mark, word in options if _is_ticked(mark)]
+        return _is_ticked(ticked[0]) if len(ticked) == 1 else None
+    cleaned = _BULLET.sub("", cleaned)
     word = cleaned.translate(_GAPS).removesuffix(".")
     # `no n` are two options, and no word for no.
     if word.isalpha() and len(word) < 4 and " " in cleaned:

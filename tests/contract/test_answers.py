@@ -18,8 +18,8 @@ TEXTS = {
     f"<think>```json\n{WRONG}\n```</think>It is:\n```json\n{WHOLE}\n```": 1,
     f"Perhaps {WRONG} is it?\n</thinking>\n\n{WHOLE[:-1]}": 1,
     f"First {WHOLE[:-1]}, {WRONG[1:]} and, corrected, {WHOLE}": 1,
-    f"<think>{WHOLE}": 0, f"```json\n{WHOLE[:-1]}\n```": 1, WRONG: 0,
-    json.dumps({"tool_calls": [CALL]}): 1,
+    f"<think>{WHOLE}": 0, f"```json\n{WHOLE[:-1]}\n```": 1, WRONG: 0, f'{WHOLE} {{"score": 1}}': 1,
+    json.dumps({"tool_calls": [CALL]}): 1, json.dumps({"data": {"answer": WHOLE}}): 1,
 }  # fmt: skip
 
 

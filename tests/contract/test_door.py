@@ -9,6 +9,7 @@ from pathlib import Path
 import openpyxl
 import polars as pl
 import pytest
+import yaml
 
 import formlab
 from tests.contract.doors import GOLD, SCORE, cli, json_folder, rows, value
@@ -42,15 +43,14 @@ BESIDE = {n: form | {f"{key}_confidence": 0.5 for key in form} for n, form in RI
 FILES = {
     "a.csv": TABLE, "a.CSV": TABLE, "a.txt": TABLE, "a.csv.gz": gzip.compress(TABLE.encode()),
     "a.Tsv": TABLE.replace(",", "\t"), "utf16.csv": TABLE.encode("utf-16"),
-    "titled.csv": f"Invoices of May\n\n{TABLE}", "a.JSONL": LINES, "b.json": LINES,
+    "a.JSONL": LINES, "b.json": LINES,
     "a.json": json.dumps(RIGHT), "c.JSON": json.dumps({"predictions": list(map(json.loads,
     LINES.splitlines()))}), "keys.json": json.dumps(named(str.upper)),
     "spaced.json": json.dumps(named("{} ".format)), "sure.json": json.dumps(SURE),
     "beside.json": json.dumps(BESIDE), "in.json": json.dumps({"data": RIGHT}),
-    "around.jsonl": "".join(json.dumps({"doc_id": n, "result": json.dumps(f), "model": "m"}) + "\n"
-    for n, f in RIGHT.items()), "mixed.json": json.dumps(named(str.upper) | ONE),
+    "mixed.json": json.dumps(named(str.upper) | ONE),
     "titled.xlsx": book([["Invoices"], [], ["doc_id", "path", "value"], *map(list, LONG)]),
-}  # fmt: skip
+} | yaml.safe_load((Path(__file__).parent / "data/doors.yml").read_text("utf-8"))  # fmt: skip
 
 
 def test_d01_one_content_has_one_score_whatever_its_file(work):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from formlab import evaluate, open_log, readers
-from formlab.readers.rows import leaves
+from formlab.readers import leaves
 
 GOLD = [{"doc_id": "a", "total": "9.00"}, {"doc_id": "b", "total": "12.50"}]
 ANSWERS = {"a": '{"total": "9.00"}', "b": '```json\n{"total": "12.50"}\n```'}

@@ -118,7 +118,7 @@ def _type(dtype: Any) -> str:
 def made_words() -> Iterator[str]:
     """The words that columns of fixed words take."""
     yield "| words of | |\n|---|---|"
-    for name in ("ROLES", "TASKS", "LEVELS", "STATUSES", "OUTCOMES", "LADDER", "DECIDED"):
+    for name in ("TASKS", "LEVELS", "STATUSES", "OUTCOMES", "LADDER", "DECIDED"):
         words = ", ".join(f"`{word}`" for word in getattr(tables, name))
         yield f"| {name.lower()} | {words} |"
 

@@ -43,10 +43,7 @@ Learn = Callable[[list[Example], Schema, Row], Callable[[DocumentWords], Candida
 def start(settings: Row, threads: int, examples: Corpus, *, learn: Learn) -> Reader:
     """A reader of what `learn` has learnt from the documents of `examples` that have pages.
 
-    Raises
-    ------
-    DataMissing
-        If none has a page with one of its values.
+    Raises `DataMissing` if none has a page with one of its values.
     """
     schema, read = Schema.of(examples), reader(settings, threads)
     candidates = learn(_read_examples(examples, read, schema), schema, settings)

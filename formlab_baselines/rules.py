@@ -30,6 +30,7 @@ from formlab_baselines.words import DEFAULTS
 
 FORMS = {"tick_ink": 0.15, "zoom": 1.0} | ocr.ENGINE
 Row = dict[str, Any]
+_LEAST_SIDE = 8
 _WORD = re.compile(r"\w+")
 # Of such a question the answer is a number.
 _COUNTED = re.compile(r"\bhow (?:many|much)\b", re.IGNORECASE)
@@ -56,9 +57,12 @@ def forms(settings: Row, threads: int) -> Reader:
     read_lines = ocr.start(settings | {"scale": settings["zoom"]}, threads)
 
     def read(document: Row, root: Path | None) -> list[Row]:
+        pages, paths, fields = document_pages(document, root), Paths(), []
+        # OCR takes minutes for a page a few pixels high, and finds nothing.
+        if min(side for page in pages for side in page.sent) < _LEAST_SIDE:
+            return [{"path": None, "kind": "page", "task": "text", "value": ""}]
         page_text, *lines = read_lines(document, root)
-        paths, fields = Paths(), []
-        for page in document_pages(document, root):
+        for page in pages:
             rows = (row for row in lines if row["page"] == page.number)
             gray = np.asarray(page.image().convert("L"))
             for row in form.read(page_words(rows, gray, page.zoom, settings["tick_ink"]), paths):

@@ -117,8 +117,8 @@ def sheets(path: Path, settings: Row, threads: int) -> Iterator[Sheet]:
         document = pypdfium2.PdfDocument(path)
     except pypdfium2.PdfiumError as error:
         raise DataBroken(f"not a readable PDF: {error}", where=path) from error
-    scale = settings["scale"]
     with document:
+        scale = settings["scale"]
         for number in range(min(len(document), settings["pages"])):
             page = document[number]
             runs = _joined(list(_text_runs(page, number + 1)))
@@ -194,10 +194,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DocumentWords:
-    """The cells of a document in reading order.
-
-    `sizes` are width and height of each page in the units of the document's boxes.
-    """
+    """The cells of a document in reading order, and width and height of each page in its units."""
 
     cells: list[Cell]
     sizes: dict[int, tuple[float, float]]

@@ -13,28 +13,18 @@ from tests.states import ended, until, until_seen
 ROOT = Path(__file__).parents[1]
 
 
-def test_named_chromium_comes_first(monkeypatch, tmp_path):
-    named = tmp_path / "chromium"
-    named.write_text("#!/bin/sh\n")
-    named.chmod(0o755)
-    monkeypatch.setenv("FORMLAB_CHROMIUM", str(named))
-    assert browser.find() == named
-
-
-def test_chromium_on_the_path_is_found(monkeypatch, tmp_path):
-    (tmp_path / "google-chrome").write_text("#!/bin/sh\n")
-    (tmp_path / "google-chrome").chmod(0o755)
-    monkeypatch.delenv("FORMLAB_CHROMIUM", raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert browser.find() == tmp_path / "google-chrome"
-
-
-def test_no_chromium_names_the_remedy(monkeypatch, tmp_path):
-    monkeypatch.delenv("FORMLAB_CHROMIUM", raising=False)
+def test_chromium_is_the_named_one_or_that_of_the_path_or_the_remedy_is_said(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
+    monkeypatch.delenv("FORMLAB_CHROMIUM", raising=False)
     with pytest.raises(NotAvailable, match="playwright install chromium"):
         browser.find()
+    for name in ("google-chrome", "mine"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    assert browser.find() == tmp_path / "google-chrome"
+    monkeypatch.setenv("FORMLAB_CHROMIUM", str(tmp_path / "mine"))
+    assert browser.find() == tmp_path / "mine"
 
 
 @pytest.mark.browser

@@ -73,14 +73,6 @@ def test_run_asks_page_by_page_goes_on_and_reports_failures(formlab, root, judge
     assert formlab("facts", "check", root / "raw.json", "--root", root).exit_code == 0
 
 
-def test_run_stops_at_a_limit_of_calls_and_asks_bad_answers_again_on_demand(judge):
-    with serving("no verdict", then=SAID) as server:
-        assert judge(server, "--set", "max_calls=1")[0] == (0, 1, 1)
-        assert judge(server)[0] == (1, 1, 0)
-        assert judge(server, "--set", "retry=bad")[0] == (2, 0, 0)
-        assert len(server.calls) == 3
-
-
 def test_a_file_for_the_answers_that_is_their_store_is_refused(formlab, root):
     for more in (["--out", root / "j.sqlite"],
                  ["--out", root / "j.json", "--set", f"store={root / 'j.json'}"]):  # fmt: skip

@@ -44,9 +44,7 @@ def test_deciding_again_changes_one_line_and_forgetting_removes_it(file):
     decisions.forget(file, ROW | {"path": "/b"})
     assert decisions.read(file).height == 0
     assert list(file.parent.iterdir()) == [file]
-
-
-def test_the_last_of_two_appended_lines_counts(file):
+    # Of two lines that were appended the last one counts.
     put(file, ROW, ROW | {"decision": "ambiguous"})
     assert decisions.read(file)["decision"].to_list() == ["ambiguous"]
 
@@ -83,11 +81,10 @@ def test_a_line_that_is_no_decision_is_named(file, line, what):
 
 
 def test_nothing_there_is_an_error_to_read_and_nothing_to_find(tmp_path):
-    with pytest.raises(DataMissing, match="no decisions here"):
-        decisions.read(tmp_path)
-    with pytest.raises(DataMissing, match="no such file"):
-        decisions.read(tmp_path / "x.jsonl")
-    assert decisions.found(tmp_path).height == decisions.found(tmp_path / "x.jsonl").height == 0
+    for place, says in ((tmp_path, "no decisions here"), (tmp_path / "x.jsonl", "no such file")):
+        with pytest.raises(DataMissing, match=says):
+            decisions.read(place)
+        assert decisions.found(place).height == 0
 
 
 def test_the_version_tells_states_apart_and_not_their_order():

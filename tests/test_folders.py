@@ -13,7 +13,6 @@ from formlab import analysis, files, saving
 from formlab.errors import DataBroken, DataMissing, FormlabError, NotAvailable, TableBroken
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.readers import gold, read_predictions
-from formlab.reports import plan, record
 from tests.made_parts import cut
 
 GOLD = [{"doc_id": name, "total": "9.00", "name": "Ada"} for name in "abcdef"]
@@ -63,19 +62,6 @@ def test_what_was_saved_is_loaded_again_in_one_part_or_several(tmp_path, size):
     # Over the folder that it is read from.
     opened.save(out)
     assert state_of(Evaluation.load(out)) == state_of(whole)
-
-
-def test_reports_and_histories_take_parts_for_one_evaluation(tmp_path):
-    out = made(size=2).save(tmp_path / "runs" / "e")
-    assert list(analysis.open_history(tmp_path / "runs")) == ["e"]
-    assert record.evaluations_in(out) == [out / "manifest.json"]
-    before = record.of_path(out)
-    assert dict(record.facts(out / "manifest.json", "e"))["documents"].startswith("6 rows, sha256 ")
-    assert plan._tasks(out) == {"text"}
-    pl.read_parquet(file := out / "scores" / "00001.parquet").head(1).write_parquet(file)
-    assert record.of_path(out) != before
-    with pytest.raises(DataBroken, match=r"changed since it was saved \(.*scores/00001\.parquet"):
-        Evaluation.load(out)
 
 
 def test_predictions_and_corpora_of_format_1_are_read_and_replaced(tmp_path):

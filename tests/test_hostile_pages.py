@@ -26,74 +26,6 @@ from tests.seeds import ALL
 TEXTS = [files.storable(text) for text in STRINGS]
 SYSTEMS = ["<img src=x onerror=globalThis.__hit=1>\x1b[31m\x00", 'constructor \\" {"']
 BOOK = "a{b} <svg onload=globalThis.__hit=1> '\"=1+1"
-CELLS = [
-    "title = None",
-    """
-import csv
-import io
-import itertools
-import json
-from pathlib import Path
-import plotly.graph_objects as go
-import polars as pl
-from IPython.display import HTML, Markdown, display
-from formlab import analysis, charts, explore, gallery
-from formlab.folders import Evaluation
-results = [Evaluation.load(folder) for folder in sorted(Path("evals").iterdir())]
-given = json.loads(Path("hostile.json").read_text())
-texts, names, columns = given["texts"], given["names"], given["columns"]
-""",
-    "charts.first_screen(results, analysis.findings(results))",
-    """
-every = pl.DataFrame({"kind": names, "value": [n / len(names) for n in range(len(names))], "n_cases": [1] * len(names)})[::4]
-charts.bars(every, "kind")
-""",
-    """
-# Of each group of strings some, and all that have stopped a chart.
-few = [name for at, name in enumerate(names) if at % 16 == 0 or len(name) < 3 or name.isidentifier()][:40]
-frame = pl.DataFrame({"kind": few, "system": [few[at % 4] for at in range(len(few))], "value": [(at % 7) / 7 for at in range(len(few))], "other": [at / 99 for at in range(len(few))], "n_cases": [3] * len(few), "n_docs": [2] * len(few)})
-frame = frame.with_columns(ci_low=pl.col("value") / 2, ci_high=pl.col("value"), share=pl.col("value"), metric=pl.lit("cer"), mark=pl.lit("best"))
-said = {"say": few[0], "titles": {"value": texts[181], "kind": texts[183], "system": texts[0]}}
-display(charts.dots(frame, "kind", colour="system", **said))
-display(charts.dots(frame, "kind", row="system", **said))
-display(charts.dots(frame, "other", kind="kind", **said))
-display(charts.lines(frame, "kind", colour="system", **said))
-display(charts.stacked(frame, "kind", colour="system", **said))
-display(charts.heatmap(frame, "kind", "system", **said))
-display(*charts.surface(frame, "kind", "system", **said))
-for column in columns[3:5]:
-    display(charts.dots(frame.rename({"kind": column, "other": column + "\\n2"}), column, colour="system"))
-display(charts.paper_table(frame.head(4), frame.head(1), {"cer": texts[0]}), charts.caption(texts[0], frame.head(1), name="kind"))
-""",
-    """
-shown = pl.DataFrame({"text": texts, "name": texts[::-1]})
-display(charts.Table(shown.rename({"name": columns[0]}), titles={"text": texts[1]}, note=" | ".join(texts[:90]), fold=texts[2]))
-display(charts.Table(shown, rows=1000))
-display(charts.Caption(" ".join(texts[100:140]), label="constructor", settings=" ".join(texts[140:180])))
-display(charts.Cards([charts.Card(a, b, c) for a, b, c in zip(texts[::40], texts[1::40], texts[2::40])], finding=texts[33]))
-display(charts.notes_table(results[0]), charts.status_table(results[0]))
-display(go.Figure(go.Scatter(x=names, y=list(range(len(names))), text=texts, name=texts[1], mode="markers+text"), layout={"title": {"text": " ".join(texts[:40])}}))
-display(Markdown("\\n\\n".join(texts[:300])), HTML("\\n".join(texts[:300])))
-print("\\n".join(texts))
-""",
-    """
-# Objects that a cell may show without formlab.
-import altair as alt
-from IPython.display import SVG, Javascript
-both, hit = " ".join(texts[:60]), "globalThis.__hit=1"
-rows = pl.DataFrame({"x": names[:9], "y": range(9), "image": ["https://beacon.invalid/c.png"] * 9, "url": [f"javascript:{hit}"] * 9})
-display(alt.Chart(rows, title=both).mark_bar().encode(x=alt.X("x:N", title=both), y="y:Q", tooltip=["x", "image"], href="url:N"))
-display(alt.Chart(rows).mark_image(width=20, height=20).encode(x="x:N", y="y:Q", url="image:N"))
-planted = {"data": {"values": [{"a": 1, "__proto__": {"polluted": 1}}]}, "transform": [{"calculate": f"constructor.constructor('{hit}')()", "as": "b"}], "usermeta": {"embedOptions": {"ast": False, "loader": {}, "actions": True}}, "mark": "point", "encoding": {"x": {"field": "a", "type": "quantitative"}}, "description": both}
-display({"application/vnd.vegalite.v6+json": planted}, raw=True)
-display({"application/vnd.plotly.v1+json": {"data": [{"type": "table", "header": {"values": texts[:9]}, "cells": {"values": [texts[:9]]}}], "layout": {"__proto__": {"polluted": 1}, "images": [{"source": "https://beacon.invalid/e.png"}]}}}, raw=True)
-display(Javascript(hit), SVG(f"<svg xmlns='http://www.w3.org/2000/svg' onload='{hit}'/>"))
-display({"text/vnd.mermaid": both, "text/plain": both}, raw=True)
-display({"image/png": f'"><script>{hit}</script>', "text/plain": both}, raw=True)
-""",
-    "gallery.errors(results[0].cases, of=results[0], right=True)",
-    "explore.Explorer(results)",
-]
 
 
 @pytest.fixture(scope="module")
@@ -111,10 +43,9 @@ def folder(results, tmp_path_factory):
         )
     given = {"texts": TEXTS, "names": list(dict.fromkeys(NAMES)), "columns": COLUMNS}
     (home / "hostile.json").write_text(json.dumps(given))
-    cells = [nbformat.v4.new_code_cell(cell) for cell in CELLS]
-    cells[0].metadata.tags = ["parameters"]
-    cells.insert(0, nbformat.v4.new_markdown_cell(f"# {NAMES[0]} {NAMES[30]}"))
-    nbformat.write(nbformat.v4.new_notebook(cells=cells), home / f"{BOOK}.ipynb")
+    book = nbformat.read(Path(__file__).with_name("hostile.ipynb"), as_version=4)
+    book.cells.insert(0, nbformat.v4.new_markdown_cell(f"# {NAMES[0]} {NAMES[30]}"))
+    nbformat.write(book, home / f"{BOOK}.ipynb")
     return home
 
 

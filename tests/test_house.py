@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,6 @@ import formlab
 from tests import faults, house
 
 PACKAGE = Path(formlab.__file__).parent
-TESTS = Path(__file__).parent
 ROOMS = (
     "errors", "frames", "selection", "resources", "files", "registry",
     "pictures", "cache", "workers", "tables", "show",
@@ -23,9 +23,16 @@ LOGS, SAME = ("beside", "join", "logs"), {"own": "readers", "stats": "analysis"}
 SAME |= {"saving": "folders"}
 
 
+@cache
+def nodes(file):
+    """The imports and the calls of a module, which several rules look at."""
+    kinds = (ast.Import, ast.ImportFrom, ast.Call)
+    return [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, kinds)]
+
+
 def imported(file):
     """The dotted names of all that a module imports."""
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in nodes(file):
         if isinstance(node, ast.ImportFrom):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
@@ -65,8 +72,8 @@ def test_only_the_workers_start_processes_and_threads():
 def test_a_name_with_brackets_is_no_pattern_to_polars():
     calls = 0
     for file in (f for p in (PACKAGE, *PACKAGE.parent.glob("formlab_*")) for f in p.rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text())):
-            name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+        for node in (node for node in nodes(file) if isinstance(node, ast.Call)):
+            name = ast.unparse(node.func)
             assert name != "pl.read_parquet_schema", f"{file}: pl.scan_parquet(…, glob=False)"
             if name in ("pl.read_parquet", "pl.scan_parquet"):
                 calls += 1

@@ -20,10 +20,6 @@ def cells(request):
     return nbformat.read(request.param, as_version=4).cells
 
 
-def test_there_are_notebooks():
-    assert NOTEBOOKS
-
-
 def test_first_cell_asks_a_question_and_says_what_goes_in_and_out(cells):
     source = cells[0].source
     assert cells[0].cell_type == "markdown"

@@ -17,6 +17,7 @@ def measured(groups):
     return {row["what"]: row for row in json.loads(done.stdout)}
 
 
+@pytest.mark.complete
 def test_floors_of_functions_are_measured():
     rows = measured("text,tree,entities,facts,nested,bootstrap")
     assert len(rows) == 9

@@ -47,11 +47,6 @@ def test_html_has_first_rows_notes_and_next_calls_and_no_markup_of_others(folder
     assert "/name</td>" in html.replace("&quot;", "")
 
 
-def test_dir_lists_only_what_is_public_and_all_of_it_is_there():
-    assert dir(formlab) == sorted(formlab.__all__)
-    assert all(hasattr(formlab, name) for name in dir(formlab))
-
-
 @pytest.mark.parametrize(
     ("total", "lines"), [(40, range(4, 41, 4)), (2, [1, 2]), (7, range(1, 8)), (None, [])]
 )

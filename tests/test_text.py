@@ -243,23 +243,6 @@ def test_a_document_shows_its_order_by_dates_that_leave_no_choice():
     }  # fmt: skip
 
 
-def test_every_way_to_write_a_date_is_equal_under_its_order_and_in_the_other_only_ambiguous():
-    draw = random.Random(7)
-    for _ in range(500):
-        day = datetime.date(
-            draw.randrange(1970, 2060), draw.randrange(1, 13), draw.randrange(1, 29)
-        )
-        numeric = {"day": f"{day:%d/%m/%Y}", "month": f"{day:%m/%d/%Y}"}
-        plain = draw.choice([f"{day:%Y-%m-%d}", f"{day:%d %B %Y}", f"{day:%b %d, %Y}"])
-        order, other = draw.sample(["day", "month"], 2)
-        # Read as the document writes it, it is that date and nothing is in doubt.
-        assert text.ladder(numeric[order], plain, kind="date", order=order).typed
-        clear = max(day.day, day.month) > 12 or day.day == day.month
-        for said in (None, other):
-            found = text.ladders([numeric[order]], [plain], ["date"], orders=[said])
-            assert found.select("typed", "ambiguous").row(0) == (clear, not clear)
-
-
 def test_similarity_is_one_less_edits_over_the_longer_length():
     # kitten, sitting: three edits, seven letters; case does not count.
     assert text.ladder("KITTEN", "sitting").similarity == pytest.approx(1 - 3 / 7)

@@ -18,10 +18,8 @@ from formlab.stats.draws import by_document, estimate
 
 _OF_GOLD = ("level", "kind", "modality", "subtype", "field", "gold")
 _SEVERAL = "some right"
-_SHARED = tables.schema(
-    "group n_items:int share:number ci_low:number ci_high:number expected:number"
-)
-_SHARED |= tables.schema("excess:number excess_low:number excess_high:number n_docs:int")
+_ROWS = tables.schema("group n_items:int share:number ci_low:number ci_high:number expected:number")
+_ROWS |= tables.schema("excess:number excess_low:number excess_high:number n_docs:int")
 _KAPPAS = tables.schema("raters kappa:number ci_low:number ci_high:number n_items:int n_same:int")
 
 
@@ -85,7 +83,7 @@ def shared_failures(evaluations: Sequence[Evaluation], **draws: Any) -> pl.DataF
         share, excess = (estimate(counts, of, **draws) for of in scores)
         n_items, n_docs = int(counts[:, at].sum()), int((counts[:, at] > 0).sum())
         rows.append((name, n_items, *share, share[0] - excess[0], *excess, n_docs))
-    return pl.DataFrame(rows, schema=_SHARED, orient="row")
+    return pl.DataFrame(rows, schema=_ROWS, orient="row")
 
 
 def _patterns(systems: Sequence[str]) -> dict[str, list[bool]]:
@@ -109,8 +107,6 @@ def rater_agreement(table: pl.DataFrame, raters: Sequence[str], **draws: Any) ->
     answered; kappa is in [-1, 1], NaN where there are no items or all answers are the same.
     `n_same` items have one answer only.
 
-    Examples
-    --------
     >>> table = pl.DataFrame({"doc_id": list("aabb"), "x": [1, 1, 0, 0], "y": [1, 0, 0, 0]})
     >>> rater_agreement(table, ["x", "y"], resamples=0)["kappa"].to_list()
     [0.5]

@@ -80,10 +80,7 @@ def _usable(raw: Answers, notes: Counter[str]) -> dict[str, Mapping[str, Any]]:
 
 
 def answers(path: Path) -> dict[str, dict[str, Any]]:
-    """A judge's answers by page number, from an object or an array.
-
-    `DataBroken` if the file is no JSON, or lists a page twice or without its number.
-    """
+    """A judge's answers by page number; `DataBroken` if no JSON has them, one for each page."""
     answers = files.read_json(path, once=True)
     if isinstance(answers, list):
         numbers = [item.get("id") if isinstance(item, dict) else None for item in answers]

@@ -75,10 +75,7 @@ def of_gold() -> pl.Expr:
 
 
 def with_turns(cases: pl.DataFrame) -> pl.DataFrame:
-    """Cases with `turn`, which counts those at the same path in the order of their gold.
-
-    So the same gold has the same `KEY` in every evaluation.
-    """
+    """Cases with `turn`, which counts those at one path by their gold: one gold has one `KEY`."""
     claimed, turn = pl.col("gold").is_null(), pl.lit(1, pl.Int64)
     place = ["doc_id", "task", "path", claimed.alias("claimed")]
     # Few cases, if any, share a place: ranks within places take long.
@@ -116,10 +113,9 @@ def _check_alike(*pair: Evaluation) -> None:
         if values[0] != values[1]:
             both = ", ".join(f"{v} in {of.system}" for v, of in zip(values, pair, strict=True))
             texts.append(f"{titles.get(name, name)} is {both}")
-    for system, other in (pair, pair[::-1]):
-        if alone := {*system.document_names} - {*other.document_names}:
-            only = f"{len(alone)} documents are only in {system.system}, such as {min(alone)}"
-            texts.append(only)
+    for one, other in (pair, pair[::-1]):
+        if alone := {*one.document_names} - {*other.document_names}:
+            texts.append(f"{len(alone)} documents are only in {one.system}, such as {min(alone)}")
     if texts:
         raise _unlike("; ".join(texts))
 

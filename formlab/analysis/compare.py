@@ -77,9 +77,7 @@ def compare(
     or a user's own to slice the fields by. `reference`: the system that every other is compared
     with, as `system_a`; all pairs if left out. `draws`: as `DRAWS`, as for `summarise`.
 
-    References
-    ----------
-    P. Koehn, EMNLP 2004 (bootstrap). A. Yeh, COLING 2000 (permutation).
+    P. Koehn, EMNLP 2004 (bootstrap); A. Yeh, COLING 2000 (permutation).
     """
     names = [metric] if isinstance(metric, str) else metric
     has_values = OUTCOME in (names or ())

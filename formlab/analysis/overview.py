@@ -160,8 +160,6 @@ def what_if(
 
     Raises `UnknownName` if there is no such metric or cause.
 
-    Examples
-    --------
     >>> import formlab
     >>> gold = {"a": {"total": "9.00", "name": "Ada"}}
     >>> wrong = formlab.evaluate(gold, {"a": {"total": "9.00", "name": "ADA L."}})

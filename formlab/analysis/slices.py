@@ -71,8 +71,8 @@ _CUTS, _WORDS = 16, 200
 _ROUNDS = 12
 # A document is mostly wrong from this share on, if it has so many values.
 _MOSTLY, _LEAST = 0.5, 5
-# How much likelier a further column must make the losses (twenty times), and another cut, as logs.
-_EARNED, _MOVED = 3.0, 5.0
+# How much likelier a further column, another cut and a split must make the losses, as logarithms.
+_EARNED, _MOVED, _SPLIT = 3.0, 5.0, 10.0
 Words = tuple[str, ...]
 # Columns, values and places of a slice.
 Slice = tuple[Words, Words, np.ndarray]
@@ -118,11 +118,13 @@ class Search:
             words = column.drop_nulls().unique().sort()
             if len(words) + bool(column.null_count()) < 2:
                 continue
-            if column.dtype.is_numeric() and (name in NUMBERS or len(words) > _CUTS):
+            if column.dtype.is_numeric():
                 self.columns[name], self.numbers[name] = column, words.to_list()
                 self.cuts[name] = _cut_places(name, column, words)
                 cuts = itertools.product(self.cuts[name][1:-1], (AT_LEAST, UNDER))
-                self.values[name] = {self._cut(name, *cut): cut for cut in cuts}
+                is_few = name not in NUMBERS and len(words) <= _CUTS
+                self.values[name] = dict.fromkeys(words.cast(pl.String)) if is_few else {}
+                self.values[name] |= {self._cut(name, *cut): cut for cut in cuts}
             elif len(words) <= _WORDS:
                 self.values[name] = dict.fromkeys(words.cast(pl.String))
                 self.columns[name] = column.cast(pl.String)
@@ -149,6 +151,13 @@ class Search:
         shown = [(n, *slices[n - 1]) for n in np.flatnonzero(adjusted <= alpha) if n]
         gains = {n: self._gain(at, active) - _EARNED * (len(of) - 1) for n, of, _, at in shown}
         if gains:
+            number = max(gains, key=gains.get)
+            whole = self._mask(*slices[number - 1][:2], active)
+            rate, gains, names = self.loss[whole].mean(), {number: _SPLIT}, {*slices[number - 1][0]}
+            # A part by other columns that is much worse than the rest is told before its slice.
+            for part, others, _, at in shown:
+                if names.isdisjoint(others) and whole[at].all() and self.loss[at].mean() > rate:
+                    gains[part] = self._gain(at, whole)
             number = max(gains, key=gains.get)
             columns, values, _ = slices[number - 1]
             values = self._cut_best(columns, values, active)
@@ -199,7 +208,7 @@ class Search:
     def _cut_best(self, columns: Words, values: Words, active: np.ndarray) -> Words:
         """The values of a slice with its numbers cut where that explains most, near by."""
         for place, name in enumerate(columns):
-            if name not in self.cuts:
+            if not self.values[name][values[place]]:
                 continue
             (at, start), cuts = self.values[name][values[place]], self.cuts[name]
             between = range(cuts[cuts.index(at) - 1] + 1, cuts[cuts.index(at) + 1])
@@ -340,7 +349,15 @@ def search_of(
         table = cases.select(*finding.KEYS, *_TOLD, right=right, sure=sure)
         pieces.append((table, *(_column(cases, part, name) for name in names)))
     table, *values = (pl.concat(piece) for piece in zip(*pieces, strict=True))
-    return Search(table, dict(zip(names, values, strict=True)), HEADS if columns is None else ())
+    found = dict(zip(names, values, strict=True))
+    found |= {name: _numbers(found[name]) for name in evaluation.own if name in found}
+    return Search(table, found, HEADS if columns is None else ())
+
+
+def _numbers(values: pl.Series) -> pl.Series:
+    """A user's own column, which is text, as numbers if all of it is written like them."""
+    tried = (values.cast(kind, strict=False) for kind in (pl.Int64, pl.Float64))
+    return next((of for of in tried if of.cast(pl.String).equals(values)), values)
 
 
 def _column(cases: pl.DataFrame, part: Evaluation, name: str) -> pl.Series:
@@ -361,7 +378,7 @@ def slice_cases(evaluation: Evaluation, found: finding.Row, *, wrong: bool = Tru
     def chosen(part: Evaluation) -> pl.DataFrame:
         cases = _of_gold(part)
         for name, value in zip(found["slice_by"], found["slice_value"], strict=True):
-            cases = cases.filter(is_inside(_column(cases, part, name), value))
+            cases = cases.filter(is_inside(_numbers(_column(cases, part, name)), value))
         return cases.filter(pl.col("outcome") != "match") if wrong else cases
 
     return evaluation.gathered(chosen)

@@ -329,8 +329,7 @@ def counts(fields: Sequence[GoldField], verdicts: Sequence[FieldVerdict]) -> dic
         "click_distance": _share(missed),
     }
     for name in ("found", "placed", "submitted"):
-        entered = np.where(is_long, np.nan, columns[name])
-        tallies[f"value_{name}_accuracy"] = _share(entered)
+        tallies[f"value_{name}_accuracy"] = _share(np.where(is_long, np.nan, columns[name]))
     # Texts of other fields are empty, and so are their counts.
     golds = [_typed(want) if want.kind == DESCRIPTION else "" for want in fields]
     preds = [

@@ -147,8 +147,7 @@ class Metric:
 
     def score_in(self, mode: str | None) -> Callable[[np.ndarray], np.ndarray]:
         """The score as a mode defines it."""
-        published = self.published_score if mode == "official" else None
-        return published or self.score
+        return (self.published_score if mode == "official" else None) or self.score
 
     def values(self, tallies: np.ndarray, mode: str | None = None) -> np.ndarray:
         """The score of each unit alone, shape (n,), from tallies of shape (n, k)."""

@@ -91,8 +91,7 @@ def _order(golds: Sequence[Unit], preds: Sequence[Unit]) -> float:
     words = [[tokens(unit.text) for unit in units] for units in (golds, preds)]
     blocks = [["".join(block) for block in page[:20_000]] for page in words]
     words = [list(islice(chain.from_iterable(page), 50_000)) for page in words]
-    shares = (LCSseq.similarity(*pages) / max(len(pages[0]), 1) for pages in (blocks, words))
-    return max(shares)
+    return max(LCSseq.similarity(*pages) / max(len(pages[0]), 1) for pages in (blocks, words))
 
 
 def _tables(flow: Flow) -> list[_Table]:

@@ -192,7 +192,7 @@ def _values_of(
 ) -> pl.DataFrame:
     """The values of a batch, a row without one for a document that has none."""
     found = [*_found(batch, names, whole, is_long=is_long)]
-    silent = {*range(len(batch.rows))} - {row for row, *_ in found}
+    silent = {*range(len(batch.rows))}.difference(map(itemgetter(0), found))
     found = sorted(found + [(row, "", None, "", {}) for row in silent], key=itemgetter(0))
     rows, paths, cells, inside, said = zip(*found, strict=True)
     further = {name: column for name, column in names.items() if name not in _COLUMNS}

@@ -102,8 +102,7 @@ def same_fields(
     rows = pl.DataFrame(pairs, schema={"row": pl.UInt32, "other": pl.UInt32}, orient="row")
     named = items[0].select("row", *_KEY).join(rows, on="row")
     other = items[1].select(other="row", pred_path="path")
-    assigned = named.join(other, on="other").select(*_KEY, "pred_path")
-    return pl.concat([same_paths(*rest), assigned])
+    return pl.concat([same_paths(*rest), named.join(other, on="other").select(*_KEY, "pred_path")])
 
 
 def same_paths(gold: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:

@@ -167,10 +167,7 @@ def contributions(pair: Pair) -> np.ndarray:
 
 
 def documents_needed(alpha: float = ALPHA) -> int:
-    """From how many documents on a test by swaps can come to `alpha` at all.
-
-    Of the 2^n swaps of n documents two are as extreme as the most extreme one.
-    """
+    """From how many documents on a test can come to `alpha`: of 2^n swaps two are as extreme."""
     return ceil(log2(2 / alpha) - ROUNDING)
 
 

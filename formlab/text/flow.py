@@ -136,8 +136,7 @@ class Flow:
         if self._raw:
             piece = _SPACE.sub(" ", "".join(self._raw))
             self._raw.clear()
-            is_apart = self._block and self._block[-1] != " "
-            self._block += piece if is_apart else piece.lstrip(" ")
+            self._block += piece if self._block[-1:] not in ("", " ") else piece.lstrip(" ")
         return len(self._block)
 
     def _cut(self) -> None:

@@ -271,10 +271,15 @@ _ENOUGH, _SHARE = 3, 0.95
 # Numbers between slashes or hyphens with all that is stuck to them, so that no code is cut up.
 _IN_TEXT = r"[\w/.-]*\d[/-]\d{1,2}[/-]\d[\w/-]*"
 # Most dates of a form show no order: year first, or two numbers that may both be the month.
-_EITHER = "(?:0?[1-9]|1[0-2])"
+_EITHER, _DAY = "(?:0?[1-9]|1[0-2])", "(?:1[3-9]|2[0-8])"
 _NO_ORDER = (
     rf"^(?:[0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}}|{_EITHER}[-/]{_EITHER}[-/](?:[0-9]{{2}}){{1,2}})$"
 )
+# A day after the twelfth that every month has shows its order at a glance.
+_CLEAR = {
+    order: "|".join(rf"^{pair[0]}{mark}{pair[1]}{mark}(?:[1-9][0-9])?[0-9]{{2}}$" for mark in "-/")
+    for order, pair in {"day": (_DAY, _EITHER), "month": (_EITHER, _DAY)}.items()
+}
 
 
 def date_order(texts: Iterable[str]) -> Order | None:
@@ -323,9 +328,12 @@ def _by_document(docs: pl.Series, values: pl.Series) -> dict[str, str]:
     dates = pl.DataFrame({"doc": docs, "value": values.cast(pl.String)})
     dates = dates.filter(~pl.col("value").str.contains(_NO_ORDER))
     dates = dates.select("doc", pl.col("value").str.extract_all(_IN_TEXT)).explode("value")
+    clear = {order: pl.col("value").str.contains(form) for order, form in _CLEAR.items()}
+    order = pl.coalesce(pl.when(is_clear).then(pl.lit(name)) for name, is_clear in clear.items())
+    dates = dates.drop_nulls().unique(maintain_order=True).with_columns(order=order)
     shown: dict[str, str] = {}
-    for doc, value in dates.drop_nulls().unique(maintain_order=True).iter_rows():
-        if order := _shown(value.strip("./-")):
+    for doc, value, order in dates.iter_rows():
+        if order := order or _shown(value.strip("./-")):
             shown[doc] = order if shown.get(doc, order) == order else "both"
     return shown
 

@@ -4,14 +4,13 @@ import polars as pl
 import pytest
 
 import formlab_arena
-from formlab import analysis, benchmarks, readers
-from formlab_arena.action_groups import Reader, content_of
+from formlab import analysis
+from formlab_arena.action_groups import Reader
 from formlab_arena.evaluation import read_run
 from formlab_arena.screens import by_screen
 from tests.analysis.made_pairs import built
 
 from ..made_arena import BOXES, CLUMSY, click, fill, keys, run, screen
-from ..made_formfactory import make
 
 
 @pytest.fixture
@@ -51,18 +50,6 @@ def test_misses_tell_how_far_off_and_what_was_hit(clumsy):
         ("40–80", "hit a wrong element"), ("10–20", "hit no element"),
     ]  # fmt: skip
     assert table["band"].dtype.categories[0] == "under 5"
-
-
-def test_lines_on_released_screenshots_have_misses_too(tmp_path):
-    corpus = benchmarks.get("formfactory").load("all", make(tmp_path / "formfactory"))
-    (tmp_path / "A12-01.txt").write_text("[15,20] Ada\n[150,35] Berg\n")
-    done = analysis.evaluate(corpus, readers.read_predictions(tmp_path / "A12-01.txt", corpus))
-    [row] = formlab_arena.misses(done).to_dicts()
-    assert (row["path"], row["distance"], row["near"]) == ("/Last Name", 5, "/Last Name")
-    table = formlab_arena.click_and_value(done).filter(pl.col("kind") == "all")
-    # A12-01: name right, last name beside its box, four not given of which one box stays empty;
-    # A12-02: six not given; F12-01: two with a box, not given.
-    assert table["n_cases"].to_list() == [1, 0, 1, 3 + 6 + 2]
 
 
 BOX = {"x0": 1.0, "y0": 2.0, "x1": 3.0, "y1": 4.0}
@@ -109,20 +96,6 @@ def entered(events):
     return [(line.field, line.value) for line in Reader().read(iter(events)).lines]
 
 
-def test_line_is_a_click_and_what_is_entered_there():
-    episode = Reader().read(iter(CLUMSY))
-    assert [(line.field, line.value) for line in episode.lines] == [
-        ("holder", "Ada Berg"), ("holder", "1970-02-03"), ("account", "Savings"),
-        ("proof", "Identity card"), (None, "K1234567"),
-    ]  # fmt: skip
-    assert (episode.lines[4].x, episode.lines[4].y, episode.lines[4].page) == (150, 540, 1)
-    assert episode.lines[1].changed == [("holder", "Ada Berg", "1970-02-03")]
-    assert episode.content == {
-        "holder": "1970-02-03", "born": "", "account": "Savings", "proof": "Identity card",
-        "number": "",
-    }  # fmt: skip
-
-
 def test_text_is_what_is_left_after_corrections():
     corrected = [
         screen(),
@@ -167,27 +140,17 @@ def test_date_picked_in_a_calendar_is_one_line():
     ]  # fmt: skip
 
 
-def tick(option, after, kind="checkbox", field="tea"):
-    state = {"field": field, "option": option, "kind": kind, "value": "true", "checked": after}
-    event = click(10, 10) | {"hit": state, "target": state}
-    return event | {"changed": [[field, option, not after, after]]}
-
-
-def ticks(*options):
-    made = [
-        {"field": "tea", "option": option, "kind": "checkbox", "value": "", "checked": False,
-         "options": None, "box": [0, 0, 20, 20], "labels": []}
-        for option in options
-    ]  # fmt: skip
-    return screen() | {"controls": made}
-
-
 def test_choices_of_a_group_are_its_content_together():
-    log = [ticks("Red", "Green", "Black"), tick("Black", after=True), tick("Red", after=True)]
+    tea = {"field": "tea", "kind": "checkbox", "value": "", "checked": False, "options": None}
+    tea |= {"box": [0, 0, 20, 20], "labels": []}
+    log = [screen() | {"controls": [tea | {"option": name} for name in ("Red", "Green", "Black")]}]
+    for option in ("Black", "Red"):
+        hit = tea | {"option": option, "checked": True}
+        change = {"changed": [["tea", option, False, True]]}
+        log.append(click(10, 10) | {"hit": hit, "target": hit} | change)
     episode = Reader().read(iter(log))
     assert episode.content == {"tea": "Red, Black"}
     assert episode.lines[1].changed == [("tea", "Black", "Red, Black")]
-    assert content_of({"a": False, "b": False}) == ""
 
 
 def by_element(do, field, changed=(), **more):

@@ -1,4 +1,3 @@
-from collections import Counter
 from pathlib import Path
 
 import polars as pl
@@ -213,21 +212,6 @@ def test_every_gold_value_can_be_entered_and_comes_back_as_it_was(benchmark, spl
     first, again = (page_tasks.task_set(benchmark, split=split, limit=n) for n in (2, 3))
     assert [task.name for task in again.instances][:2] == [task.name for task in first.instances]
     assert first.digest == again.digest == tasks.digest
-
-
-def test_real_ad_buys_become_forms_whose_gold_can_be_entered(shared):
-    root = shared / "data" / "vrdu"
-    tasks = page_tasks.task_set("vrdu", root=root, split="DeepForm-pdfs", limit=24)
-    fields = [field for form in tasks.forms.values() for field in form.fields]
-    kinds = Counter((field.label, field.type) for field in fields)
-    # Five labels a document, but for one amount that nobody entered.
-    assert len(tasks.instances) == 24
-    assert len(fields) == 119
-    assert kinds["Flight from", "date"] == kinds["Flight to", "date"] == 24
-    assert kinds["Gross amount", "number"] == 23
-    for task in tasks.instances:
-        assert entered(tasks.forms[task.code], task.values) == (task.values, {})
-        assert task.page.files[0].is_file()
 
 
 def test_text_carries_every_value_and_the_seed_decides():

@@ -15,7 +15,6 @@ from formlab_arena.episode import RunSettings
 from formlab_arena.evaluation import read_run
 from formlab_arena.listening import listen
 from formlab_arena.people import People
-from formlab_arena.process import Server
 from formlab_arena.store import SubmissionStore
 from formlab_arena.texts import task_set
 
@@ -200,7 +199,3 @@ def test_files_of_a_task_and_its_pdf_are_given_and_no_others(client, people):
     assert client.get("/play/ada/C13-001/document.pdf").mimetype == "application/pdf"
     assert client.get("/play/ada/E12-001/document.pdf").status_code == 404
     assert client.get("/play/ada/A12-001/document.pdf").status_code == 404
-
-
-def test_servers_of_agents_show_no_pages_for_people(tmp_path):
-    assert "--no-play" in Server(tmp_path / "s.sqlite")._options

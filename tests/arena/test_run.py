@@ -8,8 +8,6 @@ import psutil
 import pytest
 
 from formlab.systems.journal import Journal
-from formlab.workers import each
-from formlab_arena import run
 from formlab_arena.evaluation import read_run
 from formlab_arena.run import Outcome, RunSettings, fill, play_all
 from tests.arena.conftest import events
@@ -17,28 +15,6 @@ from tests.states import ended, until
 
 SETTINGS = RunSettings("oracle")
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.mark.complete
-@pytest.mark.browser
-def test_a_worker_process_has_the_same_results_and_a_later_run_repeats_nothing(
-    tmp_path, monkeypatch
-):
-    asked = []
-
-    def by_processes(function, jobs, *, workers):
-        asked.append(workers)
-        return each(function, jobs, workers=2)
-
-    monkeypatch.setattr(run, "each", by_processes)
-    # One form is one process with its server and browser.
-    results = fill(tmp_path, SETTINGS, codes=["A11"], workers="tcp://host:8786")
-    assert [(r["doc_id"], r["status"], r["right"]) for r in results] == [
-        ("A11-001", "submitted", 4)
-    ]
-    assert len((tmp_path / "values.jsonl").read_text().splitlines()) == 4
-    assert fill(tmp_path, SETTINGS, codes=["A11"]) == results
-    assert asked == ["tcp://host:8786"]
 
 
 @pytest.mark.browser

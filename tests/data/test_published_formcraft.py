@@ -19,18 +19,6 @@ def test_every_table_is_complete():
         assert table(number).null_count().sum_horizontal()[0] == (4 * 4 if number == 3 else 0)
 
 
-def test_known_cells():
-    def cell(number, **keys):
-        frame = table(number).filter(*(pl.col(k) == v for k, v in keys.items()))
-        return frame["value"].to_list()
-
-    qwen = {"system": "Qwen2.5-VL-72B"}
-    assert cell(1, **qwen, subtype="handwritten", metric="wer") == ["0.48"]
-    assert cell(2, **qwen, subtype="circle", metric="mark_recall") == ["0.46"]
-    assert cell(3, system="GPT-5", metric="cross_accuracy") == ["0.81"]
-    assert cell(4, system="Claude 4 Sonnet", metric="consistency_accuracy") == ["50.13"]
-
-
 def test_every_row_stands_in_the_paper_as_written(shared):
     paper = next(shared.glob("papers/*2c14f0b6e9ac6b2a.txt")).read_text("utf-8")
     # The text sets two or four systems in one line: their numbers alternate.

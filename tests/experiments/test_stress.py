@@ -11,8 +11,6 @@ import formlab
 from formlab import pictures
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
-from formlab.systems import System
-from formlab_experiments import read_and_score
 from formlab_experiments.degradations import DEGRADATIONS
 from formlab_experiments.stress import plan, stress_corpus
 
@@ -85,29 +83,6 @@ def test_documents_with_names_that_no_file_can_have_keep_a_picture_each(funsd_ro
     files = [made.root / image for image in made.documents["image"]]
     assert len({file.read_bytes() for file in files}) == 4
     assert {file.parent for file in files} == {tmp_path / "out" / "images"}
-
-
-def oracle(corpus):
-    words = corpus.records.filter(kind="word").partition_by("doc_id", as_dict=True)
-
-    def read(document, root):
-        rows = words[(document["doc_id"],)].select("value", "page", "x0", "y0", "x1", "y1")
-        more = {"task": "layout", "kind": "word"}
-        return [row | more | {"path": f"/w/{n}"} for n, row in enumerate(rows.to_dicts())]
-
-    return System("oracle", "the gold's words", start=lambda *_: read)
-
-
-def test_who_reads_every_word_gets_every_field_at_every_amount(tmp_path):
-    """What is lost at an amount is not lost to boxes that have moved wrongly."""
-    corpus = formlab.load("funsd", split="test")
-    made = stress_corpus(corpus, "scale=0.4,skew=4,fold=40", out=tmp_path, pages=2)
-    scored = read_and_score(made, oracle(made), out=tmp_path)
-    fields = scored.fields.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")
-    fields = fields.join(made.documents.select("doc_id", "degradation"), on="doc_id")
-    right = (pl.col("outcome") == "match").mean()
-    shares = dict(fields.group_by("degradation").agg(right).iter_rows())
-    assert min(shares.values()) > 0.985, shares
 
 
 @pytest.mark.parametrize(("vary", "seed"), [("noise=30", 1), ("noise=20", 2)])

@@ -1,6 +1,5 @@
 import base64
 import io
-import json
 import math
 import random
 from itertools import pairwise
@@ -116,14 +115,6 @@ def test_cases_carry_the_slices_asked_for_and_the_findings_they_are_behind():
     assert made.payload["claims"] == ["a", "b", "c", "d"]
     with pytest.raises(UnknownName, match="column to slice by"):
         gallery.errors(cases, documents=documents, by=["domian"])
-
-
-def test_hostile_values_stay_bounded_and_are_json(root):
-    evil = "<script>\x00\u2028</script>" * 100_000
-    made = shown(root, {"gold": evil, "pred": evil[::-1], "path": evil, "kind": evil})
-    text = json.dumps(made.payload, ensure_ascii=False)
-    assert len(text.encode("utf-8")) < 20_000
-    assert "more characters" in made.cases[0]["gold"]
 
 
 @pytest.mark.browser

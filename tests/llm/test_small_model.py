@@ -17,8 +17,6 @@ from pathlib import Path
 import pytest
 
 from formlab import analysis, benchmarks, charts, readers, systems
-from formlab_review import drafting
-from formlab_review import drafts as file
 
 PYTHON = os.environ.get("FORMLAB_LLM_PYTHON")
 MODEL = "gemma-3-270m"
@@ -132,14 +130,3 @@ def test_a_server_that_knows_schemas_gives_whole_json_unless_it_is_cut_short(run
         print(asked.select("tokens_in", "tokens_out", "seconds").sum())
         summary = analysis.summarise(evaluation, by=(), resamples=0)
         print(summary.filter(summary["slice_by"].is_null()).select("metric", "value", "n_cases"))
-
-
-def test_questions_are_drafted_and_held_against_the_form(server, tmp_path, capsys):
-    url, _ = server
-    corpus = benchmarks.load("formcraft")
-    settings = {"base_url": url, "max_tokens": 400, "concurrency": 1, "timeout": 1200.0}
-    made = drafting.items("vqa", corpus, model=MODEL, out=tmp_path, settings=settings, limit=1)
-    assert file.read(tmp_path) == sorted(made, key=lambda draft: draft.key)
-    assert {draft.status for draft in made} <= {"ok", "bad_json", "truncated"}
-    with capsys.disabled():
-        print(f"\ndrafts: {drafting.counts(made)}")

@@ -123,6 +123,14 @@ def test_dates_are_read_as_the_document_writes_them(pred, day, month):
         assert is_same == (pred != "2022-01-07")
 
 
+@pytest.mark.parametrize("mode", ["official", "fixed"])
+def test_hostile_values_are_compared(mode):
+    odd = ["", "\x00", "1" * 1_000_000, " " * 1_000_000 + "1/1/20", "١٢/٠١/٢٠", "nan", "1_0"]
+    for function in FUNCTIONS.values():
+        same = comparator(function, mode)
+        assert {type(same(*pair, None)) for pair in zip(odd, odd[::-1], strict=True)} == {bool}
+
+
 ITEM = ("a", "item", [("who", "x"), ("sum", "5")])
 
 

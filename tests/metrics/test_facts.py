@@ -3,8 +3,7 @@ import random
 import pytest
 
 from formlab.benchmarks.fincriticaled import FACTS, tagged
-from formlab.metrics import METRICS
-from formlab.metrics.facts import SHARES, FactVerdict, counts, locate, match_facts
+from formlab.metrics.facts import FactVerdict, counts, locate, match_facts
 from formlab.metrics.places import Places
 from formlab.text.flow import Flow, read
 from formlab.text.markup import written_events
@@ -141,12 +140,6 @@ def test_both_definitions_of_accuracy_and_the_missing_rate():
         "fact_accuracy": [2, 4], "fact_accuracy_of_found": [2, 3],
         "fact_missing_rate": [1, 4], "fact_misplaced_rate": [1, 4],
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("name", SHARES)
-def test_a_metric_of_facts_needs_their_pages(name):
-    with pytest.raises(TypeError, match="counted by a scorer"):
-        METRICS[name]("4,310", "4,310")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """formlab's scoring inside of Inspect: the same numbers as `formlab score LOG` makes of the log."""
 
 import importlib.util
-import json
 import sys
 from pathlib import Path
 
@@ -125,38 +124,11 @@ def test_value_of_a_sample_is_formlabs_over_its_fields(tmp_path):
 
 @needs_inspect
 @pytest.mark.filterwarnings("ignore")
-def test_without_score_on_error_inspect_leaves_failures_out_and_formlab_counts_them(tmp_path):
-    cases = {"a": ("x", "x"), "b": ("y", RuntimeError("no")), "c": ("z", "?")}
-    log = run(cases, tmp_path, inspect_scorer())
-    assert log.results.scores[0].metrics["exact_accuracy"].value == 1 / 2
-    evaluation = formlab.open_log(log.location)
-    assert summary(evaluation)["exact_accuracy"] == pytest.approx(1 / 3)
-    figures = formlab.readers.logs.headlines(evaluation)
-    assert figures.filter(by="log, as stated", n=2).height == len(METRICS)
-
-
-@needs_inspect
-@pytest.mark.filterwarnings("ignore")
 def test_results_over_epochs_are_the_mean_of_the_epochs(tmp_path):
     cases = {"a": ('{"x": "1", "y": "2"}', '{"x": "1", "y": "3"}'), "b": ("z", "z")}
     log = run(cases, tmp_path, inspect_scorer(), epochs=2)
     # Two of three fields in the first epoch, none in the second.
     assert log.results.scores[0].metrics["exact_accuracy"].value == pytest.approx(2 / 3 / 2)
-
-
-@needs_inspect
-@pytest.mark.filterwarnings("ignore")
-def test_scores_are_saved_with_the_log_and_stand_beside_formlabs(tmp_path):
-    log = run({"a": ("x", "X"), "b": ("y", "?")}, tmp_path, inspect_scorer())
-    evaluation = formlab.open_log(log.location)
-    assert evaluation.cases["log_score"].drop_nulls().to_list() == [1.0, 0.0]
-    kept = log.samples[0].scores["formlab"].metadata["formlab"]
-    assert json.loads(json.dumps(kept))["output"]["completion"] == "X"
-
-
-@needs_inspect
-@pytest.mark.filterwarnings("ignore")
-def test_metric_that_is_not_of_fields_is_an_error_before_anything_is_asked():
     with pytest.raises(UnknownName, match="'exact_acuracy'"):
         inspect_scorer(metrics=["exact_acuracy"])
 

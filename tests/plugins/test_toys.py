@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from formlab import evaluate
 from formlab.cli import main
+from tests.arena.web import Page, hosting
 
 REPOSITORY = Path(__file__).parents[2]
 FORMS = {"a": ("10.05", "10.05"), "b": ("7.25", "7.25"), "c": ("31.90", "81.90")}
@@ -53,9 +54,11 @@ def _mine(folder):
 @pytest.mark.browser
 @pytest.mark.usefixtures("fresh")
 def test_agent_of_the_page_fills_in_a_form(tmp_path):
-    fill = ("arena", "fill", "--system", "first", "--forms", "A11", "--out", tmp_path / "fill")
-    words = [str(word) for word in (*_mine(tmp_path), *fill, "--json")]
-    done = CliRunner().invoke(main, words)
+    small = "<!doctype html><form method=post><label>Name <input name=n></label></form>"
+    with hosting(Page("small", small, {}, {})) as host:
+        fill = ("arena", "fill", "--system", "first", "--url", host.url, "--out", tmp_path / "fill")
+        words = [str(word) for word in (*_mine(tmp_path), *fill, "--json")]
+        done = CliRunner().invoke(main, words)
     # It sends nothing, which the exit code says.
     assert done.exit_code == 1, done.output
     assert json.loads(done.stdout)[0]["steps"] == 2

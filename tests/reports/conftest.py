@@ -2,9 +2,9 @@
 
 import os
 import pickle
+import shutil
 from pathlib import Path
 
-import nbformat
 import pytest
 from filelock import FileLock
 from PIL import Image, ImageDraw
@@ -32,42 +32,7 @@ def whole_page(shown):
     )
 
 
-def notebook(*cells, parameters=None):
-    made = [nbformat.v4.new_markdown_cell("# What is asked?")]
-    if parameters:
-        made.append(nbformat.v4.new_code_cell(parameters))
-        made[-1].metadata.tags = ["parameters"]
-    for cell in cells:
-        kind = nbformat.v4.new_markdown_cell if cell.startswith("#") else nbformat.v4.new_code_cell
-        made.append(kind(cell))
-    return nbformat.v4.new_notebook(cells=made)
-
-
-IMPORTS = """
-import altair as alt, numpy as np, plotly.graph_objects as go, polars as pl
-from pathlib import Path
-from IPython.display import HTML, Javascript, Markdown, SVG, display
-from formlab import gallery
-from formlab.charts import Caption, Card, Cards, Table
-cases = pl.read_parquet("cases.parquet")
-documents = pl.read_parquet("documents.parquet")
-"""
-SOUND = [
-    "## Charts & tables",
-    """
-frame = pl.DataFrame({"system": ["a", "b", "c"], "exact": [0.25, None, 0.75], "n": [1, 2, 3]})
-display(Cards([Card("Exact", 0.5, "n = 3")], finding="Half are right."))
-display(Caption("Exact by system", settings="demo|exact"))
-display(alt.Chart(frame, title="Exact").mark_bar().encode(x="system", y="exact", tooltip="n"))
-display(Table(frame, titles={"exact": "Exact accuracy"}, note="made up"))
-""",
-    """
-z = np.outer(np.linspace(0, 1, 12), np.linspace(0, 1, 12)).astype("float32")
-go.Figure(go.Surface(z=z, colorscale="Cividis"), layout={"title": {"text": "A surface"}})
-""",
-    "### Cases",
-    "gallery.errors(cases, root='.', documents=documents)",
-]
+BOOKS = sorted(Path(__file__).parent.glob("*.ipynb"))
 
 
 @pytest.fixture(scope="session")
@@ -97,17 +62,10 @@ def build(folder):
     ]}  # fmt: skip
     for name, of_table in rows.items():
         tables.table(name, of_table).write_parquet(folder / f"{name}.parquet")
-    books = {
-        "sound": notebook(IMPORTS, *SOUND, parameters="title: str | None = None  # of it"),
-        "failing": notebook("print('before')", "1 / 0", "print('after')", parameters="title='x=y'"),
-    }
-    for name, book in books.items():
-        nbformat.write(book, folder / f"{name}.ipynb")
-    results = reports.build(
-        [folder / f"{name}.ipynb" for name in books], out=folder / "out",
-        parameters={"title": HOSTILE}, workers=1, timeout=120,
-    )  # fmt: skip
-    return folder / "out", dict(zip(books, results, strict=True))
+    books = [shutil.copy(book, folder) for book in BOOKS]
+    given = {"out": folder / "out", "parameters": {"title": HOSTILE}}
+    results = reports.build(books, **given, workers=1, timeout=120)
+    return folder / "out", {book.stem: result for book, result in zip(books, results, strict=True)}
 
 
 @pytest.fixture(scope="session")

@@ -142,6 +142,18 @@ def test_items_go_in_as_decided_and_the_rest_is_counted(desk, tmp_path):
     assert made.documents.filter(doc_id="order")["image"].item() == "test/images/order.png"
 
 
+def test_a_converted_form_is_written_once_all_its_fields_are_decided(desk):
+    drafted = desk(converted=True)
+    for fields, outcome in (
+        (["/Name", "/Name#2", "/Paid"], "undecided"),
+        (["/Days/Start"], "accepted"),
+    ):
+        drafted.says("ada", **everything("accept", *fields))
+        result = drafted.accepted()
+        assert outcomes(result)["form"] == outcome
+        assert ("order" in result.forms) == (outcome == "accepted")
+
+
 def test_a_rejected_field_goes_and_what_names_the_others_still_finds_them(desk, tmp_path):
     formula = {"formula": "a + a", "fields": {"a": "/Name#2"}}
     drafted = desk(
@@ -184,19 +196,12 @@ def test_a_rejected_field_goes_and_what_names_the_others_still_finds_them(desk, 
     assert not any("field that is not there" in flaw for flaw in made.flaws)
 
 
-@pytest.mark.parametrize(
-    ("edit", "why"),
-    [
-        ({"parts": {"expected": "x"}}, "the edit is of expected, and the item has no such part"),
-        ({}, "the edit says nothing"),
-        ({"parts": {"fields": [["/Name"]]}}, 'no field at ["/Name"]'),
-        ({"parts": {"options": ["", " "]}}, ""),
-    ],
-)
-def test_an_edit_written_by_hand_is_held_against_the_item_as_well(accepted_one, edit, why):
+def test_an_edit_of_a_part_that_an_item_has_not_is_kept_out(accepted_one):
     file = accepted_one.root / "reviews" / "ada.jsonl"
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"decision": "edit"} | edit))
-    assert [reason for *_, reason in accepted_one.accepted().kept_out()] == ([why] if why else [])
+    edit = {"decision": "edit", "parts": {"expected": "x"}}
+    file.write_text(json.dumps(json.loads(file.read_text()) | edit))
+    why = "the edit is of expected, and the item has no such part"
+    assert [reason for *_, reason in accepted_one.accepted().kept_out()] == [why]
 
 
 def test_the_forms_go_to_no_folder_where_they_could_be_mistaken(accepted_one, tmp_path):

@@ -107,6 +107,11 @@ def test_a_place_is_found_or_there_is_none(value, place):
     assert page.place(value) == place
 
 
+def test_json_min_gives_the_same_marks_as_json():
+    small = read(EXPORTS / "json_min.json")
+    assert sorted(small.spans) == sorted(s for s in read(REAL).spans if s.page == "3")
+
+
 def test_text_that_the_parsers_take_otherwise_is_no_silent_loss():
     page = PageText("<p>5\0</p>")
     with pytest.raises(DataBroken, match="cannot be followed"):

@@ -170,3 +170,13 @@ def test_a_decision_on_what_was_changed_since_counts_no_more(differing, tmp_path
     gold = review.gold(*differing, third)
     assert list(gold.forms) == ["b"]
     assert list(gold.notes.values()) == [1]
+
+
+def test_decisions_that_contradict_each_other_keep_a_form_out(desks, tmp_path):
+    ada, ben = desks
+    change(ada, "a", ("move", "/Fees/Fee", "", 0), ("delete", "/Fees"), ("verify",))
+    change(ben, "a", ("verify",))
+    choices = {"/Fees/Fee@parent": "second", "/Fees@presence": "first"}
+    gold = review.gold(ada, ben, decide(desks, tmp_path / "third", choices))
+    ((doc_id, _, why),) = gold.kept_out()
+    assert (doc_id, "/Fees" in why) == ("a", True)

@@ -70,8 +70,3 @@ def test_an_answer_that_depends_on_the_reading_rule_says_nothing_against_a_label
     )
     (row,) = review.proposals([dataclasses.replace(evaluation, cases=ruled), other]).to_dicts()
     assert (row["systems"], row["n_agree"], row["n_systems"]) == (["y"], 1, 2)
-
-
-def test_a_share_asks_for_a_majority(read_as):
-    ones = [read_as("x", a1="Borg"), read_as("y", a1="Borg", b0="?"), read_as("z")]
-    assert review.proposals(ones, share=0.5)["path"].to_list() == ["/entities/1"]

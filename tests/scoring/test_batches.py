@@ -12,6 +12,7 @@ from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Evaluation
 from formlab.readers import gold as gold_of
 from formlab.scoring.evaluate import STRANGE
+from formlab.scoring.whole import Whole
 from tests.made_parts import cut
 from tests.seeds import ALL
 
@@ -56,7 +57,7 @@ def test_a_golden_evaluation_in_one_part_or_seven_by_one_or_two_workers_is_the_s
     sample = analysis.open_evaluation(benchmark=name, system=READ[name])
     both, mode = (sample.corpus, sample.predictions), sample.mode
     if not ALL:
-        first = pl.col("doc_id").is_in(sample.document_names.head(4).implode())
+        first = pl.col("doc_id").is_in(sample.document_names.head(3).implode())
         both = tuple(folder.filtered(first) for folder in both)
         sample = formlab.evaluate(*both, mode=mode)
     count = sample.documents.height
@@ -140,6 +141,20 @@ def test_documents_without_fields_and_strangers_are_in_a_batch(in_parts):
     assert set(in_parts(*both, 3, documents=["b"]).cases["doc_id"]) == {"b", "x", "y"}
     with pytest.raises(UnknownName, match="unknown document 'z'"):
         in_parts(*both, 3, documents=["z"])
+
+
+def test_what_is_known_of_batches_is_known_of_the_whole():
+    gold = [{"doc_id": "a", "total": "1", "items": [{"name": "Tea"}]}, {"doc_id": "b", "total": ""}]
+    answers = [{"doc_id": "a", "total": "1"}, {"doc_id": "b", "items": [{"name": "x"}]}]
+    both = pair(gold, answers)
+    whole = Whole.of(*both)
+    several = [Whole.of(*(folder.filtered(pl.col("doc_id") == d) for folder in both)) for d in "ab"]
+    for order in (several, several[::-1]):
+        together = Whole.together(order)
+        assert together.gold.equals(whole.gold)
+        assert together.answers.equals(whole.answers)
+        assert together.words.table.equals(Whole.together([whole]).words.table)
+        assert together.fields == whole.fields
 
 
 def test_dates_of_other_batches_say_whether_the_day_comes_first(in_parts):

@@ -76,19 +76,6 @@ def test_own_columns_travel_from_documents_gold_and_predictions_to_every_slice(c
     assert again.own == ["scanner", "effort", "length_of_answer"]
     row = only(again.cases, path="/entities/1", task="text").row(0, named=True)
     assert (row["effort"], row["length_of_answer"]) == ("hard", 8)
-    # Numbers are those without own columns.
-    plain = analysis.evaluate(
-        corpus, dataclasses.replace(given, records=tagged.drop("length_of_answer"))
-    )
-    assert plain.scores.equals(done.scores)
-
-    summary = analysis.summarise(again, by=["effort", "scanner"], average="pooled")
-    hard = only(summary, metric="exact_accuracy", slice_by="effort", slice_value="hard")
-    assert hard["n_cases"].item() == 1
-    other = dataclasses.replace(again, system="n")
-    for metric in ("exact_accuracy", "outcome"):
-        found = analysis.compare([again, other], metric=metric, by=["effort"])
-        assert set(found["slice_value"].drop_nulls()) == {"hard", "none"}
 
 
 @pytest.mark.parametrize("name", ["funsd", "formcraft", "vrdu", "fincriticaled", "formfactory"])

@@ -168,11 +168,6 @@ def test_pages_are_read_apart_and_a_page_without_a_number_is_the_first():
     assert found.select("path", "pred", "pred_page").rows() == [("/a", "one", 1), ("/b", "two", 2)]
 
 
-def test_field_of_a_page_that_nobody_read_has_no_row():
-    other = fields((0, 0, 9, 9)).with_columns(doc_id=pl.lit("2"))
-    assert read_fields(other, words(("a", (0, 0, 9, 9)))).height == 0
-
-
 @pytest.mark.parametrize("reader", READERS)
 def test_boxes_without_a_place_or_an_area_are_passed_over(reader):
     for odd in (float("inf"), float("nan")):
@@ -223,10 +218,3 @@ def test_rule_equals_a_plain_count_and_no_word_goes_to_two_fields(seed):
     for reader in ("centre", "overlap"):
         given = [word for text in read(boxes, words(*items), reader) for word in text.split()]
         assert len(given) == len(set(given))
-
-
-def test_a_page_in_blocks_reads_as_the_page_at_once(monkeypatch):
-    boxes, items = random_page(0)
-    whole = [read(boxes, words(*items), reader) for reader in READERS]
-    monkeypatch.setattr("formlab.scoring.fields._CELLS", 30)
-    assert [read(boxes, words(*items), reader) for reader in READERS] == whole

@@ -4,6 +4,8 @@ import polars as pl
 import pytest
 
 import formlab
+from formlab.readers import gold as own
+from formlab.scoring import rules
 
 
 def judged(gold, answer, stated=None):
@@ -103,3 +105,12 @@ def test_spurious_value_weighs_what_its_field_does():
     assert scores.select(pl.col("hits", "total").sum()).row(0) == (10, 14)
     plain = formlab.evaluate(gold, answers).scores
     assert "match_weighted" not in plain["metric"]
+
+
+def test_other_benchmarks_have_no_rules():
+    corpus = own.corpus([{"doc_id": "a", "n": "10"}])
+    records = corpus.records.with_columns(benchmark=pl.lit("funsd"))
+    assert rules.RULE not in rules.with_rules(records).columns
+    for meta, declared in (('{"tolerance": 1.0}', True), ('{"required": false}', False)):
+        stated = rules.with_rules(records.with_columns(meta=pl.lit(meta)))
+        assert (rules.RULE in stated.columns) == declared

@@ -21,20 +21,64 @@ def answer(text, *, finish="stop", refusal=None, tokens=(100, 20)):
     }  # fmt: skip
 
 
+def error(status, message, *, kind="error", after=None):
+    """The status, the body and the headers of an error, which may ask to wait."""
+    headers = {} if after is None else {"Retry-After": str(after)}
+    return status, {"error": {"message": message, "type": kind, "code": kind}}, headers
+
+
 # An answer with one field.
 FORM = json.dumps({"fields": [{"label": "Name", "value": "Ada"}], "groups": []})
-# By the name of a step: the status and the message of an error …
-ERRORS = {
-    "busy": (429, "slow down", {"Retry_After": "1"}),
-    "busy_two_minutes": (429, "slow down", {"Retry_After": "110"}),
-    "down_two_minutes": (503, "down", {"Retry_After": "110"}),
-    "busy_for_hours": (429, "come back tomorrow", {"Retry_After": "86400"}),
-    "broken": (500, "it broke", {}),
-    "hostile_error": (413, "\x1b[31mtoo large", {}),
-    "too_large": (413, "too large", {}),
-}
-# … or what comes in place of a plain answer.
-BODIES = {
+
+
+def no_schema(body):
+    refused = error(400, "response_format is not supported")
+    return refused if "response_format" in body else FORM
+
+
+def only_object(body):
+    refused = error(500, "('body', 'response_format', 'type'): should be 'json_object'")
+    asked = body.get("response_format", {}).get("type")
+    return refused if asked == "json_schema" else FORM
+
+
+def no_images(body):
+    shown = any(isinstance(message["content"], list) for message in body["messages"])
+    return error(400, "no images, please") if shown else "{}"
+
+
+def busy_until(_):
+    return error(429, "slow down", after=email.utils.formatdate(time.time() + 2, usegmt=True))
+
+
+def slow(_):
+    time.sleep(5)
+    return "{}"
+
+
+def bomb(_):
+    return 200, gzip.compress(b" " * 64_000_000, 1), {"Content-Encoding": "gzip"}
+
+
+# What comes by the name of a step; KEY is the key that the server was given.
+REPLIES = {
+    "busy": error(429, "slow down", after=1),
+    "busy_until": busy_until,
+    "busy_two_minutes": error(429, "slow down", after=110),
+    "down_two_minutes": error(503, "down", after=110),
+    "busy_for_hours": error(429, "come back tomorrow", after=86400),
+    "broken": error(500, "it broke"),
+    "hostile_error": error(413, "\x1b[31mtoo large"),
+    "too_large": error(413, "too large"),
+    "no_quota": error(429, "pay first", kind="insufficient_quota"),
+    "wrong_key": error(401, "Incorrect API key provided: KEY"),
+    "says_the_key_in_an_error": error(400, "bad request with Bearer KEY"),
+    "no_schema": no_schema,
+    "only_object": only_object,
+    "no_images": no_images,
+    "slow": slow,
+    "bomb": bomb,
+    "no_usage": answer(FORM) | {"usage": None},
     "not_json": b"<html>welcome to the proxy</html>",
     "empty": {"object": "chat.completion", "choices": []},
     "truncated": answer('{"fields": [{"label": "Na', finish="length"),
@@ -46,8 +90,8 @@ BODIES = {
 class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
     """Answers call n with ``script[n]``, and once the script is over with `then`.
 
-    A step is a name in `ERRORS` or `BODIES`, that of a method ``do_<name>`` of `Handler`, a text to
-    answer with, or a callable that takes the request's body and gives any of these.
+    A step is a name in `REPLIES` or that of a method ``do_<name>`` of `Handler`, a text to answer
+    with, a body, or a callable that takes the request's body and gives any of these.
     """
 
     daemon_threads = True
@@ -55,20 +99,8 @@ class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
 
     def __init__(self, script=(), then="{}", delay=0.0):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.script, self.then, self.delay = list(script), then, delay
-        # How many connections are open.
-        self.calls, self.open = [], 0
+        self.script, self.then, self.delay, self.calls = list(script), then, delay, []
         self.lock = threading.Lock()
-
-    def process_request(self, *arguments):
-        with self.lock:
-            self.open += 1
-        super().process_request(*arguments)
-
-    def shutdown_request(self, *arguments):
-        super().shutdown_request(*arguments)
-        with self.lock:
-            self.open -= 1
 
     def handle_error(self, *_):
         """A client that hung up is no news."""
@@ -86,106 +118,48 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        server = self.server
+        server, key = self.server, self.headers["Authorization"] or ""
         with server.lock:
             step = server.script.pop(0) if server.script else server.then
-            server.calls.append(
-                {"body": body, "at": time.monotonic(), "key": self.headers["Authorization"]}
-            )
-        if server.delay:
-            time.sleep(server.delay)
-        step = step(body) if callable(step) else step
-        if step in ERRORS:
-            code, message, headers = ERRORS[step]
-            self._error(code, message, **headers)
-        elif step.isidentifier() and hasattr(self, f"do_{step}"):
-            getattr(self, f"do_{step}")(body)
-        else:
-            self._send(200, BODIES.get(step) or answer(step))
+            server.calls.append({"body": body, "at": time.monotonic(), "key": key})
+        time.sleep(server.delay)
+        while callable(step) or (isinstance(step, str) and step in REPLIES):
+            step = step(body) if callable(step) else REPLIES[step]
+        if isinstance(step, str) and step.isidentifier() and hasattr(self, f"do_{step}"):
+            getattr(self, f"do_{step}")()
+            return
+        step = answer(step) if isinstance(step, str) else step
+        status, content, headers = step if isinstance(step, tuple) else (200, step, {})
+        data = content if isinstance(content, bytes) else json.dumps(content).encode()
+        self._begin(status, data.replace(b"KEY", key.removeprefix("Bearer ").encode()), headers)
 
-    def _send(self, code, body, **headers):
-        data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        self.send_response(code)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
+    def _begin(self, status, data, headers, length=None):
+        self.send_response(status)
+        headers = {
+            "Content-Type": "application/json",
+            "Content-Length": length or len(data),
+        } | headers
         for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
+            self.send_header(name, str(value))
         self.end_headers()
         self.wfile.write(data)
 
-    def _error(self, code, message, **headers):
-        self._send(code, {"error": {"message": message, "type": "error"}}, **headers)
-
-    def do_busy_until(self, _):
-        until = email.utils.formatdate(time.time() + 2, usegmt=True)
-        self._error(429, "slow down", Retry_After=until)
-
-    def do_no_quota(self, _):
-        error = {"message": "pay first", "type": "insufficient_quota", "code": "insufficient_quota"}
-        self._send(429, {"error": error})
-
-    def do_slow(self, _):
-        time.sleep(5)
-        self._send(200, answer("{}"))
-
-    def _drip(self, data):
+    def do_drip(self):
         with contextlib.suppress(OSError):
-            for byte in data:
-                self.wfile.write(bytes([byte]))
+            self._begin(200, b"", {}, length=600)
+            for _ in range(600):
+                self.wfile.write(b" ")
                 self.wfile.flush()
                 time.sleep(0.1)
 
-    def do_drip(self, _):
-        self.send_response(200)
-        self.send_header("Content-Length", "600")
-        self.end_headers()
-        self._drip(b" " * 600)
-
-    def do_bomb(self, _):
-        data = gzip.compress(b" " * 64_000_000, 1)
-        self.send_response(200)
-        self.send_header("Content-Encoding", "gzip")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def do_no_usage(self, _):
-        self._send(200, answer(FORM) | {"usage": None})
-
-    def do_cut(self, _):
-        self.send_response(200)
-        self.send_header("Content-Length", "1000")
-        self.end_headers()
-        self.wfile.write(b'{"choices": [')
+    def do_cut(self):
+        self._begin(200, b'{"choices": [', {}, length=1000)
         self.wfile.flush()
         # The socket itself stays open while this handler has files over it.
         self.close_connection = True
 
-    def do_hang_up(self, _):
+    def do_hang_up(self):
         self.close_connection = True
-
-    def do_no_schema(self, body):
-        if "response_format" in body:
-            self._error(400, "response_format is not supported")
-        else:
-            self._send(200, answer(FORM))
-
-    def do_only_object(self, body):
-        if body.get("response_format", {}).get("type") == "json_schema":
-            self._error(500, "('body', 'response_format', 'type'): should be 'json_object'")
-        else:
-            self._send(200, answer(FORM))
-
-    def do_no_images(self, body):
-        shown = any(isinstance(message["content"], list) for message in body["messages"])
-        self._error(400, "no images, please") if shown else self._send(200, answer("{}"))
-
-    def do_wrong_key(self, _):
-        key = self.headers["Authorization"].removeprefix("Bearer ")
-        self._error(401, f"Incorrect API key provided: {key}")
-
-    def do_says_the_key_in_an_error(self, _):
-        self._error(400, f"bad request with {self.headers['Authorization']}")
 
 
 @contextlib.contextmanager

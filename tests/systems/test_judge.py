@@ -23,17 +23,6 @@ def judged(call, page="3", **options):
 
 
 @pytest.mark.parametrize(
-    ("text", "status"),
-    [
-        ("", "bad_json"), ("sorry", "bad_json"),
-        ('{"entity_diagnostics": [{"number": 1, "corr', "repaired"),
-    ],
-)  # fmt: skip
-def test_a_broken_answer_has_its_status(text, status):
-    assert judged(text)[1]["status"] == status
-
-
-@pytest.mark.parametrize(
     "prompt",
     [
         "A {gold_html} B {generated_html}", "A {{ground truth html}} B {{ pred }}",
@@ -98,4 +87,4 @@ def test_a_verdict_of_any_shape_is_checked_without_an_error(odd):
 def test_verdicts_of_an_answer_that_was_refused_or_cut_short_do_not_count(status):
     answer, record = judged(WHOLE, status=status)
     assert (answer["entity_diagnostics"], record["status"]) == ([], status)
-    assert (answer["status"], answer["error"]) == (status, "no verdicts in the answer")
+    assert answer["status"] == status

@@ -75,8 +75,7 @@ def read_cases(
     gold, claims = _field_claims(scoring.corpus.records), _field_claims(records)
     notes: dict[str, int] = {}
     rules = PAIRING, described(scoring.reader) if is_read else None
-    text_alone = page_text.texts_only(answers.filter(task="text"))
-    if not claimed.height and not is_read and text_alone:
+    if not claimed.height and not is_read and page_text.texts_only(answers.filter(task="text")):
         # Marks and drawings cannot be read in the texts of pages.
         fields, texts = gold.filter(pl.col("task").is_in(READABLE)), records.filter(task="text")
         pages = scoring.corpus.records.filter(pl.col("path").is_null(), pl.col("task") == "text")

@@ -131,8 +131,7 @@ def _filled(
     left = {"how": "left", "maintain_order": "left"}
     joined = rows.join(gold, on="gold_row", **left).join(pred, on="pred_row", **left)
     joined = joined.with_columns(pl.coalesce("gold_doc", "pred_doc").alias("doc_id"))
-    became = documents.select("doc_id", doc_status="status")
-    joined = joined.join(became, on="doc_id", **left)
+    joined = joined.join(documents.select("doc_id", doc_status="status"), on="doc_id", **left)
     is_answered = pl.col("doc_status") == "ok"
     last = pl.col("pred_path").str.split("/").list.last()
     failed = pl.when(~is_answered).then("doc_status")
@@ -159,8 +158,7 @@ def _counts(documents: pl.DataFrame, records: Leaves, matching: Matching, schema
     items = (side.group_by("item", maintain_order=True).agg(first) for side in sides)
     gold, pred = (side.with_columns(place) for side in items)
     credit = gold.join(matching.pairs, left_on="item", right_on="gold")
-    taken = {*matching.pairs["pred"], *matching.forgiven}
-    wrong = pred.filter(~pl.col("item").is_in(taken))
+    wrong = pred.filter(~pl.col("item").is_in({*matching.pairs["pred"], *matching.forgiven}))
     chosen = {("entity", name): [name] for name in schema.entities}
     chosen |= {("group", "unrepeated"): schema.names(UNREPEATED), (None, None): None}
     counts = {}

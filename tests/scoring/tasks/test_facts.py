@@ -2,8 +2,9 @@ import json
 
 import polars as pl
 import pytest
+from PIL import Image
 
-from formlab import benchmarks
+from formlab import benchmarks, tables
 from formlab.readers import read_predictions
 from formlab.scoring.tasks import facts
 
@@ -90,6 +91,16 @@ def test_values_that_changed_rows_are_wrong_rows(tmp_path):
         "<tr><td>Total costs</td><td><number>1,250</number></td></tr></table>"
     )
     assert causes(tmp_path, gold, "Net sales 1,250\nTotal costs 4,310") == ["wrong_row"] * 2
+
+
+def test_facts_carry_the_gold_box(tmp_path):
+    (tmp_path / "images").mkdir()
+    Image.new("L", (90, 40), 255).save(tmp_path / "images" / "0.png")
+    (tmp_path / "images" / "0.json").write_text("[[50, 10, 80, 20]]")
+    (tmp_path / "gold_0.txt").write_text("<p>Net sales <number>4,310</number></p>")
+    corpus = benchmarks.get("fincriticaled").load("test", tmp_path)
+    cases = scored_pages(corpus, {"0": "Net sales 4,310"}).cases.drop_nulls("path")
+    assert cases.select(tables.BOX).row(0) == (50, 10, 80, 20)
 
 
 def test_html_is_compared_as_it_is_written_and_without_the_tags_of_facts(tmp_path):

@@ -33,6 +33,12 @@ def test_predictions_without_groups_or_links_are_not_scored_and_counted(evaluate
     assert result.notes["trees not compared: the predictions give no groups or links"] == 2
 
 
+def test_unusable_answers_count_as_empty_forms_with_their_status(evaluate):
+    result = evaluate({"doc_id": "a", "status": "refused", "text": "no"})
+    found = [(r["status"], r["value"]) for r in rows(result, "tree_similarity").values()]
+    assert sorted(found) == [("missing", 0), ("refused", 0)]
+
+
 def test_cases_are_the_edit_script_and_their_costs_add_up_to_the_distance(evaluate):
     result = evaluate(LINK, *ENTITIES[:2], {"doc_id": "b", "path": "/Total/Sum", "value": "9.00"})
     nodes = result.cases.filter(pl.col("task") == "layout")

@@ -119,3 +119,14 @@ def test_a_system_that_answered_no_questions_is_not_scored_on_them(score):
     scored = score({"a.json": form})
     assert set(scored.cases["task"]) == {"consistency"}
     assert scored.notes == {"gold items of vqa not scored: the predictions answer none": 6}
+
+
+OTHER = {"fields": [{"label": "Zzz", "value": "1"}], "groups": []}
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "metric"),
+    [("a.txt", "fields: none", "vqa_accuracy"), ("a.json", OTHER, "consistency_accuracy")],
+)
+def test_a_system_that_failed_or_gave_other_fields_is_right_in_nothing(score, name, answer, metric):
+    assert sums(score({name: answer}), metric) == (0, 6)

@@ -3,32 +3,17 @@
 import base64
 import io
 import json
-import sqlite3
 
 import polars as pl
 import pytest
 from PIL import Image
 
-from formlab import analysis, benchmarks, tables
+from formlab import analysis, benchmarks
 from formlab.readers import gold as own
 from formlab.systems import chat
 from tests.made_formfactory import make
-from tests.systems.chat.made_runs import FORM, ran
+from tests.systems.chat.made_runs import ran
 from tests.systems.scripted_server import serving
-
-
-def test_boxes_are_taken_back_to_the_page(tmp_path):
-    with serving(then=FORM) as server:
-        found = ran(server, tmp_path, image_limit=100)
-    page = benchmarks.load("formcraft").documents.row(0, named=True)
-    base = sqlite3.connect(tmp_path / "answers.sqlite")
-    (images,) = base.execute("SELECT images FROM answers").fetchone()
-    base.close()
-    row = found.records.filter(path="/Name").row(0, named=True)
-    # 500 and 1000 thousandths of a page of 680 × 765, whatever was sent.
-    assert [row[side] for side in tables.BOX] == [0, 0, page["width"] / 2, page["height"]]
-    (image,) = json.loads(images)
-    assert (image["size"], image["sent"]) == ([680.0, 765.0], [89, 100])
 
 
 def test_questions_and_checks_are_answered_by_their_ids(tmp_path):

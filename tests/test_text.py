@@ -11,6 +11,7 @@ import pytest
 
 from formlab import text
 from formlab.errors import UnknownName
+from formlab.text.normalise import _LONG_RUN
 
 ODD = "aAbZz019 .,-–—−()$€%'’“”\"/\n\t[]{};|&<>"
 ODD += "\u00a0\u2028\u200béE\u0301\u0331Hßİשלום日本😀\ud800\x00\x1b"
@@ -51,6 +52,12 @@ def test_long_runs_of_marks_are_normalised_as_unicode_says():
     for _ in range(300):
         value = "e" + "".join(rng.choices(marks, k=rng.randrange(28, 120))) + rng.choice("ea\u00e9")
         assert text.normalise(value, ["nfc"]) == unicodedata.normalize("NFC", value)
+
+
+def test_every_combining_mark_is_found_by_the_guard_against_quadratic_time():
+    for char in map(chr, range(sys.maxunicode + 1)):
+        if unicodedata.combining(unicodedata.normalize("NFD", char)[0]):
+            assert _LONG_RUN.fullmatch(char * 32), hex(ord(char))
 
 
 @pytest.mark.parametrize(

@@ -131,8 +131,7 @@ def reader_of(path: str | Path, corpus: Corpus | None = None) -> Reader | None:
 
     is_own = corpus is not None and corpus.benchmark == "own"
     # Not Path.exists(), which raises on names that no file can have.
-    names = sorted(READERS, key=READERS.builtin.__contains__) if os.path.exists(path) else ()
-    for name in names:
+    for name in sorted(READERS, key=READERS.builtin.__contains__) if os.path.exists(path) else ():
         with suppress(FormlabError):
             if not (is_own and name in BENCHMARKS) and READERS[name].fits(Path(path)):
                 return READERS[name]

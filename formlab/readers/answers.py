@@ -58,8 +58,7 @@ def of_run(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictions:
         raise DataBroken("a run that has not begun", where=path, remedy="formlab run … --out")
     known = found.scan("records").select(pl.col("benchmark").unique()).collect()["benchmark"]
     if others := sorted({*known} - {corpus.benchmark}):
-        what = f"this run read {', '.join(others)}, not {corpus.benchmark}"
-        raise DataBroken(what, where=path)
+        raise DataBroken(f"this run read {', '.join(others)}, not {corpus.benchmark}", where=path)
     return found
 
 

@@ -266,8 +266,7 @@ def fields(value: Any, path: str = "") -> Iterator[tuple[str, str | None]]:
     """The leaves of a JSON value at their JSON Pointers, as text; what has no value is null."""
     for place, leaf, _ in values_of(value, path, {}):
         # A number of JSON as it was written, which a user's 9.0 in a workbook is not.
-        is_float = isinstance(leaf, float) and leaf == leaf
-        yield place, repr(leaf) if is_float else as_text(leaf)
+        yield place, repr(leaf) if isinstance(leaf, float) and leaf == leaf else as_text(leaf)
 
 
 def as_object(value: Any) -> Mapping[str, Any] | None:

@@ -100,8 +100,7 @@ def _delimited(member: Member) -> Numbered:
     with member.text() as stream:
         # Spreadsheets of many countries write semicolons; a title may stand above the header.
         above = list(islice(stream, _ABOVE))
-        is_tabbed = ending(member.name) in (".tsv", ".tab")
-        delimiter = "\t" if is_tabbed else max(",;\t|", key=fit)
+        delimiter = "\t" if ending(member.name) in (".tsv", ".tab") else max(",;\t|", key=fit)
         first = chain.from_iterable(csv.reader(above, delimiter=delimiter))
         is_spaced = any(cell.startswith(' "') for cell in first)
         options: dict[str, Any] = {"skipinitialspace": is_spaced, "strict": True}
@@ -177,8 +176,7 @@ def _titles(rows: list[list[Any]]) -> int:
     filled = [*map(_words, rows)] or [set()]
     first = next((n for n, cells in enumerate(filled) if len(cells) > 1), 0)
     if len(filled[first]) == 2 and filled[first].isdisjoint(IDS):
-        wider = (n for n, cells in enumerate(filled) if len(cells) > 2 and cells & IDS)
-        return next(wider, first)
+        return next((n for n, cells in enumerate(filled) if len(cells) > 2 and cells & IDS), first)
     return first
 
 

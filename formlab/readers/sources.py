@@ -6,6 +6,7 @@ import io
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,8 +23,8 @@ from formlab.text.answers import WRAPPERS, arguments, by_name, is_flat, plain_na
 
 # What stands for a name where there is no file.
 FRAME = "frame"
-# How many rows, and files of documents, are read at once.
-ROWS, _FILES = 50_000, 1_000
+# How many rows, files of documents and lines of JSON are read at once.
+ROWS, _FILES, _LINES = 50_000, 1_000, 100
 
 
 class Batch(NamedTuple):
@@ -160,7 +161,8 @@ def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
             stream.reconfigure(newline="\n")
             lines = ((n, text) for n, text in enumerate(stream, start=1) if text.strip())
             while some := list(islice(lines, ROWS)):
-                rows = [_object(text, member.where, number) for number, text in some]
+                parts = (some[at : at + _LINES] for at in range(0, len(some), _LINES))
+                rows = [row for part in parts for row in _objects(part, member.where)]
                 yield Batch([f"{member.name}:{number}" for number, _ in some], rows)
     else:
         what = f"values cannot be read from {ending(member.name) or 'this file'}"
@@ -172,17 +174,21 @@ def _parsed(text: str, where: str, line: int = 1) -> Any:
     return files.parse_json(text, where=where, first_line=line, as_written=True, once=True)
 
 
-def _object(line: str, where: str, number: int) -> Row:
-    try:
-        row = files.AS_WRITTEN.decode(line)
-    except (ValueError, RecursionError):
+def _objects(lines: Sequence[tuple[int, str]], where: str) -> list[Row]:
+    """The objects of numbered lines: read together, which takes half the time, else one by one."""
+    with suppress(ValueError, RecursionError):
+        rows = files.AS_WRITTEN.decode(f"[{','.join(line for _, line in lines)}]")
+        if len(rows) == len(lines) and {*map(type, rows)} == {dict}:
+            return rows
+    rows = []
+    for number, line in lines:
         # A closer look, whose error names the line.
-        row = _parsed(line.removesuffix("\n"), where, number)
-    if not isinstance(row, dict):
-        what = f"a JSON object is expected, this is a {type(row).__name__}"
-        remedy = 'one object a line, such as {"doc_id": "1", "text": "…"}'
-        raise DataBroken(what, where=f"{where}:{number}", remedy=remedy)
-    return row
+        rows.append(row := _parsed(line.removesuffix("\n"), where, number))
+        if not isinstance(row, dict):
+            what = f"a JSON object is expected, this is a {type(row).__name__}"
+            remedy = 'one object a line, such as {"doc_id": "1", "text": "…"}'
+            raise DataBroken(what, where=f"{where}:{number}", remedy=remedy)
+    return rows
 
 
 def _document(member: Member, notes: Counter[str]) -> Row:

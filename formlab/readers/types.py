@@ -194,8 +194,7 @@ def _type_of(values: list[str]) -> tuple[str, int]:
         odd[name] = len(list(islice(others, int(len(some) - least) + 1)))
         if not odd[name]:
             return name, 0
-    fitting = (name for name, count in odd.items() if count <= len(some) - least)
-    name = next(fitting, "string")
+    name = next((name for name, n in odd.items() if n <= len(some) - least), "string")
     return name, odd.get(name, 0)
 
 

@@ -19,7 +19,7 @@ TEXTS = {
     f"Perhaps {WRONG} is it?\n</thinking>\n\n{WHOLE[:-1]}": 1,
     f"First {WHOLE[:-1]}, {WRONG[1:]} and, corrected, {WHOLE}": 1,
     f"<think>{WHOLE}": 0, f"```json\n{WHOLE[:-1]}\n```": 1, WRONG: 0, f'{WHOLE} {{"score": 1}}': 1,
-    json.dumps({"tool_calls": [CALL]}): 1, json.dumps({"data": {"answer": WHOLE}}): 1,
+    json.dumps({"tool_calls": [CALL]}): 1,
 }  # fmt: skip
 
 

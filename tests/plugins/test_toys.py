@@ -55,9 +55,11 @@ def _mine(folder):
 @pytest.mark.usefixtures("fresh")
 def test_agent_of_the_page_fills_in_a_form(tmp_path):
     small = "<!doctype html><form method=post><label>Name <input name=n></label></form>"
+    (tmp_path / "text.txt").write_text("My name is Ada.")
     with hosting(Page("small", small, {}, {})) as host:
-        fill = ("arena", "fill", "--system", "first", "--url", host.url, "--out", tmp_path / "fill")
-        words = [str(word) for word in (*_mine(tmp_path), *fill, "--json")]
+        given = ("--text", tmp_path / "text.txt", "--out", tmp_path / "fill")
+        fill = ("arena", "fill", "--system", "first", "--url", host.url, *given, "--json")
+        words = [str(word) for word in (*_mine(tmp_path), *fill)]
         done = CliRunner().invoke(main, words)
     # It sends nothing, which the exit code says.
     assert done.exit_code == 1, done.output

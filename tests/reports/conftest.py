@@ -65,7 +65,7 @@ def build(folder):
     books = [shutil.copy(book, folder) for book in BOOKS]
     given = {"out": folder / "out", "parameters": {"title": HOSTILE}}
     results = reports.build(books, **given, workers=1, timeout=120)
-    return folder / "out", {book.stem: result for book, result in zip(books, results, strict=True)}
+    return folder / "out", {book.stem: result for book, result in zip(BOOKS, results, strict=True)}
 
 
 @pytest.fixture(scope="session")

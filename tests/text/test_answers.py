@@ -97,6 +97,11 @@ def test_near_misses_of_the_schema_are_mended_and_said():
     assert "fields written as label and value: 2" in changes
 
 
+def test_a_group_in_a_list_of_fields_is_put_among_the_groups():
+    value, _ = tidied({"fields": [{"label": "A", "fields": [{"label": "x", "value": "1"}]}]})
+    assert (value["fields"], value["groups"][0]["label"]) == ([], "A")
+
+
 @pytest.mark.parametrize(
     ("text", "inside"),
     [

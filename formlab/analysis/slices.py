@@ -152,11 +152,12 @@ class Search:
         gains = {n: self._gain(at, active) - _EARNED * (len(of) - 1) for n, of, _, at in shown}
         if gains:
             number = max(gains, key=gains.get)
-            whole = self._mask(*slices[number - 1][:2], active)
-            rate, gains, names = self.loss[whole].mean(), {number: _SPLIT}, {*slices[number - 1][0]}
+            names, values, _ = slices[number - 1]
+            whole = self._mask(names, self._cut_best(names, values, active), active)
+            rate, gains = self.loss[whole].mean(), {number: _SPLIT}
             # A part by other columns that is much worse than the rest is told before its slice.
             for part, others, _, at in shown:
-                if names.isdisjoint(others) and whole[at].all() and self.loss[at].mean() > rate:
+                if {*names}.isdisjoint(others) and whole[at].all() and self.loss[at].mean() > rate:
                     gains[part] = self._gain(at, whole)
             number = max(gains, key=gains.get)
             columns, values, _ = slices[number - 1]
@@ -319,8 +320,7 @@ def find_slices(
     Raises `UnknownName` if a column is not known or follows from the error, such as ``cause``.
     """
     if refused := [name for name in columns or () if name in _AFTERWARDS]:
-        allowed = [name for name in columns or () if name not in _AFTERWARDS]
-        raise UnknownName.of("column to search slices in", refused[0], allowed or COLUMNS)
+        raise UnknownName.of("column to search slices in", refused[0], COLUMNS)
     rules, test = f"columns<=2|docs>={FEW_DOCS}|cases>={FEW_CASES}", f"{TEST},holm<={alpha:g}"
     settings = Settings(rules=rules, interval=interval_text(**draws), test=test)
     base = {"metric": OUTCOME, "settings": dataclasses.asdict(settings)}

@@ -210,10 +210,11 @@ def test_what_a_run_that_broke_off_was_answered_counts_and_the_rest_is_missing(t
     with serving(FORM, then="no_quota") as server:
         with pytest.raises(NotAvailable, match="refuses every call"):
             ran(server, tmp_path, limit=None, concurrency=1)
+        calls = len(server.calls)
         with pytest.raises(DataBroken, match=r"has not ended.*max_calls=0"):
             readers.read_predictions(tmp_path, corpus)
         found = ran(server, tmp_path, limit=None, concurrency=1, max_calls=0)
-        assert len(server.calls) == 2
+        assert len(server.calls) == calls
     counts = dict(found.responses["status"].value_counts().iter_rows())
     assert counts == {"ok": 1, "missing": corpus.documents.height - 1}
     # No document is lost on the way to the scores.

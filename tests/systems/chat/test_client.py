@@ -218,5 +218,4 @@ def test_what_a_run_that_broke_off_was_answered_counts_and_the_rest_is_missing(t
     counts = dict(found.responses["status"].value_counts().iter_rows())
     assert counts == {"ok": 1, "missing": corpus.documents.height - 1}
     # No document is lost on the way to the scores.
-    evaluation = analysis.evaluate(corpus, found)
-    assert evaluation.scores["doc_id"].n_unique() == corpus.documents.height
+    assert analysis.evaluate(corpus, found).scores["doc_id"].n_unique() == corpus.documents.height

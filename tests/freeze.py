@@ -289,7 +289,7 @@ def model_server():
             pass
 
     with server_at(PORT, Model) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         yield f"http://127.0.0.1:{PORT}/v1"
         server.shutdown()
 

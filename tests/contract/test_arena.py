@@ -60,7 +60,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture(scope="module")
 def oracle(tmp_path_factory):
     run = tmp_path_factory.mktemp("oracle")
-    (result,) = fill("--forms", "A11", "--out", run)
+    (result,) = fill("--forms", "A11", "--viewport=400x300", "--out", run)
     return run, result, json.loads((run / "A11-001" / "values.json").read_text())
 
 
@@ -127,7 +127,7 @@ def test_a03_a05_who_drives_has_an_account_without_secrets_and_reaches_no_other_
 
 
 def test_a06_a_killed_browser_or_server_costs_one_episode_and_a_crashed_one_is_repeated():
-    asked = ("--agent", "player.py", "--forms", "A11", "--instances", 3, "--out", "run")
+    asked = ("--agent=player.py", "--forms=A11", "--instances=3", "--viewport=400x300", "--out=run")
     first = fill(*asked, code=1)
     assert [result["right"] for result in first] == [0, 0, 4]
     assert (first[0]["status"], first[1]["status"] != "submitted") == ("crashed", True)
@@ -144,7 +144,7 @@ def test_a07_a_person_is_scored_as_an_agent_is():
             right = json.loads(Path("people/ada/E12-001/values.json").read_text())
             Path("values.json").write_text(json.dumps(right | {"proof": "Driving licence"}))
             page = ("--url", f"{address}/play/ada/E12-001", "--values", "values.json")
-            fill(*page, "--steps", 4, "--out", "hands")
+            fill(*page, "--steps", 4, "--viewport=900x800", "--out", "hands")
         finally:
             server.terminate()
     table = rows("arena", "score", "people/ada")
@@ -173,7 +173,7 @@ def test_p1_a_perfect_run_of_a_form_with_two_families_of_labels_scores_one(share
     for name, text in (("data1/%s.json", json.dumps(chosen)), ("data2/%s.txt", texts)):
         Path(name).parent.mkdir()
         Path(name % released.stem).write_text(text)
-    fill("--data=.", "--forms=B14", "--instances", 1 + ALL, "--viewport=500x1900", "--out=run")
+    fill("--data=.", "--forms=B14", "--instances", 1 + ALL, "--viewport=400x1000", "--out=run")
     table = rows("arena", "score", "run")
     perfect = ("click_accuracy", "value_submitted_accuracy", "episodic_value", "form_completed")
     assert [value(table, metric) for metric in (*perfect, "task_score")] == [1] * 5

@@ -30,7 +30,6 @@ from formlab_baselines.words import DEFAULTS
 
 FORMS = {"tick_ink": 0.15, "zoom": 1.0} | ocr.ENGINE
 Row = dict[str, Any]
-_LEAST_SIDE = 8
 _WORD = re.compile(r"\w+")
 # Of such a question the answer is a number.
 _COUNTED = re.compile(r"\bhow (?:many|much)\b", re.IGNORECASE)
@@ -58,9 +57,6 @@ def forms(settings: Row, threads: int) -> Reader:
 
     def read(document: Row, root: Path | None) -> list[Row]:
         pages, paths, fields = document_pages(document, root), Paths(), []
-        # OCR takes minutes for a page a few pixels high, and finds nothing.
-        if min(side for page in pages for side in page.sent) < _LEAST_SIDE:
-            return [{"path": None, "kind": "page", "task": "text", "value": ""}]
         page_text, *lines = read_lines(document, root)
         for page in pages:
             rows = (row for row in lines if row["page"] == page.number)

@@ -34,7 +34,7 @@ ROOMS = {
     "arena": (13582, 5000, ["formlab_arena/"]),
     "experiments": (6617, 2800, ["formlab_experiments/"]),
     "review": (4795, 1700, ["formlab_review/"]),
-    "baselines": (1346, 1300, ["formlab_baselines/"]),
+    "baselines": (1342, 1300, ["formlab_baselines/"]),
     "tests": (31348, 16000, ["tests/"]),
 }
 
@@ -91,7 +91,7 @@ def case_lines(is_later):
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
     "core, lines": (37577, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (63917, 38800, lambda: sum(map(lines, python_files()))),
+    "all packages, lines": (63913, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (329, 260, lambda: len(python_files())),
     "fmt: skip": (245, 30, skipped_formats),
     "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),

@@ -21,9 +21,8 @@ Leaf = tuple[str, Any, Row]
 
 def values_in(cell: Any, path: str, said: Row, whole: Collection[str] = ()) -> Iterator[Leaf]:
     """The values in a cell, at `whole` paths as they are, each with what is said of it."""
-    if not path and isinstance(cell, dict):
-        cell = unwrapped(cell)
-    for leaf in values_of(cell, path, said, whole):
+    inner = unwrapped(cell) if isinstance(cell, dict) and not path else cell
+    for leaf in values_of(inner, path, said, whole):
         yield from _answers(*leaf)
 
 

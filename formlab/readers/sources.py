@@ -213,7 +213,7 @@ def _document(member: Member, notes: Counter[str]) -> Row:
 
 
 def _of_value(value: Any, name: str, document: str, where: str, below: str = "") -> Batch:
-    """One JSON value: a list of rows, a document for each key, or one document."""
+    """One JSON value: rows, a document for each key (of several, if they are lists), or one."""
     known = value if isinstance(value, dict) else ()
     inside = [key for key in known if key.lower() in WRAPPERS or len(known) == 1]
     if len(inside) == 1:
@@ -228,7 +228,8 @@ def _of_value(value: Any, name: str, document: str, where: str, below: str = "")
         what = "a list of objects or an object of documents is expected"
         remedy = 'such as {"scan_1": {"total": "9.00"}}'
         raise DataBroken(what, where=where or None, remedy=remedy)
-    named = {key: by_name(inner) for key, inner in value.items()}
+    is_listed = len(value) > 1 and {*map(type, value.values())} == {list}
+    named = {key: by_name(inner) if is_listed else inner for key, inner in value.items()}
     if len(named) > 1 and all(isinstance(of, str) and answers.is_json(of) for of in named.values()):
         # What a model answered about each.
         named = {key: {"/": text} for key, text in named.items()}

@@ -39,6 +39,8 @@ _PARAMS = {
 # What a picture goes through before and in the engine.
 _LIBRARIES = "rapidocr onnxruntime opencv-python opencv-python-headless numpy pillow pypdfium2"
 _LIBRARIES += " pyclipper shapely"
+# Pictures with a shorter side hold no text, and may take the engine minutes.
+_LEAST_SIDE = 8
 
 
 def start(settings: Row, threads: int, *, write: Callable[..., str] = page_text) -> Reader:
@@ -51,8 +53,7 @@ def start(settings: Row, threads: int, *, write: Callable[..., str] = page_text)
     engine = Engine(settings, threads=threads)
 
     def read(document: Row, root: Path | None) -> list[Row]:
-        rows: list[Row] = []
-        texts, count = [], 0
+        rows, texts, count = list[Row](), [], 0
         for page in document_pages(document, root, scale=settings["scale"]):
             result = engine(page.image, of=page.drawn, return_word_box=True)
             place = {"scale": page.zoom, "page": page.number, "first": count}
@@ -108,19 +109,21 @@ class Engine:
             pixels = np.ascontiguousarray(image)
             of = {"pixels": hashlib.sha256(pixels).hexdigest()}
             of |= {"shape": list(pixels.shape), "type": str(pixels.dtype)}
-        key = {"picture": of, "words": return_word_box}
-        key |= {"params": self._params, "engine": _engine_state()}
-        made = partial(self._read, image, return_word_box)
-        return PageReading(**cache.value(cache.PAGES, key, made))
+        key = {"picture": of, "words": return_word_box, "params": self._params}
+        key["engine"] = _engine_state()
+        reading = cache.value(cache.PAGES, key, partial(self._read, image, return_word_box))
+        return PageReading(**reading)
 
     def _read(self, image: Any, words: bool) -> Row:
         pixels = np.asarray(image())[:, :, ::-1] if callable(image) else image
+        height, width = pixels.shape[:2]
+        if min(height, width) < _LEAST_SIDE:
+            return {"txts": [], "scores": [], "boxes": [], "word_results": []}
         with self._lock:
             self._engine = self._engine or self._started()
             try:
                 result = self._engine(pixels, return_word_box=words)
             except Exception as error:  # Of whatever library of the engine.
-                height, width = pixels.shape[:2]
                 what = f"the OCR engine failed on a page of {width} x {height} pixels"
                 reason = f"{type(error).__name__} {error.__cause__ or error}".strip()
                 raise DataBroken(f"{what}: {reason:.300}") from error
@@ -157,7 +160,7 @@ def _engine_state() -> Row:
 
 
 def records(
-    result: Any,
+    result: PageReading,
     *,
     scale: float = 1.0,
     page: int = 1,
@@ -169,8 +172,7 @@ def records(
     Lines are at ``/ocr/lines/<n>``, from `first` on, their words below them, the page, as `write`
     makes it of boxes and texts, at no path.
     """
-    rows: list[Row] = []
-    boxes: list[tuple[float, ...]] = []
+    rows, boxes = list[Row](), list[tuple[float, ...]]()
 
     def add(path: str, kind: str, text: str, score: float, box: tuple[float, ...]) -> None:
         # Task `layout`: what stands where on the page, not a claim about any field of the form.
@@ -188,11 +190,9 @@ def records(
     return [{"path": None, "kind": "page", "task": "text", "value": read}, *rows]
 
 
-def lines(result: Any) -> list[tuple[str, float, Any, Any]]:
+def lines(result: PageReading) -> list[tuple[str, float, Any, Any]]:
     """Text, confidence, corners and words of each line of a result that has boxes of words."""
-    if not result.txts:
-        return []
-    words = list(result.word_results or ()) or [()] * len(result.txts)
+    words = result.word_results or [()] * len(result.txts)
     return list(zip(result.txts, result.scores, result.boxes, words, strict=True))
 
 

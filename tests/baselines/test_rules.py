@@ -186,8 +186,7 @@ def test_noise_black_pages_and_hatching_have_no_boxes_to_tick(read):
 
 
 def test_a_page_a_few_pixels_high_has_no_text():
-    thin = np.full((3, 900, 3), 255, np.uint8)
-    assert ocr.Engine()(thin) == ocr.PageReading([], [], [], [])
+    assert ocr.Engine()(np.full((3, 900, 3), 255, np.uint8)) == ocr.PageReading([], [], [], [])
 
 
 def test_a_drawn_page_is_read_by_ocr(tmp_path):

@@ -107,9 +107,10 @@ def test_a_folder_and_an_archive_have_a_document_each_file(tmp_path):
         (tmp_path / f"md/{name}.md").write_text(f"```json\n{json.dumps(form)}\n```")
     assert readers.read_values(tmp_path / "md")["value"].to_list() == found["value"].to_list()
     json_folder(tmp_path / "x/other", FORMS)
-    assert set(readers.read_values(tmp_path / "x")["doc_id"]) == {
-        f"{folder}/{name}" for folder in ("deep", "other") for name in FORMS
-    }
+    both = {f"{folder}/{name}" for folder in ("deep", "other") for name in FORMS}
+    assert {*readers.read_values(tmp_path / "x")["doc_id"]} == both
+    one = put(tmp_path / "one.json", '{"items": [{"name": "Tea", "value": "3"}]}')
+    assert {*readers.read_values(one)["doc_id"]} == {"one"}
 
 
 def test_a_document_nested_too_deep_is_counted_and_the_others_are_read(tmp_path):

@@ -22,7 +22,7 @@ from pkgutil import resolve_name
 from types import ModuleType, SimpleNamespace
 from typing import Any, NamedTuple, TypedDict
 
-from formlab.errors import DataBroken, FormlabError, NotAvailable, UnknownName
+from formlab.errors import DataBroken, DataMissing, FormlabError, NotAvailable, UnknownName
 
 VARIABLE = "FORMLAB_PLUGINS"
 # What is registered, and what a decorated function becomes: a class and the field it goes into.
@@ -36,14 +36,11 @@ KINDS: dict[str, tuple[str, str] | None] = {
 
 
 class Source(NamedTuple):
-    """Where an entry comes from: ``formlab``, a ``package``, a ``file`` or a ``notebook``.
-
-    `version` is that of a package, or the SHA-256 of a file.
-    """
+    """Where an entry comes from: ``formlab``, a ``package``, a ``file`` or a ``notebook``."""
 
     kind: str
     name: str
-    version: str = ""
+    version: str = ""  # Of a file its SHA-256.
 
     def __str__(self) -> str:
         is_package = self.kind == "package"
@@ -78,11 +75,12 @@ class Registry(Mapping[str, Any]):
         self.kind, self.builtin = kind, builtin
         _STATE.registries[kind] = self
 
-    def _entry(self, name: str) -> Entry:
+    def entry(self, name: str) -> Entry:
+        """The entry called `name`, not imported; `DataBroken` if there are two."""
         found = [entry for entry in entries(self.kind) if entry.name == name]
         if name in self.builtin:
-            source = Source("formlab", "formlab")
-            found.insert(0, Entry(self.kind, name, source, partial(self._builtin, name)))
+            load = partial(_builtin, self.builtin[name], name)
+            found.insert(0, Entry(self.kind, name, Source("formlab", "formlab"), load))
         if len(found) > 1:
             sources = " and ".join(str(entry.source) for entry in found)
             what = f"two {self.kind} are called {name!r}: {sources}"
@@ -91,12 +89,8 @@ class Registry(Mapping[str, Any]):
             raise KeyError(name)
         return found[0]
 
-    def _builtin(self, name: str) -> Any:
-        value = resolve_name(self.builtin[name])
-        return value[name] if isinstance(value, Mapping) else value
-
     def __getitem__(self, name: str) -> Any:
-        return self._entry(name).load()
+        return self.entry(name).load()
 
     def __iter__(self) -> Iterator[str]:
         for name in self.names():
@@ -114,17 +108,10 @@ class Registry(Mapping[str, Any]):
         return list(dict.fromkeys([*self.builtin, *sorted(e.name for e in entries(self.kind))]))
 
     def find(self, name: str, *more: str) -> Any:
-        """The entry called `name`; `UnknownName` if there is none, which suggests `more` too.
-
-        `DataBroken` if two plug-ins have the name, `NotAvailable` if its plug-in is not imported.
-        """
+        """The value called `name`; `UnknownName` if there is none, which suggests `more` too."""
         if name in self:
             return self[name]
         raise UnknownName.of(self.kind.removesuffix("s"), name, [*self, *more])
-
-    def source(self, name: str) -> Source:
-        """Where the entry called `name` comes from."""
-        return self._entry(name).source
 
     def problem(self, name: str) -> FormlabError | None:
         """Why the entry called `name` cannot be used; None if it can."""
@@ -135,12 +122,16 @@ class Registry(Mapping[str, Any]):
         return None
 
 
+def _builtin(target: str, name: str) -> Any:
+    value = resolve_name(target)
+    return value[name] if isinstance(value, Mapping) else value
+
+
 def view(kind: str) -> Registry:
     """The registry of a kind; that of an add-on which is absent has plug-ins alone."""
-    if kind not in _STATE.registries and KINDS.get(kind):
-        import_module(f"formlab.{kind}")
-    registry = _STATE.registries.get(kind)  # Whether it has entries is not asked: that loads them.
-    return Registry(kind, {}) if registry is None else registry
+    if kind not in _STATE.registries:
+        import_module(f"formlab.{kind}") if KINDS.get(kind) else Registry(kind, {})
+    return _STATE.registries[kind]
 
 
 def register(kind: str, name: str, value: Any = None, **fields: Any) -> Any:
@@ -160,10 +151,8 @@ def register(kind: str, name: str, value: Any = None, **fields: Any) -> Any:
         raise UnknownName.of("kind of plug-in", kind, KINDS)
     if value is None:
         return lambda function: register(kind, name, function, **fields)
-    caller = sys._getframe(1)
-    while caller.f_back and caller.f_globals is globals():
-        caller = caller.f_back
-    source = _STATE.loading or Source("notebook", str(caller.f_globals.get("__name__")))
+    # A cell registers again what it registered before.
+    source = _STATE.loading or Source("notebook", getattr(value, "__module__", "__main__"))
     if KINDS[kind]:
         entry_class, field = resolve_name(KINDS[kind][0]), KINDS[kind][1]
         if not isinstance(value, entry_class):
@@ -182,18 +171,14 @@ def load(path: str | Path) -> ModuleType:
 
     path = os.path.realpath(path)  # Not Path.resolve(), which raises on links in a circle.
     name = f"formlab_plugin_{Path(path).stem}_{hashlib.sha256(path.encode()).hexdigest()[:8]}"
-    try:
-        code = files.read_bytes(path)
-        source = Source("file", path, hashlib.sha256(code).hexdigest())
-        if _STATE.files.get(path) != source.version:
-            unload(path)
-            sys.modules[name] = module = ModuleType(name)
-            module.__file__ = path
-            # The very bytes that were hashed, and no bytecode is left beside the file.
-            _run(source, lambda: exec(compile(code, path, "exec"), vars(module)))  # noqa: S102
-    except FormlabError:
+    code = files.read_bytes(path)
+    source = Source("file", path, hashlib.sha256(code).hexdigest())
+    if _STATE.files.get(path) != source.version:
         unload(path)
-        raise
+        sys.modules[name] = module = ModuleType(name)
+        module.__file__ = path
+        # The very bytes that were hashed, and no bytecode is left beside the file.
+        _run(source, lambda: exec(compile(code, path, "exec"), vars(module)))  # noqa: S102
     _STATE.files[path] = source.version
     with suppress(NotAvailable):
         # Without a folder to write to, a later session has to name the file again.
@@ -216,6 +201,7 @@ def _run(source: Source, code: Callable[[], Any]) -> Any:
     try:
         return code()
     except (Exception, SystemExit) as error:
+        unload(source.name)
         reason = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
         what = f"plug-in cannot be loaded: {reason.removesuffix(': ')}"
         raise NotAvailable(what, where=source, remedy="mend it, or do without") from error
@@ -230,10 +216,8 @@ def named() -> list[str]:
 
 
 def entries(*kinds: str) -> list[Entry]:
-    """The plug-ins (of `kinds`, if any): of packages, then what files and notebooks register.
-
-    Files that FORMLAB_PLUGINS has come to name are run; what is wrong with one stderr says.
-    """
+    """The plug-ins (of `kinds`, if any): of packages, then what files and notebooks register."""
+    # Files that the variable has come to name are run.
     if os.environ.get(VARIABLE, "") != _STATE.named and not _STATE.loading:
         paths = named()
         _STATE.named = os.environ[VARIABLE] = os.pathsep.join(paths)
@@ -250,22 +234,23 @@ def entries(*kinds: str) -> list[Entry]:
 @cache
 def _packages() -> list[Entry]:
     """The entry points of installed packages; their metadata is read once."""
-    points, found, sources = metadata.entry_points(), [], {}
-    for kind in KINDS:
-        for point in points.select(group=f"formlab.{kind}"):
-            # Each look at a package's name reads its metadata anew.
-            if (package := point.dist) not in sources:
-                sources[package] = Source("package", package.name, package.version)
-            run = partial(_run, sources[package], point.load)
-            found.append(Entry(kind, point.name, sources[package], run))
-    return found
+    points, sources = metadata.entry_points(), {}
+    groups = [(kind, point) for kind in KINDS for point in points.select(group=f"formlab.{kind}")]
+    for package in {point.dist for _, point in groups}:
+        sources[package] = Source("package", package.name, package.version)
+    return [
+        Entry(kind, point.name, source := sources[point.dist], partial(_run, source, point.load))
+        for kind, point in groups
+    ]
 
 
 def plugins(*kinds: str) -> list[dict[str, str]]:
     """Each plug-in (of `kinds`, if any): kind, name, source, and problem if it cannot be used."""
-    found = sorted((kind, name, str(source)) for kind, name, source, _ in entries(*kinds))
-    rows = [{"kind": kind, "name": name, "source": source} for kind, name, source in found]
-    return [row | {"problem": str(view(row["kind"]).problem(row["name"]) or "")} for row in rows]
+    rows = []
+    for kind, name, source in sorted((*entry[:2], str(entry.source)) for entry in entries(*kinds)):
+        problem = str(view(kind).problem(name) or "")
+        rows.append({"kind": kind, "name": name, "source": source, "problem": problem})
+    return rows
 
 
 def versions() -> dict[str, str]:
@@ -275,43 +260,32 @@ def versions() -> dict[str, str]:
 
 
 def needed(names: Mapping[str, Iterable[str]]) -> list[Record]:
-    """A record for each name, by kind, that a plug-in provides; `restore` reads them.
-
-    The add-ons come with formlab: their entries need no record.
-    """
+    """A record for each of the `names` of a kind that a plug-in provides; `restore` reads them."""
+    mentioned = [(view(kind), name) for kind in names for name in dict.fromkeys(names[kind])]
+    found = [registry.entry(name) for registry, name in mentioned if name in registry]
     return [
-        Record(plugin=kind, entry=name, **source._asdict())
-        for kind, mentioned in names.items()
-        for name in dict.fromkeys(mentioned)
-        if name in view(kind)
-        if (source := view(kind).source(name)).name != "formlab"
+        Record(plugin=entry.kind, entry=entry.name, **entry.source._asdict())
+        for entry in found
+        if entry.source.name != "formlab"  # The add-ons come with it, too.
     ]
 
 
-def trusted_file(version: str) -> str | None:
-    """The file of this SHA-256 which the user has named before, wherever it is kept now."""
-    from formlab import files
-
-    with suppress(FormlabError):
-        if re.fullmatch("[0-9a-f]{64}", version):
-            path = files.read_text(files.cache_folder() / "plugins" / version)
-            return path if path and files.sha256(path) == version else None
-    return None
-
-
 def restore(records: object, *, where: object) -> None:
-    """Make sure that every plug-in of `records`, as `needed` made them, is there.
+    """Make sure that every plug-in of `records`, which may come from anybody's file, is there.
 
-    `NotAvailable` if one is neither there nor in a file that the user has named before and that is
-    as it was; `DataBroken` if `records`, which may come from anybody's file, are no such records.
+    What is not is run if it is in a file that the user has named before and that is as it was.
     """
     from formlab import files
 
     for record in files.convert(records or [], list[Record], where=f"plug-ins of {where}"):
         registry, name = view(record["plugin"]), record["entry"]
-        recorded = Source(record["kind"], record["name"], record["version"])
-        if name not in registry and (path := trusted_file(recorded.version)):
-            load(path)
+        recorded = Source(*(record[field] for field in Source._fields))
+        if name not in registry and re.fullmatch("[0-9a-f]{64}", recorded.version):
+            with suppress(DataBroken, DataMissing):
+                # Where the user had it when it was named, under the hash that it had then.
+                path = files.read_text(files.cache_folder() / "plugins" / recorded.version)
+                if files.sha256(path) == recorded.version:
+                    load(path)
         if name not in registry:
             remedy = f"--plugin FILE.py (or {VARIABLE}) with that file, if you trust it"
             if recorded.kind == "package":

@@ -22,18 +22,18 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
-def say(notes: Mapping[str, int], *, left_out: Mapping[str, str] = MappingProxyType({})) -> None:
+def say(notes: Mapping[str, int], left_out: Mapping[str, str] = MappingProxyType({})) -> None:
     """Print counts of what was odd and why files were `left_out` to stderr."""
-    for note, count in notes.items():
-        click.echo(f"note: {plain(note)}: {count}", err=True)
-    for file, reason in islice(left_out.items(), _FILES):
-        click.echo(f"left out: {plain(file)}: {plain(reason)}", err=True)
-    if len(left_out) > _FILES:
-        click.echo(f"left out: {len(left_out) - _FILES} more", err=True)
+    lines = [f"note: {note}: {count}" for note, count in notes.items()]
+    lines += [f"left out: {file}: {reason}" for file, reason in islice(left_out.items(), _FILES)]
+    lines += [f"left out: {len(left_out) - _FILES} more"] if len(left_out) > _FILES else []
+    for line in lines:
+        click.echo(plain(line), err=True)
 
 
-def show(rows: list[dict[str, Any]], *, as_json: bool, title: str = "") -> None:
-    """Print rows as a table under a title, or as a JSON array in which undefined is null."""
+def show(table: Any, *, as_json: bool, title: str = "") -> None:
+    """Print a frame or rows under a title, or as a JSON array in which undefined is null."""
+    rows = table if isinstance(table, list | tuple) else table.to_dicts()
     rows = [{name: None if value != value else value for name, value in r.items()} for r in rows]
     if as_json:
         text = json.dumps(rows, indent=1, ensure_ascii=False)
@@ -54,14 +54,14 @@ def show(rows: list[dict[str, Any]], *, as_json: bool, title: str = "") -> None:
         click.echo(plain(title))
     if not rows:
         return
-    table = Table(box=None, header_style="bold", pad_edge=False)
+    grid = Table(box=None, header_style="bold", pad_edge=False)
     for key in rows[0]:
         numeric = all(isinstance(row[key], int | float | None) for row in rows)
-        table.add_column(cell(key), justify="right" if numeric else "left", no_wrap=numeric)
+        grid.add_column(cell(key), justify="right" if numeric else "left", no_wrap=numeric)
     for row in rows:
-        table.add_row(*map(cell, row.values()))
+        grid.add_row(*map(cell, row.values()))
     # A file or a pipe has no width: nothing is cut or folded there.
-    Console(width=None if sys.stdout.isatty() else 10_000, emoji=False).print(table)
+    Console(width=None if sys.stdout.isatty() else 10_000, emoji=False).print(grid)
 
 
 def progress(text: str) -> Any:
@@ -100,21 +100,18 @@ _NEXT = {
 
 def html(folder: Any) -> str:
     """What a folder holds, its first values and what to call next, as HTML; text is escaped."""
-    import polars as pl
-
     first, notes, rows = facts(folder)
     left_out = islice(getattr(folder, "unreadable", {}).items(), ROWS)
     lines = [first, *(f"{note}: {count:,}" for note, count in notes.items())]
     lines += [f"left out: {file}: {reason}" for file, reason in left_out]
-    cells = pl.col(pl.String).map_elements(plain, return_dtype=pl.String)
     text = "".join(f"<p>{escape(plain(line)[:_LONGEST])}</p>" for line in lines)
-    text += rows.head(ROWS).with_columns(cells)._repr_html_()
+    # Control characters of values stand within a line.
+    text += "\n".join(map(plain, rows.head(ROWS)._repr_html_().split("\n")))
     return f"<div>{text}<p>Next: <code>{_NEXT[type(folder).__name__]}</code></p></div>"
 
 
 def facts(folder: Any) -> tuple[str, dict[str, int], Any]:
-    """What a folder is and how many documents, values and flaws it has on one line, what was noted
-    of it, and its values."""
+    """What a folder is and how much it holds, on one line; what was noted of it; its values."""
     import polars as pl
 
     from formlab import tables
@@ -122,7 +119,7 @@ def facts(folder: Any) -> tuple[str, dict[str, int], Any]:
     kind, outcomes = type(folder).__name__, {}
     if kind == "Evaluation":
         name = f"of {folder.system} on {folder.benchmark}:{folder.split} ({folder.mode})"
-        documents = folder.scan("documents").select(pl.len()).collect().item()
+        documents = folder.document_names.len()
         values = folder.scan("cases").filter(~pl.col("level").is_in(tables.WHOLE_LEVELS))
         outcomes = dict(values.group_by("outcome").len().collect().iter_rows())
         rows = values.select("doc_id", "path", "kind", "gold", "pred", "outcome", "cause")
@@ -136,14 +133,10 @@ def facts(folder: Any) -> tuple[str, dict[str, int], Any]:
         claims = values.filter(pl.col("task") != "layout")
         rows = (claims if claims.height else values).select("doc_id", "path", "kind", "value")
         height, noun = rows.height, "gold value" if is_gold else "value"
-    counts = [_count(documents, "document"), _count(height, noun)]
-    counts += [f"{outcomes[n]:,} {n}" for n in tables.OUTCOMES if n in outcomes]
-    noted = folder.flaws if kind == "Corpus" else folder.notes
+    flaw, noted = ("flaw", folder.flaws) if kind == "Corpus" else ("note", folder.notes)
     # Types that were inferred are no flaw.
     noted = {note: count for note, count in noted.items() if tables.INFERRED not in note}
-    counts += [_count(len(noted), "flaw" if kind == "Corpus" else "note")] if noted else []
-    return f"{plain(f'{kind} {name}')}: {', '.join(counts)}", noted, rows
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    counts = [(documents, "document"), (height, noun)] + [(len(noted), flaw)] * bool(noted)
+    texts = [f"{count:,} {noun}{'s' * (count != 1)}" for count, noun in counts]
+    texts[2:2] = [f"{outcomes[n]:,} {n}" for n in tables.OUTCOMES if n in outcomes]
+    return f"{plain(f'{kind} {name}')}: {', '.join(texts)}", noted, rows

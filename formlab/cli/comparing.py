@@ -10,14 +10,13 @@ from typing import Any
 
 import click
 
-from formlab import registry
+import formlab
 from formlab.cli import options
 from formlab.cli.options import Rows, command, option, pairs
 from formlab.show import plain
 
 _AVERAGES = click.Choice(["pooled", "macro"])
-# Columns for people: of a comparison with --all, without it, and of what changed over time.
-_HIDDEN = ("benchmark", "split", "task", "level", "mode", "n_tested", "n_undefined", "settings")
+# Columns for people: of a comparison without --all, and of what changed over time.
 _COMPARED = ("system_a", "system_b", "metric", "slice", "value_a", "value_b", "difference")
 _COMPARED += ("ci_low", "ci_high", "only_a", "only_b", "better")
 _CHANGED = ("corpus", "run", "at", "metric", "value", "difference", "difference_low")
@@ -28,16 +27,12 @@ _CHANGED += ("difference_high", "p_adjusted", "verdict", "fixed", "broken", "cha
     click.argument("folders", metavar="EVAL…", nargs=-1, required=True, type=options.file),
     option("--metric", "Only this metric, or outcome: values right [all].", multiple=True),
     option("--average", "Pooled scores, or means over documents [pooled].", _AVERAGES),
-    options.BY,
     option("--reference", "Compare every system with this one [all pairs]."),
     option("--over-time", "EVAL is a folder of runs: what each changed.", bool),
     option("--resamples", "Draws for intervals [1000] and tests [9999].", options.FROM_ZERO),
-    options.SEED,
-    options.EVERYTHING,
+    *(options.BY, options.SEED, options.EVERYTHING),
 )
-def compare(
-    folders: tuple[Path, ...], everything: bool, over_time: bool, resamples: int, **given: Any
-) -> Rows:
+def compare(folders: tuple[Path, ...], everything: bool, over_time: bool, **given: Any) -> Rows:
     """Compare two or more systems that were scored on the same forms.
 
     EVAL are folders that formlab score wrote with --out. A difference is by how much the first
@@ -46,37 +41,25 @@ def compare(
     folder of evaluations: those of one corpus stand in the order in which they were first saved,
     and each is tested against the one before.
     """
-    from formlab import analysis
-    from formlab.folders import Evaluation
-    from formlab.stats.tests import documents_needed
-    from formlab.tables import readable
-
     average = given["average"] or "pooled"
-    draws = {} if resamples is None else {"resamples": resamples, "permutations": resamples}
+    given["permutations"] = given["resamples"]
+    given = {name: value for name, value in given.items() if value not in (None, ())}
     if over_time:
         if len(folders) > 1:
             raise click.UsageError("--over-time beside several folders: name the one around them")
-        given = {name: given[name] for name in ("metric", "seed")} | {"average": average} | draws
-        table = analysis.history(analysis.open_history(folders[0]), **given)
-        first = table if everything else table.filter(metric=table["metric"].first())
-        hints = [
-            f"{run}: shown on {kind['kind']}: {kind['difference']:+.3f}, p = {kind['p_holm']:.2g}"
-            for run, kinds in first.select("run", "kinds").iter_rows()
-            for kind in kinds or ()
-        ]
-        return Rows(table, [("", first.select(_CHANGED))], hints=hints)
-    evaluations = [Evaluation.load(folder) for folder in folders]
-    table = analysis.compare(evaluations, **given | draws | {"metric": given["metric"] or None})
-    notes, count = analysis.common(evaluations).notes, table["n_docs"].max() or 0
-    needed = documents_needed(0.05 / max(1, table.select("system_a", "system_b").n_unique()))
-    title = f"{count} documents: nothing can be shown, {needed} are needed"
+        named = {name: given[name] for name in given if name not in ("by", "reference")}
+        runs = formlab.analysis.open_history(folders[0])
+        table = formlab.analysis.history(runs, **named | {"average": average})
+        main = table if everything else table.filter(metric=table["metric"].first())
+        return Rows(table, [("", main.select(_CHANGED))])
+    evaluations = [formlab.folders.Evaluation.load(folder) for folder in folders]
+    table = formlab.compare(evaluations, **given)
     # Null: no test supports that either system is better.
-    filled = readable(table.with_columns(table["better"].fill_null("not shown")))
-    shown = filled.drop(_HIDDEN, strict=False)
+    main = formlab.tables.readable(table.with_columns(table["better"].fill_null("not shown")))
     if not everything:
-        shown = shown.filter(average=average)
-        shown = shown.select(name for name in _COMPARED if shown[name].count())
-    return Rows(table, [(title if count < needed else "", shown)], notes=notes)
+        main = main.filter(average=average)
+        main = main.select(name for name in _COMPARED if main[name].count())
+    return Rows(table, [("", main)], notes=formlab.analysis.common(evaluations).notes)
 
 
 @command(
@@ -89,30 +72,30 @@ def compare(
     options.SET,
     option("--force", "Rebuild reports that have not changed, too.", bool),
 )
-def report(notebooks: tuple[Path, ...], settings: dict[str, str], **given: Any) -> Rows:
+def report(
+    notebooks: tuple[Path, ...], evaluations: Any, changes: Any, manifest: Path | None, **given: Any
+) -> Rows:
     """Run NOTEBOOKS (all, if none is named) and write one HTML page each, and an index.
 
     What has not changed since it was built is left as it is. The exit code is 1 if a report is
     not complete. Settings are timeout (seconds that a cell may take) and figures (on: as files,
     too); a manifest, which formlab init writes, has them as well.
     """
-    from formlab import reports
     from formlab.systems.system import System, above_zero
 
-    usual = {"timeout": 600, "figures": True}
+    usual, settings = {"timeout": 600, "figures": True}, given.pop("settings")
     typed = System("a report", "", start=None, defaults=usual).settings(settings)
     above_zero(typed, "timeout")
-    evaluations, changes, manifest = (given.pop(n) for n in ("evaluations", "changes", "manifest"))
-    given = {n: value for n, value in given.items() if value is not None}
+    given = {name: value for name, value in given.items() if value is not None}
     given |= {name: typed[name] for name in settings}
     if manifest and (notebooks or evaluations or changes):
         raise click.UsageError("NOTEBOOKS, --eval and -p go into the manifest")
     if manifest:
-        results = reports.build_manifest(manifest, **given)
+        results = formlab.reports.build_manifest(manifest, **given)
     else:
         given = {"out": Path("reports"), "workers": None, "evaluations": evaluations} | given
         parameters = {name: _literal(text) for name, text in pairs(changes).items()}
-        results = reports.build(notebooks or None, parameters=parameters, **given)
+        results = formlab.reports.build(notebooks or None, parameters=parameters, **given)
     rows = [
         {"report": result.html.name if result.html else result.name, "status": result.status}
         | {"seconds": round(result.seconds), "error": result.error or ""}
@@ -143,23 +126,19 @@ def list_names(kind: str) -> Rows:
 
     Plug-ins say where each comes from, and why it cannot be used, if so.
     """
-    from formlab.benchmarks import SAMPLES
-
     if kind == "plugins":
-        return Rows(registry.plugins())
+        return Rows(formlab.registry.plugins())
     rows = []
-    for name, entry in registry.view(kind).items():
-        row = {"name": name}
-        for field in _FIELDS[kind]:
-            value = getattr(entry, field)
-            if isinstance(value, dict):
-                value = [f"{key} ({content})" for key, content in value.items()]
-            row[field] = value if isinstance(value, str) else ", ".join(value)
-        rows.append(row | ({"sample": (SAMPLES / name).is_dir()} if kind == "benchmarks" else {}))
-    hint = "cannot be used: {name} ({source}): {problem}"
-    hints = [hint.format(**row) for row in registry.plugins(kind) if row["problem"]]
-    main = [{name: row[name] for name in row if name != "citation"} for row in rows]
-    return Rows(rows, [("", main)], hints=hints)
+    for name, entry in formlab.registry.view(kind).items():
+        values = {field: getattr(entry, field) for field in _FIELDS[kind]}
+        rows.append({"name": name} | {field: _text(value) for field, value in values.items()})
+    return Rows(rows, [("", [{n: row[n] for n in row if n != "citation"} for row in rows])])
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        value = [f"{key} ({content})" for key, content in value.items()]
+    return value if isinstance(value, str) else ", ".join(value)
 
 
 @click.command()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from formlab.cache import local
 from formlab.errors import DataBroken, UnknownName
 from formlab.show import plain, say, show
 
@@ -19,15 +20,12 @@ if TYPE_CHECKING:
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-
 # Types of options, of which functions are given what was typed.
 path = click.Path(path_type=Path)
 
 
 def file(text: str) -> Path:
     """A path, or an address such as ``s3://…`` whose files are fetched."""
-    from formlab.cache import local
-
     return local(text)
 
 
@@ -53,7 +51,7 @@ def processes(text: str) -> int | str:
         return int(text)
     if "://" in text or os.path.isfile(text):
         return text
-    raise click.BadParameter(f"{plain(text)} is neither a number from 1 up nor a Dask scheduler")
+    raise click.BadParameter(f"{text} is neither a number from 1 up nor a Dask scheduler")
 
 
 def documents(text: str) -> str | int | Path:
@@ -68,14 +66,28 @@ def option(
 ) -> Option:
     """A click option by its names, help line and type; of the type `bool` it is a flag."""
     typed = {"type": kind, "default": default, "show_default": default is not None}
-    more |= {"is_flag": True} if kind is bool else typed
-    return click.option(*names.split(), help=text, **more)
+    return click.option(
+        *names.split(), help=text, **{"is_flag": True} if kind is bool else typed, **more
+    )
+
+
+def out(text: str, **settings: Any) -> Option:
+    """The option ``--out``."""
+    return option("--out", text, path, **settings)
+
+
+def pairs(texts: Iterable[str]) -> dict[str, str]:
+    """The values of ``NAME=VALUE`` texts by name; `DataBroken` for a text of another shape."""
+    split = [text.split("=", 1) for text in texts]
+    for text in (text for text, *value in split if not value):
+        raise DataBroken(f"{text!r} is not NAME=VALUE", remedy=f"{text}=…")
+    return dict(split)
 
 
 COUNT, FROM_ZERO = click.IntRange(min=1), click.IntRange(min=0)
 GOLD = click.argument("gold", type=gold)
-_ROOT = {"kind": folder, "metavar": "PATH"}
-ROOT = option("--root", "Folder of a benchmark's official files [the sample].", **_ROOT)
+_FOLDER = {"kind": folder, "metavar": "PATH"}
+ROOT = option("--root", "Folder of a benchmark's official files [the sample].", **_FOLDER)
 BENCHMARK = (ROOT, option("--split", "A split of the benchmark; its first if left out."))
 _COLUMNS = "NAME=COLUMN,…: what columns are called, such as gold=target,prediction=output."
 OWN_GOLD = (
@@ -83,13 +95,16 @@ OWN_GOLD = (
     option("--columns", _COLUMNS, callback=lambda *v: pairs(v[-1].split(",") if v[-1] else ())),
     option("--images", "Of your own gold: folder of scans or PDFs.", path),
 )
+SOURCE = (*BENCHMARK, *OWN_GOLD)
 _CHOICE = {"kind": documents, "default": "all", "metavar": "all|answered|FILE|N"}
 DOCUMENTS = option("--documents", "FILE has a doc_id a line.", **_CHOICE)
 FIRST = option("--documents limit", "Only the first so many documents.", COUNT, metavar="N")
+SYSTEM = option("--system", "What reads the forms: ocr, rules, chat:MODEL.", required=True)
 NAME = option("--name", "What the system is called in tables and charts.")
 SEED = option("--seed", kind=FROM_ZERO, default=0)
 BY = option("--by", "Column to slice by.", multiple=True)
 EVERYTHING = option("--all everything", "Print every row and column.", bool)
+JSON = option("--json as_json", "Print JSON for programs.", bool)
 _WHERE = {"kind": processes, "metavar": "N|ADDRESS"}
 WORKERS = option("--workers", "Processes, or a Dask scheduler.", default="1", **_WHERE)
 RESAMPLES = option("--resamples", "Draws for intervals.", FROM_ZERO, 1000)
@@ -102,7 +117,14 @@ MODEL = (
     option("--max-cost", "chat: stop before the calls cost more than this."),
 )
 PROMPT = option("--prompt", "chat: formlab's instructions of a name, or a file's, verbatim.")
-
+# Of every command that scores.
+SCORING = (
+    DOCUMENTS,
+    option("--mode", "How to score: official (as published) or fixed."),
+    option("--reader", "How fields are read from a page's words: centre, overlap, cut."),
+    out("Folder for the evaluation; of several, a folder each inside of it."),
+    *(BY, RESAMPLES, SEED, EVERYTHING),
+)
 # Of experiments whose factors vary on their own; `factors` and `more` are one list.
 _LEVELS = {"multiple": True, "metavar": "NAME=LEVEL,LEVEL…"}
 PLAN = (
@@ -112,19 +134,6 @@ PLAN = (
     option("--runs", "A balanced fraction of so many combinations.", COUNT),
     SEED,
 )
-
-
-def out(text: str, **settings: Any) -> Option:
-    """The option ``--out``."""
-    return option("--out", text, path, **settings)
-
-
-def pairs(texts: Iterable[str]) -> dict[str, str]:
-    """The values of ``NAME=VALUE`` texts by name; `DataBroken` for a text of another shape."""
-    for text in (texts := list(texts)):
-        if "=" not in text:
-            raise DataBroken(f"{text!r} is not NAME=VALUE", remedy=f"{text}=…")
-    return dict(text.split("=", 1) for text in texts)
 
 
 def corpus_of(gold: str | Path, options: Mapping[str, Any]) -> Corpus:
@@ -154,7 +163,7 @@ class Rows(NamedTuple):
 
 
 def command(
-    *options: Option, name: str | None = None, group: Any = None
+    *options: Option, name: str | None = None, group: Any = click
 ) -> Callable[[Callable[..., Rows]], click.Command]:
     """Make a function with options a command, of a `group` if one is given, that prints its rows.
 
@@ -168,25 +177,20 @@ def command(
                 given["everything"] |= as_json
             if "set" in given:
                 named = {name: given.pop(name, None) for name in _SETTINGS}
-                named = {name: value for name, value in named.items() if value is not None}
-                given["settings"] = pairs(given.pop("set")) | named
+                given["settings"] = pairs(given.pop("set"))
+                given["settings"] |= {n: text for n, text in named.items() if text is not None}
             rows = function(**given)
             say(rows.notes)
             for title, table in rows.main if rows.main and not as_json else [("", rows.frame)]:
-                cells = list(table) if isinstance(table, Sequence) else table.to_dicts()
-                show(cells, as_json=as_json, title=title)
+                show(table, as_json=as_json, title=title)
             for hint in () if as_json else rows.hints:
                 click.echo(plain(hint), err=True)
             if not rows.ok:
                 click.get_current_context().exit(1)
 
         decorated: Any = printed
-        as_json = option("--json as_json", "Print JSON for programs.", bool)
-        for decorate in [*options, as_json][::-1]:
+        for decorate in (JSON, *reversed(options)):
             decorated = decorate(decorated)
-        made = click.command(name or function.__name__.replace("_", "-"))(decorated)
-        if group is not None:
-            group.add_command(made)
-        return made
+        return group.command(name)(decorated)
 
     return made

@@ -13,8 +13,8 @@ import click
 
 from formlab import resources
 from formlab.cli import options
+from formlab.cli.commands import scored
 from formlab.cli.options import Rows, command, option
-from formlab.cli.scoring import scored
 from formlab.errors import FormlabError, UnknownName
 from formlab.systems import CHAT
 from formlab_arena.command_options import TASKS, changes_of, progress_of, tasks_of

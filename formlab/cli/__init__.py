@@ -52,20 +52,18 @@ class _Group(click.Group):
             if new := OLD_OPTIONS.get(getattr(error, "option_name", "")):
                 error = click.UsageError(f"{error.option_name} is now: {new}", error.ctx)
             raise error from None
+
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        try:
+            return super().main(*arguments, **options)
         except (FormlabError, OSError) as error:
-            # That the reader of a pipe has gone is nothing wrong: click ends.
-            if isinstance(error, BrokenPipeError):
-                raise
             click.echo(f"error: {plain(str(error))}", err=True)
             sys.exit(2)
 
 
-def _load(context: click.Context, _: click.Parameter, files: tuple[str, ...]) -> None:
-    try:
-        for file in files:
-            registry.load(file)
-    except FormlabError as error:
-        raise click.BadParameter(plain(str(error)), ctx=context) from error
+def _load(_context: click.Context, _option: click.Parameter, files: tuple[str, ...]) -> None:
+    for file in files:
+        registry.load(file)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})

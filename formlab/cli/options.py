@@ -151,8 +151,8 @@ class Rows(NamedTuple):
     """What a command gives to be printed.
 
     `frame`, a polars frame or rows as dicts, has all columns, for ``--json``; `main` has titles and
-    tables for people instead, of which some may be empty. Counts of what was odd (`notes`) come
-    before, sentences (`hints`) after them, on stderr. Unless all is `ok`, the exit code is 1.
+    tables for people instead, of which some may be empty. `notes` count what was odd, `left_out`
+    says why files were; they and the `hints`, sentences, go to stderr. If not `ok`, exit code 1.
     """
 
     frame: Any
@@ -160,6 +160,7 @@ class Rows(NamedTuple):
     notes: Mapping[str, int] = MappingProxyType({})
     hints: Sequence[str] = ()
     ok: bool = True
+    left_out: Mapping[str, str] = MappingProxyType({})
 
 
 def command(
@@ -180,10 +181,10 @@ def command(
                 given["settings"] = pairs(given.pop("set"))
                 given["settings"] |= {n: text for n, text in named.items() if text is not None}
             rows = function(**given)
-            say(rows.notes)
+            say(rows.notes, left_out=rows.left_out)
             for title, table in rows.main if rows.main and not as_json else [("", rows.frame)]:
                 show(table, as_json=as_json, title=title)
-            for hint in () if as_json else rows.hints:
+            for hint in filter(None, rows.hints):
                 click.echo(plain(hint), err=True)
             if not rows.ok:
                 click.get_current_context().exit(1)

@@ -1,7 +1,8 @@
-"""The commands that run a system, score answers or logs, and judge financial facts."""
+"""The commands of the core: each parses, calls public functions and returns rows."""
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from collections.abc import Collection
 from contextlib import suppress
@@ -14,9 +15,9 @@ import click
 
 import formlab
 from formlab.cli import options
-from formlab.cli.options import Rows, command, corpus_of, option
+from formlab.cli.options import Rows, command, corpus_of, option, pairs
 from formlab.errors import DataBroken, FormlabError, NotAvailable
-from formlab.show import plain, say
+from formlab.show import plain
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,12 +52,12 @@ def run(gold: Any, system: str, documents: Any, out: Path | None, **given: Any) 
     out = out or Path("runs", f"{corpus.benchmark}-{corpus.split}-{name}".replace("/", "-"))
     passed = {"settings": settings, "limit": limit, "name": name, "workers": given["workers"]}
     predictions = formlab.run(corpus, reader, out=out, **passed)
-    responses, count = predictions.responses, predictions.records.height
+    responses = predictions.responses.select("status", "doc_id", "error")
     failed = responses.filter(~pl.col("status").is_in(formlab.tables.USABLE))
-    for doc_id, status, error in failed.select("doc_id", "status", "error").head(5).rows():
-        click.echo(plain(f"{status}: {doc_id}: {error}"), err=True)
     row = {"system": predictions.system, "documents": responses.height, "failed": failed.height}
-    return Rows([row | {"records": count, "out": str(out)}], notes=predictions.notes)
+    row |= {"records": predictions.records.height, "out": str(out)}
+    hints = [": ".join(map(str, response)) for response in failed.head(5).rows()]
+    return Rows([row], notes=predictions.notes, hints=hints)
 
 
 @command(
@@ -75,28 +76,25 @@ def score(gold: tuple[str | Path, ...], predictions: tuple[Path, ...], **given: 
     are set beside formlab's. With a benchmark and logs as --predictions, the gold is the
     benchmark's. Its split is the one that predictions are for, if they say so.
     """
-    benchmark = gold[0] if isinstance(gold[0], str) else None
-    if predictions and len(gold) > 1:
-        raise click.UsageError("one GOLD with --predictions")
-    if benchmark and not predictions:
-        raise click.UsageError("--predictions: what is scored against the benchmark")
-    if not predictions:
-        reader = formlab.readers.reader_of(gold[0]) if len(gold) == 1 else None
-        both = reader and reader.both
-        return scored(*both(gold[0]), **given) if both else _logs(gold, None, **given)
-    if benchmark and all(map(_is_log, predictions)):
-        return _logs(predictions, benchmark, **given)
-    if len(predictions) > 1:
+    first, benchmark = gold[0], gold[0] if isinstance(gold[0], str) else None
+    are_logs = all(map(_is_log, predictions)) if benchmark else not predictions
+    if (benchmark and not predictions) or (predictions and len(gold) > 1):
+        raise click.UsageError("one GOLD and --predictions, or logs alone")
+    if are_logs:
+        reader = formlab.readers.reader_of(first) if len(gold) == 1 and not benchmark else None
+        if reader and reader.both:
+            return scored(*reader.both(first), **given)
+        return _logs(predictions or gold, benchmark, **given)
+    answers, *others = predictions
+    if others:
         raise click.UsageError("one --predictions, unless they are logs")
-    (answers,) = predictions
-    if not benchmark:
-        return scored(gold[0], answers, **given)
-    splits = [given["split"]] if given["split"] else formlab.readers.splits(answers) or [None]
-    if len(splits) > 1:
-        what = f"predictions for several splits: {', '.join(splits)}"
-        raise DataBroken(what, where=answers, remedy="--split, and a command for each")
-    corpora = formlab.benchmarks.corpora(benchmark, root=given["root"], split=splits[0])
-    return scored(corpora, answers, **given)
+    if benchmark:
+        splits = [given["split"]] if given["split"] else formlab.readers.splits(answers) or [None]
+        if len(splits) > 1:
+            what = f"predictions for several splits: {', '.join(splits)}"
+            raise DataBroken(what, where=answers, remedy="--split, and a command for each")
+        first = formlab.benchmarks.corpora(benchmark, root=given["root"], split=splits[0])
+    return scored(first, answers, **given)
 
 
 def scored(gold: Any, answers: Any, **given: Any) -> Rows:
@@ -112,29 +110,28 @@ def scored(gold: Any, answers: Any, **given: Any) -> Rows:
         with suppress(FormlabError):
             _, old = formlab.saving.read_manifest(formlab.folders.Evaluation, out)
     evaluation = formlab.evaluate(gold, answers, **passed)
-    notes, lines = evaluation.notes, []
+    notes, sources = evaluation.notes, old.get("sources") or {}
     if not given.get("allow_unmatched") and given["documents"] == "all" and UNMET in notes:
         found = [note for note in notes if note.startswith(("gold fields that", "answer fields"))]
         remedy = "--columns for names of columns, or --allow-unmatched if it is meant"
         raise DataBroken(": ".join([UNMET, "; ".join(found)]), remedy=remedy)
-    sources = old.get("sources") or {}
+    hints = [choice.partial_note(evaluation.documents.height, evaluation.settings, notes)]
     if old and (old["system"], {*sources}) != (evaluation.system, {*evaluation.sources}):
         before = f"{old['system']} ({', '.join(sources)})"
-        lines = [f"note: in {out}, the evaluation of {before} was replaced by {evaluation.system}"]
-    lines.append(choice.partial_note(evaluation.documents.height, evaluation.settings, notes))
-    for line in filter(None, lines):
-        click.echo(plain(line), err=True)
-    say({n: count for n, count in notes.items() if n not in choice.NOTES}, evaluation.unreadable)
+        hints += [f"note: in {out}, the evaluation of {before} was replaced by {evaluation.system}"]
+    notes = {note: count for note, count in notes.items() if note not in choice.NOTES}
     # Slices that were not asked for are summarised only where everything is wanted.
     usual = formlab.benchmarks.get(evaluation.benchmark).slices if everything else ()
     drawing = {"resamples": given["resamples"], "seed": given["seed"]}
     summary = formlab.summarise(evaluation, by=by or usual, **drawing)
     if everything:
         columns = ("task", "level", "slice", "metric", "average", "value", "ci_low", "ci_high")
-        counts = ("n_docs", "n_cases", "n_missing", "n_undefined")
-        return Rows(summary, [("", formlab.tables.readable(summary).select(*columns, *counts))])
-    hint = f"--all prints all {summary.height:,} scores and slices, --json every column"
-    return Rows(summary, _main(summary, by), hints=[hint])
+        columns += ("n_docs", "n_cases", "n_missing", "n_undefined")
+        main = [("", formlab.tables.readable(summary).select(columns))]
+    else:
+        main = _main(summary, by)
+        hints += [f"--all prints all {summary.height:,} scores and slices, --json every column"]
+    return Rows(summary, main, notes, hints, left_out=evaluation.unreadable)
 
 
 def _main(summary: pl.DataFrame, by: Collection[str]) -> list[tuple[str, Any]]:
@@ -186,12 +183,13 @@ def _logs(logs: tuple[Any, ...], benchmark: str | None, **given: Any) -> Rows:
     # In the order in which they were named, whichever was read first.
     places = [path for path in paths for _ in found[path]]
     evaluations = [evaluation for path in paths for evaluation in found[path]]
-    rows, tables = [], []
+    rows, tables, notes, left_out = [], [], Counter(), {}
     for number, evaluation in enumerate(formlab.analysis.named(evaluations)):
         path, folder = places[number], out
         if out and len(places) > 1:  # Of one log with one run it is saved already.
             evaluation.save(folder := out / f"{number + 1}-{path.stem}")
-        say(evaluation.notes, evaluation.unreadable)
+        notes += Counter(evaluation.notes)
+        left_out |= evaluation.unreadable
         differ, figures = differences(evaluation), headlines(evaluation).to_dicts()
         of = {
             "system": evaluation.system,
@@ -208,7 +206,131 @@ def _logs(logs: tuple[Any, ...], benchmark: str | None, **given: Any) -> Rows:
         if differ.height:
             title = f"cases that the log and formlab count differently: {differ.height}"
             tables.append((title, differ if given["everything"] else []))
-    return Rows(rows, tables)
+    return Rows(rows, tables, notes, left_out=left_out)
+
+
+# Columns for people: of a comparison without --all, and of what changed over time.
+_COMPARED = ("system_a", "system_b", "metric", "slice", "value_a", "value_b", "difference")
+_COMPARED += ("ci_low", "ci_high", "only_a", "only_b", "better")
+_CHANGED = ("corpus", "run", "at", "metric", "value", "difference", "difference_low")
+_CHANGED += ("difference_high", "p_adjusted", "verdict", "fixed", "broken", "changed", "note")
+
+
+@command(
+    click.argument("folders", metavar="EVAL…", nargs=-1, required=True, type=options.file),
+    option("--metric", "Only this metric, or outcome: values right [all].", multiple=True),
+    option("--average", "pooled [default] or macro: means over documents."),
+    option("--reference", "Compare every system with this one [all pairs]."),
+    option("--over-time", "EVAL is a folder of runs: what each changed.", bool),
+    option("--resamples", "Draws for intervals [1000] and tests [9999].", options.FROM_ZERO),
+    *(options.BY, options.SEED, options.EVERYTHING),
+)
+def compare(folders: tuple[Path, ...], everything: bool, over_time: bool, **given: Any) -> Rows:
+    """Compare two or more systems that were scored on the same forms.
+
+    EVAL are folders that formlab score wrote with --out. A difference is by how much the first
+    system is better, with its interval; p is that of a permutation test, which swaps whole
+    documents. With --over-time, EVAL is one folder of evaluations: those of one corpus, in the
+    order in which they were first saved, are each tested against the one before.
+    """
+    average = given["average"] or "pooled"
+    given["permutations"] = given["resamples"]
+    given = {name: value for name, value in given.items() if value not in (None, ())}
+    if over_time:
+        if len(folders) > 1:
+            raise click.UsageError("--over-time beside several folders: name the one around them")
+        named = {name: given[name] for name in given if name not in ("by", "reference")}
+        runs = formlab.analysis.open_history(folders[0])
+        table = formlab.analysis.history(runs, **named | {"average": average})
+        main = table if everything else table.filter(metric=table["metric"].first())
+        return Rows(table, [("", main.select(_CHANGED))])
+    evaluations = [formlab.folders.Evaluation.load(folder) for folder in folders]
+    table = formlab.compare(evaluations, **given)
+    # Null: no test supports that either system is better.
+    main = formlab.tables.readable(table.with_columns(table["better"].fill_null("not shown")))
+    if not everything:
+        main = main.filter(average=average)
+        main = main.select(name for name in _COMPARED if main[name].count())
+    return Rows(table, [("", main)], notes=formlab.analysis.common(evaluations).notes)
+
+
+@command(
+    click.argument("notebooks", nargs=-1, type=options.path),
+    option("--eval evaluations", "An evaluation's folder [samples].", options.file, multiple=True),
+    option("-p --parameter changes", "NAME=VALUE: a parameter of the notebooks.", multiple=True),
+    option("--manifest", "A YAML file that lists reports and how they are built.", options.path),
+    options.out("Folder of the reports [reports]."),
+    option("--workers", "As elsewhere [a process a processor].", options.processes),
+    option("--force", "Rebuild reports that have not changed, too.", bool),
+    options.SET,
+)
+def report(notebooks: Any, evaluations: Any, changes: Any, manifest: Any, **given: Any) -> Rows:
+    """Run NOTEBOOKS (all, if none is named) and write one HTML page each, and an index.
+
+    What has not changed since it was built is left as it is. The exit code is 1 if a report is
+    not complete. Settings are timeout (seconds that a cell may take) and figures (on: as files,
+    too); a manifest, which formlab init writes, has them as well.
+    """
+    from formlab.systems.system import System, above_zero
+
+    usual, changed = {"timeout": 600, "figures": True}, given.pop("settings")
+    settings = System("a report", "", start=None, defaults=usual).settings(changed)
+    above_zero(settings, "timeout")
+    given |= {name: settings[name] for name in changed}
+    given = {name: value for name, value in given.items() if value is not None}
+    if manifest and (notebooks or evaluations or changes):
+        raise click.UsageError("NOTEBOOKS, --eval and -p go into the manifest")
+    if manifest:
+        results = formlab.reports.build_manifest(manifest, **given)
+    else:
+        given = {"out": Path("reports"), "workers": None, "evaluations": evaluations} | given
+        parameters = {name: _literal(text) for name, text in pairs(changes).items()}
+        results = formlab.reports.build(notebooks or None, parameters=parameters, **given)
+    rows = [
+        {"report": result.html.name if result.html else result.name, "status": result.status}
+        | {"seconds": round(result.seconds), "error": result.error or ""}
+        for result in results
+    ]
+    notes = Counter(note for result in results for note in result.notes)
+    return Rows(rows, notes=notes, ok=all(result.ok for result in results))
+
+
+def _literal(text: str) -> Any:
+    """A number, list, … where `text` is one as Python writes it, else the text itself."""
+    with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+        return ast.literal_eval(text)
+    return text
+
+
+_KINDS = click.Choice(["benchmarks", "systems", "metrics", "plugins"])
+
+
+@command(click.argument("kind", type=_KINDS), name="list")
+def list_names(kind: str) -> Rows:
+    """List benchmarks, systems, metrics or plug-ins; --json has all that is known of each.
+
+    Plug-ins say where each comes from, and why it cannot be used, if so.
+    """
+    if kind == "plugins":
+        return Rows(formlab.registry.plugins())
+    entries = [vars(entry) for entry in formlab.registry.view(kind).values()]
+    rows = [{name: value for name, value in e.items() if not callable(value)} for e in entries]
+    return Rows(rows, [("", [{"name": e["name"], "title": e["title"]} for e in entries])])
+
+
+@click.command()
+@click.argument("folder", type=options.path)
+def init(folder: Path) -> None:
+    """Copy the notebooks and a manifest of reports into FOLDER, to be changed there.
+
+    Nothing is overwritten.
+    """
+    from formlab.reports.manifest import make
+
+    manifest, books = make(folder)
+    click.echo(plain(f"{len(books)} notebooks in {books[0].parent}, listed in {manifest}"))
+    click.echo(plain(f"next: formlab report --manifest {manifest}"))
+    click.echo("live: pip install 'formlab[lab]', then jupyter lab")
 
 
 @click.group()
@@ -251,10 +373,10 @@ def check(raw: Path, out: Path | None, **given: Any) -> Rows:
 def judge(benchmark: str, model: str, predictions: Path, out: Path, **given: Any) -> Rows:
     """Let a model judge predictions for BENCHMARK; run the same command again to resume.
 
-    OUT has the answer on each page, or the reason why there is none; every answer is kept beside
-    it in a file of the same name that ends in .sqlite. Printed are the judge's scores over the
-    pages that it answered, its verdicts verified. Another --prompt is sent word for word, with the
-    places {gold_html} and {generated_html}; --set view=text shows the pages as text, not as HTML.
+    OUT has the answer on each page, or the reason why there is none; the file beside it that ends
+    in .sqlite keeps every answer. Printed are the judge's scores over the pages that it answered,
+    its verdicts verified. A --prompt of your own has the places {gold_html} and {generated_html};
+    --set view=text shows the pages as text, not as HTML.
     """
     from formlab.analysis import audit
     from formlab.systems import chat
@@ -269,7 +391,7 @@ def judge(benchmark: str, model: str, predictions: Path, out: Path, **given: Any
     if store.resolve() == out.resolve():
         what = "the file for the raw answers is the store of answers"
         raise DataBroken(what, where=out, remedy="another --out, such as judge.json")
-    call, answers = judge_call(model, store=store, settings=chosen), {}
+    call, answers, hints = judge_call(model, store=store, settings=chosen), {}, []
     pages = audit.ask_judge(corpus, judged, call=call, workers=chosen["concurrency"], **shown)
     for page, answer, record in pages:
         if (status := record["status"]) == "missing":
@@ -277,19 +399,14 @@ def judge(benchmark: str, model: str, predictions: Path, out: Path, **given: Any
             continue
         is_usable = status in formlab.tables.USABLE
         counts["judged" if is_usable else "failed"] += 1
-        if not is_usable:
-            click.echo(plain(f"{status}: {page}: {answer['error']}"), err=True)
+        hints += [] if is_usable else [f"{status}: {page}: {answer['error']}"]
         answers[page] = answer | {"judge": model}
         formlab.files.write_json(out, dict(sorted(answers.items())))
     scores = audit.judge_scores(corpus, judged, answers)
     scores = formlab.tables.only(scores, slice_by=None, mode="fixed")
-    means = {
-        metric: round(rows["hits"].sum() / rows["total"].sum(), 4)
-        for (metric,), rows in scores.filter(scores["total"] > 0).group_by(
-            "metric", maintain_order=True
-        )
-    }
-    return Rows([{"model": model, **counts, **means, "out": str(out)}])
+    by_metric = scores.filter(scores["total"] > 0).group_by("metric", maintain_order=True)
+    means = {m: round(rows["hits"].sum() / rows["total"].sum(), 4) for (m,), rows in by_metric}
+    return Rows([{"model": model, **counts, **means, "out": str(out)}], hints=hints)
 
 
 @command(

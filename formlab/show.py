@@ -65,10 +65,7 @@ def show(table: Any, *, as_json: bool, title: str = "") -> None:
 
 
 def progress(text: str) -> Any:
-    """How much is done of each task that is added, then `text`, with ``{task.fields[name]}``.
-
-    A `rich.progress.Progress`: a bar in a terminal, a line for each tenth in a pipe or a log.
-    """
+    """A `rich.progress.Progress` whose tasks end in `text`; in a pipe a line for each tenth."""
     from rich import progress as rich
     from rich.console import Console
 
@@ -91,52 +88,23 @@ def progress(text: str) -> Any:
     return rich.Progress(*columns, console=console, disable=not shown)
 
 
-_NEXT = {
-    "Corpus": "formlab.evaluate(corpus, formlab.read_predictions(PATH, corpus))",
-    "Predictions": "formlab.evaluate(corpus, predictions)",
-    "Evaluation": "formlab.summarise(evaluation)",
-}
+def line(folder: Any) -> str:
+    """What a folder is, with the count of rows of each table."""
+    import polars as pl
+
+    named = (getattr(folder, name, None) for name in ("system", "benchmark", "split", "mode"))
+    counts = {name: folder.scan(name).select(pl.len()).collect().item() for name in folder.TABLES}
+    rows = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+    return plain(f"{type(folder).__name__} of {', '.join(filter(None, named))}: {rows}")
 
 
 def html(folder: Any) -> str:
-    """What a folder holds, its first values and what to call next, as HTML; text is escaped."""
-    first, notes, rows = facts(folder)
-    left_out = islice(getattr(folder, "unreadable", {}).items(), ROWS)
-    lines = [first, *(f"{note}: {count:,}" for note, count in notes.items())]
-    lines += [f"left out: {file}: {reason}" for file, reason in left_out]
+    """The line of a folder, what was noted of it and its first values, as HTML; text is escaped."""
+    notes = folder.flaws if hasattr(folder, "flaws") else folder.notes
+    lines = [line(folder), *(f"{note}: {count:,}" for note, count in notes.items())]
     text = "".join(f"<p>{escape(plain(line)[:_LONGEST])}</p>" for line in lines)
+    values = folder.scan("cases" if "cases" in folder.TABLES else "records").head(ROWS).collect()
+    names = ("doc_id", "path", "kind", "value", "gold", "pred", "outcome", "cause")
+    table = values.select(name for name in names if name in values.columns)._repr_html_()
     # Control characters of values stand within a line.
-    text += "\n".join(map(plain, rows.head(ROWS)._repr_html_().split("\n")))
-    return f"<div>{text}<p>Next: <code>{_NEXT[type(folder).__name__]}</code></p></div>"
-
-
-def facts(folder: Any) -> tuple[str, dict[str, int], Any]:
-    """What a folder is and how much it holds, on one line; what was noted of it; its values."""
-    import polars as pl
-
-    from formlab import tables
-
-    kind, outcomes = type(folder).__name__, {}
-    if kind == "Evaluation":
-        name = f"of {folder.system} on {folder.benchmark}:{folder.split} ({folder.mode})"
-        documents = folder.document_names.len()
-        values = folder.scan("cases").filter(~pl.col("level").is_in(tables.WHOLE_LEVELS))
-        outcomes = dict(values.group_by("outcome").len().collect().iter_rows())
-        rows = values.select("doc_id", "path", "kind", "gold", "pred", "outcome", "cause")
-        rows, height, noun = rows.head(ROWS).collect(), sum(outcomes.values()), "field"
-    else:
-        is_gold = kind == "Corpus"
-        name = f"{folder.benchmark}:{folder.split}" if is_gold else f"of {folder.system}"
-        documents = (folder.documents if is_gold else folder.records)["doc_id"].n_unique()
-        values = folder.records.filter(pl.col("path").is_not_null())
-        # Words and links are evidence; an engine that reads pages gives nothing else.
-        claims = values.filter(pl.col("task") != "layout")
-        rows = (claims if claims.height else values).select("doc_id", "path", "kind", "value")
-        height, noun = rows.height, "gold value" if is_gold else "value"
-    flaw, noted = ("flaw", folder.flaws) if kind == "Corpus" else ("note", folder.notes)
-    # Types that were inferred are no flaw.
-    noted = {note: count for note, count in noted.items() if tables.INFERRED not in note}
-    counts = [(documents, "document"), (height, noun)] + [(len(noted), flaw)] * bool(noted)
-    texts = [f"{count:,} {noun}{'s' * (count != 1)}" for count, noun in counts]
-    texts[2:2] = [f"{outcomes[n]:,} {n}" for n in tables.OUTCOMES if n in outcomes]
-    return f"{plain(f'{kind} {name}')}: {', '.join(texts)}", noted, rows
+    return f"<div>{text}{chr(10).join(map(plain, table.splitlines()))}</div>"

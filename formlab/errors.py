@@ -6,8 +6,6 @@ from __future__ import annotations
 class FormlabError(Exception):
     """Base of every error formlab raises for something the user can mend.
 
-    The command line prints the message without a traceback and exits with code 2.
-
     >>> raise DataMissing("no folder 'x'", where="x", remedy="pass --root")
     Traceback (most recent call last):
     ...

@@ -64,11 +64,9 @@ _STATE = SimpleNamespace(registered={}, registries={}, files={}, named="", loadi
 
 
 class Registry(Mapping[str, Any]):
-    """The entries of one kind, a key of `KINDS`, by name; a value is imported when asked for.
+    """The entries of one kind by name, formlab's own first; one is imported when asked for.
 
-    Iterating gives formlab's own entries in their order and then every plug-in that can be
-    imported. `builtin` has for each of formlab's own ``module:attribute``; the attribute is the
-    value, or a mapping that has the value under that name.
+    `builtin` has for each of formlab's own ``module:attribute``: the value, or a mapping with it.
     """
 
     def __init__(self, kind: str, builtin: Mapping[str, str]) -> None:
@@ -79,8 +77,8 @@ class Registry(Mapping[str, Any]):
         """The entry called `name`, not imported; `DataBroken` if there are two."""
         found = [entry for entry in entries(self.kind) if entry.name == name]
         if name in self.builtin:
-            load = partial(_builtin, self.builtin[name], name)
-            found.insert(0, Entry(self.kind, name, Source("formlab", "formlab"), load))
+            value = partial(resolve_name, self.builtin[name])
+            found.insert(0, Entry(self.kind, name, Source("formlab", "formlab"), value))
         if len(found) > 1:
             sources = " and ".join(str(entry.source) for entry in found)
             what = f"two {self.kind} are called {name!r}: {sources}"
@@ -90,7 +88,9 @@ class Registry(Mapping[str, Any]):
         return found[0]
 
     def __getitem__(self, name: str) -> Any:
-        return self.entry(name).load()
+        value = self.entry(name).load()
+        is_one = name not in self.builtin or not isinstance(value, Mapping)
+        return value if is_one else value[name]
 
     def __iter__(self) -> Iterator[str]:
         for name in self.names():
@@ -120,11 +120,6 @@ class Registry(Mapping[str, Any]):
         except (NotAvailable, DataBroken) as error:
             return error
         return None
-
-
-def _builtin(target: str, name: str) -> Any:
-    value = resolve_name(target)
-    return value[name] if isinstance(value, Mapping) else value
 
 
 def view(kind: str) -> Registry:
@@ -271,10 +266,7 @@ def needed(names: Mapping[str, Iterable[str]]) -> list[Record]:
 
 
 def restore(records: object, *, where: object) -> None:
-    """Make sure that every plug-in of `records`, which may come from anybody's file, is there.
-
-    What is not is run if it is in a file that the user has named before and that is as it was.
-    """
+    """Make sure that every plug-in of `records`, which may come from anybody's file, is there."""
     from formlab import files
 
     for record in files.convert(records or [], list[Record], where=f"plug-ins of {where}"):
@@ -282,7 +274,7 @@ def restore(records: object, *, where: object) -> None:
         recorded = Source(*(record[field] for field in Source._fields))
         if name not in registry and re.fullmatch("[0-9a-f]{64}", recorded.version):
             with suppress(DataBroken, DataMissing):
-                # Where the user had it when it was named, under the hash that it had then.
+                # A file that this user has named before, and that is as it was then.
                 path = files.read_text(files.cache_folder() / "plugins" / recorded.version)
                 if files.sha256(path) == recorded.version:
                     load(path)

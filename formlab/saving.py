@@ -36,12 +36,7 @@ _OURS = re.compile(rf"(\w+/)*((manifest|source)\.json|{_TABLE}(/\d{{5,}})?\.parq
 
 @contextmanager
 def replacing(folder: str | Path) -> Iterator[Path]:
-    """A new folder beside `folder`, which takes its place when the block ends well.
-
-    Where others write to the same place meanwhile, the last one stands, and a note says so.
-    `DataBroken` if `folder` holds files that formlab has not written, `NotAvailable` if something
-    cannot be written there.
-    """
+    """A new folder beside `folder`, which takes its place when the block ends well."""
     folder = Path(os.path.realpath(folder))
     files.make_folder(folder.parent)
     with files.writing(folder):
@@ -109,10 +104,7 @@ def home_of(folder: Path) -> Path:
 
 
 def read_manifest(kind: type[Folder], folder: Path) -> tuple[Path, dict[str, Any]]:
-    """Where the tables of `folder` are, and their manifest.
-
-    `DataMissing` or `DataBroken` if there is none of this kind and format.
-    """
+    """Where the tables of `folder` are, and their manifest, of this kind and format."""
     home = settled(home_of(folder))
     file = home / MANIFEST
     if not files.is_file(file):

@@ -108,7 +108,6 @@ MISTAKES = {
     "compare evals/m evals/n --reference x": "unknown system to compare with 'x'",
     "compare evals/m evals/n --flips": "--flips is now: --metric outcome",
     "compare evals/m evals/n --metric outcome --average macro": "no mean over documents",
-    "compare evals/m evals/n --over-time": "name the one around them",
     "compare . --over-time --metric": "--metric",
     "report 65_own_form": "unknown report '65_own_form'. Try: '65_own_forms'",
     "report none/65_own_form.ipynb": "no such file",

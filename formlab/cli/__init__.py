@@ -36,7 +36,6 @@ class _Group(click.Group):
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         def line(name: str) -> str:
             try:
-                # Without an import, if it is known.
                 return HELP.get(name) or self.get_command(context, name).get_short_help_str(80)
             except FormlabError as error:
                 return str(error)
@@ -61,21 +60,13 @@ class _Group(click.Group):
             sys.exit(2)
 
 
-def _load(_context: click.Context, _option: click.Parameter, files: tuple[str, ...]) -> None:
-    for file in files:
-        registry.load(file)
+_PLUGIN = "A file with benchmarks, metrics, systems … of your own; also FORMLAB_PLUGINS."
+# Loaded before the command is looked for, which may be the plug-in's.
+_LOADED = {"callback": lambda *v: list(map(registry.load, v[-1])), "is_eager": True}
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="formlab")
-@click.option(
-    "--plugin",
-    multiple=True,
-    metavar="FILE.py",
-    callback=_load,
-    expose_value=False,
-    is_eager=True,
-    help="A file with benchmarks, metrics, systems … of your own; also FORMLAB_PLUGINS.",
-)
-def main() -> None:
+@click.option("--plugin", multiple=True, metavar="FILE.py", help=_PLUGIN, **_LOADED)
+def main(plugin: tuple[str, ...]) -> None:
     """Show where and why models fail on forms."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
-from collections.abc import Collection
 from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,10 +15,6 @@ import formlab
 from formlab.cli import options
 from formlab.cli.options import Rows, command, corpus_of, option, pairs
 from formlab.errors import DataBroken, FormlabError, NotAvailable
-from formlab.show import plain
-
-if TYPE_CHECKING:
-    import polars as pl
 
 MAIN = 5  # scores that follow the main one without --all
 
@@ -71,23 +65,23 @@ def run(gold: Any, system: str, documents: Any, out: Path | None, **given: Any) 
 def score(gold: tuple[str | Path, ...], predictions: tuple[Path, ...], **given: Any) -> Rows:
     """Score --predictions against GOLD: a benchmark's name, or the path of your own gold.
 
-    Without --predictions, GOLD brings its own gold: a finished run of formlab arena, or logs of
-    Inspect, lmms-eval, VLMEvalKit, OmniAI, stickler, olmOCR-bench, or any table, whose own figures
-    are set beside formlab's. With a benchmark and logs as --predictions, the gold is the
-    benchmark's. Its split is the one that predictions are for, if they say so.
+    Without --predictions, GOLD brings its own: a finished run of formlab arena, or logs of Inspect,
+    lmms-eval, VLMEvalKit, OmniAI, stickler, olmOCR-bench, or any table, whose own figures are set
+    beside formlab's. With a benchmark and logs as --predictions, the gold is the benchmark's, of
+    the split that predictions are for, if they say so.
     """
-    first, benchmark = gold[0], gold[0] if isinstance(gold[0], str) else None
+    first, *others = gold
+    benchmark = first if isinstance(first, str) else None
     are_logs = all(map(_is_log, predictions)) if benchmark else not predictions
-    if (benchmark and not predictions) or (predictions and len(gold) > 1):
-        raise click.UsageError("one GOLD and --predictions, or logs alone")
+    is_lacking = bool(benchmark or predictions) and (others or not predictions)
+    if is_lacking or (len(predictions) > 1 and not are_logs):
+        raise click.UsageError("one GOLD and one --predictions, or logs alone")
     if are_logs:
-        reader = formlab.readers.reader_of(first) if len(gold) == 1 and not benchmark else None
+        reader = None if others or benchmark else formlab.readers.reader_of(first)
         if reader and reader.both:
             return scored(*reader.both(first), **given)
         return _logs(predictions or gold, benchmark, **given)
-    answers, *others = predictions
-    if others:
-        raise click.UsageError("one --predictions, unless they are logs")
+    answers = predictions[0]
     if benchmark:
         splits = [given["split"]] if given["split"] else formlab.readers.splits(answers) or [None]
         if len(splits) > 1:
@@ -134,7 +128,7 @@ def scored(gold: Any, answers: Any, **given: Any) -> Rows:
     return Rows(summary, main, notes, hints, left_out=evaluation.unreadable)
 
 
-def _main(summary: pl.DataFrame, by: Collection[str]) -> list[tuple[str, Any]]:
+def _main(summary: Any, by: tuple[str, ...]) -> list[tuple[str, Any]]:
     """The main number as a title, the scores beside it, and the slices `by` columns."""
     import polars as pl
 
@@ -183,21 +177,17 @@ def _logs(logs: tuple[Any, ...], benchmark: str | None, **given: Any) -> Rows:
     # In the order in which they were named, whichever was read first.
     places = [path for path in paths for _ in found[path]]
     evaluations = [evaluation for path in paths for evaluation in found[path]]
-    rows, tables, notes, left_out = [], [], Counter(), {}
+    rows, tables, notes = [], [], Counter[str]()
     for number, evaluation in enumerate(formlab.analysis.named(evaluations)):
         path, folder = places[number], out
         if out and len(places) > 1:  # Of one log with one run it is saved already.
             evaluation.save(folder := out / f"{number + 1}-{path.stem}")
         notes += Counter(evaluation.notes)
-        left_out |= evaluation.unreadable
         differ, figures = differences(evaluation), headlines(evaluation).to_dicts()
-        of = {
-            "system": evaluation.system,
-            "benchmark": f"{evaluation.benchmark}:{evaluation.split}",
-        }
-        row = {"log": str(path), **of, "notes": evaluation.notes, "join": join_report(evaluation)}
-        row |= {"headlines": figures, "differences": differ.to_dicts()}
-        row |= {"why": dict(Counter(differ["why"]).most_common()), "out": folder and str(folder)}
+        row = {"log": str(path), "system": evaluation.system, "out": folder and str(folder)}
+        row |= {"benchmark": f"{evaluation.benchmark}:{evaluation.split}"}
+        row |= {"notes": evaluation.notes, "join": join_report(evaluation), "headlines": figures}
+        row |= {"differences": differ.to_dicts(), "why": dict(Counter(differ["why"]).most_common())}
         rows.append(row)
         title = "{system}, {benchmark}, {log}".format(**row)
         if of_formlab := [figure for figure in figures if figure["by"] == "formlab"]:
@@ -206,7 +196,7 @@ def _logs(logs: tuple[Any, ...], benchmark: str | None, **given: Any) -> Rows:
         if differ.height:
             title = f"cases that the log and formlab count differently: {differ.height}"
             tables.append((title, differ if given["everything"] else []))
-    return Rows(rows, tables, notes, left_out=left_out)
+    return Rows(rows, tables, notes)
 
 
 # Columns for people: of a comparison without --all, and of what changed over time.
@@ -230,17 +220,15 @@ def compare(folders: tuple[Path, ...], everything: bool, over_time: bool, **give
 
     EVAL are folders that formlab score wrote with --out. A difference is by how much the first
     system is better, with its interval; p is that of a permutation test, which swaps whole
-    documents. With --over-time, EVAL is one folder of evaluations: those of one corpus, in the
-    order in which they were first saved, are each tested against the one before.
+    documents. With --over-time, EVAL are folders of evaluations: those of one corpus, in the order
+    in which they were first saved, are each tested against the one before.
     """
     average = given["average"] or "pooled"
     given["permutations"] = given["resamples"]
     given = {name: value for name, value in given.items() if value not in (None, ())}
     if over_time:
-        if len(folders) > 1:
-            raise click.UsageError("--over-time beside several folders: name the one around them")
         named = {name: given[name] for name in given if name not in ("by", "reference")}
-        runs = formlab.analysis.open_history(folders[0])
+        runs = formlab.analysis.open_history(folders)
         table = formlab.analysis.history(runs, **named | {"average": average})
         main = table if everything else table.filter(metric=table["metric"].first())
         return Rows(table, [("", main.select(_CHANGED))])
@@ -257,12 +245,11 @@ def compare(folders: tuple[Path, ...], everything: bool, over_time: bool, **give
 @command(
     click.argument("notebooks", nargs=-1, type=options.path),
     option("--eval evaluations", "An evaluation's folder [samples].", options.file, multiple=True),
-    option("-p --parameter changes", "NAME=VALUE: a parameter of the notebooks.", multiple=True),
+    option("-p --parameter changes", "NAME=VALUE, as YAML: of the notebooks.", multiple=True),
     option("--manifest", "A YAML file that lists reports and how they are built.", options.path),
-    options.out("Folder of the reports [reports]."),
+    *(options.out("Folder of the reports [reports]."), options.SET),
     option("--workers", "As elsewhere [a process a processor].", options.processes),
     option("--force", "Rebuild reports that have not changed, too.", bool),
-    options.SET,
 )
 def report(notebooks: Any, evaluations: Any, changes: Any, manifest: Any, **given: Any) -> Rows:
     """Run NOTEBOOKS (all, if none is named) and write one HTML page each, and an index.
@@ -284,7 +271,8 @@ def report(notebooks: Any, evaluations: Any, changes: Any, manifest: Any, **give
         results = formlab.reports.build_manifest(manifest, **given)
     else:
         given = {"out": Path("reports"), "workers": None, "evaluations": evaluations} | given
-        parameters = {name: _literal(text) for name, text in pairs(changes).items()}
+        read = partial(formlab.files.parse_yaml, where="-p", remedy="quotes, as in a manifest")
+        parameters = {name: read(text)[0] for name, text in pairs(changes).items()}
         results = formlab.reports.build(notebooks or None, parameters=parameters, **given)
     rows = [
         {"report": result.html.name if result.html else result.name, "status": result.status}
@@ -295,17 +283,7 @@ def report(notebooks: Any, evaluations: Any, changes: Any, manifest: Any, **give
     return Rows(rows, notes=notes, ok=all(result.ok for result in results))
 
 
-def _literal(text: str) -> Any:
-    """A number, list, … where `text` is one as Python writes it, else the text itself."""
-    with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
-        return ast.literal_eval(text)
-    return text
-
-
-_KINDS = click.Choice(["benchmarks", "systems", "metrics", "plugins"])
-
-
-@command(click.argument("kind", type=_KINDS), name="list")
+@command(click.argument("kind", type=options.LISTED), name="list")
 def list_names(kind: str) -> Rows:
     """List benchmarks, systems, metrics or plug-ins; --json has all that is known of each.
 
@@ -313,14 +291,13 @@ def list_names(kind: str) -> Rows:
     """
     if kind == "plugins":
         return Rows(formlab.registry.plugins())
-    entries = [vars(entry) for entry in formlab.registry.view(kind).values()]
-    rows = [{name: value for name, value in e.items() if not callable(value)} for e in entries]
-    return Rows(rows, [("", [{"name": e["name"], "title": e["title"]} for e in entries])])
+    entries, data = formlab.registry.view(kind).values(), str | bool | float | tuple | dict
+    rows = [{k: v for k, v in vars(entry).items() if isinstance(v, data)} for entry in entries]
+    return Rows(rows, [("", [{"name": row["name"], "title": row["title"]} for row in rows])])
 
 
-@click.command()
-@click.argument("folder", type=options.path)
-def init(folder: Path) -> None:
+@command(click.argument("folder", type=options.path))
+def init(folder: Path) -> Rows:
     """Copy the notebooks and a manifest of reports into FOLDER, to be changed there.
 
     Nothing is overwritten.
@@ -328,9 +305,9 @@ def init(folder: Path) -> None:
     from formlab.reports.manifest import make
 
     manifest, books = make(folder)
-    click.echo(plain(f"{len(books)} notebooks in {books[0].parent}, listed in {manifest}"))
-    click.echo(plain(f"next: formlab report --manifest {manifest}"))
-    click.echo("live: pip install 'formlab[lab]', then jupyter lab")
+    row = {"notebooks": len(books), "folder": str(books[0].parent)}
+    row |= {"next": f"formlab report --manifest {manifest}"}
+    return Rows([row], hints=["live: pip install 'formlab[lab]', then jupyter lab"])
 
 
 @click.group()

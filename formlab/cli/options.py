@@ -29,11 +29,6 @@ def file(text: str) -> Path:
     return local(text)
 
 
-def folder(text: str) -> Path:
-    """A whole path, as what keeps it may move, or an address."""
-    return file(text).resolve()
-
-
 def gold(text: str) -> str | Path:
     """The name of a registered benchmark, else the path of gold."""
     from formlab.benchmarks import BENCHMARKS
@@ -85,8 +80,10 @@ def pairs(texts: Iterable[str]) -> dict[str, str]:
 
 
 COUNT, FROM_ZERO = click.IntRange(min=1), click.IntRange(min=0)
+LISTED = click.Choice(["benchmarks", "systems", "metrics", "plugins"])
 GOLD = click.argument("gold", type=gold)
-_FOLDER = {"kind": folder, "metavar": "PATH"}
+# A whole path, as what keeps it may move.
+_FOLDER = {"kind": lambda text: file(text).resolve(), "metavar": "PATH"}
 ROOT = option("--root", "Folder of a benchmark's official files [the sample].", **_FOLDER)
 BENCHMARK = (ROOT, option("--split", "A split of the benchmark; its first if left out."))
 _COLUMNS = "NAME=COLUMN,…: what columns are called, such as gold=target,prediction=output."
@@ -140,8 +137,9 @@ def corpus_of(gold: str | Path, options: Mapping[str, Any]) -> Corpus:
     """The corpus that GOLD and its options name; files that cannot be read are said on stderr."""
     from formlab import benchmarks, readers
 
-    names = ("types", "columns", "images") if isinstance(gold, Path) else ("root", "split")
-    load = readers.corpus if isinstance(gold, Path) else benchmarks.load
+    load, names = benchmarks.load, ("root", "split")
+    if isinstance(gold, Path):
+        load, names = readers.corpus, ("types", "columns", "images")
     corpus = load(gold, **{name: options[name] for name in names if name in options})
     say({}, left_out=corpus.unreadable)
     return corpus
@@ -166,16 +164,13 @@ class Rows(NamedTuple):
 def command(
     *options: Option, name: str | None = None, group: Any = click
 ) -> Callable[[Callable[..., Rows]], click.Command]:
-    """Make a function with options a command, of a `group` if one is given, that prints its rows.
-
-    With ``--json``, `everything` is true for a function that has it.
-    """
+    """Make a function with options a command, perhaps of a `group`, that prints its rows."""
 
     def made(function: Callable[..., Rows]) -> click.Command:
         @functools.wraps(function)
         def printed(*, as_json: bool, **given: Any) -> None:
             if "everything" in given:
-                given["everything"] |= as_json
+                given["everything"] |= as_json  # As JSON has all.
             if "set" in given:
                 named = {name: given.pop(name, None) for name in _SETTINGS}
                 given["settings"] = pairs(given.pop("set"))

@@ -248,12 +248,6 @@ def plugins(*kinds: str) -> list[dict[str, str]]:
     return rows
 
 
-def versions() -> dict[str, str]:
-    """The plug-ins in use, with the version of each package and the SHA-256 of each file."""
-    sources = [entry.source for entry in entries()]
-    return {str(source): source.version for source in sources if source.kind != "notebook"}
-
-
 def needed(names: Mapping[str, Iterable[str]]) -> list[Record]:
     """A record for each of the `names` of a kind that a plug-in provides; `restore` reads them."""
     mentioned = [(view(kind), name) for kind in names for name in dict.fromkeys(names[kind])]

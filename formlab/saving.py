@@ -16,15 +16,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import msgspec
 
 from formlab import files
 from formlab.errors import DataBroken, DataMissing, FormlabError
-
-if TYPE_CHECKING:
-    from formlab.folders import Folder
 
 FORMAT, MANIFEST = 3, "manifest.json"
 ANEW = "the formlab command that wrote this folder again, or a fresh copy of the whole folder"
@@ -103,7 +100,7 @@ def home_of(folder: Path) -> Path:
     return folder / "predictions" if is_run else folder
 
 
-def read_manifest(kind: type[Folder], folder: Path) -> tuple[Path, dict[str, Any]]:
+def read_manifest(kind: Any, folder: Path) -> tuple[Path, dict[str, Any]]:
     """Where the tables of `folder` are, and their manifest, of this kind and format."""
     home = settled(home_of(folder))
     file = home / MANIFEST
@@ -138,7 +135,7 @@ def read_manifest(kind: type[Folder], folder: Path) -> tuple[Path, dict[str, Any
 
 
 @cache
-def _structure(kind: type[Folder]) -> type[msgspec.Struct]:
+def _structure(kind: Any) -> type[msgspec.Struct]:
     """The structure of the manifest of a kind of folder."""
     hints = get_type_hints(kind) | {"root": str | None}
     needed = [f.name for f in dataclasses.fields(kind) if f.default is f.default_factory]

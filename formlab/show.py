@@ -36,10 +36,8 @@ def show(table: Any, *, as_json: bool, title: str = "") -> None:
     rows = table if isinstance(table, list | tuple) else table.to_dicts()
     rows = [{name: None if value != value else value for name, value in r.items()} for r in rows]
     if as_json:
-        text = json.dumps(rows, indent=1, ensure_ascii=False)
-        # A terminal obeys U+009B too, which JSON leaves as it is.
-        odd = {c for c in set(text) - {"\n"} if not c.isprintable()}
-        click.echo(text.translate({ord(c): json.dumps(c)[1:-1] for c in odd}))
+        # In ASCII, as a terminal obeys U+009B too; of its own characters JSON leaves one.
+        click.echo(json.dumps(rows, indent=1).replace("\x7f", "\\u007f"))
         return
     from rich.console import Console
     from rich.markup import escape

@@ -14,8 +14,8 @@ from formlab.errors import FormlabError
 from formlab.show import plain
 
 _TABLES = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
-_CORE, OLD_COMMANDS, OLD_OPTIONS = (_TABLES[n] for n in ("core", "old_commands", "old_options"))
-HELP = {name: line for name, (_, line) in _CORE.items()} | _TABLES["add_ons"]
+_CORE, _ADD_ONS, COLUMNS, OLD_COMMANDS, OLD_OPTIONS = _TABLES.values()
+HELP = {name: line for name, (_, line) in _CORE.items()} | _ADD_ONS
 COMMANDS = registry.Registry("commands", {n: f"formlab.cli.{p}" for n, (p, _) in _CORE.items()})
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 import formlab
-from formlab.cli import options
+from formlab.cli import COLUMNS, options
 from formlab.cli.options import Rows, command, corpus_of, option, pairs
 from formlab.errors import DataBroken, FormlabError, NotAvailable
 
@@ -119,9 +119,7 @@ def scored(gold: Any, answers: Any, **given: Any) -> Rows:
     drawing = {"resamples": given["resamples"], "seed": given["seed"]}
     summary = formlab.summarise(evaluation, by=by or usual, **drawing)
     if everything:
-        columns = ("task", "level", "slice", "metric", "average", "value", "ci_low", "ci_high")
-        columns += ("n_docs", "n_cases", "n_missing", "n_undefined")
-        main = [("", formlab.tables.readable(summary).select(columns))]
+        main = [("", formlab.tables.readable(summary).select(COLUMNS["all"]))]
     else:
         main = _main(summary, by)
         hints += [f"--all prints all {summary.height:,} scores and slices, --json every column"]
@@ -142,10 +140,10 @@ def _main(summary: Any, by: tuple[str, ...]) -> list[tuple[str, Any]]:
     total = ranked.filter(pl.col("slice_by").is_null()).head(1 + MAIN)
     title = "{system}, {benchmark}:{split}: {metric} {value:.4f} [{ci_low:.4f}, {ci_high:.4f}] "
     title += "({n_cases:,} {level}s, {n_docs:,} documents)"
-    columns = ("task", "level", "metric", "value", "ci_low", "ci_high", "n_cases", "n_missing")
+    title = title.format(**total.row(0, named=True))
     sliced = ranked.filter(pl.col("slice_by").is_in(list(by)), pl.col("place").is_not_null())
-    sliced = formlab.tables.readable(sliced).select("slice", *columns)
-    return [(title.format(**total.row(0, named=True)), total[1:].select(columns)), ("", sliced)]
+    sliced = formlab.tables.readable(sliced).select("slice", *COLUMNS["scores"])
+    return [(title, total[1:].select(COLUMNS["scores"])), ("", sliced)]
 
 
 def _is_log(path: Path) -> bool:
@@ -199,13 +197,6 @@ def _logs(logs: tuple[Any, ...], benchmark: str | None, **given: Any) -> Rows:
     return Rows(rows, tables, notes)
 
 
-# Columns for people: of a comparison without --all, and of what changed over time.
-_COMPARED = ("system_a", "system_b", "metric", "slice", "value_a", "value_b", "difference")
-_COMPARED += ("ci_low", "ci_high", "only_a", "only_b", "better")
-_CHANGED = ("corpus", "run", "at", "metric", "value", "difference", "difference_low")
-_CHANGED += ("difference_high", "p_adjusted", "verdict", "fixed", "broken", "changed", "note")
-
-
 @command(
     click.argument("folders", metavar="EVAL…", nargs=-1, required=True, type=options.file),
     option("--metric", "Only this metric, or outcome: values right [all].", multiple=True),
@@ -223,22 +214,20 @@ def compare(folders: tuple[Path, ...], everything: bool, over_time: bool, **give
     documents. With --over-time, EVAL are folders of evaluations: those of one corpus, in the order
     in which they were first saved, are each tested against the one before.
     """
-    average = given["average"] or "pooled"
     given["permutations"] = given["resamples"]
     given = {name: value for name, value in given.items() if value not in (None, ())}
     if over_time:
         named = {name: given[name] for name in given if name not in ("by", "reference")}
-        runs = formlab.analysis.open_history(folders)
-        table = formlab.analysis.history(runs, **named | {"average": average})
+        table = formlab.analysis.history(formlab.analysis.open_history(folders), **named)
         main = table if everything else table.filter(metric=table["metric"].first())
-        return Rows(table, [("", main.select(_CHANGED))])
+        return Rows(table, [("", main.select(COLUMNS["changed"]))])
     evaluations = [formlab.folders.Evaluation.load(folder) for folder in folders]
     table = formlab.compare(evaluations, **given)
     # Null: no test supports that either system is better.
     main = formlab.tables.readable(table.with_columns(table["better"].fill_null("not shown")))
     if not everything:
-        main = main.filter(average=average)
-        main = main.select(name for name in _COMPARED if main[name].count())
+        main = main.filter(average=given.get("average", "pooled"))
+        main = main.select(name for name in COLUMNS["compared"] if main[name].count())
     return Rows(table, [("", main)], notes=formlab.analysis.common(evaluations).notes)
 
 
@@ -254,9 +243,8 @@ def compare(folders: tuple[Path, ...], everything: bool, over_time: bool, **give
 def report(notebooks: Any, evaluations: Any, changes: Any, manifest: Any, **given: Any) -> Rows:
     """Run NOTEBOOKS (all, if none is named) and write one HTML page each, and an index.
 
-    What has not changed since it was built is left as it is. The exit code is 1 if a report is
-    not complete. Settings are timeout (seconds that a cell may take) and figures (on: as files,
-    too); a manifest, which formlab init writes, has them as well.
+    What has not changed since it was built is left as it is. The exit code is 1 if a report is not
+    complete. Settings are timeout (seconds that a cell may take) and figures (on: as files, too).
     """
     from formlab.systems.system import System, above_zero
 
@@ -350,10 +338,9 @@ def check(raw: Path, out: Path | None, **given: Any) -> Rows:
 def judge(benchmark: str, model: str, predictions: Path, out: Path, **given: Any) -> Rows:
     """Let a model judge predictions for BENCHMARK; run the same command again to resume.
 
-    OUT has the answer on each page, or the reason why there is none; the file beside it that ends
-    in .sqlite keeps every answer. Printed are the judge's scores over the pages that it answered,
-    its verdicts verified. A --prompt of your own has the places {gold_html} and {generated_html};
-    --set view=text shows the pages as text, not as HTML.
+    OUT has the answer on each page, or why there is none; the file beside it that ends in .sqlite
+    keeps every answer. Scored are the pages that it answered, its verdicts verified. --prompt of
+    your own has the places {gold_html} and {generated_html}; --set view=text: pages as text.
     """
     from formlab.analysis import audit
     from formlab.systems import chat
@@ -366,19 +353,16 @@ def judge(benchmark: str, model: str, predictions: Path, out: Path, **given: Any
     chosen = chat.system(f"{chat.PREFIX}{model}").settings(settings)
     store = Path(chosen["store"] or out.with_suffix(".sqlite"))
     if store.resolve() == out.resolve():
-        what = "the file for the raw answers is the store of answers"
-        raise DataBroken(what, where=out, remedy="another --out, such as judge.json")
+        raise click.UsageError("--out is the store of answers; another, such as judge.json")
     call, answers, hints = judge_call(model, store=store, settings=chosen), {}, []
     pages = audit.ask_judge(corpus, judged, call=call, workers=chosen["concurrency"], **shown)
     for page, answer, record in pages:
-        if (status := record["status"]) == "missing":
-            counts["not_asked"] += 1
-            continue
-        is_usable = status in formlab.tables.USABLE
-        counts["judged" if is_usable else "failed"] += 1
-        hints += [] if is_usable else [f"{status}: {page}: {answer['error']}"]
-        answers[page] = answer | {"judge": model}
-        formlab.files.write_json(out, dict(sorted(answers.items())))
+        status, is_usable = record["status"], record["status"] in formlab.tables.USABLE
+        state = "judged" if is_usable else "not_asked" if status == "missing" else "failed"
+        counts[state] += 1
+        hints += [f"{status}: {page}: {answer['error']}"] if state == "failed" else []
+        answers |= {page: answer | {"judge": model}} if state != "not_asked" else {}
+    formlab.files.write_json(out, dict(sorted(answers.items())))
     scores = audit.judge_scores(corpus, judged, answers)
     scores = formlab.tables.only(scores, slice_by=None, mode="fixed")
     by_metric = scores.filter(scores["total"] > 0).group_by("metric", maintain_order=True)

@@ -7,16 +7,14 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
+import formlab
 from formlab.cache import local
 from formlab.errors import DataBroken, UnknownName
 from formlab.show import plain, say, show
-
-if TYPE_CHECKING:
-    from formlab.folders import Corpus
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -31,29 +29,25 @@ def file(text: str) -> Path:
 
 def gold(text: str) -> str | Path:
     """The name of a registered benchmark, else the path of gold."""
-    from formlab.benchmarks import BENCHMARKS
-
-    if text in BENCHMARKS:
+    if text in formlab.benchmarks.BENCHMARKS:
         return text
     if os.path.exists(found := file(text)):
         return found
-    raise UnknownName.of("benchmark or file", text, BENCHMARKS)
+    raise UnknownName.of("benchmark or file", text, formlab.benchmarks.BENCHMARKS)
 
 
 def processes(text: str) -> int | str:
     """A number of processes, or a Dask scheduler: its address or its file."""
-    if text.isdecimal() and int(text):
-        return int(text)
-    if "://" in text or os.path.isfile(text):
-        return text
-    raise click.BadParameter(f"{text} is neither a number from 1 up nor a Dask scheduler")
+    number = text.isdecimal() and int(text)
+    if not number and "://" not in text and not os.path.isfile(text):
+        raise click.BadParameter(f"{text} is neither a number from 1 up nor a Dask scheduler")
+    return number or text
 
 
 def documents(text: str) -> str | int | Path:
     """Which documents: a word, how many, or the file that lists them."""
-    if text.isdecimal() and int(text):
-        return int(text)
-    return text if text in ("all", "answered") else Path(text)
+    number = text.isdecimal() and int(text)
+    return number or (text if text in ("all", "answered") else Path(text))
 
 
 def option(
@@ -61,9 +55,8 @@ def option(
 ) -> Option:
     """A click option by its names, help line and type; of the type `bool` it is a flag."""
     typed = {"type": kind, "default": default, "show_default": default is not None}
-    return click.option(
-        *names.split(), help=text, **{"is_flag": True} if kind is bool else typed, **more
-    )
+    more |= {"is_flag": True} if kind is bool else typed
+    return click.option(*names.split(), help=text, **more)
 
 
 def out(text: str, **settings: Any) -> Option:
@@ -133,13 +126,11 @@ PLAN = (
 )
 
 
-def corpus_of(gold: str | Path, options: Mapping[str, Any]) -> Corpus:
+def corpus_of(gold: str | Path, options: Mapping[str, Any]) -> formlab.folders.Corpus:
     """The corpus that GOLD and its options name; files that cannot be read are said on stderr."""
-    from formlab import benchmarks, readers
-
-    load, names = benchmarks.load, ("root", "split")
+    load, names = formlab.load, ("root", "split")
     if isinstance(gold, Path):
-        load, names = readers.corpus, ("types", "columns", "images")
+        load, names = formlab.readers.corpus, ("types", "columns", "images")
     corpus = load(gold, **{name: options[name] for name in names if name in options})
     say({}, left_out=corpus.unreadable)
     return corpus
@@ -172,9 +163,8 @@ def command(
             if "everything" in given:
                 given["everything"] |= as_json  # As JSON has all.
             if "set" in given:
-                named = {name: given.pop(name, None) for name in _SETTINGS}
-                given["settings"] = pairs(given.pop("set"))
-                given["settings"] |= {n: text for n, text in named.items() if text is not None}
+                named = {name: text for name in _SETTINGS if (text := given.pop(name, None))}
+                given["settings"] = pairs(given.pop("set")) | named
             rows = function(**given)
             say(rows.notes, left_out=rows.left_out)
             for title, table in rows.main if rows.main and not as_json else [("", rows.frame)]:

@@ -2,9 +2,8 @@
 
 A plug-in is an entry point of an installed package (group ``formlab.metrics`` and so on), or is
 registered by a decorator such as ``@formlab.metric("name")``: in a notebook's cell, or in a file
-that the user names (``--plugin`` or the variable FORMLAB_PLUGINS). No other file is run. An
-evaluation records the plug-ins that it needs; a recorded file is run again only if this user has
-named it before and it has not changed since.
+that the user names (``--plugin`` or the variable FORMLAB_PLUGINS). A file that an evaluation
+records is run again only if this user has named it before and it has not changed since.
 """
 
 from __future__ import annotations
@@ -42,10 +41,6 @@ class Source(NamedTuple):
     name: str
     version: str = ""  # Of a file its SHA-256.
 
-    def __str__(self) -> str:
-        is_package = self.kind == "package"
-        return f"package {self.name} {self.version}" if is_package else self.name
-
 
 class Entry(NamedTuple):
     """A name of one kind, where it comes from, and what imports its value."""
@@ -80,7 +75,7 @@ class Registry(Mapping[str, Any]):
             value = partial(resolve_name, self.builtin[name])
             found.insert(0, Entry(self.kind, name, Source("formlab", "formlab"), value))
         if len(found) > 1:
-            sources = " and ".join(str(entry.source) for entry in found)
+            sources = " and ".join(entry.source.name for entry in found)
             what = f"two {self.kind} are called {name!r}: {sources}"
             raise DataBroken(what, remedy="rename one, or leave out its plug-in")
         if not found:
@@ -199,7 +194,7 @@ def _run(source: Source, code: Callable[[], Any]) -> Any:
         unload(source.name)
         reason = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
         what = f"plug-in cannot be loaded: {reason.removesuffix(': ')}"
-        raise NotAvailable(what, where=source, remedy="mend it, or do without") from error
+        raise NotAvailable(what, where=source.name, remedy="mend it, or do without") from error
     finally:
         _STATE.loading = before
 
@@ -242,9 +237,9 @@ def _packages() -> list[Entry]:
 def plugins(*kinds: str) -> list[dict[str, str]]:
     """Each plug-in (of `kinds`, if any): kind, name, source, and problem if it cannot be used."""
     rows = []
-    for kind, name, source in sorted((*entry[:2], str(entry.source)) for entry in entries(*kinds)):
+    for kind, name, source in sorted(entry[:3] for entry in entries(*kinds)):
         problem = str(view(kind).problem(name) or "")
-        rows.append({"kind": kind, "name": name, "source": source, "problem": problem})
+        rows.append({"kind": kind, "name": name, "source": source.name, "problem": problem})
     return rows
 
 
@@ -276,5 +271,5 @@ def restore(records: object, *, where: object) -> None:
             remedy = f"--plugin FILE.py (or {VARIABLE}) with that file, if you trust it"
             if recorded.kind == "package":
                 remedy = f"pip install {recorded.name}=={recorded.version}"
-            what = f"{record['plugin'].removesuffix('s')} {name!r} of {recorded} is needed"
+            what = f"{record['plugin'].removesuffix('s')} {name!r} of {recorded.name} is needed"
             raise NotAvailable(f"{what}, as it was then", where=where, remedy=remedy)

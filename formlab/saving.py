@@ -73,9 +73,8 @@ def _saved(folder: Path) -> tuple[int, int] | None:
     with suppress(OSError):
         state = (folder / MANIFEST).stat()
     if strangers := sorted(name for name in names if not (state and _OURS.fullmatch(name))):
-        more = f" and {len(strangers) - 3} more" if len(strangers) > 3 else ""
         what = f"this folder has files that formlab has not written: {', '.join(strangers[:3])}"
-        raise DataBroken(what + more, where=folder, remedy="another --out, or move them away")
+        raise DataBroken(what, where=folder, remedy="another --out, or move them away")
     return state and (state.st_ino, state.st_mtime_ns)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -152,31 +151,33 @@ class Rows(NamedTuple):
     left_out: Mapping[str, str] = MappingProxyType({})
 
 
-def command(
-    *options: Option, name: str | None = None, group: Any = click
-) -> Callable[[Callable[..., Rows]], click.Command]:
+class _Command(click.Command):
+    """Prints the rows that its function returns."""
+
+    def invoke(self, context: click.Context) -> None:
+        given = context.params
+        as_json = given.pop("as_json")
+        if "everything" in given:
+            given["everything"] |= as_json  # As JSON has all.
+        if "set" in given:
+            named = {name: text for name in _SETTINGS if (text := given.pop(name, None))}
+            given["settings"] = pairs(given.pop("set")) | named
+        rows: Rows = super().invoke(context)
+        say(rows.notes, left_out=rows.left_out)
+        for title, table in rows.main if rows.main and not as_json else [("", rows.frame)]:
+            show(table, as_json=as_json, title=title)
+        for hint in filter(None, rows.hints):
+            click.echo(plain(hint), err=True)
+        if not rows.ok:
+            context.exit(1)
+
+
+def command(*options: Option, name: str | None = None, group: Any = click) -> Option:
     """Make a function with options a command, perhaps of a `group`, that prints its rows."""
 
     def made(function: Callable[..., Rows]) -> click.Command:
-        @functools.wraps(function)
-        def printed(*, as_json: bool, **given: Any) -> None:
-            if "everything" in given:
-                given["everything"] |= as_json  # As JSON has all.
-            if "set" in given:
-                named = {name: text for name in _SETTINGS if (text := given.pop(name, None))}
-                given["settings"] = pairs(given.pop("set")) | named
-            rows = function(**given)
-            say(rows.notes, left_out=rows.left_out)
-            for title, table in rows.main if rows.main and not as_json else [("", rows.frame)]:
-                show(table, as_json=as_json, title=title)
-            for hint in filter(None, rows.hints):
-                click.echo(plain(hint), err=True)
-            if not rows.ok:
-                click.get_current_context().exit(1)
-
-        decorated: Any = printed
         for decorate in (JSON, *reversed(options)):
-            decorated = decorate(decorated)
-        return group.command(name)(decorated)
+            function = decorate(function)
+        return group.command(name, cls=_Command)(function)
 
     return made

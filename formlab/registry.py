@@ -224,13 +224,12 @@ def entries(*kinds: str) -> list[Entry]:
 @cache
 def _packages() -> list[Entry]:
     """The entry points of installed packages; their metadata is read once."""
-    points, sources = metadata.entry_points(), {}
-    groups = [(kind, point) for kind in KINDS for point in points.select(group=f"formlab.{kind}")]
-    for package in {point.dist for _, point in groups}:
-        sources[package] = Source("package", package.name, package.version)
+    points = metadata.entry_points()
+    source = cache(lambda package: Source("package", package.name, package.version))
     return [
-        Entry(kind, point.name, source := sources[point.dist], partial(_run, source, point.load))
-        for kind, point in groups
+        Entry(kind, point.name, source(point.dist), partial(_run, source(point.dist), point.load))
+        for kind in KINDS
+        for point in points.select(group=f"formlab.{kind}")
     ]
 
 

@@ -112,8 +112,7 @@ def read_manifest(kind: Any, folder: Path) -> tuple[Path, dict[str, Any]]:
     stated, number = manifest.get("kind"), manifest.get("format", 1)
     if stated != kind.__name__:
         what = f"this folder holds {stated or 'something else'}, not {kind.__name__}"
-        remedy = "the folder that the matching formlab command wrote with --out"
-        raise DataBroken(what, where=file, remedy=remedy)
+        raise DataBroken(what, where=file, remedy="the --out of another formlab command")
     if number == 1 and not kind.MEMBERS:
         # Each table was a file, described by an object. Read until 0.4.
         saved = files.convert(manifest.get("tables"), dict[str, dict], where=file, remedy=ANEW)

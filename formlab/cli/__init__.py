@@ -34,14 +34,9 @@ class _Group(click.Group):
         return command if is_made else click.command(name)(command)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        def line(name: str) -> str:
-            try:
-                return HELP.get(name) or self.get_command(context, name).get_short_help_str(80)
-            except FormlabError as error:
-                return str(error)
-
+        names = self.list_commands(context)
         with formatter.section("Commands"):
-            formatter.write_dl([(name, line(name)) for name in self.list_commands(context)])
+            formatter.write_dl([(name, HELP.get(name, "Of a plug-in.")) for name in names])
 
     def invoke(self, context: click.Context) -> Any:
         try:

@@ -85,8 +85,7 @@ def score(gold: tuple[str | Path, ...], predictions: tuple[Path, ...], **given: 
     if benchmark:
         splits = [given["split"]] if given["split"] else formlab.readers.splits(answers) or [None]
         if len(splits) > 1:
-            what = f"predictions for several splits: {', '.join(splits)}"
-            raise DataBroken(what, where=answers, remedy="--split, and a command for each")
+            raise click.UsageError(f"--split: the predictions are for {', '.join(splits)}")
         first = formlab.benchmarks.corpora(benchmark, root=given["root"], split=splits[0])
     return scored(first, answers, **given)
 
@@ -170,8 +169,7 @@ def _logs(logs: tuple[Any, ...], benchmark: str | None, **given: Any) -> Rows:
     found = dict(formlab.workers.each(opening, paths, workers=given["workers"]))
     for path, result in found.items():
         if isinstance(result, formlab.workers.Lost):
-            what = f"the log cannot be read: {result.reason}"
-            raise NotAvailable(what, where=path, remedy="more memory")
+            raise NotAvailable(result.reason, where=path, remedy="more memory, fewer --workers")
     # In the order in which they were named, whichever was read first.
     places = [path for path in paths for _ in found[path]]
     evaluations = [evaluation for path in paths for evaluation in found[path]]
@@ -187,13 +185,11 @@ def _logs(logs: tuple[Any, ...], benchmark: str | None, **given: Any) -> Rows:
         row |= {"notes": evaluation.notes, "join": join_report(evaluation), "headlines": figures}
         row |= {"differences": differ.to_dicts(), "why": dict(Counter(differ["why"]).most_common())}
         rows.append(row)
-        title = "{system}, {benchmark}, {log}".format(**row)
-        if of_formlab := [figure for figure in figures if figure["by"] == "formlab"]:
-            title += ": {measure} {value:.4f} ({n} samples)".format(**of_formlab[-1])
-        tables.append((title, figures))
-        if differ.height:
-            title = f"cases that the log and formlab count differently: {differ.height}"
-            tables.append((title, differ if given["everything"] else []))
+        # The last figure is formlab's over all samples.
+        value = f"{figures[-1]['value']:.4f}" if figures else "no sample"
+        title = "{system}, {benchmark}, {log}: ".format(**row) + value
+        tables.append((f"{title}; {differ.height} cases are counted differently", figures))
+        tables.append(("", differ if given["everything"] else []))
     return Rows(rows, tables, notes)
 
 

@@ -21,6 +21,7 @@ from pkgutil import resolve_name
 from types import ModuleType, SimpleNamespace
 from typing import Any, NamedTuple, TypedDict
 
+import formlab
 from formlab.errors import DataBroken, DataMissing, FormlabError, NotAvailable, UnknownName
 
 VARIABLE = "FORMLAB_PLUGINS"
@@ -34,25 +35,20 @@ KINDS: dict[str, tuple[str, str] | None] = {
 }
 
 
-class Source(NamedTuple):
-    """Where an entry comes from: ``formlab``, a ``package``, a ``file`` or a ``notebook``."""
-
-    kind: str
-    name: str
-    version: str = ""  # Of a file its SHA-256.
-
-
 class Entry(NamedTuple):
     """A name of one kind, where it comes from, and what imports its value."""
 
     kind: str
     name: str
-    source: Source
+    origin: str  # ``formlab``, a ``package``, a ``file`` or a ``notebook``, and its name,
+    source: str
+    version: str  # with the version of a package or the SHA-256 of a file.
     load: Callable[[], Any]
 
 
-# An entry that an evaluation needs: its kind and name, and the fields of its `Source`.
-Record = TypedDict("Record", dict.fromkeys(("plugin", "entry", *Source._fields), str))
+# What an evaluation records of an entry that it needs: all but the last of these fields.
+_RECORDED = ("plugin", "entry", "kind", "name", "version")
+Record = TypedDict("Record", dict.fromkeys(_RECORDED, str))
 # The plug-ins of this process: entries by kind, name and source, registries by kind, of files the
 # SHA-256, what FORMLAB_PLUGINS named last, and the source that is run.
 _STATE = SimpleNamespace(registered={}, registries={}, files={}, named="", loading=None)
@@ -73,9 +69,9 @@ class Registry(Mapping[str, Any]):
         found = [entry for entry in entries(self.kind) if entry.name == name]
         if name in self.builtin:
             value = partial(resolve_name, self.builtin[name])
-            found.insert(0, Entry(self.kind, name, Source("formlab", "formlab"), value))
+            found.insert(0, Entry(self.kind, name, "formlab", "formlab", "", value))
         if len(found) > 1:
-            sources = " and ".join(entry.source.name for entry in found)
+            sources = " and ".join(entry.source for entry in found)
             what = f"two {self.kind} are called {name!r}: {sources}"
             raise DataBroken(what, remedy="rename one, or leave out its plug-in")
         if not found:
@@ -84,8 +80,7 @@ class Registry(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         value = self.entry(name).load()
-        is_one = name not in self.builtin or not isinstance(value, Mapping)
-        return value if is_one else value[name]
+        return value[name] if name in self.builtin and isinstance(value, Mapping) else value
 
     def __iter__(self) -> Iterator[str]:
         for name in self.names():
@@ -142,12 +137,12 @@ def register(kind: str, name: str, value: Any = None, **fields: Any) -> Any:
     if value is None:
         return lambda function: register(kind, name, function, **fields)
     # A cell registers again what it registered before.
-    source = _STATE.loading or Source("notebook", getattr(value, "__module__", "__main__"))
+    source = _STATE.loading or ("notebook", getattr(value, "__module__", "__main__"), "")
     if KINDS[kind]:
         entry_class, field = resolve_name(KINDS[kind][0]), KINDS[kind][1]
         if not isinstance(value, entry_class):
             value = entry_class(name=name, **{field: value}, **fields)
-    _STATE.registered[kind, name, source.name] = Entry(kind, name, source, lambda: value)
+    _STATE.registered[kind, name, source[1]] = Entry(kind, name, *source, lambda: value)
     return value
 
 
@@ -157,22 +152,21 @@ def load(path: str | Path) -> ModuleType:
     A file that has changed is run again and replaces what it registered. `DataMissing` if it is not
     there, `NotAvailable` if it cannot be run.
     """
-    from formlab import files
-
     path = os.path.realpath(path)  # Not Path.resolve(), which raises on links in a circle.
     name = f"formlab_plugin_{Path(path).stem}_{hashlib.sha256(path.encode()).hexdigest()[:8]}"
-    code = files.read_bytes(path)
-    source = Source("file", path, hashlib.sha256(code).hexdigest())
-    if _STATE.files.get(path) != source.version:
+    code = formlab.files.read_bytes(path)
+    version = hashlib.sha256(code).hexdigest()
+    if _STATE.files.get(path) != version:
         unload(path)
         sys.modules[name] = module = ModuleType(name)
         module.__file__ = path
         # The very bytes that were hashed, and no bytecode is left beside the file.
-        _run(source, lambda: exec(compile(code, path, "exec"), vars(module)))  # noqa: S102
-    _STATE.files[path] = source.version
+        run = partial(exec, compile(code, path, "exec"), vars(module))
+        _run(("file", path, version), run)
+    _STATE.files[path] = version
     with suppress(NotAvailable):
         # Without a folder to write to, a later session has to name the file again.
-        files.write_text(files.cache_folder() / "plugins" / source.version, path)
+        formlab.files.write_text(formlab.files.cache_folder() / "plugins" / version, path)
     # Processes that start from this one find it there, whatever folder they work in.
     os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*named(), path]))
     return sys.modules[name]
@@ -185,16 +179,16 @@ def unload(source: str | Path) -> None:
         del _STATE.registered[key]
 
 
-def _run(source: Source, code: Callable[[], Any]) -> Any:
-    """The value of other people's code; what it registers is of that source."""
+def _run(source: tuple[str, str, str], code: Callable[[], Any]) -> Any:
+    """The value of other people's code; what it registers is of that origin and source."""
     before, _STATE.loading = _STATE.loading, source
     try:
         return code()
     except (Exception, SystemExit) as error:
-        unload(source.name)
+        unload(source[1])
         reason = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
         what = f"plug-in cannot be loaded: {reason.removesuffix(': ')}"
-        raise NotAvailable(what, where=source.name, remedy="mend it, or do without") from error
+        raise NotAvailable(what, where=source[1], remedy="mend it, or do without") from error
     finally:
         _STATE.loading = before
 
@@ -217,7 +211,7 @@ def entries(*kinds: str) -> list[Entry]:
             except FormlabError as error:
                 print(f"note: {error}", file=sys.stderr)
     # An entry point that names what its package's decorator registers is one plug-in.
-    found = {(*entry[:2], entry.source.name): entry for entry in _packages()} | _STATE.registered
+    found = {(*entry[:2], entry.source): entry for entry in _packages()} | _STATE.registered
     return [entry for entry in found.values() if entry.kind in kinds or not kinds]
 
 
@@ -225,20 +219,21 @@ def entries(*kinds: str) -> list[Entry]:
 def _packages() -> list[Entry]:
     """The entry points of installed packages; their metadata is read once."""
     points = metadata.entry_points()
-    source = cache(lambda package: Source("package", package.name, package.version))
+    source_of = cache(lambda package: ("package", package.name, package.version))
     return [
-        Entry(kind, point.name, source(point.dist), partial(_run, source(point.dist), point.load))
+        Entry(kind, point.name, *source, partial(_run, source, point.load))
         for kind in KINDS
         for point in points.select(group=f"formlab.{kind}")
+        for source in [source_of(point.dist)]
     ]
 
 
 def plugins(*kinds: str) -> list[dict[str, str]]:
     """Each plug-in (of `kinds`, if any): kind, name, source, and problem if it cannot be used."""
     rows = []
-    for kind, name, source in sorted(entry[:3] for entry in entries(*kinds)):
+    for kind, name, _, source in sorted(entry[:4] for entry in entries(*kinds)):
         problem = str(view(kind).problem(name) or "")
-        rows.append({"kind": kind, "name": name, "source": source.name, "problem": problem})
+        rows.append({"kind": kind, "name": name, "source": source, "problem": problem})
     return rows
 
 
@@ -246,29 +241,24 @@ def needed(names: Mapping[str, Iterable[str]]) -> list[Record]:
     """A record for each of the `names` of a kind that a plug-in provides; `restore` reads them."""
     mentioned = [(view(kind), name) for kind in names for name in dict.fromkeys(names[kind])]
     found = [registry.entry(name) for registry, name in mentioned if name in registry]
-    return [
-        Record(plugin=entry.kind, entry=entry.name, **entry.source._asdict())
-        for entry in found
-        if entry.source.name != "formlab"  # The add-ons come with it, too.
-    ]
+    # The add-ons come with formlab, too.
+    found = [entry for entry in found if entry.source != "formlab"]
+    return [dict(zip(_RECORDED, entry[:-1], strict=True)) for entry in found]
 
 
 def restore(records: object, *, where: object) -> None:
     """Make sure that every plug-in of `records`, which may come from anybody's file, is there."""
-    from formlab import files
-
-    for record in files.convert(records or [], list[Record], where=f"plug-ins of {where}"):
-        registry, name = view(record["plugin"]), record["entry"]
-        recorded = Source(*(record[field] for field in Source._fields))
-        if name not in registry and re.fullmatch("[0-9a-f]{64}", recorded.version):
+    files, where_they_are = formlab.files, f"plug-ins of {where}"
+    for record in files.convert(records or [], list[Record], where=where_they_are):
+        kind, name, origin, source, version = (record[field] for field in _RECORDED)
+        if name not in view(kind) and re.fullmatch("[0-9a-f]{64}", version):
             with suppress(DataBroken, DataMissing):
                 # A file that this user has named before, and that is as it was then.
-                path = files.read_text(files.cache_folder() / "plugins" / recorded.version)
-                if files.sha256(path) == recorded.version:
+                path = files.read_text(files.cache_folder() / "plugins" / version)
+                if files.sha256(path) == version:
                     load(path)
-        if name not in registry:
+        if name not in view(kind):
             remedy = f"--plugin FILE.py (or {VARIABLE}) with that file, if you trust it"
-            if recorded.kind == "package":
-                remedy = f"pip install {recorded.name}=={recorded.version}"
-            what = f"{record['plugin'].removesuffix('s')} {name!r} of {recorded.name} is needed"
+            remedy = f"pip install {source}=={version}" if origin == "package" else remedy
+            what = f"{kind.removesuffix('s')} {name!r} of {source} is needed"
             raise NotAvailable(f"{what}, as it was then", where=where, remedy=remedy)

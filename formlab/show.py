@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Mapping
 from html import escape
-from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
@@ -25,7 +24,7 @@ def plain(text: str) -> str:
 def say(notes: Mapping[str, int], left_out: Mapping[str, str] = MappingProxyType({})) -> None:
     """Print counts of what was odd and why files were `left_out` to stderr."""
     lines = [f"note: {note}: {count}" for note, count in notes.items()]
-    lines += [f"left out: {file}: {reason}" for file, reason in islice(left_out.items(), _FILES)]
+    lines += [f"left out: {file}: {reason}" for file, reason in [*left_out.items()][:_FILES]]
     lines += [f"left out: {len(left_out) - _FILES} more"] if len(left_out) > _FILES else []
     for line in lines:
         click.echo(plain(line), err=True)
@@ -76,14 +75,12 @@ def progress(text: str) -> Any:
                 done = f"{task.description}: {task.completed:.0f}/{task.total:.0f} "
                 click.echo(plain(done + text.format(task=task)), err=True)
 
-    console = Console(stderr=True)
-    # No moving bar in a report.
-    shown = os.environ.get("FORMLAB_REPORT") != "1"
-    if shown and not (console.is_terminal or console.is_jupyter):
+    console, is_report = Console(stderr=True), os.environ.get("FORMLAB_REPORT") == "1"
+    if not (is_report or console.is_terminal or console.is_jupyter):
         return Lines(disable=True)
     name, done = rich.TextColumn("{task.description}", markup=False), rich.MofNCompleteColumn()
     columns = name, rich.BarColumn(), done, rich.TextColumn(text), rich.TimeRemainingColumn()
-    return rich.Progress(*columns, console=console, disable=not shown)
+    return rich.Progress(*columns, console=console, disable=is_report)
 
 
 def line(folder: Any) -> str:

@@ -16,8 +16,6 @@ from formlab.cli import COLUMNS, options
 from formlab.cli.options import Rows, command, corpus_of, option, pairs
 from formlab.errors import DataBroken, FormlabError, NotAvailable
 
-MAIN = 5  # scores that follow the main one without --all
-
 
 @command(
     options.GOLD,
@@ -67,8 +65,7 @@ def score(gold: tuple[str | Path, ...], predictions: tuple[Path, ...], **given: 
 
     Without --predictions, GOLD brings its own: a finished run of formlab arena, or logs of Inspect,
     lmms-eval, VLMEvalKit, OmniAI, stickler, olmOCR-bench, or any table, whose own figures are set
-    beside formlab's. With a benchmark and logs as --predictions, the gold is the benchmark's, of
-    the split that predictions are for, if they say so.
+    beside formlab's. With a benchmark and logs as --predictions, the gold is the benchmark's.
     """
     first, *others = gold
     benchmark = first if isinstance(first, str) else None
@@ -92,7 +89,6 @@ def score(gold: tuple[str | Path, ...], predictions: tuple[Path, ...], **given: 
 
 def scored(gold: Any, answers: Any, **given: Any) -> Rows:
     """The scores of answers to gold, saved where `options.SCORING` have a folder for it."""
-    from formlab.readers import UNMET
     from formlab.scoring import choice
 
     out, by, everything, old = given["out"], given["by"], given["everything"], {}
@@ -103,11 +99,11 @@ def scored(gold: Any, answers: Any, **given: Any) -> Rows:
         with suppress(FormlabError):
             _, old = formlab.saving.read_manifest(formlab.folders.Evaluation, out)
     evaluation = formlab.evaluate(gold, answers, **passed)
-    notes, sources = evaluation.notes, old.get("sources") or {}
-    if not given.get("allow_unmatched") and given["documents"] == "all" and UNMET in notes:
+    notes, sources, unmet = evaluation.notes, old.get("sources") or {}, formlab.readers.UNMET
+    if not given.get("allow_unmatched") and given["documents"] == "all" and unmet in notes:
         found = [note for note in notes if note.startswith(("gold fields that", "answer fields"))]
         remedy = "--columns for names of columns, or --allow-unmatched if it is meant"
-        raise DataBroken(": ".join([UNMET, "; ".join(found)]), remedy=remedy)
+        raise DataBroken(f"{unmet}: {'; '.join(found)}", remedy=remedy)
     hints = [choice.partial_note(evaluation.documents.height, evaluation.settings, notes)]
     if old and (old["system"], {*sources}) != (evaluation.system, {*evaluation.sources}):
         before = f"{old['system']} ({', '.join(sources)})"
@@ -136,7 +132,7 @@ def _main(summary: Any, by: tuple[str, ...]) -> list[tuple[str, Any]]:
     is_builtin = metric.is_in([*formlab.metrics.METRICS.builtin])
     order = ("place", is_builtin, pl.col("value").is_nan(), ~metric.str.ends_with("accuracy"))
     ranked = ranked.sort(*order, nulls_last=True, maintain_order=True)
-    total = ranked.filter(pl.col("slice_by").is_null()).head(1 + MAIN)
+    total = ranked.filter(pl.col("slice_by").is_null()).head(1 + 5)  # The main one, and five.
     title = "{system}, {benchmark}:{split}: {metric} {value:.4f} [{ci_low:.4f}, {ci_high:.4f}] "
     title += "({n_cases:,} {level}s, {n_docs:,} documents)"
     title = title.format(**total.row(0, named=True))
@@ -188,8 +184,8 @@ def _logs(logs: tuple[Any, ...], benchmark: str | None, **given: Any) -> Rows:
         # The last figure is formlab's over all samples.
         value = f"{figures[-1]['value']:.4f}" if figures else "no sample"
         title = "{system}, {benchmark}, {log}: ".format(**row) + value
-        tables.append((f"{title}; {differ.height} cases are counted differently", figures))
-        tables.append(("", differ if given["everything"] else []))
+        title += f"; {differ.height} cases are counted differently"
+        tables += [(title, figures), ("", differ if given["everything"] else [])]
     return Rows(rows, tables, notes)
 
 
@@ -242,11 +238,10 @@ def report(notebooks: Any, evaluations: Any, changes: Any, manifest: Any, **give
     What has not changed since it was built is left as it is. The exit code is 1 if a report is not
     complete. Settings are timeout (seconds that a cell may take) and figures (on: as files, too).
     """
-    from formlab.systems.system import System, above_zero
-
     usual, changed = {"timeout": 600, "figures": True}, given.pop("settings")
-    settings = System("a report", "", start=None, defaults=usual).settings(changed)
-    above_zero(settings, "timeout")
+    of_report = formlab.systems.System("a report", "", start=None, defaults=usual)
+    settings = of_report.settings(changed)
+    formlab.systems.system.above_zero(settings, "timeout")
     given |= {name: settings[name] for name in changed}
     given = {name: value for name, value in given.items() if value is not None}
     if manifest and (notebooks or evaluations or changes):
@@ -269,10 +264,7 @@ def report(notebooks: Any, evaluations: Any, changes: Any, manifest: Any, **give
 
 @command(click.argument("kind", type=options.LISTED), name="list")
 def list_names(kind: str) -> Rows:
-    """List benchmarks, systems, metrics or plug-ins; --json has all that is known of each.
-
-    Plug-ins say where each comes from, and why it cannot be used, if so.
-    """
+    """List benchmarks, systems, metrics or plug-ins; --json has all that is known of each."""
     if kind == "plugins":
         return Rows(formlab.registry.plugins())
     entries, data = formlab.registry.view(kind).values(), str | bool | float | tuple | dict
@@ -282,15 +274,11 @@ def list_names(kind: str) -> Rows:
 
 @command(click.argument("folder", type=options.path))
 def init(folder: Path) -> Rows:
-    """Copy the notebooks and a manifest of reports into FOLDER, to be changed there.
-
-    Nothing is overwritten.
-    """
+    """Copy the notebooks and a manifest of reports into FOLDER; nothing is overwritten."""
     from formlab.reports.manifest import make
 
     manifest, books = make(folder)
-    row = {"notebooks": len(books), "folder": str(books[0].parent)}
-    row |= {"next": f"formlab report --manifest {manifest}"}
+    row = {"notebooks": len(books), "next": f"formlab report --manifest {manifest}"}
     return Rows([row], hints=["live: pip install 'formlab[lab]', then jupyter lab"])
 
 
@@ -383,7 +371,5 @@ def filing(file: Path, out: Path, pages: int | None, dpi: int) -> Rows:
 
     if any(out.glob("gold_*")):
         raise DataBroken("this folder holds gold pages already", where=out, remedy="another --out")
-    notes = ixbrl.write_pages(file, out, limit=pages, dpi=dpi)
-    names = ("pages", "pages not drawn", "facts", "requests blocked")
-    row = {name: notes.pop(name) for name in names} | {"out": str(out)}
-    return Rows([row], notes={f"in the whole filing, {name}": n for name, n in notes.items()})
+    counts = ixbrl.write_pages(file, out, limit=pages, dpi=dpi)
+    return Rows([counts | {"out": str(out)}])

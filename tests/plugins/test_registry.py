@@ -44,7 +44,7 @@ def test_two_of_one_name_are_an_error_that_names_both(tmp_path, name):
 def test_package_is_found_by_its_entry_points_and_imported_when_used(installed):
     code = METRIC.format(name="letters", times=1)
     installed("letterpress", code, metrics=["letters = letterpress:tallies"])
-    assert metrics.METRICS.entry("letters").source == ("package", "letterpress", "1.0")
+    assert metrics.METRICS.entry("letters")[2:5] == ("package", "letterpress", "1.0")
     assert "letters" in metrics.METRICS
     assert "letterpress" not in sys.modules
     assert metrics.get("letters").name == "letters"

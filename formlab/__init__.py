@@ -29,10 +29,10 @@ def __getattr__(name: str) -> Any:
     for home, names in _HOMES.items():
         if name in names.split():
             return getattr(import_module(f"formlab.{home}"), name)
-    if name in _DECORATORS.split():
-        return partial(import_module("formlab.registry").register, f"{name}s")
     if name == "plugin":
         return import_module("formlab.registry").load
+    if name in _DECORATORS.split():
+        return partial(import_module("formlab.registry").register, f"{name}s")
     if find_spec(f"formlab.{name}"):
         return import_module(f"formlab.{name}")
     # With these, Python adds the nearest name.

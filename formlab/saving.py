@@ -1,7 +1,6 @@
 """Folders on disk: replaced whole, and described by a manifest.
 
-A folder is written beside the old one and takes its place by two renames: what is read is the old
-one or the new one, also after a kill. Its manifest has rows and SHA-256 of every part file.
+A new one takes the place of the old by two renames: what is read is one of them, also after a kill.
 """
 
 from __future__ import annotations
@@ -121,9 +120,9 @@ def read_manifest(kind: Any, folder: Path) -> tuple[Path, dict[str, Any]]:
             for table, old in saved.items()
         }
     elif number != FORMAT:
-        what = f"this {stated} is of format {number}, by formlab {manifest.get('formlab')}; this "
+        what = f"this {stated} is of format {number}; this version reads format {FORMAT}"
         remedy = _score_command(manifest, folder) if kind.MEMBERS else ANEW
-        raise DataBroken(f"{what}version reads format {FORMAT}", where=file, remedy=remedy)
+        raise DataBroken(what, where=file, remedy=remedy)
     manifest = {"plugins": [], "members": {}} | manifest
     files.convert(manifest, _structure(kind), where=file, remedy=ANEW)
     parts = {tuple(n for n, *_ in manifest["tables"].get(table, [])) for table in kind.TABLES}

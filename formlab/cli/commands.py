@@ -202,9 +202,8 @@ def compare(folders: tuple[Path, ...], everything: bool, over_time: bool, **give
     """Compare two or more systems that were scored on the same forms.
 
     EVAL are folders that formlab score wrote with --out. A difference is by how much the first
-    system is better, with its interval; p is that of a permutation test, which swaps whole
-    documents. With --over-time, EVAL are folders of evaluations: those of one corpus, in the order
-    in which they were first saved, are each tested against the one before.
+    system is better; p is that of a permutation test, which swaps whole documents. With --over-time
+    EVAL are folders of evaluations, of which each is tested against the one saved before.
     """
     given["permutations"] = given["resamples"]
     given = {name: value for name, value in given.items() if value not in (None, ())}
@@ -239,8 +238,7 @@ def report(notebooks: Any, evaluations: Any, changes: Any, manifest: Any, **give
     complete. Settings are timeout (seconds that a cell may take) and figures (on: as files, too).
     """
     usual, changed = {"timeout": 600, "figures": True}, given.pop("settings")
-    of_report = formlab.systems.System("a report", "", start=None, defaults=usual)
-    settings = of_report.settings(changed)
+    settings = formlab.systems.System("a report", "", None, usual).settings(changed)
     formlab.systems.system.above_zero(settings, "timeout")
     given |= {name: settings[name] for name in changed}
     given = {name: value for name, value in given.items() if value is not None}

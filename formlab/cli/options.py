@@ -136,19 +136,14 @@ def corpus_of(gold: str | Path, options: Mapping[str, Any]) -> formlab.folders.C
 
 
 class Rows(NamedTuple):
-    """What a command gives to be printed.
+    """What a command gives to be printed: a frame or dicts, and what is told beside them."""
 
-    `frame`, a polars frame or rows as dicts, has all columns, for ``--json``; `main` has titles and
-    tables for people instead, of which some may be empty. `notes` count what was odd, `left_out`
-    says why files were; they and the `hints`, sentences, go to stderr. If not `ok`, exit code 1.
-    """
-
-    frame: Any
-    main: Sequence[tuple[str, Any]] | None = None
-    notes: Mapping[str, int] = MappingProxyType({})
-    hints: Sequence[str] = ()
-    ok: bool = True
-    left_out: Mapping[str, str] = MappingProxyType({})
+    frame: Any  # For ``--json``: all columns.
+    main: Sequence[tuple[str, Any]] | None = None  # For people: titles and tables.
+    notes: Mapping[str, int] = MappingProxyType({})  # Counts of what was odd.
+    hints: Sequence[str] = ()  # Sentences, on stderr.
+    ok: bool = True  # Else the exit code is 1.
+    left_out: Mapping[str, str] = MappingProxyType({})  # Why files were.
 
 
 class _Command(click.Command):

@@ -10,7 +10,7 @@ import dataclasses
 import gc
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import Any
 
@@ -91,6 +91,9 @@ SCHEMAS = {name: schema(columns) for name, columns in _COLUMNS.items()}
 _REQUIRED = {name: re.findall(r"(\w+)!", columns) for name, columns in _COLUMNS.items()}
 DOCUMENTS, RECORDS, RESPONSES, CASES, SCORES, SUMMARY, DECISIONS = SCHEMAS.values()
 RESERVED = {column for schema in SCHEMAS.values() for column in schema}
+_PAIRS = {pair for schema in SCHEMAS.values() for pair in schema.items()}
+# The dtypes of columns that have the same in all tables.
+DTYPES = {name: kind for name, kind in _PAIRS if [n for n, _ in _PAIRS].count(name) == 1}
 # Tables that may have columns of a user's own.
 _OPEN = ("documents", "records", "cases")
 # What a corpus notes of types that nobody declared begins so.
@@ -119,7 +122,6 @@ KEYS["decisions"] = (*KEYS["documents"], "task", "path", "reviewer")
 _WORDS = {"task": TASKS, "status": STATUSES, "outcome": OUTCOMES, "decision": DECIDED}
 _WORDS["role"] = ("gold", "prediction")
 _REFUSED = (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError)
-frames.know(SCHEMAS.values())
 
 
 def own_columns(name: str, frame: pl.DataFrame) -> list[str]:
@@ -134,20 +136,19 @@ def table(name: str, rows: Iterable[Any] | Mapping[str, list[Any]], **same: Any)
     say its level is a field, or a whole page if it has no path. A column that the schema does not
     know, or a value of another type, is a `TableBroken`.
     """
-    schema = SCHEMAS[name]
-    if isinstance(rows, Mapping):
-        columns, height = dict(rows), len(next(iter(rows.values()), ()))
-    else:
-        rows = list(rows)
-        columns, height = columns_of(rows, same), len(rows)
-    if unknown := sorted(columns.keys() - schema.keys()):
+    rows = rows if isinstance(rows, Mapping) else list(rows)
+    columns = rows if isinstance(rows, Mapping) else columns_of(rows, same)
+    if unknown := sorted(columns.keys() - SCHEMAS[name].keys()):
         remedy = "frame.with_columns for columns of your own" if name in _OPEN else None
         raise TableBroken(f"{name}: unknown columns {', '.join(unknown)}", remedy=remedy)
-    series = {key: _series(name, key, values, schema[key]) for key, values in columns.items()}
-    for key in schema.keys() - series.keys():
-        only = _series(name, key, [same.get(key)], schema[key])
-        series[key] = only.new_from_index(0, height)
-    frame = pl.DataFrame([series[key] for key in schema])
+    height = len(next(iter(columns.values()), rows))
+    series = [
+        _series(name, key, columns[key], kind)
+        if key in columns
+        else _series(name, key, [same.get(key)], kind).new_from_index(0, height)
+        for key, kind in SCHEMAS[name].items()
+    ]
+    frame = pl.DataFrame(series)
     if name != "cases":
         return frame
     is_page = pl.col("path").is_null() & pl.col("pred_path").is_null()
@@ -165,10 +166,10 @@ def _series(name: str, key: str, values: list[Any], kind: Any) -> pl.Series:
     if kind == SETTINGS:
         values = [vars(v) if isinstance(v, Settings) else v for v in values]
     try:
-        try:
+        with suppress(*_REFUSED):
             return pl.Series(key, values, kind, strict=True)
-        except _REFUSED:  # Texts may have half characters.
-            return pl.Series(key, list(map(files.storable, values)), kind, strict=True)
+        # Texts may have half characters.
+        return pl.Series(key, list(map(files.storable, values)), kind, strict=True)
     except _REFUSED as error:
         reason = str(error).partition("\n")[0][:200]
         raise TableBroken(f"{name}: column {key} is {kind}: {reason}") from error
@@ -239,10 +240,11 @@ def check(name: str, frame: pl.DataFrame) -> pl.DataFrame:
     that `system` is null exactly for gold. Documents, records and cases may have further columns
     under names that no table of formlab has.
 
-    A `TableBroken` lists all that is wrong, a line each, with the count of rows it touches.
+    A `TableBroken` lists all that is wrong, a line each.
     """
-    schema, own = SCHEMAS[name], own_columns(name, frame)
-    odd = {key: kind for key, kind in frame.schema.items() if schema.get(key, kind) != kind}
+    schema, own, is_gold = SCHEMAS[name], own_columns(name, frame), pl.col("role") == "gold"
+    right = {key for key, kind in schema.items() if frame.schema.get(key) == kind}
+    odd = {key: kind for key, kind in frame.schema.items() if key in schema.keys() - right}
     columns = {
         "missing columns": [key for key in schema if key not in frame.columns],
         "unknown columns": [] if name in _OPEN else own,
@@ -250,29 +252,23 @@ def check(name: str, frame: pl.DataFrame) -> pl.DataFrame:
     }
     wrong = [f"{what}: {', '.join(names)}" for what, names in columns.items() if names]
     wrong += [f"column {key} is {kind}, should be {schema[key]}" for key, kind in odd.items()]
-    # What may be wrong in rows: where, of which column, and how it is said.
-    is_gold, right = pl.col("role") == "gold", schema.keys() & {*frame.columns} - odd.keys()
-    checks = [
-        (pl.col(key).is_null(), key, "column {} is null in {} rows") for key in _REQUIRED[name]
-    ]
+    for key in _REQUIRED[name]:
+        if key in right and (count := frame[key].null_count()):
+            wrong.append(f"column {key} is null in {count} rows")
     for key, words in _WORDS.items():
-        checks.append((~pl.col(key).is_in(words), key, "column {} has {} unknown values: {}"))
-    what = "{} must be null exactly where role is gold: {} rows are not so"
-    checks.append((is_gold != pl.col("system").is_null(), "system", what))
-    checks = [check for check in checks if right.issuperset(check[0].meta.root_names())]
-    counts = frame.select(where.sum().alias(f"{n}") for n, (where, *_) in enumerate(checks))
-    for (where, column, text), count in zip(checks, counts.row(0) if checks else (), strict=True):
-        if count:
-            values = frame.filter(where)[column].drop_nulls().unique().sort().head(5)
-            wrong.append(text.format(column, count, ", ".join(values)))
+        if key in right and (unknown := {*frame[key].drop_nulls().unique()}.difference(words)):
+            wrong.append(f"column {key} has unknown values: {', '.join(sorted(unknown)[:5])}")
+    is_odd = is_gold != pl.col("system").is_null()
+    if right.issuperset(("role", "system")) and (count := frame.filter(is_odd).height):
+        wrong.append(f"system must be null exactly where role is gold: {count} rows are not so")
     if (key := KEYS.get(name)) and right.issuperset(key):
         # What a model gives twice is kept, and scored.
         rows = (frame.filter(is_gold) if name == "records" else frame).select(key)
         # Rows of different hashes are different, and quickly counted.
-        if rows.select(pl.struct(key).hash()).to_series().n_unique() < rows.height:
-            twice = rows.filter(pl.struct(key).is_duplicated()).rows(named=True)
-            first = ", ".join(f"{k}={v}" for row in twice[:1] for k, v in row.items())
-            wrong += [f"{len(twice)} rows share a key, first: {first}"] if twice else []
+        may_be = rows.hash_rows().n_unique() < rows.height
+        if may_be and (twice := rows.filter(rows.is_duplicated())).height:
+            first = ", ".join(f"{name}={value}" for name, value in twice.row(0, named=True).items())
+            wrong.append(f"{twice.height} rows share a key, first: {first}")
     if wrong:
         raise TableBroken("\n  - ".join([f"table {name!r} does not follow its schema:", *wrong]))
     return frame

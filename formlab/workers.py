@@ -6,6 +6,7 @@ Only this module imports what starts processes and threads. Results come as they
 from __future__ import annotations
 
 import copy
+import json
 import logging
 import os
 import platform
@@ -19,6 +20,7 @@ from functools import partial
 from importlib import metadata
 from itertools import islice
 from multiprocessing import connection, get_context, parent_process
+from pathlib import Path
 from typing import Any, TypeVar
 
 from formlab import registry, resources
@@ -47,15 +49,11 @@ def each(
 ) -> Iterator[tuple[J, R | Lost]]:
     """Each job with its result, as soon as it is there; `jobs` are read a few at a time.
 
-    What was under way when a process died is done again, one job at a time: the one that ends its
-    process again is `Lost`. Closing the iterator, an error or the end of this process, also by
-    ``kill -9``, ends what still runs. `function` is importable; paths are such as all workers see.
-    `workers` are processes, 1 for none, or the address of a Dask scheduler (or of its file), whose
-    workers have the user's plug-in files, too. The first error of `function` is raised here;
-    `NotAvailable` if workers cannot start, or have another version of formlab or Python.
+    `function` is importable; its first error is raised here. `workers` are processes, 1 for none,
+    or the address of a Dask scheduler (or of its file). What was under way when a process died is
+    done again. Closing the iterator or the end of this process, also by ``kill -9``, ends all.
     """
     if isinstance(workers, str):
-        resources.need("scale")
         return _on_cluster(function, iter(jobs), workers)
     if workers > 1:
         pool = partial(_processes, function, max(1, cores() // workers))
@@ -64,16 +62,15 @@ def each(
 
 
 def threads(
-    function: Callable[[J], R], jobs: Any, *, workers: int, name: str = "", ended: Any = None
+    function: Callable[[J], R], jobs: Any, *, workers: int, name: str, ended: Any = None
 ) -> Iterator[tuple[J, R]]:
-    """Each job with its result, by threads of this process: for jobs that wait for servers.
-
-    At the end jobs under way are waited for; `ended` is called first, and may make them hurry.
-    """
-    pool = futures.ThreadPoolExecutor(max(1, workers), thread_name_prefix=name or "formlab")
+    """Each job with its result, by threads of this process: for jobs that wait for servers."""
+    workers = max(1, workers)
+    pool = futures.ThreadPoolExecutor(workers, thread_name_prefix=name)
     try:
-        yield from _completed(partial(pool.submit, function), iter(jobs), 2 * max(1, workers))
+        yield from _completed(partial(pool.submit, function), iter(jobs), 2 * workers)
     finally:
+        # It may make those that are under way hurry, which are waited for.
         if ended is not None:
             ended()
         pool.shutdown(cancel_futures=True)
@@ -90,27 +87,24 @@ def own_threads() -> int:
 
 
 def _completed(
-    submit: Submit, jobs: Iterator[J], width: int, death: Any = (), suspects: list[J] | None = None
+    submit: Submit, jobs: Iterator[J], width: int, death: Any = (), dead: list[J] | None = None
 ) -> Iterator[tuple[J, Any]]:
-    """Jobs with results, `width` under way at a time; `suspects` gets those of a `death`."""
+    """Jobs with results, `width` under way at a time, until a `death`: `dead` gets its jobs."""
     running: dict[futures.Future, J] = {}
-
-    def fill() -> None:
-        for job in islice(jobs, width - len(running)):
+    while True:
+        for job in islice(jobs, 0 if dead else width - len(running)):
             try:
                 running[submit(job)] = job
             except death:
-                suspects.append(job)
+                dead.append(job)
                 break
-
-    fill()
-    while running:
+        if not running:
+            return
         for future in futures.wait(running, return_when=futures.FIRST_COMPLETED).done:
             job = running.pop(future)
             if death and isinstance(future.exception(), death):
-                suspects.append(job)
+                dead.append(job)
             else:
-                fill()
                 yield job, future.result()
 
 
@@ -171,6 +165,7 @@ def _do(function: Callable[[J], R], job: J) -> R:
 
 
 def _on_cluster(function: Callable[[J], R], jobs: Iterator[J], address: str) -> Iterator[Any]:
+    resources.need("scale")
     from distributed import Client, KilledWorker, WorkerPlugin
 
     # A worker that dies is no news: its jobs are done again.
@@ -187,14 +182,13 @@ def _on_cluster(function: Callable[[J], R], jobs: Iterator[J], address: str) -> 
             for file in files:
                 registry.load(file)
 
-    where = {"scheduler_file" if address.endswith(".json") else "address": address}
     with ExitStack() as stack:
         try:
-            if "scheduler_file" in where:
-                os.stat(address)  # Dask would wait for it without an end.
-            client = stack.enter_context(Client(**where, timeout=ANSWER, set_as_default=False))
-            client.wait_for_workers(1, timeout=WORKERS)
-        except (OSError, ValueError, TimeoutError) as error:
+            is_file = address.endswith(".json")
+            found = json.loads(Path(address).read_bytes())["address"] if is_file else address
+            client = Client(found, timeout=ANSWER, set_as_default=False)
+            stack.enter_context(client).wait_for_workers(1, timeout=WORKERS)
+        except (OSError, ValueError, LookupError) as error:
             what = f"no Dask scheduler with workers answers at {address}"
             remedy = "dask scheduler, and on each machine dask worker ADDRESS --nthreads 1"
             raise NotAvailable(what, remedy=f"start one: {remedy}") from error

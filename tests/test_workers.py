@@ -117,7 +117,7 @@ def eventually(file):
 
 
 def test_threads_take_jobs_as_they_go_and_stop_at_an_error():
-    assert sorted(workers.threads(jobs.square, range(12), workers=3)) == SQUARES
+    assert sorted(workers.threads(jobs.square, range(12), workers=3, name="asker")) == SQUARES
     begun = []
 
     def job(n):

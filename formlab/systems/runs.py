@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import time
 import uuid
 from collections import Counter
@@ -80,7 +79,6 @@ def run(
     workers: int | str = 1,
     name: str | None = None,
     wait: bool = False,
-    use_cache: bool = True,
 ) -> Predictions:
     """Read the documents of `corpus` and save the predictions in `out`.
 
@@ -108,10 +106,6 @@ def run(
         What the run is called in tables and charts; by default the system with its settings.
     wait
         Whether to wait for another run into the same folder, instead of refusing.
-    use_cache
-        Whether what OCR read on the same page before, in whatever run, is taken (`formlab.cache`).
-        The records are the same; `seconds` are then those of that reading, and a note counts such
-        pages.
 
     Raises
     ------
@@ -136,7 +130,7 @@ def run(
     if plugins := registry.needed({"systems": [system.name]}):
         head["plugins"] = plugins
     documents, skipped = first(corpus, limit, images=work.images, texts=work.texts)
-    with Journal(out / JOURNAL, kind=_Page, wait=wait) as journal, cache.bypassed(not use_cache):
+    with Journal(out / JOURNAL, kind=_Page, wait=wait) as journal:
         # Whoever is refused the journal leaves the head of the other run as it is.
         check_head(out, head)
         files.write_json(out / HEAD, head)
@@ -287,8 +281,7 @@ class PageWork:
 
     def _results(self, todo: list[Row], workers: int | str) -> Iterator[tuple[str, Row]]:
         examples = () if self.examples is None else (self.examples,)
-        is_bypassed = bool(os.environ.get(cache.NO_CACHE))
-        plan = _Plan(self.system, self.root, self.head["settings"], examples, is_bypassed)
+        plan = _Plan(self.system, self.root, self.head["settings"], examples)
         if workers != 1:
             root = self.root and self.root.resolve()
             plan = replace(plan, system=_findable(self.system), root=root)
@@ -327,7 +320,6 @@ class _Plan:
     root: Path | None = field(compare=False)
     settings: Row = field(compare=False)
     examples: tuple[Corpus, ...] = field(compare=False)
-    is_bypassed: bool
     probe: Path | None = None  # An image that every worker has to see.
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
 
@@ -348,8 +340,7 @@ def _attempt(plan: _Plan, document: Row) -> Row:
     begin, (count, saved) = time.perf_counter(), cache.reused.get()
     rows, error = [], None
     try:
-        with cache.bypassed(plan.is_bypassed):
-            rows = read(document, plan.root)
+        rows = read(document, plan.root)
     except Exception as caught:  # An error on one page must not lose the others.
         error = str(caught) if isinstance(caught, FormlabError) else f"{caught!r}"
     seconds, reused = time.perf_counter() - begin, cache.reused.get()

@@ -29,8 +29,8 @@ from formlab.errors import DataBroken, DataMissing, NotAvailable
 T = TypeVar("T")
 # An integer that a table can hold.
 Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
-# The most bytes of a file that are read at once, and how deep JSON may be nested.
-LARGEST, DEEPEST = 2**31, 200
+# The most bytes of a file that are read at once.
+LARGEST = 2**31
 # The limit of `csv` itself is 128 KiB a cell.
 csv.field_size_limit(LARGEST - 1)
 # Tags such as !!bool before other words are followed without a look: all kinds of errors.
@@ -121,9 +121,7 @@ def storable(value: Any) -> Any:
 def convert(value: Any, kind: type[T], *, where: object, remedy: str | None = None) -> T:
     """A parsed value as a type that msgspec knows: a Struct, a dict, a list, …"""
     try:
-        with suppress(UnicodeEncodeError):
-            return msgspec.convert(value, kind)
-        return msgspec.convert(storable(value), kind)
+        return msgspec.convert(value, kind)
     # Python's own errors are those of integers of thousands of digits.
     except (ValueError, OverflowError, RecursionError) as error:
         raise DataBroken(str(error), where=where, remedy=remedy) from error
@@ -147,30 +145,17 @@ def parse_json(
         # Python reads half of a surrogate pair and NaN, and names the line of other errors.
         with suppress(msgspec.DecodeError, UnicodeError):
             if not (as_written or once):
-                return _flat(msgspec.json.decode(text, type=kind), text)
+                return msgspec.json.decode(text, type=kind)
         value = json.loads(text, **how, object_pairs_hook=_named_once if once else None)
-        return convert(_flat(value, text), kind, where=where, remedy=remedy)
+        return convert(value, kind, where=where, remedy=remedy)
     except RecursionError:
-        what = f"nested more than {DEEPEST} deep"
+        what = "nested too deep to be read"
     except json.JSONDecodeError as error:
         what = f"broken JSON, {error.msg} at column {error.colno}"
         place = f"{where}:{error.lineno + first_line - 1}"
     except ValueError as error:
         what, place = str(error), where if "\n" in text.strip() else place
     raise DataBroken(what, where=place, remedy="mend that line")
-
-
-def _flat(value: Any, text: str) -> Any:
-    """The value of a text; `RecursionError` if it is nested too deep for code that walks it."""
-    # A text of few brackets needs no look at its values.
-    if text.count("[") + text.count("{") > DEEPEST and _depth([value]) > DEEPEST + 1:
-        raise RecursionError
-    return value
-
-
-def _depth(node: Any) -> int:
-    inner = node.values() if isinstance(node, dict) else node
-    return 1 + max((_depth(value) for value in inner if isinstance(value, dict | list)), default=0)
 
 
 def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -215,22 +200,15 @@ class _UniqueLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def parse_yaml(path: str | Path, *, remedy: str) -> tuple[Any, yaml.Node | None]:
-    """The value of a YAML file, and its nodes, which know their lines; null if it is empty."""
+def read_yaml(path: str | Path, *, remedy: str) -> Any:
+    """The value of a YAML file; `DataBroken` with its line and `remedy` if it is none."""
     try:
-        loader = _UniqueLoader(read_text(path))
-        root = loader.get_single_node()
-        return root and loader.construct_document(root), root
+        return _UniqueLoader(read_text(path)).get_single_data()
     except _NOT_YAML as error:
         mark, problem = (getattr(error, name, None) for name in ("problem_mark", "problem"))
         what = f"not YAML: {problem}" if problem else "not YAML"
         where = f"{path}:{mark.line + 1}" if mark else path
         raise DataBroken(what, where=where, remedy=remedy) from error
-
-
-def read_yaml(path: str | Path, *, remedy: str) -> Any:
-    """The value of a YAML file; `DataBroken` with its line and `remedy` if it is none."""
-    return parse_yaml(path, remedy=remedy)[0]
 
 
 def csv_rows(path: str | Path, text: str) -> list[tuple[int, list[str]]]:
@@ -252,13 +230,11 @@ def writing(path: str | Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        # Polars tells in words what the system refused; what tells of nothing is not for here.
-        number = re.search(r"\(os error (\d+)\)", str(error))
-        code = getattr(error, "errno", None) or (number and int(number[1]))
-        if code is None:
+        # Polars tells in words what the system refused.
+        if getattr(error, "errno", None) is None and "(os error " not in str(error):
             raise
-        what, remedy = f"cannot write: {os.strerror(code)}", "make room there, or another place"
-        raise NotAvailable(what, where=path, remedy=remedy) from error
+        what = f"cannot write: {getattr(error, 'strerror', error)}"
+        raise NotAvailable(what, where=path, remedy="make room there, or another place") from error
 
 
 def make_folder(path: str | Path) -> Path:

@@ -32,15 +32,12 @@ def yaml(path):
     return files.read_yaml(path, remedy="a: 1")
 
 
-DEEP = '{"a":' * 201 + "1" + "}" * 201
 BOX = [1, 2, 3, 4]
 # How a file is read, what is in it, and what is said of it.
 REFUSED = [
     (files.read_text, b'{"a":\n"caf\xe9"}', r"not utf-8-sig text: byte 0xe9 \(.*a:2\)"),
     (files.read_json, '{"a": 1,\n "b": }', r"broken JSON, Expecting value at column 7 \(.*a:2\)"),
-    (files.read_json, "[" * 200_000, r"nested more than 200 deep \(.*a:1\)"),
-    (files.read_json, DEEP, "nested more than 200 deep"),
-    (files.read_json, '["\\"", ' + "[" * 200 + "]" * 200 + "]", "nested more than 200 deep"),
+    (files.read_json, "[" * 200_000, r"nested too deep to be read \(.*a:1\)"),
     (files.read_json, "[" + "1" * 5000 + "]", r"4300 digits.*a:1"),
     (read_all, '{"doc_id": "1"}\n' * 6 + '{"doc_id": \n', r"broken JSON.*a:7"),
     (read_all, '{"a": 1}\n[1]\n', r"Expected `object`, got `array` \(.*a:2\)"),
@@ -160,7 +157,7 @@ def test_nothing_is_written_to_a_name_that_is_not_utf8_or_where_it_cannot_be(tmp
             write(place)
     assert not list(tmp_path.iterdir())
     with (
-        pytest.raises(NotAvailable, match="cannot write: No space left"),
+        pytest.raises(NotAvailable, match="cannot write: .*No space left"),
         files.atomic(tmp_path / "a"),
     ):
         raise pl.exceptions.ComputeError("No space left on device (os error 28)")

@@ -50,7 +50,8 @@ def read(path: str | Path) -> tuple[list[plan.Request], dict[str, Any]]:
     notebooks runs over the evaluations that it is made for.
     """
     path = Path(path)
-    value, root = files.parse_yaml(path, remedy=_remedy(_Manifest))
+    value = files.read_yaml(path, remedy=_remedy(_Manifest))
+    root = yaml.compose(files.read_text(path), yaml.SafeLoader)
 
     def where(*keys: str | int) -> str:
         return f"{path}:{_line(root, keys)}"

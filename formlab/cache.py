@@ -21,10 +21,7 @@ from typing import Any
 from formlab import files, resources
 from formlab.errors import DataMissing, FormlabError, NotAvailable
 
-# Folders of the cache: what engines read on pages, and the systems' runs over samples.
-PAGES, RUNS = "ocr", "runs"
-# Set, nothing is taken from the cache or kept there.
-NO_CACHE, GIGABYTES = "FORMLAB_NO_CACHE", 2.0
+GIGABYTES = 2.0
 # How many values were taken, and the seconds that this saved: their difference is what a page took.
 reused: ContextVar[tuple[int, float]] = ContextVar("reused", default=(0, 0.0))
 
@@ -36,7 +33,7 @@ def key_of(shape: Any) -> str:
 
 def value(name: str, key: Any, make: Callable[[], Any]) -> Any:
     """The JSON value of `key` in a folder of the cache, else what `make` gives, which is kept."""
-    if os.environ.get(NO_CACHE):
+    if os.environ.get("FORMLAB_NO_CACHE"):
         return json.loads(json.dumps(make()))
     file, start = files.cache_folder() / name / f"{key_of(key)}.json", time.perf_counter()
     # What is damaged is made again.
@@ -95,12 +92,12 @@ def local(address: Any) -> Any:
 
 def run_folder(name: str) -> Path:
     """The folder for the run of this name over a sample; a new one has older ones make room."""
-    folder = files.cache_folder() / RUNS
-    if (folder / name).exists():
-        os.utime(folder / name)
+    folder = files.cache_folder() / "runs" / name
+    if folder.exists():
+        os.utime(folder)
     else:
-        drop_oldest(folder)
-    return folder / name
+        drop_oldest(folder.parent)
+    return folder
 
 
 def drop_oldest(folder: Path, *, gigabytes: float = GIGABYTES) -> None:

@@ -144,9 +144,9 @@ class Folder:
         version = {"formlab": files.version()}
         content = {"kind": type(self).__name__, "format": saving.FORMAT} | version
         content |= {name: getattr(self, name) for name in self.scalars()}
+        content |= {"plugins": [], "tables": {}, "members": {}}
         if content.get("made") == {}:
             content["made"] = {"at": datetime.now(UTC).isoformat(timespec="milliseconds")} | version
-        content |= {"plugins": [], "tables": {}, "members": {}}
         for table in self.TABLES:
             paths = sorted((folder / table).iterdir())
             parts = [pl.scan_parquet(path, glob=False) for path in paths]
@@ -168,10 +168,9 @@ class Folder:
     def load(cls, folder: str | Path, *, scanned: bool = False) -> Self:
         """Read what `save` wrote; members, and tables of several parts, when they are asked for.
 
-        With `scanned` so is a single part, and all files are checked only then.
-        `DataMissing` or `DataBroken` if the folder, its manifest or a table is absent, damaged,
-        not as it was saved, or of another kind; `NotAvailable` if a plug-in is absent, see
-        `registry.restore`.
+        With `scanned` so is a single part. `DataMissing` or `DataBroken` if the folder, its
+        manifest or a table is absent, damaged, not as it was saved, or of another kind;
+        `NotAvailable` if a plug-in is absent, see `registry.restore`.
         """
         home, content = read_manifest(cls, Path(folder))
         registry.restore(content["plugins"], where=home)
@@ -184,11 +183,7 @@ class Folder:
         parts = zip(*(content["tables"][table] for table in cls.TABLES), strict=True)
         scans = [partial(_scanned, home, dict(zip(cls.TABLES, p, strict=True))) for p in parts]
         new = cls(**dict.fromkeys(cls.TABLES), **values).with_scans(scans)
-        if scanned:
-            return new
-        for table in cls.TABLES:
-            new.scan(table)
-        return new if len(scans) > 1 else dataclasses.replace(new).check()
+        return new if scanned or len(scans) > 1 else dataclasses.replace(new).check()
 
 
 def _scanned(home: Path, saved: Mapping[str, tuple[str, int, str]], table: str) -> pl.LazyFrame:

@@ -18,9 +18,7 @@ from formlab import resources
 from formlab.errors import TableBroken, UnknownName
 
 # Annotations of parameters that take one item in place of a list of it.
-_LISTS = re.compile(
-    r"Sequence\[str\b|(Mapping\[str, Evaluation\] \| )?(Sequence|Iterable)\[Evaluation\]"
-)
+_LISTS = re.compile(r"Sequence\[str\b|(Mapping\[str, Evaluation\] \| )?\w+\[Evaluation\]")
 
 
 class Options:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import dataclasses
 import gc
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -64,45 +66,21 @@ BOX = ("x0", "y0", "x1", "y1")
 LADDER = ("exact", "normalised", "typed", "fuzzy")
 # The scope of a score: task, level, and slice, if any.
 SLICE = schema("task level slice_by slice_value")
-# Columns with ! may not be null; docs/reference/columns.yml explains each.
-_COLUMNS = {
-    "documents": """benchmark! split! doc_id! image width:int height:int template domain
-        n_fields:int n_kinds:int context meta""",
-    "records": """benchmark! split! doc_id! role! system task! path kind modality subtype field
-        value accepted:texts page:int x0:number y0:number x1:number y1:number confidence:number
-        scope reference complexity modal status! origin meta""",
-    "responses": """benchmark split doc_id system task request text status attempts:int
-        tokens_in:int tokens_out:int cost:number seconds:number error""",
-    "cases": """benchmark! split! doc_id! system! task! level! path pred_path kind modality subtype
-        field gold accepted:texts pred page:int x0:number y0:number x1:number y1:number
-        pred_page:int pred_x0:number pred_y0:number pred_x1:number pred_y1:number confidence:number
-        scope reference complexity modal status outcome! exact:flag normalised:flag typed:flag
-        fuzzy:flag similarity:number cause gold_origin pred_origin depth:int cost:number
-        readings:texts at:int ambiguous:flag failed:texts""",
-    "scores": """benchmark! split! doc_id! system! task level! path slice_by slice_value metric!
-        hits:number total:number stats:numbers value:number status mode settings!:settings""",
-    "summary": """benchmark! split! system! task level! slice_by slice_value mode metric! average!
-        value:number ci_low:number ci_high:number n_docs:int n_cases:int n_missing:int
-        n_undefined:int n_reader:int n_ambiguous:int settings!:settings""",
-    "decisions": """benchmark! split doc_id! task! path decision! label value parts note reviewer!
-        time""",
-}
-SCHEMAS = {name: schema(columns) for name, columns in _COLUMNS.items()}
-_REQUIRED = {name: re.findall(r"(\w+)!", columns) for name, columns in _COLUMNS.items()}
+_TABLE = tomllib.loads(Path(__file__).with_name("tables.toml").read_text("utf-8"))
+SCHEMAS = {name: schema(columns) for name, columns in _TABLE["columns"].items()}
+_REQUIRED = {name: re.findall(r"(\w+)!", columns) for name, columns in _TABLE["columns"].items()}
 DOCUMENTS, RECORDS, RESPONSES, CASES, SCORES, SUMMARY, DECISIONS = SCHEMAS.values()
-RESERVED = {column for schema in SCHEMAS.values() for column in schema}
-_PAIRS = {pair for schema in SCHEMAS.values() for pair in schema.items()}
-# The dtypes of columns that have the same in all tables.
-DTYPES = {name: kind for name, kind in _PAIRS if [n for n, _ in _PAIRS].count(name) == 1}
+# Of all tables but `value`, which is a text in some and a number in others.
+DTYPES = {name: kind for columns in SCHEMAS.values() for name, kind in columns.items()}
+del DTYPES["value"]
+RESERVED = {*DTYPES, "value"}
+KEYS = {name: tuple(key.split()) for name, key in _TABLE["keys"].items()}
+_WORDS = {column: tuple(words.split()) for column, words in _TABLE["words"].items()}
+_, TASKS, STATUSES, OUTCOMES, DECIDED = _WORDS.values()
 # Tables that may have columns of a user's own.
 _OPEN = ("documents", "records", "cases")
 # What a corpus notes of types that nobody declared begins so.
 INFERRED = "types inferred"
-
-TASKS = ("text", "marking", "visual", "cross", "layout", "vqa", "consistency", "value", "click")
-TASKS += ("entity", "fact")
-STATUSES = ("ok", "missing", "bad_json", "repaired", "refused", "truncated", "api_error")
-STATUSES += ("unscored",)
 # A status under which the answer still counts; every other one counts as nothing found.
 USABLE = ("ok", "repaired")
 LEVELS = ("document", "page", "field", "fact", "question", "check", "contradiction", "node")
@@ -111,16 +89,6 @@ LEVELS += ("stretch", "answer")
 FIELD_LEVELS = ("field", "fact")
 # Cases of these levels are no fields.
 WHOLE_LEVELS = ("document", "page", "node")
-OUTCOMES = ("match", "mismatch", "missing", "spurious", "unscored")
-# Decisions for the review of drafts, for the audit of labels, and on what two reviewers differ in.
-DECIDED = ("accept", "edit", "reject", "label_error", "ambiguous", "wrong", "first", "second")
-
-KEYS = {"documents": ("benchmark", "split", "doc_id")}
-KEYS["records"] = (*KEYS["documents"], "role", "system", "path")
-KEYS["cases"] = (*KEYS["documents"], "system", "task", "level", "path", "pred_path")
-KEYS["decisions"] = (*KEYS["documents"], "task", "path", "reviewer")
-_WORDS = {"task": TASKS, "status": STATUSES, "outcome": OUTCOMES, "decision": DECIDED}
-_WORDS["role"] = ("gold", "prediction")
 _REFUSED = (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError)
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import json
-import logging
 import os
 import platform
 import threading
@@ -49,15 +48,14 @@ def each(
 ) -> Iterator[tuple[J, R | Lost]]:
     """Each job with its result, as soon as it is there; `jobs` are read a few at a time.
 
-    `function` is importable; its first error is raised here. `workers` are processes, 1 for none,
-    or the address of a Dask scheduler (or of its file). What was under way when a process died is
-    done again. Closing the iterator or the end of this process, also by ``kill -9``, ends all.
+    `workers` are processes, 1 for none, or the address of a Dask scheduler (or of its file); they
+    import `function`. Closing the iterator, or the end of this process, ends what still runs.
     """
     if isinstance(workers, str):
         return _on_cluster(function, iter(jobs), workers)
     if workers > 1:
         pool = partial(_processes, function, max(1, cores() // workers))
-        return _restarted(pool, iter(jobs), workers, 2 * workers, futures.BrokenExecutor)
+        return _completed(pool, iter(jobs), workers, 2 * workers, futures.BrokenExecutor)
     return ((job, function(job)) for job in jobs)
 
 
@@ -65,10 +63,10 @@ def threads(
     function: Callable[[J], R], jobs: Any, *, workers: int, name: str, ended: Any = None
 ) -> Iterator[tuple[J, R]]:
     """Each job with its result, by threads of this process: for jobs that wait for servers."""
-    workers = max(1, workers)
-    pool = futures.ThreadPoolExecutor(workers, thread_name_prefix=name)
+    pool = futures.ThreadPoolExecutor(max(1, workers), name)
+    submit = nullcontext(partial(pool.submit, function))
     try:
-        yield from _completed(partial(pool.submit, function), iter(jobs), 2 * workers)
+        yield from _completed(lambda _: submit, iter(jobs), workers, 2 * max(1, workers))
     finally:
         # It may make those that are under way hurry, which are waited for.
         if ended is not None:
@@ -81,46 +79,32 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def own_threads() -> int:
-    """How many threads a job may use: in a worker process its share of the processors."""
-    return int(os.environ.get(_THREADS[0]) or cores())
-
-
 def _completed(
-    submit: Submit, jobs: Iterator[J], width: int, death: Any = (), dead: list[J] | None = None
+    pool: Callable[[int], Any], jobs: Iterator[J], workers: int, width: int, death: Any = ()
 ) -> Iterator[tuple[J, Any]]:
-    """Jobs with results, `width` under way at a time, until a `death`: `dead` gets its jobs."""
+    """Jobs with results, `width` under way at a time; after a `death` these one by one again."""
     running: dict[futures.Future, J] = {}
-    while True:
-        for job in islice(jobs, 0 if dead else width - len(running)):
-            try:
-                running[submit(job)] = job
-            except death:
-                dead.append(job)
+    dead: list[J] = []
+    with pool(workers) as submit:
+        while True:
+            for job in islice(jobs, 0 if dead else width - len(running)):
+                try:
+                    running[submit(job)] = job
+                except death:
+                    dead.append(job)
+                    break
+            if not running:
                 break
-        if not running:
-            return
-        for future in futures.wait(running, return_when=futures.FIRST_COMPLETED).done:
-            job = running.pop(future)
-            if death and isinstance(future.exception(), death):
-                dead.append(job)
-            else:
-                yield job, future.result()
-
-
-def _restarted(
-    pool: Callable[[int], Any], jobs: Iterator[J], workers: int, width: int, death: Any
-) -> Iterator[tuple[J, Any]]:
-    """Jobs with results, in a new pool after each death, once its jobs were done one by one."""
-    dead: list[J] | None = None
-    while dead != []:
-        dead = []
-        with pool(workers) as submit:
-            yield from _completed(submit, jobs, width, death, dead)
-        if width == 1:
-            yield from ((job, Lost()) for job in dead)
-        elif dead:
-            yield from _restarted(pool, iter(dead), 1, 1, death)
+            for future in futures.wait(running, return_when=futures.FIRST_COMPLETED).done:
+                job = running.pop(future)
+                if death and isinstance(future.exception(), death):
+                    dead.append(job)
+                else:
+                    yield job, future.result()
+    if dead:
+        again = ((job, Lost()) for job in dead)
+        yield from again if width == 1 else _completed(pool, iter(dead), 1, 1, death)
+        yield from _completed(pool, jobs, workers, width, death)
 
 
 @contextmanager
@@ -168,8 +152,6 @@ def _on_cluster(function: Callable[[J], R], jobs: Iterator[J], address: str) -> 
     resources.need("scale")
     from distributed import Client, KilledWorker, WorkerPlugin
 
-    # A worker that dies is no news: its jobs are done again.
-    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     versions, files = _versions(), registry.named()
 
     class PlugIns(WorkerPlugin):
@@ -195,7 +177,7 @@ def _on_cluster(function: Callable[[J], R], jobs: Iterator[J], address: str) -> 
         client.register_plugin(PlugIns(), name="formlab")
         submit = partial(client.get_executor(pure=False).submit, _do, function)
         try:
-            yield from _restarted(lambda _: nullcontext(submit), jobs, 0, _AHEAD, KilledWorker)
+            yield from _completed(lambda _: nullcontext(submit), jobs, 0, _AHEAD, KilledWorker)
         except (DataMissing, FileNotFoundError) as error:
             what = f"a worker does not find what is here: {error}"
             raise DataMissing(what, remedy="a path that every worker sees") from error

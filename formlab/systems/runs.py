@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
 import uuid
 from collections import Counter
@@ -25,7 +26,7 @@ from formlab.show import progress
 from formlab.systems.journal import BROKEN, Entry, Journal, entries
 from formlab.systems.pages import page_files
 from formlab.systems.system import Reader, System
-from formlab.workers import Lost, each, own_threads
+from formlab.workers import Lost, cores, each
 
 SKIPPED = "documents without an image, passed over by --documents N"
 HEAD, JOURNAL, PREDICTIONS = "run.json", "pages.jsonl", "predictions"
@@ -332,7 +333,9 @@ def _reader(plan: _Plan) -> Reader:
     if plan.probe is not None and not plan.probe.is_file():
         raise DataMissing("no such file", where=plan.probe)
     system = get(plan.system) if isinstance(plan.system, str) else plan.system
-    return system.start(plan.settings, own_threads(), *plan.examples)
+    # A worker process has its share of the processors.
+    threads = int(os.environ.get("OMP_NUM_THREADS") or cores())
+    return system.start(plan.settings, threads, *plan.examples)
 
 
 def _attempt(plan: _Plan, document: Row) -> Row:

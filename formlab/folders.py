@@ -95,10 +95,9 @@ class Folder:
         return pl.concat([scan(table) for scan in self._scans], how="diagonal")
 
     def changed(self, made: Mapping[str, Any] = MappingProxyType({}), /, **values: Any) -> Self:
-        """The same with other fields and tables, part by part; the rest stays unread.
+        """The same with other fields, and with tables that functions make of each part when asked.
 
-        `made` has by name functions that make a table of (a part of) the folder when it is asked
-        for, `values` are fields of the parts and of the whole.
+        `made` has the functions by table; what it does not name stays unread.
         """
 
         def scan(part: Self, table: str) -> pl.LazyFrame:

@@ -64,8 +64,6 @@ def schema(columns: str) -> dict[str, Any]:
 
 BOX = ("x0", "y0", "x1", "y1")
 LADDER = ("exact", "normalised", "typed", "fuzzy")
-# The scope of a score: task, level, and slice, if any.
-SLICE = schema("task level slice_by slice_value")
 _TABLE = tomllib.loads(Path(__file__).with_name("tables.toml").read_text("utf-8"))
 SCHEMAS = {name: schema(columns) for name, columns in _TABLE["columns"].items()}
 _REQUIRED = {name: re.findall(r"(\w+)!", columns) for name, columns in _TABLE["columns"].items()}
@@ -202,24 +200,22 @@ def readable(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def check(name: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """`frame` itself, if it follows the schema `name`; else one error with every mismatch.
+    """`frame` itself, if it follows the schema `name`; else a `TableBroken` with every mismatch.
 
     Checked: columns, dtypes, columns that may not be null, allowed words, unique keys, and
     that `system` is null exactly for gold. Documents, records and cases may have further columns
     under names that no table of formlab has.
-
-    A `TableBroken` lists all that is wrong, a line each.
     """
     schema, own, is_gold = SCHEMAS[name], own_columns(name, frame), pl.col("role") == "gold"
     right = {key for key, kind in schema.items() if frame.schema.get(key) == kind}
-    odd = {key: kind for key, kind in frame.schema.items() if key in schema.keys() - right}
     columns = {
         "missing columns": [key for key in schema if key not in frame.columns],
         "unknown columns": [] if name in _OPEN else own,
         "own columns with names of other tables' columns": [key for key in own if key in RESERVED],
     }
     wrong = [f"{what}: {', '.join(names)}" for what, names in columns.items() if names]
-    wrong += [f"column {key} is {kind}, should be {schema[key]}" for key, kind in odd.items()]
+    odd = schema.keys() & frame.schema.keys() - right
+    wrong += [f"column {key} is {frame.schema[key]}, should be {schema[key]}" for key in odd]
     for key in _REQUIRED[name]:
         if key in right and (count := frame[key].null_count()):
             wrong.append(f"column {key} is null in {count} rows")

@@ -27,7 +27,6 @@ from formlab.errors import DataMissing, NotAvailable
 
 J = TypeVar("J")
 R = TypeVar("R")
-Submit = Callable[[J], futures.Future]
 # Libraries that start a thread for each processor unless they are told otherwise.
 _THREADS = [f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON")]
 # Seconds for a scheduler to answer, and for its first worker to come.
@@ -108,7 +107,7 @@ def _completed(
 
 
 @contextmanager
-def _processes(function: Callable[[J], R], share: int, count: int) -> Iterator[Submit]:
+def _processes(function: Callable[[J], R], share: int, count: int) -> Iterator[Any]:
     """Submits jobs to new processes of `share` threads, which end with the context."""
     pipe, end = connection.Pipe(duplex=False)
     with futures.ProcessPoolExecutor(count, get_context("spawn"), _begin, (pipe, share)) as pool:

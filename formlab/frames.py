@@ -8,14 +8,17 @@ import re
 import sys
 from collections.abc import Iterable
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
 import polars as pl
 import polars.selectors as cs
 
-from formlab import resources
-from formlab.errors import TableBroken, UnknownName
+from formlab.errors import NotAvailable, TableBroken, UnknownName
+
+# Dtypes of columns by name, from `tables`.
+DTYPES: dict[str, Any] = {}
 
 # Annotations of parameters that take one item in place of a list of it.
 _LISTS = re.compile(r"Sequence\[str\b|(Mapping\[str, Evaluation\] \| )?\w+\[Evaluation\]")
@@ -34,8 +37,8 @@ class Options:
         values = ["frames = 'polars'", "frames = 'pandas'"]
         if (assignment := f"{name} = {value!r}") not in values:
             raise UnknownName.of("option", assignment, values)
-        if value == "pandas":
-            resources.need("pandas")
+        if value == "pandas" and find_spec("pandas") is None:
+            raise NotAvailable("pandas is not installed", remedy="pip install 'formlab[pandas]'")
         super().__setattr__(name, value)
 
 
@@ -55,8 +58,6 @@ def to_polars(value: Any) -> Any:
     if isinstance(value, pl.DataFrame | pl.Series) or not hasattr(value, "shape"):
         return value
     import narwhals as nw
-
-    from formlab.tables import DTYPES
 
     try:
         frame = nw.from_native(value, pass_through=True, allow_series=True)

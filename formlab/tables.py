@@ -68,10 +68,9 @@ _TABLE = tomllib.loads(Path(__file__).with_name("tables.toml").read_text("utf-8"
 SCHEMAS = {name: schema(columns) for name, columns in _TABLE["columns"].items()}
 _REQUIRED = {name: re.findall(r"(\w+)!", columns) for name, columns in _TABLE["columns"].items()}
 DOCUMENTS, RECORDS, RESPONSES, CASES, SCORES, SUMMARY, DECISIONS = SCHEMAS.values()
-# Of all tables but `value`, which is a text in some and a number in others.
-DTYPES = {name: kind for columns in SCHEMAS.values() for name, kind in columns.items()}
-del DTYPES["value"]
-RESERVED = {*DTYPES, "value"}
+RESERVED = {column for schema in SCHEMAS.values() for column in schema}
+frames.DTYPES.update(pair for schema in SCHEMAS.values() for pair in schema.items())
+del frames.DTYPES["value"]  # A text in some tables, a number in others.
 KEYS = {name: tuple(key.split()) for name, key in _TABLE["keys"].items()}
 _WORDS = {column: tuple(words.split()) for column, words in _TABLE["words"].items()}
 _, TASKS, STATUSES, OUTCOMES, DECIDED = _WORDS.values()

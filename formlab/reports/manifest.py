@@ -51,10 +51,9 @@ def read(path: str | Path) -> tuple[list[plan.Request], dict[str, Any]]:
     """
     path = Path(path)
     value = files.read_yaml(path, remedy=_remedy(_Manifest))
-    root = yaml.compose(files.read_text(path), yaml.SafeLoader)
 
     def where(*keys: str | int) -> str:
-        return f"{path}:{_line(root, keys)}"
+        return f"{path}:{_line(yaml.compose(files.read_text(path), yaml.SafeLoader), keys)}"
 
     try:
         manifest = msgspec.convert(value or {}, _Manifest)

@@ -138,7 +138,7 @@ def parse_json(
     remedy: str | None = None,
 ) -> T:
     """The value of a JSON text, of a type as for `convert`; an error names `where` and the line."""
-    place = f"{where}:{first_line}"
+    place = where if "\n" in text.strip() else f"{where}:{first_line}"
     # Numbers `as_written` are texts, so that 9.00 stays; a name given twice would lose a value.
     how: dict[str, Any] = {"parse_float": str, "parse_int": str} if as_written else {}
     try:
@@ -147,14 +147,14 @@ def parse_json(
             if not (as_written or once):
                 return msgspec.json.decode(text, type=kind)
         value = json.loads(text, **how, object_pairs_hook=_named_once if once else None)
-        return convert(value, kind, where=where, remedy=remedy)
+        return convert(value, kind, where=place, remedy=remedy)
     except RecursionError:
         what = "nested too deep to be read"
     except json.JSONDecodeError as error:
         what = f"broken JSON, {error.msg} at column {error.colno}"
         place = f"{where}:{error.lineno + first_line - 1}"
     except ValueError as error:
-        what, place = str(error), where if "\n" in text.strip() else place
+        what = str(error)
     raise DataBroken(what, where=place, remedy="mend that line")
 
 
@@ -183,8 +183,8 @@ def each_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     if not lines:
         raise DataBroken("the file is empty", where=path, remedy=remedy)
     for number, line in lines:
-        value = parse_json(line, where=str(path), first_line=number)
-        yield number, convert(value, dict[str, Any], where=f"{path}:{number}", remedy=remedy)
+        how = {"where": str(path), "first_line": number, "remedy": remedy}
+        yield number, parse_json(line, dict[str, Any], **how)
 
 
 class _UniqueLoader(yaml.SafeLoader):

@@ -110,8 +110,7 @@ class Folder:
         # The tables of a part are asked for one after another.
         once = lru_cache(maxsize=1)(function)
         made = {name: lambda part, name=name: getattr(once(part), name) for name in self.TABLES}
-        new = self.changed(made, **values)
-        return new if len(new._scans) > 1 else dataclasses.replace(new)
+        return self.changed(made, **values)
 
     def save(self, folder: str | Path) -> Path:
         """Write every table and `manifest.json` into `folder`; all of them or none.

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from formlab import registry, resources
-from formlab.errors import DataMissing, NotAvailable
+from formlab.errors import NotAvailable
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -177,9 +177,6 @@ def _on_cluster(function: Callable[[J], R], jobs: Iterator[J], address: str) -> 
         submit = partial(client.get_executor(pure=False).submit, _do, function)
         try:
             yield from _completed(lambda _: nullcontext(submit), jobs, 0, _AHEAD, KilledWorker)
-        except (DataMissing, FileNotFoundError) as error:
-            what = f"a worker does not find what is here: {error}"
-            raise DataMissing(what, remedy="a path that every worker sees") from error
         except (futures.CancelledError, ModuleNotFoundError) as error:
             what = f"the scheduler at {address} is gone, or its workers lack a package: {error!r}"
             raise NotAvailable(what, remedy="the same environment on every worker") from error

@@ -21,7 +21,6 @@ from typing import Any
 from formlab import files, resources
 from formlab.errors import DataMissing, FormlabError, NotAvailable
 
-GIGABYTES = 2.0
 # How many values were taken, and the seconds that this saved: their difference is what a page took.
 reused: ContextVar[tuple[int, float]] = ContextVar("reused", default=(0, 0.0))
 
@@ -47,7 +46,7 @@ def value(name: str, key: Any, make: Callable[[], Any]) -> Any:
     text = json.dumps([time.perf_counter() - start, made])
     with suppress(NotAvailable):  # A cache to which nothing can be written is none.
         files.write_text(file, text)
-        _clean_up(file.parent)
+        drop_oldest(file.parent)
     return json.loads(text)[1]
 
 
@@ -82,9 +81,7 @@ def local(address: Any) -> Any:
                 system.get(names, [f"{part}/new{name.removeprefix(path)}" for name in names])
                 with suppress(OSError):  # Another process may have been quicker.
                     Path(part, "new").replace(target)
-    except ImportError as error:
-        raise NotAvailable(f"{parts[1]}:// needs a library: {error}", where=url) from error
-    except Exception as error:  # Each kind of address has errors of its own.
+    except Exception as error:  # Each kind of address has errors of its own, and needs a library.
         what = f"cannot be fetched: {type(error).__name__}: {error}"
         raise DataMissing(what, where=url, remedy="check the address and your access") from error
     return target
@@ -100,15 +97,12 @@ def run_folder(name: str) -> Path:
     return folder
 
 
-def drop_oldest(folder: Path, *, gigabytes: float = GIGABYTES) -> None:
-    """Drop the entries that were not used for the longest time, down to this size."""
+@functools.cache
+def drop_oldest(folder: Path, gigabytes: float = 2.0) -> None:
+    """Drop the entries not used for the longest time, down to this size; once in each process."""
     left = gigabytes * 1e9
     with suppress(OSError):  # Other processes may drop them meanwhile.
         for path in sorted(folder.glob("*"), key=lambda path: path.stat().st_mtime, reverse=True):
             left -= sum(file.stat().st_size for file in (path, *path.rglob("*")) if file.is_file())
             if left < 0:
                 files.remove(path)
-
-
-# Once in each process.
-_clean_up = functools.cache(drop_oldest)

@@ -22,6 +22,7 @@ from formlab import files, frames
 from formlab.errors import TableBroken
 
 _S = pl.String
+_TABLE = tomllib.loads(Path(__file__).with_name("tables.toml").read_text("utf-8"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,9 +45,7 @@ class Settings:
 
     def text(self) -> str:
         """The settings that are set, on one line."""
-        prefixes = {"rules": "", "read": "read=", "formlab": "formlab=", "documents": "documents="}
-        prefixes |= {"labels": "labels=", "average": "avg=", "interval": "ci=", "test": "p="}
-        values = ((prefix, getattr(self, name)) for name, prefix in prefixes.items())
+        values = ((prefix, getattr(self, name)) for name, prefix in _TABLE["settings"].items())
         return "|".join(f"{prefix}{value}" for prefix, value in values if value)
 
 
@@ -64,7 +63,6 @@ def schema(columns: str) -> dict[str, Any]:
 
 BOX = ("x0", "y0", "x1", "y1")
 LADDER = ("exact", "normalised", "typed", "fuzzy")
-_TABLE = tomllib.loads(Path(__file__).with_name("tables.toml").read_text("utf-8"))
 SCHEMAS = {name: schema(columns) for name, columns in _TABLE["columns"].items()}
 _REQUIRED = {name: re.findall(r"(\w+)!", columns) for name, columns in _TABLE["columns"].items()}
 DOCUMENTS, RECORDS, RESPONSES, CASES, SCORES, SUMMARY, DECISIONS = SCHEMAS.values()
@@ -80,12 +78,7 @@ _OPEN = ("documents", "records", "cases")
 INFERRED = "types inferred"
 # A status under which the answer still counts; every other one counts as nothing found.
 USABLE = ("ok", "repaired")
-LEVELS = ("document", "page", "field", "fact", "question", "check", "contradiction", "node")
-LEVELS += ("stretch", "answer")
-# Scores of these levels are of single cases, so that columns of the cases can slice them.
-FIELD_LEVELS = ("field", "fact")
-# Cases of these levels are no fields.
-WHOLE_LEVELS = ("document", "page", "node")
+LEVELS, FIELD_LEVELS, WHOLE_LEVELS = (tuple(v.split()) for v in _TABLE["levels"].values())
 _REFUSED = (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError)
 
 
@@ -101,18 +94,15 @@ def table(name: str, rows: Iterable[Any] | Mapping[str, list[Any]], **same: Any)
     say its level is a field, or a whole page if it has no path. A column that the schema does not
     know, or a value of another type, is a `TableBroken`.
     """
-    rows = rows if isinstance(rows, Mapping) else list(rows)
-    columns = rows if isinstance(rows, Mapping) else columns_of(rows, same)
+    columns = rows if isinstance(rows, Mapping) else columns_of(rows := list(rows), same)
     if unknown := sorted(columns.keys() - SCHEMAS[name].keys()):
         remedy = "frame.with_columns for columns of your own" if name in _OPEN else None
         raise TableBroken(f"{name}: unknown columns {', '.join(unknown)}", remedy=remedy)
     height = len(next(iter(columns.values()), rows))
-    series = [
-        _series(name, key, columns[key], kind)
-        if key in columns
-        else _series(name, key, [same.get(key)], kind).new_from_index(0, height)
-        for key, kind in SCHEMAS[name].items()
-    ]
+    series = []
+    for key, kind in SCHEMAS[name].items():
+        made = _series(name, key, columns.get(key, [same.get(key)]), kind)
+        series.append(made if key in columns else made.new_from_index(0, height))
     frame = pl.DataFrame(series)
     if name != "cases":
         return frame

@@ -10,20 +10,17 @@ import hashlib
 import json
 import os
 import re
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from contextvars import ContextVar
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from formlab import files, resources
-from formlab.errors import DataBroken, DataMissing, NotAvailable
+from formlab.errors import DataMissing, FormlabError, NotAvailable
 
-# Folders of the cache: what engines read on pages, and the systems' runs over samples.
-PAGES, RUNS = "ocr", "runs"
-NO_CACHE, GIGABYTES = "FORMLAB_NO_CACHE", 2.0
 # How many values were taken, and the seconds that this saved: their difference is what a page took.
 reused: ContextVar[tuple[int, float]] = ContextVar("reused", default=(0, 0.0))
 
@@ -33,88 +30,58 @@ def key_of(shape: Any) -> str:
     return hashlib.sha256(json.dumps(shape, sort_keys=True).encode()).hexdigest()
 
 
-@contextmanager
-def bypassed(is_bypassed: bool = True) -> Iterator[None]:
-    """Nothing is taken or kept meanwhile, nor in processes that start, as by FORMLAB_NO_CACHE=1."""
-    before = os.environ.get(NO_CACHE, "")
-    os.environ[NO_CACHE] = "1" if is_bypassed else before
-    try:
-        yield
-    finally:
-        os.environ[NO_CACHE] = before
-
-
 def value(name: str, key: Any, make: Callable[[], Any]) -> Any:
-    """The value of `key` in a folder of the cache, else what `make` gives, which is kept.
-
-    Key and value are JSON; a damaged value is made again, and stderr says so.
-    """
-    if os.environ.get(NO_CACHE):
+    """The JSON value of `key` in a folder of the cache, else what `make` gives, which is kept."""
+    if os.environ.get("FORMLAB_NO_CACHE"):
         return json.loads(json.dumps(make()))
     file, start = files.cache_folder() / name / f"{key_of(key)}.json", time.perf_counter()
-    try:
-        entry = files.read_json(file)
-        taken, seconds = entry["value"], float(entry["seconds"])
+    # What is damaged is made again.
+    with suppress(FormlabError, OSError):
+        seconds, found = files.read_json(file, tuple[float, Any])
         os.utime(file)
         count, saved = reused.get()
         reused.set((count + 1, saved + seconds - (time.perf_counter() - start)))
-        return taken
-    except DataMissing:
-        pass
-    except (DataBroken, OSError, KeyError, TypeError, ValueError) as error:
-        _note(f"a damaged entry of the cache is made again: {file} ({error})")
+        return found
     start, made = time.perf_counter(), make()
-    text = json.dumps({"seconds": time.perf_counter() - start, "value": made})
-    try:
+    text = json.dumps([time.perf_counter() - start, made])
+    with suppress(NotAvailable):  # A cache to which nothing can be written is none.
         files.write_text(file, text)
-        _clean_up(file.parent)
-    except NotAvailable as error:
-        _note(f"nothing is kept in {file.parent}: {error.what}")
-    return json.loads(text)["value"]
+        drop_oldest(file.parent)
+    return json.loads(text)[1]
 
 
 def local(address: Any) -> Any:
-    """A path, or what is at an address as fsspec takes it, such as ``s3://bucket/a.csv``.
-
-    A file or folder behind an address is fetched into the cache folder, again once it has changed;
-    ``http`` has files only. `DataMissing` if nothing can be fetched, `NotAvailable` if the extra
-    ``scale``, or the library for this kind of address, is not installed. What is neither, such as a
-    frame, stays as it is.
+    """A path; of an address such as ``s3://bucket/a.csv`` the file or folder, once it is fetched.
 
     >>> local("gold.csv").name, local("file:///data/gold.csv").name
     ('gold.csv', 'gold.csv')
     """
-    if not isinstance(address, str | Path):
+    if not isinstance(address, str | Path):  # A frame, for example.
         return address
     # A Path has made one slash of two; one letter is a drive of Windows.
     parts = re.fullmatch(r"([a-z][a-z0-9+.]+):/{1,3}([^/].*)", str(address))
-    if parts is None:
-        return Path(address)
-    protocol, rest = parts.groups()
-    if protocol == "file":
-        return Path("/", rest)
+    if parts is None or parts[1] == "file":
+        return Path("/", parts[2]) if parts else Path(address)
     resources.need("scale")
     import fsspec
 
-    url = f"{protocol}://{rest}".rstrip("/")
+    url = f"{parts[1]}://{parts[2]}".rstrip("/")
     try:
         system, path = fsspec.url_to_fs(url)
         # A page of the web with links would count as a folder.
-        is_folder = not protocol.startswith("http") and system.isdir(path)
+        is_folder = not url.startswith("http") and system.isdir(path)
         names = sorted(system.find(path)) if is_folder else [path]
-        state = repr([url, *((name, system.ukey(name)) for name in names)])
-        digest = hashlib.sha256(state.encode()).hexdigest()[:16]
-        target = files.cache_folder() / "fetched" / digest / path.rpartition("/")[2]
-        for name in names:
-            file = target / name.removeprefix(path).lstrip("/")
-            if ".." in file.parts or not file.is_relative_to(target):
-                raise ValueError(f"a name that leads out of the folder: {name!r}")
-            if not file.is_file():
-                with files.atomic(file) as part:
-                    system.get_file(name, str(part))
-    except ImportError as error:
-        raise NotAvailable(f"{protocol}:// needs a library: {error}", where=url) from error
-    except Exception as error:  # Each kind of address has errors of its own.
+        if odd := [name for name in names if ".." in name.split("/")]:
+            raise ValueError(f"a name that leads out of the folder: {odd[0]!r}")
+        # Once it has changed it is fetched again.
+        state = key_of([url, *((name, str(system.ukey(name))) for name in names)])
+        target = files.cache_folder() / "fetched" / state[:16] / path.rpartition("/")[2]
+        if not target.exists():
+            with TemporaryDirectory(dir=files.make_folder(target.parent)) as part:
+                system.get(names, [f"{part}/new{name.removeprefix(path)}" for name in names])
+                with suppress(OSError):  # Another process may have been quicker.
+                    Path(part, "new").replace(target)
+    except Exception as error:  # Each kind of address has errors of its own, and needs a library.
         what = f"cannot be fetched: {type(error).__name__}: {error}"
         raise DataMissing(what, where=url, remedy="check the address and your access") from error
     return target
@@ -122,29 +89,20 @@ def local(address: Any) -> Any:
 
 def run_folder(name: str) -> Path:
     """The folder for the run of this name over a sample; a new one has older ones make room."""
-    folder = files.cache_folder() / RUNS
-    if (folder / name).exists():
-        os.utime(folder / name)
+    folder = files.cache_folder() / "runs" / name
+    if folder.exists():
+        os.utime(folder)
     else:
-        drop_oldest(folder)
-    return folder / name
+        drop_oldest(folder.parent)
+    return folder
 
 
-def drop_oldest(folder: Path, *, gigabytes: float = GIGABYTES) -> int:
-    """Drop the entries that were not used for the longest time, down to this size; how many."""
-    entries = []
-    for path in folder.glob("*"):
-        with suppress(OSError):  # Other processes may drop it meanwhile.
-            inner = [file for file in (path, *path.rglob("*")) if file.is_file()]
-            entries.append((path.stat().st_mtime, sum(f.stat().st_size for f in inner), path))
-    entries.sort(reverse=True)
-    count = len(entries)
-    while sum(size for _, size, _ in entries) > gigabytes * 1e9:
-        with suppress(OSError):
-            files.remove(entries.pop()[-1])
-    return count - len(entries)
-
-
-# Once in each process; and each note once.
-_clean_up = functools.cache(drop_oldest)
-_note = functools.cache(lambda text: print(f"note: {text}", file=sys.stderr))
+@functools.cache
+def drop_oldest(folder: Path, gigabytes: float = 2.0) -> None:
+    """Drop the entries not used for the longest time, down to this size; once in each process."""
+    left = gigabytes * 1e9
+    with suppress(OSError):  # Other processes may drop them meanwhile.
+        for path in sorted(folder.glob("*"), key=lambda path: path.stat().st_mtime, reverse=True):
+            left -= sum(file.stat().st_size for file in (path, *path.rglob("*")) if file.is_file())
+            if left < 0:
+                files.remove(path)

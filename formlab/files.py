@@ -1,7 +1,4 @@
-"""Reading and writing: every read error names its file and line, every write is atomic.
-
-Whether something is a regular file, and how large it is, is looked at here and nowhere else.
-"""
+"""Reading and writing: every read error names its file and line, every write is atomic."""
 
 from __future__ import annotations
 
@@ -19,38 +16,30 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeVar
+from typing import Annotated, Any, BinaryIO, TypeVar
 
 import msgspec
 import yaml
 
 from formlab.errors import DataBroken, DataMissing, NotAvailable
 
-if TYPE_CHECKING:
-    import polars as pl
-
 T = TypeVar("T")
 # An integer that a table can hold.
 Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
-# The most bytes of a file that are read at once, and how deep JSON may be nested.
-LARGEST, DEEPEST = 2**31, 200
-_TOO_DEEP = f"nested more than {DEEPEST} deep"
-# Not to wait for whoever writes into a pipe.
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
+# The most bytes of a file that are read at once.
+LARGEST = 2**31
 # The limit of `csv` itself is 128 KiB a cell.
 csv.field_size_limit(LARGEST - 1)
-_HOST = f"{zlib.crc32(platform.node().encode()):08x}"
 # Tags such as !!bool before other words are followed without a look: all kinds of errors.
 _NOT_YAML = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError)
-
-
-@cache
-def version() -> str:
-    """The installed version of formlab."""
-    return metadata.version("formlab")
+_HOST = f"{zlib.crc32(platform.node().encode()):08x}"
+# The version of formlab that is installed.
+version = cache(partial(metadata.version, "formlab"))
+# False for names that no file can have, too.
+is_file = os.path.isfile
 
 
 def cache_folder() -> Path:
@@ -66,41 +55,23 @@ def folder(path: str | Path, *, remedy: str) -> Path:
     return Path(path)
 
 
-def is_file(path: str | Path) -> bool:
-    """Whether there is a regular file; False for names that no file can have, too."""
-    try:
-        return stat.S_ISREG(os.stat(path).st_mode)
-    except (OSError, ValueError):
-        return False
-
-
-@contextmanager
-def _regular(path: str | Path) -> Iterator[BinaryIO]:
+def _opened(path: str | Path) -> BinaryIO:
     """A regular file, open for reading; `DataMissing` for a pipe, a device, a folder or nothing."""
-    what = "not a regular file"
     try:
-        with open(
-            path, "rb", 0, opener=lambda name, flags: os.open(name, flags | _NO_WAIT)
-        ) as stream:
-            if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                yield stream
-                return
+        # To open a pipe would wait for its writer.
+        if stat.S_ISREG(os.stat(path).st_mode):
+            return open(path, "rb", 0)
+        what = "not a regular file"
     except FileNotFoundError:
         what = "no such file"
-    except OSError as error:
-        what = f"cannot be read: {error.strerror}"
-    except ValueError as error:  # A name with a zero character, or with half a character.
-        what = f"no name of a file: {error}"
+    except (OSError, ValueError) as error:
+        what = f"cannot be read: {getattr(error, 'strerror', error)}"
     raise DataMissing(what, where=storable(str(path)), remedy="check the path")
 
 
 def read_bytes(path: str | Path, count: int = -1) -> bytes:
-    """The first `count` bytes of a file, else all of them.
-
-    `DataMissing` if there is no such file or it is no regular one, `DataBroken` if it has more
-    bytes than `LARGEST`.
-    """
-    with _regular(path) as stream:
+    """The first `count` bytes of a file, else all of them, if these are at most `LARGEST`."""
+    with _opened(path) as stream:
         if count < 0 and (size := os.fstat(stream.fileno()).st_size) > LARGEST:
             what = f"{size} bytes, at most {LARGEST} are read at once"
             raise DataBroken(what, where=path, remedy="cut it into smaller files")
@@ -108,18 +79,16 @@ def read_bytes(path: str | Path, count: int = -1) -> bytes:
 
 
 def sha256(path: str | Path) -> str:
-    """The SHA-256 of a file's bytes, in hexadecimal.
-
-    A file that stands as it did is not read again by this process.
-    """
-    with _regular(path) as stream:
+    """The SHA-256 of a file's bytes, in hexadecimal."""
+    with _opened(path) as stream:
         state = os.fstat(stream.fileno())
     return _sha256(path, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
 
 
+# A file that stands as it did is not read again.
 @lru_cache(maxsize=2**14)
 def _sha256(path: str | Path, *_: int) -> str:
-    with _regular(path) as stream:
+    with _opened(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
@@ -130,7 +99,6 @@ def read_text(path: str | Path, *, encodings: tuple[str, ...] = ("utf-8-sig",)) 
 
 def decoded(data: bytes, *, where: object, encodings: Iterable[str]) -> str:
     """Bytes as text in the first of `encodings` that reads them; an error names the line."""
-    position = 0
     for encoding in encodings:
         try:
             return data.decode(encoding)
@@ -153,9 +121,7 @@ def storable(value: Any) -> Any:
 def convert(value: Any, kind: type[T], *, where: object, remedy: str | None = None) -> T:
     """A parsed value as a type that msgspec knows: a Struct, a dict, a list, …"""
     try:
-        with suppress(UnicodeEncodeError):
-            return msgspec.convert(value, kind)
-        return msgspec.convert(storable(value), kind)
+        return msgspec.convert(value, kind)
     # Python's own errors are those of integers of thousands of digits.
     except (ValueError, OverflowError, RecursionError) as error:
         raise DataBroken(str(error), where=where, remedy=remedy) from error
@@ -171,47 +137,31 @@ def parse_json(
     once: bool = False,
     remedy: str | None = None,
 ) -> T:
-    """The value of a JSON text, of a type as for `convert`; an error names `where` and the line.
-
-    With `as_written`, a number is the text that it is written as: 9.00 stays. With `once`, an
-    object that has a name twice, of which one value would be lost, is an error too.
-    """
-    place = f"{where}:{first_line}"
-    # Python reads half of a surrogate pair and NaN, and names the line of other errors.
-    with suppress(msgspec.DecodeError, UnicodeError, RecursionError):
-        if not (as_written or once):
-            return _flat(msgspec.json.decode(text, type=kind), text, place)
+    """The value of a JSON text, of a type as for `convert`; an error names `where` and the line."""
+    place = where if "\n" in text.strip() else f"{where}:{first_line}"
+    # Numbers `as_written` are texts, so that 9.00 stays; a name given twice would lose a value.
     how: dict[str, Any] = {"parse_float": str, "parse_int": str} if as_written else {}
     try:
+        # Python reads half of a surrogate pair and NaN, and names the line of other errors.
+        with suppress(msgspec.DecodeError, UnicodeError):
+            if not (as_written or once):
+                return msgspec.json.decode(text, type=kind)
         value = json.loads(text, **how, object_pairs_hook=_named_once if once else None)
-    except RecursionError as error:
-        raise DataBroken(_TOO_DEEP, where=place, remedy="mend that line") from error
+        return convert(value, kind, where=place, remedy=remedy)
+    except RecursionError:
+        what = "nested too deep to be read"
+    except json.JSONDecodeError as error:
+        what = f"broken JSON, {error.msg} at column {error.colno}"
+        place = f"{where}:{error.lineno + first_line - 1}"
     except ValueError as error:
-        what, line = str(error), 1 if "\n" not in text.strip() else None
-        if isinstance(error, json.JSONDecodeError):
-            what, line = f"broken JSON, {error.msg} at column {error.colno}", error.lineno
-        at = where if line is None else f"{where}:{line + first_line - 1}"
-        raise DataBroken(what, where=at, remedy="mend that line") from error
-    return convert(_flat(value, text, place), kind, where=where, remedy=remedy)
-
-
-def _flat(value: Any, text: str, where: str) -> Any:
-    """The value of a text; `DataBroken` if lists and objects stand in too many others."""
-    # A text of few brackets needs no look at its values.
-    is_odd = text.count("[") + text.count("{") > DEEPEST and isinstance(value, dict | list)
-    level = [value] if is_odd else []
-    for _ in range(DEEPEST):
-        inner = (node.values() if isinstance(node, dict) else node for node in level)
-        level = [node for nodes in inner for node in nodes if isinstance(node, dict | list)]
-    if level:
-        raise DataBroken(_TOO_DEEP, where=where, remedy="mend that line")
-    return value
+        what = str(error)
+    raise DataBroken(what, where=place, remedy="mend that line")
 
 
 def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
-        twice = next(name for name, n in Counter(name for name, _ in pairs).items() if n > 1)
+        (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
         raise ValueError(f"an object has the name {twice[:80]!r} twice")
     return members
 
@@ -226,18 +176,15 @@ def read_json(path: str | Path, kind: type[T] = object, **how: Any) -> T:
 
 
 def each_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Line number and object of each line that is not blank.
-
-    `DataBroken` at the first line that is not a JSON object, and for a file without any.
-    """
+    """Line number and object of each line that is not blank, of which there must be one."""
     remedy = 'one object a line, such as {"doc_id": "1", "text": "…"}'
     # Not splitlines(): a value may hold U+2028 or a form feed, which JSON allows unescaped.
     lines = [line for line in enumerate(read_text(path).split("\n"), 1) if line[1].strip()]
-    for number, line in lines:
-        value = parse_json(line, where=str(path), first_line=number)
-        yield number, convert(value, dict[str, Any], where=f"{path}:{number}", remedy=remedy)
     if not lines:
         raise DataBroken("the file is empty", where=path, remedy=remedy)
+    for number, line in lines:
+        how = {"where": str(path), "first_line": number, "remedy": remedy}
+        yield number, parse_json(line, dict[str, Any], **how)
 
 
 class _UniqueLoader(yaml.SafeLoader):
@@ -253,25 +200,15 @@ class _UniqueLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def parse_yaml(text: str, *, where: object, remedy: str) -> tuple[Any, yaml.Node | None]:
-    """The value of a YAML text, and its nodes, which know their lines; null if it is empty.
-
-    `DataBroken` with the line and `remedy` if it is no YAML.
-    """
+def read_yaml(path: str | Path, *, remedy: str) -> Any:
+    """The value of a YAML file; `DataBroken` with its line and `remedy` if it is none."""
     try:
-        loader = _UniqueLoader(text)
-        root = loader.get_single_node()
-        return root and loader.construct_document(root), root
+        return _UniqueLoader(read_text(path)).get_single_data()
     except _NOT_YAML as error:
         mark, problem = (getattr(error, name, None) for name in ("problem_mark", "problem"))
         what = f"not YAML: {problem}" if problem else "not YAML"
-        where = f"{where}:{mark.line + 1}" if mark else where
+        where = f"{path}:{mark.line + 1}" if mark else path
         raise DataBroken(what, where=where, remedy=remedy) from error
-
-
-def read_yaml(path: str | Path, *, remedy: str) -> Any:
-    """The value of a YAML file; `DataBroken` with its line and `remedy` if it is none."""
-    return parse_yaml(read_text(path), where=path, remedy=remedy)[0]
 
 
 def csv_rows(path: str | Path, text: str) -> list[tuple[int, list[str]]]:
@@ -288,19 +225,16 @@ def csv_rows(path: str | Path, text: str) -> list[tuple[int, list[str]]]:
 def writing(path: str | Path) -> Iterator[None]:
     """Within it, `NotAvailable` with `path` if something cannot be written there."""
     # Tables cannot be written to such a place, nor can the record of an output name it.
-    if (name := os.fsencode(path)) != name.decode("utf-8", "replace").encode():
-        where = name.decode("utf-8", "backslashreplace")
-        raise NotAvailable("a name that is not UTF-8", where=where, remedy="another name")
+    if (name := storable(str(path))) != str(path):
+        raise NotAvailable("a name that is not UTF-8", where=name, remedy="another name")
     try:
         yield
     except Exception as error:
-        # Polars tells in words what the system refused; what tells of nothing is not for here.
-        number = re.search(r"\(os error (\d+)\)", str(error))
-        code = getattr(error, "errno", None) or (number and int(number[1]))
-        if code is None:
+        # Polars tells in words what the system refused.
+        if getattr(error, "errno", None) is None and "(os error " not in str(error):
             raise
-        what, remedy = f"cannot write: {os.strerror(code)}", "make room there, or another place"
-        raise NotAvailable(what, where=path, remedy=remedy) from error
+        what = f"cannot write: {getattr(error, 'strerror', error)}"
+        raise NotAvailable(what, where=path, remedy="make room there, or another place") from error
 
 
 def make_folder(path: str | Path) -> Path:
@@ -312,24 +246,21 @@ def make_folder(path: str | Path) -> Path:
 
 def remove(path: Path) -> None:
     """Remove a file or a folder, if it is there."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+    shutil.rmtree(path, ignore_errors=True)  # A file stays.
+    path.unlink(missing_ok=True)
 
 
 def part_name(name: str, *, suffix: str = ".part") -> str:
     """A hidden name for what is written now: `sweep` leaves it as long as this process lives."""
     # A name may be as long as the system allows, and another may begin like it.
-    stem = f".{name[:40]}.{zlib.crc32(os.fsencode(name)):08x}."
-    return f"{stem}{_HOST}-{os.getpid()}-{secrets.token_hex(4)}{suffix}"
+    stem = f".{name[:40]}.{zlib.crc32(os.fsencode(name)):08x}"
+    return f"{stem}.{_HOST}-{os.getpid()}-{secrets.token_hex(4)}{suffix}"
 
 
 def parts_beside(path: Path) -> list[Path]:
     """What has a `part_name` of `path` beside it."""
     stem = part_name(path.name).rpartition(f"{_HOST}-")[0]
-    beside = path.parent.iterdir() if path.parent.is_dir() else ()
-    return [other for other in beside if other.name.startswith(stem)]
+    return [other for other in path.parent.glob(".*") if other.name.startswith(stem)]
 
 
 def sweep(parts: Iterable[Path]) -> None:
@@ -358,13 +289,10 @@ def temporary(folder: Path, *, prefix: str, suffix: str = ".part") -> Iterator[P
 
 @contextmanager
 def atomic(path: str | Path) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place when the block ends well.
-
-    A reader sees the old file or the new one, never half of one; who may read it follows the
-    umask. `NotAvailable` if it cannot be written.
-    """
+    """A temporary path beside `path` that takes its place when the block ends well."""
     path = Path(path)
     make_folder(path.parent)
+    # Who may read it follows the umask.
     with writing(path), temporary(path.parent, prefix=path.name) as part:
         yield part
         with part.open("rb") as stream:
@@ -388,8 +316,8 @@ def write_jsonl(path: str | Path, rows: Iterable[dict[str, Any]]) -> None:
     write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 
 
-def write_parquet(path: str | Path, frame: pl.DataFrame, *, statistics: bool = True) -> None:
-    """Write a table as Parquet, atomically; with the range of each column, or without."""
+def write_parquet(path: str | Path, frame: Any, *, statistics: bool = True) -> None:
+    """Write a table, atomically; with the range of each column, or without."""
     with atomic(path) as part:
         # The fastest level: tables of codes and short texts get no smaller by more. Groups of a
         # stated size do not follow the pieces that a frame was put together from.

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import polars as pl
@@ -37,24 +38,14 @@ class Folder:
     _scans: ClassVar[Sequence[Scan]] = ()
 
     def __post_init__(self) -> None:
-        for name in self.TABLES:
-            object.__setattr__(self, name, frames.to_polars(getattr(self, name)))
+        self.__dict__.update((n, frames.to_polars(getattr(self, n))) for n in self.TABLES)
 
     def __getattr__(self, name: str) -> Any:
         if name not in self.TABLES or not self._scans:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         frame = self.scan(name).collect()
         self.scan(name)  # Files may have been replaced while they were read.
-        object.__setattr__(self, name, frame)
-        return frame
-
-    def with_scans(self, scans: Sequence[Scan], **values: Any) -> Self:
-        """The same with other fields, its tables read by `scans`, one a part, when asked for."""
-        new = copy.copy(self)
-        new.__dict__.update(dict.fromkeys(self.TABLES), **values, _scans=scans)
-        for name in set(self.TABLES) - values.keys():
-            del new.__dict__[name]
-        return new
+        return self.__dict__.setdefault(name, frame)
 
     def __repr__(self) -> str:
         return show.line(self)
@@ -65,12 +56,8 @@ class Folder:
     @classmethod
     def scalars(cls) -> list[str]:
         """The names of the fields that are no tables and no members."""
-        owned = (*cls.TABLES, *cls.MEMBERS)
-        return [field.name for field in dataclasses.fields(cls) if field.name not in owned]
-
-    def filtered(self, rows: pl.Expr) -> Self:
-        """The same with these rows of each table alone."""
-        return dataclasses.replace(self, **{n: getattr(self, n).filter(rows) for n in self.TABLES})
+        names = [field.name for field in dataclasses.fields(cls)]
+        return [name for name in names if name not in (*cls.TABLES, *cls.MEMBERS)]
 
     def check(self) -> Self:
         """Itself, if every table follows its schema; else `TableBroken` with what one does not."""
@@ -78,15 +65,26 @@ class Folder:
             tables.check(name, getattr(self, name))
         return self
 
+    def filtered(self, rows: pl.Expr) -> Self:
+        """The same with these rows of each table alone."""
+        return dataclasses.replace(self, **{n: getattr(self, n).filter(rows) for n in self.TABLES})
+
+    def with_scans(self, scans: Sequence[Scan], **values: Any) -> Self:
+        """The same with other fields, its tables read by `scans`, one a part, when asked for."""
+        new = copy.copy(self)
+        new.__dict__.update(dict.fromkeys(self.TABLES), **values, _scans=scans)
+        for name in set(self.TABLES) - values.keys():
+            del new.__dict__[name]
+        return new
+
     def parts(self) -> Iterator[Self]:
         """The folders that this one consists of, each of other documents; or itself alone."""
-        yield from map(self._part, range(len(self._scans))) if len(self._scans) > 1 else [self]
-
-    def _part(self, number: int) -> Self:
-        members = {name: getattr(self, name) for name in self.MEMBERS}
-        # One that was made in memory may be of all parts.
-        members = {n: m._part(number) if m and m._scans else m for n, m in members.items()}
-        return self.with_scans([self._scans[number]], **members)
+        if len(self._scans) < 2:
+            return iter([self])
+        # A member that was made in memory may be of all parts.
+        members = {name: m for name in self.MEMBERS if (m := getattr(self, name)) and m._scans}
+        parts = zip(self._scans, *(m.parts() for m in members.values()), strict=True)
+        return (self.with_scans([s], **dict(zip(members, m, strict=True))) for s, *m in parts)
 
     def scan(self, table: str) -> pl.LazyFrame:
         """A table as a lazy frame: what is on disk stays there until it is asked for."""
@@ -96,20 +94,23 @@ class Folder:
             return getattr(self, table).lazy()
         return pl.concat([scan(table) for scan in self._scans], how="diagonal")
 
-    def changed(self, made: Mapping[str, Any] | None = None, /, **values: Any) -> Self:
-        """The same with other fields and tables, part by part; the rest stays unread.
+    def changed(self, made: Mapping[str, Any] = MappingProxyType({}), /, **values: Any) -> Self:
+        """The same with other fields, and with tables that functions make of each part when asked.
 
-        `made` has by name functions that make a table of (a part of) the folder when it is asked
-        for, `values` are fields of the parts and of the whole.
+        `made` has the functions by table; what it does not name stays unread.
         """
-        scans = [partial(_made, made or {}, part) for part in self.parts()]
-        return self.with_scans(scans, **values)
+
+        def scan(part: Self, table: str) -> pl.LazyFrame:
+            return made[table](part).lazy() if table in made else part.scan(table)
+
+        return self.with_scans([partial(scan, part) for part in self.parts()], **values)
 
     def mapped(self, function: Callable[[Self], Self], **values: Any) -> Self:
         """The same with the tables that `function` gives every part; `values` are new fields."""
-        made = {table: partial(_of_part, function, table) for table in self.TABLES}
-        new = self.changed(made, **values)
-        return new if len(new._scans) > 1 else dataclasses.replace(new)
+        # The tables of a part are asked for one after another.
+        once = lru_cache(maxsize=1)(function)
+        made = {name: lambda part, name=name: getattr(once(part), name) for name in self.TABLES}
+        return self.changed(made, **values)
 
     def save(self, folder: str | Path) -> Path:
         """Write every table and `manifest.json` into `folder`; all of them or none.
@@ -141,9 +142,9 @@ class Folder:
         version = {"formlab": files.version()}
         content = {"kind": type(self).__name__, "format": saving.FORMAT} | version
         content |= {name: getattr(self, name) for name in self.scalars()}
+        content |= {"plugins": [], "tables": {}, "members": {}}
         if content.get("made") == {}:
             content["made"] = {"at": datetime.now(UTC).isoformat(timespec="milliseconds")} | version
-        content |= {"plugins": [], "tables": {}, "members": {}}
         for table in self.TABLES:
             paths = sorted((folder / table).iterdir())
             parts = [pl.scan_parquet(path, glob=False) for path in paths]
@@ -165,10 +166,9 @@ class Folder:
     def load(cls, folder: str | Path, *, scanned: bool = False) -> Self:
         """Read what `save` wrote; members, and tables of several parts, when they are asked for.
 
-        With `scanned` so is a single part, and all files are checked only then.
-        `DataMissing` or `DataBroken` if the folder, its manifest or a table is absent, damaged,
-        not as it was saved, or of another kind; `NotAvailable` if a plug-in is absent, see
-        `registry.restore`.
+        With `scanned` so is a single part. `DataMissing` or `DataBroken` if the folder, its
+        manifest or a table is absent, damaged, not as it was saved, or of another kind;
+        `NotAvailable` if a plug-in is absent, see `registry.restore`.
         """
         home, content = read_manifest(cls, Path(folder))
         registry.restore(content["plugins"], where=home)
@@ -181,11 +181,7 @@ class Folder:
         parts = zip(*(content["tables"][table] for table in cls.TABLES), strict=True)
         scans = [partial(_scanned, home, dict(zip(cls.TABLES, p, strict=True))) for p in parts]
         new = cls(**dict.fromkeys(cls.TABLES), **values).with_scans(scans)
-        if scanned:
-            return new
-        for table in cls.TABLES:
-            new.scan(table)
-        return new if len(scans) > 1 else dataclasses.replace(new).check()
+        return new if scanned or len(scans) > 1 else dataclasses.replace(new).check()
 
 
 def _scanned(home: Path, saved: Mapping[str, tuple[str, int, str]], table: str) -> pl.LazyFrame:
@@ -206,20 +202,6 @@ def _scanned(home: Path, saved: Mapping[str, tuple[str, int, str]], table: str) 
     field, subtype = (pl.when(is_its).then("subtype") for is_its in (is_own, ~is_own))
     names.insert(names.index("subtype") + 1, "field")
     return frame.with_columns(field=field, subtype=subtype).select(names)
-
-
-def _made(made: Mapping[str, Callable[[Any], Any]], part: Folder, table: str) -> pl.LazyFrame:
-    return made[table](part).lazy() if table in made else part.scan(table)
-
-
-def _of_part(function: Callable[[Any], Any], table: str, part: Folder) -> pl.DataFrame:
-    return getattr(_called(function, part), table)
-
-
-@lru_cache(maxsize=1)
-def _called(function: Callable[[Any], Any], part: Folder) -> Any:
-    # The tables of a part are asked for one after another.
-    return function(part)
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)

@@ -6,22 +6,22 @@ import functools
 import inspect
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
 import polars as pl
+import polars.selectors as cs
 
 from formlab.errors import NotAvailable, TableBroken, UnknownName
 
+# Dtypes of columns by name, from `tables`.
+DTYPES: dict[str, Any] = {}
+
 # Annotations of parameters that take one item in place of a list of it.
-_LISTS = re.compile(
-    r"Sequence\[str\b|(Mapping\[str, Evaluation\] \| )?(Sequence|Iterable)\[Evaluation\]"
-)
-# Dtypes of formlab's columns by name, where the name has one dtype in all tables.
-_DTYPES: dict[str, Any] = {}
+_LISTS = re.compile(r"Sequence\[str\b|(Mapping\[str, Evaluation\] \| )?\w+\[Evaluation\]")
 
 
 class Options:
@@ -43,13 +43,6 @@ class Options:
 
 
 options = Options()
-
-
-def know(schemas: Iterable[Mapping[str, Any]]) -> None:
-    """Give columns of other libraries the dtypes that these schemas agree on."""
-    pairs = {pair for schema in schemas for pair in schema.items()}
-    names = [name for name, _ in pairs]
-    _DTYPES.update(pair for pair in pairs if names.count(pair[0]) == 1)
 
 
 def to_polars(value: Any) -> Any:
@@ -74,13 +67,14 @@ def to_polars(value: Any) -> Any:
         if any(name is not None and name not in frame.columns for name in names):
             frame = nw.from_native(value.reset_index())
         frame = frame.rename({name: str(name) for name in frame.columns}).to_polars()
-        frame = frame.with_columns(pl.col(n).cast(t) for n, t in _DTYPES.items() if n in frame)
+        frame = frame.with_columns(pl.col(n).cast(t) for n, t in DTYPES.items() if n in frame)
     except (TypeError, ValueError, nw.exceptions.NarwhalsError, pl.exceptions.PolarsError) as error:
         what = f"this frame cannot be read: {error}"
         raise TableBroken(what, remedy="one name and one type a column") from error
-    scores = ("value", "ci_low", "ci_high") if {"metric", "ci_low"} & set(frame.columns) else ()
-    undefined = [name for name in scores if name in frame and frame[name].dtype.is_float()]
-    return frame.with_columns(pl.col(undefined).fill_null(float("nan")))
+    if not {"metric", "ci_low"}.intersection(frame.columns):
+        return frame
+    undefined = cs.by_name("value", "ci_low", "ci_high", require_all=False) & cs.float()
+    return frame.with_columns(undefined.fill_null(float("nan")))
 
 
 @functools.cache
@@ -89,8 +83,8 @@ def either(function: Any) -> Any:
     if not inspect.isfunction(function):
         return function
     signature = inspect.signature(function)
-    named = [p for p in signature.parameters.values() if p.kind is not p.VAR_POSITIONAL]
-    lists = {p.name for p in named if _LISTS.match(str(p.annotation))}
+    parameters = signature.parameters.values()
+    lists = {p.name for p in parameters if _LISTS.match(str(p.annotation))}
     if not lists and "pl." not in str(signature):
         return function
 

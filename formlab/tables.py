@@ -9,9 +9,11 @@ from __future__ import annotations
 import dataclasses
 import gc
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -20,6 +22,7 @@ from formlab import files, frames
 from formlab.errors import TableBroken
 
 _S = pl.String
+_TABLE = tomllib.loads(Path(__file__).with_name("tables.toml").read_text("utf-8"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,9 +45,7 @@ class Settings:
 
     def text(self) -> str:
         """The settings that are set, on one line."""
-        prefixes = {"rules": "", "read": "read=", "formlab": "formlab=", "documents": "documents="}
-        prefixes |= {"labels": "labels=", "average": "avg=", "interval": "ci=", "test": "p="}
-        values = ((prefix, getattr(self, name)) for name, prefix in prefixes.items())
+        values = ((prefix, getattr(self, name)) for name, prefix in _TABLE["settings"].items())
         return "|".join(f"{prefix}{value}" for prefix, value in values if value)
 
 
@@ -62,64 +63,23 @@ def schema(columns: str) -> dict[str, Any]:
 
 BOX = ("x0", "y0", "x1", "y1")
 LADDER = ("exact", "normalised", "typed", "fuzzy")
-# The scope of a score: task, level, and slice, if any.
-SLICE = schema("task level slice_by slice_value")
-# Columns with ! may not be null; docs/reference/columns.yml explains each.
-_COLUMNS = {
-    "documents": """benchmark! split! doc_id! image width:int height:int template domain
-        n_fields:int n_kinds:int context meta""",
-    "records": """benchmark! split! doc_id! role! system task! path kind modality subtype field
-        value accepted:texts page:int x0:number y0:number x1:number y1:number confidence:number
-        scope reference complexity modal status! origin meta""",
-    "responses": """benchmark split doc_id system task request text status attempts:int
-        tokens_in:int tokens_out:int cost:number seconds:number error""",
-    "cases": """benchmark! split! doc_id! system! task! level! path pred_path kind modality subtype
-        field gold accepted:texts pred page:int x0:number y0:number x1:number y1:number
-        pred_page:int pred_x0:number pred_y0:number pred_x1:number pred_y1:number confidence:number
-        scope reference complexity modal status outcome! exact:flag normalised:flag typed:flag
-        fuzzy:flag similarity:number cause gold_origin pred_origin depth:int cost:number
-        readings:texts at:int ambiguous:flag failed:texts""",
-    "scores": """benchmark! split! doc_id! system! task level! path slice_by slice_value metric!
-        hits:number total:number stats:numbers value:number status mode settings!:settings""",
-    "summary": """benchmark! split! system! task level! slice_by slice_value mode metric! average!
-        value:number ci_low:number ci_high:number n_docs:int n_cases:int n_missing:int
-        n_undefined:int n_reader:int n_ambiguous:int settings!:settings""",
-    "decisions": """benchmark! split doc_id! task! path decision! label value parts note reviewer!
-        time""",
-}
-SCHEMAS = {name: schema(columns) for name, columns in _COLUMNS.items()}
-_REQUIRED = {name: re.findall(r"(\w+)!", columns) for name, columns in _COLUMNS.items()}
+SCHEMAS = {name: schema(columns) for name, columns in _TABLE["columns"].items()}
+_REQUIRED = {name: re.findall(r"(\w+)!", columns) for name, columns in _TABLE["columns"].items()}
 DOCUMENTS, RECORDS, RESPONSES, CASES, SCORES, SUMMARY, DECISIONS = SCHEMAS.values()
 RESERVED = {column for schema in SCHEMAS.values() for column in schema}
+frames.DTYPES.update(pair for schema in SCHEMAS.values() for pair in schema.items())
+del frames.DTYPES["value"]  # A text in some tables, a number in others.
+KEYS = {name: tuple(key.split()) for name, key in _TABLE["keys"].items()}
+_WORDS = {column: tuple(words.split()) for column, words in _TABLE["words"].items()}
+_, TASKS, STATUSES, OUTCOMES, DECIDED = _WORDS.values()
 # Tables that may have columns of a user's own.
 _OPEN = ("documents", "records", "cases")
 # What a corpus notes of types that nobody declared begins so.
 INFERRED = "types inferred"
-
-TASKS = ("text", "marking", "visual", "cross", "layout", "vqa", "consistency", "value", "click")
-TASKS += ("entity", "fact")
-STATUSES = ("ok", "missing", "bad_json", "repaired", "refused", "truncated", "api_error")
-STATUSES += ("unscored",)
 # A status under which the answer still counts; every other one counts as nothing found.
 USABLE = ("ok", "repaired")
-LEVELS = ("document", "page", "field", "fact", "question", "check", "contradiction", "node")
-LEVELS += ("stretch", "answer")
-# Scores of these levels are of single cases, so that columns of the cases can slice them.
-FIELD_LEVELS = ("field", "fact")
-# Cases of these levels are no fields.
-WHOLE_LEVELS = ("document", "page", "node")
-OUTCOMES = ("match", "mismatch", "missing", "spurious", "unscored")
-# Decisions for the review of drafts, for the audit of labels, and on what two reviewers differ in.
-DECIDED = ("accept", "edit", "reject", "label_error", "ambiguous", "wrong", "first", "second")
-
-KEYS = {"documents": ("benchmark", "split", "doc_id")}
-KEYS["records"] = (*KEYS["documents"], "role", "system", "path")
-KEYS["cases"] = (*KEYS["documents"], "system", "task", "level", "path", "pred_path")
-KEYS["decisions"] = (*KEYS["documents"], "task", "path", "reviewer")
-_WORDS = {"task": TASKS, "status": STATUSES, "outcome": OUTCOMES, "decision": DECIDED}
-_WORDS["role"] = ("gold", "prediction")
+LEVELS, FIELD_LEVELS, WHOLE_LEVELS = (tuple(v.split()) for v in _TABLE["levels"].values())
 _REFUSED = (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError)
-frames.know(SCHEMAS.values())
 
 
 def own_columns(name: str, frame: pl.DataFrame) -> list[str]:
@@ -134,20 +94,16 @@ def table(name: str, rows: Iterable[Any] | Mapping[str, list[Any]], **same: Any)
     say its level is a field, or a whole page if it has no path. A column that the schema does not
     know, or a value of another type, is a `TableBroken`.
     """
-    schema = SCHEMAS[name]
-    if isinstance(rows, Mapping):
-        columns, height = dict(rows), len(next(iter(rows.values()), ()))
-    else:
-        rows = list(rows)
-        columns, height = columns_of(rows, same), len(rows)
-    if unknown := sorted(columns.keys() - schema.keys()):
+    columns = rows if isinstance(rows, Mapping) else columns_of(rows := list(rows), same)
+    if unknown := sorted(columns.keys() - SCHEMAS[name].keys()):
         remedy = "frame.with_columns for columns of your own" if name in _OPEN else None
         raise TableBroken(f"{name}: unknown columns {', '.join(unknown)}", remedy=remedy)
-    series = {key: _series(name, key, values, schema[key]) for key, values in columns.items()}
-    for key in schema.keys() - series.keys():
-        only = _series(name, key, [same.get(key)], schema[key])
-        series[key] = only.new_from_index(0, height)
-    frame = pl.DataFrame([series[key] for key in schema])
+    height = len(next(iter(columns.values()), rows))
+    series = []
+    for key, kind in SCHEMAS[name].items():
+        made = _series(name, key, columns.get(key, [same.get(key)]), kind)
+        series.append(made if key in columns else made.new_from_index(0, height))
+    frame = pl.DataFrame(series)
     if name != "cases":
         return frame
     is_page = pl.col("path").is_null() & pl.col("pred_path").is_null()
@@ -165,10 +121,10 @@ def _series(name: str, key: str, values: list[Any], kind: Any) -> pl.Series:
     if kind == SETTINGS:
         values = [vars(v) if isinstance(v, Settings) else v for v in values]
     try:
-        try:
+        with suppress(*_REFUSED):
             return pl.Series(key, values, kind, strict=True)
-        except _REFUSED:  # Texts may have half characters.
-            return pl.Series(key, list(map(files.storable, values)), kind, strict=True)
+        # Texts may have half characters.
+        return pl.Series(key, list(map(files.storable, values)), kind, strict=True)
     except _REFUSED as error:
         reason = str(error).partition("\n")[0][:200]
         raise TableBroken(f"{name}: column {key} is {kind}: {reason}") from error
@@ -233,46 +189,39 @@ def readable(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def check(name: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """`frame` itself, if it follows the schema `name`; else one error with every mismatch.
+    """`frame` itself, if it follows the schema `name`; else a `TableBroken` with every mismatch.
 
     Checked: columns, dtypes, columns that may not be null, allowed words, unique keys, and
     that `system` is null exactly for gold. Documents, records and cases may have further columns
     under names that no table of formlab has.
-
-    A `TableBroken` lists all that is wrong, a line each, with the count of rows it touches.
     """
-    schema, own = SCHEMAS[name], own_columns(name, frame)
-    odd = {key: kind for key, kind in frame.schema.items() if schema.get(key, kind) != kind}
+    schema, own, is_gold = SCHEMAS[name], own_columns(name, frame), pl.col("role") == "gold"
+    right = {key for key, kind in schema.items() if frame.schema.get(key) == kind}
     columns = {
         "missing columns": [key for key in schema if key not in frame.columns],
         "unknown columns": [] if name in _OPEN else own,
         "own columns with names of other tables' columns": [key for key in own if key in RESERVED],
     }
     wrong = [f"{what}: {', '.join(names)}" for what, names in columns.items() if names]
-    wrong += [f"column {key} is {kind}, should be {schema[key]}" for key, kind in odd.items()]
-    # What may be wrong in rows: where, of which column, and how it is said.
-    is_gold, right = pl.col("role") == "gold", schema.keys() & {*frame.columns} - odd.keys()
-    checks = [
-        (pl.col(key).is_null(), key, "column {} is null in {} rows") for key in _REQUIRED[name]
-    ]
+    odd = schema.keys() & frame.schema.keys() - right
+    wrong += [f"column {key} is {frame.schema[key]}, should be {schema[key]}" for key in odd]
+    for key in _REQUIRED[name]:
+        if key in right and (count := frame[key].null_count()):
+            wrong.append(f"column {key} is null in {count} rows")
     for key, words in _WORDS.items():
-        checks.append((~pl.col(key).is_in(words), key, "column {} has {} unknown values: {}"))
-    what = "{} must be null exactly where role is gold: {} rows are not so"
-    checks.append((is_gold != pl.col("system").is_null(), "system", what))
-    checks = [check for check in checks if right.issuperset(check[0].meta.root_names())]
-    counts = frame.select(where.sum().alias(f"{n}") for n, (where, *_) in enumerate(checks))
-    for (where, column, text), count in zip(checks, counts.row(0) if checks else (), strict=True):
-        if count:
-            values = frame.filter(where)[column].drop_nulls().unique().sort().head(5)
-            wrong.append(text.format(column, count, ", ".join(values)))
+        if key in right and (unknown := {*frame[key].drop_nulls().unique()}.difference(words)):
+            wrong.append(f"column {key} has unknown values: {', '.join(sorted(unknown)[:5])}")
+    is_odd = is_gold != pl.col("system").is_null()
+    if right.issuperset(("role", "system")) and (count := frame.filter(is_odd).height):
+        wrong.append(f"system must be null exactly where role is gold: {count} rows are not so")
     if (key := KEYS.get(name)) and right.issuperset(key):
         # What a model gives twice is kept, and scored.
         rows = (frame.filter(is_gold) if name == "records" else frame).select(key)
         # Rows of different hashes are different, and quickly counted.
-        if rows.select(pl.struct(key).hash()).to_series().n_unique() < rows.height:
-            twice = rows.filter(pl.struct(key).is_duplicated()).rows(named=True)
-            first = ", ".join(f"{k}={v}" for row in twice[:1] for k, v in row.items())
-            wrong += [f"{len(twice)} rows share a key, first: {first}"] if twice else []
+        may_be = rows.hash_rows().n_unique() < rows.height
+        if may_be and (twice := rows.filter(rows.is_duplicated())).height:
+            first = ", ".join(f"{name}={value}" for name, value in twice.row(0, named=True).items())
+            wrong.append(f"{twice.height} rows share a key, first: {first}")
     if wrong:
         raise TableBroken("\n  - ".join([f"table {name!r} does not follow its schema:", *wrong]))
     return frame

@@ -6,7 +6,7 @@ Only this module imports what starts processes and threads. Results come as they
 from __future__ import annotations
 
 import copy
-import logging
+import json
 import os
 import platform
 import threading
@@ -19,14 +19,14 @@ from functools import partial
 from importlib import metadata
 from itertools import islice
 from multiprocessing import connection, get_context, parent_process
+from pathlib import Path
 from typing import Any, TypeVar
 
 from formlab import registry, resources
-from formlab.errors import DataMissing, NotAvailable
+from formlab.errors import NotAvailable
 
 J = TypeVar("J")
 R = TypeVar("R")
-Submit = Callable[[J], futures.Future]
 # Libraries that start a thread for each processor unless they are told otherwise.
 _THREADS = [f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON")]
 # Seconds for a scheduler to answer, and for its first worker to come.
@@ -47,33 +47,27 @@ def each(
 ) -> Iterator[tuple[J, R | Lost]]:
     """Each job with its result, as soon as it is there; `jobs` are read a few at a time.
 
-    What was under way when a process died is done again, one job at a time: the one that ends its
-    process again is `Lost`. Closing the iterator, an error or the end of this process, also by
-    ``kill -9``, ends what still runs. `function` is importable; paths are such as all workers see.
-    `workers` are processes, 1 for none, or the address of a Dask scheduler (or of its file), whose
-    workers have the user's plug-in files, too. The first error of `function` is raised here;
-    `NotAvailable` if workers cannot start, or have another version of formlab or Python.
+    `workers` are processes, 1 for none, or the address of a Dask scheduler (or of its file); they
+    import `function`. Closing the iterator, or the end of this process, ends what still runs.
     """
     if isinstance(workers, str):
-        resources.need("scale")
         return _on_cluster(function, iter(jobs), workers)
     if workers > 1:
         pool = partial(_processes, function, max(1, cores() // workers))
-        return _restarted(pool, iter(jobs), workers, 2 * workers, futures.BrokenExecutor)
+        return _completed(pool, iter(jobs), workers, 2 * workers, futures.BrokenExecutor)
     return ((job, function(job)) for job in jobs)
 
 
 def threads(
-    function: Callable[[J], R], jobs: Any, *, workers: int, name: str = "", ended: Any = None
+    function: Callable[[J], R], jobs: Any, *, workers: int, name: str, ended: Any = None
 ) -> Iterator[tuple[J, R]]:
-    """Each job with its result, by threads of this process: for jobs that wait for servers.
-
-    At the end jobs under way are waited for; `ended` is called first, and may make them hurry.
-    """
-    pool = futures.ThreadPoolExecutor(max(1, workers), thread_name_prefix=name or "formlab")
+    """Each job with its result, by threads of this process: for jobs that wait for servers."""
+    pool = futures.ThreadPoolExecutor(max(1, workers), name)
+    submit = nullcontext(partial(pool.submit, function))
     try:
-        yield from _completed(partial(pool.submit, function), iter(jobs), 2 * max(1, workers))
+        yield from _completed(lambda _: submit, iter(jobs), workers, 2 * max(1, workers))
     finally:
+        # It may make those that are under way hurry, which are waited for.
         if ended is not None:
             ended()
         pool.shutdown(cancel_futures=True)
@@ -84,53 +78,36 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def own_threads() -> int:
-    """How many threads a job may use: in a worker process its share of the processors."""
-    return int(os.environ.get(_THREADS[0]) or cores())
-
-
 def _completed(
-    submit: Submit, jobs: Iterator[J], width: int, death: Any = (), suspects: list[J] | None = None
+    pool: Callable[[int], Any], jobs: Iterator[J], workers: int, width: int, death: Any = ()
 ) -> Iterator[tuple[J, Any]]:
-    """Jobs with results, `width` under way at a time; `suspects` gets those of a `death`."""
+    """Jobs with results, `width` under way at a time; after a `death` these one by one again."""
     running: dict[futures.Future, J] = {}
-
-    def fill() -> None:
-        for job in islice(jobs, width - len(running)):
-            try:
-                running[submit(job)] = job
-            except death:
-                suspects.append(job)
+    dead: list[J] = []
+    with pool(workers) as submit:
+        while True:
+            for job in islice(jobs, 0 if dead else width - len(running)):
+                try:
+                    running[submit(job)] = job
+                except death:
+                    dead.append(job)
+                    break
+            if not running:
                 break
-
-    fill()
-    while running:
-        for future in futures.wait(running, return_when=futures.FIRST_COMPLETED).done:
-            job = running.pop(future)
-            if death and isinstance(future.exception(), death):
-                suspects.append(job)
-            else:
-                fill()
-                yield job, future.result()
-
-
-def _restarted(
-    pool: Callable[[int], Any], jobs: Iterator[J], workers: int, width: int, death: Any
-) -> Iterator[tuple[J, Any]]:
-    """Jobs with results, in a new pool after each death, once its jobs were done one by one."""
-    dead: list[J] | None = None
-    while dead != []:
-        dead = []
-        with pool(workers) as submit:
-            yield from _completed(submit, jobs, width, death, dead)
-        if width == 1:
-            yield from ((job, Lost()) for job in dead)
-        elif dead:
-            yield from _restarted(pool, iter(dead), 1, 1, death)
+            for future in futures.wait(running, return_when=futures.FIRST_COMPLETED).done:
+                job = running.pop(future)
+                if death and isinstance(future.exception(), death):
+                    dead.append(job)
+                else:
+                    yield job, future.result()
+    if dead:
+        again = ((job, Lost()) for job in dead)
+        yield from again if width == 1 else _completed(pool, iter(dead), 1, 1, death)
+        yield from _completed(pool, jobs, workers, width, death)
 
 
 @contextmanager
-def _processes(function: Callable[[J], R], share: int, count: int) -> Iterator[Submit]:
+def _processes(function: Callable[[J], R], share: int, count: int) -> Iterator[Any]:
     """Submits jobs to new processes of `share` threads, which end with the context."""
     pipe, end = connection.Pipe(duplex=False)
     with futures.ProcessPoolExecutor(count, get_context("spawn"), _begin, (pipe, share)) as pool:
@@ -171,10 +148,9 @@ def _do(function: Callable[[J], R], job: J) -> R:
 
 
 def _on_cluster(function: Callable[[J], R], jobs: Iterator[J], address: str) -> Iterator[Any]:
+    resources.need("scale")
     from distributed import Client, KilledWorker, WorkerPlugin
 
-    # A worker that dies is no news: its jobs are done again.
-    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     versions, files = _versions(), registry.named()
 
     class PlugIns(WorkerPlugin):
@@ -187,24 +163,20 @@ def _on_cluster(function: Callable[[J], R], jobs: Iterator[J], address: str) -> 
             for file in files:
                 registry.load(file)
 
-    where = {"scheduler_file" if address.endswith(".json") else "address": address}
     with ExitStack() as stack:
         try:
-            if "scheduler_file" in where:
-                os.stat(address)  # Dask would wait for it without an end.
-            client = stack.enter_context(Client(**where, timeout=ANSWER, set_as_default=False))
-            client.wait_for_workers(1, timeout=WORKERS)
-        except (OSError, ValueError, TimeoutError) as error:
+            is_file = address.endswith(".json")
+            found = json.loads(Path(address).read_bytes())["address"] if is_file else address
+            client = Client(found, timeout=ANSWER, set_as_default=False)
+            stack.enter_context(client).wait_for_workers(1, timeout=WORKERS)
+        except (OSError, ValueError, LookupError) as error:
             what = f"no Dask scheduler with workers answers at {address}"
             remedy = "dask scheduler, and on each machine dask worker ADDRESS --nthreads 1"
             raise NotAvailable(what, remedy=f"start one: {remedy}") from error
         client.register_plugin(PlugIns(), name="formlab")
         submit = partial(client.get_executor(pure=False).submit, _do, function)
         try:
-            yield from _restarted(lambda _: nullcontext(submit), jobs, 0, _AHEAD, KilledWorker)
-        except (DataMissing, FileNotFoundError) as error:
-            what = f"a worker does not find what is here: {error}"
-            raise DataMissing(what, remedy="a path that every worker sees") from error
+            yield from _completed(lambda _: nullcontext(submit), jobs, 0, _AHEAD, KilledWorker)
         except (futures.CancelledError, ModuleNotFoundError) as error:
             what = f"the scheduler at {address} is gone, or its workers lack a package: {error!r}"
             raise NotAvailable(what, remedy="the same environment on every worker") from error

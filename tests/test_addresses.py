@@ -5,7 +5,7 @@ import pytest
 
 from formlab import cache
 from formlab.benchmarks import SAMPLES, load
-from formlab.errors import DataMissing, NotAvailable
+from formlab.errors import DataMissing
 from formlab.scoring.evaluate import evaluate
 
 
@@ -38,7 +38,7 @@ def test_what_cannot_be_fetched_is_one_error(monkeypatch):
         raise ImportError("install s3fs to access S3")
 
     monkeypatch.setattr(fsspec, "url_to_fs", absent)
-    with pytest.raises(NotAvailable, match="s3:// needs a library: install s3fs"):
+    with pytest.raises(DataMissing, match="cannot be fetched: ImportError: install s3fs"):
         cache.local("s3://bucket/b.csv")
 
 

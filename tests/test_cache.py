@@ -35,24 +35,23 @@ def test_a_value_is_made_once_and_is_the_same_from_disk(folder):
 
 
 @pytest.mark.parametrize("damage", [b"", b"no JSON", None, b"[]"])
-def test_a_damaged_entry_is_made_again_with_one_line(folder, capsys, damage):
+def test_a_damaged_entry_is_made_again(folder, damage):
     get("key", lambda: 5)
     (file,) = folder.iterdir()
     whole = file.read_bytes()
     file.write_bytes(whole[:-9] if damage is None else damage)
     assert [get("key", lambda: 6), get("key")] == [6, 6]
-    assert capsys.readouterr().err.count("a damaged entry of the cache") == 1
 
 
-def test_bypassed_or_where_nothing_can_be_written_it_is_made_and_nothing_kept(folder, capsys):
+def test_unwanted_or_where_nothing_can_be_written_it_is_made_and_nothing_kept(folder, monkeypatch):
     get("key", lambda: 5)
-    with cache.bypassed(), cache.bypassed(False):
+    with monkeypatch.context() as patch:
+        patch.setenv("FORMLAB_NO_CACHE", "1")
         assert [get(key, lambda: 6) for key in ("key", "new")] == [6, 6]
     assert (get("key"), len(list(folder.iterdir()))) == (5, 1)
     shutil.rmtree(folder)
     folder.write_text("a file where the folder would be")
     assert [get(key, lambda: 5) for key in "ab"] == [5, 5]
-    assert capsys.readouterr().err.count("nothing is kept in") == 1
 
 
 def test_what_was_not_used_for_the_longest_time_is_dropped(folder, tmp_path):
@@ -64,14 +63,14 @@ def test_what_was_not_used_for_the_longest_time_is_dropped(folder, tmp_path):
     # The oldest is used again.
     get(next(n for n in range(4) if cache.key_of(n) == files[-1].stem))
     size = files[0].stat().st_size
-    assert cache.drop_oldest(folder, gigabytes=2.5 * size / 1e9) == 2
+    cache.drop_oldest(folder, gigabytes=2.5 * size / 1e9)
     assert {*folder.iterdir()} == {files[0], files[-1]}
     for name in ("old", "new"):
         run = cache.run_folder(name) / "pages"
         run.mkdir(parents=True)
         (run / "a.png").write_bytes(bytes(1000))
     os.utime(tmp_path / "runs" / "old", (0, 0))
-    assert cache.drop_oldest(tmp_path / "runs", gigabytes=1.5e-6) == 1
+    cache.drop_oldest(tmp_path / "runs", gigabytes=1.5e-6)
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["new"]
 
 

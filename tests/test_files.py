@@ -32,15 +32,12 @@ def yaml(path):
     return files.read_yaml(path, remedy="a: 1")
 
 
-DEEP = '{"a":' * 201 + "1" + "}" * 201
 BOX = [1, 2, 3, 4]
 # How a file is read, what is in it, and what is said of it.
 REFUSED = [
     (files.read_text, b'{"a":\n"caf\xe9"}', r"not utf-8-sig text: byte 0xe9 \(.*a:2\)"),
     (files.read_json, '{"a": 1,\n "b": }', r"broken JSON, Expecting value at column 7 \(.*a:2\)"),
-    (files.read_json, "[" * 200_000, r"nested more than 200 deep \(.*a:1\)"),
-    (files.read_json, DEEP, "nested more than 200 deep"),
-    (files.read_json, '["\\"", ' + "[" * 200 + "]" * 200 + "]", "nested more than 200 deep"),
+    (files.read_json, "[" * 200_000, r"nested too deep to be read \(.*a:1\)"),
     (files.read_json, "[" + "1" * 5000 + "]", r"4300 digits.*a:1"),
     (read_all, '{"doc_id": "1"}\n' * 6 + '{"doc_id": \n', r"broken JSON.*a:7"),
     (read_all, '{"a": 1}\n[1]\n', r"Expected `object`, got `array` \(.*a:2\)"),
@@ -116,7 +113,7 @@ def test_only_regular_files_are_read_and_nothing_waits(tmp_path):
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
     for path, why in (
         (tmp_path / "absent", "no such file"), (tmp_path / "pipe", "not a regular file"),
-        ("/dev/zero", "not a regular file"), (tmp_path, "directory"),
+        ("/dev/zero", "not a regular file"), (tmp_path, "not a regular file"),
         (tmp_path / "circle", "Too many levels"), ("x" * 5000, "name too long"),
         ("a\0b", "null"), ("\ud800", "surrogates"),
     ):  # fmt: skip
@@ -156,11 +153,11 @@ def test_only_what_a_killed_process_left_is_swept_away(tmp_path):
 def test_nothing_is_written_to_a_name_that_is_not_utf8_or_where_it_cannot_be(tmp_path):
     place = tmp_path / os.fsdecode(b"x\xff")
     for write in (files.make_folder, lambda at: files.write_text(at / "a.csv", "")):
-        with pytest.raises(NotAvailable, match=r"not UTF-8 \(.*x\\xff.*another name"):
+        with pytest.raises(NotAvailable, match=r"not UTF-8 \(.*x\\udcff.*another name"):
             write(place)
     assert not list(tmp_path.iterdir())
     with (
-        pytest.raises(NotAvailable, match="cannot write: No space left"),
+        pytest.raises(NotAvailable, match="cannot write: .*No space left"),
         files.atomic(tmp_path / "a"),
     ):
         raise pl.exceptions.ComputeError("No space left on device (os error 28)")

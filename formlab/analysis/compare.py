@@ -28,7 +28,7 @@ from formlab.stats.sums import Row, document_sums, slice_order
 from formlab.stats.tests import Pair, compared, paired_differences
 from formlab.tables import BOX, CASES, DOCUMENTS, LADDER, Settings
 
-COMPARISON = tables.schema("benchmark split") | tables.SLICE
+COMPARISON = tables.schema("benchmark split task level slice_by slice_value")
 COMPARISON |= tables.schema(
     "mode metric average system_a system_b value_a:number value_b:number difference:number "
     "ci_low:number ci_high:number better p:number p_holm:number least_difference:number "

@@ -50,10 +50,10 @@ def read(path: str | Path) -> tuple[list[plan.Request], dict[str, Any]]:
     notebooks runs over the evaluations that it is made for.
     """
     path = Path(path)
-    value, root = files.parse_yaml(files.read_text(path), where=path, remedy=_remedy(_Manifest))
+    value = files.read_yaml(path, remedy=_remedy(_Manifest))
 
     def where(*keys: str | int) -> str:
-        return f"{path}:{_line(root, keys)}"
+        return f"{path}:{_line(yaml.compose(files.read_text(path), yaml.SafeLoader), keys)}"
 
     try:
         manifest = msgspec.convert(value or {}, _Manifest)

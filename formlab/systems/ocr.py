@@ -111,7 +111,7 @@ class Engine:
             of |= {"shape": list(pixels.shape), "type": str(pixels.dtype)}
         key = {"picture": of, "words": return_word_box, "params": self._params}
         key["engine"] = _engine_state()
-        reading = cache.value(cache.PAGES, key, partial(self._read, image, return_word_box))
+        reading = cache.value("ocr", key, partial(self._read, image, return_word_box))
         return PageReading(**reading)
 
     def _read(self, image: Any, words: bool) -> Row:

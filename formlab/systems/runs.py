@@ -26,7 +26,7 @@ from formlab.show import progress
 from formlab.systems.journal import BROKEN, Entry, Journal, entries
 from formlab.systems.pages import page_files
 from formlab.systems.system import Reader, System
-from formlab.workers import Lost, each, own_threads
+from formlab.workers import Lost, cores, each
 
 SKIPPED = "documents without an image, passed over by --documents N"
 HEAD, JOURNAL, PREDICTIONS = "run.json", "pages.jsonl", "predictions"
@@ -80,7 +80,6 @@ def run(
     workers: int | str = 1,
     name: str | None = None,
     wait: bool = False,
-    use_cache: bool = True,
 ) -> Predictions:
     """Read the documents of `corpus` and save the predictions in `out`.
 
@@ -108,10 +107,6 @@ def run(
         What the run is called in tables and charts; by default the system with its settings.
     wait
         Whether to wait for another run into the same folder, instead of refusing.
-    use_cache
-        Whether what OCR read on the same page before, in whatever run, is taken (`formlab.cache`).
-        The records are the same; `seconds` are then those of that reading, and a note counts such
-        pages.
 
     Raises
     ------
@@ -136,7 +131,7 @@ def run(
     if plugins := registry.needed({"systems": [system.name]}):
         head["plugins"] = plugins
     documents, skipped = first(corpus, limit, images=work.images, texts=work.texts)
-    with Journal(out / JOURNAL, kind=_Page, wait=wait) as journal, cache.bypassed(not use_cache):
+    with Journal(out / JOURNAL, kind=_Page, wait=wait) as journal:
         # Whoever is refused the journal leaves the head of the other run as it is.
         check_head(out, head)
         files.write_json(out / HEAD, head)
@@ -287,8 +282,7 @@ class PageWork:
 
     def _results(self, todo: list[Row], workers: int | str) -> Iterator[tuple[str, Row]]:
         examples = () if self.examples is None else (self.examples,)
-        is_bypassed = bool(os.environ.get(cache.NO_CACHE))
-        plan = _Plan(self.system, self.root, self.head["settings"], examples, is_bypassed)
+        plan = _Plan(self.system, self.root, self.head["settings"], examples)
         if workers != 1:
             root = self.root and self.root.resolve()
             plan = replace(plan, system=_findable(self.system), root=root)
@@ -327,7 +321,6 @@ class _Plan:
     root: Path | None = field(compare=False)
     settings: Row = field(compare=False)
     examples: tuple[Corpus, ...] = field(compare=False)
-    is_bypassed: bool
     probe: Path | None = None  # An image that every worker has to see.
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
 
@@ -340,7 +333,9 @@ def _reader(plan: _Plan) -> Reader:
     if plan.probe is not None and not plan.probe.is_file():
         raise DataMissing("no such file", where=plan.probe)
     system = get(plan.system) if isinstance(plan.system, str) else plan.system
-    return system.start(plan.settings, own_threads(), *plan.examples)
+    # A worker process has its share of the processors.
+    threads = int(os.environ.get("OMP_NUM_THREADS") or cores())
+    return system.start(plan.settings, threads, *plan.examples)
 
 
 def _attempt(plan: _Plan, document: Row) -> Row:
@@ -348,8 +343,7 @@ def _attempt(plan: _Plan, document: Row) -> Row:
     begin, (count, saved) = time.perf_counter(), cache.reused.get()
     rows, error = [], None
     try:
-        with cache.bypassed(plan.is_bypassed):
-            rows = read(document, plan.root)
+        rows = read(document, plan.root)
     except Exception as caught:  # An error on one page must not lose the others.
         error = str(caught) if isinstance(caught, FormlabError) else f"{caught!r}"
     seconds, reused = time.perf_counter() - begin, cache.reused.get()

@@ -79,7 +79,7 @@ def test_the_systems_read_the_same_now(name):
     counts = shipped.records.group_by("doc_id").len().sort("len", "doc_id")
     document = counts["doc_id"][0]
     page = replace(corpus, documents=corpus.documents.filter(doc_id=document))
-    now = read(page, system, settings, use_cache=True)
+    now = read(page, system, settings)
     assert now.settings == shipped.settings, REMADE
     assert now.responses["doc_id"].to_list() == [document]
     before = shipped.records.filter(doc_id=document)

@@ -156,9 +156,11 @@ def test_another_setting_is_another_reading(blank, funsd_root):
         assert len(blank) == count
 
 
-def test_page_is_read_once_for_every_run_corpus_and_name(blank, funsd_root, tmp_path):
+def test_page_is_read_once_for_every_run_corpus_and_name(blank, funsd_root, tmp_path, monkeypatch):
     corpus = benchmarks.load("funsd", root=funsd_root, split="test")
-    fresh = systems.run(corpus, systems.get("ocr"), out=tmp_path / "fresh", use_cache=False)
+    with monkeypatch.context() as patch:
+        patch.setenv("FORMLAB_NO_CACHE", "1")
+        fresh = systems.run(corpus, systems.get("ocr"), out=tmp_path / "fresh")
     assert len(blank) == 2
     # The same page under another name, in another corpus, and read as HTML.
     shutil.copytree(funsd_root, tmp_path / "moved")

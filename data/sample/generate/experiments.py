@@ -15,6 +15,7 @@ import polars as pl
 
 from formlab import files, systems
 from formlab.folders import Corpus, Predictions
+from formlab.systems.runs import REUSED
 from formlab.tables import BOX
 from formlab_experiments import designs, samples
 
@@ -30,9 +31,8 @@ def _read(corpus: Corpus, changes: dict[str, Any], *, limit: int | None = None) 
     reader = systems.get("ocr")
     settings = reader.defaults | changes
     with TemporaryDirectory() as folder:
-        read = systems.run(
-            corpus, reader, out=folder, settings=settings, name="ocr", limit=limit, use_cache=False
-        )
+        read = systems.run(corpus, reader, out=folder, settings=settings, name="ocr", limit=limit)
+    read.notes.pop(REUSED, None)
     return words_of(read)
 
 
@@ -63,10 +63,9 @@ def counterfactual(corpus: Corpus, *, limit: int | None = None) -> Predictions:
     reader = systems.get("rules")
     settings = reader.defaults | {"angle": False}
     with TemporaryDirectory() as folder:
-        return systems.run(
-            corpus, reader, out=folder, settings=settings, name="rules", limit=limit,
-            use_cache=False,
-        )  # fmt: skip
+        read = systems.run(corpus, reader, out=folder, settings=settings, name="rules", limit=limit)
+    read.notes.pop(REUSED, None)
+    return read
 
 
 def main(names: list[str]) -> None:

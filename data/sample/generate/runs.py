@@ -63,14 +63,13 @@ def corpora() -> Iterator[tuple[Corpus, systems.System, dict]]:
 
 
 def read(
-    corpus: Corpus, reader: systems.System, settings: dict, *, limit: int | None = None,
-    use_cache: bool = False,
-) -> Predictions:  # fmt: skip
-    """What the system reads now."""
+    corpus: Corpus, reader: systems.System, settings: dict, *, limit: int | None = None
+) -> Predictions:
+    """What the system reads now; the cache's key is the page and the engine."""
     with TemporaryDirectory() as folder:
-        return systems.run(
-            corpus, reader, out=folder, settings=settings, limit=limit, use_cache=use_cache
-        )
+        predictions = systems.run(corpus, reader, out=folder, settings=settings, limit=limit)
+    predictions.notes.pop(REUSED, None)
+    return predictions
 
 
 def pages(folder: Path) -> None:
@@ -132,9 +131,7 @@ def main(names: list[str]) -> None:
     for corpus, reader, settings in corpora():
         if names and corpus.benchmark not in names:
             continue
-        # The cache's key is the page and the engine, so that what it has is what is read now.
-        predictions = read(corpus, reader, settings, use_cache=True)
-        predictions.notes.pop(REUSED, None)
+        predictions = read(corpus, reader, settings)
         predictions.save(TARGET / f"{corpus.benchmark}-{corpus.split}-{predictions.system}")
 
 

@@ -18,6 +18,7 @@ from formlab import files, metrics, tables, text
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import Metric
+from formlab.metrics.counts import right_tallies
 from formlab.metrics.metric import SOME_CLAIM
 from formlab.scoring.align import judged
 from formlab.scoring.fields import READER
@@ -235,7 +236,10 @@ def text_rows(
         for metric in group:
             if metric.view in LADDER:
                 rule = f"fuzzy>={scoring.threshold:g}|{text.DATE_RULE}|of=gold fields"
-                tallies = metric.count(on_rung(cases, metric.view))
+                right = on_rung(cases, metric.view)
+                # A plug-in takes a list.
+                is_own = metric.tallies is not right_tallies
+                tallies = metric.count(right.to_list() if is_own else right)
             else:
                 rule = f"{compared}|of=gold fields" if asked else compared
                 golds, preds, places = pairs = pairs or _pairs(cases, norm=norm)
@@ -245,10 +249,9 @@ def text_rows(
         yield score_table(cases, counted, level=level, mode=scoring.mode)
 
 
-def on_rung(cases: pl.DataFrame, rung: str) -> list[bool | None]:
-    """Whether each case is right on a rung of the ladder; None where the gold has no such field."""
-    asked_for = pl.when(pl.col("gold").is_not_null()).then(rung)
-    return cases.select(asked_for).to_series().to_list()
+def on_rung(cases: pl.DataFrame, rung: str) -> pl.Series:
+    """Whether each case is right on a rung of the ladder; null where the gold has no such field."""
+    return cases.select(pl.when(pl.col("gold").is_not_null()).then(rung)).to_series()
 
 
 def _pairs(cases: pl.DataFrame, *, norm: bool) -> tuple[list[str], list[str], np.ndarray]:

@@ -161,11 +161,7 @@ def unscored(predictions: pl.DataFrame, *, system: str) -> pl.DataFrame:
 
 
 def side_by_side(gold: pl.DataFrame, claims: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
-    """Gold records beside their matches, then the predicted ones that match nothing.
-
-    Columns have the names of *cases*; `pairs` are the `doc_id`, `path` and `pred_path` of records
-    that belong together. The outcome of a claim without gold is ``spurious``.
-    """
+    """Gold records beside their matches, then the predicted ones that match nothing."""
     left = gold.rename(GOLD).drop("system", "role", "meta", "confidence")
     right = claims.rename(PRED).select("doc_id", "confidence", *PRED.values())
     right = right.join(pairs, on=["doc_id", "pred_path"], how="inner", nulls_equal=True)
@@ -184,10 +180,7 @@ def from_predictions(claims: pl.DataFrame, outcome: str) -> pl.DataFrame:
 def with_read(
     joined: pl.DataFrame, read: pl.DataFrame, names: Sequence[str], where: pl.Expr | bool = True
 ) -> pl.DataFrame:
-    """The cases `where` it holds with the columns `names` of `read` where they have none.
-
-    What else `read` has, by document and path, is added to all cases.
-    """
+    """The cases `where` it holds with the columns `names` of `read` where they have none."""
     options = {"on": ["doc_id", "path"], "how": "left", "suffix": "_read", "maintain_order": "left"}
     values = {name: pl.coalesce(name, pl.when(where).then(f"{name}_read")) for name in names}
     filled = joined.join(read, **options).with_columns(**values)
@@ -273,12 +266,7 @@ def rungs(
 
 
 def rights(cases: pl.DataFrame, rung: str, *, threshold: float) -> pl.Series:
-    """Whether each case is right as the other reading rules read it, in the order of `readings`.
-
-    `cases` has a column `right` too: whether the case is right as `pred` has it. A reading is right
-    from the rung `rung` of the ladder on. Lists of booleans; null where nothing was read under a
-    box.
-    """
+    """Whether each case is right as the other reading rules read it, in the order of `readings`."""
     read = cases.select("gold", "kind", "accepted", "pred", "right", "readings").with_row_index()
     read = read.explode("readings").filter(pl.col("readings").is_not_null())
     # Rules mostly agree, and what they read alike is right or wrong alike.

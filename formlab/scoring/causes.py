@@ -82,7 +82,7 @@ def causes(cases: pl.DataFrame, words: Words | None = None) -> list[str | None]:
     # Documents that are right all through are never asked.
     documents = read_documents(table.filter(pl.col("doc_id").is_in(wrong["doc_id"].implode())))
     if words is None:
-        words = Words.of(cases.filter(pl.col("path").is_not_null()).select("doc_id", "gold"))
+        words = Words.of(cases.select("doc_id", "path", value="gold"))
     for row in wrong.iter_rows(named=True):
         named[row["row"]] = _cause(row, documents[row["doc_id"]], words)
     return named
@@ -176,10 +176,7 @@ def read_documents(cases: pl.DataFrame) -> dict[str, Document]:
 
 
 class Document:
-    """The fields of one document, `rows` of all columns; whether any of its cases is `answered`.
-
-    `pages` are the texts of its pages in gold and output.
-    """
+    """The fields of one document, `rows` of all columns; whether any of its cases is `answered`."""
 
     def __init__(
         self, columns: dict[str, list], rows: slice, pages: list[list[str]], *, answered: bool
@@ -250,10 +247,8 @@ class Document:
         return "characters" if first == "other_value" and _is_inside(row) else first
 
     def exchanged(self, row: Row) -> str | None:
-        """`wrong_row` or `wrong_field` where the answer is the gold of a field that lost it.
-
-        A short value may be another row's by chance, unless that row has a third one's.
-        """
+        """`wrong_row` or `wrong_field` where the answer is the gold of a field that lost it."""
+        # A short value may be another row's by chance, unless that row has a third one's.
         if (plain := letters(row["pred"])) not in self._known:
             return None
         pred, gold = map(_folded, (row["pred"], row["gold"]))

@@ -91,21 +91,15 @@ class Scoring:
         read: str | None = None,
         **options: Any,
     ) -> pl.DataFrame:
-        """Rows of *scores* of cases from the tallies of each metric, by `rules`.
-
-        They are of the level ``field`` unless the options say otherwise, see `score_table`.
-        """
+        """Rows of *scores* of cases from the tallies of each metric, by `rules`."""
         settings = made_by(*rules, read=read)
         counted = [(metrics.get(name), parts, settings) for name, parts in tallies.items()]
         return score_table(cases, counted, **{"level": "field", "mode": self.mode} | options)
 
 
 def any_for(records: pl.DataFrame, answers: pl.DataFrame) -> bool:
-    """Whether a system that gave `records` took part in a task where it gave `answers`.
-
-    One that answered other tasks and left this one out did not; one whose every answer was
-    unusable did, and found nothing.
-    """
+    """Whether a system that gave `records` took part in a task where it gave `answers`."""
+    # Who answered other tasks left this one out; whose every answer was unusable found nothing.
     return answers.height > 0 or not records.filter(pl.col("status").is_in(USABLE)).height
 
 
@@ -143,13 +137,7 @@ def score_table(
     slice_by: str | None = None,
     slice_value: str | pl.Series | None = None,
 ) -> pl.DataFrame:
-    """Rows of *scores* of some units by several metrics, one after the other.
-
-    `rows` are cases, or what has their ``benchmark split doc_id system task path status``; the
-    tallies of each metric have the shape (n, k), a row a unit. A unit without what the metric needs
-    of its gold is undefined, and adds nothing to a sum; the settings say what it needs. `task`,
-    `slice_by` and `slice_value` are given where the cases' columns do not tell them.
-    """
+    """Rows of *scores* of some units by several metrics, one after the other."""
     if not isinstance(slice_value, pl.Series):
         slice_value = pl.lit(slice_value, pl.String)
     shared = rows.select(
@@ -212,13 +200,7 @@ def text_rows(
     gold_only: bool = False,
     view: str = "text",
 ) -> Iterator[pl.DataFrame]:
-    """Rows of *scores* by every metric that compares two texts, or reads the ladder.
-
-    The registry is asked for the metrics that declare `task` and read `view`. Texts are normalised
-    by the steps `NORM`, or with ``norm=False`` compared as they are; `rules` and `read` go into the
-    settings. With `gold_only`, texts that no gold asks for are compared with nothing only by
-    metrics of claims.
-    """
+    """Rows of *scores* by every metric that compares two texts, or reads the ladder."""
 
     # By which tasks, null for all, and by what in the gold a metric's cases are chosen.
     def choice(metric: Metric) -> tuple[tuple[str, ...] | None, bool]:

@@ -233,7 +233,8 @@ def text_rows(
 
 def on_rung(cases: pl.DataFrame, rung: str) -> pl.Series:
     """Whether each case is right on a rung of the ladder; null where the gold has no such field."""
-    return cases.select(pl.when(pl.col("gold").is_not_null()).then(rung)).to_series()
+    asked_for = pl.when(pl.col("gold").is_not_null()).then(rung)
+    return cases.select(asked_for).to_series()
 
 
 def _pairs(cases: pl.DataFrame, *, norm: bool) -> tuple[list[str], list[str], np.ndarray]:

@@ -193,14 +193,14 @@ def bleu_statistics(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     predicted, and the words of the gold text, in words of mteval-v13a.
     """
     as_many(golds, preds)
-    parts, below = np.zeros((len(golds), 2 * _ORDERS + 2)), np.arange(_ORDERS)
+    parts = np.zeros((len(golds), 2 * _ORDERS + 2))
     same, other, texts = _same_and_other(golds, preds)
     parts[same, -2:] = _mteval_counts(texts)[:, None]
-    parts[same, :_ORDERS] = np.maximum(parts[same, -1:] - below, 0)
+    parts[same, :_ORDERS] = np.maximum(parts[same, -1:] - np.arange(_ORDERS), 0)
     for rows, ours, theirs in _in_words(_at(golds, other), _at(preds, other), _mteval):
         parts[other[rows], -2:] = _pairs(_lengths(theirs), _lengths(ours))
         parts[other[rows], :_ORDERS] = [*map(_right_ngrams, ours, theirs)]
-    parts[:, _ORDERS:-2] = np.maximum(parts[:, -2:-1] - below, 0)
+    parts[:, _ORDERS:-2] = np.maximum(parts[:, -2:-1] - np.arange(_ORDERS), 0)
     return parts
 
 

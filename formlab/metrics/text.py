@@ -11,12 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
-from operator import eq
 from types import ModuleType
 from typing import Any
 
 import numpy as np
-import polars as pl
 from rapidfuzz import process
 from rapidfuzz.distance import LCSseq, Levenshtein
 
@@ -34,9 +32,6 @@ _SET_APART = (
     (re.compile(r"([.,])([^0-9])"), r" \1 \2"),
     (re.compile(r"([0-9])(-)"), r"\1 \2 "),
 )
-# A word as `str.split` has it; the signs of mteval-v13a.
-_WORD = r"[^\s\x1c-\x1f]+"
-_SIGN = f"[{re.escape(''.join(sorted(_SIGNS)))}]"
 Words = Callable[[Sequence[str]], Iterable[list[str]]]
 
 
@@ -134,13 +129,9 @@ def edits_of_longer(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
 
 def edits_of_words(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     """Edits of words and words of each gold text, shape (n, 2); any white space parts words."""
-    as_many(golds, preds)
     parts = np.zeros((len(golds), 2))
-    same, other, texts = _same_and_other(golds, preds)
-    parts[same, 1] = texts.str.count_matches(_WORD)
-    for rows, ours, theirs in _in_words(_at(golds, other), _at(preds, other), _split):
-        edits = _compared(ours, theirs, Levenshtein.distance)
-        parts[other[rows]] = _pairs(edits, _lengths(ours))
+    for rows, ours, theirs in _in_words(golds, preds, _split):
+        parts[rows] = _pairs(_compared(ours, theirs, Levenshtein.distance), _lengths(ours))
     return parts
 
 
@@ -192,43 +183,16 @@ def bleu_statistics(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     Per row the n-grams right of order 1 to 4, the n-grams predicted of order 1 to 4, the words
     predicted, and the words of the gold text, in words of mteval-v13a.
     """
-    as_many(golds, preds)
     parts = np.zeros((len(golds), 2 * _ORDERS + 2))
-    same, other, texts = _same_and_other(golds, preds)
-    parts[same, -2:] = _mteval_counts(texts)[:, None]
-    parts[same, :_ORDERS] = np.maximum(parts[same, -1:] - np.arange(_ORDERS), 0)
-    for rows, ours, theirs in _in_words(_at(golds, other), _at(preds, other), _mteval):
-        parts[other[rows], -2:] = _pairs(_lengths(theirs), _lengths(ours))
-        parts[other[rows], :_ORDERS] = [*map(_right_ngrams, ours, theirs)]
+    for rows, ours, theirs in _in_words(golds, preds, _mteval):
+        parts[rows, -2], parts[rows, -1] = _lengths(theirs), _lengths(ours)
+        parts[rows, :_ORDERS] = np.maximum(parts[rows, -1:] - np.arange(_ORDERS), 0)
+        for row, (gold, pred) in enumerate(zip(ours, theirs, strict=True), start=rows.start):
+            # Texts that are the same have one list of words.
+            if gold is not pred:
+                parts[row, :_ORDERS] = _right_ngrams(gold, pred)
     parts[:, _ORDERS:-2] = np.maximum(parts[:, -2:-1] - np.arange(_ORDERS), 0)
     return parts
-
-
-def _same_and_other(
-    golds: Sequence[str], preds: Sequence[str]
-) -> tuple[np.ndarray, np.ndarray, pl.Series]:
-    """The rows of pairs of one text, whose words need only be counted; all others; those texts."""
-    is_same = np.fromiter(map(eq, golds, preds), dtype=bool, count=len(golds))
-    same, other = np.flatnonzero(is_same), np.flatnonzero(~is_same)
-    try:
-        return same, other, pl.Series(_at(golds, same), dtype=pl.String)
-    except UnicodeEncodeError:  # Half of a surrogate pair stands in no column.
-        return same[:0], np.arange(len(golds)), pl.Series(dtype=pl.String)
-
-
-def _at(texts: Sequence[str], rows: np.ndarray) -> list[str]:
-    return [texts[row] for row in rows.tolist()]
-
-
-def _mteval_counts(texts: pl.Series) -> np.ndarray:
-    """How many words of mteval-v13a each text has."""
-    odd = texts.str.contains(r"[&\n]|<skipped>").arg_true()
-    spaced = " " + texts.str.replace_all(_SIGN, " $0 ") + " "
-    for pattern, apart in _SET_APART:
-        spaced = spaced.str.replace_all(pattern.pattern, re.sub(r"\\(\d)", r"${\1}", apart))
-    counts = spaced.str.count_matches(_WORD).to_numpy(writable=True)
-    counts[odd.to_numpy()] = _lengths([*_mteval(texts.gather(odd).to_list())])
-    return counts
 
 
 def _right_ngrams(gold: list[str], pred: list[str]) -> list[int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import polars as pl
 
 from formlab import tables
 from formlab.metrics.metric import as_many, f1_tallies
@@ -28,8 +29,8 @@ SHARES = {
 
 def right_tallies(passed: Sequence[bool | None]) -> np.ndarray:
     """1 of 1 where a rung holds, 0 of 1 where not, 0 of 0 (undefined) for None; shape (n, 2)."""
-    # None is NaN as a number.
-    hits = np.array(passed, dtype=np.float64)
+    # Null is NaN as a number.
+    hits = pl.Series(passed, dtype=pl.Boolean).cast(pl.Float64).to_numpy()
     return np.stack([np.nan_to_num(hits), ~np.isnan(hits)], axis=1).reshape(-1, 2)
 
 

@@ -38,17 +38,7 @@ def batches(
     name: str | None = None,
     fallback: str | None = None,
 ) -> tuple[Corpus, Predictions, list[str], set[str]]:
-    """Gold and predictions in parts of the same documents, with all and the answered documents.
-
-    Parts are written into files of `folder`, but a single one if it may stay `in_memory`. A last
-    part may be of answers to documents of no gold.
-
-    `gold` are corpora of documents that follow one another, each a part. `predictions` are
-    `Predictions`; what `read_predictions` takes (as it takes `columns`), read piece by piece; or a
-    function that makes them for a corpus and a predicate on `doc_id`. The system is called `name`,
-    or `fallback` where only the name of a file says what. `DataBroken` if two corpora have the
-    same document; errors as of `read_predictions`.
-    """
+    """Gold and predictions in parts of the same documents, with all and the answered documents."""
     corpora = iter(gold)
     first = list(itertools.islice(corpora, 2))
     is_one = in_memory and len(first) == 1

@@ -28,10 +28,7 @@ Row = dict[str, Any]
 
 
 class Page(NamedTuple):
-    """The cases of a page's facts and of its text, the verdicts, and what of its HTML is scored.
-
-    `gold` is its HTML without tags of facts.
-    """
+    """The cases of a page's facts and of its text, the verdicts, and what of its HTML is scored."""
 
     facts: list[Row]
     whole: Row
@@ -108,10 +105,7 @@ def _page(document: Row, gold: pl.DataFrame, pred: Row, mode: str, notes: Counte
 def _verdicts(
     markup: str, facts: list[Row], pred: str, mode: str, notes: Counter[str]
 ) -> tuple[list[FactVerdict], list[str | None]]:
-    """A verdict on each fact, and its figure with the sign that it has on the page, if it is one.
-
-    A tag may hold a figure and leave its brackets outside.
-    """
+    """A verdict on each fact, and its figure with the sign that it has on the page."""
     unsigned: list[str | None] = [None] * len(facts)
     if mode == "official":
         return by_substring([fact["value"] for fact in facts], pred), unsigned

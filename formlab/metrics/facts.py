@@ -1,6 +1,6 @@
 """Tagged facts of a page: found, correct, and in the right row, by rules without a model.
 
-`_Alignment` aligns the places of each value in the rows that `fact_rows` finds.
+`_Alignment` aligns the places of each value in the rows that `places.Rows` finds.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from rapidfuzz import fuzz
 
-from formlab.metrics.fact_rows import Rows
-from formlab.metrics.places import Places, lowered, tokens
+from formlab.metrics.places import Line, Places, Rows, lowered, tokens
 
 # Similarity from which on two contexts are one, and two readings are one misread value.
 SAME, READABLE = 0.7, 0.6
@@ -88,28 +87,24 @@ FactVerdict(found=True, correct=True, misplaced=False, text='15')]
     return [MISSING if fact is None else alignment.verdict(fact) for fact in facts]
 
 
-class _Alignment:
+class _Alignment(Rows):
     """One page against its prediction; what is shared by its facts is worked out once."""
 
     def __init__(self, gold: Places, pred: Places) -> None:
-        self.gold, self.pred, self._rows = gold, pred, Rows(gold, pred)
+        super().__init__(gold, pred)
         self._pairs: dict[tuple[str, ...], tuple[dict[int, Span], list[Span]]] = {}
-        self._longer_labels: dict[str, list[str]] = {}
-        self._heads: dict[int, list[str]] = {}
 
     def verdict(self, fact: GoldFact) -> FactVerdict:
         """What became of a fact."""
         key = tuple(self.gold.words[fact.first : fact.last])
         if (matched := self._pairs.get(key)) is None:
-            matched = self._matched(list(key), words=fact.kind in _WORDS)
-            self._pairs[key] = matched
+            matched = self._pairs[key] = self._matched(list(key), words=fact.kind in _WORDS)
         pairs, unmatched = matched
         if fact.first in pairs:
             return FactVerdict(True, True, False, self.pred.text(*pairs[fact.first]))
         # A short number stands on a page by chance: what is in its own place says more.
-        telling = len("".join(key)) >= TELLING
-        near = "" if unmatched and telling else self._misread(fact)
-        if near:
+        is_there = unmatched and len("".join(key)) >= TELLING
+        if near := "" if is_there else self._misread(fact):
             return FactVerdict(True, False, False, near)
         if unmatched:
             return FactVerdict(True, False, True, self.pred.text(*unmatched[0]))
@@ -122,20 +117,16 @@ class _Alignment:
         theirs = [(start, start + size) for start in self.pred.find(value)[:_MOST_PLACES]]
         if not theirs and telling:
             theirs = self.pred.run_together(value)
-        if not theirs:
-            return {}, []
-        signs = [self.gold.sign(start, start + size) for start in ours]
+        signs = [self.gold.sign(start, start + size) for start in ours] if theirs else []
         if telling and len(ours) == len(theirs) == 1:
             # They are the same fact or not: how well they agree ranks nothing.
-            [there] = theirs
+            (here,), (there,) = ours, theirs
             if self.pred.sign(*there) != signs[0]:
                 return {}, []
             alike = (
-                words
-                or self._rows.same(ours[0], there[0])
-                or self._in_its_row(ours[0], there[0]) is not False
+                words or self.same(here, there[0]) or self._in_its_row(here, there[0]) is not False
             )
-            return ({ours[0]: there}, []) if alike else ({}, [there])
+            return ({here: there}, []) if alike else ({}, [there])
         # Words carry their own meaning: as many as the gold has are all there.
         free = words and len(theirs) >= len(ours)
         ranked = []
@@ -177,7 +168,7 @@ class _Alignment:
             row = self._in_its_row(ours[0], theirs[0])
             if row is not None:
                 return float(row)
-            other = label if self._rows.known(other) == label else other
+            other = label if self.known(other) == label else other
         left = max(_same(label, other), _same(gold.left(ours[0]), pred.left(theirs[0])))
         right = _same(gold.right(ours[1]), pred.right(theirs[1]), start=True)
         if left >= SAME:
@@ -191,29 +182,29 @@ class _Alignment:
         mine, yours = self.gold.number(ours), self.pred.number(theirs)
         if not self._in_its_column(ours, theirs, mine, yours):
             return False
-        if mine is not None and yours is not None and self._rows.cut:
+        line = self.cut.get(yours)
+        if line and line.gold >= 0 and mine is not None:
             # A place without a label is where its line stands among the rows.
-            run = self._rows.row(yours).gold
-            if run >= 0:
-                return run == self.gold.run[mine][0]
-        return False if self._in_other_row(ours, theirs, yours) else None
+            return line.gold == self.gold.run[mine][0]
+        return False if self._in_other_row(ours, theirs, line) else None
 
-    def _in_other_row(self, ours: int, theirs: int, number: int | None) -> bool:
+    def _in_other_row(self, ours: int, theirs: int, line: Line | None) -> bool:
         """Whether the predicted place has the label of another row of the gold page."""
         label, other = self.gold.label(ours), self.pred.label(theirs)
-        named, head = self._rows.known(other), self.pred.header(theirs)
-        if head in self._rows.runs and head != label and head not in self.gold.header(ours):
+        named, head = self.known(other), self.pred.header(theirs)
+        if head in self.gold.labelled and head != label and head not in self.gold.header(ours):
             # Rows are written as columns, each under its label.
             return True
-        if number is not None and self._rows.cut and self._rows.is_unlabelled(number):
+        if line and line.bare and line.gold < 0:
             # Its own row stands elsewhere, with other values or after it.
-            return label not in (named, other) and self._rows.is_elsewhere(label, number)
+            return label not in (named, other) and self.is_elsewhere(
+                label, self.pred.number(theirs)
+            )
         lefts = self.gold.left(ours), self.pred.left(theirs)
         if named == label:
             # Or it is the end of a longer label, which the line before began.
-            return any(
-                lefts[1].endswith(e) and not lefts[0].endswith(e) for e in self._longer(label)
-            )
+            longer = (end for end in self.gold.labelled if label and end.endswith(label))
+            return any(lefts[1].endswith(end) and not lefts[0].endswith(end) for end in longer)
         if named is None:
             return False
         partial = other in named or named in other
@@ -225,43 +216,32 @@ class _Alignment:
                 return fuzz.ratio(whole, left[-len(whole) :]) / 100 < SAME
         return True
 
-    def _longer(self, label: str) -> list[str]:
-        """The labels of the gold page that end with a label and are longer."""
-        if label not in self._longer_labels:
-            longer = [
-                other for other in self._rows.runs if other.endswith(label) and other != label
-            ]
-            self._longer_labels[label] = longer if label else []
-        return self._longer_labels[label]
-
     def _in_its_column(self, ours: int, theirs: int, mine: int | None, yours: int | None) -> bool:
         head, other = self.gold.header(ours), self.pred.header(theirs)
-        gold_row, at = self._row(self.gold, mine)
-        pred_row, index = self._row(self.pred, yours)
+        (gold_row, at), (pred_row, index) = self._row(self.gold, mine), self._row(self.pred, yours)
         if head and other:
-            first = gold_row[0] if gold_row else -1
-            if first not in self._heads:
-                self._heads[first] = list(map(self.gold.header, gold_row))
-            heads = self._heads[first]
+            heads = list(map(self.gold.header, gold_row))
             if heads.count(head) == 1 and other in heads:
                 return head == other
         if at < 0 or index < 0 or max(len(gold_row), len(pred_row)) > _WIDEST:
             return True
         if len(gold_row) == len(pred_row):
             return at == index
-        before, after = self.gold.beside(gold_row, at)
-        ahead, behind = self.pred.beside(pred_row, index)
+        values, others = (
+            [p.words[n] for n in row] for p, row in ((self.gold, gold_row), (self.pred, pred_row))
+        )
+        before, after = set(values[:at]), set(values[at + 1 :])
+        ahead, behind = set(others[:index]), set(others[index + 1 :])
         return not ((before - after) & (behind - ahead) or (after - before) & (ahead - behind))
 
     def _row(self, page: Places, number: int | None) -> tuple[list[int], int]:
         """The numbers beside a number, and its place among them."""
         if number is None:
             return [], -1
+        if page is self.pred and (line := self.cut.get(number)):
+            return line.numbers, line.numbers.index(number)
         run, at = page.run[number]
-        if page is self.gold or not self._rows.cut:
-            return page.runs[run], at
-        row = self._rows.row(number).numbers
-        return row, row.index(number)
+        return page.runs[run], at
 
     def _misread(self, fact: GoldFact) -> str:
         """What stands in the fact's place, if it is readable as the fact; else nothing."""
@@ -273,7 +253,7 @@ class _Alignment:
         """The value at the same label and column."""
         row, at = self._row(self.gold, self.gold.number(fact.first))
         left, words = self.gold.left(fact.first), self.gold.words[fact.first : fact.last]
-        runs = self._rows.written(self.gold.label(fact.first)) if at >= 0 else []
+        runs = self.written(self.gold.label(fact.first)) if at >= 0 else []
         for line in map(self.pred.runs.__getitem__, runs):
             if len(line) != len(row):
                 continue
@@ -300,10 +280,8 @@ class _Alignment:
 
     @cached_property
     def _digits(self) -> dict[str, int]:
-        tokens: dict[str, int] = {}
-        for token in self.pred.run:
-            tokens.setdefault(_NOT_DIGIT.sub("", self.pred.words[token]), token)
-        return tokens
+        """The first token of each sequence of digits."""
+        return {_NOT_DIGIT.sub("", self.pred.words[n]): n for n in reversed(self.pred.run)}
 
     def _similar(self, fact: GoldFact) -> str:
         """A similar stretch of text that the gold page does not have."""

@@ -1,23 +1,38 @@
-"""A page as a stream of tokens, and what stands around each: its label, its row, its column."""
+"""A page as tokens: what stands around each, and which rows of two pages are the same.
+
+A row is identified by its label, which may be misread; where a label is lost, by its position among
+the rows that are known, and by its values.
+"""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from functools import cached_property
 from itertools import accumulate, pairwise
+from typing import NamedTuple
 
+import numpy as np
+from rapidfuzz import process
+from rapidfuzz.distance import Levenshtein
+
+from formlab.metrics.metric import assign
 from formlab.text.flow import Flow, Unit
 
 _TOKEN = re.compile(r"\d+(?:[.,/:]\d+)*|[^\W\d_]+|[^\s\w]|_")
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_MINUS = "-"
-_CURRENCY = frozenset("$€£¥₹₩")
+_MINUS, _CURRENCY = "-", frozenset("$€£¥₹₩")
 # Signs that only typography tells apart; an em dash stands for no value and stays.
 _ALIKE = str.maketrans("−‐‑–’‘“”", "----''\"\"")
 # Letters of context that are compared; with fewer than the least, the block before is the label.
 REACH, LEAST = 32, 3
+# Similarity of a label with a misread one: a third of its letters at most, as of "tax" and "tex".
+_SLIP = 0.65
+# Letters that a label must have to be taken for the beginning or the end of another.
+_PART = 4
+# What is compared at most, since a model may repeat itself: pairs of labels, values without label.
+_MOST_LABELS, _MOST_LOOSE = 250_000, 2_000
 
 
 def tokens(text: str) -> list[str]:
@@ -45,7 +60,9 @@ def lowered(text: str) -> str:
 class Places:
     """The tokens of a page; token t is ``words[t]`` in unit ``units[t]``, at ``starts[t]``.
 
-    Units follow one another as the lines of `_text`; the n-th starts at ``offsets[n]``.
+    Units follow one another as the lines of `_text`; the n-th starts at ``offsets[n]``. Numbers
+    without a word between them share a run: the values of one row. `run` has for each number its
+    run and its place there.
     """
 
     def __init__(self, flow: Flow) -> None:
@@ -53,10 +70,7 @@ class Places:
         self.marks = flow.marks
         texts = [block.text for block in self.blocks]
         self._text = "\n".join(texts)
-        # No token goes on behind a line end.
-        is_plain = self._text.isascii()
-        lower = self._text.lower() if is_plain else "\n".join(map(_comparable, texts))
-        matches = list(_TOKEN.finditer(lower))
+        matches = list(_TOKEN.finditer(_comparable(self._text)))
         self.words: list[str] = [match[0] for match in matches]
         self.starts: list[int] = [match.start() for match in matches]
         self.offsets = [0, *accumulate(len(text) + 1 for text in texts)]
@@ -69,8 +83,11 @@ class Places:
         self.letters = "".join(letters)
         self.before: list[int] = [0, *accumulate(map(len, letters))]
         self.block_before = [self.before[token] for token in self.first_token]
-        # Numbers without a word between them share a run: the values of one row. For each number
-        # its run and its place there.
+        # Where the letters of the last block with some start, for each block.
+        self._above, above = [], 0
+        for start, end in pairwise(self.block_before):
+            self._above.append(above)
+            above = start if end > start else above
         self.runs: list[list[int]] = []
         self.run: dict[int, tuple[int, int]] = {}
         last = -1
@@ -82,15 +99,23 @@ class Places:
                 self.run[token] = (len(self.runs) - 1, len(self.runs[-1]))
                 self.runs[-1].append(token)
         self._headers: dict[tuple[int, int], str] = {}
-        self._labels: dict[int, str] = {}
+        self._contexts: dict[int, tuple[str, ...]] = {}
 
     @cached_property
     def index(self) -> dict[str, list[int]]:
         """The tokens that are each word."""
-        tokens_of = defaultdict[str, list[int]](list)
+        tokens_of: dict[str, list[int]] = {}
         for token, word in enumerate(self.words):
-            tokens_of[word].append(token)
+            tokens_of.setdefault(word, []).append(token)
         return tokens_of
+
+    @cached_property
+    def labelled(self) -> dict[str, list[int]]:
+        """The runs under each label, as it is written."""
+        runs: dict[str, list[int]] = {}
+        for number, run in enumerate(self.runs):
+            runs.setdefault(self.label(run[0]), []).append(number)
+        return runs
 
     def number(self, first: int) -> int | None:
         """The token that has the row and column of a value, which may begin with its sign."""
@@ -141,23 +166,16 @@ class Places:
             first -= 1
         return first, bisect_left(self.starts, end, low, high)
 
+    def text(self, first: int, last: int) -> str:
+        """The tokens `first` up to `last` as they are written."""
+        end = self.starts[last - 1] + len(self.words[last - 1])
+        return self._text[self.starts[first] : end].replace("\n", " ")
+
     def label(self, token: int) -> str:
         """The letters just before a token in its block, or of the last block that has some."""
-        if (label := self._labels.get(token)) is None:
-            label = self._labels[token] = self._label(token)
-        return label
-
-    def _label(self, token: int) -> str:
-        end = self.before[token]
-        unit = self.units[token]
+        end, unit = self.before[token], self.units[token]
         start = self.block_before[unit]
-        if end - start < LEAST:
-            unit -= 1
-            while unit >= 0 and self.block_before[unit] == end:
-                unit -= 1
-            while unit > 0 and self.block_before[unit + 1] == self.block_before[unit]:
-                unit -= 1
-            start = self.block_before[unit] if unit >= 0 else 0
+        start = start if end - start >= LEAST else self._above[unit]
         return self.letters[max(start, end - REACH) : end]
 
     def left(self, token: int) -> str:
@@ -170,21 +188,35 @@ class Places:
         start = self.before[token]
         return self.letters[start : start + REACH]
 
+    def line(self, token: int) -> int:
+        """The line of a token: that of all cells of its row, or pieces of its line."""
+        return self.blocks[self.units[token]].line
+
+    def context(self, run: int) -> tuple[str, ...]:
+        """The letters before a run, its label, and the head of each number; empty for two labels."""
+        if (context := self._contexts.get(run)) is None:
+            numbers = self.runs[run]
+            context, label = (), self.label(numbers[0])
+            if all(self.label(number) == label for number in numbers[1:]):
+                context = (self.left(numbers[0]), label, *map(self.header, numbers))
+            self._contexts[run] = context
+        return context
+
     def header(self, token: int) -> str:
         """What the heads of the token's column say, without spaces; empty outside a table."""
         block = self.blocks[self.units[token]]
         if block.table < 0 or block.head:
             return ""
         key = (block.table, block.column)
-        if key not in self._headers:
+        if (header := self._headers.get(key)) is None:
             heads = [
                 head.text
                 for head in self._heads[block.table]
                 if head.column < block.column + block.span
                 and block.column < head.column + head.span
             ]
-            self._headers[key] = "".join("".join(tokens(text)) for text in heads[:8])
-        return self._headers[key]
+            header = self._headers[key] = "".join("".join(tokens(text)) for text in heads[:8])
+        return header
 
     @cached_property
     def _heads(self) -> dict[int, list[Unit]]:
@@ -200,7 +232,7 @@ class Places:
         return heads
 
     def sign(self, first: int, last: int) -> str:
-        """How the number in tokens `first` up to `last` is signed: "(", "-" or nothing."""
+        """How the only number in tokens `first` up to `last` is signed: "(", "-" or nothing."""
         numbers = [token for token in range(first, last) if token in self.run]
         if len(numbers) != 1:
             return ""
@@ -214,19 +246,6 @@ class Places:
             return "(" if after < len(self.words) and self.words[after] == ")" else ""
         return "-" if ahead == _MINUS and self._signs(before) else ""
 
-    def beside(self, row: list[int], at: int) -> tuple[set[str], set[str]]:
-        """The words of a row before and after one of its places."""
-        words = [self.words[token] for token in row]
-        return set(words[:at]), set(words[at + 1 :])
-
-    def figure(self, first: int, last: int) -> str | None:
-        """The only number in tokens `first` up to `last` with the sign it has on the page."""
-        numbers = [word for word in self.words[first:last] if word[0].isdigit()]
-        if len(numbers) != 1:
-            return None
-        sign = self.sign(first, last)
-        return f"({numbers[0]})" if sign == "(" else f"{sign}{numbers[0]}"
-
     def _signs(self, minus: int) -> bool:
         """Whether a dash touches what follows and not what is before it: a sign, no hyphen."""
         after, before = minus + 1, minus - 1
@@ -237,12 +256,13 @@ class Places:
         end = self.starts[before] + len(self.words[before])
         return touches and (end < self.starts[minus] or not self.words[before][0].isalnum())
 
-    def text(self, first: int, last: int) -> str:
-        """The tokens `first` up to `last` as they are written."""
-        if last - first == 1:
-            return self._text[self.starts[first] : self.starts[first] + len(self.words[first])]
-        end = self.starts[last - 1] + len(self.words[last - 1])
-        return self._text[self.starts[first] : end].replace("\n", " ")
+    def figure(self, first: int, last: int) -> str | None:
+        """The only number in tokens `first` up to `last` with the sign it has on the page."""
+        numbers = [token for token in range(first, last) if token in self.run]
+        if len(numbers) != 1:
+            return None
+        sign, number = self.sign(first, last), self.words[numbers[0]]
+        return f"({number})" if sign == "(" else f"{sign}{number}"
 
 
 def _has_values(row: list[Unit]) -> bool:
@@ -252,3 +272,173 @@ def _has_values(row: list[Unit]) -> bool:
 def _is_value(text: str) -> bool:
     is_figure = any(map(str.isdigit, text)) and not any(map(str.isalpha, text))
     return is_figure and _YEAR.fullmatch(text.strip()) is None
+
+
+class Line(NamedTuple):
+    """Numbers side by side on a predicted page, and whether no letter stands beside them.
+
+    `gold` is the run of the gold page that they are; -1 where their label, or nothing, tells.
+    """
+
+    numbers: list[int]
+    bare: bool = False
+    gold: int = -1
+
+
+class Rows:
+    """The rows of a predicted page beside those of a gold page."""
+
+    def __init__(self, gold: Places, pred: Places) -> None:
+        self.gold, self.pred = gold, pred
+
+    def same(self, ours: int, theirs: int) -> bool:
+        """Whether two numbers have the same place in rows that both pages label and head alike."""
+        run, at = self.gold.run.get(ours, (-1, -1))
+        other, index = self.pred.run.get(theirs, (-1, -2))
+        if at != index or theirs in self.cut:
+            return False
+        context = self.gold.context(run)
+        return bool(context) and context == self.pred.context(other)
+
+    def known(self, label: str) -> str | None:
+        """The label of the gold page that `label` is, if it is one, as written or misread."""
+        return label if label in self.gold.labelled else self._misread_labels.get(label)
+
+    def written(self, label: str) -> list[int]:
+        """The runs of the prediction under a label of the gold page, misread or not."""
+        return self.pred.labelled.get(label) or self.pred.labelled.get(self._as_read.get(label), [])
+
+    @cached_property
+    def _as_read(self) -> dict[str, str]:
+        return {ours: theirs for theirs, ours in self._misread_labels.items()}
+
+    @cached_property
+    def _misread_labels(self) -> dict[str, str]:
+        sides = self.gold.labelled, self.pred.labelled
+        ours, theirs = (
+            [label for label in side if label and label not in other]
+            for side, other in (sides, sides[::-1])
+        )
+        if not ours or not theirs or len(ours) * len(theirs) > _MOST_LABELS:
+            return {}
+        how = {"scorer": Levenshtein.normalized_similarity, "score_cutoff": _SLIP, "workers": 1}
+        alike = process.cdist(theirs, ours, dtype=np.float64, **how)
+        matched = {theirs[row]: ours[column] for row, column in assign(alike)}
+        # Of the rest, labels that lost words or were given some, where one alone holds the other.
+        left = set(ours) - set(matched.values())
+        parts = {
+            label: [other for other in left if _in(label, other) or _in(other, label)]
+            for label in theirs
+            if label not in matched
+        }
+        uses = Counter(other for ones in parts.values() for other in ones)
+        single = {label: ones[0] for label, ones in parts.items() if len(ones) == 1}
+        return matched | {label: one for label, one in single.items() if uses[one] == 1}
+
+    @cached_property
+    def cut(self) -> dict[int, Line]:
+        """The rows of the numbers whose run is longer than the row of its label.
+
+        What is beyond the row is lines without a known label; those that follow one another are
+        placed together, after the gold run of the last label before them.
+        """
+        rows: dict[int, Line] = {}
+        gaps: list[tuple[int, list[Line]]] = []
+        before, uses, is_open = -1, Counter(), False
+        for run in self.pred.runs:
+            label, size = self.known(self.pred.label(run[0])), 0
+            if label is not None:
+                runs = self.gold.labelled[label]
+                before, is_open = runs[min(uses[label], len(runs) - 1)], False
+                uses[label] += 1
+                size = self._full(run, max(len(self.gold.runs[number]) for number in runs))
+            if size == len(run):
+                continue
+            rows |= dict.fromkeys(run[:size], Line(run[:size]))
+            if not is_open:
+                gaps.append((before, []))
+                is_open = True
+            gaps[-1][1].extend(self._lines(run[size:]))
+        for before, lines in gaps:
+            for line in [line for line in lines if line.bare] + self._in_order(before, lines):
+                rows |= dict.fromkeys(line.numbers, line)
+        return rows
+
+    def _full(self, run: list[int], size: int) -> int:
+        """How many numbers of a run are in the row of its label, which has `size` in the gold.
+
+        Whole lines, as far as they fit; a row of a table is one line.
+        """
+        first = self.pred.blocks[self.pred.units[run[0]]]
+        in_table = first.table >= 0
+        if in_table and first.line not in self._lettered:
+            return 0
+        if first.line == self.pred.line(run[-1]):
+            return len(run)
+        end = 0
+        for line in self._lines(run):
+            if end and (in_table or end + len(line.numbers) > size):
+                break
+            end += len(line.numbers)
+        return end
+
+    def _lines(self, numbers: list[int]) -> list[Line]:
+        lines: dict[int, list[int]] = defaultdict(list)
+        for number in numbers:
+            lines[self.pred.line(number)].append(number)
+        return [Line(values, line not in self._lettered) for line, values in lines.items()]
+
+    @cached_property
+    def _lettered(self) -> set[int]:
+        """The lines that have letters."""
+        blocks = zip(self.pred.blocks, pairwise(self.pred.block_before), strict=True)
+        return {block.line for block, (start, end) in blocks if end > start}
+
+    def _in_order(self, before: int, lines: list[Line]) -> list[Line]:
+        """Lines without a known label beside the gold rows that follow, as far as none has one."""
+        golds = []
+        for number, run in enumerate(self.gold.runs[before + 1 :], start=before + 1):
+            if self._has_label(self.gold.label(run[0])):
+                break
+            golds.append(number)
+        if len(golds) == len(lines):
+            pairs = zip(lines, golds, strict=True)
+            return [line._replace(gold=gold) for line, gold in pairs if line.bare]
+        # Lines that are more or fewer than the gold rows: each value beside its like.
+        ours = [(number, gold) for gold in golds for number in self.gold.runs[gold]]
+        theirs = [number for line in lines for number in line.numbers]
+        if not ours or max(len(ours), len(theirs)) > _MOST_LOOSE:
+            return []
+        owner: dict[int, int] = {}
+        if len(ours) == len(theirs) == len(lines):
+            # Every value has a line of its own.
+            owner = {number: gold for number, (_, gold) in zip(theirs, ours, strict=True)}
+        else:
+            words = [self.pred.words[n] for n in theirs], [self.gold.words[n] for n, _ in ours]
+            for tag, start, end, other, _ in Levenshtein.opcodes(*words):
+                for step in range(end - start) if tag in ("equal", "replace") else ():
+                    owner[theirs[start + step]] = ours[other + step][1]
+        members: dict[int, list[int]] = defaultdict(list)
+        for line in filter(lambda line: line.bare, lines):
+            # What is beside them belongs to their row, though it is like nothing there.
+            beside = Counter(owner[n] for n in line.numbers if n in owner).most_common(1)
+            for number in line.numbers if beside else ():
+                members[owner.get(number, beside[0][0])].append(number)
+        return [Line(row, gold=gold) for gold, row in members.items()]
+
+    def is_elsewhere(self, label: str, number: int) -> bool:
+        """Whether a gold label has values of its own, or stands only after a number."""
+        if not label or not self._has_label(label):
+            return False
+        after = self.pred.letters.find(label) >= self.pred.before[number]
+        return bool(self.written(label)) or after
+
+    def _has_label(self, label: str) -> bool:
+        """Whether a gold label stands in the prediction, misread or as often as in the gold."""
+        if not label or label in self._as_read:
+            return True
+        return self.pred.letters.count(label) >= self.gold.letters.count(label)
+
+
+def _in(fragment: str, whole: str) -> bool:
+    return len(fragment) >= _PART and (whole.startswith(fragment) or whole.endswith(fragment))

@@ -104,9 +104,9 @@ class Places:
     @cached_property
     def index(self) -> dict[str, list[int]]:
         """The tokens that are each word."""
-        tokens_of: dict[str, list[int]] = {}
+        tokens_of = defaultdict[str, list[int]](list)
         for token, word in enumerate(self.words):
-            tokens_of.setdefault(word, []).append(token)
+            tokens_of[word].append(token)
         return tokens_of
 
     @cached_property
@@ -196,10 +196,10 @@ class Places:
         """The letters before a run, its label, and the head of each number; empty for two labels."""
         if (context := self._contexts.get(run)) is None:
             numbers = self.runs[run]
-            context, label = (), self.label(numbers[0])
-            if all(self.label(number) == label for number in numbers[1:]):
-                context = (self.left(numbers[0]), label, *map(self.header, numbers))
-            self._contexts[run] = context
+            labels = set(map(self.label, numbers))
+            if len(labels) == 1:
+                context = (self.left(numbers[0]), *labels, *map(self.header, numbers))
+            self._contexts[run] = context = context or ()
         return context
 
     def header(self, token: int) -> str:
@@ -233,10 +233,9 @@ class Places:
 
     def sign(self, first: int, last: int) -> str:
         """How the only number in tokens `first` up to `last` is signed: "(", "-" or nothing."""
-        numbers = [token for token in range(first, last) if token in self.run]
-        if len(numbers) != 1:
+        if (number := self._only_number(first, last)) is None:
             return ""
-        before, after = numbers[0] - 1, numbers[0] + 1
+        before, after = number - 1, number + 1
         while before >= 0 and self.words[before] in _CURRENCY:
             before -= 1
         ahead = self.words[before] if before >= 0 else ""
@@ -258,11 +257,16 @@ class Places:
 
     def figure(self, first: int, last: int) -> str | None:
         """The only number in tokens `first` up to `last` with the sign it has on the page."""
-        numbers = [token for token in range(first, last) if token in self.run]
-        if len(numbers) != 1:
+        if (number := self._only_number(first, last)) is None:
             return None
-        sign, number = self.sign(first, last), self.words[numbers[0]]
-        return f"({number})" if sign == "(" else f"{sign}{number}"
+        sign, word = self.sign(first, last), self.words[number]
+        return f"({word})" if sign == "(" else f"{sign}{word}"
+
+    def _only_number(self, first: int, last: int) -> int | None:
+        if last - first == 1:
+            return first if first in self.run else None
+        numbers = [token for token in range(first, last) if token in self.run]
+        return numbers[0] if len(numbers) == 1 else None
 
 
 def _has_values(row: list[Unit]) -> bool:
@@ -351,7 +355,7 @@ class Rows:
                 runs = self.gold.labelled[label]
                 before, is_open = runs[min(uses[label], len(runs) - 1)], False
                 uses[label] += 1
-                size = self._full(run, max(len(self.gold.runs[number]) for number in runs))
+                size = self._full(run, runs)
             if size == len(run):
                 continue
             rows |= dict.fromkeys(run[:size], Line(run[:size]))
@@ -364,8 +368,8 @@ class Rows:
                 rows |= dict.fromkeys(line.numbers, line)
         return rows
 
-    def _full(self, run: list[int], size: int) -> int:
-        """How many numbers of a run are in the row of its label, which has `size` in the gold.
+    def _full(self, run: list[int], golds: list[int]) -> int:
+        """How many numbers of a run are in the row of its label, which has the gold runs `golds`.
 
         Whole lines, as far as they fit; a row of a table is one line.
         """
@@ -375,7 +379,7 @@ class Rows:
             return 0
         if first.line == self.pred.line(run[-1]):
             return len(run)
-        end = 0
+        size, end = max(len(self.gold.runs[number]) for number in golds), 0
         for line in self._lines(run):
             if end and (in_table or end + len(line.numbers) > size):
                 break

@@ -21,7 +21,7 @@ SAME, READABLE = 0.7, 0.6
 # Letters and digits that make a value unlikely to stand on a page by chance.
 TELLING = 4
 # What is compared at most, since a model may repeat itself: pairs of places of one value (beyond,
-# only equal contexts meet), places of one value, values that make a row, letters of a page.
+# only equal labels meet), places of one value, values that make a row, letters of a page.
 _MOST_PAIRS, _MOST_PLACES, _WIDEST, _MOST_TEXT = 10_000, 5_000, 100, 200_000
 _WORDS = frozenset({"reporting_entity", "financial_concept"})
 _NUMBERS = frozenset({"number", "monetary_unit"})
@@ -96,43 +96,49 @@ class _Alignment(Rows):
 
     def verdict(self, fact: GoldFact) -> FactVerdict:
         """What became of a fact."""
-        key = tuple(self.gold.words[fact.first : fact.last])
+        words = self.gold.words[fact.first : fact.last]
+        key = " ".join(words)
+        telling = len(key) - len(words) + 1 >= TELLING
         if (matched := self._pairs.get(key)) is None:
-            matched = self._pairs[key] = self._matched(list(key), words=fact.kind in _WORDS)
+            matched = self._matched(words, telling=telling, named=fact.kind in _WORDS)
+            self._pairs[key] = matched
         pairs, unmatched = matched
         if fact.first in pairs:
             return FactVerdict(True, True, False, self.pred.text(*pairs[fact.first]))
         # A short number stands on a page by chance: what is in its own place says more.
-        is_there = unmatched and len("".join(key)) >= TELLING
-        if near := "" if is_there else self._misread(fact):
+        if near := "" if unmatched and telling else self._misread(fact):
             return FactVerdict(True, False, False, near)
         if unmatched:
             return FactVerdict(True, False, True, self.pred.text(*unmatched[0]))
         return MISSING
 
-    def _matched(self, value: list[str], *, words: bool) -> tuple[dict[int, Span], list[Span]]:
-        """Gold places of a value with their places in the prediction, and the places left over."""
-        size, telling = len(value), len("".join(value)) >= TELLING
-        ours = self.gold.find(value)
+    def _matched(
+        self, value: list[str], *, telling: bool, named: bool
+    ) -> tuple[dict[int, Span], list[Span]]:
+        """Gold places of a value with their places in the prediction, and the places left over.
+
+        A value that is `named` is words, which say themselves what they are.
+        """
+        size, ours, sign = len(value), self.gold.find(value), self.pred.sign
         theirs = [(start, start + size) for start in self.pred.find(value)[:_MOST_PLACES]]
         if not theirs and telling:
             theirs = self.pred.run_together(value)
-        signs = [self.gold.sign(start, start + size) for start in ours] if theirs else []
+        if not theirs:
+            return {}, []
+        signs = [self.gold.sign(start, start + size) for start in ours]
         if telling and len(ours) == len(theirs) == 1:
             # They are the same fact or not: how well they agree ranks nothing.
             (here,), (there,) = ours, theirs
-            if self.pred.sign(*there) != signs[0]:
+            if sign(*there) != signs[0]:
                 return {}, []
-            alike = (
-                words or self.same(here, there[0]) or self._in_its_row(here, there[0]) is not False
-            )
-            return ({here: there}, []) if alike else ({}, [there])
+            is_fact = named or self._in_its_row(here, there[0]) is not False
+            return ({here: there}, []) if is_fact else ({}, [there])
         # Words carry their own meaning: as many as the gold has are all there.
-        free = words and len(theirs) >= len(ours)
+        free = named and len(theirs) >= len(ours)
         ranked = []
         for a, b in self._candidates(ours, theirs):
-            if self.pred.sign(*theirs[b]) == signs[a]:
-                score = self._context((ours[a], ours[a] + size), theirs[b], free=free, words=words)
+            if sign(*theirs[b]) == signs[a]:
+                score = self._context((ours[a], ours[a] + size), theirs[b], free=free, named=named)
                 drift = abs(a / len(ours) - b / len(theirs))
                 ranked += [(-score, drift, a, b)] if score else []
         pairs: dict[int, Span] = {}
@@ -142,15 +148,15 @@ class _Alignment(Rows):
                 pairs[ours[a]] = theirs[b]
                 taken.add(b)
         left = (span for b, span in enumerate(theirs) if b not in taken)
-        return pairs, [span for span in left if self.pred.sign(*span) in signs]
+        return pairs, [span for span in left if sign(*span) in signs]
 
     def _candidates(self, ours: list[int], theirs: list[Span]) -> list[tuple[int, int]]:
         if len(ours) * len(theirs) <= _MOST_PAIRS:
             return [(a, b) for a in range(len(ours)) for b in range(len(theirs))]
-        known: dict[str, list[int]] = defaultdict(list)
+        known, uses = defaultdict[str, list[int]](list), Counter()
         for b, (first, _) in enumerate(theirs):
             known[self.pred.label(first)].append(b)
-        pairs, uses = [], Counter()
+        pairs = []
         for a, first in enumerate(ours):
             label = self.gold.label(first)
             same = known.get(label, [])
@@ -160,11 +166,11 @@ class _Alignment(Rows):
             uses[label] += 1
         return pairs
 
-    def _context(self, ours: Span, theirs: Span, *, free: bool, words: bool) -> float:
+    def _context(self, ours: Span, theirs: Span, *, free: bool, named: bool) -> float:
         """How well two places of one value agree; 0 where they are different facts."""
         gold, pred = self.gold, self.pred
         label, other = gold.label(ours[0]), pred.label(theirs[0])
-        if not words:
+        if not named:
             row = self._in_its_row(ours[0], theirs[0])
             if row is not None:
                 return float(row)
@@ -179,14 +185,26 @@ class _Alignment(Rows):
 
     def _in_its_row(self, ours: int, theirs: int) -> bool | None:
         """Whether a place is in the row and column of a gold place; None if nothing tells."""
+        line = self.cut.get(theirs)
+        if line is None and self._is_alike(ours, theirs):
+            # Mostly all around is alike, and nothing more needs to be asked.
+            return None
         mine, yours = self.gold.number(ours), self.pred.number(theirs)
-        if not self._in_its_column(ours, theirs, mine, yours):
-            return False
+        (gold_row, at), (pred_row, index) = self._row(self.gold, mine), self._row(self.pred, yours)
         line = self.cut.get(yours)
+        if not self._in_its_column(ours, theirs, gold_row, at, pred_row, index):
+            return False
         if line and line.gold >= 0 and mine is not None:
             # A place without a label is where its line stands among the rows.
             return line.gold == self.gold.run[mine][0]
         return False if self._in_other_row(ours, theirs, line) else None
+
+    def _is_alike(self, ours: int, theirs: int) -> bool:
+        around = self.gold.around.get(ours)
+        if around is None or around != self.pred.around.get(theirs):
+            return False
+        rows = self.gold.runs[self.gold.run[ours][0]], self.pred.runs[self.pred.run[theirs][0]]
+        return len(rows[0]) == len(rows[1])
 
     def _in_other_row(self, ours: int, theirs: int, line: Line | None) -> bool:
         """Whether the predicted place has the label of another row of the gold page."""
@@ -216,9 +234,10 @@ class _Alignment(Rows):
                 return fuzz.ratio(whole, left[-len(whole) :]) / 100 < SAME
         return True
 
-    def _in_its_column(self, ours: int, theirs: int, mine: int | None, yours: int | None) -> bool:
+    def _in_its_column(
+        self, ours: int, theirs: int, gold_row: list[int], at: int, pred_row: list[int], index: int
+    ) -> bool:
         head, other = self.gold.header(ours), self.pred.header(theirs)
-        (gold_row, at), (pred_row, index) = self._row(self.gold, mine), self._row(self.pred, yours)
         if head and other:
             heads = list(map(self.gold.header, gold_row))
             if heads.count(head) == 1 and other in heads:

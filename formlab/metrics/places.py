@@ -99,7 +99,6 @@ class Places:
                 self.run[token] = (len(self.runs) - 1, len(self.runs[-1]))
                 self.runs[-1].append(token)
         self._headers: dict[tuple[int, int], str] = {}
-        self._contexts: dict[int, tuple[str, ...]] = {}
 
     @cached_property
     def index(self) -> dict[str, list[int]]:
@@ -113,9 +112,14 @@ class Places:
     def labelled(self) -> dict[str, list[int]]:
         """The runs under each label, as it is written."""
         runs: dict[str, list[int]] = {}
-        for number, run in enumerate(self.runs):
-            runs.setdefault(self.label(run[0]), []).append(number)
+        for number, label in enumerate(self.labels):
+            runs.setdefault(label, []).append(number)
         return runs
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """The label of each run, which is that of its first number."""
+        return [self.label(run[0]) for run in self.runs]
 
     def number(self, first: int) -> int | None:
         """The token that has the row and column of a value, which may begin with its sign."""
@@ -192,15 +196,15 @@ class Places:
         """The line of a token: that of all cells of its row, or pieces of its line."""
         return self.blocks[self.units[token]].line
 
-    def context(self, run: int) -> tuple[str, ...]:
-        """The letters before a run, its label, and the head of each number; empty for two labels."""
-        if (context := self._contexts.get(run)) is None:
-            numbers = self.runs[run]
-            labels = set(map(self.label, numbers))
-            if len(labels) == 1:
-                context = (self.left(numbers[0]), *labels, *map(self.header, numbers))
-            self._contexts[run] = context = context or ()
-        return context
+    @cached_property
+    def around(self) -> dict[int, tuple[int, str, str, str]]:
+        """Of each number its place in its run, the letters before it, its label and its head."""
+        return {
+            number: (at, left, self.label(number), self.header(number))
+            for run in self.runs
+            for left in (self.left(run[0]),)
+            for at, number in enumerate(run)
+        }
 
     def header(self, token: int) -> str:
         """What the heads of the token's column say, without spaces; empty outside a table."""
@@ -295,15 +299,6 @@ class Rows:
     def __init__(self, gold: Places, pred: Places) -> None:
         self.gold, self.pred = gold, pred
 
-    def same(self, ours: int, theirs: int) -> bool:
-        """Whether two numbers have the same place in rows that both pages label and head alike."""
-        run, at = self.gold.run.get(ours, (-1, -1))
-        other, index = self.pred.run.get(theirs, (-1, -2))
-        if at != index or theirs in self.cut:
-            return False
-        context = self.gold.context(run)
-        return bool(context) and context == self.pred.context(other)
-
     def known(self, label: str) -> str | None:
         """The label of the gold page that `label` is, if it is one, as written or misread."""
         return label if label in self.gold.labelled else self._misread_labels.get(label)
@@ -348,10 +343,10 @@ class Rows:
         """
         rows: dict[int, Line] = {}
         gaps: list[tuple[int, list[Line]]] = []
-        before, uses, is_open = -1, Counter(), False
-        for run in self.pred.runs:
-            label, size = self.known(self.pred.label(run[0])), 0
-            if label is not None:
+        before, uses, is_open = -1, defaultdict[str, int](int), False
+        for run, written in zip(self.pred.runs, self.pred.labels, strict=True):
+            size = 0
+            if (label := self.known(written)) is not None:
                 runs = self.gold.labelled[label]
                 before, is_open = runs[min(uses[label], len(runs) - 1)], False
                 uses[label] += 1
@@ -401,8 +396,8 @@ class Rows:
     def _in_order(self, before: int, lines: list[Line]) -> list[Line]:
         """Lines without a known label beside the gold rows that follow, as far as none has one."""
         golds = []
-        for number, run in enumerate(self.gold.runs[before + 1 :], start=before + 1):
-            if self._has_label(self.gold.label(run[0])):
+        for number in range(before + 1, len(self.gold.runs)):
+            if self._has_label(self.gold.labels[number]):
                 break
             golds.append(number)
         if len(golds) == len(lines):

@@ -110,12 +110,7 @@ def _separation(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
 
 
 def nearest(points: np.ndarray, boxes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The box that each of n points hits, the smallest of several; else the nearest; -1 for none.
-
-    Points are rows of page, x and y, boxes of page, x0, y0, x1 and y1. A page of NaN may be any.
-    Both results have the shape (n,): the box and its distance in pixels, 0 inside and on the edge,
-    infinite on another page and for an x or y of NaN, which is no point.
-    """
+    """Of n points the box each hits, the smallest of several, else the nearest (-1: none), and how far."""
     points = np.asarray(points, dtype=float).reshape(-1, 3)
     boxes = np.asarray(boxes, dtype=float).reshape(-1, 5)
     if not len(boxes):
@@ -130,19 +125,7 @@ def nearest(points: np.ndarray, boxes: np.ndarray) -> tuple[np.ndarray, np.ndarr
 def match_forms(
     forms: Sequence[Filled], *, exact: bool = False, threshold: float = 0.8
 ) -> list[tuple[list[FieldVerdict], list[int]]]:
-    """For each form a verdict on each of its fields, and the lines that are meant for none.
-
-    With `exact` a value must be the same code points and is found anywhere in the output, inside
-    other words too, as in the paper; else it must be the same number, date, choice or normalised
-    text, and stand in the output by itself. From the similarity `threshold` on, in [0, 1], a
-    description is right.
-
-    >>> name = GoldField("/Name", "string", "Ada", (TargetValue("Ada", ((1, 0, 0, 50, 10),)),))
-    >>> lines = [ActionLine(20, 5, "Ada"), ActionLine(20, 5, "")]
-    >>> [(verdicts, unmatched)] = match_forms([Filled([name], lines, output="Ada")])
-    >>> verdicts[0].clicked, verdicts[0].placed, unmatched
-    (True, True, [1])
-    """
+    """For each form a verdict on each of its fields, and the lines that are meant for none."""
     return [_Form(form, exact=exact, threshold=threshold).verdicts() for form in forms]
 
 
@@ -233,12 +216,7 @@ class _Form:
         return chosen
 
     def _most_alike(self, chosen: list[int]) -> dict[int, int]:
-        """The line with the text of each description, -1 for none, by the best sum of BLEU.
-
-        As published, a value counts wherever it was entered, so clicks play no part, and as BLEU
-        has no threshold, neither do lines have one here. A line that types another field is left
-        out. A description without any line like it has the one in its place, whose BLEU is 0.
-        """
+        """The line with the text of each description, -1 for none, by the best sum of BLEU."""
         wants, lines = [want for want, _ in self.values], self.form.lines
         long = [number for number, want in enumerate(wants) if want.kind == DESCRIPTION]
         typed = self._pair(4.0 * self.same + self.alike)
@@ -351,15 +329,7 @@ def episodes(
     parts: Mapping[str, np.ndarray],
     sent: Sequence[bool] | None = None,
 ) -> dict[str, np.ndarray]:
-    """Tallies, shape (n, 2), of the metrics of whole forms, of `sizes` fields one after the other.
-
-    `episodic_click` and `episodic_value` are shares of a form's fields, a description counting
-    with its BLEU unless it is to be left empty; `form_completed` is 1 where every field is right,
-    as it was submitted if it was. `task_score` is 0 for a form that was not sent, else the mean of
-    the share of fields submitted right and of `episodic_click`, where that is defined. `parts` are
-    the `counts` of all fields, `sent` says of each form whether it was sent; if it is left out,
-    `task_score` is undefined.
-    """
+    """Tallies of the metrics of whole forms, of `sizes` fields one after the other."""
     bleu = np.nan_to_num(sentence_bleu(parts["description_bleu"])).tolist()
     values = [
         score if want.kind == DESCRIPTION and not want.leave_empty else verdict.found

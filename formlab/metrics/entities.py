@@ -1,10 +1,17 @@
 """Extracted entities matched with the gold's; precision, recall and F1, micro and macro.
 
 Values are compared by their type, by functions of two texts: `PUBLISHED` as VRDU's released
-evaluator does, `FIXED` with dates of all notations and signed amounts. The parts of a score are
-counts, added over documents: entities found, in the gold and predicted (tp, gold, pred). By
-published rules undefined scores become what the released evaluator makes of them: 0, or a recall of
-1 where there was nothing to find. Tested in `tests/metrics/test_entities.py`.
+evaluator does, `FIXED` with dates of all notations and signed amounts. An entity is one value
+(flat) or a line item of several components. By mode ``official`` a gold item takes the first
+prediction that agrees in all components, given in the same order; a prediction may be taken again.
+By ``fixed`` it is the assignment with the most credit, where two line items with g and p components
+of which m agree earn 2m / (g + p).
+
+The parts of a score are counts, added over documents: entities found, in the gold and predicted
+(tp, gold, pred). Precision is tp / pred, recall tp / gold, F1 2 tp / (gold + pred). A macro average
+is the mean over entities that some gold has. By published rules every entity counts, and undefined
+scores become what the released evaluator makes of them: 0, or a recall of 1 where there was nothing
+to find and something was predicted.
 """
 
 from __future__ import annotations
@@ -25,7 +32,10 @@ from formlab import text
 from formlab.metrics.metric import assign, ratio
 from formlab.text.values import MONTH_NAMES, date_readings, day_of
 
-# Of a frame of leaves: one row per value; the values of a line item share its number.
+# Of a frame of leaves: one row per value; the values of a line item share its number, in the order
+# in which they were given. `component` is null for a flat entity, `accepted` are further right values
+# of a flat gold one, `identity` is what two equal predictions must have in common besides, and
+# `order` is which of day and month the document writes first, where known.
 LEAVES = {
     "doc": pl.String,
     "item": pl.Int64,
@@ -64,11 +74,7 @@ _Pairs = list[tuple[int, int, float]]
 
 
 def published_date(value: str) -> Day:
-    """The date that the published evaluator reads in `value`; a missing year is 1900.
-
-    >>> [str(published_date(v)) for v in ("07/01/22", "Jul 1/22", "July 01, 2022", "2022-07-01")]
-    ['2022-07-01', '2022-07-01', '2022-07-01', 'None']
-    """
+    """The date that the published evaluator reads in a value; a missing year is 1900."""
     bare = _NOT_DATE.sub("", value)
     match = next(filter(None, (pattern.fullmatch(bare) for pattern in _DATES)), None)
     if match is None:
@@ -198,18 +204,7 @@ FIXED = PUBLISHED | {"DateMatch": _same_day(_days), "PriceMatch": _same_price(_s
 
 
 def comparator(function: str | None, mode: str) -> Compare:
-    """The function of a name in VRDU's `meta.json`; of an unknown one, that of texts.
-
-    Mode ``fixed`` reads dates of all notations and keeps signs. The function's third argument is
-    which of day and month comes first: if null, 07/01/22 is the same only as a date that leaves
-    that choice.
-
-    >>> [comparator("PriceMatch", mode)("(5.00)", "5.00", None) for mode in ("official", "fixed")]
-    [True, False]
-    >>> same = comparator("DateMatch", "fixed")
-    >>> [same("07/01/22", "1 July 2022", order) for order in (None, "month")]
-    [False, True]
-    """
+    """The function of a name in VRDU's `meta.json`; of an unknown one, that of texts."""
     comparators = FIXED if mode == "fixed" else PUBLISHED
     return comparators.get(function, comparators["DefaultMatch"])
 
@@ -238,27 +233,7 @@ class _Item(NamedTuple):
 def match_entities(
     gold: pl.DataFrame, pred: pl.DataFrame, matches: Mapping[str, str], *, mode: str
 ) -> Matching:
-    """Match the entities of any number of documents.
-
-    An entity is one value (flat) or a line item of several components. `gold` and `pred` are
-    leaves with the columns of `LEAVES`. `component` is null for a flat entity; `accepted` (gold
-    alone) are further right values of a flat one; `identity` (predictions alone) is what two equal
-    predictions must have in common besides their values; `order`, if there, is which of day and
-    month the document writes first, for mode ``fixed``. Items are numbered in the order in which
-    they were given. `matches` has the comparator of each entity and component, by its published
-    name.
-
-    By mode ``official`` a gold item takes the first prediction that agrees in all components,
-    given in the same order; a prediction may be taken again. By ``fixed`` it is the assignment
-    with the most credit, where two line items with g and p components of which m agree earn
-    2m / (g + p).
-
-    >>> leaf = {"doc": "a", "item": 0, "name": "sum", "component": None}
-    >>> gold = pl.DataFrame([leaf | {"value": "$5", "accepted": []}], schema_overrides=LEAVES)
-    >>> pred = pl.DataFrame([leaf | {"value": "5.00", "identity": ""}], schema_overrides=LEAVES)
-    >>> match_entities(gold, pred, {"sum": "PriceMatch"}, mode="official").pairs.rows()
-    [(0, 0, 1.0)]
-    """
+    """Match the entities of any number of documents, in frames of leaves (`LEAVES`)."""
     is_official = mode == "official"
     # Only of the gold may several values be right.
     claims = _grouped(pred.drop_nulls("value").drop("accepted", strict=False))
@@ -352,17 +327,7 @@ def _equal(pred: pl.DataFrame, late: list[tuple[int, int]]) -> np.ndarray:
 
 
 def entity_score(name: str, parts: np.ndarray, *, published: bool = False) -> np.ndarray:
-    """The score `name` of counts tp, gold and pred, shape (…, 3): an array of shape (…).
-
-    Precision is tp / pred, recall tp / gold, F1 2 tp / (gold + pred), which is their harmonic
-    mean. Undefined ones are NaN; by published rules 0, but for a recall of 1 where the gold has
-    nothing and something was predicted.
-
-    >>> [entity_score(name, np.array([3.0, 6, 4])).item() for name in ("precision", "recall", "f1")]
-    [0.75, 0.5, 0.6]
-    >>> entity_score("recall", np.array([[0.0, 0, 2], [0, 0, 0]]), published=True).tolist()
-    [1.0, 0.0]
-    """
+    """A score of counts tp, gold and pred, shape (…, 3): an array of shape (…)."""
     right, gold, pred = np.moveaxis(parts, -1, 0)
     if name == "f1":
         hits, total = 2 * right, gold + pred
@@ -373,15 +338,7 @@ def entity_score(name: str, parts: np.ndarray, *, published: bool = False) -> np
 
 
 def mean_score(name: str, parts: np.ndarray, *, published: bool = False) -> np.ndarray:
-    """The mean of `entity_score` over E entities, from their counts side by side, shape (…, 3 E).
-
-    By published rules every entity counts; else one that no gold has, and an undefined score, is
-    left out of the mean.
-
-    >>> parts = np.array([1.0, 2, 2, 0, 0, 0])
-    >>> [mean_score("f1", parts, published=rules).item() for rules in (False, True)]
-    [0.5, 0.25]
-    """
+    """The mean of `entity_score` over E entities, from counts side by side, shape (…, 3 E)."""
     counts = parts.reshape(*parts.shape[:-1], -1, 3)
     values = entity_score(name, counts, published=published)
     used = ~np.isnan(values) & ((counts[..., 1] > 0) | published)

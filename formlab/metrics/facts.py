@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from rapidfuzz import fuzz
 
-from formlab.metrics.places import Line, Places, Rows, lowered, tokens
+from formlab.metrics.places import Places, Rows, lowered, tokens
 
 # Similarity from which on two contexts are one, and two readings are one misread value.
 SAME, READABLE = 0.7, 0.6
@@ -185,39 +185,31 @@ class _Alignment(Rows):
 
     def _in_its_row(self, ours: int, theirs: int) -> bool | None:
         """Whether a place is in the row and column of a gold place; None if nothing tells."""
-        line = self.cut.get(theirs)
-        if line is None and self._is_alike(ours, theirs):
+        line, around = self.rows.get(theirs), self.gold.around.get(ours)
+        is_row = line is not None and line.gold < 0 and around is not None
+        if is_row and around == self.pred.around[theirs] and around[1] == len(line.numbers):
             # Mostly all around is alike, and nothing more needs to be asked.
             return None
         mine, yours = self.gold.number(ours), self.pred.number(theirs)
-        (gold_row, at), (pred_row, index) = self._row(self.gold, mine), self._row(self.pred, yours)
-        line = self.cut.get(yours)
-        if not self._in_its_column(ours, theirs, gold_row, at, pred_row, index):
+        if not self._in_its_column(ours, theirs, mine, yours):
             return False
+        line = self.rows.get(yours)
         if line and line.gold >= 0 and mine is not None:
             # A place without a label is where its line stands among the rows.
             return line.gold == self.gold.run[mine][0]
-        return False if self._in_other_row(ours, theirs, line) else None
+        return False if self._in_other_row(ours, theirs, yours) else None
 
-    def _is_alike(self, ours: int, theirs: int) -> bool:
-        around = self.gold.around.get(ours)
-        if around is None or around != self.pred.around.get(theirs):
-            return False
-        rows = self.gold.runs[self.gold.run[ours][0]], self.pred.runs[self.pred.run[theirs][0]]
-        return len(rows[0]) == len(rows[1])
-
-    def _in_other_row(self, ours: int, theirs: int, line: Line | None) -> bool:
+    def _in_other_row(self, ours: int, theirs: int, number: int | None) -> bool:
         """Whether the predicted place has the label of another row of the gold page."""
         label, other = self.gold.label(ours), self.pred.label(theirs)
         named, head = self.known(other), self.pred.header(theirs)
         if head in self.gold.labelled and head != label and head not in self.gold.header(ours):
             # Rows are written as columns, each under its label.
             return True
+        line = self.rows.get(number)
         if line and line.bare and line.gold < 0:
             # Its own row stands elsewhere, with other values or after it.
-            return label not in (named, other) and self.is_elsewhere(
-                label, self.pred.number(theirs)
-            )
+            return label not in (named, other) and self.is_elsewhere(label, number)
         lefts = self.gold.left(ours), self.pred.left(theirs)
         if named == label:
             # Or it is the end of a longer label, which the line before began.
@@ -234,33 +226,26 @@ class _Alignment(Rows):
                 return fuzz.ratio(whole, left[-len(whole) :]) / 100 < SAME
         return True
 
-    def _in_its_column(
-        self, ours: int, theirs: int, gold_row: list[int], at: int, pred_row: list[int], index: int
-    ) -> bool:
+    def _in_its_column(self, ours: int, theirs: int, mine: int | None, yours: int | None) -> bool:
         head, other = self.gold.header(ours), self.pred.header(theirs)
+        row = self.gold.runs[self.gold.run[mine][0]] if mine is not None else []
         if head and other:
-            heads = list(map(self.gold.header, gold_row))
+            heads = list(map(self.gold.header, row))
             if heads.count(head) == 1 and other in heads:
                 return head == other
-        if at < 0 or index < 0 or max(len(gold_row), len(pred_row)) > _WIDEST:
+        if mine is None or yours is None:
             return True
-        if len(gold_row) == len(pred_row):
-            return at == index
-        values, others = (
-            [p.words[n] for n in row] for p, row in ((self.gold, gold_row), (self.pred, pred_row))
-        )
-        before, after = set(values[:at]), set(values[at + 1 :])
+        line = self.rows[yours].numbers
+        at, index = self.gold.run[mine][1], line.index(yours)
+        if len(row) == len(line):
+            return at == index or len(row) > _WIDEST
+        if max(len(row), len(line)) > _WIDEST:
+            return True
+        words = [self.gold.words[number] for number in row]
+        others = [self.pred.words[number] for number in line]
+        before, after = set(words[:at]), set(words[at + 1 :])
         ahead, behind = set(others[:index]), set(others[index + 1 :])
         return not ((before - after) & (behind - ahead) or (after - before) & (ahead - behind))
-
-    def _row(self, page: Places, number: int | None) -> tuple[list[int], int]:
-        """The numbers beside a number, and its place among them."""
-        if number is None:
-            return [], -1
-        if page is self.pred and (line := self.cut.get(number)):
-            return line.numbers, line.numbers.index(number)
-        run, at = page.run[number]
-        return page.runs[run], at
 
     def _misread(self, fact: GoldFact) -> str:
         """What stands in the fact's place, if it is readable as the fact; else nothing."""
@@ -270,11 +255,13 @@ class _Alignment(Rows):
 
     def _in_slot(self, fact: GoldFact) -> str:
         """The value at the same label and column."""
-        row, at = self._row(self.gold, self.gold.number(fact.first))
+        if (number := self.gold.number(fact.first)) is None:
+            return ""
+        run, at = self.gold.run[number]
         left, words = self.gold.left(fact.first), self.gold.words[fact.first : fact.last]
-        runs = self.written(self.gold.label(fact.first)) if at >= 0 else []
+        runs = self.written(self.gold.label(fact.first))
         for line in map(self.pred.runs.__getitem__, runs):
-            if len(line) != len(row):
+            if len(line) != len(self.gold.runs[run]):
                 continue
             token = line[at]
             if _same(left, self.pred.left(token)) < SAME and len(runs) > 1:

@@ -2,8 +2,14 @@
 
 An answer has the released form: verdicts in a list `ENTRIES`, each with `number` or `type`,
 `value` and `context_hint`, with the flags `found_in_prediction` and `correct`, and `matched_text`;
-beside it `structure_score`, `overall_score` and, where there are no verdicts, counts. Tested in
-`tests/metrics/test_judge.py`, and against the released code in `tests/analysis/test_audit.py`.
+beside it `structure_score`, `overall_score` and, where there are no verdicts, counts.
+
+In mode `official` the released checks hold: a value that the judge did not place is found, and
+correct, wherever it is part of the text, also "5" in "2015". In mode `fixed` a fact that the judge
+skipped is missing, and one it calls correct is so only where it stands in whole tokens. The entity
+score is five times the accuracy, which mode `official` rounds to two decimals first, as the paper
+asks; the overall score is twice the structure score plus the entity score, within 0 to 10. Scores
+that the answer leaves undefined are NaN. Tested against the released code in `test_audit.py`.
 """
 
 from __future__ import annotations
@@ -42,15 +48,7 @@ Tallies = dict[tuple[str, str], tuple[float, float]]
 
 
 def parse(text: str) -> tuple[Answer | None, str]:
-    """A judge's answer from its text and its status: ok, repaired or bad_json.
-
-    It has verdicts or figures; of one that breaks off, the beginning is kept.
-
-    >>> parse('{"entity_diagnostics": [{"value": "5", "correct": true}')
-    ({'entity_diagnostics': [{'value': '5', 'correct': True}]}, 'repaired')
-    >>> parse("I cannot help with that.")
-    (None, 'bad_json')
-    """
+    """A judge's answer from its text and its status: ok, repaired or bad_json."""
     try:
         answer, status = json.loads(text), "ok"
     except (ValueError, RecursionError):
@@ -83,12 +81,7 @@ def plain_text(prediction: str) -> str:
 
 
 def official(raw: Mapping[str, Any], facts: Sequence[Fact], text: str) -> Answer:
-    """A judge's answer on one page after the released code's checks, bit for bit.
-
-    Its verdicts are overruled and its counts recounted. `text` is the prediction, as from
-    `plain_text`: a value that the judge did not place is found, and correct, wherever it is part
-    of the text, also "5" in "2015".
-    """
+    """A judge's answer after the released code's checks on a page's `plain_text`, bit for bit."""
     answer = json.loads(json.dumps(raw))
     entries = _overruled(_entries(answer), text)
     # A type that is a list or an object is none of those that are counted.
@@ -136,22 +129,14 @@ def _same(first: str, second: str) -> bool:
 
 
 def performance(answers: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """The released code's figures over checked answers, in percent, bit for bit.
-
-    ``*_acc`` is correct over found, ``*_missing_rate`` not found over gold; ``*_error``, in
-    spite of its name, is about correct over gold, from the two rounded figures. 0 where there is
-    nothing to divide by.
-
-    >>> counts = {"total_entities": 4, "found_entities": 2, "correct_entities": 1}
-    >>> [performance([counts])[name] for name in ("entity_acc", "missing_rate", "entity_error")]
-    [50.0, 50.0, 25.0]
-    """
+    """The released code's figures over checked answers, in percent, bit for bit."""
     answers, rates, missing, errors = list(answers), {}, {}, {}
     for name, suffix in ("", ""), *((key.lower(), f"_with_{key}_type") for key in TYPES.values()):
         total, found, correct = (
             sum(int(answer.get(f"{word}_entities{suffix}") or 0) for answer in answers)
             for word in ("total", "found", "correct")
         )
+        # In spite of its name, an error is about correct over gold, from two rounded figures.
         entity = "" if name == "reporting_entity" else "_entity"
         rate = round(correct / found * 100, 2) if found else 0.0
         lost = round((total - found) / total * 100, 2) if total else 0.0
@@ -164,11 +149,7 @@ def performance(answers: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 def settled(
     raw: Mapping[str, Any], facts: Sequence[Fact], pred: Places, notes: Counter[str] | None = None
 ) -> list[FactVerdict]:
-    """One verdict per fact from a judge's answer (mode `fixed`).
-
-    A fact that the judge skipped is missing. A value that the judge calls correct counts as such
-    only where it stands in the prediction in whole tokens. `notes` count what is odd.
-    """
+    """One verdict per fact from a judge's answer (mode `fixed`); `notes` count what is odd."""
     notes = Counter() if notes is None else notes
     entries, verdicts = entries_of(raw, facts, notes), []
     for number, fact in enumerate(facts):
@@ -195,10 +176,7 @@ def _entries(raw: Mapping[str, Any]) -> list[Answer]:
 def entries_of(
     raw: Mapping[str, Any], facts: Sequence[Fact], notes: Counter[str]
 ) -> dict[int, Mapping[str, Any]]:
-    """The entry of each fact that has one, by its place: by `number`, else value, type and hint.
-
-    `notes` count entries for no fact, facts listed twice and facts skipped.
-    """
+    """The entry of each fact that has one; they are paired by number, else value, type and hint."""
     entries: dict[int, Mapping[str, Any]] = {}
     for entry in _entries(raw):
         index = _fact_of(entry, facts, entries)
@@ -255,15 +233,7 @@ def _figure(value: Any) -> float | None:
 def page_scores(
     raw: Mapping[str, Any], facts: Sequence[Fact], pred: Places, *, mode: str, notes: Counter[str]
 ) -> Tallies:
-    """The tally of each metric on one page, by its name and the kind of facts, empty for all.
-
-    In mode `official` facts are correct by the judge's own verdicts, in mode `fixed` by its
-    verified ones (`settled`); a judge's counts without verdicts count in both, in `fixed` over the
-    gold facts. The entity score is five times the accuracy, which mode `official` rounds to two
-    decimals first, as the paper asks. The overall score is twice the structure score plus the
-    entity score, within 0 to 10; the judge's own stands beside it. Scores that the answer leaves
-    undefined are NaN. Mode `official` counts scores that are out of range in `notes`.
-    """
+    """The tally of each metric on one page, by its name and the kind of facts, empty for all."""
     notes = notes if mode == "official" else Counter()
     kinds = _by_kind(raw, facts, pred, mode)
     correct, total = kinds.setdefault("", (np.nan, np.nan))

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise, product, takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -22,15 +23,14 @@ from formlab.text.flow import Flow, Unit
 
 _TOKEN = re.compile(r"\d+(?:[.,/:]\d+)*|[^\W\d_]+|[^\s\w]|_")
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_MINUS, _CURRENCY = "-", frozenset("$€£¥₹₩")
+_CURRENCY = frozenset("$€£¥₹₩")
 # Signs that only typography tells apart; an em dash stands for no value and stays.
 _ALIKE = str.maketrans("−‐‑–’‘“”", "----''\"\"")
 # Letters of context that are compared; with fewer than the least, the block before is the label.
 REACH, LEAST = 32, 3
-# Similarity of a label with a misread one: a third of its letters at most, as of "tax" and "tex".
-_SLIP = 0.65
-# Letters that a label must have to be taken for the beginning or the end of another.
-_PART = 4
+# Similarity of a label with a misread one, as of "tax" and "tex"; letters that a label must have to
+# be taken for the beginning or the end of another.
+_SLIP, _PART = 0.65, 4
 # What is compared at most, since a model may repeat itself: pairs of labels, values without label.
 _MOST_LABELS, _MOST_LOOSE = 250_000, 2_000
 
@@ -58,16 +58,12 @@ def lowered(text: str) -> str:
 
 
 class Places:
-    """The tokens of a page; token t is ``words[t]`` in unit ``units[t]``, at ``starts[t]``.
-
-    Units follow one another as the lines of `_text`; the n-th starts at ``offsets[n]``. Numbers
-    without a word between them share a run: the values of one row. `run` has for each number its
-    run and its place there.
-    """
+    """The tokens of a page; token t is ``words[t]`` in unit ``units[t]``, at ``starts[t]``."""
 
     def __init__(self, flow: Flow) -> None:
         self.blocks: list[Unit] = flow.units
         self.marks = flow.marks
+        # Units follow one another as lines of one text.
         texts = [block.text for block in self.blocks]
         self._text = "\n".join(texts)
         matches = list(_TOKEN.finditer(_comparable(self._text)))
@@ -88,6 +84,8 @@ class Places:
         for start, end in pairwise(self.block_before):
             self._above.append(above)
             above = start if end > start else above
+        # Numbers without a word between them share a run: the values of one row. Of each number its
+        # run and its place there.
         self.runs: list[list[int]] = []
         self.run: dict[int, tuple[int, int]] = {}
         last = -1
@@ -109,17 +107,17 @@ class Places:
         return tokens_of
 
     @cached_property
-    def labelled(self) -> dict[str, list[int]]:
-        """The runs under each label, as it is written."""
-        runs: dict[str, list[int]] = {}
-        for number, label in enumerate(self.labels):
-            runs.setdefault(label, []).append(number)
-        return runs
-
-    @cached_property
     def labels(self) -> list[str]:
         """The label of each run, which is that of its first number."""
         return [self.label(run[0]) for run in self.runs]
+
+    @cached_property
+    def labelled(self) -> dict[str, list[int]]:
+        """The runs under each label."""
+        runs = defaultdict[str, list[int]](list)
+        for number, label in enumerate(self.labels):
+            runs[label].append(number)
+        return dict(runs)
 
     def number(self, first: int) -> int | None:
         """The token that has the row and column of a value, which may begin with its sign."""
@@ -192,19 +190,15 @@ class Places:
         start = self.before[token]
         return self.letters[start : start + REACH]
 
-    def line(self, token: int) -> int:
-        """The line of a token: that of all cells of its row, or pieces of its line."""
-        return self.blocks[self.units[token]].line
-
     @cached_property
-    def around(self) -> dict[int, tuple[int, str, str, str]]:
-        """Of each number its place in its run, the letters before it, its label and its head."""
-        return {
-            number: (at, left, self.label(number), self.header(number))
-            for run in self.runs
-            for left in (self.left(run[0]),)
-            for at, number in enumerate(run)
-        }
+    def around(self) -> dict[int, tuple[int, int, str, str, str]]:
+        """Of each number its place in its run, their number, left letters, label and head."""
+        around = {}
+        for run in self.runs:
+            size, left = len(run), self.left(run[0])
+            for at, number in enumerate(run):
+                around[number] = at, size, left, self.label(number), self.header(number)
+        return around
 
     def header(self, token: int) -> str:
         """What the heads of the token's column say, without spaces; empty outside a table."""
@@ -235,30 +229,6 @@ class Places:
             heads[table] = [unit for row in list(lines.values())[:first] for unit in row]
         return heads
 
-    def sign(self, first: int, last: int) -> str:
-        """How the only number in tokens `first` up to `last` is signed: "(", "-" or nothing."""
-        if (number := self._only_number(first, last)) is None:
-            return ""
-        before, after = number - 1, number + 1
-        while before >= 0 and self.words[before] in _CURRENCY:
-            before -= 1
-        ahead = self.words[before] if before >= 0 else ""
-        if ahead == "(":
-            while after < len(self.words) and self.words[after] == "%":
-                after += 1
-            return "(" if after < len(self.words) and self.words[after] == ")" else ""
-        return "-" if ahead == _MINUS and self._signs(before) else ""
-
-    def _signs(self, minus: int) -> bool:
-        """Whether a dash touches what follows and not what is before it: a sign, no hyphen."""
-        after, before = minus + 1, minus - 1
-        near = self.starts[after] == self.starts[minus] + 1
-        touches = near and self.units[after] == self.units[minus]
-        if before < 0 or self.units[before] != self.units[minus]:
-            return touches
-        end = self.starts[before] + len(self.words[before])
-        return touches and (end < self.starts[minus] or not self.words[before][0].isalnum())
-
     def figure(self, first: int, last: int) -> str | None:
         """The only number in tokens `first` up to `last` with the sign it has on the page."""
         if (number := self._only_number(first, last)) is None:
@@ -266,11 +236,36 @@ class Places:
         sign, word = self.sign(first, last), self.words[number]
         return f"({word})" if sign == "(" else f"{sign}{word}"
 
+    def sign(self, first: int, last: int) -> str:
+        """How the only number in tokens `first` up to `last` is signed: "(", "-" or nothing."""
+        if (number := self._only_number(first, last)) is None:
+            return ""
+        before, after, words = number - 1, number + 1, self.words
+        while before >= 0 and words[before] in _CURRENCY:
+            before -= 1
+        if before < 0 or words[before] not in "(-":
+            return ""
+        if words[before] == "-":
+            return "-" if self._signs(before) else ""
+        while after < len(words) and words[after] == "%":
+            after += 1
+        return "(" if after < len(words) and words[after] == ")" else ""
+
     def _only_number(self, first: int, last: int) -> int | None:
         if last - first == 1:
             return first if first in self.run else None
         numbers = [token for token in range(first, last) if token in self.run]
         return numbers[0] if len(numbers) == 1 else None
+
+    def _signs(self, minus: int) -> bool:
+        """Whether a dash touches what follows and not what is before it: a sign, no hyphen."""
+        after, before = minus + 1, minus - 1
+        touches = self.starts[after] == self.starts[minus] + 1
+        touches &= self.units[after] == self.units[minus]
+        if before < 0 or self.units[before] != self.units[minus]:
+            return touches
+        end = self.starts[before] + len(self.words[before])
+        return touches and (end < self.starts[minus] or not self.words[before][0].isalnum())
 
 
 def _has_values(row: list[Unit]) -> bool:
@@ -283,14 +278,11 @@ def _is_value(text: str) -> bool:
 
 
 class Line(NamedTuple):
-    """Numbers side by side on a predicted page, and whether no letter stands beside them.
-
-    `gold` is the run of the gold page that they are; -1 where their label, or nothing, tells.
-    """
+    """Numbers side by side, the gold run that they are (or -1), and if no letter is beside."""
 
     numbers: list[int]
-    bare: bool = False
     gold: int = -1
+    bare: bool = False
 
 
 class Rows:
@@ -314,32 +306,25 @@ class Rows:
     @cached_property
     def _misread_labels(self) -> dict[str, str]:
         sides = self.gold.labelled, self.pred.labelled
-        ours, theirs = (
-            [label for label in side if label and label not in other]
-            for side, other in (sides, sides[::-1])
-        )
+        pairs = sides, sides[::-1]
+        ours, theirs = ([one for one in a if one and one not in b] for a, b in pairs)
         if not ours or not theirs or len(ours) * len(theirs) > _MOST_LABELS:
             return {}
         how = {"scorer": Levenshtein.normalized_similarity, "score_cutoff": _SLIP, "workers": 1}
         alike = process.cdist(theirs, ours, dtype=np.float64, **how)
         matched = {theirs[row]: ours[column] for row, column in assign(alike)}
         # Of the rest, labels that lost words or were given some, where one alone holds the other.
-        left = set(ours) - set(matched.values())
-        parts = {
-            label: [other for other in left if _in(label, other) or _in(other, label)]
-            for label in theirs
-            if label not in matched
-        }
-        uses = Counter(other for ones in parts.values() for other in ones)
-        single = {label: ones[0] for label, ones in parts.items() if len(ones) == 1}
-        return matched | {label: one for label, one in single.items() if uses[one] == 1}
+        rest = product(set(theirs) - set(matched), set(ours) - set(matched.values()))
+        pairs = [pair for pair in rest if _in(*pair) or _in(*pair[::-1])]
+        uses = Counter(chain.from_iterable(pairs))
+        return matched | {one: other for one, other in pairs if uses[one] == uses[other] == 1}
 
     @cached_property
-    def cut(self) -> dict[int, Line]:
-        """The rows of the numbers whose run is longer than the row of its label.
+    def rows(self) -> dict[int, Line]:
+        """The row of each number of the prediction.
 
-        What is beyond the row is lines without a known label; those that follow one another are
-        placed together, after the gold run of the last label before them.
+        Beyond the row of a known label a run is lines without label; those that follow one another
+        are placed together, after the gold run of the last label before them.
         """
         rows: dict[int, Line] = {}
         gaps: list[tuple[int, list[Line]]] = []
@@ -351,28 +336,25 @@ class Rows:
                 before, is_open = runs[min(uses[label], len(runs) - 1)], False
                 uses[label] += 1
                 size = self._full(run, runs)
-            if size == len(run):
-                continue
-            rows |= dict.fromkeys(run[:size], Line(run[:size]))
-            if not is_open:
-                gaps.append((before, []))
-                is_open = True
-            gaps[-1][1].extend(self._lines(run[size:]))
+            rows |= dict.fromkeys(run, Line(run))
+            if size < len(run):
+                rows |= dict.fromkeys(run[:size], Line(run[:size]))
+                if not is_open:
+                    gaps.append((before, []))
+                    is_open = True
+                gaps[-1][1].extend(self._lines(run[size:]))
         for before, lines in gaps:
             for line in [line for line in lines if line.bare] + self._in_order(before, lines):
                 rows |= dict.fromkeys(line.numbers, line)
         return rows
 
     def _full(self, run: list[int], golds: list[int]) -> int:
-        """How many numbers of a run are in the row of its label, which has the gold runs `golds`.
-
-        Whole lines, as far as they fit; a row of a table is one line.
-        """
+        """How many numbers of a run are in the row of its label: whole lines that fit in."""
         first = self.pred.blocks[self.pred.units[run[0]]]
         in_table = first.table >= 0
         if in_table and first.line not in self._lettered:
             return 0
-        if first.line == self.pred.line(run[-1]):
+        if first.line == self._line(run[-1]):
             return len(run)
         size, end = max(len(self.gold.runs[number]) for number in golds), 0
         for line in self._lines(run):
@@ -384,8 +366,11 @@ class Rows:
     def _lines(self, numbers: list[int]) -> list[Line]:
         lines: dict[int, list[int]] = defaultdict(list)
         for number in numbers:
-            lines[self.pred.line(number)].append(number)
-        return [Line(values, line not in self._lettered) for line, values in lines.items()]
+            lines[self._line(number)].append(number)
+        return [Line(row, bare=line not in self._lettered) for line, row in lines.items()]
+
+    def _line(self, number: int) -> int:
+        return self.pred.blocks[self.pred.units[number]].line
 
     @cached_property
     def _lettered(self) -> set[int]:
@@ -395,11 +380,8 @@ class Rows:
 
     def _in_order(self, before: int, lines: list[Line]) -> list[Line]:
         """Lines without a known label beside the gold rows that follow, as far as none has one."""
-        golds = []
-        for number in range(before + 1, len(self.gold.runs)):
-            if self._has_label(self.gold.labels[number]):
-                break
-            golds.append(number)
+        rest = range(before + 1, len(self.gold.runs))
+        golds = list(takewhile(lambda run: not self._has_label(self.gold.labels[run]), rest))
         if len(golds) == len(lines):
             pairs = zip(lines, golds, strict=True)
             return [line._replace(gold=gold) for line, gold in pairs if line.bare]
@@ -408,15 +390,16 @@ class Rows:
         theirs = [number for line in lines for number in line.numbers]
         if not ours or max(len(ours), len(theirs)) > _MOST_LOOSE:
             return []
-        owner: dict[int, int] = {}
-        if len(ours) == len(theirs) == len(lines):
-            # Every value has a line of its own.
-            owner = {number: gold for number, (_, gold) in zip(theirs, ours, strict=True)}
-        else:
+        pairs: Iterable[tuple[int, int]] = enumerate(range(len(ours)))
+        # Unless every value has a line of its own.
+        if not len(ours) == len(theirs) == len(lines):
             words = [self.pred.words[n] for n in theirs], [self.gold.words[n] for n, _ in ours]
-            for tag, start, end, other, _ in Levenshtein.opcodes(*words):
-                for step in range(end - start) if tag in ("equal", "replace") else ():
-                    owner[theirs[start + step]] = ours[other + step][1]
+            pairs = (
+                (start + step, other + step)
+                for tag, start, end, other, _ in Levenshtein.opcodes(*words)
+                for step in (range(end - start) if tag in ("equal", "replace") else ())
+            )
+        owner = {theirs[place]: ours[other][1] for place, other in pairs}
         members: dict[int, list[int]] = defaultdict(list)
         for line in filter(lambda line: line.bare, lines):
             # What is beside them belongs to their row, though it is like nothing there.

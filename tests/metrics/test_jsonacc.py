@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from formlab.metrics.jsonacc import _leaves, accuracy_parts, changes
+from formlab.metrics.counts import _leaves, accuracy_parts, changes
 
 FORM = {"total": 9.5, "paid": True, "note": None, "items": [{"name": "tea", "price": 4},
         {"name": "jam", "price": 5.5}], "tags": ["a", "b"]}  # fmt: skip

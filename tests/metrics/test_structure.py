@@ -1,6 +1,6 @@
 import pytest
 
-from formlab.metrics.structure import structure, structure_shares
+from formlab.metrics.page import structure, structure_shares
 
 ROWS = "".join(
     f"<tr><td>Row {name}</td><td>{n}</td><td>{n + 40}</td></tr>" for n, name in enumerate("abcdef")

@@ -49,7 +49,7 @@ def _filled(values: Sequence[str | None]) -> np.ndarray:
 
 
 def field_tallies(golds: Sequence[str], preds: Sequence[str]) -> dict[str, np.ndarray]:
-    """Tallies of shape (n, 2) of the metrics ``field_*``: only whether a side has a value counts."""
+    """Tallies of shape (n, 2) of the metrics ``field_*``, by whether a side has a value."""
     in_gold, in_pred = _filled(golds), _filled(preds)
     return f1_tallies("field", in_gold * in_pred, in_pred, in_gold)
 

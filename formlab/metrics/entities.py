@@ -32,20 +32,11 @@ from formlab import text
 from formlab.metrics.metric import assign, ratio
 from formlab.text.values import MONTH_NAMES, date_readings, day_of
 
-# Of a frame of leaves: one row per value; the values of a line item share its number, in the order
-# in which they were given. `component` is null for a flat entity, `accepted` are further right values
-# of a flat gold one, `identity` is what two equal predictions must have in common besides, and
-# `order` is which of day and month the document writes first, where known.
-LEAVES = {
-    "doc": pl.String,
-    "item": pl.Int64,
-    "name": pl.String,
-    "component": pl.String,
-    "value": pl.String,
-    "accepted": pl.List(pl.String),
-    "identity": pl.String,
-    "order": pl.String,
-}
+# A frame of leaves has a row per value; those of a line item share its number, in the order given.
+# `component` is null for a flat entity, `accepted` are further right values of a flat gold one,
+# `identity` is what two equal predictions must share besides, `order` that of day and month.
+_TEXTS = ("doc", "item", "name", "component", "value", "accepted", "identity", "order")
+LEAVES = dict.fromkeys(_TEXTS, pl.String) | {"item": pl.Int64, "accepted": pl.List(pl.String)}
 # Published: addresses may differ in so many edits, prices by so much.
 EDITS, CENT = 3, 0.01
 _NOT_WORD, _NOT_DIGIT = re.compile("[^0-9a-zA-Z]"), re.compile("[^0-9]")
@@ -210,14 +201,11 @@ def comparator(function: str | None, mode: str) -> Compare:
 
 
 class Matching(NamedTuple):
-    """Which gold items found which predicted ones.
+    """Which gold items found which predicted ones, with credit, and what counts as neither."""
 
-    `pairs` has the columns gold, pred (items) and credit, in (0, 1]; officially several gold
-    items may share a prediction. `forgiven` are predicted items that count neither as right nor
-    as wrong: officially those that equal a matched one.
-    """
-
+    # Columns gold, pred (items), credit in (0, 1]; officially gold items may share a prediction.
     pairs: pl.DataFrame
+    # Officially predicted items that equal a matched one.
     forgiven: np.ndarray
 
 

@@ -1,6 +1,8 @@
 """Tagged facts of a page: found, correct, and in the right row, by rules without a model.
 
-`_Alignment` aligns the places of each value in the rows that `places.Rows` finds.
+A fact is correct where the same tokens stand with the same sign, next to the same row label or
+words and in the same column; every place of a value in the gold competes for the places it has in
+the prediction. A whole number is one token, so it is never found inside another.
 """
 
 from __future__ import annotations
@@ -52,12 +54,10 @@ MISSING = FactVerdict(False, False, False, "")
 
 
 def locate(gold: Places, kind: str, value: str, mark: int) -> GoldFact | None:
-    """Where a tagged fact stands in its page; None if its tag holds no text that is shown.
-
-    A tag on part of a number or word stands for all of it.
-    """
+    """Where a tagged fact stands in its page; None if its tag holds no text that is shown."""
     if mark not in gold.marks:
         return None
+    # A tag on part of a number or word stands for all of it.
     first, last = gold.spanned(*gold.marks[mark])
     if last - first == 1 and gold.words[first] == value:
         return GoldFact(kind, value, first, last)
@@ -70,19 +70,7 @@ def locate(gold: Places, kind: str, value: str, mark: int) -> GoldFact | None:
 
 
 def match_facts(gold: Places, facts: Sequence[GoldFact | None], pred: Places) -> list[FactVerdict]:
-    """A verdict on each fact of one page.
-
-    A fact is correct where the same tokens stand with the same sign, next to the same row label
-    or words and in the same column; every place of a value in the gold competes for the places
-    it has in the prediction. A whole number is one token, so it is never found inside another.
-
-    >>> from formlab.text.flow import read
-    >>> gold = Places(read("Net sales 4,310\\nCosts (15)\\nShares 7"))
-    >>> facts = [GoldFact("number", "4,310", 2, 3), GoldFact("number", "15", 5, 6)]
-    >>> match_facts(gold, facts, Places(read("Net sales 4310\\nCosts (15)\\nShares 2015")))
-    [FactVerdict(found=True, correct=False, misplaced=False, text='4310'), \
-FactVerdict(found=True, correct=True, misplaced=False, text='15')]
-    """
+    """A verdict on each fact of one page."""
     alignment = _Alignment(gold, pred)
     return [MISSING if fact is None else alignment.verdict(fact) for fact in facts]
 
@@ -330,12 +318,7 @@ SHARES = ("fact_accuracy", "fact_accuracy_of_found", "fact_missing_rate", "fact_
 
 
 def counts(verdicts: Sequence[FactVerdict]) -> dict[str, np.ndarray]:
-    """Tallies of each metric that is of all facts, shape (facts, 2).
-
-    >>> {name: t.sum(axis=0).tolist() for name, t in counts([MISSING]).items()}
-    {'fact_accuracy': [0.0, 1.0], 'fact_accuracy_of_found': [0.0, 0.0], \
-'fact_missing_rate': [1.0, 1.0], 'fact_misplaced_rate': [0.0, 1.0]}
-    """
+    """Tallies of each metric that is of all facts, shape (facts, 2)."""
     flags = np.array([verdict[:3] for verdict in verdicts], dtype=float).reshape(-1, 3)
     found, correct, misplaced = flags.T
     every = np.ones_like(found)

@@ -23,7 +23,10 @@ from formlab.text.flow import Flow, Unit
 
 _TOKEN = re.compile(r"\d+(?:[.,/:]\d+)*|[^\W\d_]+|[^\s\w]|_")
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_CURRENCY = frozenset("$€£¥₹₩")
+# A number in brackets, or behind a dash that touches it and no word before it: no hyphen.
+_SIGNED = re.compile(
+    r"(?:(\()|(?<![^\W_])-(?=\S))(?:\s*[$€£¥₹₩])*\s*(\d+(?:[.,/:]\d+)*)([\s%]*\))?"
+)
 # Signs that only typography tells apart; an em dash stands for no value and stays.
 _ALIKE = str.maketrans("−‐‑–’‘“”", "----''\"\"")
 # Letters of context that are compared; with fewer than the least, the block before is the label.
@@ -66,7 +69,8 @@ class Places:
         # Units follow one another as lines of one text.
         texts = [block.text for block in self.blocks]
         self._text = "\n".join(texts)
-        matches = list(_TOKEN.finditer(_comparable(self._text)))
+        self._comparable = _comparable(self._text)
+        matches = list(_TOKEN.finditer(self._comparable))
         self.words: list[str] = [match[0] for match in matches]
         self.starts: list[int] = [match.start() for match in matches]
         self.offsets = [0, *accumulate(len(text) + 1 for text in texts)]
@@ -231,41 +235,24 @@ class Places:
 
     def figure(self, first: int, last: int) -> str | None:
         """The only number in tokens `first` up to `last` with the sign it has on the page."""
-        if (number := self._only_number(first, last)) is None:
+        numbers = [token for token in range(first, last) if token in self.run]
+        if len(numbers) != 1:
             return None
-        sign, word = self.sign(first, last), self.words[number]
-        return f"({word})" if sign == "(" else f"{sign}{word}"
+        sign, word = self._signs.get(self.starts[numbers[0]], ""), self.words[numbers[0]]
+        return f"({word})" if sign == "(" else sign + word
 
     def sign(self, first: int, last: int) -> str:
         """How the only number in tokens `first` up to `last` is signed: "(", "-" or nothing."""
-        if (number := self._only_number(first, last)) is None:
-            return ""
-        before, after, words = number - 1, number + 1, self.words
-        while before >= 0 and words[before] in _CURRENCY:
-            before -= 1
-        if before < 0 or words[before] not in "(-":
-            return ""
-        if words[before] == "-":
-            return "-" if self._signs(before) else ""
-        while after < len(words) and words[after] == "%":
-            after += 1
-        return "(" if after < len(words) and words[after] == ")" else ""
-
-    def _only_number(self, first: int, last: int) -> int | None:
         if last - first == 1:
-            return first if first in self.run else None
-        numbers = [token for token in range(first, last) if token in self.run]
-        return numbers[0] if len(numbers) == 1 else None
+            return self._signs.get(self.starts[first], "")
+        figure = self.figure(first, last) or ""
+        return figure[:1] if figure[:1] in ("(", "-") else ""
 
-    def _signs(self, minus: int) -> bool:
-        """Whether a dash touches what follows and not what is before it: a sign, no hyphen."""
-        after, before = minus + 1, minus - 1
-        touches = self.starts[after] == self.starts[minus] + 1
-        touches &= self.units[after] == self.units[minus]
-        if before < 0 or self.units[before] != self.units[minus]:
-            return touches
-        end = self.starts[before] + len(self.words[before])
-        return touches and (end < self.starts[minus] or not self.words[before][0].isalnum())
+    @cached_property
+    def _signs(self) -> dict[int, str]:
+        """The sign of each number that has one, by where it starts."""
+        matches = _SIGNED.finditer(self._comparable)
+        return {match.start(2): "(" * bool(match[3]) if match[1] else "-" for match in matches}
 
 
 def _has_values(row: list[Unit]) -> bool:

@@ -31,6 +31,8 @@ from formlab.text.markup import SILENT, events, is_html, written_events
 ENTRIES = "entity_diagnostics"
 # Published name of each type, and its part of the keys of counts; in those of rates in lower case.
 TYPES = {name: name.replace(" ", "_") for name, _ in FACTS.values()}
+_KINDS = {tag: kind for tag, (_, kind) in FACTS.items()}
+_KINDS |= {kind.replace("_", ""): kind for kind in _KINDS.values()}
 # An answer has one of these: its verdicts, or figures without them.
 _TELLING = (ENTRIES, "structure_score", "overall_score", "entity_accuracy", "correct_entities")
 _STATED = re.compile(r"(correct|total)_entities(?:_with_(.+)_type)?", re.IGNORECASE)
@@ -99,12 +101,9 @@ def official(raw: Mapping[str, Any], facts: Sequence[Fact], text: str) -> Answer
 
 def by_substring(values: Sequence[str], prediction: str) -> list[FactVerdict]:
     """Verdicts of the released code's checks alone, where a judge placed nothing (`official`)."""
-    blank = {"found_in_prediction": False, "correct": False, "matched_text": ""}
+    blank = {"found_in_prediction": False, "correct": False, "misplaced": False, "matched_text": ""}
     entries = _overruled([blank | {"value": value} for value in values], plain_text(prediction))
-    verdicts = ([entry[name] for name in blank] for entry in entries)
-    return [
-        FactVerdict(found, right, misplaced=False, text=text) for found, right, text in verdicts
-    ]
+    return [FactVerdict(*(entry[name] for name in blank)) for entry in entries]
 
 
 def _overruled(entries: list[Answer], text: str) -> list[Answer]:
@@ -204,9 +203,7 @@ def _fact_of(
 
 def _kind_of(name: Any) -> str | None:
     """The kind of a type by any of its names: that of its tag, published, or formlab's."""
-    word = re.sub(r"[\W_]+", "", str(name).lower())
-    kinds = {kind.replace("_", ""): kind for _, kind in FACTS.values()}
-    return kinds.get(word) or FACTS.get(word, (None, None))[1]
+    return _KINDS.get(re.sub(r"[\W_]+", "", str(name).lower()))
 
 
 def _stated_counts(answer: Mapping[str, Any]) -> dict[str, tuple[float, float]]:

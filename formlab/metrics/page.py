@@ -47,7 +47,8 @@ _States = tuple[dict[int, str], dict[int, str]]
 KEPT, LOST = 0.9, 0.5
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)[^<>]*?(/?)>")
 # HTML allows these to stay open.
-_OPTIONAL = set("p li dt dd option tr td th thead tbody tfoot html head body colgroup".split())
+_OPTIONAL = {"p", "li", "dt", "dd", "option", "tr", "td", "th", "thead", "tbody", "tfoot", "html"}
+_OPTIONAL |= {"head", "body", "colgroup"}
 _Table = list[list[str]]
 
 

@@ -111,17 +111,12 @@ class Places:
         return tokens_of
 
     @cached_property
-    def labels(self) -> list[str]:
-        """The label of each run, which is that of its first number."""
-        return [self.label(run[0]) for run in self.runs]
-
-    @cached_property
     def labelled(self) -> dict[str, list[int]]:
-        """The runs under each label."""
-        runs = defaultdict[str, list[int]](list)
-        for number, label in enumerate(self.labels):
-            runs[label].append(number)
-        return dict(runs)
+        """The runs under each label, which is that of their first number."""
+        runs: dict[str, list[int]] = {}
+        for number, run in enumerate(self.runs):
+            runs.setdefault(self.label(run[0]), []).append(number)
+        return runs
 
     def number(self, first: int) -> int | None:
         """The token that has the row and column of a value, which may begin with its sign."""
@@ -211,13 +206,9 @@ class Places:
             return ""
         key = (block.table, block.column)
         if (header := self._headers.get(key)) is None:
-            heads = [
-                head.text
-                for head in self._heads[block.table]
-                if head.column < block.column + block.span
-                and block.column < head.column + head.span
-            ]
-            header = self._headers[key] = "".join("".join(tokens(text)) for text in heads[:8])
+            end, heads = block.column + block.span, self._heads[block.table]
+            over = [h.text for h in heads if h.column < end and block.column < h.column + h.span]
+            header = self._headers[key] = "".join("".join(tokens(text)) for text in over[:8])
         return header
 
     @cached_property
@@ -316,9 +307,9 @@ class Rows:
         rows: dict[int, Line] = {}
         gaps: list[tuple[int, list[Line]]] = []
         before, uses, is_open = -1, defaultdict[str, int](int), False
-        for run, written in zip(self.pred.runs, self.pred.labels, strict=True):
+        for run in self.pred.runs:
             size = 0
-            if (label := self.known(written)) is not None:
+            if (label := self.known(self.pred.label(run[0]))) is not None:
                 runs = self.gold.labelled[label]
                 before, is_open = runs[min(uses[label], len(runs) - 1)], False
                 uses[label] += 1
@@ -343,12 +334,9 @@ class Rows:
             return 0
         if first.line == self._line(run[-1]):
             return len(run)
-        size, end = max(len(self.gold.runs[number]) for number in golds), 0
-        for line in self._lines(run):
-            if end and (in_table or end + len(line.numbers) > size):
-                break
-            end += len(line.numbers)
-        return end
+        most = 0 if in_table else max(len(self.gold.runs[number]) for number in golds)
+        sizes = list(accumulate(len(line.numbers) for line in self._lines(run)))
+        return max((size for size in sizes if size <= most), default=sizes[0])
 
     def _lines(self, numbers: list[int]) -> list[Line]:
         lines: dict[int, list[int]] = defaultdict(list)
@@ -367,8 +355,9 @@ class Rows:
 
     def _in_order(self, before: int, lines: list[Line]) -> list[Line]:
         """Lines without a known label beside the gold rows that follow, as far as none has one."""
-        rest = range(before + 1, len(self.gold.runs))
-        golds = list(takewhile(lambda run: not self._has_label(self.gold.labels[run]), rest))
+        labels = (self.gold.label(run[0]) for run in self.gold.runs[before + 1 :])
+        unknown = takewhile(lambda label: not self._has_label(label), labels)
+        golds = [number for number, _ in enumerate(unknown, start=before + 1)]
         if len(golds) == len(lines):
             pairs = zip(lines, golds, strict=True)
             return [line._replace(gold=gold) for line, gold in pairs if line.bare]

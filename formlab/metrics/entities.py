@@ -123,11 +123,9 @@ def _spaced(value: str) -> str:
 
 
 class Compare(NamedTuple):
-    """Whether two values are the `same`; those that are share one of their `keys` at least.
+    """Whether two values are the `same`; those that are share one of their `keys` at least."""
 
-    The last argument of both is which of day and month comes first, null where that is not known.
-    """
-
+    # The last argument of both is which of day and month comes first, null where unknown.
     same: Callable[[str, str, str | None], bool]
     keys: Callable[[str, str | None], Iterable[Hashable]]
 
@@ -142,12 +140,7 @@ def _same_by(read: Callable[[str], str]) -> Compare:
     return Compare(lambda gold, pred, _: read(gold) == read(pred), lambda text, _: (read(text),))
 
 
-def _same_without(pattern: str | re.Pattern[str]) -> Compare:
-    """Equality of texts without the characters of a pattern."""
-    return _same_by(partial(re.compile(pattern).sub, ""))
-
-
-_same_words = _same_without(_NOT_WORD)
+_same_words = _same_by(partial(_NOT_WORD.sub, ""))
 
 
 def _same_day(read: Callable[[str, str | None], Hashable]) -> Compare:
@@ -186,8 +179,8 @@ PUBLISHED: dict[str, Compare] = {
     "DateMatch": _same_day(lambda value, _: _swapped_date(value)),
     "PriceMatch": _same_price(_price),
     "AddressMatch": Compare(_same_address, lambda *_: (None,)),
-    "NumericalStringMatch": _same_without(_NOT_DIGIT),
-    "NameMatch": _same_without(r"\s"),
+    "NumericalStringMatch": _same_by(partial(_NOT_DIGIT.sub, "")),
+    "NameMatch": _same_by(lambda value: "".join(value.split())),
     "GeneralStringMatch": _same_words,
     "DefaultMatch": _same_by(_spaced),
 }
@@ -224,7 +217,7 @@ def match_entities(
     """Match the entities of any number of documents, in frames of leaves (`LEAVES`)."""
     is_official = mode == "official"
     # Only of the gold may several values be right.
-    claims = _grouped(pred.drop_nulls("value").drop("accepted", strict=False))
+    claims = _grouped(pred.drop_nulls("value").with_columns(accepted=None))
     pairs: _Pairs = []
     late: list[tuple[int, int]] = []
     for group, items in _grouped(gold).items():
@@ -246,11 +239,9 @@ def match_entities(
 def _grouped(leaves: pl.DataFrame) -> dict[tuple[str, str, bool], list[_Item]]:
     """The items of each document and name, flat ones apart; of a flat one each of its forms."""
     columns = ("doc", "name", "item", "component", "value", "order", "accepted")
-    absent = [pl.lit(None, LEAVES[name]).alias(name) for name in columns[5:] if name not in leaves]
     groups: dict[tuple[str, str, bool], list[_Item]] = {}
     items: dict[int, _Item] = {}
-    rows = leaves.with_columns(absent).select(columns).iter_rows()
-    for doc, name, number, part, value, order, accepted in rows:
+    for doc, name, number, part, value, order, accepted in leaves.select(columns).iter_rows():
         group = groups.setdefault((doc, name, part is None), [])
         if part is None:
             forms = [form for form in (value, *(accepted or ())) if form is not None]

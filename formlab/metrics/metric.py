@@ -154,10 +154,7 @@ class Metric:
         return (self.unit_score or self.score_in(mode))(tallies)
 
     def __call__(self, gold: str, pred: str) -> Tally:
-        """The tally of one pair, which a rung of the ladder judges at its default threshold.
-
-        A TypeError for a metric that only a scorer can count.
-        """
+        """The tally of one pair of texts; a TypeError for a metric that only a scorer can count."""
         if self.tallies is None:
             raise TypeError(f"{self.name} is counted by a scorer, from more than two texts")
         pair = ([gold], [pred])

@@ -110,14 +110,6 @@ def edits_of_longer(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     return _pairs(_compared(golds, preds, Levenshtein.distance), longer)
 
 
-def edits_of_words(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
-    """Edits of words and words of each gold text, shape (n, 2); any white space parts words."""
-    parts = np.zeros((len(golds), 2))
-    for rows, ours, theirs in _in_words(golds, preds, partial(map, str.split)):
-        parts[rows] = _pairs(_compared(ours, theirs, Levenshtein.distance), _lengths(ours))
-    return parts
-
-
 def spurious(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     """Whether a value is given where the gold has none, of values given, shape (n, 2)."""
     as_many(golds, preds)
@@ -141,20 +133,28 @@ def _shared(gold: Sequence[Any], pred: Sequence[Any]) -> int:
 
 
 def _shared_words(ours: list[list[str]], theirs: list[list[str]]) -> np.ndarray:
-    return np.fromiter(map(_shared, ours, theirs), dtype=np.int64, count=len(ours))
+    """ROUGE-1: twice the words that both have, and the words of both."""
+    shared = np.fromiter(map(_shared, ours, theirs), dtype=np.int64, count=len(ours))
+    return _pairs(2 * shared, _lengths(ours) + _lengths(theirs))
 
 
 def _in_order(ours: list[list[str]], theirs: list[list[str]]) -> np.ndarray:
-    return _compared(ours, theirs, LCSseq.similarity)
+    """ROUGE-L: twice the words that both have in one order, and the words of both."""
+    shared = _compared(ours, theirs, LCSseq.similarity)
+    return _pairs(2 * shared, _lengths(ours) + _lengths(theirs))
 
 
-def _rouge(words: Words, shared: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """Tallies of ROUGE's F1: twice the words that are `shared`, and the words of both texts."""
+def _word_edits(ours: list[list[str]], theirs: list[list[str]]) -> np.ndarray:
+    return _pairs(_compared(ours, theirs, Levenshtein.distance), _lengths(ours))
+
+
+def _of_words(words: Words, counted: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """Tallies, shape (n, 2), that are counted in the words of both texts."""
 
     def tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
         parts = np.zeros((len(golds), 2))
         for rows, ours, theirs in _in_words(golds, preds, words):
-            parts[rows] = _pairs(2 * shared(ours, theirs), _lengths(ours) + _lengths(theirs))
+            parts[rows] = counted(ours, theirs)
         return parts
 
     return tallies
@@ -223,5 +223,7 @@ def bleu_of_fields(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     return np.stack([scores, parts[:, -1] > 0], axis=1)
 
 
-rouge_1, rouge_l = _rouge(_alphanumeric, _shared_words), _rouge(_alphanumeric, _in_order)
-rouge_1_stems, rouge_l_stems = _rouge(_stemmed, _shared_words), _rouge(_stemmed, _in_order)
+# Any white space parts words.
+edits_of_words = _of_words(partial(map, str.split), _word_edits)
+rouge_1, rouge_l = _of_words(_alphanumeric, _shared_words), _of_words(_alphanumeric, _in_order)
+rouge_1_stems, rouge_l_stems = _of_words(_stemmed, _shared_words), _of_words(_stemmed, _in_order)

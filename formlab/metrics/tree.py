@@ -2,7 +2,6 @@
 
 Trees come from `formlab.trees.from_records`; `formlab.metrics._ted` has the loops. Summed are the
 distance of each form out of 1, and the cost of the nodes left alone out of that of all nodes.
-Tested in `tests/metrics/test_tree.py`, with zss as the oracle.
 """
 
 from __future__ import annotations
@@ -39,12 +38,8 @@ def tree_edit_distance(gold: Tree, pred: Tree) -> float:
     node at depth d, 0 at the root, 1 / (1 + d) to delete or insert, and 1 / (1 + (d1 + d2) / 2) to
     rename. Nodes are the same if their labels are; None is the tree without nodes.
 
-    The distance, from 0 to the cost of all nodes of both trees, is 0 exactly for equal trees, and
-    symmetric. The triangle inequality does not hold, since a detour through a tree with the nodes
-    further down makes their renaming cheaper.
-
-    `DataBroken` if an input is no tree, or the two are too large to compare (`MAX_CELLS`,
-    `MAX_STEPS`).
+    From 0, for equal trees alone, to the cost of all nodes of both trees; symmetric, but without
+    the triangle inequality. `DataBroken` if an input is no tree, or the two are too large.
 
     References
     ----------

@@ -283,28 +283,26 @@ class _Form:
 def counts(fields: Sequence[GoldField], verdicts: Sequence[FieldVerdict]) -> dict[str, np.ndarray]:
     """Tallies of the metrics of single fields: shape (n, 2), for `description_bleu` (n, 10)."""
     is_long = np.array([want.kind == DESCRIPTION for want in fields], dtype=bool)
-    names = ("clicked", "unwanted", "found", "placed", "submitted", "matched", "expected", "made")
-    # None, where nothing can be said, is NaN as a number.
-    columns = {
-        name: np.array([getattr(verdict, name) for verdict in verdicts], dtype=float)
-        for name in (*names, "distance")
-    }
-    missed = np.where(np.isinf(columns["distance"]), np.nan, columns["distance"])
-    actions = 2 * columns["matched"], columns["expected"] + columns["made"]
+
+    def column(name: str) -> np.ndarray:
+        # None, where nothing can be said, is NaN as a number.
+        return np.array([getattr(verdict, name) for verdict in verdicts], dtype=float)
+
+    missed, actions = (
+        column("distance"),
+        (2 * column("matched"), column("expected") + column("made")),
+    )
     tallies = {
-        "click_accuracy": _share(columns["clicked"]),
-        "unwanted_clicks": _share(columns["unwanted"]),
+        "click_accuracy": _share(column("clicked")),
+        "unwanted_clicks": _share(column("unwanted")),
         "action_match_rate": np.stack(actions, axis=1),
-        "click_distance": _share(missed),
+        "click_distance": _share(np.where(np.isinf(missed), np.nan, missed)),
     }
     for name in ("found", "placed", "submitted"):
-        tallies[f"value_{name}_accuracy"] = _share(np.where(is_long, np.nan, columns[name]))
+        tallies[f"value_{name}_accuracy"] = _share(np.where(is_long, np.nan, column(name)))
     # Texts of other fields are empty, and so are their counts.
     golds = [_typed(want) if want.kind == DESCRIPTION else "" for want in fields]
-    preds = [
-        v.text or "" if want.kind == DESCRIPTION else ""
-        for want, v in zip(fields, verdicts, strict=True)
-    ]
+    preds = [v.text or "" if long else "" for v, long in zip(verdicts, is_long, strict=True)]
     return tallies | {"description_bleu": bleu_statistics(golds, preds)}
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -119,8 +120,11 @@ def changes(gold: Any, pred: Any, *, official: bool = False, depth: int = 0) -> 
 
 
 def _list_changes(gold: list[Any], pred: list[Any], *, official: bool, depth: int) -> int:
-    keys = [Counter(map(_key, items)) for items in (gold, pred)]
-    rest = _without(gold, keys[1]), _without(pred, keys[0])
+    keys = [list(map(_key, items)) for items in (gold, pred)]
+    items = dict(zip(chain(*keys), chain(gold, pred), strict=True))
+    ours, theirs = map(Counter, keys)
+    # What has no equal in the other list.
+    rest = [[items[key] for key in left.elements()] for left in (ours - theirs, theirs - ours)]
     # A changed plain item is one taken out and one put in: nothing tells which was which.
     total = sum(_leaves(item) for side in rest for item in side)
     ours, theirs = ([item for item in side if isinstance(item, dict | list)] for side in rest)
@@ -132,18 +136,6 @@ def _list_changes(gold: list[Any], pred: list[Any], *, official: bool, depth: in
     alone = np.add.outer([_leaves(item) for item in ours], [_leaves(item) for item in theirs])
     saved = np.maximum(alone - np.array(cost), 0)
     return total - sum(int(saved[pair]) for pair in assign(saved))
-
-
-def _without(items: list[Any], others: Counter[str]) -> list[Any]:
-    """The items that have no equal in the other list."""
-    left, others = [], others.copy()
-    for item in items:
-        key = _key(item)
-        if others[key]:
-            others[key] -= 1
-        else:
-            left.append(item)
-    return left
 
 
 def _key(item: Any) -> str:

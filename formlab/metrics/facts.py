@@ -94,8 +94,10 @@ class _Alignment(Rows):
         if fact.first in pairs:
             return FactVerdict(True, True, False, self.pred.text(*pairs[fact.first]))
         # A short number stands on a page by chance: what is in its own place says more.
-        if near := "" if unmatched and telling else self._misread(fact):
-            return FactVerdict(True, False, False, near)
+        if not (unmatched and telling):
+            near = self._similar if fact.kind not in _NUMBERS else self._same_digits
+            if misread := self._in_slot(fact) or near(fact):
+                return FactVerdict(True, False, False, misread)
         if unmatched:
             return FactVerdict(True, False, True, self.pred.text(*unmatched[0]))
         return MISSING
@@ -141,13 +143,12 @@ class _Alignment(Rows):
     def _candidates(self, ours: list[int], theirs: list[Span]) -> list[tuple[int, int]]:
         if len(ours) * len(theirs) <= _MOST_PAIRS:
             return [(a, b) for a in range(len(ours)) for b in range(len(theirs))]
-        known, uses = defaultdict[str, list[int]](list), Counter()
+        known, uses = defaultdict[str, list[int]](list), Counter[str]()
         for b, (first, _) in enumerate(theirs):
             known[self.pred.label(first)].append(b)
         pairs = []
         for a, first in enumerate(ours):
-            label = self.gold.label(first)
-            same = known.get(label, [])
+            same = known[label := self.gold.label(first)]
             # The n-th place under a label is tried with the prediction's n-th and those beside it.
             start = max(0, min(uses[label], len(same)) - 4)
             pairs += [(a, b) for b in same[start : start + 9]]
@@ -235,15 +236,9 @@ class _Alignment(Rows):
         ahead, behind = set(others[:index]), set(others[index + 1 :])
         return not ((before - after) & (behind - ahead) or (after - before) & (ahead - behind))
 
-    def _misread(self, fact: GoldFact) -> str:
-        """What stands in the fact's place, if it is readable as the fact; else nothing."""
-        if fact.kind not in _WORDS and (near := self._in_slot(fact)):
-            return near
-        return self._same_digits(fact) if fact.kind in _NUMBERS else self._similar(fact)
-
     def _in_slot(self, fact: GoldFact) -> str:
         """The value at the same label and column."""
-        if (number := self.gold.number(fact.first)) is None:
+        if fact.kind in _WORDS or (number := self.gold.number(fact.first)) is None:
             return ""
         run, at = self.gold.run[number]
         left, words = self.gold.left(fact.first), self.gold.words[fact.first : fact.last]

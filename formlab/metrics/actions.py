@@ -40,10 +40,7 @@ class TargetValue(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GoldField:
-    """One field to fill in: its value as annotated, and the values to enter one by one.
-
-    There are none for a field to leave alone.
-    """
+    """One field to fill in, its value as annotated and in `items`; none for one to leave alone."""
 
     path: str
     kind: str
@@ -75,8 +72,7 @@ class FieldVerdict:
     """The verdict on one field; None where nothing can be said."""
 
     clicked: bool | None = None
-    # Whether a click hits a field to leave alone.
-    unwanted: bool | None = None
+    unwanted: bool | None = None  # Whether a click hits a field to leave alone.
     # The value anywhere in the output, that of the line meant for it, and the same in its place.
     found: bool = False
     right: bool = False
@@ -87,8 +83,7 @@ class FieldVerdict:
     near: str | None = None
     lines: list[int] = field(default_factory=list)
     text: str | None = None
-    # Numbers of actions.
-    made: int = 0
+    made: int = 0  # Actions.
     expected: int = 0
     matched: int = 0
 

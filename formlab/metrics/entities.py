@@ -67,10 +67,9 @@ _Pairs = list[tuple[int, int, float]]
 def published_date(value: str) -> Day:
     """The date that the published evaluator reads in a value; a missing year is 1900."""
     bare = _NOT_DATE.sub("", value)
-    match = next(filter(None, (pattern.fullmatch(bare) for pattern in _DATES)), None)
-    if match is None:
-        return None
-    return day_of(match["y"] or "1900", _MONTHS.get(match["m"].lower(), match["m"]), match["d"])
+    for match in filter(None, (pattern.fullmatch(bare) for pattern in _DATES)):
+        return day_of(match["y"] or "1900", _MONTHS.get(match["m"].lower(), match["m"]), match["d"])
+    return None
 
 
 @lru_cache(2**14)

@@ -26,7 +26,7 @@ from formlab.benchmarks.fincriticaled import FACTS
 from formlab.metrics.facts import MISSING, FactVerdict
 from formlab.metrics.places import Places, tokens
 from formlab.text.answers import LONGEST, repair
-from formlab.text.markup import SILENT, events, is_html, written_events
+from formlab.text.markup import SILENT, events, written_events
 
 ENTRIES = "entity_diagnostics"
 # Published name of each type, and its part of the keys of counts; in those of rates in lower case.
@@ -65,12 +65,9 @@ def parse(text: str) -> tuple[Answer | None, str]:
 def plain_text(prediction: str) -> str:
     """A prediction as the released code gives it to the judge and searches it."""
     # Beyond this length Python's parser, which the released code uses, may take minutes.
-    if len(prediction) <= _LONGEST:
-        stream = written_events(prediction)
-    else:
-        stream = events(prediction) if is_html(prediction) else [("text", prediction, (1, 1))]
+    read = written_events if len(prediction) <= _LONGEST else events
     pieces, silent = [], 0
-    for event, data, _ in stream:
+    for event, data, _ in read(prediction):
         if event == "text" and not silent:
             blank = not data.strip(" \n\t\r\f")
             pieces.append(("\n" if "\n" in data else " ") if blank else data)
@@ -146,10 +143,9 @@ def performance(answers: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def settled(
-    raw: Mapping[str, Any], facts: Sequence[Fact], pred: Places, notes: Counter[str] | None = None
+    raw: Mapping[str, Any], facts: Sequence[Fact], pred: Places, notes: Counter[str]
 ) -> list[FactVerdict]:
     """One verdict per fact from a judge's answer (mode `fixed`); `notes` count what is odd."""
-    notes = Counter() if notes is None else notes
     entries, verdicts = entries_of(raw, facts, notes), []
     for number, fact in enumerate(facts):
         if (entry := entries.get(number)) is None:
@@ -212,19 +208,19 @@ def _stated_counts(answer: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
     for key, value in answer.items():
         match, figure = _STATED.fullmatch(key), _figure(value)
         kind = match and (_kind_of(match[2]) if match[2] else "")
-        if kind is not None and figure is not None:
+        if kind is not None and np.isfinite(figure):
             counts.setdefault(kind, {}).setdefault(match[1].lower(), figure)
     pairs = ((kind, of.get("correct", -1), of.get("total", -1)) for kind, of in counts.items())
     return {kind: (correct, total) for kind, correct, total in pairs if 0 <= correct <= total}
 
 
-def _figure(value: Any) -> float | None:
-    """A number in an answer, also one written as text; None for anything else."""
+def _figure(value: Any) -> float:
+    """A number in an answer, also one written as text; NaN for anything else."""
     try:
         number = np.nan if isinstance(value, bool | None) else float(value)
     except (TypeError, ValueError, OverflowError):
-        return None
-    return number if np.isfinite(number) else None
+        return np.nan
+    return number if np.isfinite(number) else np.nan
 
 
 def page_scores(
@@ -259,7 +255,7 @@ def _by_kind(
         entries = entries_of(raw, facts, Counter())
         correct = [entries.get(n, {}).get("correct") is True for n in range(len(facts))]
     else:
-        correct = [verdict.correct for verdict in settled(raw, facts, pred)]
+        correct = [verdict.correct for verdict in settled(raw, facts, pred, Counter())]
     right = Counter(kind for kind, is_right in zip(kinds, correct, strict=True) if is_right)
     right[""] = sum(correct)
     return {kind: (float(right[kind]), float(count)) for kind, count in golds.items()}
@@ -267,6 +263,6 @@ def _by_kind(
 
 def _within(raw: Mapping[str, Any], name: str, high: float, notes: Counter[str]) -> float:
     value = _figure(raw.get(name))
-    odd = name in raw and (value is None or not 0 <= value <= high)
+    odd = name in raw and not 0 <= value <= high
     notes[f"judge: {name} that is no number from 0 to {high}"] += odd
-    return np.nan if odd or value is None else value
+    return np.nan if odd else value

@@ -7,14 +7,11 @@ that a field of the subtype ``circle`` or of the kinds ``radio`` and ``choice`` 
 between semicolons, bars or line ends, or in a JSON list; a comma is part of an option. A
 ``table-grid`` is the multiset of its cells that are not empty, each at its row: a JSON list of
 lists, or lines with cells between bars or tabs. An ``annotation`` is a single mark, its whole text.
-
 A prediction is read as its gold is. Beside gold that is the state of a box, ``no`` and ``false``
 say that it is empty; beside an option, that the option ``no`` is marked. A comma separates options
 where one of the pieces is an option of the gold, and joins them where the gold has them as one.
-Without gold, yes and no are the state of a box unless the field is a choice between options.
-
-The parts of a cross-modal field are compared on the rung `typed` of the ladder, in any order: all
-must be right, and none be added.
+Without gold, yes and no are the state of a box unless the field is a choice between options. The
+parts of a cross-modal field are compared on the rung `typed` of the ladder, in any order.
 """
 
 from __future__ import annotations

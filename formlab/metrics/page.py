@@ -30,13 +30,10 @@ from formlab.text.flow import Flow, Unit, read
 from formlab.text.markup import VOID, is_html
 
 ERRORS = ("omitted", "inserted", "substituted", "order")
-# From this similarity on, a word that is left over on one side is a reading of one left over on
-# the other; words that were joined or cut apart are compared as they would stand joined.
-_SAME_WORD = 0.7
-# Joined or cut apart, words are told before those that take another's place, and more strictly.
-_SAME_JOINED, _JOINED = 0.85, 4
-# From this similarity on, a word is a reading of the one whose place it takes.
-_SAME_PLACE = 0.5
+# Similarities from which on a word that is left over is a reading of one left over opposite, or of
+# the one whose place it takes. Words that were joined or cut apart, so many at most, are compared
+# as they would stand joined, before the others, and more strictly.
+_SAME_WORD, _SAME_PLACE, _SAME_JOINED, _JOINED = 0.7, 0.5, 0.85, 4
 # With more words left over than this, only equal words are looked for elsewhere.
 _MOST = 1000
 # What is known of the edited words of gold and prediction, by their places.

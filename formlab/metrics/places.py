@@ -120,12 +120,9 @@ class Places:
 
     def number(self, first: int) -> int | None:
         """The token that has the row and column of a value, which may begin with its sign."""
-        for token in range(first, min(first + 3, len(self.words))):
-            if token in self.run:
-                return token
-            if self.words[token].isalpha():
-                break
-        return None
+        near = range(first, min(first + 3, len(self.words)))
+        ahead = takewhile(lambda token: not self.words[token].isalpha(), near)
+        return next((token for token in ahead if token in self.run), None)
 
     def find(self, words: list[str]) -> list[int]:
         """Where the tokens `words` stand one after the other."""
@@ -139,24 +136,21 @@ class Places:
 
     def run_together(self, words: list[str]) -> list[tuple[int, int]]:
         """Where the tokens stand when the spaces of the page are lost; digits stay whole."""
-        whole = "".join(words)
+        whole, (page, offsets) = "".join(words), self._packed
         spans, at = [], -1
-        while (at := self._packed.find(whole, at + 1)) >= 0:
+        while (at := page.find(whole, at + 1)) >= 0:
             end = at + len(whole)
-            first, last = bisect_right(self._offsets, at) - 1, bisect_left(self._offsets, end)
-            cut = self._offsets[first] < at and whole[0].isdigit()
-            cut |= end < self._offsets[last] and self._packed[end].isdigit() and whole[-1].isdigit()
+            first, last = bisect_right(offsets, at) - 1, bisect_left(offsets, end)
+            cut = offsets[first] < at and whole[0].isdigit()
+            cut |= end < offsets[last] and page[end].isdigit() and whole[-1].isdigit()
             if not cut and last - first < len(words):
                 spans.append((first, last))
         return spans
 
     @cached_property
-    def _packed(self) -> str:
-        return "".join(self.words)
-
-    @cached_property
-    def _offsets(self) -> list[int]:
-        return [0, *accumulate(map(len, self.words))]
+    def _packed(self) -> tuple[str, list[int]]:
+        """The page without spaces, and where each token starts in there."""
+        return "".join(self.words), [0, *accumulate(map(len, self.words))]
 
     def spanned(self, unit: int, start: int, end: int) -> tuple[int, int]:
         """The tokens that the characters from `start` up to `end` of a unit touch."""

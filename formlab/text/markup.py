@@ -55,11 +55,13 @@ class _Events:
         self._cut()
         self.events.append(("end", tag, _ONE))
 
-    def close(self) -> list[Event]:
+    def taken(self) -> list[Event]:
+        """The events, which are held no longer: lxml frees a parser late, and its target with it."""
         self._cut()
-        return self.events
+        events, self.events = self.events, []
+        return events
 
-    comment = pi = _cut
+    comment = pi = close = _cut
 
 
 class _Parser(HTMLParser):
@@ -102,7 +104,7 @@ def written_events(markup: str) -> list[Event]:
     parser = _Parser()
     parser.feed(markup)
     parser.close()
-    return parser.collector.close()
+    return parser.collector.taken()
 
 
 def events(markup: str) -> list[Event]:
@@ -114,7 +116,7 @@ def events(markup: str) -> list[Event]:
     with suppress(etree.ParseError):
         parser.feed(markup.encode("utf-8", "replace"))
         parser.close()
-    return collector.close()
+    return collector.taken()
 
 
 def _spans(attributes: Mapping[str, str | None]) -> tuple[int, int]:

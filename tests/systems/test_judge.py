@@ -1,4 +1,5 @@
 import json
+from collections import Counter
 
 import pytest
 
@@ -80,7 +81,7 @@ def test_a_verdict_of_any_shape_is_checked_without_an_error(odd):
         checked = official(answer, facts, "5")
         assert checked["total_entities"] == 1
         performance([checked])
-        assert len(settled(answer, facts, Places(read("5")))) == 1
+        assert len(settled(answer, facts, Places(read("5")), Counter())) == 1
 
 
 @pytest.mark.parametrize("status", ["refused", "truncated"])

@@ -18,7 +18,7 @@ from formlab.benchmarks.formfactory import items_of
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import actions as family
 from formlab.metrics.actions import FieldVerdict, Filled, GoldField, TargetValue
-from formlab.metrics.jsonacc import loaded
+from formlab.metrics.counts import loaded
 from formlab.scoring.tasks._kit import Scoring, TaskScores
 from formlab.tables import BOX, USABLE
 from formlab.text.action_lines import ActionLine

@@ -77,7 +77,7 @@ def match_facts(gold: Places, facts: Sequence[GoldFact | None], pred: Places) ->
     or words and in the same column; every place of a value in the gold competes for the places
     it has in the prediction. A whole number is one token, so it is never found inside another.
 
-    >>> from formlab.text.flow import read
+    >>> from formlab.text.markup import read
     >>> gold = Places(read("Net sales 4,310\\nCosts (15)\\nShares 7"))
     >>> facts = [GoldFact("number", "4,310", 2, 3), GoldFact("number", "15", 5, 6)]
     >>> match_facts(gold, facts, Places(read("Net sales 4310\\nCosts (15)\\nShares 2015")))

@@ -8,7 +8,7 @@ from collections import defaultdict
 from functools import cached_property
 from itertools import accumulate, pairwise
 
-from formlab.text.flow import Flow, Unit
+from formlab.text.markup import Flow, Unit
 
 _TOKEN = re.compile(r"\d+(?:[.,/:]\d+)*|[^\W\d_]+|[^\s\w]|_")
 _YEAR = re.compile(r"(?:19|20)\d\d")

@@ -11,8 +11,7 @@ import numpy as np
 from rapidfuzz.distance import LCSseq
 
 from formlab.metrics.places import tokens
-from formlab.text.flow import Flow, Unit, read
-from formlab.text.markup import VOID, is_html
+from formlab.text.markup import VOID, Flow, Unit, is_html, read
 
 # Shares from which on an aspect is kept, and below which it is lost.
 KEPT, LOST = 0.9, 0.5

@@ -20,8 +20,8 @@ from formlab.readers.types import FieldTypes
 from formlab.tables import INFERRED
 from formlab.text import answers, markup, values
 from formlab.text.action_lines import parse_lines
-from formlab.text.flow import read as read_flow
 from formlab.text.ladder import ladder
+from formlab.text.markup import read as read_flow
 from formlab.text.markup import unmarked
 from formlab.text.normalise import address, as_text, normalise
 from formlab_arena import notation

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -30,8 +31,6 @@ from formlab.text.values import (
 )
 
 Order = Literal["day", "month"]
-# What a date may be, month first and day first.
-Readings = tuple[Days, Days]
 # Named in the settings of scores that compare dates.
 DATE_RULE = "dates=document,else corpus"
 _DIGIT = re.compile("[0-9]")
@@ -39,25 +38,6 @@ _DIGIT = re.compile("[0-9]")
 _CODE = re.compile(r"0[0-9]+")
 # Forms repeat values and dates; causes, rules and rungs read the same ones, one after the other.
 _remembered = lru_cache(maxsize=1 << 16)
-
-
-@_remembered
-def reading(read: Callable[[str], Any], text: str) -> Any:
-    """What a parser's `read` makes of a text."""
-    return read(text)
-
-
-class Parser(NamedTuple):
-    """How values of a kind are read, None being none of it, and when two readings are the same."""
-
-    read: Callable[[str], Any]
-    same: Callable[[Any, Any], bool]
-
-    def __call__(self, gold: str, pred: str) -> bool:
-        """Whether two texts are the same value."""
-        first = reading(self.read, gold)
-        second = None if first is None else reading(self.read, pred)
-        return second is not None and self.same(first, second)
 
 
 def _amount(text: str) -> Money | None:
@@ -73,75 +53,66 @@ def _same_money(first: Money, second: Money) -> bool:
     return not set(first.currency.split("/")).isdisjoint(second.currency.split("/"))
 
 
-def _read_date(text: str) -> Readings | None:
+def _date(text: str) -> tuple[Days, Days] | None:
     readings = possible_dates(text)
     return readings if any(readings) else None
 
 
-def _same_date_by(*places: int) -> Callable[[Readings, Readings], bool]:
-    """Whether two dates may be the same in each of the orders, 0 being month first."""
-    return lambda first, second: all(
+def _same_date(first: tuple[Days, Days], second: tuple[Days, Days], order: str | None) -> bool:
+    if order == "either":
+        return not {*first[0], *first[1]}.isdisjoint({*second[0], *second[1]})
+    # 1/2/22 may be two dates: unless the order is known only another that may be the same two is
+    # surely equal.
+    return all(
         not set(first[at] or first[1 - at]).isdisjoint(second[at] or second[1 - at])
-        for at in places
+        for at in {"month": (0,), "day": (1,)}.get(order, (0, 1))
     )
 
 
-def _same_in_any_order(first: Readings, second: Readings) -> bool:
-    return not {*first[0], *first[1]}.isdisjoint({*second[0], *second[1]})
-
-
-def _read_choices(text: str) -> tuple[bool | None, frozenset[str] | None] | None:
+def _choice(text: str) -> tuple[bool | None, frozenset[str] | None] | None:
     box, options = checked(text), choices(text)
     return None if box is options is None else (box, options)
 
 
-def _same_choices(first: tuple, second: tuple) -> bool:
+def _same_choice(first: tuple, second: tuple) -> bool:
     # Two states of a box are compared as such, all else as options.
     by_box = None not in (first[0], second[0])
     return first[0] == second[0] if by_box else first[1] is not None and first[1] == second[1]
 
 
-def _read_guess(text: str) -> tuple[Money | None, Readings | None] | None:
-    if not _DIGIT.search(text) or _CODE.fullmatch(text.strip()):
-        return None
-    readings = reading(_amount, text), reading(_read_date, text)
-    return None if readings == (None, None) else readings
-
-
-def _guess(date: Parser) -> Parser:
-    """A number, an amount or a date, whichever both texts are."""
-    same = (_same_money, date.same)
-    return Parser(
-        _read_guess,
-        lambda first, second: any(
-            None not in pair and is_same(*pair)
-            for is_same, *pair in zip(same, first, second, strict=True)
-        ),
-    )
-
-
-_KINDS = {
-    "number": Parser(_amount, _same_money),
-    "money": Parser(money, _same_money),
-    "address": Parser(address, operator.eq),
+# How values of a kind are read, and when two of them are the same.
+_KINDS: dict[str | None, tuple[Callable[[str], Any], Callable[[Any, Any], bool]]] = {
+    "number": (_amount, _same_money),
+    "money": (money, _same_money),
+    "date": (_date, _same_date),
+    "address": (address, operator.eq),
 }
-_KINDS |= dict.fromkeys(
-    ("choice", "checkbox", "radio", "dropdown"), Parser(_read_choices, _same_choices)
-)
-# By which of day and month comes first. 1/2/22 may be two dates: unless an order is known only
-# another that may be the same two is surely equal. `either` lets any reading of a date count.
-_DATES = {
-    None: Parser(_read_date, _same_date_by(0, 1)),
-    "day": Parser(_read_date, _same_date_by(1)),
-    "month": Parser(_read_date, _same_date_by(0)),
-    "either": Parser(_read_date, _same_in_any_order),
-}
-_GUESSES = {order: _guess(date) for order, date in _DATES.items()}
+_KINDS |= dict.fromkeys(("choice", "checkbox", "radio", "dropdown"), (_choice, _same_choice))
 
 
-def parser_for(kind: str | None, order: str | None = None) -> Parser:
-    """How values of `kind` are read; of any other kind and None, as what their digits say."""
-    return _DATES[order] if kind == "date" else _KINDS.get(kind) or _GUESSES[order]
+@_remembered
+def read_as(kind: str, text: str) -> Any:
+    """What a text is as a value of a kind; None if it is none."""
+    return _KINDS[kind][0](text)
+
+
+def _kinds_of(kind: str | None, *texts: str) -> Sequence[str]:
+    """As what texts are read: if their kind says nothing, as amounts and dates, but for codes."""
+    if kind in _KINDS:
+        return (kind,)
+    is_value = all(_DIGIT.search(text) and not _CODE.fullmatch(text.strip()) for text in texts)
+    return ("number", "date") if is_value else ()
+
+
+def same_value(gold: str, pred: str, kind: str | None, order: str | None = None) -> bool:
+    """Whether two texts are the same value of a kind; of any other, the same amount or date."""
+    for name in _kinds_of(kind, gold, pred):
+        first = read_as(name, gold)
+        second = None if first is None else read_as(name, pred)
+        orders = (order,) if name == "date" else ()
+        if second is not None and _KINDS[name][1](first, second, *orders):
+            return True
+    return False
 
 
 class Ladder(NamedTuple):
@@ -228,13 +199,13 @@ def ladders(
     compared = [[normal[pair[side]] for pair in pairs] for side in (1, 2)]
     likeness = Levenshtein.normalized_similarity
     alike = process.cpdist(*compared, scorer=likeness, dtype=np.float64).tolist()
-    parsers = {kind: parser_for(*kind) for kind in {pair[3:] for pair in pairs}}
-    for (row, gold, pred, *kind), close in zip(pairs, alike, strict=True):
+    for (row, gold, pred, kind, order), close in zip(pairs, alike, strict=True):
         same = tight[gold] == tight[pred]
-        typed = same or parsers[tuple(kind)](gold, pred)
+        typed = same or same_value(gold, pred, kind, order)
         holds[row] |= (gold == pred, same, typed, typed or close >= threshold)
         similarity[row] = max(similarity[row], close, same)
-        is_swapped[row] |= not typed and kind[0] not in _KINDS and _DATES["either"](gold, pred)
+        may_be_date = not typed and (kind == "date" or kind not in _KINDS)
+        is_swapped[row] |= may_be_date and same_value(gold, pred, "date", "either")
     columns = [*holds.T, similarity, is_swapped & ~holds[:, 2]]
     return pl.DataFrame(dict(zip((*Ladder._fields, "ambiguous"), columns, strict=True)))
 
@@ -248,8 +219,9 @@ def keys(value: str, kind: str | None = None, *, parsed: bool = True) -> set[int
     >>> bool(keys("1 May 2020", "date") & keys("05/01/2020", "date"))
     True
     """
-    spelled = {hash(normalise(value, LADDER_STEPS))}
-    return spelled | set(map(hash, _atoms(parser_for(kind).read(value)))) if parsed else spelled
+    kinds = _kinds_of(kind, value) if parsed else ()
+    atoms = chain.from_iterable(_atoms(read_as(kind, value)) for kind in kinds)
+    return {hash(atom) for atom in (normalise(value, LADDER_STEPS), *atoms)}
 
 
 def _atoms(reading: Any) -> Iterator[Any]:

@@ -1,7 +1,7 @@
 """Strict parsers of typed values: one canonical value for many ways to write it, or None.
 
 A parser reads the whole string or nothing ("12 apples" is no number). Digits of every script count,
-as do currencies and months of 60 languages, which babel knows (`local_words.json`). dateutil and
+as do currencies and months of 60 languages that babel knows (`local_words.json`). dateutil and
 price-parser guess one reading; here a date has all its readings, or none.
 """
 
@@ -15,7 +15,7 @@ from datetime import date as Date  # noqa: N812 - the parser below is called `da
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from formlab.text.normalise import LADDER_STEPS, WORDS, normalise
 
@@ -172,10 +172,11 @@ def _money(cleaned: str) -> Money | None:
     # "rs.5" ends its sign with a dot, "$.5" has decimals alone.
     rest = f".{rest}" if re.search(r"[^\w/]\.$", before) else rest
     signs = [sign for sign in (before, match["after"]) if sign]
-    codes = [_currency(sign) or _currency(sign.rstrip(".$")) or "" for sign in signs]
+    known = _local()["currencies"] if signs else {}
+    codes = [known.get(sign) or known.get(sign.rstrip(".$"), "") for sign in signs]
     # Beside the code of a dollar or a peso a $ says nothing.
     if len(signs) == 2 and any(
-        sign != "$" and _AMOUNT["dollars"].fullmatch(_currency(sign) or "") for sign in signs
+        sign != "$" and _AMOUNT["dollars"].fullmatch(known.get(sign, "")) for sign in signs
     ):
         codes = [code for sign, code in zip(signs, codes, strict=True) if sign != "$"]
     # R12 is a code, and 12 R may be a seat, where R 12.00 are rands.
@@ -185,7 +186,7 @@ def _money(cleaned: str) -> Money | None:
     currency = "/".join(code for code in stated[0] if all(code in of for of in stated)) or None
     if signs and not currency:
         return None
-    if currency and _AMOUNT["one_dot"].fullmatch(rest) and _has_decimal_comma(currency):
+    if currency and _AMOUNT["one_dot"].fullmatch(rest) and currency[:3] in _local()["commas"]:
         rest = rest.replace(".", "")
     amount = _number(match["head"] + rest + match["tail"])
     # 5 m are metres, and $5 m are millions.
@@ -194,43 +195,21 @@ def _money(cleaned: str) -> Money | None:
     return Money(amount.scaleb(_SCALES[scale[1]]) if scale else amount, currency)
 
 
-@_remembered
-def _currency(sign: str) -> str | None:
-    """The ISO 4217 code of a sign or a code in lower case."""
-    if known := _CURRENCIES.get(sign):
-        return known
-    if not sign.isascii() or "$" in sign:
-        return _local_words()[1].get(sign)
-    if len(sign) != 3:
-        return None
-    from babel.core import get_global  # Most forms need none of it.
-
-    return sign.upper() if sign.upper() in get_global("all_currencies") else None
-
-
-@_remembered
-def _has_decimal_comma(currency: str) -> bool:
-    """Whether amounts have a decimal comma in the currency's country, if it has one country."""
-    from babel import UnknownLocaleError
-    from babel.numbers import get_decimal_symbol
-
-    try:
-        return get_decimal_symbol(f"und_{currency[:2]}") == ","
-    except (UnknownLocaleError, ValueError):
-        return False
-
-
 @lru_cache(maxsize=1)
-def _local_words() -> tuple[dict[str, int], dict[str, str], set[str]]:
-    """Months by name, currencies by sign, without what has several meanings; names of days."""
+def _local() -> dict[str, Any]:
+    """Months by name, currencies by sign or code, those with a decimal comma, and names of days."""
     words = json.loads(Path(__file__).with_name("local_words.json").read_text("utf-8"))
     others = map(str.split, WORDS["other_months"])
-    months = {name: n for n, names in enumerate(words["months"], start=1) for name in names}
-    months |= {name: n for n, names in enumerate(others, start=1) for name in names}
+    names = [*enumerate(words["months"], start=1), *enumerate(others, start=1)]
+    months = {name: n for n, named in names for name in named}
     # Capitals and typewriters leave out accents.
-    bare = {unicodedata.normalize("NFD", name): n for name, n in months.items()}
-    months = {"".join(filter(str.isalnum, name)): n for name, n in bare.items()} | months
-    return months, words["signs"], {*words["days"], *WORDS["weekdays"].split()}
+    bare = {name: filter(str.isalnum, unicodedata.normalize("NFD", name)) for name in months}
+    months = {"".join(bare[name]): n for name, n in months.items()} | months
+    # Letters alone are a code, or a sign that `words.toml` lists.
+    signs = {s: code for s, code in words["signs"].items() if not s.isascii() or "$" in s}
+    currencies = {code.lower(): code for code in words["codes"]} | signs | _CURRENCIES
+    days = {*words["days"], *WORDS["weekdays"].split()}
+    return words | {"months": months, "currencies": currencies, "days": days}
 
 
 def day_of(year: str, month: str | int, day: str) -> Date | None:
@@ -316,12 +295,12 @@ def _read_date(cleaned: str) -> tuple[Days, Days]:
     for pattern in _NUMBERED + (_WORDED if _LETTER.search(cleaned) else []):
         if match := pattern.fullmatch(cleaned):
             found, name = match.groupdict(), match["month"]
-            month = name if name.isdigit() else _MONTHS.get(name) or _local_words()[0].get(name, 0)
+            month = name if name.isdigit() else _MONTHS.get(name) or _local()["months"].get(name, 0)
             days = _days(match["year"], month, found.get("day"))
-            if days and (not found.get("weekday") or found["weekday"] in _local_words()[2]):
+            if days and (not found.get("weekday") or found["weekday"] in _local()["days"]):
                 return days, days
     name = _DAY_NAME.search(cleaned)
-    if name and (name[1] or name[2]) in _local_words()[2]:
+    if name and (name[1] or name[2]) in _local()["days"]:
         return _read_date(cleaned[: name.start()] + cleaned[name.end() :])
     return (), ()
 

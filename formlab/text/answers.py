@@ -33,6 +33,7 @@ _CLOSING, _OPENING, _ENDS, _ANSWER = (
     for name in ("closing", "opening", "ends", "answer")
 )
 _CALL, _WITHIN = {*_MARKS["names"]["call"].split()}, _MARKS["names"]["around"].split()
+_NAMED = _MARKS["names"]["name"].split(), _MARKS["names"]["arguments"].split()
 # What members are called, and what stands around an answer and beside it.
 MEMBERS = {name: names.split() for name, names in _MARKS["member"].items()}
 WRAPPERS = _MARKS["wrapper"]["lists"].split()
@@ -80,12 +81,11 @@ def parse(text: str, *, lists: bool = False, calls: bool = True) -> Parsed:
         answer, changes = _behind_reasoning(text)
         if changes and not answer:
             return Parsed(None, "truncated", changes)
-        value, others = _found(answer)
-        changes += others
-    if value is not None and not is_flat(value):
-        value, changes = None, (f"nested deeper than {DEEPEST} levels",)
-    if value is None:
-        return Parsed(None, "bad_json", changes)
+        value, mended = _found(answer)
+        changes += mended
+    if value is None or not is_flat(value):
+        too_deep = (f"nested deeper than {DEEPEST} levels",)
+        return Parsed(None, "bad_json", changes if value is None else too_deep)
     if calls and (reply := text_of(value)) is not None:
         return parse(reply, lists=lists)
     value = (calls and arguments(value)) or value
@@ -155,15 +155,13 @@ def _found(answer: str) -> tuple[Any, tuple[str, ...]]:
     changes = () if text == answer else ("escapes of the JSON taken out",)
     value, start, end = _search(text)
     if value is None:
-        value, repairs = _repaired(text, start)
-        return value, changes + repairs
+        value, mended = _repaired(text, start) if start >= 0 else (None, ("no JSON object",))
+        return value, changes + mended
     if _FENCE.search(text, max(0, start - 40), start):
-        changes += ("code fence left out",)
-    elif text[:start].strip() or text[end:].strip():
-        changes += (_AROUND,)
-    elif _loaded(text) is None:
-        changes += ("control characters in strings kept",)
-    return value, changes
+        return value, (*changes, "code fence left out")
+    if text[:start].strip() or text[end:].strip():
+        return value, (*changes, _AROUND)
+    return value, changes if _loaded(text) else (*changes, "control characters in strings kept")
 
 
 def _search(text: str) -> tuple[Any, int, int]:
@@ -187,8 +185,6 @@ def _search(text: str) -> tuple[Any, int, int]:
 
 def _repaired(text: str, start: int) -> tuple[Any, tuple[str, ...]]:
     """The answer in broken JSON, null if there is none, and what was mended."""
-    if start < 0:
-        return None, ("no JSON object",)
     inside = re.split(r"\n[ \t]*+```", text[start:], maxsplit=1)[0]
     changes = (_AROUND,) if len(inside) < len(text.strip()) else ()
     listed = inside
@@ -280,11 +276,10 @@ def arguments(value: Any) -> Any:
     if not isinstance(value, dict):
         return None
     call = next((value[n] for n in _WITHIN if isinstance(value.get(n), dict)), value)
-    named = (call[name] for name in ("name", "function", "tool_name", "tool") if name in call)
-    stated = [call[n] for n in ("arguments", "parameters", "input", "args") if n in call]
-    if not isinstance(next(named, None), str) or not stated or not call.keys() <= _CALL:
+    name, given = (next((call[n] for n in names if n in call), None) for names in _NAMED)
+    if not isinstance(name, str) or given is None or not call.keys() <= _CALL:
         return None
-    return parse(stated[0]).value if isinstance(stated[0], str) else stated[0]
+    return parse(given).value if isinstance(given, str) else given
 
 
 @lru_cache(maxsize=2**16)
@@ -329,20 +324,19 @@ def answer_in(text: str | None) -> Any:
 
 def by_name(value: Any) -> Any:
     """A list of fields that say their names as an object of them; all else as it is."""
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+    if not value or not isinstance(value, list) or not all(isinstance(of, dict) for of in value):
         return value
     keys = [{plain_name(key): key for key in item} for item in value]
     name, held = (
-        next((n for n in names if value and all(n in of for of in keys)), None)
-        for names in (MEMBERS["name"], MEMBERS["held"])
+        next((name for name in MEMBERS[kind] if all(name in of for of in keys)), None)
+        for kind in ("name", "held")
     )
     if not name or not held:
         return value
     found: dict[str, Any] = {}
     for item, of in zip(value, keys, strict=True):
         said = {key: cell for key, cell in item.items() if key != of[name]}
-        cell = said if value_in(said) else item[of[held]]
-        found.setdefault(str(item[of[name]]), []).append(cell)
+        found.setdefault(str(item[of[name]]), []).append(said if value_in(said) else item[of[held]])
     return {key: cells if len(cells) > 1 else cells[0] for key, cells in found.items()}
 
 

@@ -305,15 +305,6 @@ TITLES = WORDS["titles_of_marks"]
 _SIGNS = {kind: signs.split() for kind, signs in WORDS["signs_of_marks"].items()}
 
 
-@dataclass(frozen=True)
-class Unmarked:
-    """A text without marks; `places[i]` is where its character i stood; `counts` of marks."""
-
-    text: str
-    places: np.ndarray
-    counts: Counter[str]
-
-
 def own_marks(text: str) -> set[str]:
     """The kinds of marks that a text has among its own characters."""
     kinds = {mark.lastgroup or "" for mark in _MARKS.finditer(text)}
@@ -321,8 +312,8 @@ def own_marks(text: str) -> set[str]:
     return (kinds - _SIGNS.keys()) | signs
 
 
-def unmarked(text: str, *, keep: Collection[str] = ()) -> Unmarked:
-    """`text` without HTML and Markdown, its entities read; kinds of marks in `keep` stay."""
+def unmarked(text: str, keep: Collection[str] = ()) -> tuple[str, np.ndarray, Counter[str]]:
+    """A text without marks but of kinds in `keep`, where each character stood, counts of marks."""
     # Bars count as marks only in a line with at least two.
     bars, at = set(), 0
     for line in text.splitlines(keepends=True):
@@ -341,4 +332,4 @@ def unmarked(text: str, *, keep: Collection[str] = ()) -> Unmarked:
         end = mark.end()
         counts[kind] += 1
     places += range(end, len(text))
-    return Unmarked("".join([*pieces, text[end:]]), np.array(places, dtype=np.int64), counts)
+    return "".join([*pieces, text[end:]]), np.array(places, dtype=np.int64), counts

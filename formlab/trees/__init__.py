@@ -35,11 +35,7 @@ _Row = Mapping[str, Any]
 
 @dataclass(slots=True, eq=False, repr=False)
 class Node:
-    """A group or field of a form, or the form itself (the root).
-
-    >>> Node("Patient", children=[Node("Name", "Ann")])
-    Node('Patient', 1 child)
-    """
+    """A group or field of a form, or the form itself (the root)."""
 
     label: str
     value: str | None = None
@@ -47,23 +43,17 @@ class Node:
     path: str = ""
 
     def __repr__(self) -> str:
-        value = "" if self.value is None else f", value={self.value!r}"
-        count = len(self.children)
-        below = f", {count} {'child' if count == 1 else 'children'}" if count else ""
-        return f"Node({self.label!r}{value}{below})"
+        return f"Node({self.label!r}, {self.value!r}, {len(self.children)} below)"
 
 
 @dataclass(frozen=True, eq=False)
 class Flat:
-    """A tree as arrays, one element per node in document order (parents before children).
-
-    `depth` is 0 at the root; `parent` is the place of the parent, -1 at the root; `size` counts
-    a node and all below it.
-    """
+    """A tree as arrays, one element per node in document order; the parent of the root is -1."""
 
     nodes: tuple[Node, ...]
     depth: np.ndarray
     parent: np.ndarray
+    # A node and all below it.
     size: np.ndarray
 
     def __len__(self) -> int:
@@ -73,8 +63,7 @@ class Flat:
 def flatten(tree: Node | None) -> Flat:
     """The tree as arrays; None is the tree without nodes.
 
-    `DataBroken` if a node is reached twice (a circle, or a node with two parents), or the tree has
-    more than `MAX_LEVELS` levels.
+    `DataBroken` if a node has two parents or is its own ancestor, or `MAX_LEVELS` are exceeded.
 
     >>> flat = flatten(Node("form", children=[Node("a", children=[Node("b")]), Node("c")]))
     >>> [node.label for node in flat.nodes], flat.depth.tolist(), flat.size.tolist()
@@ -109,11 +98,7 @@ def _check_level(depth: int, path: str) -> None:
 
 
 def escape(label: str) -> str:
-    """A label as one step of a JSON Pointer (RFC 6901).
-
-    >>> escape("and/or ~")
-    'and~1or ~0'
-    """
+    """A label as one step of a JSON Pointer (RFC 6901)."""
     return label.replace("~", "~0").replace("/", "~1")
 
 
@@ -128,34 +113,25 @@ def from_records(
     """The tree of one document's records, of one role and system.
 
     Paths are JSON Pointers: ``/Patient/Name`` is a field ``Name`` in a group ``Patient``, and
-    ``/Patient/Name#2`` another field ``Name``. Items of a list (``/lines/0``, ``/lines/1``) all
-    have the label ``[]``: their place tells them apart.
+    ``/Patient/Name#2`` another one. Items of a list (``/lines/0``, ``/lines/1``) all have the label
+    ``[]``: their place tells them apart. A form of entities and links, as FUNSD's, is recognised by
+    its paths: a linked entity stands below the one it is linked from. Headers become groups and
+    questions fields, labelled by their text; the answers of a question become its value, joined by
+    a space; an answer without a question is a field without label.
 
-    A form of entities and links, as FUNSD's, is recognised by its paths: a linked entity stands
-    below the one it is linked from. Headers become groups and questions fields, labelled by their
-    text; the answers of a question become its value, joined by a space; an answer without a
-    question is a field without label.
+    `records` have `path`, and `value`, `kind`, `task` and `status` where known. Left out are those
+    without a path, of questions, checks and clicks, and without a usable status. Siblings keep
+    their order, entities that of their ids. `flaws` counts what a tree cannot hold: links to
+    nothing, second parents, circles, rows that are neither entity, word nor link. `DataBroken` if a
+    path has more than `MAX_LEVELS` steps.
 
-    Left out are rows without a path, about a form (questions, checks, clicks) or whose status is
-    not usable. Siblings keep the order of the records, entities that of their ids. `records` have
-    `path`, and `value`, `kind`, `task` and `status` where known; `flaws` counts what a tree cannot
-    hold: links to nothing, second parents, links in a circle, rows that are neither entity, word
-    nor link. `DataBroken` if a path has more than `MAX_LEVELS` steps.
-
-    >>> from_records([
-    ...     {"path": "/entities/0", "kind": "question", "value": "Name:"},
-    ...     {"path": "/entities/1", "kind": "answer", "value": "Ann"},
-    ...     {"path": "/links/0/1"},
-    ... ]).children
-    [Node('Name:', value='Ann')]
+    >>> paths = ["/Name", "/Date/Day", "/Date/Month"]
+    >>> from_records([{"path": path, "value": "1"} for path in paths]).children
+    [Node('Name', '1', 0 below), Node('Date', None, 2 below)]
     """
     rows = records.to_dicts() if isinstance(records, pl.DataFrame) else records
-    rows = [
-        row
-        for row in rows
-        if row.get("path") is not None and row.get("task") not in _ASIDE
-        if row.get("status", "ok") in USABLE
-    ]
+    rows = [row for row in rows if row.get("path") is not None and row.get("task") not in _ASIDE]
+    rows = [row for row in rows if row.get("status", "ok") in USABLE]
     entities = {int(match[1]): row for row in rows if (match := _ENTITY.fullmatch(row["path"]))}
     if not entities:
         return _nested(rows)

@@ -40,8 +40,7 @@ from formlab.metrics.counts import changes
 from formlab.metrics.places import Places
 from formlab.metrics.tree import tree_edit_distance
 from formlab.stats.draws import drawn_parts, percentiles
-from formlab.text.flow import Flow, read
-from formlab.text.markup import written_events
+from formlab.text.markup import Flow, read, written_events
 from formlab.trees import Node, flatten
 
 TINY = "--tiny" in sys.argv

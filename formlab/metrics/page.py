@@ -26,8 +26,7 @@ from rapidfuzz.distance import LCSseq, Levenshtein
 from formlab.benchmarks.facts import FACTS
 from formlab.metrics.metric import as_many
 from formlab.metrics.places import tokens
-from formlab.text.flow import Flow, Unit, read
-from formlab.text.markup import VOID, is_html
+from formlab.text.markup import VOID, Flow, Unit, is_html, read
 
 ERRORS = ("omitted", "inserted", "substituted", "order")
 # Similarities from which on a word that is left over is a reading of one left over opposite, or of

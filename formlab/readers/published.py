@@ -19,7 +19,7 @@ from formlab.errors import DataBroken, DataMissing
 from formlab.readers import Reader, Row, Source, by_name
 from formlab.readers.door import ending, head, stem, written
 from formlab.tables import USABLE
-from formlab.text.action_lines import line_rows, parse_lines
+from formlab.text.action_lines import line_rows
 from formlab.text.answers import parse, plain
 from formlab.text.normalise import as_text
 from formlab.trees import escape
@@ -188,7 +188,7 @@ def _output(entry: _Entry, where: str, notes: Counter[str]) -> Iterator[Row]:
     if reason:
         yield base | {"role": "call", "error": str(reason)[:2000]}
         return
-    rows = list(line_rows(parse_lines(plain(text).value or "")))
+    rows = line_rows(plain(text).value or "")
     notes["outputs without a line '[x, y] value'"] += not rows
     yield from (base | row | {"origin": f"{where}{row['path']}"} for row in rows)
 

@@ -157,10 +157,8 @@ class Text:
     """A page's text as values are looked for in it: marks and white space left out."""
 
     def __init__(self, raw: str, *, keep: Collection[str] = ()) -> None:
-        clean = unmarked(raw, keep=keep)
-        self.marks = clean.counts
-        self._clean, self._places = clean.text, clean.places
-        alike = _alike(clean.text)
+        self._clean, self._places, self.marks = unmarked(raw, keep)
+        alike = _alike(self._clean)
         kept = np.flatnonzero(np.fromiter((not c.isspace() for c in alike), bool, len(alike)))
         self.cut = max(0, len(kept) - MOST)
         self._kept = kept[:MOST]

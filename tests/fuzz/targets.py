@@ -19,9 +19,9 @@ from formlab.readers import gold as own
 from formlab.readers.types import FieldTypes
 from formlab.tables import INFERRED
 from formlab.text import answers, markup, values
-from formlab.text.action_lines import parse_lines
-from formlab.text.flow import read as read_flow
+from formlab.text.action_lines import line_rows
 from formlab.text.ladder import ladder
+from formlab.text.markup import read as read_flow
 from formlab.text.markup import unmarked
 from formlab.text.normalise import address, as_text, normalise
 from formlab_arena import notation
@@ -258,7 +258,7 @@ TEXT_READERS: dict[str, Callable[[str], object]] = {
     "json": lambda text: as_text(answers.parse(text).value),
     "html": _markup,
     "markdown": _markup,
-    "lines": parse_lines,
+    "lines": line_rows,
     "actions": notation.parse,
     "judge": parse_judge,
     "values": _typed,

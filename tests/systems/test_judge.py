@@ -7,7 +7,7 @@ from formlab.metrics.judge import official, performance, settled
 from formlab.metrics.places import Places
 from formlab.systems.chat import Answer
 from formlab.systems.judge import ask, judge_call, messages
-from formlab.text.flow import read
+from formlab.text.markup import read
 from tests.systems.scripted_server import serving
 
 FACTS = [{"type": "Number", "value": "5", "hint": "page 5"}]

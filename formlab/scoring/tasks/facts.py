@@ -17,8 +17,7 @@ from formlab.metrics.places import Places
 from formlab.scoring.causes import STAGES, cause
 from formlab.scoring.tasks._kit import Scoring, TaskScores, text_rows
 from formlab.tables import BOX, USABLE
-from formlab.text.flow import Flow, read
-from formlab.text.markup import is_html, visible_text, written_events
+from formlab.text.markup import Flow, is_html, read, visible_text, written_events
 
 _TYPED = {"monetary_unit": "money", "temporal": "date", "number": "number"}
 # Equation 4: facts are numbers and dates.

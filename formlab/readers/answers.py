@@ -42,7 +42,7 @@ UNREAD &= ((_STATUS == "bad_json") | IN_JSON).fill_null(value=False)
 
 def of_run(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictions:
     """The predictions of a run, of a killed one those so far; `scanned`, they stay on disk."""
-    if is_finished(path):
+    if files.is_file(home_of(path) / MANIFEST):
         found = Predictions.load(path, scanned=scanned)
     else:
         # Nothing else here needs what runs systems.
@@ -55,11 +55,6 @@ def of_run(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictions:
     if others := sorted({*known} - {corpus.benchmark}):
         raise DataBroken(f"this run read {', '.join(others)}, not {corpus.benchmark}", where=path)
     return found
-
-
-def is_finished(source: Any) -> bool:
-    """Whether a source is the folder of a run that has ended."""
-    return isinstance(source, Path) and files.is_file(home_of(source) / MANIFEST)
 
 
 def of_rows(

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -41,20 +42,18 @@ def corpus(
 
     Each value is a record of task `text`; its `kind` is the user's, else that of the declared type,
     else of the inferred one; its `field` is the pattern of its path, such as ``/items/*/price``. A
-    declared rule stands in the record's `meta` (`types.rule_of`), all types in each document's
-    (`FieldTypes.of_document`). A value left blank is the empty text. The text of a page is the row
-    without a path; a document without one has such a row that is not scored. Own columns are kept,
-    under ``own_<name>`` where formlab has one of that name.
+    declared rule is the record's `meta` (`types.rule_of`), all types are in each document's. A
+    blank value is the empty text. The text of a page is the row without a path, not scored where
+    there is none. Own columns are kept, under ``own_<name>`` where formlab has one of that name.
 
     `gold` and `columns` are as for `read_values`, `types` as for `FieldTypes.read` (others are
     inferred, and `flaws` counts them); `name` is the split, by default the stem of the gold's path.
-    `images` is a folder, in any depth of which a document's pages are the file called like it
-    (``a.png``, ``a.pdf``), those called so with a number (``a_2.png``; ``a-p1.png``), or the files
-    of a folder called like it; else the gold's own column `image` is relative to the folder of its
-    file. Boxes are in pixels of their page, of a PDF in the unit of `documents.width`, else in
-    points; `page` counts from 1. The text of a document without an image is the column `context` or
-    a file ``a.txt`` among the images. `DataMissing`, `DataBroken` or `UnknownName` if something
-    cannot be read.
+    Below the folder `images`, a document's pages are the file called like it (``a.pdf``), those
+    called so with a number (``a_2.png``; ``a-p1.png``), or those in a folder called so; else the
+    gold's own column `image` is relative to the folder of its file. Boxes are in pixels of their
+    page, of a PDF in the unit of `documents.width`, else in points; `page` counts from 1. The text
+    of a document without an image is the column `context` or a file ``a.txt`` among the images.
+    `DataMissing`, `DataBroken` or `UnknownName` if something cannot be read.
 
     >>> loaded = corpus([{"doc_id": "a", "total": "9.00"}, {"doc_id": "b", "total": ""}])
     >>> loaded.records.filter(path="/total").select("doc_id", "value", "kind").rows()
@@ -64,9 +63,8 @@ def corpus(
     values = read_values(gold, columns=columns, flaws=flaws)
     has_image = pl.col("image").is_not_null() if "image" in values.columns else pl.lit(value=False)
     documents = values.group_by("doc_id", maintain_order=True).agg(has_image=has_image.any())
-    inferred = FieldTypes.inferred(values)
-    made = maker(gold, documents, inferred, flaws, types=types, images=images, name=name)
-    return made(values, flaws)
+    how = {"types": types, "images": images, "name": name}
+    return maker(gold, documents, FieldTypes.inferred(values), flaws, **how)(values, flaws)
 
 
 def maker(
@@ -134,24 +132,23 @@ def maker(
         mended = values.filter(is_mended)["doc_id"].n_unique()
         flaws["documents whose text was repaired to be read"] += mended
         paths = values["path"].drop_nulls().unique(maintain_order=True)
-        kind, meta = (
-            pl.col("path").replace_strict(paths, pl.Series(of, dtype=pl.String), default=None)
-            for of in (
-                [types.of(path).kind for path in paths],
-                [rule_text(declared.of(path)) for path in paths],
-            )
+        of_path = partial(
+            pl.col("path").replace_strict, paths, default=None, return_dtype=pl.String
         )
+        kind = of_path([types.of(path).kind for path in paths])
+        meta = of_path([rule_text(declared.of(path)) for path in paths])
         stated = [pl.col("kind")] if "kind" in values.columns else []
         is_page = pl.col("path").is_null()
         fields = values.filter(~is_page).with_columns(
             pl.col("value").fill_null(""), kind=pl.coalesce(*stated, kind), meta=meta
         )
         # A page without a text is a row that is not scored.
-        texts = values.filter(is_page, pl.col("value").is_not_null())
+        scored = values.filter(is_page, pl.col("value").is_not_null())
         blank = values.select("doc_id", status=pl.lit("unscored"))
-        pages = pl.concat([texts, blank], how="diagonal").unique("doc_id", maintain_order=True)
-        pages = pages.with_columns(kind=pl.lit("page"), path=pl.lit(None, pl.String))
-        rows = pl.concat([pages, fields], how="diagonal")
+        whole = pl.concat([scored, blank], how="diagonal")
+        whole = whole.unique("doc_id", keep="first", maintain_order=True)
+        whole = whole.with_columns(kind=pl.lit("page"), path=pl.lit(None, pl.String))
+        rows = pl.concat([whole, fields], how="diagonal")
         records = answers.table(rows, key | {"role": "gold"})
         # A row for each document, with what its rows say of it.
         stated = [pl.col(name).drop_nulls().first() for name in DOCUMENT if name in values.columns]
@@ -239,9 +236,9 @@ def sides(gold: Any, answers: Any, columns: Mapping[str, str]) -> list[dict[str,
         # A run is no table.
         is_table = columns and not isinstance(source, Folder) and not is_run(source)
         every |= set(known := columns_of(source) if is_table else ())
-        stated = {name: column for name, column in columns.items() if column in known}
-        side = {name: stated[name] for name in stated if name not in ("gold", "prediction")}
-        found.append(side | ({"value": stated[value]} if value in stated else {}))
+        side = {name: column for name, column in columns.items() if column in known}
+        own = {"value": side[value]} if value in side else {}
+        found.append({n: side[n] for n in side if n not in ("gold", "prediction")} | own)
     for column in set(columns.values()) - {c for side in found for c in side.values()}:
         raise UnknownName.of("column", column, every)
     return found

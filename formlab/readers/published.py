@@ -18,7 +18,6 @@ from formlab.benchmarks.vrdu import Schema, flat_path, fractions, placed, whole
 from formlab.errors import DataBroken, DataMissing
 from formlab.readers import Reader, Row, Source, by_name
 from formlab.readers.door import ending, head, stem, written
-from formlab.tables import USABLE
 from formlab.text.action_lines import line_rows, parse_lines
 from formlab.text.answers import parse, plain
 from formlab.text.normalise import as_text
@@ -26,56 +25,46 @@ from formlab.trees import escape
 
 # The ending of VRDU's files.
 SUFFIX = "-test_predictions.json"
-# How many files of a folder are looked at to tell whether it is FORMCRAFT's.
-_LOOKED_AT = 20
 _KEY = re.compile(rb"""['"]?\b(?:fields|groups|vqa|consistency)['"]?\s*:""")
-_FACTORY_KEYS = re.compile(rb'"(?:batch_info|template_used|model_response|submission_time)"\s*:')
-_OUTPUT = 'an output, as {"template_used": "A11", "model_response": {"model_response": ""}}'
-_OUTPUT += ", or a list of them"
-_RESULTS = '{"meta": {}, "results": {"f.pdf": [["name", ["text", [page, x0, y0, x1, y1], '
-_RESULTS += "[[start, end]]]]]}}, with the parts of line items one after the other"
+_LOOKED_AT = 20  # Files of a folder, to tell whether it is FORMCRAFT's.
+_OUTPUTS = re.compile(rb'"(?:batch_info|template_used|model_response|submission_time)"\s*:')
+_OUTPUT = 'an output, as {"template_used": "A11", "model_response": ""}, or a list of them'
+_RESULTS = '{"results": {"f.pdf": [["name", ["text", [page, x0, y0, x1, y1], [[start, end]]]]]}}'
 # Python makes no integer of more digits than some thousand.
 _PAGE = re.compile(r"pred_([0-9]{1,18})\.txt")
 
 
 def formcraft(source: Source) -> Iterator[Row]:
-    """What models wrote in FORMCRAFT's schema, a form a file; items may be in `.answers` files."""
+    """What models wrote in FORMCRAFT's schema, a form a file with the answers to its items."""
     from formlab.benchmarks.formcraft.records import ITEMS, answer_rows, form_rows
 
     named = by_name("answers for", ((stem(file), file) for file in _form_files(source.path)))
     source.files += named.values()
-    given = set[tuple[str, str | None]]()
-    for name, file in named.items():
-        doc_id, is_apart = re.subn(r"(?i)\.answers$", "", name)
-        text, rows = written(file), []
+    for doc_id, file in named.items():
+        text, rows, given = written(file), [], set[str | None]()
         value, status, changes = (reply := parse(text)).value, reply.status, reply.changes
         found = {task: value.pop(task, None) for task in ITEMS} if value else {}
-        if not is_apart:
-            if value or (value is not None and not any(found.values())):
-                try:
-                    rows, mended = form_rows(value, source.notes)
-                    changes += mended
-                except ValueError as error:
-                    status, changes = "bad_json", (*changes, " ".join(str(error).split())[:500])
-            status = "repaired" if changes and status == "ok" else status
-            rows.append({"task": "text", "path": None, "kind": "form", "status": status})
+        if value or (value is not None and not any(found.values())):
+            try:
+                rows, mended = form_rows(value, source.notes)
+                changes += mended
+            except ValueError as error:
+                status, changes = "bad_json", (*changes, " ".join(str(error).split())[:500])
+        status = "repaired" if changes and status == "ok" else status
+        rows.append({"task": "text", "path": None, "kind": "form"})
         for task, listed in found.items():
-            answers = list(answer_rows(task, listed))
-            source.notes["answers without an id"] += sum(row["path"] is None for row in answers)
-            rows += [row for row in answers if row["path"] is not None]
-        if not rows and status not in USABLE:
-            asked = source.corpus.records.filter(doc_id=doc_id).select("task", "path")
-            rows = [row for row in asked.to_dicts() if row["task"] in ITEMS]
+            items = list(answer_rows(task, listed))
+            source.notes["answers without an id"] += sum(row["path"] is None for row in items)
+            rows += [row for row in items if row["path"] is not None]
         base = {"doc_id": doc_id, "status": status}
         for row in rows:
-            key = doc_id, row["path"]
             origin = "#".join(filter(None, (file.name, row["path"])))
-            source.notes["answers given twice, the first kept"] += key in given
-            if key not in given:
+            source.notes["answers given twice, the first kept"] += row["path"] in given
+            if row["path"] not in given:
                 yield {"role": "answer", "origin": origin} | base | row
-            given.add(key)
-        call = {"role": "call", "task": "vqa" if is_apart else "layout", "attempts": 1}
-        yield call | base | {"text": text, "error": "; ".join(changes) or None}
+            given.add(row["path"])
+        call = {"role": "call", "task": "layout", "attempts": 1, "text": text}
+        yield call | base | {"error": "; ".join(changes) or None}
         source.notes[f"answers {status}"] += 1
 
 
@@ -137,25 +126,22 @@ def formfactory(source: Source) -> Iterator[Row]:
                 remedy = "one a folder; `instance` in each where there are several of a form"
                 raise DataBroken(f"a second {kind} of {document}", where=where, remedy=remedy)
             taken.add((document, kind))
-            rows = _output(entry, where) if kind == "output" else _submission(cells)
+            named = [
+                (n, v) for n, v in cells.items() if n not in ("submission_time", "instance", "form")
+            ]
+            values = (
+                {"task": "value", "path": factory.pointer(n), "value": as_text(v)} for n, v in named
+            )
+            rows = _output(entry, where) if kind == "output" else values
             base = {"role": "answer", "doc_id": document, "origin": where, "status": "ok"}
             yield from (base | row for row in rows)
 
 
 def _outputs(path: Path) -> list[Path]:
-    """What is called like a form, be it a file or not, and JSON with an output or submission."""
+    """JSON with an output or a submission, and texts that are called like a form."""
     below = [*path.glob("*"), *path.glob("submission/*")] if path.is_dir() else [path]
-    named = [file for file in below if ending(file) in (".json", ".txt")]
-    codes = factory.forms().keys()
-    return sorted(f for f in named if re.split("[-_]", f.stem)[0] in codes or _has_output(f))
-
-
-def _has_output(file: Path) -> bool:
-    return ending(file) == ".json" and bool(_FACTORY_KEYS.search(head(file)))
-
-
-def _is_formfactory(path: Path) -> bool:
-    return any(ending(f) == ".txt" or _has_output(f) for f in _outputs(path) if files.is_file(f))
+    texts = [f for f in below if ending(f) == ".txt" and f.stem.split("-")[0] in factory.forms()]
+    return sorted(texts + [f for f in below if ending(f) == ".json" and _OUTPUTS.search(head(f))])
 
 
 def _output(entry: _Entry, where: str) -> Iterator[Row]:
@@ -171,12 +157,6 @@ def _output(entry: _Entry, where: str) -> Iterator[Row]:
     yield page | {"value": text}
     for row in line_rows(parse_lines(plain(text).value or "")):
         yield {"task": "click", "origin": f"{where}{row['path']}"} | row
-
-
-def _submission(entry: Row) -> Iterator[Row]:
-    for name, value in entry.items():
-        if name not in ("submission_time", "instance", "form"):
-            yield {"task": "value", "path": factory.pointer(name), "value": as_text(value)}
 
 
 class _Value(msgspec.Struct, array_like=True):
@@ -263,7 +243,7 @@ READERS = {
     for title, fits, read, splits in (
         ("a folder of pred_<i>.txt as in FinCriticalED", _pages, fincriticaled, None),
         ("a folder of models' answers in FORMCRAFT's schema", _is_formcraft, formcraft, None),
-        ("FormFactory's JSON, or lines '[x, y] value'", _is_formfactory, formfactory, None),
+        ("FormFactory's JSON, or lines '[x, y] value'", _outputs, formfactory, None),
         (f"<split>{SUFFIX}, or a folder of them", _splits, vrdu, _splits),
     )
 }

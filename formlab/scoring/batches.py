@@ -59,9 +59,9 @@ def batches(
     found, is_path, is_run = predictions, isinstance(predictions, Path), readers.is_run(predictions)
     if not isinstance(found, Predictions) and not callable(found):
         has_reader = is_path and not columns and not is_run and readers.reader_of(found, corpus)
-        if answers.is_finished(found):
+        if is_run:
             found = answers.of_run(found, corpus, scanned=not is_one)
-        elif is_one or is_run or has_reader:
+        elif is_one or has_reader:
             # Some formats of answers are read beside all of the gold.
             found = readers.read_predictions(found, corpus, columns=columns)
     if is_one:

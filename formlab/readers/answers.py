@@ -29,6 +29,7 @@ OWN = "own"
 IMAGES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif", ".pdf")
 _ENDINGS = (*IMAGES, ".heic", ".jp2", ".json", ".txt", ".md", ".xml", ".html", ".csv", ".docx")
 _ENDING = re.compile(rf"(?<=[^/])(?:{'|'.join(map(re.escape, _ENDINGS))})$", re.IGNORECASE)
+_ALWAYS = dict.fromkeys(("status", "kind", "task"), pl.String)
 _ALONE = re.compile("/(?:0|value)$")
 _FOLDED = re.compile(r"[^\w*]+|_+|(?<=[^/])[*]+")
 RENAMED = "documents named by their files, or alike but for punctuation and leading zeros"
@@ -72,13 +73,10 @@ def of_rows(
     loose = [row for row in given if not row.get("task")]
     names = ("doc_id", "path", "value", "origin", *chain.from_iterable(loose))
     frame = pl.DataFrame(loose, {n: tables.RECORDS.get(n, pl.String) for n in names})
-    known = tables.RESPONSES.keys() - {*others}
-    further = {
-        "sources": {file.name: files.sha256(file) for file in source.files},
-        "exact": [row for row in given if row.get("task")],
-        "calls": [{n: row[n] for n in row if n in known} for row in roles["call"]],
-    }
-    return _met(frame, corpus, source.notes, name=name, **further)
+    exact, known = [row for row in given if row.get("task")], tables.RESPONSES.keys() - {*others}
+    calls = [{n: row[n] for n in row if n in known} for row in roles["call"]]
+    read = {"sources": {file.name: files.sha256(file) for file in source.files}}
+    return _met(frame, corpus, source.notes, name=name, exact=exact, calls=calls, **read)
 
 
 def of_table(
@@ -158,15 +156,14 @@ def of_values(
 ) -> Predictions:
     """The predictions of values at the gold's names; `usual` is the task of all others."""
     notes = Counter(notes)
-    absent = [name for name in ("status", "kind", "task") if name not in given.columns]
     given = given.drop("system", "benchmark", "split", strict=False)
-    given = given.with_columns(pl.lit(None, pl.String).alias(name) for name in absent)
+    given = pl.concat([given, pl.DataFrame(schema=_ALWAYS)], how="diagonal")
     given = with_tasks(_claims(_with_choices(given, corpus), corpus), corpus, usual)
     for status in ("repaired", "bad_json", "truncated"):
         documents = given.filter(pl.col("status") == status)["doc_id"].n_unique()
         notes[f"documents with answers of status {status}"] += documents
     # Both sides may have a column of one name: each is kept.
-    twice = set(tables.own_columns("records", corpus.records)) & set(given.columns)
+    twice = {*tables.own_columns("records", corpus.records)} & {*given.columns}
     given = given.rename({column: f"answer_{column}" for column in twice})
     key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": name}
     records = table(given, key | {"role": "prediction"})

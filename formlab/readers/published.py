@@ -28,6 +28,7 @@ SUFFIX = "-test_predictions.json"
 _KEY = re.compile(rb"""['"]?\b(?:fields|groups|vqa|consistency)['"]?\s*:""")
 _LOOKED_AT = 20  # Files of a folder, to tell whether it is FORMCRAFT's.
 _OUTPUTS = re.compile(rb'"(?:batch_info|template_used|model_response|submission_time)"\s*:')
+_NO_FIELDS = ("submission_time", "instance", "form")
 _OUTPUT = 'an output, as {"template_used": "A11", "model_response": ""}, or a list of them'
 _RESULTS = '{"results": {"f.pdf": [["name", ["text", [page, x0, y0, x1, y1], [[start, end]]]]]}}'
 # Python makes no integer of more digits than some thousand.
@@ -126,13 +127,12 @@ def formfactory(source: Source) -> Iterator[Row]:
                 remedy = "one a folder; `instance` in each where there are several of a form"
                 raise DataBroken(f"a second {kind} of {document}", where=where, remedy=remedy)
             taken.add((document, kind))
-            named = [
-                (n, v) for n, v in cells.items() if n not in ("submission_time", "instance", "form")
-            ]
-            values = (
-                {"task": "value", "path": factory.pointer(n), "value": as_text(v)} for n, v in named
-            )
-            rows = _output(entry, where) if kind == "output" else values
+            rows = _output(entry, where)
+            if kind == "submission":
+                values = ((n, as_text(v)) for n, v in cells.items() if n not in _NO_FIELDS)
+                rows = (
+                    {"task": "value", "path": factory.pointer(n), "value": v} for n, v in values
+                )
             base = {"role": "answer", "doc_id": document, "origin": where, "status": "ok"}
             yield from (base | row for row in rows)
 

@@ -164,7 +164,7 @@ class FieldTypes:
         some = some.group_by("path", maintain_order=True).agg(pl.col("value").drop_nulls())
         types = {path: _type_of(known) for path, known in some.rows()}
         fields = {path: FieldType(type=name) for path, (name, _) in types.items()}
-        return cls(fields, {path: count for path, (_, count) in types.items() if count})
+        return cls(fields, {path: count for path, (_, count) in types.items()})
 
     def json_schema(self) -> dict[str, Any]:
         """A JSON Schema of a document with these fields, each of which may be null."""
@@ -207,7 +207,7 @@ def _field(said: Any, where: str) -> FieldType:
     words += [(name, rule[name], known) for name, known in _KNOWN.items() if rule.get(name)]
     for what, word, known in words:
         if str(word) not in known:
-            raise UnknownName.of(f"{what} of {where}", str(word), known)
+            raise UnknownName.of(f"{what} of {where}", word, known)
     if isinstance(rule.get("choices"), list):
         rule["choices"] = list(map(str, rule["choices"]))
     share = str(rule.get("tolerance")).strip()

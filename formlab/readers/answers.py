@@ -86,23 +86,11 @@ def of_table(
     path, notes = source if isinstance(source, Path) else None, Counter[str]()
     objects = set(corpus.records.filter(pl.col("kind") == "json")["path"].drop_nulls())
     given = pl.concat([*values.pieces(source, columns, notes, objects)], how="diagonal")
-    given = of_corpus(given, corpus, path)
     # Several values of a user's own field are a list.
     check_once(given.filter(_HAS_VALUE, ~_HAS_PATH | (corpus.benchmark != OWN)), path)
     given = values.listed(given, values.lists_of(given))
     name = name or system_of(given["system"] if "system" in given.columns else (), path)
     return _met(given, corpus, notes, name=name, sources=sources_of(path))
-
-
-def of_corpus(given: pl.DataFrame, corpus: Corpus, path: Path | None) -> pl.DataFrame:
-    """The rows; `DataBroken` if some answer another benchmark or split."""
-    # In a user's own forms these may be columns of the user's own.
-    names = {"benchmark", "split"}.intersection(given.columns) if corpus.benchmark != OWN else ()
-    for name in sorted(names):
-        if others := {*given[name].drop_nulls()} - {asked := getattr(corpus, name)}:
-            what = f"answers for another {name}, not for {asked}: {', '.join(sorted(others))}"
-            raise DataBroken(what, where=path, remedy=f"a file with the answers for {asked} alone")
-    return given
 
 
 def check_once(given: pl.DataFrame, path: Path | None) -> None:
@@ -283,7 +271,8 @@ def renames(answered: Iterable[str], known: Iterable[str]) -> dict[str, str]:
 
 def file_names(document: str) -> tuple[str, str]:
     """What files of a document may be called: its name without endings, and its last step."""
-    name = composed(unquote(urlsplit(document).path) if "://" in document else document)
+    name = unquote(urlsplit(document).path) if "://" in document else document
+    name = unicodedata.normalize("NFC", name)  # File systems write accents in two ways.
     while (shorter := _ENDING.sub("", name)) != name:
         name = shorter
     return name, name.replace("\\", "/").rstrip("/").rpartition("/")[2]
@@ -293,11 +282,6 @@ def _names_of(document: str) -> Iterable[str]:
     """The same, and the last without leading zeros and the kind of its punctuation."""
     yield from (names := file_names(document))
     yield re.sub("(?<![0-9])0+(?=[0-9])", "", _FOLDED.sub("-", names[1].removesuffix(".0")))
-
-
-def composed(name: str) -> str:
-    """A name in the one form of its accents that file systems write in two."""
-    return unicodedata.normalize("NFC", name)
 
 
 def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[str, str]:
@@ -350,4 +334,4 @@ def _note(what: str, fields: set[str], others: set[str], notes: Counter[str]) ->
 
 
 def _fold(field: str) -> str:
-    return _FOLDED.sub("", composed(unescape(field)).casefold()) or field
+    return _FOLDED.sub("", unicodedata.normalize("NFC", unescape(field)).casefold()) or field

@@ -135,10 +135,6 @@ def _reader(
     return Reader(name, title, fits, rows)
 
 
-def _integer(value: Any, default: int = 1) -> int:
-    return default if (found := number(value)) is None else int(found)
-
-
 def _sized(*sides: Any) -> Box | None:
     left, top, width, height = map(number, sides)
     return None if None in (left, top, width, height) else (left, top, left + width, top + height)
@@ -157,7 +153,7 @@ def _marked_up(path: Path, *, parser: Any) -> Reading:
     order, reading = {}, Reading()
     for part in root.iterfind(".//*[@regionRef]"):
         groups = [part, *part.iterancestors()][::-1]
-        order[part.get("regionRef")] = [_integer(group.get("index"), 0) for group in groups]
+        order[part.get("regionRef")] = [int(number(group.get("index")) or 0) for group in groups]
 
     def place(line: Any) -> list[float]:
         names = (line.get("id"), line.getparent().get("id"))
@@ -183,7 +179,7 @@ def _element(element: Any, page: int) -> Found:
     """A line or word with its own text, if it has one, of several readings the first by index."""
     text, sure = element.get("CONTENT", ""), number(element.get("WC"))
     if readings := element.findall("{*}TextEquiv"):
-        best = min(readings, key=lambda reading: _integer(reading.get("index"), 0))
+        best = min(readings, key=lambda reading: int(number(reading.get("index")) or 0))
         text, sure = best.findtext("{*}Unicode", "").strip(), number(best.get("conf"))
     elif "class" in element.attrib:
         text = " ".join("".join(element.itertext()).split())
@@ -246,16 +242,16 @@ def _part(element: Any, page: int = 1, text: str = "") -> Found:
     place, anchor = next(iter(regions), stated), at(stated, "textAnchor")
     # A place of 0 is left out.
     parts = _every([anchor], "textSegments")
-    ends = [[_integer(at(p, f"{end}Index"), 0) for end in ("start", "end")] for p in parts]
+    ends = [[int(number(at(p, f"{end}Index")) or 0) for end in ("start", "end")] for p in parts]
     said = _first(stated, "SelectionStatus", "content", "text", "Text", "mentionText")
     said = said or at(anchor, "content") or "".join(text[start:end] for start, end in ends)
     span = next(iter(_every([stated], "spans")), at(stated, "span"))
-    start = ends[0][0] if ends else _integer(at(span, "offset"), 0)
+    start = ends[0][0] if ends else int(number(at(span, "offset")) or 0)
     sure, percent = at(stated, "confidence"), at(stated, "Confidence")
     sure = number(sure) if percent is None else number(percent, 100)
     # Places of entities count pages from 0.
-    count = _first(place, "pageNumber", "Page") or _integer(at(place, "page"), page - 1) + 1
-    return Found(" ".join(said.split()), _box(place), sure, _integer(count), start)
+    count = _first(place, "pageNumber", "Page") or (number(at(place, "page")) or page - 1) + 1
+    return Found(" ".join(said.split()), _box(place), sure, int(count), start)
 
 
 def _box(place: Any) -> Box | None:
@@ -272,7 +268,7 @@ def _paged(document: Any) -> Reading:
     """Lines with their words in the order of the text, where each line begins with its first."""
     reading, text = Reading(), at(document, "text") or ""
     for count, page in enumerate(_every([document], "pages"), start=1):
-        count = _integer(at(page, "pageNumber"), count)
+        count = int(number(at(page, "pageNumber")) or count)
         part = partial(_part, page=count, text=text)
         # The places of Document AI are shares of a page.
         reading.sizes[count] = number(at(page, "width")) or 1, number(at(page, "height")) or 1
@@ -331,7 +327,7 @@ def _textract(content: Any) -> Reading:
         pairs += [(name, _part(answer)) for answer in related(block, "ANSWER")]
         if "KEY" in (block.get("EntityTypes") or ()):
             values = related(block, "VALUE")
-            found = _part(next(iter(values), None), _integer(block.get("Page")))
+            found = _part(next(iter(values), None), int(block.get("Page") or 1))
             pairs.append((text(block), replace(found, text=" ".join(map(text, values)))))
     forms = [_keyed(pairs)]
     for identity in _every(responses, "IdentityDocuments"):
@@ -341,7 +337,7 @@ def _textract(content: Any) -> Reading:
         rows = [_summary(item, "LineItemExpenseFields") for item in items]
         forms.append(_summary(expense, "SummaryFields") | ({"line_items": rows} if rows else {}))
     lines = [[*map(_part, (b, *related(b)))] for b in blocks if b.get("BlockType") == "LINE"]
-    sizes = {_integer(block.get("Page")): (1, 1) for block in (*blocks, *expenses)}
+    sizes = {int(block.get("Page") or 1): (1, 1) for block in (*blocks, *expenses)}
     # An expense is beside no form.
     return Reading([form for form in forms if form], lines, sizes)
 
@@ -352,7 +348,7 @@ def _summary(holder: Row, name: str) -> dict[str, Any]:
     for entry in _every([holder], name):
         kind, label = at(entry, "Type", "Text"), at(entry, "LabelDetection", "Text")
         if kind != "EXPENSE_ROW":
-            value = _part(at(entry, "ValueDetection"), _integer(at(entry, "PageNumber")))
+            value = _part(at(entry, "ValueDetection"), int(at(entry, "PageNumber") or 1))
             pairs.append((label if kind == "OTHER" and label else kind, value))
     return _keyed(pairs)
 

@@ -180,11 +180,11 @@ def find(
         path = PurePosixPath(file.relative_to(root).as_posix())
         if path.suffix.lower() not in endings or path.name[0] == "." or not file.is_file():
             continue
-        for key in map(answers.composed, {path.stem, str(path.with_suffix(""))}):
+        for key in {*answers.file_names(str(path))}:
             named[key].append(path)
             if key not in known and (match := _PAGE.fullmatch(key)):
                 numbered[match[1]].append(path)
-        for key in map(answers.composed, {path.parent.name, str(path.parent)} - {"", "."}):
+        for key in {*answers.file_names(str(path.parent))}:
             inside[key].append(path)
 
     def order(path: PurePosixPath) -> tuple[list[int | str], int]:
@@ -193,12 +193,12 @@ def find(
         ending = endings.index(path.suffix.lower())
         return [int(step) if step.isdecimal() else step for step in steps], ending
 
-    found, claimed = {}, set(map(answers.composed, documents))
+    found, claimed = {}, {answers.file_names(name)[0] for name in documents}
     for name in documents:
         for key in answers.file_names(name):
             alike, further, below = (sorted(i[key], key=order) for i in (named, numbered, inside))
             # In a folder called like this document may be a file of another one.
-            below = [path for path in below if str(path.with_suffix("")) not in claimed]
+            below = [path for path in below if answers.file_names(str(path))[0] not in claimed]
             if pages := [*alike[:1], *further] or below:
                 beside = [page for page in pages if page.parent == pages[0].parent]
                 first = {page.stem: page for page in reversed(beside)}

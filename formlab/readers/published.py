@@ -14,7 +14,7 @@ import msgspec
 from formlab import files
 from formlab.benchmarks import formfactory as factory
 from formlab.benchmarks.fincriticaled import decoded
-from formlab.benchmarks.vrdu import Schema, flat_path, fractions, placed, whole
+from formlab.benchmarks.vrdu import Schema, flat_path, placed, whole
 from formlab.errors import DataBroken, DataMissing
 from formlab.readers import Reader, Row, Source, by_name
 from formlab.readers.door import ending, head, stem, written
@@ -66,7 +66,6 @@ def formcraft(source: Source) -> Iterator[Row]:
             given.add(row["path"])
         call = {"role": "call", "task": "layout", "attempts": 1, "text": text}
         yield call | base | {"error": "; ".join(changes) or None}
-        source.notes[f"answers {status}"] += 1
 
 
 def _form_files(path: Path) -> list[Path]:
@@ -183,7 +182,6 @@ def vrdu(source: Source) -> Iterator[Row]:
     stated = content["meta"].get("model") if isinstance(content.get("meta"), dict) else None
     source.name = stated if isinstance(stated, str) else split if path.is_file() else None
     source.files.append(file)
-    source.notes["no 'meta': the published evaluator stops at such a file"] += "meta" not in content
     schema = Schema.of(source.corpus)
     for name, listed in results.items():
         where = f"{file.name}#/results/{name}"
@@ -215,7 +213,6 @@ def _entities(
         else:
             notes["entities that meta.json does not know"] += name not in schema.matches
             path = flat_path(name, schema, seen)
-        notes["boxes missing or malformed"] += fractions(value.box) is None
         meta = json.dumps({"box": value.box, "segments": value.segments})
         row = {"path": path, "kind": name, "value": whole(value.text, notes), "meta": meta}
         yield row | {"origin": f"{where}/{index}"} | placed(value.box, [])

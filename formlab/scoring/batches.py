@@ -163,9 +163,7 @@ def _of_table(
     fields = fields.len().collect(engine="streaming")
     objects = fields.filter(pl.col("kind") == "json")["path"]
     fields = fields.filter(pl.col("task") != "layout")
-    read = pieces(source, columns, notes, set(objects))
-    read = (answers.of_corpus(values, corpus, path) for values in read)
-    given = _Values(read, folder / "read")
+    given = _Values(pieces(source, columns, notes, set(objects)), folder / "read")
     renamed = answers.renames(given.documents["doc_id"], places["doc_id"])
     documents = given.documents.with_columns(name=pl.col("doc_id").replace(renamed))
     documents = documents.join(places.rename({"doc_id": "name"}), on="name", how="left")

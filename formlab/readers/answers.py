@@ -191,12 +191,10 @@ def with_tasks(given: pl.DataFrame, corpus: Corpus, usual: str) -> pl.DataFrame:
     gold = corpus.records.filter(_HAS_PATH).unique(["doc_id", "path"])
     gold = gold.select("doc_id", "path", gold_task="task", gold_kind="kind")
     given = given.join(gold, on=["doc_id", "path"], how="left", maintain_order="left")
-    steps = [
-        pl.when(pl.col("path").str.starts_with(f"/{task}/")).then(pl.lit(task))
-        for task in sorted({"vqa", "consistency"} & set(gold["gold_task"]))
-    ]
+    step = pl.col("path").str.extract("^/(vqa|consistency)/")
+    step = pl.when(step.is_in(gold["gold_task"].unique().implode())).then(step)
     page, read = pl.when(~_HAS_PATH), pl.when(pl.col("gold_task") == "layout")
-    task = pl.coalesce("task", "gold_task", *steps, page.then(pl.lit("text")), pl.lit(usual))
+    task = pl.coalesce("task", "gold_task", step, page.then(pl.lit("text")), pl.lit(usual))
     kind = pl.coalesce(page.then(pl.lit("page")), "kind", read.then("gold_kind"))
     return given.with_columns(task=task, kind=kind).drop("gold_task", "gold_kind")
 
@@ -204,16 +202,16 @@ def with_tasks(given: pl.DataFrame, corpus: Corpus, usual: str) -> pl.DataFrame:
 def _with_choices(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     """The answers with the items of a list as one value where the gold has one, with choices."""
     choices = corpus.records.filter(pl.col("kind").is_in(["choice", "checkbox"]))["path"].unique()
+    if choices.is_empty():
+        return given
     field = pl.col("path").str.replace(r"/\d+$", "")
     is_option = field.is_in(choices.implode()) & _HAS_VALUE
     is_listed = (is_option & (is_option.sum().over("doc_id", field) > 1)).fill_null(value=False)
-    if choices.is_empty() or (lists := given.filter(is_listed)).is_empty():
-        return given
-    lists = lists.group_by("doc_id", path=field, maintain_order=True)
+    lists = given.filter(is_listed).group_by("doc_id", path=field, maintain_order=True)
     lists = lists.agg("value", pl.exclude("doc_id", "path", "value").first())
     texts = [json.dumps(options, ensure_ascii=False) for options in lists["value"].to_list()]
-    lists = lists.with_columns(value=pl.Series(texts, dtype=pl.String))
-    return pl.concat([given.filter(~is_listed), lists.select(given.columns)])
+    lists = lists.with_columns(value=pl.Series(texts, dtype=pl.String)).select(given.columns)
+    return pl.concat([given.filter(~is_listed), lists])
 
 
 def _claims(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:

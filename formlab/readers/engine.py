@@ -265,14 +265,14 @@ def _box(place: Any) -> Box | None:
 
 
 def _paged(document: Any) -> Reading:
-    """Lines with their words in the order of the text, where each line begins with its first."""
-    reading, text = Reading(), at(document, "text") or ""
+    """Lines with their words in the order of the text, and the fields of forms on the pages."""
+    reading, pairs, text = Reading(), [], at(document, "text") or ""
     for count, page in enumerate(_every([document], "pages"), start=1):
         count = int(number(at(page, "pageNumber")) or count)
         part = partial(_part, page=count, text=text)
         # The places of Document AI are shares of a page.
         reading.sizes[count] = number(at(page, "width")) or 1, number(at(page, "height")) or 1
-        # Words of a page without lines are those of one.
+        # A line begins with its first word; words of a page without lines are those of one.
         lines = [[part(line)] for line in _every([page], "lines")] or [[part(None)]]
         lines.sort(key=lambda line: line[0].start)
         starts = [line[0].start for line in lines]
@@ -280,7 +280,12 @@ def _paged(document: Any) -> Reading:
         for word in sorted(words, key=lambda word: word.start):
             lines[max(bisect(starts, word.start) - 1, 0)].append(word)
         reading.lines += lines
-    return reading
+        for pair in _every([page], "formFields"):
+            name, value = part(at(pair, "fieldName")), part(at(pair, "fieldValue"))
+            tick = kind if "checkbox" in (kind := at(pair, "valueType") or "") else None
+            value.text = tick or at(pair, "correctedValueText") or value.text
+            pairs.append((at(pair, "correctedKeyText") or name.text, value))
+    return replace(reading, values=_keyed(pairs))
 
 
 def _azure(content: Any) -> Reading:
@@ -354,15 +359,8 @@ def _summary(holder: Row, name: str) -> dict[str, Any]:
 
 
 def _document_ai(content: Any) -> Reading:
-    document, fields = at(content, "document") or content, []
-    for count, page in enumerate(_every([document], "pages"), start=1):
-        part = partial(_part, page=count, text=at(document, "text") or "")
-        for pair in _every([page], "formFields"):
-            name, value = part(at(pair, "fieldName")), part(at(pair, "fieldValue"))
-            tick = kind if "checkbox" in (kind := at(pair, "valueType") or "") else None
-            value.text = tick or at(pair, "correctedValueText") or value.text
-            fields.append((at(pair, "correctedKeyText") or name.text, value))
-    return replace(_paged(document), values=_entities(document, "entities") or _keyed(fields))
+    reading = _paged(document := at(content, "document") or content)
+    return replace(reading, values=_entities(document, "entities") or reading.values)
 
 
 def _entities(holder: Any, name: str) -> dict[str, Any]:

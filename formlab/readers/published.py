@@ -235,12 +235,10 @@ def _pages(path: Path) -> list[tuple[int, Path]]:
     return sorted((int(match[1]), file) for match, file in named if match)
 
 
-READERS = {
-    read.__name__: Reader(read.__name__, title, fits, read, splits)
-    for title, fits, read, splits in (
-        ("a folder of pred_<i>.txt as in FinCriticalED", _pages, fincriticaled, None),
-        ("a folder of models' answers in FORMCRAFT's schema", _is_formcraft, formcraft, None),
-        ("FormFactory's JSON, or lines '[x, y] value'", _outputs, formfactory, None),
-        (f"<split>{SUFFIX}, or a folder of them", _splits, vrdu, _splits),
-    )
+_FORMATS = {
+    "fincriticaled": ("a folder of pred_<i>.txt as in FinCriticalED", _pages, fincriticaled),
+    "formcraft": ("a folder of models' answers in FORMCRAFT's schema", _is_formcraft, formcraft),
+    "formfactory": ("FormFactory's JSON, or lines '[x, y] value'", _outputs, formfactory),
+    "vrdu": (f"<split>{SUFFIX}, or a folder of them", _splits, vrdu, _splits),
 }
+READERS = {name: Reader(name, *rest) for name, rest in _FORMATS.items()}

@@ -80,7 +80,7 @@ ROOT = option("--root", "Folder of a benchmark's official files [the sample].", 
 BENCHMARK = (ROOT, option("--split", "A split of the benchmark; its first if left out."))
 _COLUMNS = "NAME=COLUMN,…: what columns are called, such as gold=target,prediction=output."
 OWN_GOLD = (
-    option("--types", "Of your own gold: JSON Schema, YAML or module:Class that types the fields."),
+    option("--types", "Of your own gold: JSON Schema or YAML that types the fields."),
     option("--columns", _COLUMNS, callback=lambda *v: pairs(v[-1].split(",") if v[-1] else ())),
     option("--images", "Of your own gold: folder of scans or PDFs.", path),
 )

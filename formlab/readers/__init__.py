@@ -36,8 +36,7 @@ DEEPEST = 60
 UNMET = "no field of the answers is one of the gold's"
 # In the order in which they are tried, after plug-ins.
 _NAMES = {
-    "cloud": "azure textract document_ai",
-    "engine": "hocr alto page_xml tesseract",
+    "engine": "azure textract document_ai hocr alto page_xml tesseract",
     "harnesses": "inspect lmms_eval omniai vlmevalkit stickler",
     "benches": "docling_eval olmocr",
     "published": "fincriticaled formcraft formfactory vrdu",

@@ -49,9 +49,9 @@ def batches(
     found, is_path, is_run = predictions, isinstance(predictions, Path), readers.is_run(predictions)
     if not isinstance(found, Predictions) and not callable(found):
         has_reader = is_path and not columns and not is_run and readers.reader_of(found, corpus)
-        if answers.is_finished(found):
+        if is_run:
             found = answers.of_run(found, corpus, scanned=not is_one)
-        elif is_one or is_run or has_reader:
+        elif is_one or has_reader:
             # Some formats of answers are read beside all of the gold.
             found = readers.read_predictions(found, corpus, columns=columns)
     if is_one:
@@ -153,10 +153,7 @@ def _of_table(
     fields = fields.len().collect(engine="streaming")
     objects = fields.filter(pl.col("kind") == "json")["path"]
     fields = fields.filter(pl.col("task") != "layout")
-    read = pieces(source, columns, notes, set(objects))
-    read = (answers.of_corpus(values, corpus, notes) for values in read)
-    given = _Values(read, folder / "read")
-    answers.check_left(given.documents, corpus, path, notes)
+    given = _Values(pieces(source, columns, notes, set(objects)), folder / "read")
     renamed = answers.renames(given.documents["doc_id"], places["doc_id"])
     documents = given.documents.with_columns(name=pl.col("doc_id").replace(renamed))
     documents = documents.join(places.rename({"doc_id": "name"}), on="name", how="left")

@@ -13,6 +13,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO, TypeVar
 
@@ -44,6 +45,23 @@ UNPACKABLE = (LookupError, OSError, EOFError, ValueError, RuntimeError, zipfile.
 UNPACKABLE += (zlib.error, lzma.LZMAError, zstd.ZstdError)
 
 
+def _unpacked(opened: Callable[[], Any], packed: int, where: object, count: int = -1) -> BinaryIO:
+    """The first `count` bytes of what was packed, or all; `DataBroken` if damaged or far too many.
+
+    A small file of another's can unpack to anything. Texts are packed to a hundredth at most.
+    """
+    most = max(20_000_000, min(1_000_000_000, 500 * packed))
+    try:
+        with opened() as stream:
+            data = stream.read(most + 1 if count < 0 else count)
+    except UNPACKABLE as error:
+        raise DataBroken(f"cannot be unpacked: {error}", where=where) from error
+    if len(data) > most:
+        what = f"a member that unpacks from {packed} to more than {most} bytes"
+        raise DataBroken(what, where=where)
+    return io.BufferedReader(io.BytesIO(data))
+
+
 class Member(NamedTuple):
     """A file, or a member of an archive: its path for errors, its name, what opens its bytes.
 
@@ -62,22 +80,13 @@ class Member(NamedTuple):
         size = Path(path).stat().st_size
         return cls(str(path), name or Path(path).name, size, lambda: open(path, "rb"))
 
-    @contextmanager
-    def stream(self, count: int = -1) -> Iterator[BinaryIO]:
-        """Its bytes, of what is packed the first or all; `DataBroken` if they are not unpacked."""
-        with self.open() as stream:
-            if (unpack := _UNPACK.get(stream.peek(2)[:2])) is None:
-                yield stream
-                return
-            data = bytearray()
-            try:
-                with unpack(stream) as unpacked:
-                    while (len(data) < count or count < 0) and (block := unpacked.read(2**20)):
-                        data += block
-                        check_unpacked(len(data), self.size, where=self.where)
-            except UNPACKABLE as error:
-                raise DataBroken(f"cannot be unpacked: {error}", where=self.where) from error
-            yield io.BufferedReader(io.BytesIO(data))
+    def stream(self, count: int = -1) -> BinaryIO:
+        """Its bytes, of what is packed the first or all, unpacked."""
+        stream = self.open()
+        if (unpack := _UNPACK.get(stream.peek(2)[:2])) is None:
+            return stream
+        with stream:
+            return _unpacked(partial(unpack, stream), self.size, self.where, count)
 
     def read(self, count: int = -1) -> bytes:
         """The first `count` of its bytes, or all."""
@@ -86,13 +95,16 @@ class Member(NamedTuple):
 
     def head(self) -> bytes:
         """The first 64 kB."""
-        return self.read(65_536)
+        return self.read(2**16)
 
     @contextmanager
     def text(self) -> Iterator[TextIO]:
         """Its text, UTF-16 if it begins so, line ends as they are; `DataBroken` if it is none."""
         with self.stream() as stream:
-            encoding = _encoding(stream.peek(2))
+            encoding = _encoding(start := stream.peek(2))
+            if encoding != "utf-16" and b"\0" in start:
+                what, remedy = "a NUL byte: this is no text", "save the file as UTF-8"
+                raise DataBroken(what, where=self.where, remedy=remedy)
             try:
                 yield io.TextIOWrapper(stream, encoding, newline="")
             except UnicodeDecodeError:
@@ -101,42 +113,25 @@ class Member(NamedTuple):
                 raise
 
 
-def check_unpacked(size: int, packed: int, *, where: object) -> None:
-    """`DataBroken` if a member of an archive unpacks to far more bytes than it is packed in.
-
-    A small file of another's can unpack to anything. Texts are packed to a hundredth at most.
-    """
-    if size > max(20_000_000, min(1_000_000_000, 500 * packed)):
-        raise DataBroken(f"a member that unpacks from {packed} to {size} bytes", where=where)
-
-
 def _encoding(start: bytes) -> str:
     return "utf-16" if start[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
 
 
-def members(path: str | Path) -> dict[str, Member]:
+def members(path: str | Path, data: BinaryIO | None = None) -> dict[str, Member]:
     """The files in a zip archive by name, those packed with zstd too; the last of one name."""
-    files.read_bytes(path, 1)
     try:
         # Open as long as its members are: to read the list again for each takes its square.
-        archive = zipfile.ZipFile(path)
+        archive = zipfile.ZipFile(data or Member.of(path).where)
     except UNPACKABLE as error:
         remedy = "a whole copy of it: the list of members stands at a zip file's end"
         raise DataBroken(f"no zip file: {error}", where=path, remedy=remedy) from error
 
-    def opened(info: Any) -> BinaryIO:
-        where = f"{path}#{info.filename}"
-        check_unpacked(info.file_size, info.compress_size, where=where)
-        try:
-            return io.BufferedReader(io.BytesIO(archive.read(info)))
-        except UNPACKABLE as error:
-            raise DataBroken(f"cannot be unpacked: {error}", where=where) from error
+    def member(info: zipfile.ZipInfo) -> Member:
+        where, opened = f"{path}#{info.filename}", partial(archive.open, info)
+        unpack = partial(_unpacked, opened, info.compress_size, where)
+        return Member(where, info.filename, info.file_size, unpack)
 
-    infos = {info.filename: info for info in archive.infolist() if not info.is_dir()}
-    return {
-        name: Member(f"{path}#{name}", name, info.file_size, lambda info=info: opened(info))
-        for name, info in infos.items()
-    }
+    return {info.filename: member(info) for info in archive.infolist() if not info.is_dir()}
 
 
 def ending(path: str | Path) -> str:
@@ -157,34 +152,24 @@ def head(path: str | Path) -> bytes:
         return b""
 
 
-def kind(path: Path | str, start: bytes | None = None) -> str:
+def kind(name: str | Path, start: bytes | None = None) -> str:
     """What a file holds, a value of `FORMS`, by its first bytes or ending; empty if unknown."""
-    start = head(path) if start is None else start
-    form = FORMS.get(ending(path), "")
-    if start[:4] == b"PAR1" or form in ("parquet", "workbook"):
-        return "parquet" if start[:4] == b"PAR1" else form
-    if any(part in start for part in _OF_WORKBOOKS):
+    start = head(name) if start is None else start
+    form = FORMS.get(ending(name), "")
+    if start[:4] == b"PAR1" or form == "parquet":
+        return "parquet"
+    if form == "workbook" or any(part in start for part in _OF_WORKBOOKS):
         return "workbook"
     if start[:4] == b"PK\x03\x04" or form == "zip":
         return "zip"
     text = start.decode(_encoding(start), "replace").lstrip()
-    first, newline, rest = text.partition("\n")
     if text[:1] in ("{", "[") and form != "delimited":
-        is_line = text[0] == "{" and bool(rest.strip()) and is_json(first)
-        # An object that is written over several lines begins with its bracket alone.
-        is_line |= form == "lines" and text[0] == "{" and first.strip() != "{"
-        return "lines" if is_line else "json"
+        # Of one object that is written over several lines the first is its bracket alone.
+        is_row = re.match(r"\{[ \t]*\S" if form == "lines" else r"\{.*\}[ \t\r]*\n\s*\{", text)
+        return "lines" if is_row else "json"
+    first, newline, _ = text.partition("\n")
     is_table = newline and "\0" not in text and any(map(first.count, ",;\t|"))
     return form or ("delimited" if is_table else "")
-
-
-def is_json(text: str) -> bool:
-    """Whether a text is JSON as Python reads it."""
-    try:
-        json.loads(text, parse_int=str)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def read_bytes(path: str | Path) -> bytes:
@@ -209,15 +194,16 @@ def as_text(value: Any) -> str | None:
     >>> as_text(9.0), as_text(True), as_text(datetime.datetime(2024, 5, 1)), as_text("007")
     ('9', 'true', '2024-05-01', '007')
     """
-    if value is None or isinstance(value, str) or value != value:
-        return value if isinstance(value, str) else None
+    if isinstance(value, str):
+        return value
+    # What is missing in a frame (NaN, NaT) is not itself.
+    if value is None or value != value:
+        return None
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return f"{value:.0f}"
-    if isinstance(value, float) and math.isfinite(value):
+    if isinstance(value, float):
         # As spreadsheets show it: the sum of 80.1 and 8.1 is 88.2.
-        return str(value if value.is_integer() else float(f"{value:.15g}"))
+        return f"{value:{'.0f' if value.is_integer() and abs(value) < 2**53 else '.15g'}}"
     if isinstance(value, dict | list | tuple):
         return json.dumps(value, ensure_ascii=False, default=str)
     # A spreadsheet's date is a time at midnight, and its 14:05 has seconds.

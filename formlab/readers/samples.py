@@ -12,10 +12,9 @@ from typing import Any
 from formlab import files, tables
 from formlab.errors import DataBroken, FormlabError
 from formlab.readers import ODD, Row, Source, door, sheets
-from formlab.readers.cells import values_of
 from formlab.readers.door import as_text, number
 from formlab.readers.sources import columns_of
-from formlab.readers.values import pointer
+from formlab.readers.values import pointer, values_of
 from formlab.tables import USABLE
 from formlab.text import answers, replies
 

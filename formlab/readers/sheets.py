@@ -6,7 +6,6 @@ import csv
 import io
 import re
 import tomllib
-import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from functools import reduce
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from formlab.errors import DataBroken
-from formlab.readers.door import UNPACKABLE, Member, check_unpacked, ending
+from formlab.readers.door import UNPACKABLE, Member, ending, members, zipfile
 from formlab.text.answers import plain_name
 
 # Names of columns, by table and formlab's own name; those that a column of documents may have.
@@ -60,42 +59,38 @@ def tabular(
         where = f"{member.where}{mark}{above[title][0]}"
         remedy = "rename one: the first row names the columns"
         raise DataBroken(f"two columns are called {twice[0]!r}", where=where, remedy=remedy)
-    numbered, width, is_named = chain(above[title + 1 :], numbered), len(names), all(names)
+    blank, width = dict.fromkeys(filter(None, names)), len(names)
+    documents = next((name for name in names if plain_name(name) in IDS), None)
 
     def row(number: int, cells: list[Any]) -> dict[str, Any]:
-        if len(cells) != width:
-            if any(cell != "" for cell in cells[width:]):
-                what = f"{len(cells)} cells, and {width} in the header"
-                remedy = "name each column" if is_book else "quote cells with a delimiter"
-                raise DataBroken(what, where=f"{member.where}{mark}{number}", remedy=remedy)
-            notes["rows shorter than their header"] += len(cells) < width
-            cells = [*cells[:width], *[""] * (width - len(cells))]
-        if is_named and "" not in cells:
-            return dict(zip(names, cells, strict=True))
-        return {n: None if c == "" else c for n, c in zip(names, cells, strict=True) if n}
+        if len(cells) > width and any(cell != "" for cell in cells[width:]):
+            what = f"{len(cells)} cells, and {width} in the header"
+            remedy = "name each column" if is_book else "quote cells with a delimiter"
+            raise DataBroken(what, where=f"{member.where}{mark}{number}", remedy=remedy)
+        notes["rows shorter than their header"] += len(cells) < width
+        filled = zip(names, cells, strict=False)
+        return blank | {name: cell for name, cell in filled if cell != "" and name}
 
-    places = [n for n, name in enumerate(names) if plain_name(name) in IDS][:1]
+    def is_total(found: dict[str, Any]) -> bool:
+        has_blank = None in found.values()
+        return has_blank and plain_name(str(found.get(documents))) in NAMES["rows"]["total"]
 
-    def is_total(cells: list[Any]) -> bool:
-        named = {plain_name(str(cells[n])) for n in places if n < len(cells)}
-        return "" in cells and not named.isdisjoint(NAMES["rows"]["total"])
-
-    while some := list(islice(numbered, count)):
-        lines = [line for line in some if not is_total(line[1])]
-        notes["rows of totals, left out"] += len(some) - len(lines)
-        yield [f"{member.name}{mark}{n}" for n, _ in lines], [row(*line) for line in lines]
+    numbered = chain(above[title + 1 :], numbered)
+    while rows := [(number, row(number, cells)) for number, cells in islice(numbered, count)]:
+        kept = [(number, found) for number, found in rows if not is_total(found)]
+        notes["rows of totals, left out"] += len(rows) - len(kept)
+        yield [f"{member.name}{mark}{number}" for number, _ in kept], [found for _, found in kept]
 
 
 def _delimited(member: Member) -> Numbered:
     """The rows of delimited text with anything in them, each after the number of its first line."""
 
-    def fit(delimiter: str) -> tuple[bool, float, int, int]:
-        """Whether the header names documents, the share of rows as wide, and what breaks ties."""
+    def fit(delimiter: str) -> tuple[bool, bool, float, int]:
+        """Whether there is a header, with documents; the share of rows as wide; the width."""
         rows = [cells for cells in csv.reader(above, delimiter=delimiter) if any(cells)] or [[]]
-        title = _titles(rows)
-        width, below = len(rows[title]), rows[title + 1 :]
-        share = sum(len(cells) == width > 1 for cells in below) / max(len(below), 1)
-        return width > 1 and bool(_words(rows[title]) & IDS), share, -title, width
+        header, *below = rows[_titles(rows) :]
+        share = sum(len(cells) == len(header) for cells in below) / max(len(below), 1)
+        return len(header) > 1, bool(_words(header) & IDS), share, len(header)
 
     with member.text() as stream:
         # Spreadsheets of many countries write semicolons; a title may stand above the header.
@@ -107,15 +102,11 @@ def _delimited(member: Member) -> Numbered:
         line, reader = 1, csv.reader(chain(above, stream), delimiter=delimiter, **options)
         try:
             for cells in reader:
-                if text := "".join(cells):
-                    if "\0" in text:
-                        raise csv.Error("a NUL byte: this is no text")
+                if any(cells):
                     yield line, cells
                 line = 1 + reader.line_num
         except csv.Error as error:
-            remedy = "quote what holds a quotation mark or the delimiter"
-            remedy = "save the file as UTF-8" if "NUL" in str(error) else remedy
-            where = f"{member.where}:{line}"
+            where, remedy = f"{member.where}:{line}", "quote what holds a quotation mark"
             raise DataBroken(f"not a table: {error}", where=where, remedy=remedy) from error
 
 
@@ -123,26 +114,25 @@ def _workbook(member: Member, notes: Counter[str]) -> Numbered:
     """The rows with anything in them of the sheet with the table, each after its number."""
     import python_calamine
 
-    data = member.read()
+    stream = io.BytesIO(member.read())
     try:
-        if zipfile.is_zipfile(io.BytesIO(data)):
-            _check_workbook(data, member.where, notes)
-        book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
-        visible = python_calamine.SheetVisibleEnum.Visible
+        if zipfile.is_zipfile(stream):
+            for part in members(member.where, stream).values():
+                _check_part(part, notes)
+        stream.seek(0)
+        book = python_calamine.CalamineWorkbook.from_filelike(stream)
         # What somebody has hidden is read where nothing else is there.
+        visible = python_calamine.SheetVisibleEnum.Visible
         named = sorted(book.sheets_metadata, key=lambda sheet: sheet.visible != visible)
         sheets = [book.get_sheet_by_name(sheet.name) for sheet in named]
         if not (full := [sheet for sheet in sheets if sheet.start is not None]):
             what = "the workbook is empty"
             raise DataBroken(what, where=member.where, remedy="a header and rows")
         notes["sheets left out: only one is read"] += len(full) - 1
-        sheet, starts = full[0], [[*map(_words, s.to_python(nrows=_ABOVE))] for s in full]
-        if sum(len(cells) > 2 for cells in starts[0]) < 2:
-            # A cover: the table is on the first sheet with a column for the document.
-            has_id = (any(len(c) > 1 and c & IDS for c in start) for start in starts)
-            sheet = next((sheet for sheet, has in zip(full, has_id, strict=True) if has), sheet)
+        # The first may be a cover.
+        sheet = next(filter(_is_table, full), full[0])
         rows, merged = sheet.to_python(skip_empty_area=False), sheet.merged_cell_ranges or ()
-    except (python_calamine.CalamineError, *UNPACKABLE, zipfile.BadZipFile) as error:
+    except (python_calamine.CalamineError, *UNPACKABLE) as error:
         raise DataBroken(f"not a readable workbook: {error}", where=member.where) from error
     for (top, left), (bottom, right) in merged:
         notes["merged cells, each read as its range's value"] += 1
@@ -152,31 +142,33 @@ def _workbook(member: Member, notes: Counter[str]) -> Numbered:
     return ((n, cells) for n, cells in numbered if any(cell != "" for cell in cells))
 
 
-def _check_workbook(data: bytes, where: str, notes: Counter[str]) -> None:
-    """`DataBroken` for a workbook that would fill memory: a cell far from the others is enough."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        for info in archive.infolist():
-            inside = f"{where}#{info.filename}"
-            check_unpacked(info.file_size, info.compress_size, where=inside)
-            if not info.filename.startswith(("xl/worksheets/", "content.xml")):
-                continue
-            sheet = archive.read(info)
-            notes.update({note: len(marks.findall(sheet)) for note, marks in _BLANK.items()})
-            cells = set(_CELL.findall(sheet))
-            letters = max((column.rjust(3, b"@") for column, _ in cells), default=b"")
-            across = reduce(lambda number, letter: number * 26 + letter - 64, letters, 0)
-            down = max((int(row) for _, row in cells), default=0)
-            if across * down > _CELLS:
-                what = f"cells in {down} rows and {across} columns"
-                raise DataBroken(what, where=inside, remedy="delete the cells far from the table")
+def _is_table(sheet: Any) -> bool:
+    """Whether the first rows of a sheet name documents, or two of them have several columns."""
+    rows = [*map(_words, sheet.to_python(nrows=_ABOVE))]
+    has_header = any(len(words) > 1 and words & IDS for words in rows)
+    return has_header or sum(len(words) > 2 for words in rows) > 1
+
+
+def _check_part(part: Member, notes: Counter[str]) -> None:
+    """Count what is odd in a part of a workbook; `DataBroken` if it would fill memory."""
+    data = part.read()
+    if part.name.startswith(("xl/worksheets/", "content.xml")):
+        notes.update({note: len(marks.findall(data)) for note, marks in _BLANK.items()})
+        cells = _CELL.findall(data)
+        # A cell far from the others is enough.
+        columns, down = {name for name, _ in cells}, max((int(row) for _, row in cells), default=0)
+        numbers = (reduce(lambda n, letter: n * 26 + letter - 64, name, 0) for name in columns)
+        if down * (across := max(numbers, default=0)) > _CELLS:
+            what = f"cells in {down} rows and {across} columns"
+            raise DataBroken(what, where=part.where, remedy="delete the cells far from the table")
 
 
 def _titles(rows: list[list[Any]]) -> int:
     """How many rows stand above the header: a single text, or two above a row that names more."""
     filled = [*map(_words, rows)] or [set()]
-    first = next((n for n, cells in enumerate(filled) if len(cells) > 1), 0)
+    first = next((n for n, words in enumerate(filled) if len(words) > 1), 0)
     if len(filled[first]) == 2 and filled[first].isdisjoint(IDS):
-        return next((n for n, cells in enumerate(filled) if len(cells) > 2 and cells & IDS), first)
+        return next((n for n, words in enumerate(filled) if len(words) > 2 and words & IDS), first)
     return first
 
 

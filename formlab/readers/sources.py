@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from formlab import files
 from formlab.cache import local
 from formlab.errors import DataBroken, DataMissing
 from formlab.readers import Row, sheets
-from formlab.readers.door import FORMS, TABLES, Member, ending, is_json, kind, members, stem
+from formlab.readers.door import FORMS, TABLES, Member, ending, kind, members, stem
 from formlab.text import answers
 from formlab.text.answers import WRAPPERS, arguments, by_name, is_flat, plain_name
 
@@ -54,43 +55,34 @@ def columns_of(source: Any) -> list[str]:
 
 def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
     """The rows of a path, an address, a frame or mappings, many at a time."""
-    place = f"{FRAME}, row "
     if isinstance(source, str | Path):
         yield from _of_path(local(source), notes)
     elif isinstance(source, Mapping):
-        yield _of_value({str(name): member for name, member in source.items()}, "object", FRAME, "")
+        yield _of_value({str(name): member for name, member in source.items()}, "object", FRAME)
     elif isinstance(source, pl.LazyFrame | pl.DataFrame):
-        yield from _of_frames(source.lazy().collect().iter_slices(ROWS), place)
+        yield from _of_frame(source.lazy(), FRAME)
     else:
-        if type(source).__module__.partition(".")[0] == "pandas":
-            if not source.columns.is_unique:
-                twice = source.columns[source.columns.duplicated()][0]
-                raise DataBroken(f"two columns are called {twice!r}", remedy="rename one")
-            if source.index.name not in (None, *source.columns):
-                source = source.reset_index()
-            short = dict.fromkeys(source.select_dtypes("float32"), str)
-            source = source.astype(short).astype(dict.fromkeys(short, float))
-            # What is missing is NaN, NaT or NA by its dtype; all of them are null here.
-            source = source.astype(object).where(source.notna(), None).to_dict("records")
-        rows = list(source) if isinstance(source, Iterable) else [None]
+        is_pandas = type(source).__module__.partition(".")[0] == "pandas"
+        rows = _of_pandas(source) if is_pandas else source
+        rows = list(rows) if isinstance(rows, Iterable) else [None]
         if not all(isinstance(row, Mapping) for row in rows):
             what = f"values cannot be read from {type(source).__name__}"
             raise DataBroken(what, remedy="a path, a polars or pandas frame, or a list of dicts")
         named = [{str(name): cell for name, cell in row.items()} for row in rows]
-        yield Batch(_origins(place, 1, len(rows)), named)
+        yield Batch(_origins(f"{FRAME}, row ", 1, len(rows)), named)
 
 
 def document_files(path: Path) -> list[Member]:
     """The files of a folder or archive with a document each: JSON, else texts; else its tables."""
     if path.is_dir():
         paths = (file for file in sorted(path.rglob("*")) if file.is_file())
-        named = [Member.of(file, file.relative_to(path).as_posix()) for file in paths]
+        found = [Member.of(file, file.relative_to(path).as_posix()) for file in paths]
     else:
-        named = list(members(path).values())
-    named = [m for m in named if not any(s[:1] in ("", ".") for s in m.name.split("/"))]
+        found = list(members(path).values())
+    found = [m for m in found if not any(s[:1] in ("", ".") for s in m.name.split("/"))]
     for endings in ((".json",), (".txt",), (".md",), TABLES):
-        if found := [member for member in named if ending(member.name) in endings]:
-            return found
+        if named := [member for member in found if ending(member.name) in endings]:
+            return named
     remedy = "one JSON file a document, or a table"
     raise DataBroken("no JSON files in this folder", where=path, remedy=remedy)
 
@@ -100,13 +92,25 @@ def _origins(place: str, first: int, count: int) -> list[str]:
     return [f"{place}{number}" for number in range(first, first + count)]
 
 
-def _of_frames(frames: Iterable[pl.DataFrame], place: str) -> Iterator[Batch]:
+def _of_frame(frame: pl.LazyFrame, name: str) -> Iterator[Batch]:
+    # The shorter floats are read as they are written: 88.2, not 88.19999694824219.
+    frame = frame.with_columns(pl.col(pl.Float32).cast(pl.String).cast(pl.Float64))
     first = 1
-    for frame in frames:
-        # The shorter floats are read as they are written: 88.2, not 88.19999694824219.
-        frame = frame.with_columns(pl.col(pl.Float32).cast(pl.String).cast(pl.Float64))
-        yield Batch(_origins(place, first, frame.height), frame.to_dicts())
-        first += frame.height
+    for part in frame.collect_batches(chunk_size=ROWS, maintain_order=True):
+        yield Batch(_origins(f"{name}, row ", first, part.height), part.to_dicts())
+        first += part.height
+
+
+def _of_pandas(frame: Any) -> list[Row]:
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise DataBroken(f"two columns are called {twice!r}", remedy="rename one")
+    if frame.index.name not in (None, *frame.columns):
+        frame = frame.reset_index()
+    short = dict.fromkeys(frame.select_dtypes("float32"), str)
+    frame = frame.astype(short).astype(dict.fromkeys(short, float))
+    # What is missing is NaN, NaT or NA by its dtype; all of them are null here.
+    return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
 def _of_path(path: Path, notes: Counter[str]) -> Iterator[Batch]:
@@ -115,18 +119,17 @@ def _of_path(path: Path, notes: Counter[str]) -> Iterator[Batch]:
         raise DataMissing("no such file or folder", where=path, remedy="check the path")
     is_file = not path.is_dir() and kind(path) != "zip"
     found = [Member.of(path)] if is_file else document_files(path)
-    if is_file or ending(found[0].name) in TABLES:
-        if len(found) > 1:
-            what = f"several tables: {', '.join(member.name for member in found[:5])}"
-            raise DataBroken(what, where=path, remedy="one of them, or one JSON file a document")
-        home = found[0].where.removesuffix(found[0].name)
-        for batch in _of_file(found[0], notes):
-            yield batch._replace(home=home)
-        return
+    is_table = is_file or ending(found[0].name) in TABLES
+    if is_table and len(found) > 1:
+        what = f"several tables: {', '.join(member.name for member in found[:5])}"
+        raise DataBroken(what, where=path, remedy="one of them, or one JSON file a document")
+    home = found[0].where.removesuffix(found[0].name)
+    for batch in _of_file(found[0], notes) if is_table else _of_documents(found, notes):
+        yield batch._replace(home=home)
+
+
+def _of_documents(found: Sequence[Member], notes: Counter[str]) -> Iterator[Batch]:
     names = [stem(member.name) for member in found]
-    if path.is_dir() and ending(found[0].name) == ".json":
-        texts = sum(stem(file) not in names for file in path.rglob("*.txt"))
-        notes["files of text beside those of JSON, left out"] += texts
     if len(found) > 1 == len(set(names)):
         # Files of one name in a folder each: that is called like the document.
         names = [Path(member.name).parent.as_posix() for member in found]
@@ -135,7 +138,7 @@ def _of_path(path: Path, notes: Counter[str]) -> Iterator[Batch]:
     documents = zip(names, found, strict=True)
     while some := list(islice(documents, _FILES)):
         rows = [{"doc_id": name} | _document(member, notes) for name, member in some]
-        yield Batch([member.name for _, member in some], rows, documents=True, home=f"{path}/")
+        yield Batch([member.name for _, member in some], rows, documents=True)
 
 
 def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
@@ -145,9 +148,7 @@ def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
     elif form == "parquet":
         try:
             source = member.where if files.is_file(member.where) else io.BytesIO(member.read())
-            scan = pl.scan_parquet(source, glob=False)
-            frames = scan.collect_batches(chunk_size=ROWS, maintain_order=True)
-            yield from _of_frames(frames, f"{member.name}, row ")
+            yield from _of_frame(pl.scan_parquet(source, glob=False), member.name)
         except (pl.exceptions.PolarsError, OSError) as error:
             what = f"not a readable Parquet file: {str(error).splitlines()[0]}"
             raise DataBroken(what, where=member.where) from error
@@ -196,23 +197,24 @@ def _document(member: Member, notes: Counter[str]) -> Row:
     try:
         with member.text() as stream:
             text = stream.read()
-        if not is_json(text):
-            return {"/": text}
-        value = _parsed(text, member.where)
+        value = files.AS_WRITTEN.decode(text)
         if arguments(value) is not None:
             return {"/": text}
         if not isinstance(value, dict | list):
-            raise DataBroken(f"a JSON object is expected, this is {type(value).__name__}")
+            raise ValueError(f"a JSON object is expected, this is {type(value).__name__}")
         if not is_flat(value):
-            raise DataBroken("nested too deep for a form")
-    except DataBroken as error:
-        notes[f"files that cannot be read: {error.what}"] += 1
-        return {"/": f"cannot be read: {error.what}"}
+            raise ValueError("nested too deep for a form")
+    except (json.JSONDecodeError, RecursionError):
+        return {"/": text}
+    except (DataBroken, ValueError) as error:
+        problem = f"cannot be read: {getattr(error, 'what', error)}"
+        notes[f"files that {problem}"] += 1
+        return {"/": problem}
     value = by_name(value)
     return value if isinstance(value, dict) else {f"/{n}": item for n, item in enumerate(value)}
 
 
-def _of_value(value: Any, name: str, document: str, where: str, below: str = "") -> Batch:
+def _of_value(value: Any, name: str, document: str, where: str = "", below: str = "") -> Batch:
     """One JSON value: rows, a document for each key (of several, if they are lists), or one."""
     known = value if isinstance(value, dict) else ()
     inside = [key for key in known if key.lower() in WRAPPERS or len(known) == 1]

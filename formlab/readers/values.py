@@ -10,7 +10,6 @@ from contextlib import suppress
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import chain, islice
-from operator import itemgetter
 from typing import Any
 
 import polars as pl
@@ -18,12 +17,11 @@ import polars as pl
 from formlab import files, tables
 from formlab.errors import DataBroken, UnknownName
 from formlab.readers import Row, leaves
-from formlab.readers.cells import MARKS, values_in
-from formlab.readers.door import as_text, number
+from formlab.readers.door import around, as_text, number
 from formlab.readers.sheets import NAMES
 from formlab.readers.sources import Batch, batches
 from formlab.text import answers, replies
-from formlab.text.answers import plain_name, unwrapped
+from formlab.text.answers import MEMBERS, by_name, plain_name, unwrapped, value_in
 from formlab.trees import escape
 
 # What a row may say beside its value: of the record, then of its document.
@@ -32,6 +30,7 @@ RECORD += ("task", "scope", "reference", "complexity", "modal")
 DOCUMENT = ("image", "width", "height", "template", "domain", "context")
 _DTYPES = {n: (tables.DOCUMENTS | tables.RECORDS)[n] for n in (*RECORD, *DOCUMENT)}
 _ALLOWED = {"status": tables.STATUSES, "task": tables.TASKS}
+_COLUMNS = NAMES["columns"]
 # `items[0].price`, `$.vendor.name`, `$['items'][0]['name']`, `items[0][name]`.
 _NAME = r"[^\W\d][\w-]*"
 _BRACKETS = rf"""\.?\[(?:\d+|\*)\](?:\[{_NAME}\])?|\[(?:'[^'\]]+'|"[^"\]]+")\]"""
@@ -40,7 +39,12 @@ _STEP = re.compile(r"""'([^'\]]+)'|"([^"\]]+)"|([\w*-]+)""")
 _CONFIDENCE = re.compile(
     r"(.+?)[ _.-]?(?:confidence|conf|prob(?:ability)?)|(?:confidence|conf)[ _.-](.+)", re.IGNORECASE
 )
-_PLAIN, _COLUMNS = {type(None), int, float, bool}, NAMES["columns"]
+# A text without any of these marks is a value as it stands.
+_MARKS = re.compile(r"[<{\[`◁]")
+# The path of a value ("" for the text of a page), the value, and what is said of it.
+Leaf = tuple[str, Any, Row]
+_SAID = ("confidence", "page", "box")
+_PLAIN = {type(None), int, float, bool}
 
 
 def pattern(path: str) -> str:
@@ -103,7 +107,7 @@ def pieces(
 ) -> Iterator[pl.DataFrame]:
     """The values of a source, some at a time, lists as they are, JSON at `whole` paths."""
     layout, first_rows = None, dict[str, str]()
-    requests = {*NAMES["columns"]["doc_id"]} - {"id"}
+    requests = {*_COLUMNS["doc_id"]} - {"id"}
     for batch in batches(source, notes):
         if not batch.rows:
             continue
@@ -112,8 +116,7 @@ def pieces(
             named = {*columns.values(), *(n for n in batch.names if plain_name(n) in requests)}
             batch = batch._replace(rows=replies.replaced(batch.rows, named, place))
         names, is_long = layout = layout or layout_of(batch, columns)
-        documents = _documents(batch, names["doc_id"], None if is_long else first_rows)
-        yield _values_of(batch, names, documents, whole, is_long=is_long)
+        yield _values_of(batch, names, whole, None if is_long else first_rows)
     if layout is None:
         where = source if isinstance(source, str) or hasattr(source, "name") else None
         raise DataBroken("no rows", where=where, remedy="one row a value")
@@ -121,7 +124,7 @@ def pieces(
 
 def layout_of(batch: Batch, columns: Mapping[str, str]) -> tuple[dict[str, str], bool]:
     """A table's own name of each column that formlab knows, and whether each row is a value."""
-    known, keys = batch.names, {"path", "value"}
+    known, names = batch.names, dict(columns)
     for name, column in columns.items():
         if column not in known:
             raise UnknownName.of("column", column, known)
@@ -129,24 +132,25 @@ def layout_of(batch: Batch, columns: Mapping[str, str]) -> tuple[dict[str, str],
             raise UnknownName.of("name for a column", name, usual)
     if batch.documents:
         return {"doc_id": "doc_id", **columns}, False
-    names, where = dict(columns), batch.home + batch.origins[0]
-    usual_names = {plain_name(column): column for column in known if column not in columns.values()}
-    for name in _COLUMNS.keys() - names:
-        usual = [usual_names[n] for n in _COLUMNS[name] if n in usual_names]
-        found = usual or [usual_names[n] for n in NAMES["further"][name] if n in usual_names]
-        if len(found) == 1 or plain_name(name) in usual_names:
-            names[name] = found[0]
+    free = {plain_name(column): column for column in known if column not in columns.values()}
+    for name in _COLUMNS.keys() - columns:
+        usual = [n for n in _COLUMNS[name] if n in free]
+        usual = usual or [n for n in NAMES["further"][name] if n in free]
+        if len(usual) == 1 or plain_name(name) in usual:
+            names[name] = free[usual[0]]
+    where = batch.home + batch.origins[0]
     if "doc_id" not in names:
         what = f"no column, or several, for the document among {', '.join(known)[:400]}"
         raise DataBroken(what, where=where, remedy=_naming("doc_id", known))
     fields = {*known} - {*names.values(), *_DTYPES, *tables.RECORDS}
+    keys = {"path", "value"}
     if not keys.isdisjoint(columns):
         is_long = True
     elif keys <= names.keys():
         # A wide table may have fields called name and text among others.
         is_plain = not fields or {names[name].lower() for name in keys} == keys
-        documents = (as_text(row.get(names["doc_id"])) for row in batch.rows)
-        is_long = is_plain or len({*documents}) < len(batch.rows)
+        documents = {as_text(row.get(names["doc_id"])) for row in batch.rows}
+        is_long = is_plain or len(documents) < len(batch.rows)
     else:
         # Texts of pages; or answers as JSON or behind reasoning, beside columns of the user's own.
         texts = (row.get(names.get("value")) for row in batch.rows)
@@ -166,78 +170,161 @@ def _naming(name: str, columns: Sequence[str]) -> str:
     return f"--columns {name}={[*get_close_matches(name, columns, 1, 0.3), *columns, '…'][0]:.40}"
 
 
-def _documents(batch: Batch, column: str, first_rows: dict[str, str] | None) -> pl.Series:
-    """The document of each row; `DataBroken` for none, or for two rows of one in a wide table."""
-    names = texts([row.get(column) for row in batch.rows]).str.strip_chars().replace("", None)
-    for row in names.is_null().arg_true()[:1]:
-        where, remedy = batch.home + batch.origins[row], "a name of the document in every row"
-        raise DataBroken(f"no {column}", where=where, remedy=remedy)
-    for name, origin in () if first_rows is None else zip(names, batch.origins, strict=True):
-        if (first := first_rows.setdefault(name, origin)) is not origin:
-            rest = [other for other in batch.names if other not in (column, "path", "value")]
-            lacking = "value" if "path" in batch.names else "path"
-            remedy = f"keep one of them; or if each row is a value: {_naming(lacking, rest)}"
-            what = f"two rows for document {name!r}, the first at {first}"
-            raise DataBroken(what, where=batch.home + origin, remedy=remedy)
-    return names
-
-
 def _values_of(
     batch: Batch,
     names: Mapping[str, str],
-    documents: pl.Series,
     whole: Collection[str],
-    *,
-    is_long: bool,
+    first_rows: dict[str, str] | None,
 ) -> pl.DataFrame:
-    """The values of a batch, a row without one for a document that has none."""
-    found = [*_found(batch, names, whole, is_long=is_long)]
-    silent = {*range(len(batch.rows))}.difference(map(itemgetter(0), found))
-    found = sorted(found + [(row, "", None, "", {}) for row in silent], key=itemgetter(0))
-    rows, paths, cells, inside, said = zip(*found, strict=True)
-    further = {name: column for name, column in names.items() if name not in _COLUMNS}
-    if is_long:
+    """The values of a batch, a row without one for a document that has none.
+
+    Of a table with a row for each document `first_rows` has the origins of the rows so far.
+    """
+    beside = {name: column for name, column in names.items() if name not in _COLUMNS}
+    if first_rows is None:
         # A row without a path may say `text` for its value, as in formlab's plainest file.
         used = {*names, *names.values(), "text", "origin"}
-        further |= {name: name for name in batch.names if name not in used}
-    columns = {files.storable(name): _column(name, batch, further[name]) for name in further}
-    columns = {"doc_id": documents, "path": None, "value": None} | columns
-    values = pl.DataFrame(columns | {"origin": texts(batch.origins)})[list(rows)]
-    values = values.with_columns(path=texts(paths).replace("", None), value=texts(cells))
-    if batch.documents:
-        below = pl.concat_str("origin", pl.lit("#"), texts(inside).replace("", None))
-        values = values.with_columns(origin=pl.coalesce(below, "origin"))
-    for name in sorted(set(chain.from_iterable(said))):
-        stated = [pl.col(name)] if name in values.columns else []
-        given = [one.get(name) for one in said]
-        column = pl.Series(name, given, dtype=tables.RECORDS[name], strict=False)
-        values = values.with_columns(pl.coalesce(*stated, column))
-    return values
+        beside |= {name: name for name in batch.names if name not in used}
+    found = list[tuple[str, str, Any, str, Row]]()
+    for origin, row in zip(batch.origins, batch.rows, strict=True):
+        where, place = batch.home + origin, ""
+        doc_id = (as_text(row.get(names["doc_id"])) or "").strip()
+        if not doc_id:
+            remedy = "a name of the document in every row"
+            raise DataBroken(f"no {names['doc_id']}", where=where, remedy=remedy)
+        if first_rows is not None and (first := first_rows.setdefault(doc_id, origin)) != origin:
+            rest = [other for other in batch.names if other not in ("doc_id", "path", "value")]
+            lacking = "value" if "path" in batch.names else "path"
+            remedy = f"keep one of them; or if each row is a value: {_naming(lacking, rest)}"
+            what = f"two rows for document {doc_id!r}, the first at {first}"
+            raise DataBroken(what, where=where, remedy=remedy)
+        stated = ((name, _stated(name, row.get(column), where)) for name, column in beside.items())
+        said = {name: cell for name, cell in stated if cell is not None}
+        count = len(found)
+        try:
+            for place, cell, more in (_wide if first_rows is not None else _long)(row, names):
+                is_plain = (type(cell) is str and not _MARKS.search(cell)) or type(cell) in _PLAIN
+                for path, value, inner in (
+                    [(place, cell, more)] if is_plain else values_in(cell, place, more, whole)
+                ):
+                    inside = f"{origin}#{path}" if batch.documents and place else origin
+                    found.append((doc_id, path, value, inside, inner | said))
+        except RecursionError as error:
+            raise DataBroken(str(error), where=f"{where}#{place[:80]}") from None
+        if len(found) == count:
+            found.append((doc_id, "", None, origin, said))
+    documents, paths, cells, origins, said = zip(*found, strict=True)
+    columns = {"doc_id": texts(documents), "path": texts(paths).replace("", None)}
+    columns["value"] = texts(cells)
+    for name in dict.fromkeys(chain(beside, *said)):
+        dtype = _DTYPES.get(name, pl.String)
+        cells = [one.get(name) for one in said]
+        columns[files.storable(name)] = pl.Series(cells, dtype=dtype, strict=False)
+    return pl.DataFrame(columns | {"origin": texts(origins)})
 
 
-def _column(name: str, batch: Batch, column: str) -> pl.Series:
-    """What rows say beside their values, as the dtype of its column; an own column is text."""
-    dtype, cells = _DTYPES.get(name, pl.String), [row.get(column) for row in batch.rows]
+def _stated(name: str, cell: Any, where: str) -> Any:
+    """What a row says beside its value, as its column holds it; an own column is text."""
+    dtype, allowed = _DTYPES.get(name, pl.String), _ALLOWED.get(name)
     if isinstance(dtype, pl.List):
-        found = []
-        for cell in cells:
-            # Further right values: a list, a JSON list as text, or texts between `|`.
-            with suppress(ValueError, RecursionError, TypeError):
-                cell = parsed if isinstance(parsed := json.loads(cell), list) else cell
-            several = leaves(cell.split("|") if isinstance(cell, str) else cell)
-            found.append([files.storable(as_text(i)) for _, i in several if i not in (None, "")])
-        return pl.Series([several or None for several in found], dtype=dtype)
-    stated = texts(cells)
-    if dtype == pl.String and name not in _ALLOWED:
-        return stated.replace("", None)
-    stated, allowed = stated.str.strip_chars().replace("", None), _ALLOWED.get(name, ())
-    known = stated.cast(dtype, strict=False)
-    is_known = known.is_in(allowed) if allowed else known.is_finite()
-    for row in (stated.is_not_null() & ~is_known.fill_null(value=False)).arg_true()[:1]:
-        what, where = f"{name} cannot be {stated[row]!r:.80}", batch.home + batch.origins[row]
+        # Further right values: a list, a JSON list as text, or texts between `|`.
+        with suppress(ValueError, RecursionError, TypeError):
+            cell = parsed if isinstance(parsed := json.loads(cell), list) else cell
+        several = leaves(cell.split("|") if isinstance(cell, str) else cell)
+        return [files.storable(as_text(i)) for _, i in several if i not in (None, "")] or None
+    text = as_text(cell)
+    if dtype == pl.String and not allowed:
+        return files.storable(text) or None
+    if not (text := (text or "").strip()):
+        return None
+    stated = number(text) if not allowed else text if text in allowed else None
+    if stated is None or (dtype.is_integer() and stated % 1):
         remedy = f"one of: {', '.join(allowed)}" if allowed else "a number"
-        raise DataBroken(what, where=where, remedy=remedy)
-    return known
+        raise DataBroken(f"{name} cannot be {text!r:.80}", where=where, remedy=remedy)
+    return int(stated) if dtype.is_integer() else stated
+
+
+def _long(row: Row, names: Mapping[str, str]) -> Iterator[Leaf]:
+    """The value of a row that is one."""
+    path, cell = pointer(as_text(row.get(names.get("path")))) or "", row.get(names["value"])
+    # A page may have its text beside the values of fields.
+    yield path, row.get("text") if cell is None and not path else cell, {}
+
+
+def _wide(row: Row, names: Mapping[str, str]) -> Iterator[Leaf]:
+    """The members of a row that is a document, without those that say how sure another is."""
+    beside = {"doc_id", *names.values()}
+    row = unwrapped(row, beside)
+    members = {name: _member(name) for name in row if name not in beside}
+    known = {name.removesuffix(".value") for name in row}
+    sure = {of: number(row[name]) for name, (*_, of) in members.items() if of in known}
+    for name, (path, is_item, subject) in members.items():
+        # A column for the third item is blank where there are two.
+        if subject in known or (row[name] is None and is_item):
+            continue
+        stated = name.removesuffix(".value")
+        yield path, row[name], {"confidence": sure[stated]} if stated in sure else {}
+
+
+@lru_cache(maxsize=2**16)
+def _member(name: str) -> tuple[str, bool, str | None]:
+    """The pointer of a column, whether it is of a list's item, and of which its confidence."""
+    is_pointer = name.startswith("/") or any(step.isdecimal() for step in name.split("/")[1:])
+    is_pointer = is_pointer or _DOTTED.fullmatch(name) is not None
+    path = (pointer(name) or "") if is_pointer else f"/{escape(name)}"
+    subject = _CONFIDENCE.fullmatch(name)
+    return path, "*" in pattern(path), subject and (subject[1] or subject[2])
+
+
+def values_in(cell: Any, path: str, said: Row, whole: Collection[str] = ()) -> Iterator[Leaf]:
+    """The values in a cell, at `whole` paths as they are, each with what is said of it."""
+    if path in whole:
+        yield path, as_text(cell), said
+        return
+    if isinstance(cell, str) and path and _MARKS.search(cell):
+        # An object or its list as text in a cell, as tables have line items.
+        cell = answers.stated(cell)
+    for leaf in values_of(
+        unwrapped(cell) if isinstance(cell, dict) and not path else cell, path, said
+    ):
+        yield from _answers(*leaf)
+
+
+def values_of(cell: Any, path: str, said: Row) -> Iterator[Leaf]:
+    """The values in a cell; an object of a value and its confidence, page or box is one value."""
+    for place, leaf in leaves(cell, path, value_in):
+        if not isinstance(leaf, dict):
+            yield place, leaf, said
+            continue
+        members = {plain_name(name): member for name, member in leaf.items()}
+        stated = {key: members[n] for key in _SAID for n in MEMBERS[key] if n in members}
+        # Four numbers, eight, or points.
+        sides = [side for _, side in leaves(stated.pop("box", ()))]
+        corners = around(zip(sides[::2], sides[1::2], strict=False)) or ()
+        stated = {key: number(text) for key, text in stated.items()}
+        stated |= zip(tables.BOX, corners, strict=False)
+        yield from values_of(leaf[str(value_in(leaf))], place, stated)
+
+
+def _answers(path: str, value: Any, said: Row) -> Iterator[Leaf]:
+    """A value, or the fields of JSON in a text, without a model's reasoning; broken JSON stays."""
+    if not isinstance(value, str) or not _MARKS.search(value):
+        yield path, value, said
+        return
+    parsed = answers.plain(value) if path else answers.read(value)
+    status = {"status": parsed.status}
+    if isinstance(parsed.value, str | None):
+        if parsed.changes:
+            value, said = value if parsed.status == "bad_json" else parsed.value, said | status
+        yield path, value, said
+        return
+    inner = unwrapped(parsed.value) if isinstance(parsed.value, dict) else by_name(parsed.value)
+    if isinstance(inner, dict) and inner.keys() == {"/"}:
+        yield from _answers("", inner["/"], said)
+        return
+    below = [leaf for leaf in values_of(inner, "", {}) if as_text(leaf[1]) is not None]
+    for place, leaf, stated in below or [("", None, {})]:
+        yield place, leaf, stated | status
 
 
 def listed(values: pl.DataFrame, paths: Collection[str]) -> pl.DataFrame:
@@ -270,61 +357,3 @@ def texts(values: Sequence[Any]) -> pl.Series:
         return pl.Series(values, dtype=pl.String)
     except UnicodeEncodeError:
         return pl.Series([*map(files.storable, values)], dtype=pl.String)
-
-
-def _found(
-    batch: Batch, names: Mapping[str, str], whole: Collection[str], *, is_long: bool
-) -> Iterator[tuple[int, str, Any, str, Row]]:
-    """Row, path and value of each, its path in the row's own JSON, and what is said of it."""
-    for row, path, value, beside in (_long if is_long else _wide)(batch.rows, names):
-        is_text = type(value) is str
-        if not beside and (not MARKS.search(value) if is_text else type(value) in _PLAIN):
-            yield row, path, value, path, beside
-            continue
-        if is_text and path and not is_long and path not in whole:
-            # An object or its list as text in a cell, as tables have line items.
-            value = answers.stated(value)
-        try:
-            for place, cell, said in values_in(value, path, beside, whole):
-                yield row, place, cell, place if path else "", said
-        except RecursionError as error:
-            where = f"{batch.home}{batch.origins[row]}#{path[:80]}"
-            raise DataBroken(str(error), where=where) from None
-
-
-def _long(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[tuple[int, str, Any, Row]]:
-    """Row, path, value and what is said, where each row is a value."""
-    place, value = names.get("path"), names["value"]
-    for place_of_row, row in enumerate(rows):
-        path, cell = pointer(as_text(row.get(place))) or "", row.get(value)
-        # A page may have its text beside the values of fields.
-        yield place_of_row, path, row.get("text") if cell is None and not path else cell, {}
-
-
-def _wide(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[tuple[int, str, Any, Row]]:
-    """The same of a table or of objects with a row for each document."""
-    beside = {"doc_id", *names.values()}
-    rows = [unwrapped(row, beside) for row in rows]
-    members = {name: _member(name) for row in rows for name in row if name not in beside}
-    confidences = {subject: name for name, (*_, subject) in members.items()}
-    for place_of_row, row in enumerate(rows):
-        known = {name.removesuffix(".value") for name in row}
-        for name, cell in row.items():
-            if name not in members:
-                continue
-            path, is_item, subject = members[name]
-            # A column for the third item is blank where there are two.
-            if subject in known or (cell is None and is_item):
-                continue
-            sure = confidences.get(name.removesuffix(".value"))
-            yield place_of_row, path, cell, {"confidence": number(row.get(sure))} if sure else {}
-
-
-@lru_cache(maxsize=2**16)
-def _member(name: str) -> tuple[str, bool, str | None]:
-    """The pointer of a column, whether it is of a list's item, and of which its confidence."""
-    is_pointer = name.startswith("/") or any(step.isdecimal() for step in name.split("/")[1:])
-    is_pointer = is_pointer or _DOTTED.fullmatch(name) is not None
-    path = (pointer(name) or "") if is_pointer else f"/{escape(name)}"
-    subject = _CONFIDENCE.fullmatch(name)
-    return path, "*" in pattern(path), subject and (subject[1] or subject[2])

@@ -197,7 +197,7 @@ DAMAGES = {
     "twice.csv": ("doc_id,t,t\na,1,2\n", "two columns are called 't' .*:1"),
     "empty.csv": ("", "no rows .*empty.csv"),
     "header.csv": ("doc_id,t\n", "no rows .*header.csv"),
-    "nul.csv": ("doc_id,t\na,\0\n", "a NUL byte.*:2"),
+    "nul.csv": ("doc_id,t\na,\0\n", "a NUL byte.*nul.csv"),
     "quote.csv": ('doc_id,t\na,1\nb,"2\n', "not a table.*:3"),
     "strange.csv": ("x,t\na,1\n", "no column, or several, for the document among x, t"),
     "blank.csv": ("doc_id,t\na,1\n,2\n", "no doc_id .*:3"),

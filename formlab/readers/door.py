@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import gzip
 import io
 import json
@@ -46,10 +45,8 @@ UNPACKABLE += (zlib.error, lzma.LZMAError, zstd.ZstdError)
 
 
 def _unpacked(opened: Callable[[], Any], packed: int, where: object, count: int = -1) -> BinaryIO:
-    """The first `count` bytes of what was packed, or all; `DataBroken` if damaged or far too many.
-
-    A small file of another's can unpack to anything. Texts are packed to a hundredth at most.
-    """
+    """The first `count` bytes of what was packed, or all; `DataBroken` if damaged or too many."""
+    # A small file of another's can unpack to anything. Texts are packed to a hundredth at most.
     most = max(20_000_000, min(1_000_000_000, 500 * packed))
     try:
         with opened() as stream:
@@ -57,16 +54,12 @@ def _unpacked(opened: Callable[[], Any], packed: int, where: object, count: int 
     except UNPACKABLE as error:
         raise DataBroken(f"cannot be unpacked: {error}", where=where) from error
     if len(data) > most:
-        what = f"a member that unpacks from {packed} to more than {most} bytes"
-        raise DataBroken(what, where=where)
+        raise DataBroken(f"a member that unpacks from {packed} to {most} bytes", where=where)
     return io.BufferedReader(io.BytesIO(data))
 
 
 class Member(NamedTuple):
-    """A file, or a member of an archive: its path for errors, its name, what opens its bytes.
-
-    `size` are the bytes of the file, which may be packed.
-    """
+    """A file, or a member of an archive: its path for errors, its name, bytes and their opener."""
 
     where: str
     name: str
@@ -93,18 +86,11 @@ class Member(NamedTuple):
         with self.stream(count) as stream:
             return stream.read(count)
 
-    def head(self) -> bytes:
-        """The first 64 kB."""
-        return self.read(2**16)
-
     @contextmanager
     def text(self) -> Iterator[TextIO]:
         """Its text, UTF-16 if it begins so, line ends as they are; `DataBroken` if it is none."""
         with self.stream() as stream:
-            encoding = _encoding(start := stream.peek(2))
-            if encoding != "utf-16" and b"\0" in start:
-                what, remedy = "a NUL byte: this is no text", "save the file as UTF-8"
-                raise DataBroken(what, where=self.where, remedy=remedy)
+            encoding = _encoding(stream.peek(2))
             try:
                 yield io.TextIOWrapper(stream, encoding, newline="")
             except UnicodeDecodeError:
@@ -114,7 +100,9 @@ class Member(NamedTuple):
 
 
 def _encoding(start: bytes) -> str:
-    return "utf-16" if start[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    # Some programs leave out the mark of UTF-16.
+    unmarked = "utf-16-le" if start[1:2] == b"\0" else "utf-8-sig"
+    return "utf-16" if start[:2] in (b"\xff\xfe", b"\xfe\xff") else unmarked
 
 
 def members(path: str | Path, data: BinaryIO | None = None) -> dict[str, Member]:
@@ -123,8 +111,7 @@ def members(path: str | Path, data: BinaryIO | None = None) -> dict[str, Member]
         # Open as long as its members are: to read the list again for each takes its square.
         archive = zipfile.ZipFile(data or Member.of(path).where)
     except UNPACKABLE as error:
-        remedy = "a whole copy of it: the list of members stands at a zip file's end"
-        raise DataBroken(f"no zip file: {error}", where=path, remedy=remedy) from error
+        raise DataBroken(f"no zip file: {error}", where=path, remedy="a whole copy") from error
 
     def member(info: zipfile.ZipInfo) -> Member:
         where, opened = f"{path}#{info.filename}", partial(archive.open, info)
@@ -147,7 +134,7 @@ def stem(path: str | Path) -> str:
 def head(path: str | Path) -> bytes:
     """The first 64 kB of a file's content, unpacked; empty of what cannot be read."""
     try:
-        return Member.of(path).head()
+        return Member.of(path).read(2**16)
     except (FormlabError, OSError):
         return b""
 
@@ -189,11 +176,7 @@ def decoded(data: bytes | str, kind: type[T], where: object) -> T:
 
 
 def as_text(value: Any) -> str | None:
-    """A value as text: whole numbers without a point, dates as ISO 8601, null as null.
-
-    >>> as_text(9.0), as_text(True), as_text(datetime.datetime(2024, 5, 1)), as_text("007")
-    ('9', 'true', '2024-05-01', '007')
-    """
+    """A value as text: whole numbers without a point, dates as ISO 8601, null as null."""
     if isinstance(value, str):
         return value
     # What is missing in a frame (NaN, NaT) is not itself.
@@ -206,22 +189,14 @@ def as_text(value: Any) -> str | None:
         return f"{value:{'.0f' if value.is_integer() and abs(value) < 2**53 else '.15g'}}"
     if isinstance(value, dict | list | tuple):
         return json.dumps(value, ensure_ascii=False, default=str)
-    # A spreadsheet's date is a time at midnight, and its 14:05 has seconds.
-    if isinstance(value, datetime.datetime) and value.timetz() == datetime.time():
-        value = value.date()
-    if isinstance(value, datetime.time):
-        return value.isoformat("auto" if value.second or value.microsecond else "minutes")
     if hasattr(value, "isoformat"):
-        return value.isoformat()
+        # A spreadsheet's date is a time at midnight, and its 14:05 has seconds.
+        return re.sub("T00:00:00$|(?<=^..:..):00$", "", value.isoformat())
     return as_text(value.item()) if hasattr(value, "item") else str(value)
 
 
 def number(value: Any, part: float = 1) -> float | None:
-    """A number, a text of one or a truth value, divided by `part`; null for all else.
-
-    >>> number("7"), number(95, 100), number(True), number("n/a"), number("1e999")
-    (7.0, 0.95, 1.0, None, None)
-    """
+    """A number, a text of one or a truth value, divided by `part`; null for all else."""
     try:
         found = float(value) / part
     except (TypeError, ValueError, OverflowError):

@@ -18,8 +18,7 @@ from formlab import files, tables
 from formlab.errors import DataBroken, UnknownName
 from formlab.readers import Row, leaves
 from formlab.readers.door import around, as_text, number
-from formlab.readers.sheets import NAMES
-from formlab.readers.sources import Batch, batches
+from formlab.readers.sources import NAMES, Batch, batches
 from formlab.text import answers, replies
 from formlab.text.answers import MEMBERS, by_name, plain_name, unwrapped, value_in
 from formlab.trees import escape

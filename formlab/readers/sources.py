@@ -21,17 +21,7 @@ from formlab import files
 from formlab.cache import local
 from formlab.errors import DataBroken, DataMissing
 from formlab.readers import Row
-from formlab.readers.door import (
-    FORMS,
-    TABLES,
-    UNPACKABLE,
-    Member,
-    ending,
-    kind,
-    members,
-    stem,
-    zipfile,
-)
+from formlab.readers.door import FORMS, TABLES, UNPACKABLE, Member, ending, kind, members, stem
 from formlab.text.answers import WRAPPERS, arguments, by_name, is_flat, is_json, plain_name
 
 # What stands for a name where there is no file.
@@ -144,13 +134,12 @@ def _of_path(path: Path, notes: Counter[str]) -> Iterator[Batch]:
         raise DataMissing("no such file or folder", where=path, remedy="check the path")
     is_file = not path.is_dir() and kind(path) != "zip"
     found = [Member.of(path)] if is_file else document_files(path)
-    is_table = is_file or ending(found[0].name) in TABLES
+    is_table, home = ending(found[0].name) in TABLES, found[0].where.removesuffix(found[0].name)
     if is_table and len(found) > 1:
         what = f"several tables: {', '.join(member.name for member in found[:5])}"
         raise DataBroken(what, where=path, remedy="one of them, or one JSON file a document")
-    home = found[0].where.removesuffix(found[0].name)
-    for batch in _of_file(found[0], notes) if is_table else _of_documents(found, notes):
-        yield batch._replace(home=home)
+    parts = _of_file(found[0], notes) if is_file or is_table else _of_documents(found, notes)
+    yield from (batch._replace(home=home) for batch in parts)
 
 
 def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
@@ -233,7 +222,7 @@ def _document(member: Member, notes: Counter[str]) -> Row:
 
 def _of_value(value: Any, name: str, document: str, where: str | None = None) -> Batch:
     """One JSON value: rows, a document for each key (of several, if they are lists), or one."""
-    value, below = _inside(value, "")
+    value, below = _inside(value)
     if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
         return Batch([f"{name}#/{below}{number}" for number in range(len(value))], value)
     if not isinstance(value, dict) or not value:
@@ -251,31 +240,39 @@ def _of_value(value: Any, name: str, document: str, where: str | None = None) ->
     return Batch([f"{name}#/{below}{key}" for key in value], rows, documents=True)
 
 
-def _inside(value: Any, below: str) -> tuple[Any, str]:
+def _inside(value: Any, below: str = "") -> tuple[Any, str]:
     """The rows or documents within what stands around them, if anything does, and their place."""
     known = value if isinstance(value, dict) else ()
     around = [key for key in known if key.lower() in WRAPPERS or len(known) == 1]
     if len(around) != 1:
         return value, below
-    name, place, inner = around[0].lower(), f"{below}{around[0]}/", value[around[0]]
-    if isinstance(inner, dict) and len(inner) == 1 and {*inner} <= {*WRAPPERS}:
-        return _inside(inner, place)
+    inner, place = _inside(value[name := around[0]], f"{below}{name}/")
+    is_wrapper, is_named = name.lower() in WRAPPERS, name.lower() == "documents"
     rows = list(inner.values()) if isinstance(inner, dict) else inner
     if not rows or not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         return value, below
+    usual = IDS if is_wrapper else {"docid"}
+    are_documents = all(not usual.isdisjoint(map(plain_name, row)) for row in rows)
     if isinstance(inner, dict):
         # Anything but documents may be the only field with parts.
-        are_documents = name == "documents" or (name in WRAPPERS and len(rows) > 1)
-    else:
-        usual = IDS if name in WRAPPERS else {"docid"}
-        are_documents = all(not usual.isdisjoint(map(plain_name, row)) for row in rows)
+        are_documents = is_named or (is_wrapper and len(rows) > 1)
     return (inner, place) if are_documents else (value, below)
+
+
+def _header(rows: Sequence[Sequence[Any]]) -> tuple[int, set[str]]:
+    """How many rows stand above the header as a title, and the names in it."""
+    words = [{plain_name(str(cell).strip()) for cell in cells} - {""} for cells in rows] or [set()]
+    title = next((n for n, names in enumerate(words) if len(names) > 1), 0)
+    if len(words[title]) == 2 and words[title].isdisjoint(IDS):
+        # Two cells may stand above a header that names more, such as the day of an export.
+        title = next((n for n, names in enumerate(words) if len(names) > 2 and names & IDS), title)
+    return title, words[title]
 
 
 def _named(numbered: Numbered, place: str, notes: Counter[str]) -> Numbered:
     """Rows of cells by the names in their header, without a title above it and sums below."""
     above = list(islice(numbered, _ABOVE))
-    title = _titles([cells for _, cells in above])
+    title, _ = _header([cells for _, cells in above])
     notes["rows above the header, left out as a title"] += title
     header = (str(cell).strip() for _, cells in above[title : title + 1] for cell in cells)
     # As pandas calls a column without a name.
@@ -308,9 +305,9 @@ def _delimited(member: Member) -> Numbered:
     def fit(delimiter: str) -> tuple[bool, bool, float, int]:
         """Whether there is a header, with documents; the share of rows as wide; the width."""
         rows = [cells for cells in csv.reader(above, delimiter=delimiter) if any(cells)] or [[]]
-        header, *below = rows[_titles(rows) :]
-        share = sum(len(cells) == len(header) for cells in below) / max(len(below), 1)
-        return len(header) > 1, bool(_words(header) & IDS), share, len(header)
+        title, names = _header(rows)
+        width, *widths = map(len, rows[title:])
+        return width > 1, bool(names & IDS), widths.count(width) / max(len(widths), 1), width
 
     with member.text() as stream:
         # Spreadsheets of many countries write semicolons; a title may stand above the header.
@@ -336,9 +333,10 @@ def _workbook(member: Member, notes: Counter[str]) -> Numbered:
 
     stream = io.BytesIO(member.read())
     try:
-        if zipfile.is_zipfile(stream):
-            for part in members(member.where, stream).values():
-                _check_part(part, notes)
+        # The older kind is no archive.
+        is_old = stream.read(2) == b"\xd0\xcf"
+        for part in () if is_old else members(member.where, stream).values():
+            _check_part(part, notes)
         stream.seek(0)
         book = python_calamine.CalamineWorkbook.from_filelike(stream)
         # What somebody has hidden is read where nothing else is there.
@@ -349,7 +347,10 @@ def _workbook(member: Member, notes: Counter[str]) -> Numbered:
             what = "the workbook is empty"
             raise DataBroken(what, where=member.where, remedy="a header and rows")
         notes["sheets left out: only one is read"] += len(full) - 1
-        sheet = next(filter(_is_table, full), full[0])
+        # A cover has a name or two.
+        names = [_header(sheet.to_python(nrows=_ABOVE))[1] for sheet in full]
+        tables = (sheet for sheet, of in zip(full, names, strict=True) if of & IDS or len(of) > 2)
+        sheet = next(tables, full[0])
         rows, merged = sheet.to_python(skip_empty_area=False), sheet.merged_cell_ranges or ()
     except (python_calamine.CalamineError, *UNPACKABLE) as error:
         raise DataBroken(f"not a readable workbook: {error}", where=member.where) from error
@@ -359,13 +360,6 @@ def _workbook(member: Member, notes: Counter[str]) -> Numbered:
             cells[left : right + 1] = [rows[top][left]] * len(cells[left : right + 1])
     numbered = enumerate(rows, start=1)
     return ((n, cells) for n, cells in numbered if any(cell != "" for cell in cells))
-
-
-def _is_table(sheet: Any) -> bool:
-    """Whether a sheet is no cover: its header has three names, or that of documents."""
-    rows = sheet.to_python(nrows=_ABOVE)
-    names = _words(rows[_titles(rows)])
-    return len(names) > 2 or (len(names) > 1 and not names.isdisjoint(IDS))
 
 
 def _check_part(part: Member, notes: Counter[str]) -> None:
@@ -380,16 +374,3 @@ def _check_part(part: Member, notes: Counter[str]) -> None:
         if down * (across := max(numbers, default=0)) > _CELLS:
             what = f"cells in {down} rows and {across} columns"
             raise DataBroken(what, where=part.where, remedy="delete the cells far from the table")
-
-
-def _titles(rows: list[list[Any]]) -> int:
-    """How many rows stand above the header: a single text, or two above a row that names more."""
-    filled = [*map(_words, rows)] or [set()]
-    first = next((n for n, words in enumerate(filled) if len(words) > 1), 0)
-    if len(filled[first]) == 2 and filled[first].isdisjoint(IDS):
-        return next((n for n, words in enumerate(filled) if len(words) > 2 and words & IDS), first)
-    return first
-
-
-def _words(cells: list[Any]) -> set[str]:
-    return {plain_name(str(cell).strip()) for cell in cells} - {""}

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -20,7 +20,7 @@ from formlab.readers import Row, leaves
 from formlab.readers.door import around, as_text, number
 from formlab.readers.sources import NAMES, Batch, batches
 from formlab.text import answers, replies
-from formlab.text.answers import MEMBERS, by_name, plain_name, unwrapped, value_in
+from formlab.text.answers import MEMBERS, form_in, plain_name, unwrapped, value_in
 from formlab.trees import escape
 
 # What a row may say beside its value: of the record, then of its document.
@@ -29,39 +29,29 @@ RECORD += ("task", "scope", "reference", "complexity", "modal")
 DOCUMENT = ("image", "width", "height", "template", "domain", "context")
 _DTYPES = {n: (tables.DOCUMENTS | tables.RECORDS)[n] for n in (*RECORD, *DOCUMENT)}
 _ALLOWED = {"status": tables.STATUSES, "task": tables.TASKS}
-_COLUMNS = NAMES["columns"]
+_COLUMNS, _KEYS = NAMES["columns"], {"path", "value"}
 # `items[0].price`, `$.vendor.name`, `$['items'][0]['name']`, `items[0][name]`.
 _NAME = r"[^\W\d][\w-]*"
 _BRACKETS = rf"""\.?\[(?:\d+|\*)\](?:\[{_NAME}\])?|\[(?:'[^'\]]+'|"[^"\]]+")\]"""
 _DOTTED = re.compile(rf"(?:\$(?:\.?{_NAME})?|{_NAME})(?:\.[\w-]+|{_BRACKETS})+")
 _STEP = re.compile(r"""'([^'\]]+)'|"([^"\]]+)"|([\w*-]+)""")
-_CONFIDENCE = re.compile(
-    r"(.+?)[ _.-]?(?:confidence|conf|prob(?:ability)?)|(?:confidence|conf)[ _.-](.+)", re.IGNORECASE
-)
+_SURE = r"(.+?)[ _.-]?(?:confidence|conf|prob(?:ability)?)|(?:confidence|conf)[ _.-](.+)"
+_CONFIDENCE = re.compile(_SURE, re.IGNORECASE)
 # A text without any of these marks is a value as it stands.
-_MARKS = re.compile(r"[<{\[`◁]")
+_MARKS, _PLAIN = re.compile(r"[<{\[`◁]"), {type(None), int, float, bool}
+_SAID = ("confidence", "page", "box")
 # The path of a value ("" for the text of a page), the value, and what is said of it.
 Leaf = tuple[str, Any, Row]
-_SAID = ("confidence", "page", "box")
-_PLAIN = {type(None), int, float, bool}
 
 
 def pattern(path: str) -> str:
-    """A path with ``*`` for each place in a list.
-
-    >>> pattern("/items/10/price")
-    '/items/*/price'
-    """
+    """A path with ``*`` for each place in a list."""
     return "/".join("*" if step.isdecimal() else step for step in path.split("/"))
 
 
 @lru_cache(maxsize=2**16)
 def pointer(path: str | None) -> str | None:
-    """A path as a JSON pointer; null where it names the whole document.
-
-    >>> pointer("total"), pointer("items[0].price"), pointer("/items/0"), pointer("/")
-    ('/total', '/items/0/price', '/items/0', None)
-    """
+    """A path as a JSON pointer; null where it names the whole document."""
     path = (path or "").strip()
     if _DOTTED.fullmatch(path):
         return "/" + "/".join(escape("".join(step)) for step in _STEP.findall(path))
@@ -108,12 +98,9 @@ def pieces(
     layout, first_rows = None, dict[str, str]()
     requests = {*_COLUMNS["doc_id"]} - {"id"}
     for batch in batches(source, notes):
-        if not batch.rows:
-            continue
-        if any(isinstance(cell, dict | list) for row in batch.rows[:20] for cell in row.values()):
-            place = "/" if batch.documents else "response"
-            named = {*columns.values(), *(n for n in batch.names if plain_name(n) in requests)}
-            batch = batch._replace(rows=replies.replaced(batch.rows, named, place))
+        named = {*columns.values(), *(n for n in batch.names if plain_name(n) in requests)}
+        place = "/" if batch.documents else "response"
+        batch = batch._replace(rows=replies.replaced(batch.rows, named, place))
         names, is_long = layout = layout or layout_of(batch, columns)
         yield _values_of(batch, names, whole, None if is_long else first_rows)
     if layout is None:
@@ -124,6 +111,7 @@ def pieces(
 def layout_of(batch: Batch, columns: Mapping[str, str]) -> tuple[dict[str, str], bool]:
     """A table's own name of each column that formlab knows, and whether each row is a value."""
     known, names = batch.names, dict(columns)
+    where = batch.home + batch.origins[0]
     for name, column in columns.items():
         if column not in known:
             raise UnknownName.of("column", column, known)
@@ -133,31 +121,23 @@ def layout_of(batch: Batch, columns: Mapping[str, str]) -> tuple[dict[str, str],
         return {"doc_id": "doc_id", **columns}, False
     free = {plain_name(column): column for column in known if column not in columns.values()}
     for name in _COLUMNS.keys() - columns:
-        usual = [n for n in _COLUMNS[name] if n in free]
-        usual = usual or [n for n in NAMES["further"][name] if n in free]
-        if len(usual) == 1 or plain_name(name) in usual:
+        usual, further = ([n for n in NAMES[t][name] if n in free] for t in ("columns", "further"))
+        if len(usual := usual or further) == 1 or plain_name(name) in usual:
             names[name] = free[usual[0]]
-    where = batch.home + batch.origins[0]
     if "doc_id" not in names:
         what = f"no column, or several, for the document among {', '.join(known)[:400]}"
         raise DataBroken(what, where=where, remedy=_naming("doc_id", known))
     fields = {*known} - {*names.values(), *_DTYPES, *tables.RECORDS}
-    keys = {"path", "value"}
-    if not keys.isdisjoint(columns):
-        is_long = True
-    elif keys <= names.keys():
+    is_long = bool(_KEYS & columns.keys())
+    if not is_long and names.keys() >= _KEYS:
         # A wide table may have fields called name and text among others.
-        is_plain = not fields or {names[name].lower() for name in keys} == keys
-        documents = {as_text(row.get(names["doc_id"])) for row in batch.rows}
-        is_long = is_plain or len(documents) < len(batch.rows)
-    else:
+        is_long = not fields or {names[name].lower() for name in _KEYS} == _KEYS
+        is_long |= len({as_text(row.get(names["doc_id"])) for row in batch.rows}) < len(batch.rows)
+    elif not is_long and "value" in names:
         # Texts of pages; or answers as JSON or behind reasoning, beside columns of the user's own.
-        texts = (row.get(names.get("value")) for row in batch.rows)
-        some = islice((text for text in texts if isinstance(text, str) and text), 20)
-        is_page = "value" in names and "path" not in names
-        is_long = is_page and (
-            not fields or any(answers.is_json(t) or answers.plain(t).changes for t in some)
-        )
+        cells = [row.get(names["value"]) for row in batch.rows[:100]]
+        said = [text for text in cells if isinstance(text, str) and text]
+        is_long = not fields or any(answers.is_json(t) or answers.plain(t).changes for t in said)
     if is_long and "value" not in names:
         remedy = _naming("value", sorted(fields))
         raise DataBroken("no column for the values", where=where, remedy=remedy)
@@ -177,92 +157,89 @@ def _values_of(
 ) -> pl.DataFrame:
     """The values of a batch, a row without one for a document that has none.
 
-    Of a table with a row for each document `first_rows` has the origins of the rows so far.
+    Where each row is a document `first_rows` has the origins of the documents so far.
     """
     beside = {name: column for name, column in names.items() if name not in _COLUMNS}
-    if first_rows is None:
+    if is_long := first_rows is None:
         # A row without a path may say `text` for its value, as in formlab's plainest file.
         used = {*names, *names.values(), "text", "origin"}
         beside |= {name: name for name in batch.names if name not in used}
     found = list[tuple[str, str, Any, str, Row]]()
     for origin, row in zip(batch.origins, batch.rows, strict=True):
-        where, place = batch.home + origin, ""
+        where, count = batch.home + origin, len(found)
         doc_id = (as_text(row.get(names["doc_id"])) or "").strip()
         if not doc_id:
-            remedy = "a name of the document in every row"
-            raise DataBroken(f"no {names['doc_id']}", where=where, remedy=remedy)
-        if first_rows is not None and (first := first_rows.setdefault(doc_id, origin)) != origin:
-            rest = [other for other in batch.names if other not in ("doc_id", "path", "value")]
-            lacking = "value" if "path" in batch.names else "path"
-            remedy = f"keep one of them; or if each row is a value: {_naming(lacking, rest)}"
+            raise DataBroken(f"no {names['doc_id']}", where=where, remedy="a name in every row")
+        if not is_long and (first := first_rows.setdefault(doc_id, origin)) != origin:
+            rest = [name for name in batch.names if name not in (names["doc_id"], *_KEYS)]
+            option = _naming("value" if "path" in batch.names else "path", rest)
+            remedy = f"keep one of them; or if each row is a value: {option}"
             what = f"two rows for document {doc_id!r}, the first at {first}"
             raise DataBroken(what, where=where, remedy=remedy)
         stated = ((name, _stated(name, row.get(column), where)) for name, column in beside.items())
         said = {name: cell for name, cell in stated if cell is not None}
-        count = len(found)
-        try:
-            for place, cell, more in (_wide if first_rows is not None else _long)(row, names):
-                is_plain = (type(cell) is str and not _MARKS.search(cell)) or type(cell) in _PLAIN
-                for path, value, inner in (
-                    [(place, cell, more)] if is_plain else values_in(cell, place, more, whole)
-                ):
-                    inside = f"{origin}#{path}" if batch.documents and place else origin
-                    found.append((doc_id, path, value, inside, inner | said))
-        except RecursionError as error:
-            raise DataBroken(str(error), where=f"{where}#{place[:80]}") from None
+        for place, cell in (_long if is_long else _wide)(row, names):
+            try:
+                inside = values_in(cell, place, whole)
+                for path, value, more in inside:
+                    at = f"{origin}#{path}" if batch.documents and place else origin
+                    found.append((doc_id, path, value, at, more | said))
+            except RecursionError as error:
+                raise DataBroken(str(error), where=f"{where}#{place[:80]}") from None
         if len(found) == count:
             found.append((doc_id, "", None, origin, said))
     documents, paths, cells, origins, said = zip(*found, strict=True)
     columns = {"doc_id": texts(documents), "path": texts(paths).replace("", None)}
     columns["value"] = texts(cells)
     for name in dict.fromkeys(chain(beside, *said)):
-        dtype = _DTYPES.get(name, pl.String)
-        cells = [one.get(name) for one in said]
-        columns[files.storable(name)] = pl.Series(cells, dtype=dtype, strict=False)
+        given, dtype = [more.get(name) for more in said], _DTYPES.get(name, pl.String)
+        columns[files.storable(name)] = pl.Series(given, dtype=dtype, strict=False)
     return pl.DataFrame(columns | {"origin": texts(origins)})
 
 
 def _stated(name: str, cell: Any, where: str) -> Any:
     """What a row says beside its value, as its column holds it; an own column is text."""
-    dtype, allowed = _DTYPES.get(name, pl.String), _ALLOWED.get(name)
+    dtype, allowed, text = _DTYPES.get(name, pl.String), _ALLOWED.get(name), as_text(cell)
     if isinstance(dtype, pl.List):
         # Further right values: a list, a JSON list as text, or texts between `|`.
         with suppress(ValueError, RecursionError, TypeError):
             cell = parsed if isinstance(parsed := json.loads(cell), list) else cell
         several = leaves(cell.split("|") if isinstance(cell, str) else cell)
         return [files.storable(as_text(i)) for _, i in several if i not in (None, "")] or None
-    text = as_text(cell)
     if dtype == pl.String and not allowed:
         return files.storable(text) or None
     if not (text := (text or "").strip()):
         return None
     stated = number(text) if not allowed else text if text in allowed else None
-    if stated is None or (dtype.is_integer() and stated % 1):
+    if stated is None or (dtype == pl.Int64 and stated % 1):
         remedy = f"one of: {', '.join(allowed)}" if allowed else "a number"
         raise DataBroken(f"{name} cannot be {text!r:.80}", where=where, remedy=remedy)
-    return int(stated) if dtype.is_integer() else stated
+    return stated
 
 
-def _long(row: Row, names: Mapping[str, str]) -> Iterator[Leaf]:
-    """The value of a row that is one."""
+def _long(row: Row, names: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    """Path and value of a row that has one."""
     path, cell = pointer(as_text(row.get(names.get("path")))) or "", row.get(names["value"])
     # A page may have its text beside the values of fields.
-    yield path, row.get("text") if cell is None and not path else cell, {}
+    yield path, row.get("text") if cell is None and not path else cell
 
 
-def _wide(row: Row, names: Mapping[str, str]) -> Iterator[Leaf]:
-    """The members of a row that is a document, without those that say how sure another is."""
+def _wide(row: Row, names: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    """Paths and values of a row that is a document; with how sure one is, if a column says so."""
     beside = {"doc_id", *names.values()}
     row = unwrapped(row, beside)
     members = {name: _member(name) for name in row if name not in beside}
     known = {name.removesuffix(".value") for name in row}
-    sure = {of: number(row[name]) for name, (*_, of) in members.items() if of in known}
+    sure = {subject: row[name] for name, (*_, subject) in members.items() if subject in known}
     for name, (path, is_item, subject) in members.items():
         # A column for the third item is blank where there are two.
         if subject in known or (row[name] is None and is_item):
             continue
         stated = name.removesuffix(".value")
-        yield path, row[name], {"confidence": sure[stated]} if stated in sure else {}
+        yield (
+            path,
+            {"value": row[name], "confidence": sure[stated]} if stated in sure else row[name],
+        )
 
 
 @lru_cache(maxsize=2**16)
@@ -275,18 +252,23 @@ def _member(name: str) -> tuple[str, bool, str | None]:
     return path, "*" in pattern(path), subject and (subject[1] or subject[2])
 
 
-def values_in(cell: Any, path: str, said: Row, whole: Collection[str] = ()) -> Iterator[Leaf]:
+def values_in(cell: Any, path: str, whole: Collection[str] = ()) -> Iterator[Leaf]:
     """The values in a cell, at `whole` paths as they are, each with what is said of it."""
     if path in whole:
-        yield path, as_text(cell), said
+        yield path, as_text(cell), {}
         return
-    if isinstance(cell, str) and path and _MARKS.search(cell):
+    is_text = isinstance(cell, str)
+    if type(cell) in _PLAIN or (is_text and not _MARKS.search(cell)):
+        yield path, cell, {}
+        return
+    if is_text and path:
         # An object or its list as text in a cell, as tables have line items.
         cell = answers.stated(cell)
-    for leaf in values_of(
-        unwrapped(cell) if isinstance(cell, dict) and not path else cell, path, said
-    ):
-        yield from _answers(*leaf)
+    elif isinstance(cell, dict) and not path:
+        cell = unwrapped(cell)
+    for place, leaf, said in values_of(cell, path, {}):
+        is_answer = isinstance(leaf, str) and _MARKS.search(leaf)
+        yield from _answers(place, leaf, said) if is_answer else [(place, leaf, said)]
 
 
 def values_of(cell: Any, path: str, said: Row) -> Iterator[Leaf]:
@@ -296,43 +278,33 @@ def values_of(cell: Any, path: str, said: Row) -> Iterator[Leaf]:
             yield place, leaf, said
             continue
         members = {plain_name(name): member for name, member in leaf.items()}
-        stated = {key: members[n] for key in _SAID for n in MEMBERS[key] if n in members}
+        stated = {name: members[n] for name in _SAID for n in MEMBERS[name] if n in members}
         # Four numbers, eight, or points.
         sides = [side for _, side in leaves(stated.pop("box", ()))]
         corners = around(zip(sides[::2], sides[1::2], strict=False)) or ()
-        stated = {key: number(text) for key, text in stated.items()}
+        stated = {name: number(text) for name, text in stated.items()}
         stated |= zip(tables.BOX, corners, strict=False)
-        yield from values_of(leaf[str(value_in(leaf))], place, stated)
+        yield from values_of(leaf[value_in(leaf)], place, stated)
 
 
-def _answers(path: str, value: Any, said: Row) -> Iterator[Leaf]:
-    """A value, or the fields of JSON in a text, without a model's reasoning; broken JSON stays."""
-    if not isinstance(value, str) or not _MARKS.search(value):
-        yield path, value, said
-        return
-    parsed = answers.plain(value) if path else answers.read(value)
+def _answers(path: str, text: str, said: Row) -> Iterator[Leaf]:
+    """A text without a model's reasoning, or the fields of JSON in it; broken JSON stays."""
+    parsed = answers.plain(text) if path else answers.read(text)
     status = {"status": parsed.status}
     if isinstance(parsed.value, str | None):
-        if parsed.changes:
-            value, said = value if parsed.status == "bad_json" else parsed.value, said | status
-        yield path, value, said
+        value = text if parsed.status == "bad_json" else parsed.value
+        yield (path, value, said | status) if parsed.changes else (path, text, said)
         return
-    inner = unwrapped(parsed.value) if isinstance(parsed.value, dict) else by_name(parsed.value)
-    if isinstance(inner, dict) and inner.keys() == {"/"}:
-        yield from _answers("", inner["/"], said)
-        return
-    below = [leaf for leaf in values_of(inner, "", {}) if as_text(leaf[1]) is not None]
-    for place, leaf, stated in below or [("", None, {})]:
-        yield place, leaf, stated | status
+    inner = values_of(form_in(parsed.value), "", {})
+    below = [leaf for leaf in inner if as_text(leaf[1]) is not None] or [("", None, {})]
+    yield from ((place, leaf, stated | status) for place, leaf, stated in below)
 
 
 def listed(values: pl.DataFrame, paths: Collection[str]) -> pl.DataFrame:
     """The values with those at `paths` as the items of lists there."""
-    if not paths:
-        return values
     item_path = pl.format("{}/{}", "path", pl.int_range(pl.len()).over("doc_id", "path"))
     path = pl.when(pl.col("path").is_in(sorted(paths))).then(item_path).otherwise("path")
-    return values.with_columns(path.alias("path"))
+    return values.with_columns(path=path) if paths else values
 
 
 def lists_of(values: pl.DataFrame) -> set[str]:
@@ -350,9 +322,4 @@ def first_items(paths: pl.Series) -> set[str]:
 
 def texts(values: Sequence[Any]) -> pl.Series:
     """Values as texts of a column; half of a surrogate pair is kept as its escape."""
-    if not set(map(type, values)) <= {str, type(None)}:
-        values = list(map(as_text, values))
-    try:
-        return pl.Series(values, dtype=pl.String)
-    except UnicodeEncodeError:
-        return pl.Series([*map(files.storable, values)], dtype=pl.String)
+    return pl.Series([files.storable(as_text(value)) for value in values], dtype=pl.String)

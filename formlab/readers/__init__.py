@@ -158,16 +158,14 @@ def read_predictions(
 ) -> Predictions:
     """Answers to a corpus, whether its user's own or a benchmark, in whatever they are kept.
 
-    A document may be named by its file (``scans/a.png`` for ``a``), and a field in other case or
-    with other spaces, underscores or hyphens; both are noted, and so is what meets nothing. One
-    value where the gold has a list is its first item. An answer without a value claims nothing; a
-    document with no other is `missing`, and a file of many that cannot be read is ``bad_json``.
-
     `source` is the folder of a run; a file or folder that one of `READERS` reads; or any table,
     JSON, folder or frame, with the table's name for each column in `columns`. `name` is what the
     system is called: by default what the source says, else the stem of the path, or ``answers``.
-    `DataMissing`, `DataBroken` or `UnknownName` if something is absent or cannot be read, or the
-    answers are of several systems.
+
+    Documents may be named by their files, and fields in other case or punctuation: both are noted,
+    and so is what meets nothing. A document without a value is `missing`, and a file of many that
+    cannot be read ``bad_json``. `DataMissing`, `DataBroken` or `UnknownName` if something is absent
+    or cannot be read, or the answers are of several systems.
 
     >>> from formlab import readers
     >>> gold = readers.corpus([{"doc_id": "a", "total": "9.00"}])

@@ -66,6 +66,11 @@ class Member(NamedTuple):
     size: int
     open: Callable[[], BinaryIO]
 
+    @property
+    def home(self) -> str:
+        """What stands before its name in `where`."""
+        return self.where.removesuffix(self.name)
+
     @classmethod
     def of(cls, path: str | Path, name: str | None = None) -> Member:
         """A file on disk."""

@@ -32,10 +32,9 @@ ROWS, _FILES = 50_000, 1_000
 NAMES = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
 NAMES = {t: {name: of.split() for name, of in names.items()} for t, names in NAMES.items()}
 IDS, _TOTALS = {*NAMES["columns"]["doc_id"]}, {*NAMES["rows"]["total"]}
-# How many rows a title and the header are looked for in.
-_ABOVE = 20
-# A cell of a sheet by its column and row; how many may lie between the first and the last.
-_CELL, _CELLS = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"'), 50_000_000
+# How many rows a title and the header are looked for in; how many cells a sheet may span.
+_ABOVE, _CELLS = 20, 50_000_000
+_CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"')
 # What is read as blank: errors, and formulas that a library wrote without their values.
 _BLANK = {
     "error cells (#N/A, #REF! …), read as blank": re.compile(rb'<c [^>]*\bt="e"'),
@@ -43,10 +42,9 @@ _BLANK = {
         rb"(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>"
     ),
 }
+_parsed = partial(files.parse_json, as_written=True, once=True)
 # Cells or a row by name, after the number of the row or of its first line.
 Numbered = Iterator[tuple[int, Any]]
-# Numbers as they are written, and no name twice.
-_parsed = partial(files.parse_json, as_written=True, once=True)
 
 
 class Batch(NamedTuple):
@@ -99,20 +97,28 @@ def document_files(path: Path) -> list[Member]:
     raise DataBroken("no JSON files in this folder", where=path, remedy=remedy)
 
 
-def _batched(rows: Numbered, place: str) -> Iterator[Batch]:
-    while some := list(islice(rows, ROWS)):
-        yield Batch([f"{place}{number}" for number, _ in some], [row for _, row in some])
+def _batched(
+    rows: Numbered, place: str, home: str = "", *, documents: bool = False
+) -> Iterator[Batch]:
+    while some := list(islice(rows, _FILES if documents else ROWS)):
+        for number, row in some:
+            if not isinstance(row, Mapping):
+                what = f"values cannot be read from {type(row).__name__}"
+                remedy = 'an object each, such as {"doc_id": "1", "text": "…"}'
+                raise DataBroken(what, where=f"{home}{place}{number}", remedy=remedy)
+        origins = [f"{place}{number}" for number, _ in some]
+        yield Batch(origins, [row for _, row in some], documents, home)
 
 
-def _of_frame(frame: Any) -> Iterable[Row]:
-    """The rows of a polars or pandas frame, or of mappings."""
+def _of_frame(frame: Any) -> Iterator[Any]:
+    """The rows of a polars or pandas frame, or mappings."""
     if isinstance(frame, pl.LazyFrame | pl.DataFrame):
         # The shorter floats are read as they are written: 88.2, not 88.19999694824219.
         frame = frame.lazy().with_columns(pl.col(pl.Float32).cast(pl.String).cast(pl.Float64))
-        parts = frame.collect_batches(chunk_size=ROWS, maintain_order=True)
-        return chain.from_iterable(part.to_dicts() for part in parts)
-    kind = type(frame)
-    if kind.__module__.partition(".")[0] == "pandas":
+        for part in frame.collect_batches(chunk_size=ROWS, maintain_order=True):
+            yield from part.to_dicts()
+        return
+    if type(frame).__module__.partition(".")[0] == "pandas":
         if not frame.columns.is_unique:
             raise DataBroken("two columns of one name", where=FRAME, remedy="rename one")
         if frame.index.name not in (None, *frame.columns):
@@ -121,72 +127,63 @@ def _of_frame(frame: Any) -> Iterable[Row]:
         frame = frame.astype(short).astype(dict.fromkeys(short, float))
         # What is missing is NaN, NaT or NA by its dtype; all of them are null here.
         frame = frame.astype(object).where(frame.notna(), None).to_dict("records")
-    rows = list(frame) if isinstance(frame, Iterable) else [None]
-    if not all(isinstance(row, Mapping) for row in rows):
-        what = f"values cannot be read from {kind.__name__}"
-        raise DataBroken(what, remedy="a path, a polars or pandas frame, or a list of dicts")
-    return [{str(name): cell for name, cell in row.items()} for row in rows]
+    for row in frame if isinstance(frame, Iterable) else [frame]:
+        yield {str(n): cell for n, cell in row.items()} if isinstance(row, Mapping) else row
 
 
 def _of_path(path: Path, notes: Counter[str]) -> Iterator[Batch]:
     # Not Path.exists(), which raises on names that no file can have.
     if not os.path.exists(path):
         raise DataMissing("no such file or folder", where=path, remedy="check the path")
-    is_file = not path.is_dir() and kind(path) != "zip"
-    found = [Member.of(path)] if is_file else document_files(path)
-    is_table, home = ending(found[0].name) in TABLES, found[0].where.removesuffix(found[0].name)
-    if is_table and len(found) > 1:
+    if not path.is_dir() and kind(path) != "zip":
+        return _of_file(Member.of(path), notes)
+    found = document_files(path)
+    if ending(found[0].name) not in TABLES:
+        return _of_documents(found, notes)
+    if len(found) > 1:
         what = f"several tables: {', '.join(member.name for member in found[:5])}"
         raise DataBroken(what, where=path, remedy="one of them, or one JSON file a document")
-    parts = _of_file(found[0], notes) if is_file or is_table else _of_documents(found, notes)
-    yield from (batch._replace(home=home) for batch in parts)
+    return _of_file(found[0], notes)
 
 
 def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
-    name, where, form = member.name, member.where, kind(member.name, member.read(2**16))
-    if form == "delimited":
-        yield from _batched(_named(_delimited(member), f"{where}:", notes), f"{name}:")
-    elif form == "workbook":
-        rows = _named(_workbook(member, notes), f"{where}, row ", notes)
-        yield from _batched(rows, f"{name}, row ")
-    elif form == "lines":
-        yield from _batched(_lines(member), f"{name}:")
-    elif form == "json":
+    name, home, form = member.name, member.home, kind(member.name, member.read(2**16))
+    if form == "json":
         with member.text() as stream:
-            value = _parsed(stream.read(), where=where)
-        yield _of_value(value, name, stem(name), where)
+            yield _of_value(_parsed(stream.read(), where=member.where), name, stem(name), home)
+    elif form == "delimited":
+        yield from _batched(_named(_delimited(member), f"{member.where}:", notes), f"{name}:", home)
+    elif form == "lines":
+        yield from _batched(_lines(member), f"{name}:", home)
+    elif form == "workbook":
+        rows = _named(_workbook(member, notes), f"{member.where}, row ", notes)
+        yield from _batched(rows, f"{name}, row ", home)
     elif form == "parquet":
         try:
-            source = where if files.is_file(where) else io.BytesIO(member.read())
+            source = home + name if files.is_file(member.where) else io.BytesIO(member.read())
             rows = enumerate(_of_frame(pl.scan_parquet(source, glob=False)), start=1)
-            yield from _batched(rows, f"{name}, row ")
+            yield from _batched(rows, f"{name}, row ", home)
         except (pl.exceptions.PolarsError, OSError) as error:
             what = f"not a readable Parquet file: {str(error).splitlines()[0]}"
-            raise DataBroken(what, where=where) from error
+            raise DataBroken(what, where=member.where) from error
     else:
         what = f"values cannot be read from {ending(name) or 'this file'}"
         remedy = f"a folder of JSON files, or one of: {', '.join(FORMS)}"
-        raise DataBroken(what, where=where, remedy=remedy)
+        raise DataBroken(what, where=member.where, remedy=remedy)
 
 
 def _lines(member: Member) -> Numbered:
-    """The objects of JSON lines."""
     with member.text() as stream:
         # Only newlines end a line, as a value may hold U+2028 unescaped.
         stream.reconfigure(newline="\n")
         for number, line in enumerate(stream, start=1):
-            if not line.strip():
-                continue
             try:
-                row = files.AS_WRITTEN.decode(line)
+                if line.strip():
+                    yield number, files.AS_WRITTEN.decode(line)
             except (ValueError, RecursionError):
                 # A closer look, whose error names the line.
-                row = _parsed(line.removesuffix("\n"), where=member.where, first_line=number)
-            if not isinstance(row, dict):
-                what = f"a JSON object is expected, this is a {type(row).__name__}"
-                remedy = 'one object a line, such as {"doc_id": "1", "text": "…"}'
-                raise DataBroken(what, where=f"{member.where}:{number}", remedy=remedy)
-            yield number, row
+                _parsed(line.removesuffix("\n"), where=member.where, first_line=number)
+                raise
 
 
 def _of_documents(found: Sequence[Member], notes: Counter[str]) -> Iterator[Batch]:
@@ -196,10 +193,9 @@ def _of_documents(found: Sequence[Member], notes: Counter[str]) -> Iterator[Batc
         names = [Path(member.name).parent.as_posix() for member in found]
     elif len(set(names)) < len(found):
         names = [Path(member.name).with_name(stem(member.name)).as_posix() for member in found]
-    documents = zip(names, found, strict=True)
-    while some := list(islice(documents, _FILES)):
-        rows = [{"doc_id": name} | _document(member, notes) for name, member in some]
-        yield Batch([member.name for _, member in some], rows, documents=True)
+    named = zip(names, found, strict=True)
+    rows = ((member.name, {"doc_id": name} | _document(member, notes)) for name, member in named)
+    return _batched(rows, "", found[0].home, documents=True)
 
 
 def _document(member: Member, notes: Counter[str]) -> Row:
@@ -220,14 +216,15 @@ def _document(member: Member, notes: Counter[str]) -> Row:
     return value if isinstance(value, dict) else {f"/{n}": item for n, item in enumerate(value)}
 
 
-def _of_value(value: Any, name: str, document: str, where: str | None = None) -> Batch:
+def _of_value(value: Any, name: str, document: str, home: str = "") -> Batch:
     """One JSON value: rows, a document for each key (of several, if they are lists), or one."""
     value, below = _inside(value)
     if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
-        return Batch([f"{name}#/{below}{number}" for number in range(len(value))], value)
+        return Batch([f"{name}#/{below}{number}" for number in range(len(value))], value, home=home)
     if not isinstance(value, dict) or not value:
         what = "a list of objects or an object of documents is expected"
-        raise DataBroken(what, where=where, remedy='such as {"scan_1": {"total": "9.00"}}')
+        remedy = 'such as {"scan_1": {"total": "9.00"}}'
+        raise DataBroken(what, where=home + name, remedy=remedy)
     named = value
     if len(value) > 1 and all(isinstance(inner, list) for inner in value.values()):
         named = {key: by_name(inner) for key, inner in value.items()}
@@ -235,9 +232,9 @@ def _of_value(value: Any, name: str, document: str, where: str | None = None) ->
         # What a model answered about each.
         named = {key: {"/": text} for key, text in value.items()}
     if not all(isinstance(inner, dict) for inner in named.values()):
-        return Batch([name], [{"doc_id": document} | value], documents=True)
+        return Batch([name], [{"doc_id": document} | value], documents=True, home=home)
     rows = [{"doc_id": key} | row for key, row in named.items()]
-    return Batch([f"{name}#/{below}{key}" for key in value], rows, documents=True)
+    return Batch([f"{name}#/{below}{key}" for key in value], rows, documents=True, home=home)
 
 
 def _inside(value: Any, below: str = "") -> tuple[Any, str]:
@@ -277,13 +274,11 @@ def _named(numbered: Numbered, place: str, notes: Counter[str]) -> Numbered:
     header = (str(cell).strip() for _, cells in above[title : title + 1] for cell in cells)
     # As pandas calls a column without a name.
     names = [re.sub("^Unnamed: [0-9]+$", "", name) for name in header]
-    while names and not names[-1]:
-        names.pop()
     notes["columns without a name, left out"] += names.count("")
-    if twice := [name for name, n in Counter(filter(None, names)).items() if n > 1]:
-        where, remedy = f"{place}{above[title][0]}", "rename one: the first row names the columns"
-        raise DataBroken(f"two columns are called {twice[0]!r}", where=where, remedy=remedy)
     blank, width = dict.fromkeys(filter(None, names)), len(names)
+    if twice := [name for name in blank if names.count(name) > 1]:
+        what, where = f"two columns are called {twice[0]!r}", f"{place}{above[title][0]}"
+        raise DataBroken(what, where=where, remedy="rename one: the first row names the columns")
     documents = next((name for name in names if plain_name(name) in IDS), None)
     for number, cells in chain(above[title + 1 :], numbered):
         if len(cells) > width and any(cell != "" for cell in cells[width:]):
@@ -313,10 +308,9 @@ def _delimited(member: Member) -> Numbered:
         # Spreadsheets of many countries write semicolons; a title may stand above the header.
         above = list(islice(stream, _ABOVE))
         delimiter = "\t" if ending(member.name) in (".tsv", ".tab") else max(",;\t|", key=fit)
-        first = chain.from_iterable(csv.reader(above, delimiter=delimiter))
-        is_spaced = any(cell.startswith(' "') for cell in first)
-        options: dict[str, Any] = {"skipinitialspace": is_spaced, "strict": True}
-        line, reader = 1, csv.reader(chain(above, stream), delimiter=delimiter, **options)
+        rows_of = partial(csv.reader, delimiter=delimiter)
+        is_spaced = any(cell.startswith(' "') for cells in rows_of(above) for cell in cells)
+        line, reader = 1, rows_of(chain(above, stream), skipinitialspace=is_spaced, strict=True)
         try:
             for cells in reader:
                 if any(cells):
@@ -339,13 +333,8 @@ def _workbook(member: Member, notes: Counter[str]) -> Numbered:
             _check_part(part, notes)
         stream.seek(0)
         book = python_calamine.CalamineWorkbook.from_filelike(stream)
-        # What somebody has hidden is read where nothing else is there.
-        visible = python_calamine.SheetVisibleEnum.Visible
-        named = sorted(book.sheets_metadata, key=lambda sheet: sheet.visible != visible)
-        sheets = [book.get_sheet_by_name(sheet.name) for sheet in named]
-        if not (full := [sheet for sheet in sheets if sheet.start is not None]):
-            what = "the workbook is empty"
-            raise DataBroken(what, where=member.where, remedy="a header and rows")
+        sheets = [book.get_sheet_by_name(name) for name in book.sheet_names]
+        full = [sheet for sheet in sheets if sheet.start is not None] or sheets
         notes["sheets left out: only one is read"] += len(full) - 1
         # A cover has a name or two.
         names = [_header(sheet.to_python(nrows=_ABOVE))[1] for sheet in full]
@@ -355,7 +344,6 @@ def _workbook(member: Member, notes: Counter[str]) -> Numbered:
     except (python_calamine.CalamineError, *UNPACKABLE) as error:
         raise DataBroken(f"not a readable workbook: {error}", where=member.where) from error
     for (top, left), (bottom, right) in merged:
-        notes["merged cells, each read as its range's value"] += 1
         for cells in rows[top : bottom + 1]:
             cells[left : right + 1] = [rows[top][left]] * len(cells[left : right + 1])
     numbered = enumerate(rows, start=1)

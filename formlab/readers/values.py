@@ -65,23 +65,20 @@ def read_values(
     columns: Mapping[str, str] | None = None,
     flaws: Counter[str] | None = None,
 ) -> pl.DataFrame:
-    """A long table of values: one row per document and path.
-
-    A *long* source has a column for the document and one for the value; a *wide* one a row or an
-    object for each document. Nested objects and lists become JSON pointers (``/items/0/price``), as
-    do names such as ``items[0].price``. Values are text as it is written: "007" and "9.00" stay, an
-    empty cell is null. An object of a value with its confidence, page or box is one value; a column
-    ``total_confidence`` is of ``total``; what stands around an answer is left out.
+    """A long table of values: doc_id, path, value, what rows say beside it, own columns, origin.
 
     `source` is a path or address of CSV, TSV, JSON lines, JSON, Parquet, a workbook, a folder or
     zip archive with a file for each document; a frame; a list of dicts; or a dict of documents.
     `columns` has the table's names, such as ``{"doc_id": "id"}``; else the usual ones of
     `names.toml` are looked for. `flaws` counts what is odd, by a short name.
 
-    The columns are doc_id, path (null for the text of a page), value, what rows say beside it, own
-    columns as text, and origin (file and line). A document without a value has one row without
-    path. Several values at a path are a list: ``/party/0``, ``/party/1``. `DataMissing`,
-    `DataBroken` or `UnknownName` if it cannot be read or columns are not told apart.
+    A *long* source has a column for the document and one for the value; a *wide* one a row or an
+    object for each document. Nested objects, lists and names such as ``items[0].price`` become JSON
+    pointers; several values at a path are a list. Values are text as it is written: "007" and
+    "9.00" stay, an empty cell is null. An object of a value with its confidence, page or box is one
+    value; a column ``total_confidence`` is of ``total``. The path is null for the text of a page,
+    and in the one row of a document without values. `DataMissing`, `DataBroken` or `UnknownName` if
+    the source cannot be read or its columns are not told apart.
 
     >>> read_values([{"doc_id": "a", "total": 9.5, "items": [{"name": "Tea"}]}]).rows()
     [('a', '/total', '9.5', 'frame, row 1'), ('a', '/items/0/name', 'Tea', 'frame, row 1')]

@@ -11,7 +11,7 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO, TypeVar
@@ -58,33 +58,29 @@ def _unpacked(opened: Callable[[], Any], packed: int, where: object, count: int 
     return io.BufferedReader(io.BytesIO(data))
 
 
+def _opened(path: str | Path, count: int = -1) -> BinaryIO:
+    stream = io.BufferedReader(io.FileIO(path))
+    if (unpack := _UNPACK.get(stream.peek(2)[:2])) is None:
+        return stream
+    with stream:
+        return _unpacked(partial(unpack, stream), Path(path).stat().st_size, path, count)
+
+
 class Member(NamedTuple):
-    """A file, or a member of an archive: its path for errors, its name, bytes and their opener."""
+    """A file, or a member of an archive: its path for errors and its name.
+
+    `stream` opens its bytes, unpacked, of what is packed the first so many or all.
+    """
 
     where: str
     name: str
-    size: int
-    open: Callable[[], BinaryIO]
-
-    @property
-    def home(self) -> str:
-        """What stands before its name in `where`."""
-        return self.where.removesuffix(self.name)
+    stream: Callable[..., BinaryIO]
 
     @classmethod
     def of(cls, path: str | Path, name: str | None = None) -> Member:
         """A file on disk."""
         files.read_bytes(path, 1)
-        size = Path(path).stat().st_size
-        return cls(str(path), name or Path(path).name, size, lambda: open(path, "rb"))
-
-    def stream(self, count: int = -1) -> BinaryIO:
-        """Its bytes, of what is packed the first or all, unpacked."""
-        stream = self.open()
-        if (unpack := _UNPACK.get(stream.peek(2)[:2])) is None:
-            return stream
-        with stream:
-            return _unpacked(partial(unpack, stream), self.size, self.where, count)
+        return cls(str(path), name or Path(path).name, partial(_opened, path))
 
     def read(self, count: int = -1) -> bytes:
         """The first `count` of its bytes, or all."""
@@ -120,8 +116,8 @@ def members(path: str | Path, data: BinaryIO | None = None) -> dict[str, Member]
 
     def member(info: zipfile.ZipInfo) -> Member:
         where, opened = f"{path}#{info.filename}", partial(archive.open, info)
-        unpack = partial(_unpacked, opened, info.compress_size, where)
-        return Member(where, info.filename, info.file_size, unpack)
+        stream = partial(_unpacked, opened, info.compress_size, where)
+        return Member(where, info.filename, stream)
 
     return {info.filename: member(info) for info in archive.infolist() if not info.is_dir()}
 
@@ -138,10 +134,9 @@ def stem(path: str | Path) -> str:
 
 def head(path: str | Path) -> bytes:
     """The first 64 kB of a file's content, unpacked; empty of what cannot be read."""
-    try:
+    with suppress(FormlabError, OSError):
         return Member.of(path).read(2**16)
-    except (FormlabError, OSError):
-        return b""
+    return b""
 
 
 def kind(name: str | Path, start: bytes | None = None) -> str:
@@ -182,16 +177,14 @@ def decoded(data: bytes | str, kind: type[T], where: object) -> T:
 
 def as_text(value: Any) -> str | None:
     """A value as text: whole numbers without a point, dates as ISO 8601, null as null."""
-    if isinstance(value, str):
-        return value
     # What is missing in a frame (NaN, NaT) is not itself.
-    if value is None or value != value:
-        return None
+    if value is None or isinstance(value, str) or value != value:
+        return value if isinstance(value, str) else None
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
         # As spreadsheets show it: the sum of 80.1 and 8.1 is 88.2.
-        return f"{value:{'.0f' if value.is_integer() and abs(value) < 2**53 else '.15g'}}"
+        return format(value, ".0f" if value.is_integer() and abs(value) < 2**53 else ".15g")
     if isinstance(value, dict | list | tuple):
         return json.dumps(value, ensure_ascii=False, default=str)
     if hasattr(value, "isoformat"):

@@ -102,7 +102,7 @@ def _batched(
 ) -> Iterator[Batch]:
     while some := list(islice(rows, _FILES if documents else ROWS)):
         for number, row in some:
-            if not isinstance(row, Mapping):
+            if not isinstance(row, dict | Mapping):
                 what = f"values cannot be read from {type(row).__name__}"
                 remedy = 'an object each, such as {"doc_id": "1", "text": "…"}'
                 raise DataBroken(what, where=f"{home}{place}{number}", remedy=remedy)
@@ -147,7 +147,8 @@ def _of_path(path: Path, notes: Counter[str]) -> Iterator[Batch]:
 
 
 def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
-    name, home, form = member.name, member.home, kind(member.name, member.read(2**16))
+    name, form = member.name, kind(member.name, member.read(2**16))
+    home = member.where.removesuffix(name)
     if form == "json":
         with member.text() as stream:
             yield _of_value(_parsed(stream.read(), where=member.where), name, stem(name), home)
@@ -195,7 +196,8 @@ def _of_documents(found: Sequence[Member], notes: Counter[str]) -> Iterator[Batc
         names = [Path(member.name).with_name(stem(member.name)).as_posix() for member in found]
     named = zip(names, found, strict=True)
     rows = ((member.name, {"doc_id": name} | _document(member, notes)) for name, member in named)
-    return _batched(rows, "", found[0].home, documents=True)
+    home = found[0].where.removesuffix(found[0].name)
+    return _batched(rows, "", home, documents=True)
 
 
 def _document(member: Member, notes: Counter[str]) -> Row:

@@ -152,10 +152,7 @@ def _values_of(
     whole: Collection[str],
     first_rows: dict[str, str] | None,
 ) -> pl.DataFrame:
-    """The values of a batch, a row without one for a document that has none.
-
-    Where each row is a document `first_rows` has the origins of the documents so far.
-    """
+    """The values of a batch; where a row is a document `first_rows` has the origins so far."""
     beside = {name: column for name, column in names.items() if name not in _COLUMNS}
     if is_long := first_rows is None:
         # A row without a path may say `text` for its value, as in formlab's plainest file.
@@ -170,15 +167,13 @@ def _values_of(
         if not is_long and (first := first_rows.setdefault(doc_id, origin)) != origin:
             rest = [name for name in batch.names if name not in (names["doc_id"], *_KEYS)]
             option = _naming("value" if "path" in batch.names else "path", rest)
-            remedy = f"keep one of them; or if each row is a value: {option}"
             what = f"two rows for document {doc_id!r}, the first at {first}"
-            raise DataBroken(what, where=where, remedy=remedy)
+            raise DataBroken(what, where=where, remedy=f"keep one, or if each is a value: {option}")
         stated = ((name, _stated(name, row.get(column), where)) for name, column in beside.items())
         said = {name: cell for name, cell in stated if cell is not None}
         for place, cell in (_long if is_long else _wide)(row, names):
             try:
-                inside = values_in(cell, place, whole)
-                for path, value, more in inside:
+                for path, value, more in values_in(cell, place, whole):
                     at = f"{origin}#{path}" if batch.documents and place else origin
                     found.append((doc_id, path, value, at, more | said))
             except RecursionError as error:
@@ -319,4 +314,8 @@ def first_items(paths: pl.Series) -> set[str]:
 
 def texts(values: Sequence[Any]) -> pl.Series:
     """Values as texts of a column; half of a surrogate pair is kept as its escape."""
-    return pl.Series([files.storable(as_text(value)) for value in values], dtype=pl.String)
+    found = list(map(as_text, values))
+    try:
+        return pl.Series(found, dtype=pl.String)
+    except UnicodeEncodeError:
+        return pl.Series([*map(files.storable, found)], dtype=pl.String)

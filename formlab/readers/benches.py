@@ -14,19 +14,16 @@ from rapidfuzz import fuzz
 
 from formlab import files
 from formlab.readers import Reader, Row, Source, door, samples
-from formlab.readers.door import at
+from formlab.readers.door import as_text, at
 from formlab.readers.samples import Sample, sample_rows
-from formlab.text import normalise
 from formlab.trees import escape
 
 _DOCLING = ("GroundTruthDocument", "PredictedDocument", "predictor_info", "status", "document_id")
 _STATUS = {"success": "ok", "partial_success": "truncated", "pending": "missing"}
 OTHER = "tests of a type that only the harness itself can judge, not scored"
-_FILE = re.compile(r"([^/]+)/(.+)_pg(\d+)_repeat(\d+)\.md")
+_PAGE = re.compile(r"([^/]+)/(.+)_pg(\d+)_repeat(\d+)\.md")
 _TEST = {"page": 1, "max_diffs": 0, "case_sensitive": True, "first_n": 0, "last_n": 0}
 _TEST |= dict.fromkeys(("text", "before", "after"), "")
-# Of which percent of a text a passage has to have something to be shown as what was read.
-_NEAR = 50
 # The bench compares without bold and italics, with spaces and these characters written one way.
 _MARKS = {r"<br/?>": " ", r"</?[bi]>": "", r"(\*\*|__)(.*?)\1": r"\2", r"(\*|_)(.*?)\1": r"\2"}
 _MARKS |= {r"\s+": " "}
@@ -34,11 +31,7 @@ _SPELT = str.maketrans("‘’‚“”„＿–—‑‒−\u00b5", "'''\"\"\"_
 
 
 def docling_eval(source: Source) -> Iterator[Row]:
-    """Logs of docling-eval: Parquet shards with gold and prediction, which are Docling documents.
-
-    The page's text is that of the body in reading order; a field is a key and the value that a
-    link leads to, at ``/<key>``. Figures are in ``evaluation_<benchmark>_<modality>.json``.
-    """
+    """docling-eval's Parquet"""
     path, scores, shards = source.path.resolve(), defaultdict[str, Row](dict), _shards(source.path)
     stated = []
     for file in sorted((path if path.is_dir() else path.parent).glob("evaluation_*.json")):
@@ -91,10 +84,7 @@ def _shards(path: Path) -> list[Path]:
 
 
 def _values_of(document: Row) -> list[Row]:
-    """The text of a Docling document, in the order of its body, and each value at its key.
-
-    Headers and footers are no part of it; a further value of a key is numbered.
-    """
+    """The text of a Docling document in the order of its body, and each value at its key."""
     texts, nodes, seen = [], [document.get("body") or {}], set()
     while nodes:
         # Of children that lead back to what they are children of there would be no end.
@@ -117,21 +107,14 @@ def _values_of(document: Row) -> list[Row]:
                 path = f"/{escape(str(key.get('text') or ''))}"
                 number = f"/{counts[path]}" if counts[path] else ""
                 counts[path] += 1
-                rows.append({"path": path + number, "value": door.as_text(value.get("text"))})
+                rows.append({"path": path + number, "value": as_text(value.get("text"))})
     return rows
 
 
 def olmocr(source: Source) -> Iterator[Row]:
-    """Logs of olmOCR-bench: a folder of tests as JSON lines, and of candidates' pages below it.
-
-    Pages are ``{candidate}/{pdf}_pg{n}_repeat{k}.md``. A test is a field: `present` asks for its
-    text, `absent` for nothing, `order` for two texts in their order, judged as the bench does
-    (allenai/olmocr, olmocr/bench/tests.py): a test that passes is answered with what it asks for,
-    else with the passage that fits best. Others need the bench's own rules and are not scored.
-    """
-    home = source.path
+    """olmOCR-bench's folder of tests and pages"""
+    home, pages = source.path, _pages(source.path)
     tests = [test for file in _test_files(home) for test in samples.json_lines(source, file)]
-    pages = _pages(home)
     runs = sorted({(candidate, repeat) for candidate, _, _, repeat in pages})
     entries = ((origin, (line, *run)) for run in runs for origin, line in tests)
 
@@ -147,7 +130,9 @@ def olmocr(source: Source) -> Iterator[Row]:
             pdf,
             f"/{escape(test['id'])}",
             gold=gold or "",
-            answer=answer_to(test, door.written(file)) if file and gold is not None else None,
+            answer=_answer_to(test, gold, door.written(file))
+            if file and gold is not None
+            else None,
             system=candidate,
             epoch=repeat,
             request=test["id"],
@@ -158,12 +143,6 @@ def olmocr(source: Source) -> Iterator[Row]:
     return sample_rows(source, home.resolve().name, entries, sample_of)
 
 
-def _gold_of(test: Row) -> str | None:
-    """The text that is asked for; null for a type of test that only the bench can judge."""
-    order = f"{test['before']} … {test['after']}"
-    return {"present": test["text"], "order": order, "absent": ""}.get(test["type"])
-
-
 def _test_files(folder: Path) -> list[Path]:
     needed = {"pdf", "type", "id"}
     return [file for file in sorted(folder.glob("*.jsonl")) if needed <= samples.names(file)]
@@ -172,37 +151,31 @@ def _test_files(folder: Path) -> list[Path]:
 def _pages(home: Path) -> dict[tuple[str, str, int, int], Path]:
     """The pages below a folder by candidate, PDF, page and repeat."""
     found = filter(files.is_file, home.glob("*/**/*.md"))
-    named = ((_FILE.fullmatch(file.relative_to(home).as_posix()), file) for file in found)
+    named = ((_PAGE.fullmatch(file.relative_to(home).as_posix()), file) for file in found)
     return {(m[1], m[2], int(m[3]), int(m[4])): file for m, file in named if m}
 
 
-def answer_to(test: Row, markdown: str) -> str | None:
-    """What a page has for a test: what is asked for if the bench passes it, else what it has.
+def _gold_of(test: Row) -> str | None:
+    """The text that is asked for; null for a type of test that only the bench can judge."""
+    order = f"{test['before']} … {test['after']}"
+    return {"present": test["text"], "order": order, "absent": ""}.get(test["type"])
 
-    >>> answer_to({"type": "present", "text": "Due", "max_diffs": 1}, "The *total* Duo")
-    'Due'
-    """
-    test = _TEST | test
+
+# As the bench judges: allenai/olmocr, olmocr/bench/tests.py.
+def _answer_to(test: Row, gold: str, markdown: str) -> str | None:
+    """What is asked for, if a page passes a test; else the text that should be absent, or null."""
     page, text, most = _plain(markdown), _plain(test["text"]), test["max_diffs"]
     if test["type"] == "order":
         before, after = _plain(test["before"]), _plain(test["after"])
         # Seen from the end, the last place of the second text is its first.
         first, last = _place(before, page, most), _place(after[::-1], page[::-1], most)
         is_ordered = None not in (first, last) and first < len(page) - last - len(after)
-        return _gold_of(test) if is_ordered else None
+        return gold if is_ordered else None
     if test["first_n"] or test["last_n"]:
         page = page[: test["first_n"]] + page[-test["last_n"] if test["last_n"] else len(page) :]
     read, asked = (page, text) if test["case_sensitive"] else (page.lower(), text.lower())
-    # In a page that is shorter than the text the bench finds nothing.
-    is_long = len(read) >= len(asked) - most
-    best = fuzz.partial_ratio_alignment(asked, read) if is_long and asked else None
-    is_found = best is not None and best.score / 100 >= 1 - most / len(asked)
-    passage = page[best.dest_start : best.dest_end] if best else ""
-    if test["type"] == "absent":
-        return passage if is_found else ""
-    # A passage that is no better, or that formlab takes for the text, is none for the bench.
-    is_near = best and best.score >= _NEAR and normalise(passage) != normalise(test["text"])
-    return test["text"] if is_found else passage if is_near else None
+    is_found = _place(asked, read, most) is not None
+    return test["text"] if is_found else {"absent": ""}.get(test["type"])
 
 
 def _plain(markdown: str) -> str:
@@ -213,7 +186,7 @@ def _plain(markdown: str) -> str:
 
 def _place(phrase: str, text: str, allowed: int) -> int | None:
     """Where a phrase first begins in a text, with at most `allowed` characters changed."""
-    if phrase in text or not allowed:
+    if phrase in text or not allowed or len(text) < len(phrase) - allowed:
         return text.index(phrase) if phrase in text else None
     best = fuzz.partial_ratio_alignment(phrase, text)
     return best.dest_start if best.score / 100 >= 1 - allowed / len(phrase) else None
@@ -226,14 +199,7 @@ def _is_docling_eval(path: Path) -> bool:
     return False
 
 
-def _is_olmocr(path: Path) -> bool:
-    return path.is_dir() and bool(_test_files(path)) and bool(_pages(path))
-
-
-READERS = {
-    read.__name__: Reader(read.__name__, title, fits, read)
-    for title, fits, read in (
-        ("docling-eval's Parquet", _is_docling_eval, docling_eval),
-        ("olmOCR-bench's folder of tests and pages", _is_olmocr, olmocr),
-    )
-}
+_FITS = {docling_eval: _is_docling_eval}
+_FITS[olmocr] = lambda path: path.is_dir() and bool(_test_files(path)) and bool(_pages(path))
+# What each reads is its title.
+READERS = {r.__name__: Reader(r.__name__, r.__doc__, fits, r) for r, fits in _FITS.items()}

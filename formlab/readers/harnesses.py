@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from formlab.benchmarks.omniai import WHOLE, basename, image_url, records_of
+from formlab.benchmarks.omniai import WHOLE, basename, image_url
 from formlab.errors import DataBroken
 from formlab.readers import Reader, Row, Source, door, leaves, samples
-from formlab.readers.door import as_text, number
-from formlab.readers.samples import ANSWER, MISSING, Sample, figure, has, names, sample_rows, tokens
+from formlab.readers.door import as_text, at, number
+from formlab.readers.samples import ANSWER, Sample, figure, has, names, sample_rows
 from formlab.readers.sources import items
 from formlab.readers.values import pointer
 
-# Values as Inspect itself turns them into numbers.
-_VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _STOPPED = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "refused"}
 _LMMS_FILES = "*_samples_*.jsonl"
 # What a sample of lmms-eval has beside its metrics.
-_FIELD = r"(doc|target|prompt)_hash|doc(_id)?|target|arguments|(filtered_)?resps|input(_media)?"
-_FIELD = re.compile(rf"{_FIELD}|token_counts|filter|metrics|reasoning_tags")
+_LMMS = r"(doc|target|prompt)_hash|doc(_id)?|target|arguments|(filtered_)?resps|input(_media)?"
+_LMMS = re.compile(rf"{_LMMS}|token_counts|filter|metrics|reasoning_tags")
 _VLM_COLUMNS = {"doc_id": "index", "gold": "answer", "value": "prediction"}
 _VLM_SCORES = ("hit", "eval_match", "eval_score", "score", "match")
 _STICKLER_FIGURES = ("weighted_overall_score", "cm_f1", "cm_precision", "cm_recall", "cm_accuracy")
@@ -34,13 +30,7 @@ FAILED = "entries with an error, which the tool's own mean leaves out"
 
 
 def inspect(source: Source) -> Iterator[Row]:
-    """Logs of Inspect: ``.eval``, a zip file of JSON members, or the same object in one ``.json``.
-
-    ``.eval`` has ``header.json`` with what was asked and the results, or ``_journal/start.json`` of
-    a run that has not ended, and ``samples/*.json``, one for each sample and epoch. A sample stands
-    at the `doc_id` and `path` of its metadata; else its id is the document's name. The system is
-    the model that answered, where it is one, else the one that was asked.
-    """
+    """Inspect's .eval, or .json"""
     path, is_json = source.path, door.ending(source.path) == ".json"
     source.files.append(path)
     members = {"header.json": door.Member.of(path)} if is_json else door.members(path)
@@ -50,38 +40,38 @@ def inspect(source: Source) -> Iterator[Row]:
     log = door.decoded(head.read(), dict[str, Any], head.where)
     asked, results = log["eval"], log.get("results")
     source.notes["the run had not ended, so that the log states no results"] = results is None
-    listed = [n for n in members if n.startswith("samples/") and n.endswith(".json")]
-    entries = [(f"{path.name}#{n}", members[n]) for n in listed]
-    inside = enumerate(log.get("samples") or ())
-    entries += [(f"{path.name}#/samples/{n}", entry) for n, entry in inside]
-
-    def figures() -> Iterator[Row]:
-        for score in (results or {}).get("scores") or ():
-            # Inspect averages over the samples that it could score, and leaves the others out.
-            count = score.get("scored_samples") or results.get("completed_samples")
-            for name, metric in (score.get("metrics") or {}).items():
-                kind = f"{name}, {score['reducer']} of epochs" if score.get("reducer") else name
-                scorer = score.get("name") or score.get("scorer")
-                yield figure(scorer, kind, metric.get("value"), count)
-
-    dataset = asked.get("dataset") if isinstance(asked.get("dataset"), dict) else {}
-    split, model = dataset.get("name") or asked.get("task") or "log", asked.get("model")
-    given = {"planned": dataset.get("sample_ids") or (), "system": str(model or "unknown")}
-    yield from sample_rows(source, split, entries, inspect_sample, figures(), **given)
+    named = {n: member for n, member in members.items() if re.fullmatch(r"samples/.*\.json", n)}
+    named |= {f"/samples/{n}": entry for n, entry in enumerate(log.get("samples") or ())}
+    entries = ((f"{path.name}#{name}", entry) for name, entry in named.items())
+    # Inspect averages over the samples that it could score, and leaves the others out.
+    figures = (
+        figure(
+            score.get("name") or score.get("scorer"),
+            f"{name}, {score['reducer']} of epochs" if score.get("reducer") else name,
+            metric.get("value"),
+            score.get("scored_samples") or results.get("completed_samples"),
+        )
+        for score in at(results, "scores") or ()
+        for name, metric in (score.get("metrics") or {}).items()
+    )
+    split = at(asked, "dataset", "name") or asked.get("task") or "log"
+    planned, model = at(asked, "dataset", "sample_ids") or (), str(asked.get("model") or "unknown")
+    same = {"planned": planned, "system": model}
+    yield from sample_rows(source, split, entries, inspect_sample, figures, **same)
 
 
 def inspect_sample(entry: Row | door.Member, _: str = "") -> Sample:
     """A sample, as it stands in a log or in a member of one, as formlab reads it."""
     if isinstance(entry, door.Member):
         entry = door.decoded(entry.read(), dict[str, Any], entry.where)
+    put_away = entry.get("attachments") or {}
 
     def text(content: Any) -> str | None:
-        """The text of a content, which may be a list of parts or put away under `attachments`."""
+        """The text of a content, which may be a list of parts or put away."""
         if isinstance(content, list):
-            texts = [item.get("text") for item in content if isinstance(item, dict)]
+            texts = [part.get("text") for part in content if isinstance(part, dict)]
             content = "\n".join(str(text) for text in texts if text) or None
         if isinstance(content, str) and content.startswith("attachment://"):
-            put_away = entry.get("attachments") or {}
             content = put_away.get(content.removeprefix("attachment://"), content)
         return None if content is None else str(content)
 
@@ -89,52 +79,40 @@ def inspect_sample(entry: Row | door.Member, _: str = "") -> Sample:
     doc_id, path = columns.pop("doc_id", None), columns.pop("path", None)
     choice = next(iter(output.get("choices") or ()), {})
     message, stopped = choice.get("message") or {}, choice.get("stop_reason")
-    # A model that was told to call a tool answers with what it gives to the last.
-    called = [call.get("arguments") for call in message.get("tool_calls") or ()]
-    content = output.get("completion") or text(message.get("content"))
-    answer = text(content or (as_text(called[-1]) if called else content))
-    status, error = _STOPPED.get(stopped), output.get("error")
+    answer = output.get("completion") or text(message.get("content"))
+    if not answer and (calls := message.get("tool_calls")):
+        # A model that was told to call a tool answers with what it gives to the last.
+        answer = as_text(calls[-1].get("arguments"))
+    status = _STOPPED.get(stopped)
+    error = stopped if status else output.get("error")
     if entry.get("error"):
         status, error = "api_error", str(entry["error"].get("message") or "error")
     elif entry.get("limit"):
         status, error = "truncated", f"limit: {entry['limit'].get('type')}"
-    elif status:
-        error = stopped
-    scores = {}
-    for name, score in (entry.get("scores") or {}).items():
-        for place, value in leaves(score.get("value")):
-            scores[name + place] = _VALUES.get(value, value) if isinstance(value, str) else value
     target, seconds = entry.get("target"), entry.get("working_time") or entry.get("total_time")
-    used = tokens((entry.get("model_usage") or {}).values())
+    scores = {
+        name + place: value
+        for name, score in (entry.get("scores") or {}).items()
+        for place, value in leaves(score.get("value"))
+    }
     return Sample(
         entry["id"] if doc_id is None else doc_id,
         ANSWER if path is None else pointer(str(path)),
-        gold=[*map(text, target)] if isinstance(target, list) else text(target),
-        answer=answer,
-        status=status,
+        [*map(text, target)] if isinstance(target, list) else text(target),
+        text(answer),
+        status,
         model=output.get("model") if answer is not None and status != "api_error" else None,
         epoch=int(entry.get("epoch") or 1),
         request=entry["id"],
         scores=scores,
         columns=columns,
-        call={"error": error, "seconds": number(seconds) or None} | used,
+        call={"error": error, "seconds": number(seconds) or None},
     )
 
 
 def lmms_eval(source: Source) -> Iterator[Row]:
-    """``{stamp}_samples_{task}.jsonl`` with ``{stamp}_results.json`` beside it, or their folder.
-
-    The document itself is not in the log: a sample is called by its image, if no other is of that,
-    else by its number in the data set, `doc_id`, behind the task where a folder has several.
-    """
+    """lmms-eval's *_samples_*.jsonl"""
     found = sorted(source.path.glob(_LMMS_FILES)) or [source.path]
-    lines = {file: list(samples.json_lines(source, file)) for file in found}
-
-    def first(values: Any) -> Any:
-        """The first of several: metrics of lmms-eval look at that one."""
-        while isinstance(values, list):
-            values = values[0] if values else None
-        return values
 
     def numbers(members: Row) -> Iterator[tuple[str, Any]]:
         for name, value in members.items():
@@ -142,57 +120,44 @@ def lmms_eval(source: Source) -> Iterator[Row]:
             if isinstance(value, int | float | dict) and number(score) is not None:
                 yield name, score
 
-    def image_of(line: Row) -> str | None:
-        media = first(line.get("input_media"))
-        return PurePosixPath(media).stem if isinstance(media, str) else None
-
-    images = Counter(image_of(line) for entries in lines.values() for _, line in entries)
-
     def sample_of(line: Row, origin: str) -> Sample:
-        place, image = as_text(line.get("doc_id")), image_of(line)
+        answer, name = line.get("filtered_resps"), as_text(line["doc_id"])
+        while isinstance(answer, list):
+            # Metrics of lmms-eval look at the first of several.
+            answer = answer[0] if answer else None
+        # Tasks number their questions alike.
         task = origin.partition("samples_")[2].partition(".")[0]
-        place = f"{task}/{place}" if place and len(found) > 1 else place
-        return Sample(
-            image if image and images[image] == 1 else place,
-            gold=_accepted(line.get("target")),
-            answer=first(line.get("filtered_resps")),
-            request=line.get("doc_id"),
-            scores={n: v for n, v in numbers(line) if not _FIELD.fullmatch(n)},
-            columns={"question": line.get("input"), "doc_hash": line.get("doc_hash")},
-            call=tokens(line.get("token_counts") or ()),
-        )
+        scores = {n: v for n, v in numbers(line) if not _LMMS.fullmatch(n)}
+        columns = {"question": line.get("input"), "doc_hash": line.get("doc_hash")}
+        name, gold = f"{task}/{name}" if len(found) > 1 else name, _accepted(line.get("target"))
+        return Sample(name, gold=gold, answer=answer, scores=scores, columns=columns)
 
-    def figures(results: Row, task: str) -> Iterator[Row]:
-        count = door.at(results, "n-samples", task, "effective")
-        for key, value in numbers(door.at(results, "results", task) or {}):
-            # Figures are called metric,filter; beside each stands its standard error.
-            metric, _, rule = key.partition(",")
-            if not metric.endswith("_stderr"):
-                yield figure(metric, f"mean, filter {rule}" if rule else "mean", value, count)
-
-    for file, entries in lines.items():
+    for file in found:
         stamp, _, task = door.stem(file).rpartition("samples_")
+        # The figures stand beside the samples, each called metric,filter, with standard errors.
         results = samples.beside(source, file.with_name(f"{stamp}results.json"))
+        count = at(results, "n-samples", task, "effective")
+        figures = []
+        for name, value in numbers(at(results, "results", task) or {}):
+            metric, _, rule = name.partition(",")
+            if not metric.endswith("_stderr"):
+                kind = f"mean, filter {rule}" if rule else "mean"
+                figures.append(figure(metric, kind, value, count))
         system = str(results.get("model_name") or file.resolve().parent.name)
-        stated = figures(results, task)
-        yield from sample_rows(source, task, entries, sample_of, stated, system=system)
+        lines = samples.json_lines(source, file)
+        yield from sample_rows(source, task, lines, sample_of, figures, system=system)
 
 
 def _accepted(gold: Any) -> Any:
     """A gold that is text, or what it writes as a Python list of accepted answers or an object."""
     with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
         if isinstance(gold, str) and gold.lstrip()[:1] in ("[", "{"):
-            written = ast.literal_eval(gold.strip())
-            return written if isinstance(written, dict | list) else gold
+            return ast.literal_eval(gold.strip())
     return gold
 
 
 def vlmevalkit(source: Source) -> Iterator[Row]:
-    """``{model}_{dataset}.xlsx``, ``.tsv`` or ``.json``, scored or not.
-
-    A row has the columns of the data set but for its image, and `prediction`; scored files add
-    `hit` or the like. Figures stand beside them in ``{stem}_acc.csv`` or ``_score.csv``.
-    """
+    """VLMEvalKit's workbook, TSV or JSON"""
     path, stem = source.path, door.stem(source.path)
     model, _, dataset = stem.rpartition("_")
     source.files.append(path)
@@ -204,68 +169,52 @@ def vlmevalkit(source: Source) -> Iterator[Row]:
         return sample
 
     def figures() -> Iterator[Row]:
-        for file in (path.with_name(f"{stem}_{end}.csv") for end in ("acc", "score")):
-            if file.is_file():
-                source.files.append(file)
-                # A column per category, in per cent as they are stated.
-                for _, row in items(file):
-                    suffix = "" if row.get("split") in (None, "none") else f", {row['split']}"
-                    cells = ((n, cell) for n, cell in row.items() if number(cell) is not None)
-                    scorer = file.stem.rpartition("_")[2]
-                    yield from (figure(scorer, f"{name}{suffix}", cell) for name, cell in cells)
+        for end in ("acc", "score"):
+            file = path.with_name(f"{stem}_{end}.csv")
+            source.files += [file] if file.is_file() else []
+            # A column per category, in per cent as they are stated.
+            for _, row in items(file) if file.is_file() else ():
+                suffix = "" if row.get("split") in (None, "none") else f", {row['split']}"
+                cells = [(n, cell) for n, cell in row.items() if number(cell) is not None]
+                yield from (figure(end, f"{name}{suffix}", cell) for name, cell in cells)
 
     rows = items(path, source.notes)
     return sample_rows(source, dataset, rows, sample_of, figures(), system=model or "unknown")
 
 
 def stickler(source: Source) -> Iterator[Row]:
-    """The JSON lines of stickler's bulk evaluator, one per document with every field compared.
+    """stickler's JSON lines of compared documents"""
 
-    A line is ``{"doc_id": …, "comparison_result": {"field_comparisons": […]}}``; the metrics file
-    beside it states figures. A sample is a field, its answer at the place that stickler paired.
-    """
-
-    def values(field: Row, side: str) -> tuple[str | None, dict[str, str]]:
-        """The pointer of a key such as ``items[0].price``, and the values that stand below it."""
-        key, value = field.get(f"{side}_key"), field.get(f"{side}_value")
-        leaves = samples.fields(value) if key is not None else ()
-        return pointer(key), {path: text for path, text in leaves if text is not None}
+    def values(field: Row, side: str) -> dict[str, Row]:
+        """The values below a key such as ``items[0].price``, by their places there."""
+        key, value = pointer(field.get(f"{side}_key")), field.get(f"{side}_value")
+        leaves = samples.fields(value) if key else ()
+        return {end: {"path": key + end, "value": text} for end, text in leaves if text is not None}
 
     def samples_of(line: Row, _: str) -> Iterator[Sample]:
-        compared = line["comparison_result"].get("field_comparisons") or []
-        source.notes["documents without compared fields"] += not compared
-        for field in compared:
-            (base, gold), (other, answer) = values(field, "expected"), values(field, "actual")
+        for field in line["comparison_result"].get("field_comparisons") or ():
+            gold, answer = values(field, "expected"), values(field, "actual")
             scores = {"match": field.get("match"), "similarity": field.get("score")}
             # An item that was compared as a whole has several values.
             scores = scores if {*gold, *answer} == {""} else {}
             for end in dict.fromkeys([*gold, *answer]):
-                place = f"{other if end in answer else base}{end}"
-                golds = [{"path": f"{base}{end}", "value": gold[end]}] if end in gold else []
-                status = "ok" if end in answer else "missing"
-                claims = [{"path": place, "value": answer.get(end), "status": status}]
-                yield Sample(line["doc_id"], place, golds=golds, claims=claims, scores=scores)
+                # An answer stands at the place that stickler paired.
+                claim = answer.get(end) or {"path": gold[end]["path"], "status": "missing"}
+                golds = [gold[end]] if end in gold else []
+                given = {"golds": golds, "claims": [{"status": "ok"} | claim], "scores": scores}
+                yield Sample(line["doc_id"], claim["path"], **given)
 
-    def figures() -> Iterator[Row]:
-        found = source.path.parent.glob("*.json")
-        found = [file for file in found if b'"overall_metrics"' in door.head(file)]
-        # Of several nobody knows which is of this run.
-        metrics = samples.beside(source, found[0]) if len(found) == 1 else {}
-        source.notes[MISSING] += len(metrics.get("errors") or ())
-        stated = metrics.get("overall_metrics") or {}
-        yield from (figure("stickler", n, stated[n]) for n in _STICKLER_FIGURES if n in stated)
-
+    found = [f for f in source.path.parent.glob("*.json") if b'"overall_metrics"' in door.head(f)]
+    # Of several nobody knows which is of this run.
+    metrics = samples.beside(source, found[0]) if len(found) == 1 else {}
+    stated = metrics.get("overall_metrics") or {}
+    figures = (figure("stickler", n, stated[n]) for n in _STICKLER_FIGURES if n in stated)
     lines, name = samples.json_lines(source, source.path), door.stem(source.path)
-    return sample_rows(source, name, lines, samples_of, figures(), system="stickler")
+    return sample_rows(source, name, lines, samples_of, figures, system="stickler")
 
 
 def omniai(source: Source) -> Iterator[Row]:
-    """``results.json``, one array with an entry per document and model, or a folder with one.
-
-    Answers are `predictedMarkdown` and `predictedJson`, gold, if any, `trueMarkdown` and `trueJson`
-    in the shape of the benchmark `omniai`. An entry with an error, even an empty one, or without
-    either output is `api_error`. It belongs to the document whose image has its address or name.
-    """
+    """OmniAI's results.json"""
     file, ids = _results(source.path), dict[str, str]()
     known = source.corpus.documents.select("doc_id", "meta", "image") if source.corpus else None
     for doc_id, meta, image in () if known is None else known.rows():
@@ -273,51 +222,39 @@ def omniai(source: Source) -> Iterator[Row]:
         for name in filter(None, (url, basename(url), basename(image or ""))):
             ids.setdefault(name, doc_id)
 
+    def values(text: str | None, form: Any) -> list[Row]:
+        found = samples.fields(samples.as_object(form) or {})
+        return [{"path": None, "kind": "page", "value": text}] + [
+            {"path": path, "value": value} for path, value in found
+        ]
+
     def sample_of(entry: Row, origin: str) -> Sample:
         url, used = entry.get("fileUrl") or "", entry.get("usage") or {}
-        name = basename(url)
-        text, answer = as_text(entry.get("predictedMarkdown")), entry.get("predictedJson")
+        text, form = as_text(entry.get("predictedMarkdown")), entry.get("predictedJson")
         # An error of JavaScript may be written as {}.
         error = entry.get("error")
-        failed = error not in (None, "", False) or (text is None and answer is None)
-        status = "api_error" if failed else "ok"
+        failed = error not in (None, "", False) or (text is None and form is None)
         source.notes[FAILED] += number(entry.get("jsonAccuracy")) is None
-        page = {"task": "text", "path": None, "kind": "page", "value": text}
-        claims = [page | {"status": "missing" if text is None and not failed else status}]
-        if answer is not None and not failed:
-            # A model that was asked for JSON may have given it as text.
-            value = {"task": "value", "path": WHOLE, "kind": "json", "value": as_text(answer)}
-            leaves = samples.fields(samples.as_object(answer) or {})
-            claims += [value, *({"task": "text", "path": p, "value": leaf} for p, leaf in leaves)]
+        page, *fields = [{"task": "text"} | row for row in values(text, None if failed else form)]
+        page["status"] = "api_error" if failed else "missing" if text is None else "ok"
+        if source.corpus and form is not None and not failed:
+            fields += [{"task": "value", "path": WHOLE, "kind": "json", "value": as_text(form)}]
         # The pair of models, once if they are one; reading images directly is another system.
-        models = filter(None, (entry.get("ocrModel"), entry.get("extractionModel")))
+        models = dict.fromkeys(filter(None, map(entry.get, ("ocrModel", "extractionModel"))))
         is_direct = " (image)" if entry.get("directImageExtraction") else ""
-        sample = Sample(
-            ids.get(url) or ids.get(name) or PurePosixPath(name).stem or origin,
-            None,
-            answer=text,
-            claims=claims,
-            status=status,
-            system=" + ".join(dict.fromkeys(models)) + is_direct or "omniai",
-            request=url or None,
-            scores={
-                "json_accuracy": entry.get("jsonAccuracy"),
-                "levenshtein_similarity": entry.get("levenshteinDistance"),
-            },
-            call={
-                "task": "value",
-                "error": str(error) if error else None,
-                "cost": number(used.get("totalCost")),
-                "seconds": number(used.get("duration"), 1000),
-            },
+        # It is of the document whose image has its address or name.
+        name = ids.get(url) or ids.get(basename(url)) or PurePosixPath(basename(url)).stem or origin
+        system, scores = (
+            " + ".join(models) + is_direct,
+            {"json_accuracy": entry.get("jsonAccuracy")},
         )
-        if "trueJson" in entry:
-            item = {f"{name}Output": entry.get(name) for name in ("trueJson", "trueMarkdown")}
-            meta = {"jsonSchema": entry.get("jsonSchema"), "metadata": entry.get("metadata")}
-            sample.golds = list(records_of(item | meta, origin, source.notes))
-            meta = json.dumps({"imageUrl": url} | meta, ensure_ascii=False)
-            sample.document = {"benchmark": "omniai", "meta": meta}
-        return sample
+        scores["levenshtein_similarity"] = entry.get("levenshteinDistance")
+        seconds, error = number(used.get("duration"), 1000), str(error) if error else None
+        call = {"error": error, "cost": number(used.get("totalCost")), "seconds": seconds}
+        golds = values(as_text(entry.get("trueMarkdown")), entry.get("trueJson"))
+        given = {"golds": golds if "trueJson" in entry else None, "claims": [page, *fields]}
+        given |= {"system": system or "omniai", "request": url or None, "scores": scores}
+        return Sample(name, None, None, text, "api_error" if failed else "ok", call=call, **given)
 
     source.files.append(file)
     listed = enumerate(door.decoded(door.read_bytes(file), list, file))
@@ -336,12 +273,5 @@ _FITS = {
     vlmevalkit: lambda p: {"index", "prediction"} <= names(p) and "predict" not in names(p),
     stickler: lambda p: has(p, ".jsonl", "comparison_result"),
 }
-_TITLES = {
-    "inspect": "Inspect's .eval, or .json",
-    "lmms_eval": "lmms-eval's *_samples_*.jsonl",
-    "omniai": "OmniAI's results.json",
-    "vlmevalkit": "VLMEvalKit's workbook, TSV or JSON",
-    "stickler": "stickler's JSON lines of compared documents",
-}
-_NAMED = {read.__name__: read for read in _FITS}
-READERS = {n: Reader(n, _TITLES[n], _FITS[read], read) for n, read in _NAMED.items()}
+# What each reads is its title.
+READERS = {r.__name__: Reader(r.__name__, r.__doc__, fits, r) for r, fits in _FITS.items()}

@@ -1,14 +1,20 @@
-"""Logs of Inspect, lmms-eval, VLMEvalKit, stickler and OmniAI's benchmark tool."""
+"""Logs of other harnesses and benchmarks, each as the rows of its samples."""
 
 from __future__ import annotations
 
 import ast
 import re
+import unicodedata
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import polars as pl
+from rapidfuzz import fuzz
+
+from formlab import files
 from formlab.benchmarks.omniai import WHOLE, basename, image_url
 from formlab.errors import DataBroken
 from formlab.readers import Reader, Row, Source, door, leaves, samples
@@ -16,6 +22,7 @@ from formlab.readers.door import as_text, at, number
 from formlab.readers.samples import ANSWER, Sample, figure, has, names, sample_rows
 from formlab.readers.sources import items
 from formlab.readers.values import pointer
+from formlab.trees import escape
 
 _STOPPED = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "refused"}
 _LMMS_FILES = "*_samples_*.jsonl"
@@ -26,7 +33,18 @@ _VLM_COLUMNS = {"doc_id": "index", "gold": "answer", "value": "prediction"}
 _VLM_SCORES = ("hit", "eval_match", "eval_score", "score", "match")
 _STICKLER_FIGURES = ("weighted_overall_score", "cm_f1", "cm_precision", "cm_recall", "cm_accuracy")
 _OMNIAI = {"fileUrl", "predictedMarkdown", "predictedJson"}
-FAILED = "entries with an error, which the tool's own mean leaves out"
+_DOCLING = ("GroundTruthDocument", "PredictedDocument", "predictor_info", "status", "document_id")
+_CONVERTED = {"success": "ok", "partial_success": "truncated", "pending": "missing"}
+# olmOCR-bench: what it judges as allenai/olmocr, olmocr/bench/tests.py, and what only it can judge.
+OTHER = "tests of a type that only the harness itself can judge, not scored"
+_PAGE = re.compile(r"([^/]+)/(.+)_pg(\d+)_repeat(\d+)\.md")
+_PHRASES = ("text", "before", "after")
+_TEST = {"page": 1, "max_diffs": 0, "case_sensitive": True, "first_n": 0, "last_n": 0}
+_TEST |= dict.fromkeys(_PHRASES, "")
+# It compares without bold and italics, with spaces and these characters written one way.
+_MARKS = {r"<br/?>": " ", r"</?[bi]>": "", r"(\*\*|__)(.*?)\1": r"\2", r"(\*|_)(.*?)\1": r"\2"}
+_MARKS |= {r"\s+": " "}
+_SPELT = str.maketrans("‘’‚“”„＿–—‑‒−\u00b5", "'''\"\"\"_-----\u03bc")
 
 
 def inspect(source: Source) -> Iterator[Row]:
@@ -55,9 +73,8 @@ def inspect(source: Source) -> Iterator[Row]:
         for name, metric in (score.get("metrics") or {}).items()
     )
     split = at(asked, "dataset", "name") or asked.get("task") or "log"
-    planned, model = at(asked, "dataset", "sample_ids") or (), str(asked.get("model") or "unknown")
-    same = {"planned": planned, "system": model}
-    yield from sample_rows(source, split, entries, inspect_sample, figures, **same)
+    given = {"planned": at(asked, "dataset", "sample_ids") or (), "system": asked.get("model")}
+    yield from sample_rows(source, split, entries, inspect_sample, figures, **given)
 
 
 def inspect_sample(entry: Row | door.Member, _: str = "") -> Sample:
@@ -67,13 +84,12 @@ def inspect_sample(entry: Row | door.Member, _: str = "") -> Sample:
     put_away = entry.get("attachments") or {}
 
     def text(content: Any) -> str | None:
-        """The text of a content, which may be a list of parts or put away."""
         if isinstance(content, list):
+            # Parts of a message, perhaps with pictures.
             texts = [part.get("text") for part in content if isinstance(part, dict)]
             content = "\n".join(str(text) for text in texts if text) or None
-        if isinstance(content, str) and content.startswith("attachment://"):
-            content = put_away.get(content.removeprefix("attachment://"), content)
-        return None if content is None else str(content)
+        content = as_text(content) or content
+        return put_away.get(content.removeprefix("attachment://"), content) if content else content
 
     columns, output = dict(entry.get("metadata") or {}), entry.get("output") or {}
     doc_id, path = columns.pop("doc_id", None), columns.pop("path", None)
@@ -222,11 +238,10 @@ def omniai(source: Source) -> Iterator[Row]:
         for name in filter(None, (url, basename(url), basename(image or ""))):
             ids.setdefault(name, doc_id)
 
-    def values(text: str | None, form: Any) -> list[Row]:
+    def values(text: Any, form: Any) -> list[Row]:
         found = samples.fields(samples.as_object(form) or {})
-        return [{"path": None, "kind": "page", "value": text}] + [
-            {"path": path, "value": value} for path, value in found
-        ]
+        page = {"path": None, "kind": "page", "value": as_text(text)}
+        return [page, *({"path": path, "value": value} for path, value in found)]
 
     def sample_of(entry: Row, origin: str) -> Sample:
         url, used = entry.get("fileUrl") or "", entry.get("usage") or {}
@@ -234,7 +249,6 @@ def omniai(source: Source) -> Iterator[Row]:
         # An error of JavaScript may be written as {}.
         error = entry.get("error")
         failed = error not in (None, "", False) or (text is None and form is None)
-        source.notes[FAILED] += number(entry.get("jsonAccuracy")) is None
         page, *fields = [{"task": "text"} | row for row in values(text, None if failed else form)]
         page["status"] = "api_error" if failed else "missing" if text is None else "ok"
         if source.corpus and form is not None and not failed:
@@ -244,16 +258,13 @@ def omniai(source: Source) -> Iterator[Row]:
         is_direct = " (image)" if entry.get("directImageExtraction") else ""
         # It is of the document whose image has its address or name.
         name = ids.get(url) or ids.get(basename(url)) or PurePosixPath(basename(url)).stem or origin
-        system, scores = (
-            " + ".join(models) + is_direct,
-            {"json_accuracy": entry.get("jsonAccuracy")},
-        )
-        scores["levenshtein_similarity"] = entry.get("levenshteinDistance")
+        system, rate = " + ".join(models) + is_direct or "omniai", entry.get("levenshteinDistance")
+        scores = {"json_accuracy": entry.get("jsonAccuracy"), "levenshtein_similarity": rate}
         seconds, error = number(used.get("duration"), 1000), str(error) if error else None
         call = {"error": error, "cost": number(used.get("totalCost")), "seconds": seconds}
-        golds = values(as_text(entry.get("trueMarkdown")), entry.get("trueJson"))
+        golds = values(entry.get("trueMarkdown"), entry.get("trueJson"))
         given = {"golds": golds if "trueJson" in entry else None, "claims": [page, *fields]}
-        given |= {"system": system or "omniai", "request": url or None, "scores": scores}
+        given |= {"system": system, "request": url or None, "scores": scores}
         return Sample(name, None, None, text, "api_error" if failed else "ok", call=call, **given)
 
     source.files.append(file)
@@ -262,8 +273,157 @@ def omniai(source: Source) -> Iterator[Row]:
     return sample_rows(source, file.resolve().parent.name, entries, sample_of)
 
 
+def docling_eval(source: Source) -> Iterator[Row]:
+    """docling-eval's Parquet"""
+    path, scores, figures = source.path.resolve(), defaultdict[str, Row](dict), []
+    for file in sorted((path if path.is_dir() else path.parent).glob("evaluation_*.json")):
+        modality, content = file.stem.rpartition("_")[2], samples.beside(source, file)
+        with samples.reading(source, file.name, samples.FIGURES):
+            for row in content.get("evaluations") or ():
+                shares = {n: share for n, share in row.items() if n.endswith(("f1", "_bbox"))}
+                named = {f"{modality}/{name}": share for name, share in shares.items()}
+                scores[str(row.get("doc_id"))] |= named
+            for name, value in content.items():
+                if name.endswith("_stats") and isinstance(value, dict) and "mean" in value:
+                    scorer = f"{modality}/{name.removesuffix('_stats')}"
+                    figures.append(figure(scorer, "mean", value["mean"], value.get("total")))
+
+    def sample_of(row: Row, origin: str) -> Sample:
+        gold, answer, info = (
+            value if isinstance(value, dict) else door.decoded(value or "{}", dict, origin)
+            for value in map(row.get, _DOCLING[:3])
+        )
+        outcome = str(row.get("status") or "success").lower().rpartition(".")[2]
+        status = _CONVERTED.get(outcome, "api_error") if answer else "api_error"
+        claims, doc_id, error = _docling_values(answer), row["document_id"], None
+        text = claims[0]["value"] if answer else None
+        if status not in ("ok", "truncated"):
+            claims, error = [{"path": None, "kind": "page"}], f"conversion: {outcome}"
+        given = {"golds": _docling_values(gold), "claims": claims, "call": {"error": error}}
+        given |= {"system": str(info.get("asset") or info.get("name") or "docling")}
+        return Sample(doc_id, None, None, text, status, scores=scores[str(doc_id)], **given)
+
+    source.files += (shards := _shards(source.path))
+    # Not the images, which are most of a shard.
+    columns = pl.col(f"^({'|'.join(_DOCLING)})$")
+    parts = (pl.scan_parquet(shard, glob=False).select(columns).collect() for shard in shards)
+    rows = (
+        (f"{shard.name}, row {number}", row)
+        for shard, part in zip(shards, parts, strict=True)
+        for number, row in enumerate(part.iter_rows(named=True), start=1)
+    )
+    return sample_rows(source, door.stem(path), rows, sample_of, figures)
+
+
+def _shards(path: Path) -> list[Path]:
+    found = path.rglob("*.parquet") if path.is_dir() else [path]
+    return sorted(f for f in found if door.ending(f) == ".parquet" and files.is_file(f))
+
+
+def _docling_values(document: Row) -> list[Row]:
+    """The text of a Docling document in the order of its body, and each value at its key."""
+    texts, nodes, seen = [], [document.get("body") or {}], set()
+    while nodes:
+        # Of children that lead back to what they are children of there would be no end.
+        if id(node := nodes.pop()) in seen:
+            continue
+        seen.add(id(node))
+        cells = at(node, "data", "table_cells") or ()
+        texts += [str(part["text"]) for part in (node, *cells) if part.get("text")]
+        # References such as `#/texts/3`.
+        places = (str(child.get("$ref")).split("/") for child in node.get("children") or ())
+        nodes += [document[kind][int(place)] for _, kind, place in places][::-1]
+    rows, counts = [{"path": None, "kind": "page", "value": " ".join(texts)}], Counter[str]()
+    for item in document.get("key_value_items") or ():
+        cells = {cell.get("cell_id"): cell for cell in at(item, "graph", "cells") or ()}
+        for link in at(item, "graph", "links") or ():
+            key, value = (cells.get(link.get(f"{end}_cell_id")) for end in ("source", "target"))
+            # A link may be there a second time, as seen from its value.
+            if key and value and link.get("label") != "to_key":
+                path = f"/{escape(str(key.get('text') or ''))}"
+                place = path + (f"/{counts[path]}" if counts[path] else "")
+                counts[path] += 1
+                rows.append({"path": place, "value": as_text(value.get("text"))})
+    return rows
+
+
+def olmocr(source: Source) -> Iterator[Row]:
+    """olmOCR-bench's folder of tests and pages"""
+    home, pages = source.path, _pages(source.path)
+    tests = [test for file in _tests(home) for test in samples.json_lines(source, file)]
+    runs = sorted({(candidate, repeat) for candidate, _, _, repeat in pages})
+    entries = ((origin, (line, *run)) for run in runs for origin, line in tests)
+
+    def sample_of(entry: tuple[Row, str, int], _: str) -> Sample:
+        line, candidate, repeat = entry
+        # Null is the bench's word for a limit that a test has not.
+        test = _TEST | {name: cell for name, cell in line.items() if cell is not None}
+        order = f"{test['before']} … {test['after']}"
+        golds = {"present": test["text"], "order": order, "absent": ""}
+        pdf, gold = test["pdf"].removesuffix(".pdf"), golds.get(test["type"])
+        file, answer = pages.get((candidate, pdf, test["page"], repeat)), None
+        source.notes[samples.MISSING] += file is None
+        source.notes[OTHER] += gold is None
+        if file and gold is not None:
+            answer = _answer_to(test, gold, door.written(file))
+        columns = {"test": test["type"], "page": test["page"]}
+        columns["status"] = "unscored" if gold is None else "ok"
+        given = {"system": candidate, "epoch": repeat, "request": test["id"], "columns": columns}
+        return Sample(pdf, f"/{escape(test['id'])}", gold or "", answer, **given)
+
+    return sample_rows(source, home.resolve().name, entries, sample_of)
+
+
+def _tests(folder: Path) -> list[Path]:
+    return [file for file in sorted(folder.glob("*.jsonl")) if {"pdf", "type", "id"} <= names(file)]
+
+
+def _pages(home: Path) -> dict[tuple[str, str, int, int], Path]:
+    """The pages below a folder by candidate, PDF, page and repeat."""
+    found = filter(files.is_file, home.glob("*/**/*.md"))
+    named = ((_PAGE.fullmatch(file.relative_to(home).as_posix()), file) for file in found)
+    return {(m[1], m[2], int(m[3]), int(m[4])): file for m, file in named if m}
+
+
+def _answer_to(test: Row, gold: str, markdown: str) -> str | None:
+    """What is asked for, if a page passes a test; else the text that should be absent, or null."""
+    page, text, before, after = (_plain(text) for text in (markdown, *map(test.get, _PHRASES)))
+    most = test["max_diffs"]
+    if test["type"] == "order":
+        # Seen from the end, the last place of the second text is its first.
+        first, last = _place(before, page, most), _place(after[::-1], page[::-1], most)
+        is_ordered = None not in (first, last) and first < len(page) - last - len(after)
+        return gold if is_ordered else None
+    if test["first_n"] or test["last_n"]:
+        page = page[: test["first_n"]] + page[-test["last_n"] if test["last_n"] else len(page) :]
+    read, asked = (page, text) if test["case_sensitive"] else (page.lower(), text.lower())
+    is_found = _place(asked, read, most) is not None
+    return test["text"] if is_found else {"absent": ""}.get(test["type"])
+
+
+def _plain(markdown: str) -> str:
+    for mark, text in _MARKS.items():
+        markdown = re.sub(mark, text, markdown)
+    return unicodedata.normalize("NFC", markdown).translate(_SPELT)
+
+
+def _place(phrase: str, text: str, allowed: int) -> int | None:
+    """Where a phrase first begins in a text, with at most `allowed` characters changed."""
+    if phrase in text or not allowed or len(text) < len(phrase) - allowed:
+        return text.index(phrase) if phrase in text else None
+    best = fuzz.partial_ratio_alignment(phrase, text)
+    return best.dest_start if best.score / 100 >= 1 - allowed / len(phrase) else None
+
+
 def _results(path: Path) -> Path:
     return path / "results.json" if path.is_dir() else path
+
+
+def _is_docling_eval(path: Path) -> bool:
+    with suppress(pl.exceptions.PolarsError, OSError):
+        shards = (pl.scan_parquet(file, glob=False) for file in _shards(path)[:1])
+        return any({*_DOCLING[:2]} <= {*shard.collect_schema()} for shard in shards)
+    return False
 
 
 _FITS = {
@@ -272,6 +432,8 @@ _FITS = {
     omniai: lambda p: has(_results(p), ".json") and not _OMNIAI.isdisjoint(names(_results(p))),
     vlmevalkit: lambda p: {"index", "prediction"} <= names(p) and "predict" not in names(p),
     stickler: lambda p: has(p, ".jsonl", "comparison_result"),
+    docling_eval: _is_docling_eval,
+    olmocr: lambda p: p.is_dir() and bool(_tests(p)) and bool(_pages(p)),
 }
 # What each reads is its title.
 READERS = {r.__name__: Reader(r.__name__, r.__doc__, fits, r) for r, fits in _FITS.items()}

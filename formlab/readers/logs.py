@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from itertools import islice, tee
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,6 +22,7 @@ from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.readers import ODD, Row, Source, answers, by_role, counted, door, samples
 from formlab.readers.samples import NAMES, SCORE
 from formlab.readers.sources import FRAME, ROWS
+from formlab.readers.values import texts
 from formlab.scoring.batches import own_gold
 from formlab.scoring.causes import STAGE_OF
 from formlab.scoring.evaluate import evaluate
@@ -33,7 +34,6 @@ MATCHED, FAILED = "samples matched", "samples failed"
 STRANGE = "samples that the benchmark does not have"
 OTHER_FIELDS = "fields of these documents that no sample asks for"
 OTHER_GOLD = "targets that differ from the benchmark's gold, which is used"
-EPOCHS = "epochs of the log; its own figures are over all of them"
 _REPORT = {"matched": MATCHED, "missing": samples.MISSING, "duplicate": samples.DUPLICATES}
 _REPORT |= {"failed": FAILED, "unreadable": samples.UNREADABLE}
 # Two figures of a document that differ by more than rounding.
@@ -94,37 +94,28 @@ def open_logs(
     **options: Any,
 ) -> list[Evaluation]:
     """An evaluation for each run in a log, as `open_log`; `name` and `out` are for one run."""
-    # The first corpus is needed to read the log, and each is loaded once.
-    corpora, candidates = tee(_corpora(benchmark, root, split))
-    origin = Source(Path(FRAME), next(corpora, None), columns or {})
+    corpus = benchmark
+    if isinstance(benchmark, str):
+        corpus = benchmarks.load(benchmark, root=root, split=split)
+    origin = Source(Path(FRAME), corpus, columns or {})
     runs = runs_of(log_rows(source, origin), origin)
-    corpus = _fitting(runs[0], candidates)
+    if isinstance(benchmark, str) and not split:
+        corpus = _fitting(runs[0], benchmark, corpus, root)
     options |= {"name": name, "out": out} if len(runs) == 1 else {}
     # Of a run nothing is kept but what is scored.
     return [evaluation(runs.pop(0), corpus, **options) for _ in range(len(runs))]
 
 
-def _corpora(benchmark: Any, root: Any, split: str | None) -> Iterator[Corpus]:
-    """The corpora that a log may be of, each read when it is asked for."""
-    if not isinstance(benchmark, str):
-        yield from [benchmark] if benchmark else []
-        return
-    yield (first := benchmarks.load(benchmark, root=root, split=split))
-    for name in benchmarks.get(benchmark).splits_in(first.root):
-        if not split and name != first.split:
+def _fitting(run: Run, benchmark: str, corpus: Corpus, root: str | Path | None) -> Corpus:
+    """The split of a benchmark that a run fits best: `corpus`, if all of the run is of it."""
+    first, least = corpus, _matched(run, corpus)["at"].null_count()
+    for split in benchmarks.get(benchmark).splits_in(first.root):
+        if least and split != first.split:
             with suppress(DataMissing):
-                yield benchmarks.load(benchmark, root=root, split=name)
-
-
-def _fitting(run: Run, corpora: Iterable[Corpus]) -> Corpus | None:
-    """The corpus that a run fits best, up to one that it is all of."""
-    best, least = None, float("inf")
-    for corpus in corpora:
-        if (strange := _matched(run, corpus)["at"].null_count()) < least:
-            best, least = corpus, strange
-        if not least:
-            break
-    return best
+                other = benchmarks.load(benchmark, root=root, split=split)
+                if (strange := _matched(run, other)["at"].null_count()) < least:
+                    corpus, least = other, strange
+    return corpus
 
 
 def log_rows(source: Any, origin: Source) -> Iterator[Row]:
@@ -174,11 +165,12 @@ def runs_of(rows: Iterable[Row], source: Source) -> list[Run]:
     of_all, rows = ["system", "epoch", "split", *_KEY], iter(rows)
     parts = {role: [_frame([dict.fromkeys(of_all + of)])[:0]] for role, of in _COLUMNS.items()}
     while some := list(islice(rows, ROWS)):
-        found = by_role(some)
-        for role, part in parts.items():
-            part += [_frame(found[role])] if found[role] else []
-    epoch, stem = pl.col("epoch").fill_null(1), door.stem(source.path)
-    by = {role: pl.concat(p, how="diagonal").with_columns(epoch) for role, p in parts.items()}
+        for role, found in by_role(some).items():
+            if found and role in parts:
+                parts[role].append(_frame(found))
+    stem, by = door.stem(source.path), {r: pl.concat(p, how="diagonal") for r, p in parts.items()}
+    usual = pl.col("system").fill_null(source.name or stem), pl.col("epoch").fill_null(1)
+    by |= {role: by[role].with_columns(usual) for role in ("answer", "call")}
     keys = pl.concat(by[role].select("system", "epoch") for role in ("answer", "call"))
     if keys.is_empty():
         raise DataBroken("the log has no samples", where=source.path)
@@ -190,29 +182,33 @@ def runs_of(rows: Iterable[Row], source: Source) -> list[Run]:
     split = pl.concat(frame["split"] for frame in by.values()).drop_nulls().first()
     log = {"name": split or stem, "headline": headline.to_dicts(), "scorer": scorer}
     sources = {file.name: files.sha256(file) for file in source.files}
-    runs, keys = [], keys.unique(maintain_order=True).rows()
+    runs, named, keys = (
+        [],
+        {f"{SCORE}{scorer}": "log_score"},
+        keys.unique(maintain_order=True).rows(),
+    )
     for system, epoch in keys:
-        name, notes = system or source.name or stem, Counter(source.notes)
-        if (epochs := sum(system == other for other, _ in keys)) > 1:
-            name, notes[EPOCHS] = f"{name}, epoch {epoch}", epochs
-        is_of = pl.col("system").eq_missing(system) & (pl.col("epoch") == epoch)
-        rows = {}
-        for role, frame in by.items():
-            # Gold and the like without a system are of every run.
-            is_any = pl.col("system").is_null() & pl.lit(role not in ("answer", "call"))
-            frame = frame.filter(is_of | is_any).drop("system", "epoch", "split")
-            rows[role] = frame.rename({f"{SCORE}{scorer}": "log_score"}, strict=False)
-        runs.append(Run(name, rows, log, notes, sources))
+        # Gold and figures that do not say theirs are of every run.
+        is_system, is_epoch = pl.col("system") == system, pl.col("epoch") == epoch
+        is_of = is_system.fill_null(value=True) & is_epoch.fill_null(value=True)
+        of_run = {role: rows.filter(is_of).rename(named, strict=False) for role, rows in by.items()}
+        of_run = {role: rows.drop("system", "epoch", "split") for role, rows in of_run.items()}
+        is_one = sum(system == other for other, _ in keys) == 1
+        name = system if is_one else f"{system}, epoch {epoch}"
+        runs.append(Run(name, of_run, log, Counter(source.notes), sources))
     return runs
 
 
 def _frame(rows: list[Row]) -> pl.DataFrame:
     """Rows that may leave columns out, with the dtypes of tables."""
-    columns = tables.columns_of(rows, {})
-    schema = {n: pl.Float64 if n.startswith(SCORE) else _DTYPES.get(n, pl.String) for n in columns}
-    # Texts may have half characters, which polars does not take.
-    columns = {name: list(map(files.storable, cells)) for name, cells in columns.items()}
-    frame = pl.DataFrame(columns, schema=schema, strict=False)
+    columns = {}
+    for name, cells in tables.columns_of(rows, {}).items():
+        dtype = pl.Float64 if name.startswith(SCORE) else _DTYPES.get(name, pl.String)
+        is_text = dtype == pl.String
+        columns[files.storable(name)] = (
+            texts(cells) if is_text else pl.Series(cells, dtype=dtype, strict=False)
+        )
+    frame = pl.DataFrame(columns)
     # A million times the same.
     return frame.with_columns(pl.col("^(system|split|origin)$").cast(pl.Categorical))
 
@@ -263,19 +259,18 @@ def evaluation(
 
 def _matched(run: Run, corpus: Corpus) -> pl.DataFrame:
     """Each document and path of a run, and where it is in the corpus: `at` and `at_path`."""
-    asked = pl.concat([run.rows[role].select(_KEY) for role in ("gold", "answer")])
-    known = corpus.documents["doc_id"]
-    renamed = answers.renames(asked["doc_id"].unique(), known)
-    places = set(corpus.records.select(_KEY).rows()) | {(doc_id, None) for doc_id in known}
-
-    def match(name: str, path: str | None) -> tuple[str | None, str | None]:
-        # A name may have the field behind the document, such as `0000971160/entities/11`.
-        doc_id, _, field = name.partition("/")
-        keys = ((renamed.get(name, name), path), (doc_id, f"/{field}"))
-        return next((key for key in keys if key in places), (None, None))
-
-    rows = [(*key, *match(*key)) for key in asked.unique(maintain_order=True).rows()]
-    return pl.DataFrame(rows, dict.fromkeys([*_KEY, "at", "at_path"], pl.String), orient="row")
+    asked = pl.concat([run.rows[role].select(_KEY) for role in ("gold", "answer")]).unique()
+    renamed = answers.renames(asked["doc_id"].unique(), corpus.documents["doc_id"])
+    # A name may have the field behind the document, such as `0000971160/entities/11`.
+    behind = {"at": "^([^/]*)", "at_path": "^[^/]*(/.*)"}
+    behind = {name: pl.col("doc_id").str.extract(part) for name, part in behind.items()}
+    named = asked.with_columns(at=pl.col("doc_id").replace(renamed), at_path="path")
+    tried = pl.concat([named, asked.with_columns(**behind)])
+    known = pl.concat([corpus.records, corpus.documents], how="diagonal")
+    known = known.select(at="doc_id", at_path="path")
+    found = tried.join(known, on=["at", "at_path"], how="semi", nulls_equal=True)
+    found = found.unique(_KEY, keep="first", maintain_order=True)
+    return asked.join(found, on=_KEY, how="left", nulls_equal=True)
 
 
 def _joined(run: Run, corpus: Corpus, *, is_all: bool) -> Corpus:
@@ -297,18 +292,15 @@ def _joined(run: Run, corpus: Corpus, *, is_all: bool) -> Corpus:
     run.notes[OTHER_GOLD] = both.filter(pl.col("value") != pl.col("value_right")).height
     if is_all:
         return corpus
-    asked, is_field = known.select(doc_id="at", path="at_path").unique(), pl.col("task") != "layout"
-    documents, records = (
-        frame.join(asked, on="doc_id", how="semi", maintain_order="left")
-        for frame in (corpus.documents, corpus.records)
-    )
+    asked = known.select(doc_id="at", path="at_path").unique()
+    part = corpus.filtered(pl.col("doc_id").is_in(asked["doc_id"].implode()))
     # Who was asked for whole pages was asked for all that stands on them; evidence stays.
     pages = asked.filter(pl.col("path").is_null())
-    others = records.filter(is_field).drop_nulls("path").select(_KEY)
+    others = part.records.filter(pl.col("task") != "layout").drop_nulls("path").select(_KEY)
     others = others.join(pages, on="doc_id", how="anti").join(asked, on=_KEY, how="anti")
     run.notes[OTHER_FIELDS] = others.height
-    records = records.join(others, on=_KEY, how="anti", maintain_order="left")
-    return dataclasses.replace(corpus, documents=documents, records=records)
+    records = part.records.join(others, on=_KEY, how="anti", maintain_order="left")
+    return dataclasses.replace(part, records=records)
 
 
 def _predictions(run: Run, corpus: Corpus, of_corpus: pl.Expr) -> Predictions:

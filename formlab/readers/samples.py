@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -59,48 +58,48 @@ class Sample:
     model: str | None = None
     epoch: int = 1
     request: Any = None
-    origin: str = ""
     scores: Mapping[str, Any] = field(default_factory=dict)
     call: Row = field(default_factory=dict)
     columns: Row = field(default_factory=dict)
     golds: list[Row] | None = None
     claims: list[Row] | None = None
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self, origin: str = "") -> Iterator[Row]:
         """Its gold, answers and call, which has the scores where a whole document was scored."""
         form = as_object(self.gold) if self.path is not None else None
-        golds = self._golds(form) if self.golds is None else self.golds
-        claims = self._claims(form, golds) if self.claims is None else self.claims
-        place = self.path if form is None else None
+        place, golds, claims = self.path if form is None else None, self.golds, self.claims
+        golds = self._golds(form) if golds is None else golds
+        claims = self._claims(form, golds) if claims is None else claims
         scores = {
-            files.storable(f"{SCORE}{name}"): number(_CREDIT.get(str(score).lower().strip(), score))
+            f"{SCORE}{name}": number(_CREDIT.get(str(score).lower().strip(), score))
             for name, score in self.scores.items()
         }
-        answer = {"role": "answer", "origin": self.origin, "status": self.status}
+        answer = {"role": "answer", "origin": origin, "status": self.status}
         answer |= scores if place is not None else {}
         request = as_text(self.doc_id if self.request is None else self.request)
         call = {"role": "call", "task": "text", "request": request, "attempts": 1, "path": place}
         call |= {"text": as_text(self.answer), "status": self.status} | self.call
-        yield from ({"role": "gold"} | row for row in golds)
+        yield from (row | {"role": "gold"} for row in golds)
         yield from (answer | row for row in claims)
         yield call | (scores | {"log_status": self.status} if place is None else {})
 
-    def _fields(self, form: Any) -> Iterator[tuple[str, str | None]]:
-        return fields(answers.form_in(form), "" if self.path == ANSWER else self.path or "")
+    def _values(self, value: Any, form: Any) -> Iterable[tuple[str | None, str | None]]:
+        """The value that it is, or those of a form, as texts at their paths."""
+        if form is None:
+            return [(self.path, as_text(value))]
+        base = "" if self.path == ANSWER else self.path or ""
+        return fields(answers.form_in(value), base) if isinstance(value, Mapping | list) else []
 
     def _golds(self, form: Mapping[str, Any] | None) -> list[Row]:
         # Names that begin with log_ are those of the log's scores.
-        columns = {
-            files.storable(name): cell if name in tables.RECORDS else as_text(cell)
-            for name, cell in self.columns.items()
-            if name in tables.RECORDS or not (name in tables.RESERVED or name.startswith("log_"))
-        }
-        if form is not None:
-            return [columns | {"path": path, "value": value} for path, value in self._fields(form)]
-        texts = map(as_text, self.gold if isinstance(self.gold, list) else [self.gold])
-        accepted = [text for text in texts if text is not None]
-        columns |= {"accepted": accepted} if accepted[1:] else {}
-        return [columns | {"path": self.path, "value": text} for text in accepted[:1]]
+        columns = {n: cell for n, cell in self.columns.items() if not n.startswith("log_")}
+        accepted = [None]
+        if form is None:
+            texts = map(as_text, self.gold if isinstance(self.gold, list) else [self.gold])
+            accepted = [files.storable(text) for text in texts if text is not None]
+            columns |= {"accepted": accepted} if accepted[1:] else {}
+        values = [value for text in accepted[:1] for value in self._values(form or text, form)]
+        return [columns | {"path": path, "value": value} for path, value in values]
 
     def _claims(self, form: Mapping[str, Any] | None, golds: list[Row]) -> list[Row]:
         """The values of the answer, by the one rule for a model's text."""
@@ -110,13 +109,10 @@ class Sample:
             is_field = form is None and self.path is not None
             answer = answers.answer_in(parsed.value) if is_field else parsed.value
             status = parsed.status if parsed.changes or parsed.status not in USABLE else status
-        found = [(self.path, as_text(answer))] if form is None else []
-        if form is not None and isinstance(answer, Mapping | list):
-            found = self._fields(answer)
-        # A null names no value.
-        found = [claim for claim in found if claim[1] is not None and status in USABLE]
+        # A null names no value; what failed has failed at each field that was asked for.
+        found = self._values(answer, form) if status in USABLE else []
+        found = [value for value in found if value[1] is not None]
         status = "missing" if status in USABLE and not found else status
-        # What failed has failed at each field that was asked for.
         places = [self.path] if form is None else [row["path"] for row in golds]
         found = found or [(place, None) for place in places]
         return [{"path": path, "value": value, "status": status} for path, value in found]
@@ -136,13 +132,12 @@ def sample_rows(
 
     What cannot be read is counted, and so are requests that were `planned` and are not there.
     """
-    kept: dict[tuple[Any, ...], Sample] = {}
+    kept: dict[tuple[Any, ...], tuple[str, Sample]] = {}
     requests, models = set[str | None](), set[str | None]()
     for origin, entry in entries:
         with reading(source, origin):
             found = sample_of(entry, str(origin))
             for sample in [found] if isinstance(found, Sample) else found:
-                sample.origin = str(origin)
                 sample.doc_id = files.storable(as_text(sample.doc_id) or "").strip()
                 if not sample.doc_id:
                     raise DataBroken("a sample without a name")
@@ -152,8 +147,9 @@ def sample_rows(
                 sample.status = sample.status or ("ok" if has_answer else "missing")
                 key = (sample.system, sample.epoch, sample.doc_id, sample.path)
                 source.notes[DUPLICATES] += key in kept
-                if key not in kept or sample.status in USABLE or kept[key].status not in USABLE:
-                    kept[key] = sample
+                _, first = kept.get(key, (None, sample))
+                if sample.status in USABLE or first.status not in USABLE:
+                    kept[key] = str(origin), sample
     if not kept:
         reasons = [note for note in source.notes if note.startswith(f"first of {UNREADABLE}")]
         what = ": ".join(["the log has no samples", *reasons[:1]])
@@ -162,12 +158,12 @@ def sample_rows(
     source.notes[MISSING] += len({*map(as_text, planned)} - requests)
     system = next(iter(models)) if len(models) == 1 else system
     # Each is let go when its rows are given.
-    for sample in map(kept.pop, [*kept]):
+    for origin, sample in map(kept.pop, [*kept]):
         source.notes[WITHOUT_GOLD] += sample.gold is None and not sample.golds
         run = {"doc_id": sample.doc_id, "split": str(split), "epoch": sample.epoch}
         run["system"] = sample.system or system or None
-        with reading(source, sample.origin):
-            yield from [run | row for row in sample.rows()]
+        with reading(source, origin):
+            yield from [row | run for row in sample.rows(origin)]
     with reading(source, source.path.name, FIGURES):
         yield from figures
 
@@ -255,24 +251,17 @@ def of_table(table: Any, source: Source) -> Iterator[Row]:
     rows, named = [*items(table, source.notes)], dict(source.columns)
     known = dict.fromkeys(name for _, row in rows for name in row)
     for column, name in named.items():
-        if column not in NAMES:
-            raise UnknownName.of("column to name", column, NAMES)
-        if name not in known:
-            raise UnknownName.of("column", name, known)
+        for what, word, words in (("column to name", column, NAMES), ("column", name, known)):
+            if word not in words:
+                raise UnknownName.of(what, word, words)
     for column in NAMES.keys() - named:
         free = [name for name in NAMES[column] if name in known and name not in named.values()]
         named |= {column: free[0]} if free else {}
     if "value" not in named:
         what = f"no column is the answer; the table has: {', '.join(known)}"
         raise DataBroken(what, where=source.path, remedy="--columns value=NAME")
-    numbers = count(1)
-    # A row without a name is called by its number.
-    yield from sample_rows(
-        source,
-        door.stem(source.path),
-        rows,
-        lambda row, _: of_cells(row, named, f"{next(numbers)}"),
-    )
+    split = door.stem(source.path)
+    yield from sample_rows(source, split, rows, lambda row, place: of_cells(row, named, place))
 
 
 def fields(value: Any, path: str = "") -> Iterator[tuple[str, str | None]]:

@@ -22,10 +22,10 @@ from formlab.readers.door import as_text, at, number
 from formlab.readers.samples import ANSWER, Sample, figure, has, names, sample_rows
 from formlab.readers.sources import items
 from formlab.readers.values import pointer
+from formlab.text import replies
 from formlab.trees import escape
 
 _STOPPED = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "refused"}
-_LMMS_FILES = "*_samples_*.jsonl"
 # What a sample of lmms-eval has beside its metrics.
 _LMMS = r"(doc|target|prompt)_hash|doc(_id)?|target|arguments|(filtered_)?resps|input(_media)?"
 _LMMS = re.compile(rf"{_LMMS}|token_counts|filter|metrics|reasoning_tags")
@@ -63,12 +63,7 @@ def inspect(source: Source) -> Iterator[Row]:
     entries = ((f"{path.name}#{name}", entry) for name, entry in named.items())
     # Inspect averages over the samples that it could score, and leaves the others out.
     figures = (
-        figure(
-            score.get("name") or score.get("scorer"),
-            f"{name}, {score['reducer']} of epochs" if score.get("reducer") else name,
-            metric.get("value"),
-            score.get("scored_samples") or results.get("completed_samples"),
-        )
+        figure(score.get("name"), name, metric.get("value"), score.get("scored_samples"))
         for score in at(results, "scores") or ()
         for name, metric in (score.get("metrics") or {}).items()
     )
@@ -85,9 +80,7 @@ def inspect_sample(entry: Row | door.Member, _: str = "") -> Sample:
 
     def text(content: Any) -> str | None:
         if isinstance(content, list):
-            # Parts of a message, perhaps with pictures.
-            texts = [part.get("text") for part in content if isinstance(part, dict)]
-            content = "\n".join(str(text) for text in texts if text) or None
+            content = replies.text_of({"role": "assistant", "content": content})
         content = as_text(content) or content
         return put_away.get(content.removeprefix("attachment://"), content) if content else content
 
@@ -128,40 +121,33 @@ def inspect_sample(entry: Row | door.Member, _: str = "") -> Sample:
 
 def lmms_eval(source: Source) -> Iterator[Row]:
     """lmms-eval's *_samples_*.jsonl"""
-    found = sorted(source.path.glob(_LMMS_FILES)) or [source.path]
+    stamp, _, task = door.stem(source.path).rpartition("samples_")
+    # The figures stand beside the samples, each called metric,filter, with standard errors.
+    results = samples.beside(source, source.path.with_name(f"{stamp}results.json"))
+    count = at(results, "n-samples", task, "effective")
 
-    def numbers(members: Row) -> Iterator[tuple[str, Any]]:
-        for name, value in members.items():
-            score = value.get("score") if isinstance(value, dict) else value
-            if isinstance(value, int | float | dict) and number(score) is not None:
-                yield name, score
+    def numbers(members: Row) -> dict[str, Any]:
+        named = {n: v.get("score") if isinstance(v, dict) else v for n, v in members.items()}
+        return {n: v for n, v in named.items() if isinstance(v, int | float)}
 
-    def sample_of(line: Row, origin: str) -> Sample:
-        answer, name = line.get("filtered_resps"), as_text(line["doc_id"])
+    def sample_of(line: Row, _: str) -> Sample:
+        answer, scores = line.get("filtered_resps"), numbers(line)
         while isinstance(answer, list):
             # Metrics of lmms-eval look at the first of several.
             answer = answer[0] if answer else None
-        # Tasks number their questions alike.
-        task = origin.partition("samples_")[2].partition(".")[0]
-        scores = {n: v for n, v in numbers(line) if not _LMMS.fullmatch(n)}
+        scores = {name: score for name, score in scores.items() if not _LMMS.fullmatch(name)}
         columns = {"question": line.get("input"), "doc_hash": line.get("doc_hash")}
-        name, gold = f"{task}/{name}" if len(found) > 1 else name, _accepted(line.get("target"))
-        return Sample(name, gold=gold, answer=answer, scores=scores, columns=columns)
+        gold = _accepted(line.get("target"))
+        return Sample(line["doc_id"], gold=gold, answer=answer, scores=scores, columns=columns)
 
-    for file in found:
-        stamp, _, task = door.stem(file).rpartition("samples_")
-        # The figures stand beside the samples, each called metric,filter, with standard errors.
-        results = samples.beside(source, file.with_name(f"{stamp}results.json"))
-        count = at(results, "n-samples", task, "effective")
-        figures = []
-        for name, value in numbers(at(results, "results", task) or {}):
-            metric, _, rule = name.partition(",")
-            if not metric.endswith("_stderr"):
-                kind = f"mean, filter {rule}" if rule else "mean"
-                figures.append(figure(metric, kind, value, count))
-        system = str(results.get("model_name") or file.resolve().parent.name)
-        lines = samples.json_lines(source, file)
-        yield from sample_rows(source, task, lines, sample_of, figures, system=system)
+    figures = (
+        figure(name.split(",")[0], f"mean, filter {name.partition(',')[2]}", value, count)
+        for name, value in numbers(at(results, "results", task) or {}).items()
+        if not name.partition(",")[0].endswith("_stderr")
+    )
+    system = str(results.get("model_name") or source.path.resolve().parent.name)
+    lines = samples.json_lines(source, source.path)
+    return sample_rows(source, task, lines, sample_of, figures, system=system)
 
 
 def _accepted(gold: Any) -> Any:
@@ -184,18 +170,18 @@ def vlmevalkit(source: Source) -> Iterator[Row]:
         sample.scores = {n: sample.columns.pop(n) for n in _VLM_SCORES if n in row}
         return sample
 
-    def figures() -> Iterator[Row]:
-        for end in ("acc", "score"):
-            file = path.with_name(f"{stem}_{end}.csv")
-            source.files += [file] if file.is_file() else []
-            # A column per category, in per cent as they are stated.
-            for _, row in items(file) if file.is_file() else ():
-                suffix = "" if row.get("split") in (None, "none") else f", {row['split']}"
-                cells = [(n, cell) for n, cell in row.items() if number(cell) is not None]
-                yield from (figure(end, f"{name}{suffix}", cell) for name, cell in cells)
-
+    beside = (path.with_name(f"{stem}_{end}.csv") for end in ("acc", "score"))
+    source.files += (found := [file for file in beside if file.is_file()])
+    # A column per category, in per cent as they are stated.
+    figures = (
+        figure(file.stem.rpartition("_")[2], name, cell)
+        for file in found
+        for _, row in items(file)
+        for name, cell in row.items()
+        if number(cell) is not None
+    )
     rows = items(path, source.notes)
-    return sample_rows(source, dataset, rows, sample_of, figures(), system=model or "unknown")
+    return sample_rows(source, dataset, rows, sample_of, figures, system=model)
 
 
 def stickler(source: Source) -> Iterator[Row]:
@@ -280,12 +266,11 @@ def docling_eval(source: Source) -> Iterator[Row]:
         modality, content = file.stem.rpartition("_")[2], samples.beside(source, file)
         with samples.reading(source, file.name, samples.FIGURES):
             for row in content.get("evaluations") or ():
-                shares = {n: share for n, share in row.items() if n.endswith(("f1", "_bbox"))}
-                named = {f"{modality}/{name}": share for name, share in shares.items()}
-                scores[str(row.get("doc_id"))] |= named
+                shares = (cell for cell in row.items() if cell[0].endswith(("f1", "_bbox")))
+                scores[str(row.get("doc_id"))] |= {f"{modality}/{n}": share for n, share in shares}
             for name, value in content.items():
-                if name.endswith("_stats") and isinstance(value, dict) and "mean" in value:
-                    scorer = f"{modality}/{name.removesuffix('_stats')}"
+                scorer, stats, _ = f"{modality}/{name}".partition("_stats")
+                if stats and "mean" in value:
                     figures.append(figure(scorer, "mean", value["mean"], value.get("total")))
 
     def sample_of(row: Row, origin: str) -> Sample:
@@ -428,7 +413,7 @@ def _is_docling_eval(path: Path) -> bool:
 
 _FITS = {
     inspect: lambda p: door.ending(p) == ".eval" or has(p, ".json", "eval", "status", "version"),
-    lmms_eval: lambda p: has(min(p.glob(_LMMS_FILES), default=p), ".jsonl", "filtered_resps"),
+    lmms_eval: lambda p: has(p, ".jsonl", "filtered_resps"),
     omniai: lambda p: has(_results(p), ".json") and not _OMNIAI.isdisjoint(names(_results(p))),
     vlmevalkit: lambda p: {"index", "prediction"} <= names(p) and "predict" not in names(p),
     stickler: lambda p: has(p, ".jsonl", "comparison_result"),

@@ -45,15 +45,11 @@ _DTYPES |= {"epoch": pl.Int64, "score": pl.Float64, "n": pl.Int64}
 _COLUMNS = {"gold": ["value"], "answer": ["value", "task", "kind", "status"]}
 _COLUMNS |= {"call": ["status", "error", "log_status"], "figure": ["scorer", "kind", "score", "n"]}
 _CASE = ("doc_id", "path", "gold", "pred", "status", "log_score", "formlab")
+Columns = Mapping[str, str] | None
 
 
 def open_log(
-    source: Any,
-    benchmark: str | Corpus | None = None,
-    columns: Mapping[str, str] | None = None,
-    *,
-    system: str | None = None,
-    **options: Any,
+    source: Any, benchmark: str | Corpus | None = None, columns: Columns = None, **options: Any
 ) -> Evaluation:
     """An evaluation made of a log of another harness that holds one run, a system and epoch.
 
@@ -74,7 +70,8 @@ def open_log(
     >>> open_log(rows).fields.select("doc_id", "outcome", "log_score").rows()
     [('a', 'mismatch', 0.0), ('b', 'match', 0.0)]
     """
-    runs = open_logs(source, benchmark, columns, **options, name=system)
+    name = options.pop("system", None)
+    runs = open_logs(source, benchmark, columns, **options, name=name)
     if len(runs) > 1:
         what = f"the log holds {len(runs)} runs: {', '.join(run.system for run in runs)}"
         where = source if isinstance(source, str | Path) else None
@@ -85,23 +82,24 @@ def open_log(
 def open_logs(
     source: Any,
     benchmark: str | Corpus | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Columns = None,
     *,
     root: str | Path | None = None,
     split: str | None = None,
     name: str | None = None,
-    out: Path | None = None,
     **options: Any,
 ) -> list[Evaluation]:
     """An evaluation for each run in a log, as `open_log`; `name` and `out` are for one run."""
-    corpus = benchmark
-    if isinstance(benchmark, str):
-        corpus = benchmarks.load(benchmark, root=root, split=split)
+    is_name = isinstance(benchmark, str)
+    corpus = benchmarks.load(benchmark, root=root, split=split) if is_name else benchmark
     origin = Source(Path(FRAME), corpus, columns or {})
     runs = runs_of(log_rows(source, origin), origin)
-    if isinstance(benchmark, str) and not split:
+    if is_name and not split:
         corpus = _fitting(runs[0], benchmark, corpus, root)
-    options |= {"name": name, "out": out} if len(runs) == 1 else {}
+    if len(runs) == 1:
+        runs[0].system = name or runs[0].system
+    else:
+        options["out"] = None
     # Of a run nothing is kept but what is scored.
     return [evaluation(runs.pop(0), corpus, **options) for _ in range(len(runs))]
 
@@ -172,7 +170,7 @@ def runs_of(rows: Iterable[Row], source: Source) -> list[Run]:
     usual = pl.col("system").fill_null(source.name or stem), pl.col("epoch").fill_null(1)
     by |= {role: by[role].with_columns(usual) for role in ("answer", "call")}
     keys = pl.concat(by[role].select("system", "epoch") for role in ("answer", "call"))
-    if keys.is_empty():
+    if not (keys := keys.unique(maintain_order=True).rows()):
         raise DataBroken("the log has no samples", where=source.path)
     scored = [c for role in ("answer", "call") for c in by[role].select(f"^{SCORE}.*$")]
     scorers = [scores.name.removeprefix(SCORE) for scores in scored if scores.count()]
@@ -182,11 +180,7 @@ def runs_of(rows: Iterable[Row], source: Source) -> list[Run]:
     split = pl.concat(frame["split"] for frame in by.values()).drop_nulls().first()
     log = {"name": split or stem, "headline": headline.to_dicts(), "scorer": scorer}
     sources = {file.name: files.sha256(file) for file in source.files}
-    runs, named, keys = (
-        [],
-        {f"{SCORE}{scorer}": "log_score"},
-        keys.unique(maintain_order=True).rows(),
-    )
+    runs, named = [], {f"{SCORE}{scorer}": "log_score"}
     for system, epoch in keys:
         # Gold and figures that do not say theirs are of every run.
         is_system, is_epoch = pl.col("system") == system, pl.col("epoch") == epoch
@@ -204,13 +198,11 @@ def _frame(rows: list[Row]) -> pl.DataFrame:
     columns = {}
     for name, cells in tables.columns_of(rows, {}).items():
         dtype = pl.Float64 if name.startswith(SCORE) else _DTYPES.get(name, pl.String)
-        is_text = dtype == pl.String
-        columns[files.storable(name)] = (
-            texts(cells) if is_text else pl.Series(cells, dtype=dtype, strict=False)
-        )
-    frame = pl.DataFrame(columns)
+        column = texts(cells) if dtype == pl.String else pl.Series(cells, dtype=dtype, strict=False)
+        columns[files.storable(name)] = column
     # A million times the same.
-    return frame.with_columns(pl.col("^(system|split|origin)$").cast(pl.Categorical))
+    of_few = pl.col("^(system|split|origin)$").cast(pl.Categorical)
+    return pl.DataFrame(columns).with_columns(of_few)
 
 
 def evaluation(
@@ -219,14 +211,12 @@ def evaluation(
     *,
     documents: str = "asked",
     types: Any = None,
-    name: str | None = None,
     out: Path | None = None,
 ) -> Evaluation:
     """The evaluation of a run by its own gold or a benchmark's, of what was ``asked`` or ``all``.
 
     What was scored is let go, as it takes memory: a run is evaluated once.
     """
-    run.system = name or run.system
     gold = [] if corpus is None else [_joined(run, corpus, is_all=documents == "all")]
     calls, given = run.rows["call"], run.rows["answer"]
     # A sample that asks for an object has several answers, and is counted once.
@@ -239,9 +229,9 @@ def evaluation(
         if not gold:
             values, place = run.rows.pop("gold"), Path(folder, "gold")
             if values.is_empty():
-                what, where = "the log has answers alone", next(iter(run.sources), None)
                 remedy = "formlab score BENCHMARK --predictions LOG"
-                raise DataBroken(what, where=where, remedy=remedy)
+                where = ", ".join(run.sources) or None
+                raise DataBroken("the log has answers alone", where=where, remedy=remedy)
             moved = answers.moves(given["path"], values["path"], run.notes)
             run.rows["answer"] = answers.with_paths(given, moved)
             # Named, so that no column of the log's own is taken for another.
@@ -369,8 +359,8 @@ def headlines(evaluation: Evaluation) -> pl.DataFrame:
         if count:
             value = units[column].fill_null(blank).mean() if units.height else blank
             rows.append((by, name, "all", value, count))
-    schema = {"by": pl.String, "measure": pl.String, "over": pl.String, "value": pl.Float64}
-    return pl.DataFrame(rows, schema | {"n": pl.Int64}, orient="row", strict=False)
+    schema = ["by", "measure", "over", ("value", pl.Float64), ("n", pl.Int64)]
+    return pl.DataFrame(rows, schema, orient="row", strict=False)
 
 
 def differences(evaluation: Evaluation) -> pl.DataFrame:
@@ -392,14 +382,14 @@ def _units(evaluation: Evaluation) -> pl.DataFrame:
     asked = pl.concat([evaluation.gathered(_asked, "cases"), none], how="diagonal")
     if "log_document_status" not in evaluation.documents:
         return asked
-    whole = evaluation.documents.select("doc_id", "^log_document_(status|score)$").rename(
-        {"log_document_status": "status", "log_document_score": "log_score"}, strict=False
-    )
+    named = {"log_document_status": "status", "log_document_score": "log_score"}
+    whole = evaluation.documents.select("doc_id", "^log_document_(status|score)$")
+    whole = whole.rename(named, strict=False).drop_nulls("status")
     # By the metric of the scorer's name, else by the share of right fields.
     same = (pl.col("metric") == scorer) & pl.col("path").is_null() & pl.col("slice_by").is_null()
     figures = evaluation.scan("scores").filter(same).select("doc_id", formlab="value").collect()
     figures = (figures if figures.height else asked).group_by("doc_id").agg(pl.mean("formlab"))
-    whole = whole.drop_nulls("status").join(figures, "doc_id", "left", maintain_order="left")
+    whole = whole.join(figures, on="doc_id", how="left", maintain_order="left")
     others = asked.join(whole, on="doc_id", how="anti").filter(pl.col("log_score").count() > 0)
     return pl.concat([whole, others, asked.clear()], how="diagonal_relaxed")
 

@@ -36,8 +36,7 @@ UNMET = "no field of the answers is one of the gold's"
 # In the order in which they are tried, after plug-ins.
 _NAMES = {
     "engine": "azure textract document_ai hocr alto page_xml tesseract",
-    "harnesses": "inspect lmms_eval omniai vlmevalkit stickler",
-    "benches": "docling_eval olmocr",
+    "harnesses": "inspect lmms_eval omniai vlmevalkit stickler docling_eval olmocr",
     "published": "fincriticaled formcraft formfactory vrdu",
 }
 _FILES = {n: f"formlab.readers.{home}:READERS" for home in _NAMES for n in _NAMES[home].split()}

@@ -163,7 +163,7 @@ def _funsd_bench(folder: Path) -> None:
 
 def _read_funsd_bench(folder: Path) -> Found:
     registry.load(PLUGINS / "funsd_bench.py")
-    _, rows = logs.log_rows(folder / "results", Source(folder / "results"))
+    rows = logs.log_rows(folder / "results", Source(folder / "results"))
     calls = [row for row in rows if row["role"] == "call"]
     unreadable = sum(row["status"] == "api_error" for row in calls)
     return Found(frozenset(row["doc_id"] for row in calls), Counter({"unreadable": unreadable}))

@@ -249,7 +249,7 @@ def report(notebooks: Any, evaluations: Any, changes: Any, manifest: Any, **give
     else:
         given = {"out": Path("reports"), "workers": None, "evaluations": evaluations} | given
         read = partial(formlab.files.parse_yaml, where="-p", remedy="quotes, as in a manifest")
-        parameters = {name: read(text)[0] for name, text in pairs(changes).items()}
+        parameters = {name: read(text) for name, text in pairs(changes).items()}
         results = formlab.reports.build(notebooks or None, parameters=parameters, **given)
     rows = [
         {"report": result.html.name if result.html else result.name, "status": result.status}

@@ -184,7 +184,7 @@ def _logs(logs: tuple[Any, ...], benchmark: str | None, **given: Any) -> Rows:
         # The last figure is formlab's over all samples.
         value = f"{figures[-1]['value']:.4f}" if figures else "no sample"
         title = "{system}, {benchmark}, {log}: ".format(**row) + value
-        title += f"; {differ.height} cases are counted differently"
+        title += f"; cases that the log counts differently: {differ.height}"
         tables += [(title, figures), ("", differ if given["everything"] else [])]
     return Rows(rows, tables, notes)
 
@@ -219,7 +219,13 @@ def compare(folders: tuple[Path, ...], everything: bool, over_time: bool, **give
     if not everything:
         main = main.filter(average=given.get("average", "pooled"))
         main = main.select(name for name in COLUMNS["compared"] if main[name].count())
-    return Rows(table, [("", main)], notes=formlab.analysis.common(evaluations).notes)
+    count, pairs_tested = (
+        table["n_docs"].max() or 0,
+        table.select("system_a", "system_b").n_unique(),
+    )
+    needed = formlab.stats.tests.documents_needed(0.05 / max(1, pairs_tested))
+    title = f"{count} documents: nothing can be shown, {needed} are needed" * (count < needed)
+    return Rows(table, [(title, main)], notes=formlab.analysis.common(evaluations).notes)
 
 
 @command(

@@ -104,7 +104,6 @@ MODEL = (
     option("--max-cost", "chat: stop before the calls cost more than this."),
 )
 PROMPT = option("--prompt", "chat: formlab's instructions of a name, or a file's, verbatim.")
-# Of every command that scores.
 SCORING = (
     DOCUMENTS,
     option("--mode", "How to score: official (as published) or fixed."),

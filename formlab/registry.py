@@ -122,9 +122,8 @@ def view(kind: str) -> Registry:
 def register(kind: str, name: str, value: Any = None, **fields: Any) -> Any:
     """Register `value` under `name`, or, without a value, what the decorator stands above.
 
-    A function becomes a `Benchmark`, `Metric`, `System` or `Reader` with the other `fields`. Two
-    of one name are an error that names both when it is used; a cell or a file that is run again
-    replaces what it registered.
+    A function becomes a `Benchmark`, `Metric`, `System` or `Reader` with the other `fields`. A cell
+    or file that is run again replaces what it registered; two of one name are an error when used.
 
     >>> @register("charts", "empty chart")
     ... def empty(frame):
@@ -136,8 +135,10 @@ def register(kind: str, name: str, value: Any = None, **fields: Any) -> Any:
         raise UnknownName.of("kind of plug-in", kind, KINDS)
     if value is None:
         return lambda function: register(kind, name, function, **fields)
-    # A cell registers again what it registered before.
-    source = _STATE.loading or ("notebook", getattr(value, "__module__", "__main__"), "")
+    caller = sys._getframe(1)
+    while caller.f_back and caller.f_globals is globals():
+        caller = caller.f_back
+    source = _STATE.loading or ("notebook", str(caller.f_globals.get("__name__")), "")
     if KINDS[kind]:
         entry_class, field = resolve_name(KINDS[kind][0]), KINDS[kind][1]
         if not isinstance(value, entry_class):
@@ -248,8 +249,8 @@ def needed(names: Mapping[str, Iterable[str]]) -> list[Record]:
 
 def restore(records: object, *, where: object) -> None:
     """Make sure that every plug-in of `records`, which may come from anybody's file, is there."""
-    files, where_they_are = formlab.files, f"plug-ins of {where}"
-    for record in files.convert(records or [], list[Record], where=where_they_are):
+    files = formlab.files
+    for record in files.convert(records or [], list[Record], where=f"plug-ins of {where}"):
         kind, name, origin, source, version = (record[field] for field in _RECORDED)
         if name not in view(kind) and re.fullmatch("[0-9a-f]{64}", version):
             with suppress(DataBroken, DataMissing):

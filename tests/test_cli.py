@@ -155,5 +155,6 @@ def test_over_time_each_run_stands_beside_the_one_before(formlab, work):
 def test_what_is_compared_and_listed_has_a_short_table(formlab, work):
     shown = formlab("compare", "evals/m", "evals/n", "--metric", "outcome")
     assert re.search(r"m +n +outcome +fields +0\.6000 +0\.8000 .* 1 +2 +not shown", shown.stdout)
+    assert "3 documents: nothing can be shown, 6 are needed" in shown.stdout
     listed = json.loads(formlab("list", "benchmarks", "--json").stdout)
     assert all(row["citation"] for row in listed if row["name"] == "funsd")

@@ -184,7 +184,7 @@ def _logs(logs: tuple[Any, ...], benchmark: str | None, **given: Any) -> Rows:
         # The last figure is formlab's over all samples.
         value = f"{figures[-1]['value']:.4f}" if figures else "no sample"
         title = "{system}, {benchmark}, {log}: ".format(**row) + value
-        title += f"; {differ.height} cases are counted differently"
+        title += f"; cases that the log counts differently: {differ.height}"
         tables += [(title, figures), ("", differ if given["everything"] else [])]
     return Rows(rows, tables, notes)
 
@@ -219,7 +219,10 @@ def compare(folders: tuple[Path, ...], everything: bool, over_time: bool, **give
     if not everything:
         main = main.filter(average=given.get("average", "pooled"))
         main = main.select(name for name in COLUMNS["compared"] if main[name].count())
-    return Rows(table, [("", main)], notes=formlab.analysis.common(evaluations).notes)
+    tests, count = table.select("system_a", "system_b").n_unique(), table["n_docs"].max() or 0
+    needed = formlab.stats.tests.documents_needed(0.05 / max(1, tests))
+    title = f"{count} documents: nothing can be shown, {needed} are needed" * (count < needed)
+    return Rows(table, [(title, main)], notes=formlab.analysis.common(evaluations).notes)
 
 
 @command(
@@ -301,12 +304,12 @@ def check(raw: Path, out: Path | None, **given: Any) -> Rows:
     from formlab.analysis import audit
 
     checked = audit.check(raw, **given)
-    figures = dict(checked.performance)
     if out is not None:
         formlab.files.write_json(out / "judge_checked.json", checked.answers)
-        formlab.files.write_json(out / "performance.json", figures)
-    main = [{"figure": name, "percent": f"{value:.2f}"} for name, value in figures.items()]
-    return Rows([figures], [("", main)], notes=checked.notes)
+        formlab.files.write_json(out / "performance.json", checked.performance)
+    figures = checked.performance.items()
+    main = [{"figure": name, "percent": f"{value:.2f}"} for name, value in figures]
+    return Rows([dict(figures)], [("", main)], notes=checked.notes)
 
 
 @command(
@@ -369,5 +372,4 @@ def filing(file: Path, out: Path, pages: int | None, dpi: int) -> Rows:
 
     if any(out.glob("gold_*")):
         raise DataBroken("this folder holds gold pages already", where=out, remedy="another --out")
-    counts = ixbrl.write_pages(file, out, limit=pages, dpi=dpi)
-    return Rows([counts | {"out": str(out)}])
+    return Rows([ixbrl.write_pages(file, out, limit=pages, dpi=dpi) | {"out": str(out)}])

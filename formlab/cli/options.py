@@ -49,9 +49,7 @@ def documents(text: str) -> str | int | Path:
     return number or (text if text in ("all", "answered") else Path(text))
 
 
-def option(
-    names: str, text: str = "", kind: Any = None, default: Any = None, **more: Any
-) -> Option:
+def option(names: str, text: str = "", kind: Any = None, default: Any = None, **more: Any) -> Any:
     """A click option by its names, help line and type; of the type `bool` it is a flag."""
     typed = {"type": kind, "default": default, "show_default": default is not None}
     more |= {"is_flag": True} if kind is bool else typed
@@ -106,7 +104,6 @@ MODEL = (
     option("--max-cost", "chat: stop before the calls cost more than this."),
 )
 PROMPT = option("--prompt", "chat: formlab's instructions of a name, or a file's, verbatim.")
-# Of every command that scores.
 SCORING = (
     DOCUMENTS,
     option("--mode", "How to score: official (as published) or fixed."),

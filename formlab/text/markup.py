@@ -50,7 +50,7 @@ class _Events:
             self.events.append(("text", "".join(self.texts), _ONE))
             self.texts.clear()
 
-    pi = comment
+    pi = close = comment
 
     def start(self, tag: str, attributes: Mapping[str, str] | Sequence[tuple[str, str]]) -> None:
         self.comment()
@@ -61,9 +61,11 @@ class _Events:
         self.comment()
         self.events.append(("end", tag, _ONE))
 
-    def close(self) -> list[Event]:
+    def taken(self) -> list[Event]:
+        """The events, held no longer: lxml frees a parser late, and its target with it."""
         self.comment()
-        return self.events
+        events, self.events = self.events, []
+        return events
 
 
 def _span(text: str | None, most: int) -> int:
@@ -93,7 +95,7 @@ def written_events(markup: str) -> list[Event]:
     parser = _Written()
     parser.feed(markup)
     parser.close()
-    return parser.found.close()
+    return parser.found.taken()
 
 
 def events(markup: str) -> list[Event]:
@@ -105,7 +107,7 @@ def events(markup: str) -> list[Event]:
     with suppress(etree.ParseError):
         parser.feed(markup.encode("utf-8", "replace"))
         parser.close()
-    return found.close()
+    return found.taken()
 
 
 def is_html(text: str) -> bool:

@@ -10,7 +10,7 @@ from formlab.text.ladder import (
     ladders,
     orders_shown,
 )
-from formlab.text.normalise import LADDER_STEPS, STEPS, address, as_text, as_texts, normalise
+from formlab.text.normalise import LADDER_STEPS, address, as_text, as_texts, normalise
 from formlab.text.values import (
     NULL_WORDS,
     VALUE_RULE,
@@ -24,7 +24,7 @@ from formlab.text.values import (
 )
 
 __all__ = [
-    "DATE_RULE", "LADDER_STEPS", "NULL_WORDS", "STEPS", "VALUE_RULE", "Ladder", "Money", "address",
+    "DATE_RULE", "LADDER_STEPS", "NULL_WORDS", "VALUE_RULE", "Ladder", "Money", "address",
     "as_text", "as_texts", "checked", "choices", "date", "date_order", "date_orders",
     "is_null_word", "keys", "ladder", "ladders", "money", "normalise", "number", "orders_shown",
 ]  # fmt: skip

@@ -18,15 +18,13 @@ _FENCE = re.compile(r"[ \t]*```\w*[ \t]*")
 
 
 class ActionLine(NamedTuple):
-    """A click at (x, y) in pixels, on a page from 1, and the text typed; NaN is not given.
-
-    `field` is the path of the field that it is said to be for, where that is given.
-    """
+    """A click at (x, y) in pixels on a page from 1, and the text typed; NaN is not given."""
 
     x: float
     y: float
     value: str
     page: float = math.nan
+    # The path of the field that it is said to be for.
     field: str | None = None
 
     @property
@@ -46,11 +44,7 @@ class ActionLine(NamedTuple):
 
 
 def line_rows(output: str) -> list[dict[str, Any]]:
-    """A row for each line of an output that starts with a point; other lines go on with its value.
-
-    >>> [row["value"] for row in line_rows("[640,585] Ada Berg\\n[640, 760] First line\\nsecond")]
-    ['Ada Berg', 'First line\\nsecond']
-    """
+    """A row for each line that starts with a point; other lines go on with its value."""
     rows: list[dict[str, Any]] = []
     # Not splitlines(): a value may hold U+2028 or a form feed.
     for line in output.replace("\r\n", "\n").split("\n"):

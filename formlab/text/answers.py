@@ -68,13 +68,7 @@ def parse(text: str, *, lists: bool = False, calls: bool = True) -> Parsed:
     """The last complete JSON object behind a model's reasoning; else a repair of the last.
 
     Of a list the largest object is taken, or all with `lists`; of a tool call its arguments, but
-    without `calls`. Numbers stay as they are written. The status is ok, repaired, bad_json, or
-    truncated where nothing follows reasoning; no text raises an error.
-
-    >>> parse('<think>{"total": 1}?</think>It is {"total": 2.50}, I think.').value
-    {'total': '2.50'}
-    >>> parse('{"fields": {label: "Name"').value
-    {'fields': {'label': 'Name'}}
+    without `calls`. Numbers stay as they are written, and no text raises an error.
     """
     value, changes = _loaded(text.removeprefix("\ufeff")), ()
     if not _is_answer(value) and value != {}:
@@ -142,10 +136,9 @@ def _unescaped(text: str) -> str:
             continue
         inside = text.strip()
         inside = inside[1:].removesuffix('"') if inside[0] == '"' else inside
-        try:
+        text = inside.replace('\\"', '"')
+        with suppress(ValueError):
             text = json.loads(f'"{inside}"', strict=False)
-        except ValueError:
-            text = inside.replace('\\"', '"')
     return text
 
 

@@ -213,8 +213,7 @@ def ladders(
 def keys(value: str, kind: str | None = None, *, parsed: bool = True) -> set[int]:
     """Numbers of which any two texts that hold on the rung `normalised` share one.
 
-    With `parsed` any two that hold on `typed` do, whatever the order of day and month. Most other
-    texts share none.
+    With `parsed` any two that hold on `typed` do, whatever the order of day and month.
 
     >>> bool(keys("1 May 2020", "date") & keys("05/01/2020", "date"))
     True

@@ -34,7 +34,7 @@ _SPACE = re.compile(r"\s{2,}|[^\S ]")
 _GAP, _RULE = re.compile(r"\t+|\s{2,}|\s*\|\s*"), re.compile(r"[\s|:+=-]+")
 _ONE = (1, 1)
 # Beyond these a span is hostile: it would only cost memory.
-_MOST_COLUMNS, _MOST_ROWS = 100, 500
+_MOST = {"colspan": 100, "rowspan": 500}
 
 
 class _Events:
@@ -54,26 +54,22 @@ class _Events:
 
     def start(self, tag: str, attributes: Mapping[str, str] | Sequence[tuple[str, str]]) -> None:
         self.comment()
-        self.events.append(("start", tag, _spans(dict(attributes)) if attributes else _ONE))
+        spans = (_span(dict(attributes).get(name), most) for name, most in _MOST.items())
+        self.events.append(("start", tag, tuple(spans) if attributes else _ONE))
 
     def end(self, tag: str) -> None:
         self.comment()
         self.events.append(("end", tag, _ONE))
 
     def taken(self) -> list[Event]:
-        """The events, which are held no longer: lxml frees a parser and its target late."""
+        """The events, held no longer: lxml frees a parser late, and its target with it."""
         self.comment()
         events, self.events = self.events, []
         return events
 
 
-def _spans(attributes: Mapping[str, str | None]) -> tuple[int, int]:
-    """The columns and rows of a cell."""
-    columns, rows = (attributes.get(name) or "" for name in ("colspan", "rowspan"))
-    return tuple(
-        min(max(int(text), 1), most) if text.isdecimal() and len(text) < 9 else 1
-        for text, most in ((columns, _MOST_COLUMNS), (rows, _MOST_ROWS))
-    )
+def _span(text: str | None, most: int) -> int:
+    return min(max(int(text), 1), most) if text and text.isdecimal() and len(text) < 9 else 1
 
 
 class _Written(HTMLParser):
@@ -82,11 +78,8 @@ class _Written(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=False)
         self.found = found = _Events()
-        self.handle_data, self.handle_starttag, self.handle_endtag = (
-            found.data,
-            found.start,
-            found.end,
-        )
+        self.handle_data, self.handle_endtag = found.data, found.end
+        self.handle_starttag = found.start
         self.handle_comment = self.handle_decl = self.handle_pi = self.unknown_decl = found.comment
 
     def handle_charref(self, name: str) -> None:
@@ -158,25 +151,22 @@ class _Table:
     column: int = 0
     span: int = 1
     head: bool = False
-    # Column → how many more rows a cell from above reaches into it.
+    # Column → the row before which a cell from above ends.
     reach: dict[int, int] = field(default_factory=dict)
 
     def next_row(self) -> None:
         self.row, self.column, self.span, self.head = self.row + 1, 0, 0, False
-        if self.reach:
-            self.reach = {column: left - 1 for column, left in self.reach.items() if left > 1}
 
     def next_cell(self, name: str, spans: tuple[int, int]) -> None:
         if self.row < 0:
             self.next_row()
         self.column += self.span
-        while self.reach.get(self.column, 0) > 0:
+        while self.reach.get(self.column, 0) > self.row:
             self.column += 1
-        self.span, rows = spans
-        self.head = name == "th"
+        (self.span, rows), self.head = spans, name == "th"
         if rows > 1:
-            # One more than the rows below, as the next row counts all down by one.
-            self.reach |= dict.fromkeys(range(self.column, self.column + self.span), rows)
+            columns = range(self.column, self.column + self.span)
+            self.reach |= dict.fromkeys(columns, self.row + rows)
 
 
 class Flow:
@@ -268,12 +258,10 @@ class Flow:
         if not places:
             return
         _, number, unit, start = self._open.pop(places[-1])
-        length = self._measured()
-        if unit < len(self.units):
-            # The text was cut inside the tag: what belongs to its first block is marked.
-            self.marks[number] = (unit, start, len(self.units[unit].text))
-        elif length:
-            self.marks[number] = (unit, start, length)
+        # Where the text was cut inside the tag, what belongs to its first block is marked.
+        is_cut, length = unit < len(self.units), self._measured()
+        if end := len(self.units[unit].text) if is_cut else length:
+            self.marks[number] = (unit, start, end)
 
 
 def read(text: str) -> Flow:

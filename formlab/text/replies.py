@@ -26,19 +26,16 @@ def text_of(reply: Any) -> str | None:
             | [{"generated_text": _} as inner]
         ):
             return text_of(inner)
-        case {"object": "text_completion", "choices": [{"text": str(text)}, *_]} | {
-            "model": _,
-            "response": str(text),
-            "done": _,
-        }:
+        case {"object": "text_completion", "choices": [{"text": str(text)}, *_]}:
             return text
-        # A form may have fields called role and content.
+        case {"model": _, "response": str(text), "done": _}:
+            return text
         case {"generated_text": str(text), **more} if not more:
             return text
-        case {"role": "assistant", "tool_calls": [*_, {"function": call}]} | {
-            "role": "assistant",
-            "function_call": {"name": _} as call,
-        }:
+        # A form may have fields called role and content.
+        case {"role": "assistant", "tool_calls": [*_, {"function": call}]}:
+            return json.dumps(call)
+        case {"role": "assistant", "function_call": {"name": _} as call}:
             return json.dumps(call)
         case (
             {"role": "assistant", "content": inner}

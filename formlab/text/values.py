@@ -241,22 +241,12 @@ def date(text: str) -> frozenset[Date] | None:
 
 
 def date_readings(text: str) -> tuple[Date | None, Date | None]:
-    """The date that `text` is when read month first, and when read day first.
-
-    Both are the same where the notation leaves no choice; see `date`.
-
-    >>> [str(day) for day in date_readings("7/1/22")]
-    ['2022-07-01', '2022-01-07']
-    """
+    """The date that `text` is when read month first, and when read day first; see `date`."""
     return tuple(next(iter(_whole(days)), None) for days in possible_dates(text))
 
 
 def possible_dates(text: str) -> tuple[Days, Days]:
-    """`date_readings` with both centuries of two-digit years, months without a day, and times.
-
-    >>> possible_dates("June 2022") == possible_dates("06/2022"), len(possible_dates("1/2/48")[0])
-    (True, 2)
-    """
+    """`date_readings` with both centuries of two-digit years, months without a day, and times."""
     cleaned = _clean(text).removesuffix(".")
     return _read_date(cleaned) if _DIGIT.search(cleaned) else ((), ())
 

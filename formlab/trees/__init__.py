@@ -7,25 +7,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import polars as pl
 
-from formlab import frames
 from formlab.errors import DataBroken
-from formlab.tables import USABLE
-
-__all__ = ["MAX_LEVELS", "Flat", "Node", "escape", "flatten", "from_records", "unescape"]
 
 # Deeper than any form; a circle reaches it at once.
 MAX_LEVELS = 2_000
 # Of the paths down to one field: each repeats those above it, so one megabyte can make many.
 _MAX_CHARACTERS = 50_000_000
-# Records of these tasks ask about a form and are no part of it.
-_ASIDE = ("vqa", "consistency", "click")
 # No more digits than fit a whole number of a table.
 _ENTITY = re.compile("/entities/(-?[0-9]{1,18})")
 _LINK = re.compile("/links/(-?[0-9]{1,18})/(-?[0-9]{1,18})")
@@ -107,9 +100,7 @@ def unescape(step: str) -> str:
     return step.replace("~1", "/").replace("~0", "~")
 
 
-def from_records(
-    records: pl.DataFrame | Iterable[_Row], *, flaws: Counter[str] | None = None
-) -> Node:
+def from_records(rows: Collection[_Row], *, flaws: Counter[str] | None = None) -> Node:
     """The tree of one document's records, of one role and system.
 
     Paths are JSON Pointers: ``/Patient/Name`` is a field ``Name`` in a group ``Patient``, and
@@ -119,19 +110,15 @@ def from_records(
     questions fields, labelled by their text; the answers of a question become its value, joined by
     a space; an answer without a question is a field without label.
 
-    `records` have `path`, and `value`, `kind`, `task` and `status` where known. Left out are those
-    without a path, of questions, checks and clicks, and without a usable status. Siblings keep
-    their order, entities that of their ids. `flaws` counts what a tree cannot hold: links to
-    nothing, second parents, circles, rows that are neither entity, word nor link. `DataBroken` if a
-    path has more than `MAX_LEVELS` steps.
+    Rows have `path`, and `value` and `kind` where known. Siblings keep their order, entities
+    that of their ids. `flaws` counts what a tree cannot hold: links to nothing, second parents,
+    circles, rows that are neither entity, word nor link. `DataBroken` if a path has more than
+    `MAX_LEVELS` steps.
 
     >>> paths = ["/Name", "/Date/Day", "/Date/Month"]
     >>> from_records([{"path": path, "value": "1"} for path in paths]).children
     [Node('Name', '1', 0 below), Node('Date', None, 2 below)]
     """
-    rows = records.to_dicts() if isinstance(records, pl.DataFrame) else records
-    rows = [row for row in rows if row.get("path") is not None and row.get("task") not in _ASIDE]
-    rows = [row for row in rows if row.get("status", "ok") in USABLE]
     entities = {int(match[1]): row for row in rows if (match := _ENTITY.fullmatch(row["path"]))}
     if not entities:
         return _nested(rows)
@@ -146,7 +133,7 @@ def from_records(
     return _linked(dict(sorted(entities.items())), _parents(sorted(links), entities, flaws))
 
 
-def _nested(rows: list[_Row]) -> Node:
+def _nested(rows: Collection[_Row]) -> Node:
     """Groups and fields by their paths."""
     root = Node("form")
     nodes = {"": root}
@@ -217,6 +204,3 @@ def _parents(
         else:
             parents[end] = start
     return parents
-
-
-frames.door(globals(), __all__)

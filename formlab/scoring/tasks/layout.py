@@ -88,4 +88,4 @@ def structure(records: pl.DataFrame) -> pl.DataFrame:
 def by_document(records: pl.DataFrame, flaws: Counter[str] | None = None) -> dict[str, Node]:
     """The tree of each document that has one."""
     groups = records.group_by("doc_id", maintain_order=True)
-    return {str(doc_id): from_records(group, flaws=flaws) for (doc_id,), group in groups}
+    return {str(doc_id): from_records(group.to_dicts(), flaws=flaws) for (doc_id,), group in groups}

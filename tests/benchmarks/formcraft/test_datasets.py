@@ -75,7 +75,7 @@ def test_receipt_has_header_items_totals_and_footer(tmp_path):
     # "9.00 SR" has 7 characters over 56 pixels from 300 on; the amount is the first four.
     amount = fields.row(by_predicate=pl.col("path") == "/items/GREEN TEA/amount", named=True)
     assert (amount["x0"], amount["x1"]) == (300, 332)
-    tree = from_records(corpus.records)
+    tree = from_records(fields.to_dicts())
     assert [child.label for child in tree.children] == ["header", "items", "totals", "footer"]
 
 

@@ -35,13 +35,8 @@ IDS, _TOTALS = {*NAMES["columns"]["doc_id"]}, {*NAMES["rows"]["total"]}
 # How many rows a title and the header are looked for in; how many cells a sheet may span.
 _ABOVE, _CELLS = 20, 50_000_000
 _CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"')
-# What is read as blank: errors, and formulas that a library wrote without their values.
-_BLANK = {
-    "error cells (#N/A, #REF! …), read as blank": re.compile(rb'<c [^>]*\bt="e"'),
-    "formulas without a saved value, read as blank": re.compile(
-        rb"(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>"
-    ),
-}
+_BLANK = re.compile(rb'<c [^>]*\bt="e"|(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>')
+_BLANKS = "error cells (#N/A, #REF! …) and formulas without a saved value, read as blank"
 _parsed = partial(files.parse_json, as_written=True, once=True)
 # Cells or a row by name, after the number of the row or of its first line.
 Numbered = Iterator[tuple[int, Any]]
@@ -356,7 +351,7 @@ def _check_part(part: Member, notes: Counter[str]) -> None:
     """Count what is odd in a part of a workbook; `DataBroken` if it would fill memory."""
     data = part.read()
     if part.name.startswith(("xl/worksheets/", "content.xml")):
-        notes.update({note: len(marks.findall(data)) for note, marks in _BLANK.items()})
+        notes[_BLANKS] += len(_BLANK.findall(data))
         cells = _CELL.findall(data)
         # A cell far from the others is enough.
         columns, down = {name for name, _ in cells}, max((int(row) for _, row in cells), default=0)

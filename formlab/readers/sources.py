@@ -39,7 +39,7 @@ _BLANK = re.compile(rb'<c [^>]*\bt="e"|(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v
 _BLANKS = "error cells (#N/A, #REF! …) and formulas without a saved value, read as blank"
 _parsed = partial(files.parse_json, as_written=True, once=True)
 # Cells or a row by name, after the number of the row or of its first line.
-Numbered = Iterator[tuple[int, Any]]
+Rows = Iterator[tuple[int, Any]]
 
 
 class Batch(NamedTuple):
@@ -92,9 +92,7 @@ def document_files(path: Path) -> list[Member]:
     raise DataBroken("no JSON files in this folder", where=path, remedy=remedy)
 
 
-def _batched(
-    rows: Numbered, place: str, home: str = "", *, documents: bool = False
-) -> Iterator[Batch]:
+def _batched(rows: Rows, place: str, home: str = "", *, documents: bool = False) -> Iterator[Batch]:
     while some := list(islice(rows, _FILES if documents else ROWS)):
         for number, row in some:
             if not isinstance(row, dict | Mapping):
@@ -168,7 +166,7 @@ def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
         raise DataBroken(what, where=member.where, remedy=remedy)
 
 
-def _lines(member: Member) -> Numbered:
+def _lines(member: Member) -> Rows:
     with member.text() as stream:
         # Only newlines end a line, as a value may hold U+2028 unescaped.
         stream.reconfigure(newline="\n")
@@ -263,7 +261,7 @@ def _header(rows: Sequence[Sequence[Any]]) -> tuple[int, set[str]]:
     return title, words[title]
 
 
-def _named(numbered: Numbered, place: str, notes: Counter[str]) -> Numbered:
+def _named(numbered: Rows, place: str, notes: Counter[str]) -> Rows:
     """Rows of cells by the names in their header, without a title above it and sums below."""
     above = list(islice(numbered, _ABOVE))
     title, _ = _header([cells for _, cells in above])
@@ -291,7 +289,7 @@ def _named(numbered: Numbered, place: str, notes: Counter[str]) -> Numbered:
             yield number, row
 
 
-def _delimited(member: Member) -> Numbered:
+def _delimited(member: Member) -> Rows:
     """The rows of delimited text with anything in them, each after the number of its first line."""
 
     def fit(delimiter: str) -> tuple[bool, bool, float, int]:
@@ -318,7 +316,7 @@ def _delimited(member: Member) -> Numbered:
             raise DataBroken(f"not a table: {error}", where=where, remedy=remedy) from error
 
 
-def _workbook(member: Member, notes: Counter[str]) -> Numbered:
+def _workbook(member: Member, notes: Counter[str]) -> Rows:
     """The rows with anything in them of the sheet with the table, each after its number."""
     import python_calamine
 

@@ -142,12 +142,12 @@ def head(path: str | Path) -> bytes:
 def kind(name: str | Path, start: bytes | None = None) -> str:
     """What a file holds, a value of `FORMS`, by its first bytes or ending; empty if unknown."""
     start = head(name) if start is None else start
-    form = FORMS.get(ending(name), "")
+    form, is_archive = FORMS.get(ending(name), ""), start[:4] == b"PK\x03\x04"
     if start[:4] == b"PAR1" or form == "parquet":
         return "parquet"
-    if form == "workbook" or any(part in start for part in _OF_WORKBOOKS):
+    if any(part in start for part in _OF_WORKBOOKS) or (is_archive and form == "workbook"):
         return "workbook"
-    if start[:4] == b"PK\x03\x04" or form == "zip":
+    if is_archive or form == "zip":
         return "zip"
     text = start.decode(_encoding(start), "replace").lstrip()
     if text[:1] in ("{", "[") and form != "delimited":
@@ -156,7 +156,8 @@ def kind(name: str | Path, start: bytes | None = None) -> str:
         return "lines" if is_row else "json"
     first, newline, _ = text.partition("\n")
     is_table = newline and "\0" not in text and any(map(first.count, ",;\t|"))
-    return form or ("delimited" if is_table else "")
+    # Some programs call any table a workbook.
+    return "delimited" if is_table and form in ("", "workbook") else form
 
 
 def read_bytes(path: str | Path) -> bytes:

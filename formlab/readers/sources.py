@@ -35,16 +35,11 @@ IDS, _TOTALS = {*NAMES["columns"]["doc_id"]}, {*NAMES["rows"]["total"]}
 # How many rows a title and the header are looked for in; how many cells a sheet may span.
 _ABOVE, _CELLS = 20, 50_000_000
 _CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"')
-# What is read as blank: errors, and formulas that a library wrote without their values.
-_BLANK = {
-    "error cells (#N/A, #REF! …), read as blank": re.compile(rb'<c [^>]*\bt="e"'),
-    "formulas without a saved value, read as blank": re.compile(
-        rb"(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>"
-    ),
-}
+_BLANK = re.compile(rb'<c [^>]*\bt="e"|(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>')
+_BLANKS = "error cells (#N/A, #REF! …) and formulas without a saved value, read as blank"
 _parsed = partial(files.parse_json, as_written=True, once=True)
 # Cells or a row by name, after the number of the row or of its first line.
-Numbered = Iterator[tuple[int, Any]]
+Rows = Iterator[tuple[int, Any]]
 
 
 class Batch(NamedTuple):
@@ -97,9 +92,7 @@ def document_files(path: Path) -> list[Member]:
     raise DataBroken("no JSON files in this folder", where=path, remedy=remedy)
 
 
-def _batched(
-    rows: Numbered, place: str, home: str = "", *, documents: bool = False
-) -> Iterator[Batch]:
+def _batched(rows: Rows, place: str, home: str = "", *, documents: bool = False) -> Iterator[Batch]:
     while some := list(islice(rows, _FILES if documents else ROWS)):
         for number, row in some:
             if not isinstance(row, dict | Mapping):
@@ -173,7 +166,7 @@ def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
         raise DataBroken(what, where=member.where, remedy=remedy)
 
 
-def _lines(member: Member) -> Numbered:
+def _lines(member: Member) -> Rows:
     with member.text() as stream:
         # Only newlines end a line, as a value may hold U+2028 unescaped.
         stream.reconfigure(newline="\n")
@@ -268,7 +261,7 @@ def _header(rows: Sequence[Sequence[Any]]) -> tuple[int, set[str]]:
     return title, words[title]
 
 
-def _named(numbered: Numbered, place: str, notes: Counter[str]) -> Numbered:
+def _named(numbered: Rows, place: str, notes: Counter[str]) -> Rows:
     """Rows of cells by the names in their header, without a title above it and sums below."""
     above = list(islice(numbered, _ABOVE))
     title, _ = _header([cells for _, cells in above])
@@ -296,7 +289,7 @@ def _named(numbered: Numbered, place: str, notes: Counter[str]) -> Numbered:
             yield number, row
 
 
-def _delimited(member: Member) -> Numbered:
+def _delimited(member: Member) -> Rows:
     """The rows of delimited text with anything in them, each after the number of its first line."""
 
     def fit(delimiter: str) -> tuple[bool, bool, float, int]:
@@ -323,7 +316,7 @@ def _delimited(member: Member) -> Numbered:
             raise DataBroken(f"not a table: {error}", where=where, remedy=remedy) from error
 
 
-def _workbook(member: Member, notes: Counter[str]) -> Numbered:
+def _workbook(member: Member, notes: Counter[str]) -> Rows:
     """The rows with anything in them of the sheet with the table, each after its number."""
     import python_calamine
 
@@ -356,7 +349,7 @@ def _check_part(part: Member, notes: Counter[str]) -> None:
     """Count what is odd in a part of a workbook; `DataBroken` if it would fill memory."""
     data = part.read()
     if part.name.startswith(("xl/worksheets/", "content.xml")):
-        notes.update({note: len(marks.findall(data)) for note, marks in _BLANK.items()})
+        notes[_BLANKS] += len(_BLANK.findall(data))
         cells = _CELL.findall(data)
         # A cell far from the others is enough.
         columns, down = {name for name, _ in cells}, max((int(row) for _, row in cells), default=0)

@@ -222,26 +222,23 @@ def _wide(row: Row, names: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     row = unwrapped(row, beside)
     members = {name: _member(name) for name in row if name not in beside}
     known = {name.removesuffix(".value") for name in row}
-    sure = {subject: row[name] for name, (*_, subject) in members.items() if subject in known}
-    for name, (path, is_item, subject) in members.items():
+    sure = {subject: row[name] for name, (_, subject) in members.items() if subject in known}
+    for name, (path, subject) in members.items():
+        cell, stated = row[name], name.removesuffix(".value")
         # A column for the third item is blank where there are two.
-        if subject in known or (row[name] is None and is_item):
+        if subject in known or (cell is None and "*" in pattern(path)):
             continue
-        stated = name.removesuffix(".value")
-        yield (
-            path,
-            {"value": row[name], "confidence": sure[stated]} if stated in sure else row[name],
-        )
+        yield path, {"value": cell, "confidence": sure[stated]} if stated in sure else cell
 
 
 @lru_cache(maxsize=2**16)
-def _member(name: str) -> tuple[str, bool, str | None]:
-    """The pointer of a column, whether it is of a list's item, and of which its confidence."""
+def _member(name: str) -> tuple[str, str | None]:
+    """The pointer of a column, and the column of which it is the confidence."""
     is_pointer = name.startswith("/") or any(step.isdecimal() for step in name.split("/")[1:])
     is_pointer = is_pointer or _DOTTED.fullmatch(name) is not None
-    path = (pointer(name) or "") if is_pointer else f"/{escape(name)}"
     subject = _CONFIDENCE.fullmatch(name)
-    return path, "*" in pattern(path), subject and (subject[1] or subject[2])
+    path = (pointer(name) or "") if is_pointer else f"/{escape(name)}"
+    return path, subject and (subject[1] or subject[2])
 
 
 def values_in(cell: Any, path: str, whole: Collection[str] = ()) -> Iterator[Leaf]:
@@ -286,10 +283,12 @@ def _answers(path: str, text: str, said: Row) -> Iterator[Leaf]:
     if isinstance(parsed.value, str | None):
         value = text if parsed.status == "bad_json" else parsed.value
         yield (path, value, said | status) if parsed.changes else (path, text, said)
-        return
-    inner = values_of(form_in(parsed.value), "", {})
-    below = [leaf for leaf in inner if as_text(leaf[1]) is not None] or [("", None, {})]
-    yield from ((place, leaf, stated | status) for place, leaf, stated in below)
+    elif (form := form_in(parsed.value)) is None:
+        yield path, text, {"status": "bad_json"}
+    else:
+        below = [leaf for leaf in values_of(form, "", {}) if as_text(leaf[1]) is not None]
+        for place, leaf, stated in below or [("", None, {})]:
+            yield place, leaf, stated | status
 
 
 def listed(values: pl.DataFrame, paths: Collection[str]) -> pl.DataFrame:

@@ -72,7 +72,7 @@ HEADED = [["doc_id", "path", "value"], *map(list, VALUES)]
 SOURCES = {
     "long.csv": table(LONG), "wide.csv": table(WIDE), "semicolons.csv": table(LONG, ";"),
     "utf16.csv": table(LONG, "\t").encode("utf-16"), "x.tsv": table(LONG, "\t"),
-    "unmarked.csv": table(LONG).encode("utf-16-le"),
+    "unmarked.csv": table(LONG).encode("utf-16-le"), "text.xls": table(LONG, ";"),
     "long.jsonl": lines(LONG), "nested.jsonl": lines(NESTED), "documents.json": json.dumps(FORMS),
     "long.parquet": parquet(LONG), "nested.parquet": parquet(NESTED), "x.xlsx": book(HEADED),
     "polars": pl.DataFrame(LONG), "lazy": pl.LazyFrame(LONG), "pandas": pd.DataFrame(LONG),

@@ -29,7 +29,8 @@ OWN = "own"
 IMAGES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif", ".pdf")
 _ENDINGS = (*IMAGES, ".heic", ".jp2", ".json", ".txt", ".md", ".xml", ".html", ".csv", ".docx")
 _ENDING = re.compile(rf"(?<=[^/])(?:{'|'.join(map(re.escape, _ENDINGS))})$", re.IGNORECASE)
-_ALWAYS = dict.fromkeys(("status", "kind", "task"), pl.String)
+# Columns that rows of values always have.
+BARE = pl.DataFrame(schema=dict.fromkeys(("status", "kind", "task"), pl.String))
 _ALONE = re.compile("/(?:0|value)$")
 _FOLDED = re.compile(r"[^\w*]+|_+|(?<=[^/])[*]+")
 RENAMED = "documents named by their files, or alike but for punctuation and leading zeros"
@@ -86,20 +87,11 @@ def of_table(
     path, notes = source if isinstance(source, Path) else None, Counter[str]()
     objects = set(corpus.records.filter(pl.col("kind") == "json")["path"].drop_nulls())
     given = pl.concat([*values.pieces(source, columns, notes, objects)], how="diagonal")
-    # Several values of a user's own field are a list.
-    check_once(given.filter(_HAS_VALUE, ~_HAS_PATH | (corpus.benchmark != OWN)), path)
-    given = values.listed(given, values.lists_of(given))
+    if corpus.benchmark == OWN:
+        # Several values of a user's own field are a list.
+        given = values.listed(given, values.lists_of(given))
     name = name or system_of(given["system"] if "system" in given.columns else (), path)
     return _met(given, corpus, notes, name=name, sources=sources_of(path))
-
-
-def check_once(given: pl.DataFrame, path: Path | None) -> None:
-    """`DataBroken` if two rows answer one path of a document."""
-    twice = given.filter(~pl.struct("doc_id", "path").is_first_distinct())
-    for doc_id, field, origin in twice.select("doc_id", "path", "origin").rows()[:1]:
-        what = f"two predictions for doc_id {doc_id!r}{f', path {field!r}' if field else ''}"
-        where = (path if path.is_dir() else path.parent) / origin if path else origin
-        raise DataBroken(what, where=where, remedy="keep one of them")
 
 
 def system_of(systems: Iterable[str | None], path: Path | None) -> str:
@@ -145,7 +137,11 @@ def of_values(
     """The predictions of values at the gold's names; `usual` is the task of all others."""
     notes = Counter(notes)
     given = given.drop("system", "benchmark", "split", strict=False)
-    given = pl.concat([given, pl.DataFrame(schema=_ALWAYS)], how="diagonal")
+    given = pl.concat([given, BARE], how="diagonal")
+    twice = given.filter(_HAS_VALUE, ~pl.struct("doc_id", "path").is_first_distinct())
+    for doc_id, field, origin in twice.select("doc_id", "path", "origin").rows()[:1]:
+        what = f"two predictions for doc_id {doc_id!r}{f', path {field!r}' if field else ''}"
+        raise DataBroken(what, where=origin, remedy="keep one of them")
     given = with_tasks(_claims(_with_choices(given, corpus), corpus), corpus, usual)
     for status in ("repaired", "bad_json", "truncated"):
         documents = given.filter(pl.col("status") == status)["doc_id"].n_unique()

@@ -18,7 +18,7 @@ from formlab.cache import local
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Corpus, Folder
 from formlab.readers import Row, answers, counted, is_run
-from formlab.readers.answers import IMAGES, IN_JSON, OWN, UNREAD
+from formlab.readers.answers import BARE, IMAGES, IN_JSON, OWN, UNREAD
 from formlab.readers.door import stem
 from formlab.readers.sources import FRAME, columns_of
 from formlab.readers.types import FieldTypes, rule_text
@@ -123,8 +123,7 @@ def maker(
         return row | {"meta": files.storable(json.dumps(meta, ensure_ascii=False))}
 
     def made(values: pl.DataFrame, flaws: Counter[str]) -> Corpus:
-        if "status" not in values.columns:
-            values = values.with_columns(status=pl.lit(None, pl.String))
+        values = pl.concat([values, BARE], how="diagonal")
         is_mended = pl.col("status") == "repaired"
         broken = values.filter(UNREAD | (is_mended & IN_JSON))
         for text, origin in broken.select("value", "origin").rows()[:1]:
@@ -137,10 +136,9 @@ def maker(
         )
         kind = of_path([types.of(path).kind for path in paths])
         meta = of_path([rule_text(declared.of(path)) for path in paths])
-        stated = [pl.col("kind")] if "kind" in values.columns else []
         is_page = pl.col("path").is_null()
         fields = values.filter(~is_page).with_columns(
-            pl.col("value").fill_null(""), kind=pl.coalesce(*stated, kind), meta=meta
+            pl.col("value").fill_null(""), kind=pl.coalesce("kind", kind), meta=meta
         )
         # A page without a text is a row that is not scored.
         scored = values.filter(is_page, pl.col("value").is_not_null())

@@ -171,41 +171,34 @@ def find(
 ) -> dict[str, list[str]]:
     """The files of each document's pages in order, relative to `folder`; see `corpus`."""
     root = files.folder(folder, remedy="--images with the folder of the scans or PDFs")
-    known = {key for name in documents for key in answers.file_names(name)}
-    # Files called like a document, like one with a number, and in a folder called like one.
-    named, numbered, inside = (defaultdict[str, list[PurePosixPath]](list) for _ in range(3))
-    for file in sorted(root.rglob("*")):
+    named, found = answers.by_key(documents, answers.file_names), defaultdict[str, list[Any]](list)
+    for file in root.rglob("*"):
         path = PurePosixPath(file.relative_to(root).as_posix())
         if path.suffix.lower() not in endings or path.name[0] == "." or not file.is_file():
             continue
-        for key in {*answers.file_names(str(path))}:
-            named[key].append(path)
-            if key not in known and (match := _PAGE.fullmatch(key)):
-                numbered[match[1]].append(path)
-        for key in {*answers.file_names(str(path.parent))}:
-            inside[key].append(path)
-
-    def order(path: PurePosixPath) -> tuple[list[int | str], int]:
+        whole = str(path.with_suffix(""))
         # Texts and numbers take turns, so that page 10 stands behind page 2.
-        steps = _NUMBER.split(str(path.with_suffix("")))
-        ending = endings.index(path.suffix.lower())
-        return [int(step) if step.isdecimal() else step for step in steps], ending
-
-    found, claimed = {}, {answers.file_names(name)[0] for name in documents}
-    for name in documents:
-        for key in answers.file_names(name):
-            alike, further, below = (sorted(i[key], key=order) for i in (named, numbered, inside))
-            # In a folder called like this document may be a file of another one.
-            below = [path for path in below if answers.file_names(str(path))[0] not in claimed]
-            if pages := [*alike[:1], *further] or below:
-                beside = [page for page in pages if page.parent == pages[0].parent]
-                first = {page.stem: page for page in reversed(beside)}
-                copies = len(first) < len(pages) + len(alike[1:])
-                flaws["documents with several files of one name: the first is read"] += copies
-                found[name] = list(map(str, reversed(first.values())))
+        steps = [int(step) if step.isdecimal() else step for step in _NUMBER.split(whole)]
+        order = (steps, endings.index(path.suffix.lower()), path)
+        # A page is called like a document, like one with a number, or is in a folder called so.
+        first = match[1] if (match := _PAGE.fullmatch(whole)) else whole
+        for kind, name in enumerate((whole, first, str(path.parent))):
+            keys = enumerate(answers.file_names(name))
+            if key := next((key for key in keys if key[1] in named), None):
+                found[named[key[1]]].append((key[0], kind, *order))
                 break
-    flaws["documents without an image"] += len(documents) - len(found)
-    return found
+    pages, copies = {}, 0
+    for name, listed in found.items():
+        nearest = min(listed)[0]
+        listed = sorted(entry for entry in listed if entry[0] == nearest)
+        alike, further, below = ([e[-1] for e in listed if e[1] == kind] for kind in range(3))
+        chosen = [*alike[:1], *further] or below
+        beside = {page.stem: page for page in reversed(chosen) if page.parent == chosen[0].parent}
+        copies += len(beside) < len(chosen) + len(alike[1:])
+        pages[name] = list(map(str, reversed(beside.values())))
+    flaws["documents with several files of one name: the first is read"] += copies
+    flaws["documents without an image"] += len(documents) - len(pages)
+    return pages
 
 
 def read(split: str, root: Path) -> Corpus:

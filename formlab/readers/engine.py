@@ -281,8 +281,9 @@ def _paged(document: Any) -> Reading:
         reading.lines += lines
         for pair in _every([page], "formFields"):
             name, value = part(at(pair, "fieldName")), part(at(pair, "fieldValue"))
-            tick = kind if "checkbox" in (kind := at(pair, "valueType") or "") else None
-            value.text = tick or at(pair, "correctedValueText") or value.text
+            tick = at(pair, "valueType") or ""
+            said = tick if "checkbox" in tick else at(pair, "correctedValueText")
+            value.text = said or value.text
             pairs.append((at(pair, "correctedKeyText") or name.text, value))
     return replace(reading, values=_keyed(pairs))
 

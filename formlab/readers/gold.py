@@ -179,19 +179,20 @@ def find(
         whole = str(path.with_suffix(""))
         # Texts and numbers take turns, so that page 10 stands behind page 2.
         steps = [int(step) if step.isdecimal() else step for step in _NUMBER.split(whole)]
-        order = (steps, endings.index(path.suffix.lower()), path)
+        order = (steps, endings.index(path.suffix.lower()))
         # A page is called like a document, like one with a number, or is in a folder called so.
         first = match[1] if (match := _PAGE.fullmatch(whole)) else whole
-        for kind, name in enumerate((whole, first, str(path.parent))):
-            keys = enumerate(answers.file_names(name))
-            if key := next((key for key in keys if key[1] in named), None):
-                found[named[key[1]]].append((key[0], kind, *order))
+        for kind, called in enumerate((whole, first, str(path.parent))):
+            keys = answers.file_names(called)
+            if key := next((key for key in keys if key in named), None):
+                found[named[key]].append((keys.index(key), order, kind, path))
                 break
     pages, copies = {}, 0
     for name, listed in found.items():
+        # Those that are called like it with its folder go before those with another.
         nearest = min(listed)[0]
         listed = sorted(entry for entry in listed if entry[0] == nearest)
-        alike, further, below = ([e[-1] for e in listed if e[1] == kind] for kind in range(3))
+        alike, further, below = ([e[-1] for e in listed if e[2] == kind] for kind in range(3))
         chosen = [*alike[:1], *further] or below
         beside = {page.stem: page for page in reversed(chosen) if page.parent == chosen[0].parent}
         copies += len(beside) < len(chosen) + len(alike[1:])

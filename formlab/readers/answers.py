@@ -6,7 +6,7 @@ import json
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
@@ -29,7 +29,8 @@ OWN = "own"
 IMAGES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif", ".pdf")
 _ENDINGS = (*IMAGES, ".heic", ".jp2", ".json", ".txt", ".md", ".xml", ".html", ".csv", ".docx")
 _ENDING = re.compile(rf"(?<=[^/])(?:{'|'.join(map(re.escape, _ENDINGS))})$", re.IGNORECASE)
-_ALWAYS = dict.fromkeys(("status", "kind", "task"), pl.String)
+# Columns that rows of values always have.
+BARE = pl.DataFrame(schema=dict.fromkeys(("status", "kind", "task"), pl.String))
 _ALONE = re.compile("/(?:0|value)$")
 _FOLDED = re.compile(r"[^\w*]+|_+|(?<=[^/])[*]+")
 RENAMED = "documents named by their files, or alike but for punctuation and leading zeros"
@@ -71,7 +72,7 @@ def of_rows(
     others = ("benchmark", "split", "system", "epoch")
     given = [{n: row[n] for n in row if n not in others} for row in roles["answer"]]
     loose = [row for row in given if not row.get("task")]
-    names = ("doc_id", "path", "value", "origin", *chain.from_iterable(loose))
+    names = dict.fromkeys(chain.from_iterable([("doc_id", "path", "value", "origin"), *loose]))
     frame = pl.DataFrame(loose, {n: tables.RECORDS.get(n, pl.String) for n in names})
     exact, known = [row for row in given if row.get("task")], tables.RESPONSES.keys() - {*others}
     calls = [{n: row[n] for n in row if n in known} for row in roles["call"]]
@@ -86,20 +87,11 @@ def of_table(
     path, notes = source if isinstance(source, Path) else None, Counter[str]()
     objects = set(corpus.records.filter(pl.col("kind") == "json")["path"].drop_nulls())
     given = pl.concat([*values.pieces(source, columns, notes, objects)], how="diagonal")
-    # Several values of a user's own field are a list.
-    check_once(given.filter(_HAS_VALUE, ~_HAS_PATH | (corpus.benchmark != OWN)), path)
-    given = values.listed(given, values.lists_of(given))
+    if corpus.benchmark == OWN:
+        # Several values of a user's own field are a list.
+        given = values.listed(given, values.lists_of(given))
     name = name or system_of(given["system"] if "system" in given.columns else (), path)
     return _met(given, corpus, notes, name=name, sources=sources_of(path))
-
-
-def check_once(given: pl.DataFrame, path: Path | None) -> None:
-    """`DataBroken` if two rows answer one path of a document."""
-    twice = given.filter(~pl.struct("doc_id", "path").is_first_distinct())
-    for doc_id, field, origin in twice.select("doc_id", "path", "origin").rows()[:1]:
-        what = f"two predictions for doc_id {doc_id!r}{f', path {field!r}' if field else ''}"
-        where = (path if path.is_dir() else path.parent) / origin if path else origin
-        raise DataBroken(what, where=where, remedy="keep one of them")
 
 
 def system_of(systems: Iterable[str | None], path: Path | None) -> str:
@@ -145,7 +137,11 @@ def of_values(
     """The predictions of values at the gold's names; `usual` is the task of all others."""
     notes = Counter(notes)
     given = given.drop("system", "benchmark", "split", strict=False)
-    given = pl.concat([given, pl.DataFrame(schema=_ALWAYS)], how="diagonal")
+    given = pl.concat([given, BARE], how="diagonal")
+    twice = given.filter(_HAS_VALUE, ~pl.struct("doc_id", "path").is_first_distinct())
+    for doc_id, field, origin in twice.select("doc_id", "path", "origin").rows()[:1]:
+        what = f"two predictions for doc_id {doc_id!r}{f', path {field!r}' if field else ''}"
+        raise DataBroken(what, where=origin, remedy="keep one of them")
     given = with_tasks(_claims(_with_choices(given, corpus), corpus), corpus, usual)
     for status in ("repaired", "bad_json", "truncated"):
         documents = given.filter(pl.col("status") == status)["doc_id"].n_unique()
@@ -234,13 +230,15 @@ def _claims(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     return pl.concat([claims.filter(~failed), rows])
 
 
-def by_key(names: Iterable[str], keys: Callable[[str], Iterable[str]]) -> dict[str, str]:
-    """The names by those of their keys that no other name has."""
-    found = defaultdict[str, set[str]](set)
-    for name in names:
-        for key in keys(name):
-            found[key].add(name)
-    return {key: name for key, (name, *others) in found.items() if not others}
+def by_key(names: Collection[str], keys: Callable[[str], Sequence[str]]) -> dict[str, str]:
+    """The names by those of their keys that no other name has; the first keys come first."""
+    found = {}
+    for level in reversed([*zip(*map(keys, names), strict=True)]):
+        known = defaultdict[str, set[str]](set)
+        for key, name in zip(level, names, strict=True):
+            known[key].add(name)
+        found |= {key: name for key, (name, *others) in known.items() if not others}
+    return found
 
 
 def with_paths(given: pl.DataFrame, moved: Mapping[str, str]) -> pl.DataFrame:
@@ -250,36 +248,35 @@ def with_paths(given: pl.DataFrame, moved: Mapping[str, str]) -> pl.DataFrame:
     return given.with_columns(pl.when(is_moved & is_twice).then("path").otherwise(place))
 
 
-def renames(answered: Iterable[str], known: Iterable[str]) -> dict[str, str]:
+def renames(answered: Iterable[str], known: Collection[str]) -> dict[str, str]:
     """The documents of the gold that answers name by their files, or alike, each by that name."""
     taken, renamed = {name: name for name in answered}, dict[str, str]()
     strangers = sorted(taken.keys() - {*known})
-    named = by_key(known if strangers else (), _names_of)
+    named = by_key(known if strangers else (), file_names)
     for doc_id in strangers:
-        target = next((named[name] for name in _names_of(doc_id) if name in named), None)
+        target = next((named[name] for name in file_names(doc_id) if name in named), None)
         if target is None:
             continue
         if (first := taken.setdefault(target, doc_id)) == doc_id:
             renamed[doc_id] = target
-        elif not {*file_names(doc_id)}.isdisjoint(file_names(target)):
+        elif not {*file_names(doc_id)[:2]}.isdisjoint(file_names(target)[:2]):
             what = f"two answers for document {target!r}: {first!r} and {doc_id!r}"
             raise DataBroken(what, remedy="keep one of them")
     return renamed
 
 
-def file_names(document: str) -> tuple[str, str]:
-    """What files of a document may be called: its name without endings, and its last step."""
+def file_names(document: str) -> tuple[str, str, str]:
+    """What files of a document may be called: its name without endings, and its last step.
+
+    The third is that step without leading zeros and without what its punctuation is.
+    """
     name = unquote(urlsplit(document).path) if "://" in document else document
     name = unicodedata.normalize("NFC", name)  # File systems write accents in two ways.
     while (shorter := _ENDING.sub("", name)) != name:
         name = shorter
-    return name, name.replace("\\", "/").rstrip("/").rpartition("/")[2]
-
-
-def _names_of(document: str) -> Iterable[str]:
-    """The same, and the last without leading zeros and the kind of its punctuation."""
-    yield from (names := file_names(document))
-    yield re.sub("(?<![0-9])0+(?=[0-9])", "", _FOLDED.sub("-", names[1].removesuffix(".0")))
+    last = name.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    plain = _FOLDED.sub("-", last.removesuffix(".0"))
+    return name, last, re.sub("(?<![0-9])0+(?=[0-9])", "", plain)
 
 
 def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[str, str]:
@@ -287,7 +284,7 @@ def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[st
     paths, given = {*known.drop_nulls()}, {*answered.drop_nulls()}
     fields, alike = {*map(values.pattern, paths)}, set[str]()
     # A value alone stands for the first item of a list, or has an object of its own.
-    placed = by_key(paths, lambda path: {path, _ALONE.sub("", path)})
+    placed = by_key(paths, lambda path: [path, _ALONE.sub("", path)])
     folded = by_key(fields, lambda field: [_fold(field)])
 
     def meant(path: str) -> str:

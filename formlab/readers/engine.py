@@ -60,7 +60,7 @@ class Reading:
 
         def row(part: Found, path: str, text: str | None, **cells: Any) -> Row:
             # Boxes are in pixels of the gold's page if that is known, else as the engine has them.
-            sides, scale = self.sizes.get(part.page, (1, 1)), (1.0, 1.0)
+            sides, scale = self.sizes.get(part.page, (0, 0)), (1.0, 1.0)
             if size and all(sides):
                 scale = (size[0] / sides[0], size[1] / sides[1])
             corners = zip(BOX, part.box or (), scale * 2, strict=False)
@@ -117,7 +117,7 @@ def _reader(
             try:
                 is_json = endings == _JSON
                 found = read(files.parse_json(written(file), where=str(file)) if is_json else file)
-                if not found.values and not found.sizes:
+                if not (found.values or found.lines or found.sizes):
                     what = f"neither pages nor values: {written(file)[:200]!r}"
                     raise DataBroken(what, where=file)
                 rows = list(found.rows(sizes.get(doc_id), has_text=has_text))
@@ -202,7 +202,6 @@ def _tesseract(path: Path) -> Reading:
     for row in csv.DictReader(written(path).split("\n"), **how):
         level, page, *place = (int(float(row[name])) for name in _COLUMNS[:5])
         box = _sized(*map(row.get, _COLUMNS[6:10]))
-        reading.sizes.setdefault(page, (None, None))
         if level == 1:
             reading.sizes[page] = box[2:]
         elif level > 3:
@@ -282,8 +281,9 @@ def _paged(document: Any) -> Reading:
         reading.lines += lines
         for pair in _every([page], "formFields"):
             name, value = part(at(pair, "fieldName")), part(at(pair, "fieldValue"))
-            tick = kind if "checkbox" in (kind := at(pair, "valueType") or "") else None
-            value.text = tick or at(pair, "correctedValueText") or value.text
+            tick = at(pair, "valueType") or ""
+            said = tick if "checkbox" in tick else at(pair, "correctedValueText")
+            value.text = said or value.text
             pairs.append((at(pair, "correctedKeyText") or name.text, value))
     return replace(reading, values=_keyed(pairs))
 

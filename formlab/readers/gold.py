@@ -18,7 +18,7 @@ from formlab.cache import local
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Corpus, Folder
 from formlab.readers import Row, answers, counted, is_run
-from formlab.readers.answers import IMAGES, IN_JSON, OWN, UNREAD
+from formlab.readers.answers import BARE, IMAGES, IN_JSON, OWN, UNREAD
 from formlab.readers.door import stem
 from formlab.readers.sources import FRAME, columns_of
 from formlab.readers.types import FieldTypes, rule_text
@@ -123,8 +123,7 @@ def maker(
         return row | {"meta": files.storable(json.dumps(meta, ensure_ascii=False))}
 
     def made(values: pl.DataFrame, flaws: Counter[str]) -> Corpus:
-        if "status" not in values.columns:
-            values = values.with_columns(status=pl.lit(None, pl.String))
+        values = pl.concat([values, BARE], how="diagonal")
         is_mended = pl.col("status") == "repaired"
         broken = values.filter(UNREAD | (is_mended & IN_JSON))
         for text, origin in broken.select("value", "origin").rows()[:1]:
@@ -137,10 +136,9 @@ def maker(
         )
         kind = of_path([types.of(path).kind for path in paths])
         meta = of_path([rule_text(declared.of(path)) for path in paths])
-        stated = [pl.col("kind")] if "kind" in values.columns else []
         is_page = pl.col("path").is_null()
         fields = values.filter(~is_page).with_columns(
-            pl.col("value").fill_null(""), kind=pl.coalesce(*stated, kind), meta=meta
+            pl.col("value").fill_null(""), kind=pl.coalesce("kind", kind), meta=meta
         )
         # A page without a text is a row that is not scored.
         scored = values.filter(is_page, pl.col("value").is_not_null())
@@ -173,41 +171,35 @@ def find(
 ) -> dict[str, list[str]]:
     """The files of each document's pages in order, relative to `folder`; see `corpus`."""
     root = files.folder(folder, remedy="--images with the folder of the scans or PDFs")
-    known = {key for name in documents for key in answers.file_names(name)}
-    # Files called like a document, like one with a number, and in a folder called like one.
-    named, numbered, inside = (defaultdict[str, list[PurePosixPath]](list) for _ in range(3))
-    for file in sorted(root.rglob("*")):
+    named, found = answers.by_key(documents, answers.file_names), defaultdict[str, list[Any]](list)
+    for file in root.rglob("*"):
         path = PurePosixPath(file.relative_to(root).as_posix())
         if path.suffix.lower() not in endings or path.name[0] == "." or not file.is_file():
             continue
-        for key in {*answers.file_names(str(path))}:
-            named[key].append(path)
-            if key not in known and (match := _PAGE.fullmatch(key)):
-                numbered[match[1]].append(path)
-        for key in {*answers.file_names(str(path.parent))}:
-            inside[key].append(path)
-
-    def order(path: PurePosixPath) -> tuple[list[int | str], int]:
+        whole = str(path.with_suffix(""))
         # Texts and numbers take turns, so that page 10 stands behind page 2.
-        steps = _NUMBER.split(str(path.with_suffix("")))
-        ending = endings.index(path.suffix.lower())
-        return [int(step) if step.isdecimal() else step for step in steps], ending
-
-    found, claimed = {}, {answers.file_names(name)[0] for name in documents}
-    for name in documents:
-        for key in answers.file_names(name):
-            alike, further, below = (sorted(i[key], key=order) for i in (named, numbered, inside))
-            # In a folder called like this document may be a file of another one.
-            below = [path for path in below if answers.file_names(str(path))[0] not in claimed]
-            if pages := [*alike[:1], *further] or below:
-                beside = [page for page in pages if page.parent == pages[0].parent]
-                first = {page.stem: page for page in reversed(beside)}
-                copies = len(first) < len(pages) + len(alike[1:])
-                flaws["documents with several files of one name: the first is read"] += copies
-                found[name] = list(map(str, reversed(first.values())))
+        steps = [int(step) if step.isdecimal() else step for step in _NUMBER.split(whole)]
+        order = (steps, endings.index(path.suffix.lower()))
+        # A page is called like a document, like one with a number, or is in a folder called so.
+        first = match[1] if (match := _PAGE.fullmatch(whole)) else whole
+        for kind, called in enumerate((whole, first, str(path.parent))):
+            keys = answers.file_names(called)
+            if key := next((key for key in keys if key in named), None):
+                found[named[key]].append((keys.index(key), order, kind, path))
                 break
-    flaws["documents without an image"] += len(documents) - len(found)
-    return found
+    pages, copies = {}, 0
+    for name, listed in found.items():
+        # Those that are called like it with its folder go before those with another.
+        nearest = min(listed)[0]
+        listed = sorted(entry for entry in listed if entry[0] == nearest)
+        alike, further, below = ([e[-1] for e in listed if e[2] == kind] for kind in range(3))
+        chosen = [*alike[:1], *further] or below
+        beside = {page.stem: page for page in reversed(chosen) if page.parent == chosen[0].parent}
+        copies += len(beside) < len(chosen) + len(alike[1:])
+        pages[name] = list(map(str, reversed(beside.values())))
+    flaws["documents with several files of one name: the first is read"] += copies
+    flaws["documents without an image"] += len(documents) - len(pages)
+    return pages
 
 
 def read(split: str, root: Path) -> Corpus:

@@ -77,18 +77,12 @@ def _is_formcraft(path: Path) -> bool:
     return path.is_dir() and any(_KEY.search(head(f)) for f in _form_files(path)[:_LOOKED_AT])
 
 
-class _Answer(msgspec.Struct):
-    model_response: str | None = None
-    status: str | None = "success"
-    error: Any = None
-
-
 class _Entry(msgspec.Struct):
     form: str | None = None
     instance: int | None = None
     template_used: str | None = None
     data_source: str | None = None
-    model_response: _Answer | str | None = None
+    model_response: Row | str | None = None
     submission_time: Any = None
 
 
@@ -146,11 +140,12 @@ def _outputs(path: Path) -> list[Path]:
 def _output(entry: _Entry, where: str) -> Iterator[Row]:
     """What a model wrote for one instance, and the lines in it behind any reasoning."""
     answer = entry.model_response
-    answer = answer if isinstance(answer, _Answer) else _Answer(answer)
-    text, page = answer.model_response, {"task": "click", "kind": "page"}
-    if answer.status != "success" or text is None:
-        reason = answer.error or ("no answer" if text is None else f"status {answer.status}")
-        yield page | {"value": text or "", "status": "api_error"}
+    answer = answer if isinstance(answer, dict) else {"model_response": answer}
+    said, status = answer.get("model_response"), answer.get("status", "success")
+    text, page = as_text(said), {"task": "click", "kind": "page"}
+    if status != "success" or said is None:
+        reason = answer.get("error") or ("no answer" if said is None else f"status {status}")
+        yield page | {"value": text, "status": "api_error"}
         yield {"role": "call", "task": "click", "status": "api_error", "error": str(reason)[:2000]}
         return
     yield page | {"value": text}
@@ -182,40 +177,35 @@ def vrdu(source: Source) -> Iterator[Row]:
     stated = content["meta"].get("model") if isinstance(content.get("meta"), dict) else None
     source.name = stated if isinstance(stated, str) else split if path.is_file() else None
     source.files.append(file)
-    schema = Schema.of(source.corpus)
-    for name, listed in results.items():
-        where = f"{file.name}#/results/{name}"
+    schema, notes = Schema.of(source.corpus), source.notes
+    groups = {member: group for group in schema.groups for member in schema.names(group)}
+    for document, listed in results.items():
+        where = f"{file.name}#/results/{document}"
         entities = files.convert(listed, list[_Entity], where=where, remedy=_RESULTS)
-        base = {"role": "answer", "doc_id": name, "task": "entity", "status": "ok"}
-        rows = list(_entities(entities, schema, where, source.notes))
-        yield from (base | row for row in rows or [{"origin": where}])
+        base = {"role": "answer", "doc_id": document, "task": "entity", "status": "ok"}
+        if not entities:
+            yield base | {"origin": where}
+        seen, items, members = Counter[str](), Counter[str](), defaultdict[str, set[str]](set)
+        for index, entity in enumerate(entities):
+            name, value = whole(entity.name, notes), entity.value
+            if group := groups.get(name):
+                # A line item ends where a name comes again (Algorithm 1 of the paper).
+                if name in members[group]:
+                    members[group].clear()
+                    items[group] += 1
+                members[group].add(name)
+                path = f"/{escape(group)}/{items[group]}/{escape(name)}"
+            else:
+                notes["entities that meta.json does not know"] += name not in schema.matches
+                path = flat_path(name, schema, seen)
+            meta = json.dumps({"box": value.box, "segments": value.segments})
+            row = {"path": path, "kind": name, "value": whole(value.text, notes), "meta": meta}
+            yield base | row | {"origin": f"{where}/{index}"} | placed(value.box, [])
 
 
 def _splits(path: Path) -> list[str]:
     listed = [path] if path.is_file() else sorted(path.glob(f"*{SUFFIX}"))
     return [file.name.removesuffix(SUFFIX) for file in listed if file.name.endswith(SUFFIX)]
-
-
-def _entities(
-    entities: list[_Entity], schema: Schema, where: str, notes: Counter[str]
-) -> Iterator[Row]:
-    """Entities at the gold's paths: a line item ends where a name comes again (Algorithm 1)."""
-    groups = {member: group for group in schema.groups for member in schema.names(group)}
-    seen, items, members = Counter[str](), Counter[str](), defaultdict[str, set[str]](set)
-    for index, entity in enumerate(entities):
-        name, value = whole(entity.name, notes), entity.value
-        if group := groups.get(name):
-            if name in members[group]:
-                members[group].clear()
-                items[group] += 1
-            members[group].add(name)
-            path = f"/{escape(group)}/{items[group]}/{escape(name)}"
-        else:
-            notes["entities that meta.json does not know"] += name not in schema.matches
-            path = flat_path(name, schema, seen)
-        meta = json.dumps({"box": value.box, "segments": value.segments})
-        row = {"path": path, "kind": name, "value": whole(value.text, notes), "meta": meta}
-        yield row | {"origin": f"{where}/{index}"} | placed(value.box, [])
 
 
 def fincriticaled(source: Source) -> Iterator[Row]:

@@ -82,11 +82,7 @@ class FieldType(msgspec.Struct, frozen=True, omit_defaults=True):
 
 @lru_cache(maxsize=4096)
 def rule_of(meta: str | None) -> FieldType:
-    """The rule in the `meta` of a record; the default rule where none was declared.
-
-    >>> rule_of('{"weight": 2.0}').weight, rule_of(None) == FieldType()
-    (2.0, True)
-    """
+    """The rule in the `meta` of a record; the default rule where none was declared."""
     return msgspec.convert(meta_of(meta), FieldType)
 
 

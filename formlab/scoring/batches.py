@@ -166,12 +166,10 @@ def _of_table(
     same = {"name": answers.system_of(given.systems, path), "sources": answers.sources_of(path)}
     for number, part in enumerate(parts):
         rows = _read(home, number, none=given.none)
-        valued = rows.drop_nulls("value")
         if corpus.benchmark == answers.OWN:
             # Several values of a user's own field are a list.
-            valued = valued.filter(pl.col("path").is_null())
-        answers.check_once(valued, path)
-        rows = answers.with_paths(listed(rows, lists), moved)
+            rows = listed(rows, lists)
+        rows = answers.with_paths(rows, moved)
         yield answers.of_values(rows, part, usual=usual, notes=notes, **same)
         notes.clear()
 

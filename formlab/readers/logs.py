@@ -213,10 +213,7 @@ def evaluation(
     types: Any = None,
     out: Path | None = None,
 ) -> Evaluation:
-    """The evaluation of a run by its own gold or a benchmark's, of what was ``asked`` or ``all``.
-
-    What was scored is let go, as it takes memory: a run is evaluated once.
-    """
+    """The evaluation of a run by its own gold or a benchmark's: once, as its rows are let go."""
     gold = [] if corpus is None else [_joined(run, corpus, is_all=documents == "all")]
     calls, given = run.rows["call"], run.rows["answer"]
     # A sample that asks for an object has several answers, and is counted once.
@@ -378,8 +375,12 @@ def differences(evaluation: Evaluation) -> pl.DataFrame:
 
 def _units(evaluation: Evaluation) -> pl.DataFrame:
     """What the log scored with formlab's verdict; without its scores all that was asked for."""
-    none, scorer = pl.DataFrame(schema={"log_score": pl.Float64}), stated(evaluation).get("scorer")
-    asked = pl.concat([evaluation.gathered(_asked, "cases"), none], how="diagonal")
+    scorer, right = stated(evaluation).get("scorer"), pl.col("outcome") == "match"
+    is_field = pl.col("gold").is_not_null() & ~pl.col("level").is_in(WHOLE_LEVELS)
+    none = pl.LazyFrame(schema={"log_score": pl.Float64})
+    cases = pl.concat([evaluation.scan("cases"), none], how="diagonal")
+    asked = cases.filter(is_field, pl.col("outcome") != "unscored")
+    asked = asked.select(*_CASE[:6], "cause", formlab=right.cast(pl.Float64)).collect()
     if "log_document_status" not in evaluation.documents:
         return asked
     named = {"log_document_status": "status", "log_document_score": "log_score"}
@@ -392,14 +393,6 @@ def _units(evaluation: Evaluation) -> pl.DataFrame:
     whole = whole.join(figures, on="doc_id", how="left", maintain_order="left")
     others = asked.join(whole, on="doc_id", how="anti").filter(pl.col("log_score").count() > 0)
     return pl.concat([whole, others, asked.clear()], how="diagonal_relaxed")
-
-
-def _asked(cases: pl.LazyFrame) -> pl.LazyFrame:
-    """The fields that were asked for, 1 if right, with what the log says of them."""
-    is_field = ~pl.col("level").is_in(WHOLE_LEVELS) & pl.col("gold").is_not_null()
-    right = (pl.col("outcome") == "match").cast(pl.Float64)
-    asked = cases.filter(is_field, pl.col("outcome") != "unscored")
-    return asked.select(*_CASE[:5], "cause", "^log_score$", formlab=right)
 
 
 def _why(row: Row, scorer: str) -> str:

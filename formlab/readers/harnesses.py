@@ -38,7 +38,6 @@ _STICKLER_FIGURES = ("weighted_overall_score", "cm_f1", "cm_precision", "cm_reca
 _OMNIAI = {"fileUrl", "predictedMarkdown", "predictedJson"}
 _DOCLING = ("GroundTruthDocument", "PredictedDocument", "predictor_info", "status", "document_id")
 _CONVERTED = {"success": "ok", "partial_success": "truncated", "pending": "missing"}
-# olmOCR-bench: what it judges as allenai/olmocr, olmocr/bench/tests.py, and what only it can judge.
 OTHER = "tests of a type that only the harness itself can judge, not scored"
 _PAGE = re.compile(r"([^/]+)/(.+)_pg0*(\d+)_repeat(\d+)\.md")
 _PHRASES = ("text", "before", "after")
@@ -51,7 +50,11 @@ _SPELT = str.maketrans("‘’‚“”„＿–—‑‒−\u00b5", "'''\"\"\"_
 
 
 def inspect(source: Source) -> Iterator[Row]:
-    """Inspect's .eval, or .json"""
+    """Inspect's .eval, or .json
+
+    The zip file has ``header.json``, ``_journal/start.json`` while the run goes on, and samples. A
+    sample stands at the `doc_id` and `path` of its metadata; else its id is the document's name.
+    """
     path, is_json = source.path, door.ending(source.path) == ".json"
     source.files.append(path)
     members = {"header.json": door.Member.of(path)} if is_json else door.members(path)
@@ -122,9 +125,13 @@ def inspect_sample(entry: Row | door.Member, _: str = "") -> Sample:
 
 
 def lmms_eval(source: Source) -> Iterator[Row]:
-    """lmms-eval's *_samples_*.jsonl"""
+    """lmms-eval's *_samples_*.jsonl
+
+    Figures stand beside ``{stamp}_samples_{task}.jsonl`` in ``{stamp}_results.json``. A sample is
+    called by its number in the data set.
+    """
     stamp, _, task = door.stem(source.path).rpartition("samples_")
-    # The figures stand beside the samples, each called metric,filter, with standard errors.
+    # Figures are called metric,filter; beside each stands its standard error.
     results = samples.beside(source, source.path.with_name(f"{stamp}results.json"))
     count = at(results, "n-samples", task, "effective")
 
@@ -161,7 +168,11 @@ def _accepted(gold: Any) -> Any:
 
 
 def vlmevalkit(source: Source) -> Iterator[Row]:
-    """VLMEvalKit's workbook, TSV or JSON"""
+    """VLMEvalKit's workbook, TSV or JSON
+
+    ``{model}_{dataset}`` has `index`, `answer` and `prediction`, and `hit` or the like where it is
+    scored. Figures stand beside it in ``{model}_{dataset}_acc.csv`` or ``_score.csv``.
+    """
     path, stem = source.path, door.stem(source.path)
     model, _, dataset = stem.rpartition("_")
     source.files.append(path)
@@ -187,7 +198,11 @@ def vlmevalkit(source: Source) -> Iterator[Row]:
 
 
 def stickler(source: Source) -> Iterator[Row]:
-    """stickler's JSON lines of compared documents"""
+    """stickler's JSON lines of compared documents
+
+    Each of the `field_comparisons` in a line's `comparison_result` is a sample. The file of metrics
+    beside it states figures.
+    """
 
     def values(field: Row, side: str) -> dict[str, tuple[str, str]]:
         """The values below a key such as ``items[0].price``, by their places there."""
@@ -217,7 +232,12 @@ def stickler(source: Source) -> Iterator[Row]:
 
 
 def omniai(source: Source) -> Iterator[Row]:
-    """OmniAI's results.json"""
+    """OmniAI's results.json
+
+    One array, or a folder with it, of `predictedMarkdown` and `predictedJson` with, perhaps,
+    `trueMarkdown` and `trueJson`. An entry with an error, even an empty one, or without output has
+    failed. It is of the document whose image has its address or name.
+    """
     file, ids = _results(source.path), dict[str, str]()
     known = source.corpus.documents.select("doc_id", "meta", "image") if source.corpus else None
     for doc_id, meta, image in () if known is None else known.rows():
@@ -238,7 +258,6 @@ def omniai(source: Source) -> Iterator[Row]:
         # The pair of models, once if they are one; reading images directly is another system.
         models = dict.fromkeys(filter(None, map(entry.get, ("ocrModel", "extractionModel"))))
         is_direct = " (image)" if entry.get("directImageExtraction") else ""
-        # It is of the document whose image has its address or name.
         name = ids.get(url) or ids.get(basename(url)) or PurePosixPath(basename(url)).stem or origin
         system, rate = " + ".join(models) + is_direct or "omniai", entry.get("levenshteinDistance")
         scores = {"json_accuracy": entry.get("jsonAccuracy"), "levenshtein_similarity": rate}
@@ -254,7 +273,11 @@ def omniai(source: Source) -> Iterator[Row]:
 
 
 def docling_eval(source: Source) -> Iterator[Row]:
-    """docling-eval's Parquet"""
+    """docling-eval's Parquet
+
+    The page's text is that of the body in reading order; a field is a key and the value that a
+    link leads to. Figures are in ``evaluation_<benchmark>_<modality>.json``.
+    """
     path, scores, figures = source.path.resolve(), defaultdict[str, Row](dict), []
     for file in sorted((path if path.is_dir() else path.parent).glob("evaluation_*.json")):
         modality, content = file.stem.rpartition("_")[2], samples.beside(source, file)
@@ -326,7 +349,12 @@ def _docling_values(document: Row) -> Values:
 
 
 def olmocr(source: Source) -> Iterator[Row]:
-    """olmOCR-bench's folder of tests and pages"""
+    """olmOCR-bench's folder of tests and pages
+
+    Pages are ``{candidate}/{pdf}_pg{n}_repeat{k}.md``. A test in a JSON line is a field: `present`
+    asks for its text, `absent` for nothing, `order` for two texts in their order, judged as by
+    olmocr/bench/tests.py of allenai/olmocr. Others need its own rules and are not scored.
+    """
     home, pages = source.path, _pages(source.path)
     tests = [test for file in _tests(home) for test in samples.json_lines(source, file)]
     runs = sorted({(candidate, repeat) for candidate, _, _, repeat in pages})
@@ -412,5 +440,6 @@ _FITS = {
     docling_eval: _is_docling_eval,
     olmocr: lambda p: p.is_dir() and bool(_tests(p)) and bool(_pages(p)),
 }
-# What each reads is its title.
-READERS = {r.__name__: Reader(r.__name__, r.__doc__, fits, r) for r, fits in _FITS.items()}
+# What each reads says the first line.
+_TITLES = {read: read.__doc__.partition("\n")[0] for read in _FITS}
+READERS = {r.__name__: Reader(r.__name__, _TITLES[r], fits, r) for r, fits in _FITS.items()}

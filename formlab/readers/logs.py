@@ -70,8 +70,7 @@ def open_log(
     >>> open_log(rows).fields.select("doc_id", "outcome", "log_score").rows()
     [('a', 'mismatch', 0.0), ('b', 'match', 0.0)]
     """
-    name = options.pop("system", None)
-    runs = open_logs(source, benchmark, columns, **options, name=name)
+    runs = open_logs(source, benchmark, columns, name=options.pop("system", None), **options)
     if len(runs) > 1:
         what = f"the log holds {len(runs)} runs: {', '.join(run.system for run in runs)}"
         where = source if isinstance(source, str | Path) else None
@@ -96,10 +95,8 @@ def open_logs(
     runs = runs_of(log_rows(source, origin), origin)
     if is_name and not split:
         corpus = _fitting(runs[0], benchmark, corpus, root)
-    if len(runs) == 1:
-        runs[0].system = name or runs[0].system
-    else:
-        options["out"] = None
+    runs[0].system = name if name and len(runs) == 1 else runs[0].system
+    options |= {"out": None} if len(runs) > 1 else {}
     # Of a run nothing is kept but what is scored.
     return [evaluation(runs.pop(0), corpus, **options) for _ in range(len(runs))]
 
@@ -249,10 +246,9 @@ def _matched(run: Run, corpus: Corpus) -> pl.DataFrame:
     asked = pl.concat([run.rows[role].select(_KEY) for role in ("gold", "answer")]).unique()
     renamed = answers.renames(asked["doc_id"].unique(), corpus.documents["doc_id"])
     # A name may have the field behind the document, such as `0000971160/entities/11`.
-    behind = {"at": "^([^/]*)", "at_path": "^[^/]*(/.*)"}
-    behind = {name: pl.col("doc_id").str.extract(part) for name, part in behind.items()}
+    name, field = (pl.col("doc_id").str.extract(part) for part in ("^([^/]*)", "^[^/]*(/.*)"))
     named = asked.with_columns(at=pl.col("doc_id").replace(renamed), at_path="path")
-    tried = pl.concat([named, asked.with_columns(**behind)])
+    tried = pl.concat([named, asked.with_columns(at=name, at_path=field)])
     known = pl.concat([corpus.records, corpus.documents], how="diagonal")
     known = known.select(at="doc_id", at_path="path")
     found = tried.join(known, on=["at", "at_path"], how="semi", nulls_equal=True)
@@ -299,15 +295,11 @@ def _predictions(run: Run, corpus: Corpus, of_corpus: pl.Expr) -> Predictions:
     calls = calls.select(tables.RESPONSES.keys() & {*calls.columns} - key.keys())
     notes = {f"log: {note}": count for note, count in counted(run.notes).items()}
     run.notes.clear()  # They are of all of the log.
-    return Predictions(
-        # A log says what its questions are, and nothing of what its answers are.
-        records=given.with_columns(field=pl.lit(None, pl.String)),
-        responses=tables.table("responses", calls.to_dicts(), **key),
-        system=run.system,
-        settings={"log": run.log},
-        sources=run.sources,
-        notes=notes,
-    ).check()
+    # A log says what its questions are, and nothing of what its answers are.
+    records = given.with_columns(field=pl.lit(None, pl.String))
+    responses = tables.table("responses", calls.to_dicts(), **key)
+    said = {"settings": {"log": run.log}, "sources": run.sources, "notes": notes}
+    return Predictions(records, responses, run.system, **said).check()
 
 
 def stated(evaluation: Evaluation) -> dict[str, Any]:

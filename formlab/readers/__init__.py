@@ -24,7 +24,7 @@ __all__ += ["reader_of", "splits"]
 
 # Cells by name. `role` is one of `ROLES`; `doc_id`, `path` and `value` are those of records, and
 # so are `task`, `kind`, `status`, the box and so on; a call has the columns of responses, a figure
-# `scorer`, `kind`, `score` and `n`. A log's scores are `log_by_<scorer>` of answers and documents.
+# `scorer`, `kind`, `score` and `n`. A log's scores are `log_by_<scorer>` of answers and calls.
 Row = dict[str, Any]
 ROLES = ("document", "gold", "answer", "call", "figure")
 # What reading runs into where a file is not laid out as it should be.

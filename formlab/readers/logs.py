@@ -248,10 +248,11 @@ def _matched(run: Run, corpus: Corpus) -> pl.DataFrame:
     # A name may have the field behind the document, such as `0000971160/entities/11`.
     name, field = (pl.col("doc_id").str.extract(part) for part in ("^([^/]*)", "^[^/]*(/.*)"))
     named = asked.with_columns(at=pl.col("doc_id").replace(renamed), at_path="path")
-    tried = pl.concat([named, asked.with_columns(at=name, at_path=field)])
-    known = pl.concat([corpus.records, corpus.documents], how="diagonal")
-    known = known.select(at="doc_id", at_path="path")
-    found = tried.join(known, on=["at", "at_path"], how="semi", nulls_equal=True)
+    behind = asked.with_columns(at=name, at_path=field).drop_nulls("at_path")
+    known = [corpus.records.select(_KEY), corpus.documents.select("doc_id")]
+    known = pl.concat(known, how="diagonal").select(at="doc_id", at_path="path")
+    places = {"on": ["at", "at_path"], "how": "semi", "nulls_equal": True}
+    found = pl.concat([frame.join(known, **places) for frame in (named, behind)])
     found = found.unique(_KEY, keep="first", maintain_order=True)
     return asked.join(found, on=_KEY, how="left", nulls_equal=True)
 

@@ -24,7 +24,7 @@ __all__ += ["splits"]
 
 # Cells by name. `role` is one of `ROLES`; a document, gold and an answer have the columns of
 # records, a call those of responses, a figure `scorer`, `kind`, `score` and `n`. The scores of a
-# log are `log_by_<scorer>` of answers and documents.
+# log are `log_by_<scorer>` of answers and calls.
 Row = dict[str, Any]
 ROLES = ("document", "gold", "answer", "call", "figure")
 # What reading runs into where a file is not laid out as it should be.

@@ -22,9 +22,12 @@ from formlab.readers.door import as_text, at, number
 from formlab.readers.samples import ANSWER, Sample, figure, has, names, sample_rows
 from formlab.readers.sources import items
 from formlab.readers.values import pointer
+from formlab.tables import USABLE
 from formlab.text import replies
 from formlab.trees import escape
 
+# Paths, null for a page, with their texts.
+Values = tuple[tuple[str | None, str | None], ...]
 _STOPPED = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "refused"}
 # What a sample of lmms-eval has beside its metrics.
 _LMMS = r"(doc|target|prompt)_hash|doc(_id)?|target|arguments|(filtered_)?resps|input(_media)?"
@@ -35,9 +38,8 @@ _STICKLER_FIGURES = ("weighted_overall_score", "cm_f1", "cm_precision", "cm_reca
 _OMNIAI = {"fileUrl", "predictedMarkdown", "predictedJson"}
 _DOCLING = ("GroundTruthDocument", "PredictedDocument", "predictor_info", "status", "document_id")
 _CONVERTED = {"success": "ok", "partial_success": "truncated", "pending": "missing"}
-# olmOCR-bench: what it judges as allenai/olmocr, olmocr/bench/tests.py, and what only it can judge.
 OTHER = "tests of a type that only the harness itself can judge, not scored"
-_PAGE = re.compile(r"([^/]+)/(.+)_pg(\d+)_repeat(\d+)\.md")
+_PAGE = re.compile(r"([^/]+)/(.+)_pg0*(\d+)_repeat(\d+)\.md")
 _PHRASES = ("text", "before", "after")
 _TEST = {"page": 1, "max_diffs": 0, "case_sensitive": True, "first_n": 0, "last_n": 0}
 _TEST |= dict.fromkeys(_PHRASES, "")
@@ -48,13 +50,16 @@ _SPELT = str.maketrans("‘’‚“”„＿–—‑‒−\u00b5", "'''\"\"\"_
 
 
 def inspect(source: Source) -> Iterator[Row]:
-    """Inspect's .eval, or .json"""
+    """Inspect's .eval, or .json
+
+    The zip file has ``header.json``, ``_journal/start.json`` while the run goes on, and samples. A
+    sample stands at the `doc_id` and `path` of its metadata; else its id is the document's name.
+    """
     path, is_json = source.path, door.ending(source.path) == ".json"
     source.files.append(path)
     members = {"header.json": door.Member.of(path)} if is_json else door.members(path)
     if not (head := members.get("header.json") or members.get("_journal/start.json")):
-        what = "a log has header.json or, of an unfinished run, _journal/start.json"
-        raise DataBroken(what, where=path)
+        raise DataBroken("a log has header.json or _journal/start.json", where=path)
     log = door.decoded(head.read(), dict[str, Any], head.where)
     asked, results = log["eval"], log.get("results")
     source.notes["the run had not ended, so that the log states no results"] = results is None
@@ -120,9 +125,13 @@ def inspect_sample(entry: Row | door.Member, _: str = "") -> Sample:
 
 
 def lmms_eval(source: Source) -> Iterator[Row]:
-    """lmms-eval's *_samples_*.jsonl"""
+    """lmms-eval's *_samples_*.jsonl
+
+    Figures stand beside ``{stamp}_samples_{task}.jsonl`` in ``{stamp}_results.json``. A sample is
+    called by its number in the data set.
+    """
     stamp, _, task = door.stem(source.path).rpartition("samples_")
-    # The figures stand beside the samples, each called metric,filter, with standard errors.
+    # Figures are called metric,filter; beside each stands its standard error.
     results = samples.beside(source, source.path.with_name(f"{stamp}results.json"))
     count = at(results, "n-samples", task, "effective")
 
@@ -159,7 +168,11 @@ def _accepted(gold: Any) -> Any:
 
 
 def vlmevalkit(source: Source) -> Iterator[Row]:
-    """VLMEvalKit's workbook, TSV or JSON"""
+    """VLMEvalKit's workbook, TSV or JSON
+
+    ``{model}_{dataset}`` has `index`, `answer` and `prediction`, and `hit` or the like where it is
+    scored. Figures stand beside it in ``{model}_{dataset}_acc.csv`` or ``_score.csv``.
+    """
     path, stem = source.path, door.stem(source.path)
     model, _, dataset = stem.rpartition("_")
     source.files.append(path)
@@ -185,13 +198,17 @@ def vlmevalkit(source: Source) -> Iterator[Row]:
 
 
 def stickler(source: Source) -> Iterator[Row]:
-    """stickler's JSON lines of compared documents"""
+    """stickler's JSON lines of compared documents
 
-    def values(field: Row, side: str) -> dict[str, Row]:
+    Each of the `field_comparisons` in a line's `comparison_result` is a sample. The file of metrics
+    beside it states figures.
+    """
+
+    def values(field: Row, side: str) -> dict[str, tuple[str, str]]:
         """The values below a key such as ``items[0].price``, by their places there."""
         key, value = pointer(field.get(f"{side}_key")), field.get(f"{side}_value")
         leaves = samples.fields(value) if key else ()
-        return {end: {"path": key + end, "value": text} for end, text in leaves if text is not None}
+        return {end: (key + end, text) for end, text in leaves if text is not None}
 
     def samples_of(line: Row, _: str) -> Iterator[Sample]:
         for field in line["comparison_result"].get("field_comparisons") or ():
@@ -201,10 +218,9 @@ def stickler(source: Source) -> Iterator[Row]:
             scores = scores if {*gold, *answer} == {""} else {}
             for end in dict.fromkeys([*gold, *answer]):
                 # An answer stands at the place that stickler paired.
-                claim = answer.get(end) or {"path": gold[end]["path"], "status": "missing"}
-                golds = [gold[end]] if end in gold else []
-                given = {"golds": golds, "claims": [{"status": "ok"} | claim], "scores": scores}
-                yield Sample(line["doc_id"], claim["path"], **given)
+                pairs = ((side[end],) if end in side else () for side in (gold, answer))
+                path, _ = answer.get(end) or gold[end]
+                yield Sample(line["doc_id"], path, *pairs, scores=scores)
 
     found = [f for f in source.path.parent.glob("*.json") if b'"overall_metrics"' in door.head(f)]
     # Of several nobody knows which is of this run.
@@ -216,7 +232,12 @@ def stickler(source: Source) -> Iterator[Row]:
 
 
 def omniai(source: Source) -> Iterator[Row]:
-    """OmniAI's results.json"""
+    """OmniAI's results.json
+
+    One array, or a folder with it, of `predictedMarkdown` and `predictedJson` with, perhaps,
+    `trueMarkdown` and `trueJson`. An entry with an error, even an empty one, or without output has
+    failed. It is of the document whose image has its address or name.
+    """
     file, ids = _results(source.path), dict[str, str]()
     known = source.corpus.documents.select("doc_id", "meta", "image") if source.corpus else None
     for doc_id, meta, image in () if known is None else known.rows():
@@ -224,34 +245,26 @@ def omniai(source: Source) -> Iterator[Row]:
         for name in filter(None, (url, basename(url), basename(image or ""))):
             ids.setdefault(name, doc_id)
 
-    def values(text: Any, form: Any) -> list[Row]:
-        found = samples.fields(samples.as_object(form) or {})
-        page = {"path": None, "kind": "page", "value": as_text(text)}
-        return [page, *({"path": path, "value": value} for path, value in found)]
+    def values(text: Any, form: Any) -> Values:
+        return (None, as_text(text)), *samples.fields(samples.as_object(form) or {})
 
     def sample_of(entry: Row, origin: str) -> Sample:
-        url, used = entry.get("fileUrl") or "", entry.get("usage") or {}
+        url, error = entry.get("fileUrl") or "", entry.get("error")
         text, form = as_text(entry.get("predictedMarkdown")), entry.get("predictedJson")
         # An error of JavaScript may be written as {}.
-        error = entry.get("error")
         failed = error not in (None, "", False) or (text is None and form is None)
-        page, *fields = [{"task": "text"} | row for row in values(text, None if failed else form)]
-        page["status"] = "api_error" if failed else "missing" if text is None else "ok"
-        if source.corpus and form is not None and not failed:
-            fields += [{"task": "value", "path": WHOLE, "kind": "json", "value": as_text(form)}]
+        whole = [(WHOLE, as_text(form))] if source.corpus and form is not None else []
+        answer = (*values(text, form), *whole)
         # The pair of models, once if they are one; reading images directly is another system.
         models = dict.fromkeys(filter(None, map(entry.get, ("ocrModel", "extractionModel"))))
         is_direct = " (image)" if entry.get("directImageExtraction") else ""
-        # It is of the document whose image has its address or name.
         name = ids.get(url) or ids.get(basename(url)) or PurePosixPath(basename(url)).stem or origin
         system, rate = " + ".join(models) + is_direct or "omniai", entry.get("levenshteinDistance")
         scores = {"json_accuracy": entry.get("jsonAccuracy"), "levenshtein_similarity": rate}
-        seconds, error = number(used.get("duration"), 1000), str(error) if error else None
-        call = {"error": error, "cost": number(used.get("totalCost")), "seconds": seconds}
-        golds = values(entry.get("trueMarkdown"), entry.get("trueJson"))
-        given = {"golds": golds if "trueJson" in entry else None, "claims": [page, *fields]}
-        given |= {"system": system, "request": url or None, "scores": scores}
-        return Sample(name, None, None, text, "api_error" if failed else "ok", call=call, **given)
+        call = {"text": text, "error": str(error) if error else None}
+        given = {"request": url or None, "scores": scores, "call": call}
+        gold = values(entry.get("trueMarkdown"), entry["trueJson"]) if "trueJson" in entry else ()
+        return Sample(name, None, gold, answer, "api_error" if failed else "ok", system, **given)
 
     source.files.append(file)
     listed = enumerate(door.decoded(door.read_bytes(file), list, file))
@@ -260,7 +273,11 @@ def omniai(source: Source) -> Iterator[Row]:
 
 
 def docling_eval(source: Source) -> Iterator[Row]:
-    """docling-eval's Parquet"""
+    """docling-eval's Parquet
+
+    The page's text is that of the body in reading order; a field is a key and the value that a
+    link leads to. Figures are in ``evaluation_<benchmark>_<modality>.json``.
+    """
     path, scores, figures = source.path.resolve(), defaultdict[str, Row](dict), []
     for file in sorted((path if path.is_dir() else path.parent).glob("evaluation_*.json")):
         modality, content = file.stem.rpartition("_")[2], samples.beside(source, file)
@@ -280,13 +297,12 @@ def docling_eval(source: Source) -> Iterator[Row]:
         )
         outcome = str(row.get("status") or "success").lower().rpartition(".")[2]
         status = _CONVERTED.get(outcome, "api_error") if answer else "api_error"
-        claims, doc_id, error = _docling_values(answer), row["document_id"], None
-        text = claims[0]["value"] if answer else None
-        if status not in ("ok", "truncated"):
-            claims, error = [{"path": None, "kind": "page"}], f"conversion: {outcome}"
-        given = {"golds": _docling_values(gold), "claims": claims, "call": {"error": error}}
-        given |= {"system": str(info.get("asset") or info.get("name") or "docling")}
-        return Sample(doc_id, None, None, text, status, scores=scores[str(doc_id)], **given)
+        read, doc_id = _docling_values(answer), row["document_id"]
+        error = None if status in USABLE else f"conversion: {outcome}"
+        call = {"error": error, "text": read[0][1] if answer else None}
+        system = str(info.get("asset") or info.get("name") or "docling")
+        given = {"system": system, "scores": scores[str(doc_id)], "call": call}
+        return Sample(doc_id, None, _docling_values(gold), read, status, **given)
 
     source.files += (shards := _shards(source.path))
     # Not the images, which are most of a shard.
@@ -305,7 +321,7 @@ def _shards(path: Path) -> list[Path]:
     return sorted(f for f in found if door.ending(f) == ".parquet" and files.is_file(f))
 
 
-def _docling_values(document: Row) -> list[Row]:
+def _docling_values(document: Row) -> Values:
     """The text of a Docling document in the order of its body, and each value at its key."""
     texts, nodes, seen = [], [document.get("body") or {}], set()
     while nodes:
@@ -318,7 +334,7 @@ def _docling_values(document: Row) -> list[Row]:
         # References such as `#/texts/3`.
         places = (str(child.get("$ref")).split("/") for child in node.get("children") or ())
         nodes += [document[kind][int(place)] for _, kind, place in places][::-1]
-    rows, counts = [{"path": None, "kind": "page", "value": " ".join(texts)}], Counter[str]()
+    pairs, counts = [(None, " ".join(texts))], Counter[str]()
     for item in document.get("key_value_items") or ():
         cells = {cell.get("cell_id"): cell for cell in at(item, "graph", "cells") or ()}
         for link in at(item, "graph", "links") or ():
@@ -328,32 +344,37 @@ def _docling_values(document: Row) -> list[Row]:
                 path = f"/{escape(str(key.get('text') or ''))}"
                 place = path + (f"/{counts[path]}" if counts[path] else "")
                 counts[path] += 1
-                rows.append({"path": place, "value": as_text(value.get("text"))})
-    return rows
+                pairs.append((place, as_text(value.get("text"))))
+    return tuple(pairs)
 
 
 def olmocr(source: Source) -> Iterator[Row]:
-    """olmOCR-bench's folder of tests and pages"""
+    """olmOCR-bench's folder of tests and pages
+
+    Pages are ``{candidate}/{pdf}_pg{n}_repeat{k}.md``. A test in a JSON line is a field: `present`
+    asks for its text, `absent` for nothing, `order` for two texts in their order, judged as by
+    olmocr/bench/tests.py of allenai/olmocr. Others need its own rules and are not scored.
+    """
     home, pages = source.path, _pages(source.path)
     tests = [test for file in _tests(home) for test in samples.json_lines(source, file)]
     runs = sorted({(candidate, repeat) for candidate, _, _, repeat in pages})
     entries = ((origin, (line, *run)) for run in runs for origin, line in tests)
 
-    def sample_of(entry: tuple[Row, str, int], _: str) -> Sample:
+    def sample_of(entry: tuple[Row, str, str], _: str) -> Sample:
         line, candidate, repeat = entry
         # Null is the bench's word for a limit that a test has not.
         test = _TEST | {name: cell for name, cell in line.items() if cell is not None}
         order = f"{test['before']} … {test['after']}"
         golds = {"present": test["text"], "order": order, "absent": ""}
         pdf, gold = test["pdf"].removesuffix(".pdf"), golds.get(test["type"])
-        file, answer = pages.get((candidate, pdf, test["page"], repeat)), None
+        file, answer = pages.get((candidate, pdf, str(test["page"]), repeat)), None
         source.notes[samples.MISSING] += file is None
         source.notes[OTHER] += gold is None
         if file and gold is not None:
             answer = _answer_to(test, gold, door.written(file))
-        columns = {"test": test["type"], "page": test["page"]}
-        columns["status"] = "unscored" if gold is None else "ok"
-        given = {"system": candidate, "epoch": repeat, "request": test["id"], "columns": columns}
+        status = "unscored" if gold is None else "ok"
+        columns = {"test": test["type"], "page": test["page"], "status": status}
+        given = {"system": candidate, "epoch": int(repeat), "columns": columns}
         return Sample(pdf, f"/{escape(test['id'])}", gold or "", answer, **given)
 
     return sample_rows(source, home.resolve().name, entries, sample_of)
@@ -363,11 +384,10 @@ def _tests(folder: Path) -> list[Path]:
     return [file for file in sorted(folder.glob("*.jsonl")) if {"pdf", "type", "id"} <= names(file)]
 
 
-def _pages(home: Path) -> dict[tuple[str, str, int, int], Path]:
+def _pages(home: Path) -> dict[tuple[str, ...], Path]:
     """The pages below a folder by candidate, PDF, page and repeat."""
-    found = filter(files.is_file, home.glob("*/**/*.md"))
-    named = ((_PAGE.fullmatch(file.relative_to(home).as_posix()), file) for file in found)
-    return {(m[1], m[2], int(m[3]), int(m[4])): file for m, file in named if m}
+    named = ((_PAGE.fullmatch(f.relative_to(home).as_posix()), f) for f in home.glob("*/**/*.md"))
+    return {match.groups(): file for match, file in named if match and files.is_file(file)}
 
 
 def _answer_to(test: Row, gold: str, markdown: str) -> str | None:
@@ -420,5 +440,6 @@ _FITS = {
     docling_eval: _is_docling_eval,
     olmocr: lambda p: p.is_dir() and bool(_tests(p)) and bool(_pages(p)),
 }
-# What each reads is its title.
-READERS = {r.__name__: Reader(r.__name__, r.__doc__, fits, r) for r, fits in _FITS.items()}
+# What each reads says the first line.
+_TITLES = {read: read.__doc__.partition("\n")[0] for read in _FITS}
+READERS = {r.__name__: Reader(r.__name__, _TITLES[r], fits, r) for r, fits in _FITS.items()}

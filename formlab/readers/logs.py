@@ -70,8 +70,7 @@ def open_log(
     >>> open_log(rows).fields.select("doc_id", "outcome", "log_score").rows()
     [('a', 'mismatch', 0.0), ('b', 'match', 0.0)]
     """
-    name = options.pop("system", None)
-    runs = open_logs(source, benchmark, columns, **options, name=name)
+    runs = open_logs(source, benchmark, columns, name=options.pop("system", None), **options)
     if len(runs) > 1:
         what = f"the log holds {len(runs)} runs: {', '.join(run.system for run in runs)}"
         where = source if isinstance(source, str | Path) else None
@@ -96,10 +95,8 @@ def open_logs(
     runs = runs_of(log_rows(source, origin), origin)
     if is_name and not split:
         corpus = _fitting(runs[0], benchmark, corpus, root)
-    if len(runs) == 1:
-        runs[0].system = name or runs[0].system
-    else:
-        options["out"] = None
+    runs[0].system = name if name and len(runs) == 1 else runs[0].system
+    options |= {"out": None} if len(runs) > 1 else {}
     # Of a run nothing is kept but what is scored.
     return [evaluation(runs.pop(0), corpus, **options) for _ in range(len(runs))]
 
@@ -213,10 +210,7 @@ def evaluation(
     types: Any = None,
     out: Path | None = None,
 ) -> Evaluation:
-    """The evaluation of a run by its own gold or a benchmark's, of what was ``asked`` or ``all``.
-
-    What was scored is let go, as it takes memory: a run is evaluated once.
-    """
+    """The evaluation of a run by its own gold or a benchmark's: once, as its rows are let go."""
     gold = [] if corpus is None else [_joined(run, corpus, is_all=documents == "all")]
     calls, given = run.rows["call"], run.rows["answer"]
     # A sample that asks for an object has several answers, and is counted once.
@@ -252,13 +246,13 @@ def _matched(run: Run, corpus: Corpus) -> pl.DataFrame:
     asked = pl.concat([run.rows[role].select(_KEY) for role in ("gold", "answer")]).unique()
     renamed = answers.renames(asked["doc_id"].unique(), corpus.documents["doc_id"])
     # A name may have the field behind the document, such as `0000971160/entities/11`.
-    behind = {"at": "^([^/]*)", "at_path": "^[^/]*(/.*)"}
-    behind = {name: pl.col("doc_id").str.extract(part) for name, part in behind.items()}
+    name, field = (pl.col("doc_id").str.extract(part) for part in ("^([^/]*)", "^[^/]*(/.*)"))
     named = asked.with_columns(at=pl.col("doc_id").replace(renamed), at_path="path")
-    tried = pl.concat([named, asked.with_columns(**behind)])
-    known = pl.concat([corpus.records, corpus.documents], how="diagonal")
-    known = known.select(at="doc_id", at_path="path")
-    found = tried.join(known, on=["at", "at_path"], how="semi", nulls_equal=True)
+    behind = asked.with_columns(at=name, at_path=field).drop_nulls("at_path")
+    known = [corpus.records.select(_KEY), corpus.documents.select("doc_id")]
+    known = pl.concat(known, how="diagonal").select(at="doc_id", at_path="path")
+    places = {"on": ["at", "at_path"], "how": "semi", "nulls_equal": True}
+    found = pl.concat([frame.join(known, **places) for frame in (named, behind)])
     found = found.unique(_KEY, keep="first", maintain_order=True)
     return asked.join(found, on=_KEY, how="left", nulls_equal=True)
 
@@ -302,15 +296,11 @@ def _predictions(run: Run, corpus: Corpus, of_corpus: pl.Expr) -> Predictions:
     calls = calls.select(tables.RESPONSES.keys() & {*calls.columns} - key.keys())
     notes = {f"log: {note}": count for note, count in counted(run.notes).items()}
     run.notes.clear()  # They are of all of the log.
-    return Predictions(
-        # A log says what its questions are, and nothing of what its answers are.
-        records=given.with_columns(field=pl.lit(None, pl.String)),
-        responses=tables.table("responses", calls.to_dicts(), **key),
-        system=run.system,
-        settings={"log": run.log},
-        sources=run.sources,
-        notes=notes,
-    ).check()
+    # A log says what its questions are, and nothing of what its answers are.
+    records = given.with_columns(field=pl.lit(None, pl.String))
+    responses = tables.table("responses", calls.to_dicts(), **key)
+    said = {"settings": {"log": run.log}, "sources": run.sources, "notes": notes}
+    return Predictions(records, responses, run.system, **said).check()
 
 
 def stated(evaluation: Evaluation) -> dict[str, Any]:
@@ -378,8 +368,12 @@ def differences(evaluation: Evaluation) -> pl.DataFrame:
 
 def _units(evaluation: Evaluation) -> pl.DataFrame:
     """What the log scored with formlab's verdict; without its scores all that was asked for."""
-    none, scorer = pl.DataFrame(schema={"log_score": pl.Float64}), stated(evaluation).get("scorer")
-    asked = pl.concat([evaluation.gathered(_asked, "cases"), none], how="diagonal")
+    scorer, right = stated(evaluation).get("scorer"), pl.col("outcome") == "match"
+    is_field = pl.col("gold").is_not_null() & ~pl.col("level").is_in(WHOLE_LEVELS)
+    none = pl.LazyFrame(schema={"log_score": pl.Float64})
+    cases = pl.concat([evaluation.scan("cases"), none], how="diagonal")
+    asked = cases.filter(is_field, pl.col("outcome") != "unscored")
+    asked = asked.select(*_CASE[:6], "cause", formlab=right.cast(pl.Float64)).collect()
     if "log_document_status" not in evaluation.documents:
         return asked
     named = {"log_document_status": "status", "log_document_score": "log_score"}
@@ -392,14 +386,6 @@ def _units(evaluation: Evaluation) -> pl.DataFrame:
     whole = whole.join(figures, on="doc_id", how="left", maintain_order="left")
     others = asked.join(whole, on="doc_id", how="anti").filter(pl.col("log_score").count() > 0)
     return pl.concat([whole, others, asked.clear()], how="diagonal_relaxed")
-
-
-def _asked(cases: pl.LazyFrame) -> pl.LazyFrame:
-    """The fields that were asked for, 1 if right, with what the log says of them."""
-    is_field = ~pl.col("level").is_in(WHOLE_LEVELS) & pl.col("gold").is_not_null()
-    right = (pl.col("outcome") == "match").cast(pl.Float64)
-    asked = cases.filter(is_field, pl.col("outcome") != "unscored")
-    return asked.select(*_CASE[:5], "cause", "^log_score$", formlab=right)
 
 
 def _why(row: Row, scorer: str) -> str:

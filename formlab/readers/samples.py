@@ -25,7 +25,6 @@ SCORE = "log_by_"
 MISSING = "samples missing: planned, and not in the log"
 DUPLICATES = "samples given again: the last that did not fail is kept"
 UNREADABLE = "samples unreadable"
-WITHOUT_GOLD = "samples without gold in the log"
 FIGURES = "figures stated in the log that cannot be read"
 # What a column of a table can be, with the names that tell it where none is named.
 NAMES = sources.NAMES["log"]
@@ -41,11 +40,11 @@ _KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*+:')
 class Sample:
     """One question of a log: what was asked, what was answered, and what the log says of it.
 
-    `gold` is a text, a list of accepted texts, an object of fields (or its JSON), or None; so is
-    `answer`. `path` None is the text of a page. Without a `status` a sample with an answer is ok,
-    else missing. `model` is the one that answered, which names the system if all are of one.
-    `columns` are further ones of the gold's rows, `call` of the call's (`error`, seconds and so
-    on). Values at several places are given as rows: `golds`, `claims`.
+    `gold` is a text, a list of accepted texts, an object of fields (or its JSON), a tuple of paths
+    with their texts, or None; so is `answer`. `path` None is the text of a page. Without a `status`
+    a sample with an answer is ok, else missing. `model` is the one that answered, which names the
+    system if all are of one. `columns` are further ones of the gold's rows, `call` of the call's
+    (`error`, seconds and so on).
     """
 
     doc_id: Any
@@ -60,15 +59,12 @@ class Sample:
     scores: Mapping[str, Any] = field(default_factory=dict)
     call: Row = field(default_factory=dict)
     columns: Row = field(default_factory=dict)
-    golds: list[Row] | None = None
-    claims: list[Row] | None = None
 
     def rows(self, origin: str = "") -> Iterator[Row]:
         """Its gold, answers and call, which has the scores where a whole document was scored."""
         form = as_object(self.gold) if self.path is not None else None
-        place, golds, claims = self.path if form is None else None, self.golds, self.claims
-        golds = self._golds(form) if golds is None else golds
-        claims = self._claims(form, golds) if claims is None else claims
+        place = self.path if form is None else None
+        golds = self._golds(form)
         scores = {
             f"{SCORE}{name}": number(_CREDIT.get(str(score).lower().strip(), score))
             for name, score in self.scores.items()
@@ -77,27 +73,29 @@ class Sample:
         answer |= scores if place is not None else {}
         request = as_text(self.doc_id if self.request is None else self.request)
         call = {"role": "call", "task": "text", "request": request, "attempts": 1, "path": place}
-        call |= {"text": as_text(self.answer), "status": self.status} | self.call
+        text = None if isinstance(self.answer, tuple) else as_text(self.answer)
+        call |= {"text": text, "status": self.status} | self.call
         yield from (row | {"role": "gold"} for row in golds)
-        yield from (answer | row for row in claims)
+        yield from (answer | row for row in self._claims(form, golds))
         yield call | (scores | {"log_status": self.status} if place is None else {})
 
     def _values(self, value: Any, form: Any) -> Iterable[tuple[str | None, str | None]]:
         """The value that it is, or those of a form, as texts at their paths."""
         if form is None:
-            return [(self.path, as_text(value))]
+            return value if isinstance(value, tuple) else [(self.path, as_text(value))]
         base = "" if self.path == ANSWER else self.path or ""
         return fields(answers.form_in(value), base) if isinstance(value, Mapping | list) else []
 
     def _golds(self, form: Mapping[str, Any] | None) -> list[Row]:
         # Names that begin with log_ are those of the log's scores.
         columns = {n: cell for n, cell in self.columns.items() if not n.startswith("log_")}
-        accepted = [None]
-        if form is None:
+        if form is not None or isinstance(self.gold, tuple):
+            values = self._values(self.gold if form is None else form, form)
+        else:
             texts = map(as_text, self.gold if isinstance(self.gold, list) else [self.gold])
             accepted = [files.storable(text) for text in texts if text is not None]
             columns |= {"accepted": accepted} if accepted[1:] else {}
-        values = [value for text in accepted[:1] for value in self._values(form or text, form)]
+            values = [(self.path, text) for text in accepted[:1]]
         return [columns | {"path": path, "value": value} for path, value in values]
 
     def _claims(self, form: Mapping[str, Any] | None, golds: list[Row]) -> list[Row]:
@@ -132,7 +130,6 @@ def sample_rows(
     What cannot be read is counted, and so are requests that were `planned` and are not there.
     """
     kept: dict[tuple[Any, ...], tuple[str, Sample]] = {}
-    requests, models = set[str | None](), set[str | None]()
     for origin, entry in entries:
         with reading(source, origin):
             found = sample_of(entry, str(origin))
@@ -140,25 +137,22 @@ def sample_rows(
                 sample.doc_id = files.storable(as_text(sample.doc_id) or "").strip()
                 if not sample.doc_id:
                     raise DataBroken("a sample without a name")
-                requests.add(as_text(sample.request))
-                models |= {as_text(sample.model)} - {None}
-                has_answer = sample.answer is not None or sample.claims
-                sample.status = sample.status or ("ok" if has_answer else "missing")
+                sample.status = sample.status or ("missing" if sample.answer is None else "ok")
                 key = (sample.system, sample.epoch, sample.doc_id, sample.path)
                 source.notes[DUPLICATES] += key in kept
-                _, first = kept.get(key, (None, sample))
-                if sample.status in USABLE or first.status not in USABLE:
+                if sample.status in USABLE or kept.get(key, (0, sample))[1].status not in USABLE:
                     kept[key] = str(origin), sample
     if not kept:
         reasons = [note for note in source.notes if note.startswith(f"first of {UNREADABLE}")]
         what = ": ".join(["the log has no samples", *reasons[:1]])
         remedy = "a log as the harness wrote it, of a run that has samples"
         raise DataBroken(what, where=source.path, remedy=remedy)
+    requests = {as_text(sample.request) for _, sample in kept.values()}
     source.notes[MISSING] += len({*map(as_text, planned)} - requests)
+    models = {as_text(sample.model) for _, sample in kept.values()} - {None}
     system = next(iter(models)) if len(models) == 1 else system
     # Each is let go when its rows are given.
     for origin, sample in map(kept.pop, [*kept]):
-        source.notes[WITHOUT_GOLD] += sample.gold is None and not sample.golds
         run = {"doc_id": sample.doc_id, "split": str(split), "epoch": sample.epoch}
         run["system"] = sample.system or system or None
         with reading(source, origin):

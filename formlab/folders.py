@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from formlab import files, frames, registry, saving, show, tables
+from formlab import files, registry, saving, show, tables
 from formlab.errors import TableBroken, UnknownName
 from formlab.saving import MANIFEST, home_of, is_hidden, read_manifest, replacing  # noqa: F401
 
@@ -38,7 +38,7 @@ class Folder:
     _scans: ClassVar[Sequence[Scan]] = ()
 
     def __post_init__(self) -> None:
-        self.__dict__.update((n, frames.to_polars(getattr(self, n))) for n in self.TABLES)
+        self.__dict__.update((n, tables.to_polars(getattr(self, n))) for n in self.TABLES)
 
     def __getattr__(self, name: str) -> Any:
         if name not in self.TABLES or not self._scans:

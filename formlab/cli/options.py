@@ -26,7 +26,7 @@ path = click.Path(path_type=Path)
 
 def file(text: str) -> Path:
     """A path, or an address such as ``s3://…`` whose files are fetched."""
-    from formlab.cache import local
+    from formlab.files import local
 
     return local(text)
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from formlab import benchmarks, frames, metrics, readers
-from formlab.cache import local
+from formlab import benchmarks, metrics, readers, tables
 from formlab.errors import DataBroken, DataMissing, FormlabError, UnknownName
+from formlab.files import local
 from formlab.readers import ODD, Row, Source, door, samples
 from formlab.readers.join import FAILED, MATCHED, evaluation, fitting, runs_of
 from formlab.readers.samples import NAMES
@@ -279,4 +279,4 @@ def _why(row: dict[str, Any], scorer: str) -> str:
     return next(found, f"the log's own rule accepts it: {cause}")
 
 
-frames.door(globals(), __all__)
+tables.door(globals(), __all__)

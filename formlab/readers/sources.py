@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from formlab import files
-from formlab.cache import local
 from formlab.errors import DataBroken, DataMissing
+from formlab.files import local
 from formlab.readers import Row, sheets
 from formlab.readers.door import FORMS, TABLES, Member, ending, is_json, kind, members, stem
 from formlab.text import answers

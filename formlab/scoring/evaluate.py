@@ -19,8 +19,8 @@ import polars as pl
 from formlab import benchmarks, metrics, tables
 from formlab import workers as processes
 from formlab.benchmarks.corpus import cut, none_read
-from formlab.cache import local
 from formlab.errors import FormlabError, TableBroken, UnknownName
+from formlab.files import local
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics.counts import SHARES, answer_tallies
 from formlab.readers.gold import sides

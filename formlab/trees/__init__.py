@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from formlab import frames
+from formlab import tables
 from formlab.errors import DataBroken
 from formlab.tables import USABLE
 
@@ -255,4 +255,4 @@ def _parents(
     return parents
 
 
-frames.door(globals(), __all__)
+tables.door(globals(), __all__)

@@ -40,11 +40,10 @@ COUNTED = {
     "entities": "entity",
     "facts": "fact",
     "field": "marking, visual, cross",
-    "jsonacc": "value",
+    "json": "value",
     "judge": "fact",
     "marking": "marking, cross",
     "match": "text (your own forms)",
-    "structure": "fact",
     "tree": "layout",
 }
 

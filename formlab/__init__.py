@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 # Public names by module, and decorators that register what stands below them: see `registry`.
@@ -25,15 +26,15 @@ sys.modules.setdefault("rfc3987_syntax", None)
 
 def __getattr__(name: str) -> Any:
     # Loaded when first used: charts and reports take seconds that a plain scoring need not pay.
-    if name in _ROOMS.split():
-        return import_module(f"formlab.{name}")
-    if name in _DECORATORS.split():
-        return partial(import_module("formlab.registry").register, f"{name}s")
-    if name == "plugin":
-        return import_module("formlab.registry").load
     for home, names in _HOMES.items():
         if name in names.split():
             return getattr(import_module(f"formlab.{home}"), name)
+    if name == "plugin":
+        return import_module("formlab.registry").load
+    if name in _DECORATORS.split():
+        return partial(import_module("formlab.registry").register, f"{name}s")
+    if find_spec(f"formlab.{name}"):
+        return import_module(f"formlab.{name}")
     # With these, Python adds the nearest name.
     room = sys.modules[__name__]
     raise AttributeError(f"module 'formlab' has no attribute {name!r}", name=name, obj=room)

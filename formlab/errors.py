@@ -6,8 +6,6 @@ from __future__ import annotations
 class FormlabError(Exception):
     """Base of every error formlab raises for something the user can mend.
 
-    The command line prints the message without a traceback and exits with code 2.
-
     >>> raise DataMissing("no folder 'x'", where="x", remedy="pass --root")
     Traceback (most recent call last):
     ...
@@ -50,7 +48,7 @@ class UnknownName(FormlabError):
         """The error for `name`, naming what is known and the closest spelling."""
         from difflib import get_close_matches
 
-        names = sorted(str(item) for item in known)
+        names = sorted(map(str, known))
         near = get_close_matches(str(name), names, n=1)
         listed = ", ".join(names) or "none"
         remedy = f"'{near[0]}' (known: {listed})" if near else f"one of: {listed}"

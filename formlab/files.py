@@ -246,12 +246,17 @@ class _UniqueLoader(yaml.SafeLoader):
 
 def read_yaml(path: str | Path, *, remedy: str) -> Any:
     """The value of a YAML file; `DataBroken` with its line and `remedy` if it is none."""
+    return parse_yaml(read_text(path), where=path, remedy=remedy)
+
+
+def parse_yaml(text: str, *, where: object, remedy: str) -> Any:
+    """The value of a YAML text; errors as of `read_yaml`."""
     try:
-        return _UniqueLoader(read_text(path)).get_single_data()
+        return _UniqueLoader(text).get_single_data()
     except _NOT_YAML as error:
         mark, problem = (getattr(error, name, None) for name in ("problem_mark", "problem"))
         what = f"not YAML: {problem}" if problem else "not YAML"
-        where = f"{path}:{mark.line + 1}" if mark else path
+        where = f"{where}:{mark.line + 1}" if mark else where
         raise DataBroken(what, where=where, remedy=remedy) from error
 
 

@@ -48,7 +48,7 @@ class Folder:
         return self.__dict__.setdefault(name, frame)
 
     def __repr__(self) -> str:
-        return show.facts(self)[0]
+        return show.line(self)
 
     def _repr_html_(self) -> str:
         return show.html(self)

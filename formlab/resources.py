@@ -24,11 +24,10 @@ def folder(name: str) -> Path:
 
 def need(extra: str) -> None:
     """Raise `NotAvailable`, naming the command of pip, unless all of an extra is installed."""
-    mark = re.compile(rf"extra == ['\"]{extra}['\"]")
-    lines = filter(mark.search, metadata.requires("formlab") or ())
-    names = [re.split(r"[^\w-]", line)[0].replace("-", "_") for line in lines]
-    modules = [_MODULES.get(name, name) for name in names]
-    if missing := [module for module in modules if find_spec(module) is None]:
+    of_extra = re.compile(rf"([\w-]+).*extra == ['\"]{extra}['\"]")
+    found = filter(None, map(of_extra.match, metadata.requires("formlab") or ()))
+    names = [match[1].replace("-", "_") for match in found]
+    if missing := [n for n in names if find_spec(_MODULES.get(n, n)) is None]:
         what = f"this needs modules that are not installed: {', '.join(missing)}"
         raise NotAvailable(what, remedy=f"pip install 'formlab[{extra}]'")
 

@@ -1,7 +1,6 @@
 """What formlab keeps on disk: folders, replaced whole, and what took long to make.
 
-A folder is written beside the old one and takes its place by two renames: what is read is the old
-one or the new one, also after a kill. Its manifest has rows and SHA-256 of every part file.
+A new one takes the place of the old by two renames: what is read is one of them, also after a kill.
 """
 
 from __future__ import annotations
@@ -19,15 +18,12 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import msgspec
 
 from formlab import files
 from formlab.errors import DataBroken, DataMissing, FormlabError, NotAvailable
-
-if TYPE_CHECKING:
-    from formlab.folders import Folder
 
 # How many values were taken, and the seconds that this saved: their difference is what a page took.
 reused: ContextVar[tuple[int, float]] = ContextVar("reused", default=(0, 0.0))
@@ -41,12 +37,7 @@ _OURS = re.compile(rf"(\w+/)*((manifest|source)\.json|{_TABLE}(/\d{{5,}})?\.parq
 
 @contextmanager
 def replacing(folder: str | Path) -> Iterator[Path]:
-    """A new folder beside `folder`, which takes its place when the block ends well.
-
-    Where others write to the same place meanwhile, the last one stands, and a note says so.
-    `DataBroken` if `folder` holds files that formlab has not written, `NotAvailable` if something
-    cannot be written there.
-    """
+    """A new folder beside `folder`, which takes its place when the block ends well."""
     folder = Path(os.path.realpath(folder))
     files.make_folder(folder.parent)
     with files.writing(folder):
@@ -86,9 +77,8 @@ def _saved(folder: Path) -> tuple[int, int] | None:
     with suppress(OSError):
         state = (folder / MANIFEST).stat()
     if strangers := sorted(name for name in names if not (state and _OURS.fullmatch(name))):
-        more = f" and {len(strangers) - 3} more" if len(strangers) > 3 else ""
         what = f"this folder has files that formlab has not written: {', '.join(strangers[:3])}"
-        raise DataBroken(what + more, where=folder, remedy="another --out, or move them away")
+        raise DataBroken(what, where=folder, remedy="another --out, or move them away")
     return state and (state.st_ino, state.st_mtime_ns)
 
 
@@ -113,11 +103,8 @@ def home_of(folder: Path) -> Path:
     return folder / "predictions" if is_run else folder
 
 
-def read_manifest(kind: type[Folder], folder: Path) -> tuple[Path, dict[str, Any]]:
-    """Where the tables of `folder` are, and their manifest.
-
-    `DataMissing` or `DataBroken` if there is none of this kind and format.
-    """
+def read_manifest(kind: Any, folder: Path) -> tuple[Path, dict[str, Any]]:
+    """Where the tables of `folder` are, and their manifest, of this kind and format."""
     home = settled(home_of(folder))
     file = home / MANIFEST
     if not files.is_file(file):
@@ -129,8 +116,7 @@ def read_manifest(kind: type[Folder], folder: Path) -> tuple[Path, dict[str, Any
     stated, number = manifest.get("kind"), manifest.get("format", 1)
     if stated != kind.__name__:
         what = f"this folder holds {stated or 'something else'}, not {kind.__name__}"
-        remedy = "the folder that the matching formlab command wrote with --out"
-        raise DataBroken(what, where=file, remedy=remedy)
+        raise DataBroken(what, where=file, remedy="the --out of another formlab command")
     if number == 1 and not kind.MEMBERS:
         # Each table was a file, described by an object. Read until 0.4.
         saved = files.convert(manifest.get("tables"), dict[str, dict], where=file, remedy=ANEW)
@@ -139,9 +125,9 @@ def read_manifest(kind: type[Folder], folder: Path) -> tuple[Path, dict[str, Any
             for table, old in saved.items()
         }
     elif number != FORMAT:
-        what = f"this {stated} is of format {number}, by formlab {manifest.get('formlab')}; this "
+        what = f"this {stated} is of format {number}; this version reads format {FORMAT}"
         remedy = _score_command(manifest, folder) if kind.MEMBERS else ANEW
-        raise DataBroken(f"{what}version reads format {FORMAT}", where=file, remedy=remedy)
+        raise DataBroken(what, where=file, remedy=remedy)
     manifest = {"plugins": [], "members": {}} | manifest
     files.convert(manifest, _structure(kind), where=file, remedy=ANEW)
     parts = {tuple(n for n, *_ in manifest["tables"].get(table, [])) for table in kind.TABLES}
@@ -151,7 +137,7 @@ def read_manifest(kind: type[Folder], folder: Path) -> tuple[Path, dict[str, Any
 
 
 @cache
-def _structure(kind: type[Folder]) -> type[msgspec.Struct]:
+def _structure(kind: Any) -> type[msgspec.Struct]:
     """The structure of the manifest of a kind of folder."""
     hints = get_type_hints(kind) | {"root": str | None}
     needed = [f.name for f in dataclasses.fields(kind) if f.default is f.default_factory]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 from urllib.parse import quote, unquote
 
 import polars as pl
@@ -14,36 +15,25 @@ NAMED = ("doc_id", "system", "task", "outcome", "cause", "status", "flip", "find
 # What a row of a frame may say about its cases without being asked: whose they are, and which.
 _IN_ROWS = ("system", "benchmark", "level", "task", "doc_id", "outcome", "cause", "status", "flip")
 _IN_ROWS += ("kind", "modality", "subtype", "field")
-_WHOLE = (("level", "document"), ("level", "page"))
+_WHOLE = (("level", "document"), ("level", "page"))  # Of no cases of their own.
 # The column of a frame that has the lines of its rows already.
 LINES = "_cases"
 
-Selection = Mapping[str, Sequence[str | None]]
 
+def text(selection: Mapping[str, Sequence[str | None]]) -> str:
+    """The line of a selection, such as ``slice=kind:answer&cause=clipped&slice=length``."""
 
-def text(selection: Selection) -> str:
-    """The line of a selection: of each column the values wanted, None for no value.
+    def part(column: str, value: str | None) -> str:
+        name = quote(column, safe="")
+        if value is None:
+            return f"slice={name}"
+        return f"{name}={quote(value)}" if column in NAMED else f"slice={name}:{quote(value)}"
 
-    Values of one column are alternatives; several columns must all fit.
-
-    >>> text({"kind": ["answer"], "cause": ["clipped"], "length": [None]})
-    'slice=kind:answer&cause=clipped&slice=length'
-    """
-    parts = []
-    for column, values in selection.items():
-        name, is_named = quote(column, safe=""), column in NAMED
-        for value in values:
-            end = "" if value is None else f"{'=' if is_named else ':'}{quote(value)}"
-            parts.append(f"{'' if is_named and end else 'slice='}{name}{end}")
-    return "&".join(parts)
+    return "&".join(part(column, value) for column in selection for value in selection[column])
 
 
 def read(line: str) -> dict[str, list[str | None]]:
-    """The selection that a line, or an address that ends in it, stands for.
-
-    The ``case=…`` of an address, which opens one case, selects none. `DataBroken` if a part of it
-    is neither ``name=value`` nor ``slice=column:value``.
-    """
+    """The selection that a line stands for, or an address whose ``case=…`` opens one case."""
     selection: dict[str, list[str | None]] = {}
     for part in filter(None, line.rpartition("#")[2].split("&")):
         column, equals, value = part.partition("=")
@@ -61,41 +51,35 @@ def read(line: str) -> dict[str, list[str | None]]:
 def of_rows(
     frame: pl.DataFrame, columns: Mapping[str, str] | None = None, *, without: Sequence[str] = ()
 ) -> list[str | None]:
-    """For each row of a table the line that selects the cases behind it; None where it has none.
-
-    `columns` names the columns of cases and those of the frame that hold their values, where null
-    is no value (`UnknownName` if it has none of that name). Without it, what the frame names like a
-    column of cases is taken, but for the columns `without`; ``slice_by`` with ``slice_value``, and
-    ``x`` with ``x_value``, always are. A frame with a column `LINES` has its own.
-
-    >>> of_rows(pl.DataFrame({"slice_by": ["kind", None], "slice_value": ["answer", None]}))
-    ['slice=kind:answer', None]
-    """
+    """For each row of a table the line that selects the cases behind it; None where it has none."""
     if columns is None and LINES in frame.columns:
         return frame[LINES].to_list()
-    found = {name: name for name in _IN_ROWS if name in frame.columns and name not in without}
-    named = found if columns is None else columns
+    # By column of the cases that of the frame: what is asked for, or what is named alike.
+    usual = {name: name for name in _IN_ROWS if name in frame.columns and name not in without}
+    named = usual if columns is None else columns
     if absent := [name for name in named.values() if name not in frame.columns]:
         raise UnknownName.of("column", absent[0], frame.columns)
-    lines: list[str | None] = []
+    lines = []
     for row in frame.iter_rows(named=True):
         pairs = [(column, row[name]) for column, name in named.items()]
-        # Scores of whole documents and pages are of no cases of their own.
-        pairs = [pair for pair in pairs if pair not in _WHOLE]
-        pairs = pairs if columns is not None else [pair for pair in pairs if pair[1] is not None]
-        if columns != {}:
-            by, value = row.get("slice_by"), row.get("slice_value")
-            # Slices of several columns have a list of each, or their names joined.
-            if isinstance(by, str) and isinstance(value, str) and " & " in by:
-                by, value = by.split(" & "), value.split(" & ")
-            pairs += zip(by, value, strict=False) if isinstance(by, list) else [(by, value)]
-            for axis in ("x", "y"):
-                if f"{axis}_value" in row and isinstance(row.get(axis), str):
-                    place = row[f"{axis}_value"]
-                    pairs.append((row[axis], None if place == "unknown" else place))
-        selection = {name: [_value(value)] for name, value in pairs if name is not None}
-        lines.append(text(selection) or None)
+        # Null is a value of the columns that were asked for alone.
+        pairs = [p for p in pairs if p not in _WHOLE and (columns is not None or p[1] is not None)]
+        pairs += [] if columns == {} else _slices(row)
+        lines.append(text({name: [_value(value)] for name, value in pairs if name}) or None)
     return lines
+
+
+def _slices(row: Mapping[str, Any]) -> Iterator[tuple[str | None, Any]]:
+    """The columns and values of ``slice_by`` with ``slice_value``, and ``x`` with ``x_value``."""
+    by, value = row.get("slice_by"), row.get("slice_value")
+    # Slices of several columns have a list of each, or their names joined.
+    if isinstance(by, str) and isinstance(value, str) and " & " in by:
+        by, value = by.split(" & "), value.split(" & ")
+    yield from zip(by, value, strict=False) if isinstance(by, list) else [(by, value)]
+    for axis in ("x", "y"):
+        if f"{axis}_value" in row and isinstance(row.get(axis), str):
+            value = row[f"{axis}_value"]
+            yield row[axis], None if value == "unknown" else value
 
 
 def _value(value: object) -> str | None:

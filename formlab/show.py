@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Mapping
 from html import escape
-from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
@@ -22,24 +21,22 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
-def say(notes: Mapping[str, int], *, left_out: Mapping[str, str] = MappingProxyType({})) -> None:
+def say(notes: Mapping[str, int], left_out: Mapping[str, str] = MappingProxyType({})) -> None:
     """Print counts of what was odd and why files were `left_out` to stderr."""
-    for note, count in notes.items():
-        click.echo(f"note: {plain(note)}: {count}", err=True)
-    for file, reason in islice(left_out.items(), _FILES):
-        click.echo(f"left out: {plain(file)}: {plain(reason)}", err=True)
-    if len(left_out) > _FILES:
-        click.echo(f"left out: {len(left_out) - _FILES} more", err=True)
+    lines = [f"note: {note}: {count}" for note, count in notes.items()]
+    lines += [f"left out: {file}: {reason}" for file, reason in [*left_out.items()][:_FILES]]
+    lines += [f"left out: {len(left_out) - _FILES} more"] if len(left_out) > _FILES else []
+    for line in lines:
+        click.echo(plain(line), err=True)
 
 
-def show(rows: list[dict[str, Any]], *, as_json: bool, title: str = "") -> None:
-    """Print rows as a table under a title, or as a JSON array in which undefined is null."""
+def show(table: Any, *, as_json: bool, title: str = "") -> None:
+    """Print a frame or rows under a title, or as a JSON array in which undefined is null."""
+    rows = table if isinstance(table, list | tuple) else table.to_dicts()
     rows = [{name: None if value != value else value for name, value in r.items()} for r in rows]
     if as_json:
-        text = json.dumps(rows, indent=1, ensure_ascii=False)
-        # A terminal obeys U+009B too, which JSON leaves as it is.
-        odd = {c for c in set(text) - {"\n"} if not c.isprintable()}
-        click.echo(text.translate({ord(c): json.dumps(c)[1:-1] for c in odd}))
+        # In ASCII, as a terminal obeys U+009B too; of its own characters JSON leaves one.
+        click.echo(json.dumps(rows, indent=1).replace("\x7f", "\\u007f"))
         return
     from rich.console import Console
     from rich.markup import escape
@@ -54,21 +51,18 @@ def show(rows: list[dict[str, Any]], *, as_json: bool, title: str = "") -> None:
         click.echo(plain(title))
     if not rows:
         return
-    table = Table(box=None, header_style="bold", pad_edge=False)
+    grid = Table(box=None, header_style="bold", pad_edge=False)
     for key in rows[0]:
         numeric = all(isinstance(row[key], int | float | None) for row in rows)
-        table.add_column(cell(key), justify="right" if numeric else "left", no_wrap=numeric)
+        grid.add_column(cell(key), justify="right" if numeric else "left", no_wrap=numeric)
     for row in rows:
-        table.add_row(*map(cell, row.values()))
+        grid.add_row(*map(cell, row.values()))
     # A file or a pipe has no width: nothing is cut or folded there.
-    Console(width=None if sys.stdout.isatty() else 10_000, emoji=False).print(table)
+    Console(width=None if sys.stdout.isatty() else 10_000, emoji=False).print(grid)
 
 
 def progress(text: str) -> Any:
-    """How much is done of each task that is added, then `text`, with ``{task.fields[name]}``.
-
-    A `rich.progress.Progress`: a bar in a terminal, a line for each tenth in a pipe or a log.
-    """
+    """A `rich.progress.Progress` whose tasks end in `text`; in a pipe a line for each tenth."""
     from rich import progress as rich
     from rich.console import Console
 
@@ -81,69 +75,31 @@ def progress(text: str) -> Any:
                 done = f"{task.description}: {task.completed:.0f}/{task.total:.0f} "
                 click.echo(plain(done + text.format(task=task)), err=True)
 
-    console = Console(stderr=True)
-    # No moving bar in a report.
-    shown = os.environ.get("FORMLAB_REPORT") != "1"
-    if shown and not (console.is_terminal or console.is_jupyter):
+    console, is_report = Console(stderr=True), os.environ.get("FORMLAB_REPORT") == "1"
+    if not (is_report or console.is_terminal or console.is_jupyter):
         return Lines(disable=True)
     name, done = rich.TextColumn("{task.description}", markup=False), rich.MofNCompleteColumn()
     columns = name, rich.BarColumn(), done, rich.TextColumn(text), rich.TimeRemainingColumn()
-    return rich.Progress(*columns, console=console, disable=not shown)
+    return rich.Progress(*columns, console=console, disable=is_report)
 
 
-_NEXT = {
-    "Corpus": "formlab.evaluate(corpus, formlab.read_predictions(PATH, corpus))",
-    "Predictions": "formlab.evaluate(corpus, predictions)",
-    "Evaluation": "formlab.summarise(evaluation)",
-}
+def line(folder: Any) -> str:
+    """What a folder is, with the count of rows of each table."""
+    import polars as pl
+
+    named = (getattr(folder, name, None) for name in ("system", "benchmark", "split", "mode"))
+    counts = {name: folder.scan(name).select(pl.len()).collect().item() for name in folder.TABLES}
+    rows = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+    return plain(f"{type(folder).__name__} of {', '.join(filter(None, named))}: {rows}")
 
 
 def html(folder: Any) -> str:
-    """What a folder holds, its first values and what to call next, as HTML; text is escaped."""
-    import polars as pl
-
-    first, notes, rows = facts(folder)
-    left_out = islice(getattr(folder, "unreadable", {}).items(), ROWS)
-    lines = [first, *(f"{note}: {count:,}" for note, count in notes.items())]
-    lines += [f"left out: {file}: {reason}" for file, reason in left_out]
-    cells = pl.col(pl.String).map_elements(plain, return_dtype=pl.String)
+    """The line of a folder, what was noted of it and its first values, as HTML; text is escaped."""
+    notes = folder.flaws if hasattr(folder, "flaws") else folder.notes
+    lines = [line(folder), *(f"{note}: {count:,}" for note, count in notes.items())]
     text = "".join(f"<p>{escape(plain(line)[:_LONGEST])}</p>" for line in lines)
-    text += rows.head(ROWS).with_columns(cells)._repr_html_()
-    return f"<div>{text}<p>Next: <code>{_NEXT[type(folder).__name__]}</code></p></div>"
-
-
-def facts(folder: Any) -> tuple[str, dict[str, int], Any]:
-    """What a folder is and how many documents, values and flaws it has on one line, what was noted
-    of it, and its values."""
-    import polars as pl
-
-    from formlab import tables
-
-    kind, outcomes = type(folder).__name__, {}
-    if kind == "Evaluation":
-        name = f"of {folder.system} on {folder.benchmark}:{folder.split} ({folder.mode})"
-        documents = folder.scan("documents").select(pl.len()).collect().item()
-        values = folder.scan("cases").filter(~pl.col("level").is_in(tables.WHOLE_LEVELS))
-        outcomes = dict(values.group_by("outcome").len().collect().iter_rows())
-        rows = values.select("doc_id", "path", "kind", "gold", "pred", "outcome", "cause")
-        rows, height, noun = rows.head(ROWS).collect(), sum(outcomes.values()), "field"
-    else:
-        is_gold = kind == "Corpus"
-        name = f"{folder.benchmark}:{folder.split}" if is_gold else f"of {folder.system}"
-        documents = (folder.documents if is_gold else folder.records)["doc_id"].n_unique()
-        values = folder.records.filter(pl.col("path").is_not_null())
-        # Words and links are evidence; an engine that reads pages gives nothing else.
-        claims = values.filter(pl.col("task") != "layout")
-        rows = (claims if claims.height else values).select("doc_id", "path", "kind", "value")
-        height, noun = rows.height, "gold value" if is_gold else "value"
-    counts = [_count(documents, "document"), _count(height, noun)]
-    counts += [f"{outcomes[n]:,} {n}" for n in tables.OUTCOMES if n in outcomes]
-    noted = folder.flaws if kind == "Corpus" else folder.notes
-    # Types that were inferred are no flaw.
-    noted = {note: count for note, count in noted.items() if tables.INFERRED not in note}
-    counts += [_count(len(noted), "flaw" if kind == "Corpus" else "note")] if noted else []
-    return f"{plain(f'{kind} {name}')}: {', '.join(counts)}", noted, rows
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    values = folder.scan("cases" if "cases" in folder.TABLES else "records").head(ROWS).collect()
+    names = ("doc_id", "path", "kind", "value", "gold", "pred", "outcome", "cause")
+    table = values.select(name for name in names if name in values.columns)._repr_html_()
+    # Control characters of values stand within a line.
+    return f"<div>{text}{chr(10).join(map(plain, table.splitlines()))}</div>"

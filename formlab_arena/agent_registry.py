@@ -77,7 +77,7 @@ def load(target: str) -> str:
     names = {
         entry.name: entry.load()
         for entry in registry.entries("agents")
-        if entry.source.name in (str(Path(home).resolve()), home)
+        if entry.source in (str(Path(home).resolve()), home)
     }
     if attribute and not hasattr(module, attribute):
         raise UnknownName.of("agent", attribute, [*vars(module)])

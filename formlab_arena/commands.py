@@ -13,8 +13,8 @@ import click
 
 from formlab import resources
 from formlab.cli import options
+from formlab.cli.commands import scored
 from formlab.cli.options import Rows, command, option
-from formlab.cli.scoring import SCORING, scored
 from formlab.errors import FormlabError, UnknownName
 from formlab.systems import CHAT
 from formlab_arena.command_options import TASKS, changes_of, progress_of, tasks_of
@@ -138,7 +138,7 @@ def write(out: Path, **options: Any) -> Rows:
 @command(
     click.argument("folder", metavar="RUN", type=options.path),
     option("--gold gold_file", "Other pages: JSON of answers by label.", options.path),
-    *SCORING,
+    *options.SCORING,
     group=arena,
 )
 def score(folder: Path, gold_file: Path | None, **options: Any) -> Rows:

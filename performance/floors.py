@@ -34,14 +34,13 @@ from rouge_score.rouge_scorer import RougeScorer
 from formlab import metrics, tables
 from formlab.benchmarks.fincriticaled import FACTS, tagged
 from formlab.folders import Predictions
+from formlab.metrics.counts import changes
 from formlab.metrics.entities import LEAVES, match_entities
 from formlab.metrics.facts import locate, match_facts
-from formlab.metrics.jsonacc import changes
 from formlab.metrics.places import Places
 from formlab.metrics.tree import tree_edit_distance
 from formlab.stats.draws import drawn_parts, percentiles
-from formlab.text.flow import Flow, read
-from formlab.text.markup import written_events
+from formlab.text.markup import Flow, read, written_events
 from formlab.trees import Node, flatten
 
 TINY = "--tiny" in sys.argv

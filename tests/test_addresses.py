@@ -5,7 +5,6 @@ import pytest
 
 from formlab import files
 from formlab.benchmarks import SAMPLES, load
-from formlab.cli import options
 from formlab.errors import DataMissing
 from formlab.scoring.evaluate import evaluate
 
@@ -76,4 +75,3 @@ def test_evaluations_may_be_addresses_and_so_may_the_official_files(formlab, tmp
     assert rows["exact_accuracy"] == 1
     memory.put(str(SAMPLES / "funsd"), "/funsd", recursive=True)
     assert load("funsd", root="memory://funsd").documents.height == 8
-    assert options.folder("memory://funsd").is_dir()

@@ -19,10 +19,8 @@ N = [("1", "/a", 1), ("1", "/b", 0), ("2", "/a", 1), ("2", "/b", 1), ("3", "/a",
 LISTING = "import sys; from formlab.cli import main\ntry: main({})\n"
 LISTING += "finally: print(*sys.modules, file=sys.stderr)"
 HEAVY = "altair anywidget cv2 flask IPython lxml matplotlib nbformat numba numpy onnxruntime openai"
-HEAVY += (
-    " pandas papermill PIL playwright plotly polars pydantic rapidfuzz rapidocr sacrebleu scipy"
-)
-HEAVY += " sklearn statsmodels"
+HEAVY += " pandas papermill PIL playwright plotly polars pydantic rapidfuzz rapidocr sacrebleu"
+HEAVY += " scipy sklearn statsmodels"
 
 
 @pytest.fixture
@@ -110,7 +108,6 @@ MISTAKES = {
     "compare evals/m evals/n --reference x": "unknown system to compare with 'x'",
     "compare evals/m evals/n --flips": "--flips is now: --metric outcome",
     "compare evals/m evals/n --metric outcome --average macro": "no mean over documents",
-    "compare evals/m evals/n --over-time": "name the one around them",
     "compare . --over-time --metric": "--metric",
     "report 65_own_form": "unknown report '65_own_form'. Try: '65_own_forms'",
     "report none/65_own_form.ipynb": "no such file",

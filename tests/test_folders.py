@@ -45,7 +45,7 @@ def test_what_was_saved_is_loaded_again_in_one_part_or_several(tmp_path, size):
         assert sorted(file.name for file in (out / table).iterdir()) == names
     opened = Evaluation.load(out)
     assert ("cases" in opened.__dict__) == (size is None)
-    assert "6 documents, 12 fields, 6 match, 6 mismatch" in repr(opened)
+    assert "6 documents, 18 cases, " in repr(opened)
     assert state_of(opened) == state_of(whole)
     assert opened.made == manifest["made"] != {}
     assert pl.read_parquet(f"{tmp_path}/run [[]3] [*]/cases/*.parquet").height == whole.cases.height

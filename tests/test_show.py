@@ -25,25 +25,21 @@ def folders():
 
 def test_repr_is_one_line_with_what_it_is_and_its_counts(folders):
     corpus, predictions, evaluation = folders
-    assert repr(corpus) == "Corpus own:my\\x0aforms: 2 documents, 4 gold values"
+    assert repr(corpus) == "Corpus of own, my\\x0aforms: 2 documents, 6 records"
     escaped = '<script>alert("x")</script>\\x1b[31m'
-    assert repr(predictions).startswith(f"Predictions of {escaped}: 1 document, 2 values")
-    assert repr(evaluation).startswith(
-        f"Evaluation of {escaped} on own:my\\x0aforms (fixed): 2 documents, 4 fields, "
-        "1 match, 1 mismatch, 2 missing"
-    )
-    flawed = dataclasses.replace(corpus, flaws={"words without text": 3, "types inferred: x": 1})
-    assert repr(flawed).endswith("4 gold values, 1 flaw")
+    assert repr(predictions).startswith(f"Predictions of {escaped}: 2 records")
+    named = f"Evaluation of {escaped}, own, my\\x0aforms, fixed: 2 documents, "
+    assert repr(evaluation).startswith(named)
 
 
-@pytest.mark.parametrize(("number", "call"), [(0, "evaluate"), (1, "evaluate"), (2, "summarise")])
-def test_html_has_first_rows_notes_and_next_calls_and_no_markup_of_others(folders, number, call):
+@pytest.mark.parametrize("number", range(3))
+def test_html_has_first_rows_and_notes_and_no_markup_of_others(folders, number):
     noted = {"flaws" if number == 0 else "notes": {HOSTILE: 1_000}}
     html = dataclasses.replace(folders[number], **noted)._repr_html_()
     assert "<script" not in html
     assert html.replace("\n", "").isprintable()
     assert "&lt;script&gt;alert(&quot;x" in html
-    assert (": 1,000</p>" in html, f"<code>formlab.{call}" in html) == (True, True)
+    assert ": 1,000</p>" in html
     assert "/name</td>" in html.replace("&quot;", "")
 
 

@@ -15,7 +15,7 @@ from formlab import resources
 from formlab.analysis.summarise import summarise
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
-from formlab.readers import Source, join
+from formlab.readers import Source, logs
 from formlab.readers.harnesses import inspect_sample
 from formlab.readers.samples import sample_rows
 from formlab.readers.types import FieldTypes
@@ -106,8 +106,7 @@ def _evaluations(samples: Sequence[dict[str, Any]], types: Any) -> list[Evaluati
     """An evaluation for each epoch."""
     source = Source(Path("samples"))
     rows = sample_rows(source, "samples", enumerate(samples), inspect_sample)
-    runs = join.runs_of(rows, source, "inspect")
-    return [join.evaluation(run, types=types) for run in runs]
+    return [logs.evaluation(run, types=types) for run in logs.runs_of(rows, source)]
 
 
 def _values(evaluation: Evaluation, metrics: Sequence[str], average: str) -> dict[str, float]:

@@ -22,7 +22,7 @@ from formlab.metrics import judge as judging
 from formlab.metrics.places import Places
 from formlab.scoring.tasks._kit import made_by, score_table
 from formlab.tables import USABLE
-from formlab.text.flow import read
+from formlab.text.markup import read
 from formlab.workers import threads
 
 if TYPE_CHECKING:

@@ -72,11 +72,7 @@ def get(name: str) -> Metric:
 
 
 def of(task: str, unit: str, *views: str) -> list[Metric]:
-    """The metrics that declare a task, are taken of such units and read one of `views`.
-
-    >>> [metric.name for metric in of("fact", "page", "text")]
-    ['edit_distance', 'rouge1_stem', 'rougeL_stem']
-    """
+    """The metrics that declare a task, are taken of such units and read one of `views`."""
     return [
         metric
         for metric in METRICS.values()

@@ -20,11 +20,9 @@ except ImportError:  # The extra `fast` is not installed: the same, slowly.
 
 @njit(cache=True)
 def _fill(i0, j0, gold, pred, swap, subtree, table):  # pragma: no cover
-    """Fill `table`: cell (x, y) is for the first x and y nodes of the subtrees of i0 and j0.
-
-    Where both forests are subtrees, the cell goes into `subtree` too; where not, what it costs to
-    turn their last subtrees into one another is read from there, so smaller pairs come first.
-    """
+    """Fill `table`: cell (x, y) is for the first x and y nodes of the subtrees of i0 and j0."""
+    # Where both forests are subtrees, the cell goes into `subtree` too; where not, what it costs to
+    # turn their last subtrees into one another is read from there, so smaller pairs come first.
     left_a, label_a, depth_a, cost_a = gold
     left_b, label_b, depth_b, cost_b = pred
     start_a, start_b = left_a[i0], left_b[j0]
@@ -55,11 +53,8 @@ def _fill(i0, j0, gold, pred, swap, subtree, table):  # pragma: no cover
 
 @njit(cache=True)
 def subtrees(gold, pred, roots_a, roots_b, swap):  # pragma: no cover
-    """The cost of the cheapest edit of each subtree into each, and a table to fill again.
-
-    The roots are the nodes that open a leftmost path of their own (the keyroots), in order. The
-    last cell is the distance of the two trees, of one node or more.
-    """
+    """The cost of the cheapest edit of each subtree into each, and a table to fill again."""
+    # The roots are the nodes that open a leftmost path of their own (the keyroots), in order.
     subtree = np.empty((len(gold[0]), len(pred[0])))
     table = np.empty((len(gold[0]) + 1, len(pred[0]) + 1))
     for i0 in roots_a:
@@ -70,12 +65,9 @@ def subtrees(gold, pred, roots_a, roots_b, swap):  # pragma: no cover
 
 @njit(cache=True)
 def mapping(gold, pred, roots_a, roots_b, swap):  # pragma: no cover
-    """For each gold node the one it becomes under a cheapest edit, -1 if it is deleted.
-
-    Of edits that cost the same, one that pairs two nodes goes before one that deletes, and that
-    before one that inserts. Only one table is held at a time: that of two subtrees is filled
-    again when the way back enters them.
-    """
+    """For each gold node the one it becomes under a cheapest edit, -1 if it is deleted."""
+    # Of edits that cost the same, one that pairs two nodes goes before one that deletes, and that
+    # before one that inserts. One table is held: it is filled again for each pair of subtrees.
     subtree, table = subtrees(gold, pred, roots_a, roots_b, swap)
     left_a, label_a, depth_a, cost_a = gold
     left_b, label_b, depth_b, _ = pred

@@ -7,9 +7,9 @@ denominator of `click_accuracy` follows from the gold alone.
 
 The paper's report has "an overall task score" (section 4.1) and no formula for it. `task_score` is
 0 for a form that was not sent; else the mean of two shares: of its fields whose value was submitted
-right, and of its fields to click that were clicked right.
-
-Tested in `tests/metrics/test_actions.py`.
+right, and of its fields to click that were clicked right. `episodic_click` and `episodic_value` are
+shares of a form's fields, a description counting with its BLEU unless it is to be left empty;
+`form_completed` is 1 where every field is right, as it was submitted if it was.
 """
 
 from __future__ import annotations
@@ -40,17 +40,13 @@ class TargetValue(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GoldField:
-    """One field to fill in.
-
-    `value` is the gold as annotated; `items` are the values to enter one by one, none for a field
-    to leave alone; `accepted` are further ways to write the only one and `order` is
-    which of day and month the form writes first, where that is known.
-    """
+    """One field to fill in, its value as annotated and in `items`; none for one to leave alone."""
 
     path: str
     kind: str
     value: str
     items: tuple[TargetValue, ...]
+    # Further ways to write the only value, and which of day and month the form writes first.
     accepted: tuple[str, ...] = ()
     order: str | None = None
 
@@ -62,40 +58,32 @@ class GoldField:
 
 @dataclass
 class Filled:
-    """One form: its fields, the actions on it, and all that the system wrote.
-
-    `elements` are rows of page, x0, y0, x1, y1 and the path of the field an element belongs to.
-    """
+    """One form: its fields, the actions on it, and all that the system wrote."""
 
     fields: Sequence[GoldField]
     lines: Sequence[ActionLine]
+    # Rows of page, x0, y0, x1, y1 and the path of the field an element belongs to.
     elements: Sequence[Sequence[Any]] = ()
     output: str = ""
 
 
 @dataclass(slots=True)
 class FieldVerdict:
-    """The verdict on one field.
-
-    `clicked` is None where no place is known or nothing is to be clicked, and `unwanted`, whether
-    a click did that, where one is; `found` is the value anywhere in the output, `right` the value
-    of the line that is meant, `placed` the same in the right place and `submitted` the value that
-    the form was sent with (None where nothing was). `near` is the path of the element that a miss
-    hits or is next to and `distance` how far it is off, in pixels: infinite on another page and
-    without a click. `made`, `expected` and `matched` count actions.
-    """
+    """The verdict on one field; None where nothing can be said."""
 
     clicked: bool | None = None
-    unwanted: bool | None = None
+    unwanted: bool | None = None  # Whether a click hits a field to leave alone.
+    # The value anywhere in the output, that of the line meant for it, and the same in its place.
     found: bool = False
     right: bool = False
     placed: bool = False
     submitted: bool | None = None
+    # How far a miss is off, in pixels: infinite on another page; the path of what it is next to.
     distance: float = np.nan
     near: str | None = None
     lines: list[int] = field(default_factory=list)
     text: str | None = None
-    made: int = 0
+    made: int = 0  # Actions.
     expected: int = 0
     matched: int = 0
 
@@ -110,12 +98,7 @@ def _separation(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
 
 
 def nearest(points: np.ndarray, boxes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The box that each of n points hits, the smallest of several; else the nearest; -1 for none.
-
-    Points are rows of page, x and y, boxes of page, x0, y0, x1 and y1. A page of NaN may be any.
-    Both results have the shape (n,): the box and its distance in pixels, 0 inside and on the edge,
-    infinite on another page and for an x or y of NaN, which is no point.
-    """
+    """Of each point the box it hits, of several the smallest, else the nearest or -1; how far."""
     points = np.asarray(points, dtype=float).reshape(-1, 3)
     boxes = np.asarray(boxes, dtype=float).reshape(-1, 5)
     if not len(boxes):
@@ -130,19 +113,7 @@ def nearest(points: np.ndarray, boxes: np.ndarray) -> tuple[np.ndarray, np.ndarr
 def match_forms(
     forms: Sequence[Filled], *, exact: bool = False, threshold: float = 0.8
 ) -> list[tuple[list[FieldVerdict], list[int]]]:
-    """For each form a verdict on each of its fields, and the lines that are meant for none.
-
-    With `exact` a value must be the same code points and is found anywhere in the output, inside
-    other words too, as in the paper; else it must be the same number, date, choice or normalised
-    text, and stand in the output by itself. From the similarity `threshold` on, in [0, 1], a
-    description is right.
-
-    >>> name = GoldField("/Name", "string", "Ada", (TargetValue("Ada", ((1, 0, 0, 50, 10),)),))
-    >>> lines = [ActionLine(20, 5, "Ada"), ActionLine(20, 5, "")]
-    >>> [(verdicts, unmatched)] = match_forms([Filled([name], lines, output="Ada")])
-    >>> verdicts[0].clicked, verdicts[0].placed, unmatched
-    (True, True, [1])
-    """
+    """For each form a verdict on each of its fields, and the lines that are meant for none."""
     return [_Form(form, exact=exact, threshold=threshold).verdicts() for form in forms]
 
 
@@ -162,18 +133,15 @@ class _Form:
         boxes = (np.array(item.boxes, dtype=float).reshape(-1, 5) for _, item in self.values)
         gaps = [_separation(points[:, None], of).min(axis=1, initial=np.inf) for of in boxes]
         self.gaps = np.array(gaps).reshape(self.same.shape[::-1]).T
-        near, distances = nearest(points, [element[:5] for element in form.elements])
+        # Which field each line hits, or is next to.
+        near, self.off = nearest(points, [element[:5] for element in form.elements])
         self.owners = [form.elements[n][5] if n >= 0 else None for n in near.tolist()]
-        self.hits = [
-            owner if gap == 0 else None for owner, gap in zip(self.owners, distances, strict=True)
-        ]
         for number, line in enumerate(form.lines):
             # A line that names its field is in its place there, and nowhere else.
             if line.named:
-                self.owners[number] = self.hits[number] = line.field
-                self.gaps[number] = [
-                    0.0 if want.path == line.field else np.inf for want, _ in self.values
-                ]
+                self.owners[number], self.off[number] = line.field, 0.0
+                is_there = [want.path == line.field for want, _ in self.values]
+                self.gaps[number] = np.where(is_there, 0.0, np.inf)
         ticked = np.array([want.kind in TICKED for want, _ in self.values], dtype=bool)
         bare = np.array([not line.value.strip() for line in form.lines], dtype=bool)
         self.same |= (self.gaps == 0) & ticked & bare[:, None]
@@ -227,18 +195,12 @@ class _Form:
 
     def _pair(self, weights: np.ndarray) -> list[int]:
         """The line that is meant for each value, one to one; -1 for none."""
-        chosen = [-1] * weights.shape[1]
-        for line, value in assign(weights):
-            chosen[value] = line
-        return chosen
+        chosen = dict.fromkeys(range(weights.shape[1]), -1)
+        chosen |= {value: line for line, value in assign(weights)}
+        return [*chosen.values()]
 
     def _most_alike(self, chosen: list[int]) -> dict[int, int]:
-        """The line with the text of each description, -1 for none, by the best sum of BLEU.
-
-        As published, a value counts wherever it was entered, so clicks play no part, and as BLEU
-        has no threshold, neither do lines have one here. A line that types another field is left
-        out. A description without any line like it has the one in its place, whose BLEU is 0.
-        """
+        """The line with the text of each description, -1 for none, by the best sum of BLEU."""
         wants, lines = [want for want, _ in self.values], self.form.lines
         long = [number for number, want in enumerate(wants) if want.kind == DESCRIPTION]
         typed = self._pair(4.0 * self.same + self.alike)
@@ -259,28 +221,28 @@ class _Form:
 
     def _verdict(self, want: GoldField, places: range, chosen: list[int]) -> FieldVerdict:
         """The verdict on a field from the line of each of its values, -1 for none."""
-        has_boxes = all(item.boxes for item in want.items)
-        verdict = FieldVerdict(expected=(1 + has_boxes) * len(places))
-        pairs = [(chosen[place], place) for place in places]
-        hits = [line >= 0 and self.gaps[line, place] == 0 for line, place in pairs]
-        rights = [line >= 0 and bool(self.same[line, place]) for line, place in pairs]
-        both = list(zip(pairs, hits, strict=True))
-        clicks = [hit and self.form.lines[line].clicks for (line, _), hit in both]
-        missed = [pair for pair, hit in both if pair[0] >= 0 and not hit]
-        verdict.lines = [line for line, _ in pairs if line >= 0]
-        verdict.matched = sum(rights) + has_boxes * sum(clicks)
-        verdict.made = sum(1 + (has_boxes and self.form.lines[n].clicks) for n in verdict.lines)
-        if missed and has_boxes:
+        has_boxes, lines = all(item.boxes for item in want.items), self.form.lines
+        made = [(chosen[place], place) for place in places if chosen[place] >= 0]
+        hits = [pair for pair in made if self.gaps[pair] == 0]
+        right = [pair for pair in made if self.same[pair]]
+        clicks = [line for line, _ in hits if lines[line].clicks]
+        verdict = FieldVerdict(
+            clicked=len(clicks) == len(places) if has_boxes else None,
+            right=len(right) == len(places),
+            placed=len(right) == len(places) and (len(hits) == len(places) or not has_boxes),
+            lines=[line for line, _ in made],
+            made=sum(1 + (has_boxes and lines[line].clicks) for line, _ in made),
+            expected=(1 + has_boxes) * len(places),
+            matched=len(right) + has_boxes * len(clicks),
+        )
+        if has_boxes and (missed := [pair for pair in made if pair not in hits]):
             verdict.distance = float(self.gaps[missed[0]])
             verdict.near = self.owners[missed[0][0]]
-        if verdict.lines:
-            values = [self.form.lines[index].value for index in verdict.lines]
+        if made:
+            values = [lines[line].value for line in verdict.lines]
             alone = len(want.items) == 1 and want.kind not in TICKED
             texts = (value.strip() or want.items[n].value for n, value in enumerate(values))
             verdict.text = values[0] if alone else ", ".join(texts)
-        verdict.clicked = all(clicks) if has_boxes else None
-        verdict.right = all(rights)
-        verdict.placed = verdict.right and (all(hits) or not has_boxes)
         return verdict
 
     def _untouched(self, want: GoldField) -> FieldVerdict:
@@ -291,7 +253,9 @@ class _Form:
         touched = [
             number
             for number, line in enumerate(lines)
-            if self.hits[number] == want.path and line.value.strip() not in plain
+            if self.owners[number] == want.path
+            and self.off[number] == 0
+            and line.value.strip() not in plain
         ]
         entered = lines[touched[0]].value if touched else want.value
         verdict = FieldVerdict(right=not touched, placed=not touched, text=entered, lines=touched)
@@ -314,28 +278,26 @@ class _Form:
 def counts(fields: Sequence[GoldField], verdicts: Sequence[FieldVerdict]) -> dict[str, np.ndarray]:
     """Tallies of the metrics of single fields: shape (n, 2), for `description_bleu` (n, 10)."""
     is_long = np.array([want.kind == DESCRIPTION for want in fields], dtype=bool)
-    names = ("clicked", "unwanted", "found", "placed", "submitted", "matched", "expected", "made")
-    # None, where nothing can be said, is NaN as a number.
-    columns = {
-        name: np.array([getattr(verdict, name) for verdict in verdicts], dtype=float)
-        for name in (*names, "distance")
-    }
-    missed = np.where(np.isinf(columns["distance"]), np.nan, columns["distance"])
-    actions = 2 * columns["matched"], columns["expected"] + columns["made"]
+
+    def column(name: str) -> np.ndarray:
+        # None, where nothing can be said, is NaN as a number.
+        return np.array([getattr(verdict, name) for verdict in verdicts], dtype=float)
+
+    missed, actions = (
+        column("distance"),
+        (2 * column("matched"), column("expected") + column("made")),
+    )
     tallies = {
-        "click_accuracy": _share(columns["clicked"]),
-        "unwanted_clicks": _share(columns["unwanted"]),
+        "click_accuracy": _share(column("clicked")),
+        "unwanted_clicks": _share(column("unwanted")),
         "action_match_rate": np.stack(actions, axis=1),
-        "click_distance": _share(missed),
+        "click_distance": _share(np.where(np.isinf(missed), np.nan, missed)),
     }
     for name in ("found", "placed", "submitted"):
-        tallies[f"value_{name}_accuracy"] = _share(np.where(is_long, np.nan, columns[name]))
+        tallies[f"value_{name}_accuracy"] = _share(np.where(is_long, np.nan, column(name)))
     # Texts of other fields are empty, and so are their counts.
     golds = [_typed(want) if want.kind == DESCRIPTION else "" for want in fields]
-    preds = [
-        v.text or "" if want.kind == DESCRIPTION else ""
-        for want, v in zip(fields, verdicts, strict=True)
-    ]
+    preds = [v.text or "" if long else "" for v, long in zip(verdicts, is_long, strict=True)]
     return tallies | {"description_bleu": bleu_statistics(golds, preds)}
 
 
@@ -351,15 +313,7 @@ def episodes(
     parts: Mapping[str, np.ndarray],
     sent: Sequence[bool] | None = None,
 ) -> dict[str, np.ndarray]:
-    """Tallies, shape (n, 2), of the metrics of whole forms, of `sizes` fields one after the other.
-
-    `episodic_click` and `episodic_value` are shares of a form's fields, a description counting
-    with its BLEU unless it is to be left empty; `form_completed` is 1 where every field is right,
-    as it was submitted if it was. `task_score` is 0 for a form that was not sent, else the mean of
-    the share of fields submitted right and of `episodic_click`, where that is defined. `parts` are
-    the `counts` of all fields, `sent` says of each form whether it was sent; if it is left out,
-    `task_score` is undefined.
-    """
+    """Tallies of the metrics of whole forms, of `sizes` fields one after the other."""
     bleu = np.nan_to_num(sentence_bleu(parts["description_bleu"])).tolist()
     values = [
         score if want.kind == DESCRIPTION and not want.leave_empty else verdict.found

@@ -1,18 +1,29 @@
-"""Shares of fields and answers: right on a rung of the ladder, found, right by rule, usable.
+"""Shares: of fields found and right, of answers usable, of the leaves of a JSON value unchanged.
 
-What is counted was decided before: accuracies read the boolean columns of *cases*, `match_*` what
-is right by the comparator of a field (`formlab.scoring.rules`), `field_*` only whether a field has
-a value, the shares of answers the status of each.
+What is right was decided before: accuracies read the boolean columns of *cases*, `match_*` what is
+right by the comparator of a field (`formlab.scoring.rules`), `field_*` only whether a field has a
+value, the shares of answers the status of each.
+
+JSON accuracy is that of the OmniAI benchmark: 1 - changed leaves / leaves of the truth, at least 0.
+A leaf is a string, number, boolean or null. A leaf of one side alone and one with another value
+each count as one change; under a member that is missing, extra or of another type all leaves count.
+Lists are compared without regard to order: equal items go together first, the rest so that the
+changes are fewest. The published tool pairs the rest greedily, so it can count more changes.
 """
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from formlab import tables
-from formlab.metrics.metric import as_many, f1_tallies
+from formlab.metrics.metric import as_many, assign, f1_tallies
 
 # The statuses that each share of answers counts; `valid_answers` needed no repair.
 SHARES = {
@@ -24,12 +35,14 @@ SHARES = {
     "truncated_answers": ("truncated",),
     "failed_calls": ("api_error",),
 }
+# JSON deeper or longer than any form, shallower than Python's stack; more counts as all changed.
+_DEEPEST, _MOST_ITEMS = 200, 300
 
 
 def right_tallies(passed: Sequence[bool | None]) -> np.ndarray:
     """1 of 1 where a rung holds, 0 of 1 where not, 0 of 0 (undefined) for None; shape (n, 2)."""
-    # None is NaN as a number.
-    hits = np.array(passed, dtype=np.float64)
+    # Null is NaN as a number.
+    hits = pl.Series(passed, dtype=pl.Boolean).cast(pl.Float64).to_numpy()
     return np.stack([np.nan_to_num(hits), ~np.isnan(hits)], axis=1).reshape(-1, 2)
 
 
@@ -38,14 +51,7 @@ def _filled(values: Sequence[str | None]) -> np.ndarray:
 
 
 def field_tallies(golds: Sequence[str], preds: Sequence[str]) -> dict[str, np.ndarray]:
-    """Tallies of shape (n, 2) of `field_precision`, `field_recall` and `field_f1`.
-
-    A value is blank where that side has no such field or leaves it empty; only that counts.
-
-    >>> parts = field_tallies(["Ada", "9.00", ""], ["Eda", "", "yes"])
-    >>> {name: rows.sum(axis=0).tolist() for name, rows in parts.items()}
-    {'field_precision': [1.0, 2.0], 'field_recall': [1.0, 2.0], 'field_f1': [2.0, 4.0]}
-    """
+    """Tallies of shape (n, 2) of the metrics ``field_*``, by whether a side has a value."""
     in_gold, in_pred = _filled(golds), _filled(preds)
     return f1_tallies("field", in_gold * in_pred, in_pred, in_gold)
 
@@ -56,21 +62,10 @@ def match_tallies(
     right: Sequence[bool],
     weights: Sequence[float] | None = None,
 ) -> dict[str, np.ndarray]:
-    """Tallies of shape (n, 2) of the metrics `match_*` from n fields of both sides.
-
-    Values are None where a side has no such field, blank where it is left empty; `right` says
-    whether each is right, `weights`, above 0, how much each counts: without them there is no
-    ``match_weighted``. Extra items of a list are spurious, absent ones missing.
-
-    >>> sides = ["9.00", "Ada", "", None], ["9", "Eda", "", "x"]
-    >>> parts = match_tallies(*sides, right=[1, 0, 1, 0], weights=[2, 1, 1, 1])
-    >>> {name.removeprefix("match_"): rows.sum(axis=0).tolist() for name, rows in parts.items()}
-    ... # doctest: +NORMALIZE_WHITESPACE
-    {'precision': [1.0, 3.0], 'recall': [1.0, 2.0], 'f1': [2.0, 5.0], 'accuracy': [2.0, 3.0],
-     'weighted': [4.0, 7.0]}
-    """
+    """Tallies of shape (n, 2) of the metrics ``match_*``, weighted only with `weights` above 0."""
     as_many(golds, preds)
     in_gold, in_pred, hits = _filled(golds), _filled(preds), np.asarray(right, dtype=float)
+    # A value is None where a side has no such field, and blank where it is left empty.
     required = np.array([value is not None for value in golds], dtype=float)
     # A value that is blank on one side and right counts once on each side that has it.
     totals = {"precision": in_pred, "recall": in_gold, "f1": in_gold + in_pred}
@@ -84,13 +79,88 @@ def match_tallies(
 
 
 def answer_tallies(statuses: Sequence[str], name: str) -> np.ndarray:
-    """Whether each answer counts for the share `name`, out of one answer; shape (n, 2).
-
-    A question that was never put (status `missing`) says nothing of the system: 0 of 0.
-
-    >>> answer_tallies(["ok", "repaired", "missing"], "valid_answers").tolist()
-    [[1.0, 1.0], [0.0, 1.0], [0.0, 0.0]]
-    """
+    """Whether each answer counts for a share, of one answer; 0 of 0 where nothing was asked."""
     hits = [status in SHARES[name] for status in statuses]
     answered = [status not in ("missing", "unscored") for status in statuses]
     return np.array([hits, answered], dtype=float).T
+
+
+def _leaves(value: Any) -> int:
+    """How many leaves a JSON value has; an empty object or list has none."""
+    count, stack = 0, [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict | list):
+            stack += item.values() if isinstance(item, dict) else item
+        else:
+            count += 1
+    return count
+
+
+def changes(gold: Any, pred: Any, *, official: bool = False, depth: int = 0) -> int:
+    """How many leaves have to be added, deleted or changed to get from `pred` to `gold`."""
+    if depth > _DEEPEST:
+        return _leaves(gold) + _leaves(pred)
+    if isinstance(gold, dict) and isinstance(pred, dict):
+        return sum(
+            changes(gold[key], pred[key], official=official, depth=depth + 1)
+            if key in gold and key in pred
+            else _leaves(gold[key] if key in gold else pred[key])
+            for key in gold.keys() | pred.keys()
+        )
+    if isinstance(gold, list) and isinstance(pred, list):
+        return _list_changes(gold, pred, official=official, depth=depth)
+    # In JSON true is not 1, though in Python it is.
+    if gold == pred and isinstance(gold, bool) == isinstance(pred, bool):
+        return 0
+    # The published tool counts no leaf of null, and so no change where it was filled in.
+    if official and gold is None:
+        return 0
+    # Another type counts as one change per leaf of the truth, an empty one as one.
+    return max(_leaves(gold), 1)
+
+
+def _list_changes(gold: list[Any], pred: list[Any], *, official: bool, depth: int) -> int:
+    keys = [list(map(_key, items)) for items in (gold, pred)]
+    items = dict(zip(chain(*keys), chain(gold, pred), strict=True))
+    ours, theirs = map(Counter, keys)
+    # What has no equal in the other list.
+    rest = [[items[key] for key in left.elements()] for left in (ours - theirs, theirs - ours)]
+    # A changed plain item is one taken out and one put in: nothing tells which was which.
+    total = sum(_leaves(item) for side in rest for item in side)
+    ours, theirs = ([item for item in side if isinstance(item, dict | list)] for side in rest)
+    if not ours or not theirs or max(len(ours), len(theirs)) > _MOST_ITEMS:
+        return total
+    how = {"official": official, "depth": depth + 1}
+    cost = [[changes(first, second, **how) for second in theirs] for first in ours]
+    # What is saved by changing an item into another instead of taking it out.
+    alone = np.add.outer([_leaves(item) for item in ours], [_leaves(item) for item in theirs])
+    saved = np.maximum(alone - np.array(cost), 0)
+    return total - sum(int(saved[pair]) for pair in assign(saved))
+
+
+def _key(item: Any) -> str:
+    try:
+        return json.dumps(item, sort_keys=True, default=str)
+    except RecursionError:
+        return f"too deep {id(item)}"
+
+
+def accuracy_parts(gold: Any, pred: Any, *, official: bool = False) -> tuple[float, float]:
+    """Leaves of the truth that survive (never below 0), and leaves of the truth."""
+    total = _leaves(gold)
+    return float(max(0, total - changes(gold, pred, official=official))), float(total)
+
+
+def json_tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+    """Tallies of pairs of JSON texts; a prediction that is none changes all."""
+    pairs = zip(map(loaded, golds), map(loaded, preds), strict=True)
+    return np.array([accuracy_parts(*pair) for pair in pairs]).reshape(-1, 2)
+
+
+def loaded(text: str) -> Any:
+    """The value of a JSON text; None where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

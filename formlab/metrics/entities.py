@@ -1,10 +1,17 @@
 """Extracted entities matched with the gold's; precision, recall and F1, micro and macro.
 
 Values are compared by their type, by functions of two texts: `PUBLISHED` as VRDU's released
-evaluator does, `FIXED` with dates of all notations and signed amounts. The parts of a score are
-counts, added over documents: entities found, in the gold and predicted (tp, gold, pred). By
-published rules undefined scores become what the released evaluator makes of them: 0, or a recall of
-1 where there was nothing to find. Tested in `tests/metrics/test_entities.py`.
+evaluator does, `FIXED` with dates of all notations and signed amounts. An entity is one value
+(flat) or a line item of several components. By mode ``official`` a gold item takes the first
+prediction that agrees in all components, given in the same order; a prediction may be taken again.
+By ``fixed`` it is the assignment with the most credit, where two line items with g and p components
+of which m agree earn 2m / (g + p).
+
+The parts of a score are counts, added over documents: entities found, in the gold and predicted
+(tp, gold, pred). Precision is tp / pred, recall tp / gold, F1 2 tp / (gold + pred). A macro average
+is the mean over entities that some gold has. By published rules every entity counts, and undefined
+scores become what the released evaluator makes of them: 0, or a recall of 1 where there was nothing
+to find and something was predicted.
 """
 
 from __future__ import annotations
@@ -25,17 +32,11 @@ from formlab import text
 from formlab.metrics.metric import assign, ratio
 from formlab.text.values import MONTH_NAMES, date_readings, day_of
 
-# Of a frame of leaves: one row per value; the values of a line item share its number.
-LEAVES = {
-    "doc": pl.String,
-    "item": pl.Int64,
-    "name": pl.String,
-    "component": pl.String,
-    "value": pl.String,
-    "accepted": pl.List(pl.String),
-    "identity": pl.String,
-    "order": pl.String,
-}
+# A frame of leaves has a row per value; those of a line item share its number, in the order given.
+# `component` is null for a flat entity, `accepted` are further right values of a flat gold one,
+# `identity` is what two equal predictions must share besides, `order` that of day and month.
+_TEXTS = ("doc", "item", "name", "component", "value", "accepted", "identity", "order")
+LEAVES = dict.fromkeys(_TEXTS, pl.String) | {"item": pl.Int64, "accepted": pl.List(pl.String)}
 # Published: addresses may differ in so many edits, prices by so much.
 EDITS, CENT = 3, 0.01
 _NOT_WORD, _NOT_DIGIT = re.compile("[^0-9a-zA-Z]"), re.compile("[^0-9]")
@@ -64,16 +65,11 @@ _Pairs = list[tuple[int, int, float]]
 
 
 def published_date(value: str) -> Day:
-    """The date that the published evaluator reads in `value`; a missing year is 1900.
-
-    >>> [str(published_date(v)) for v in ("07/01/22", "Jul 1/22", "July 01, 2022", "2022-07-01")]
-    ['2022-07-01', '2022-07-01', '2022-07-01', 'None']
-    """
+    """The date that the published evaluator reads in a value; a missing year is 1900."""
     bare = _NOT_DATE.sub("", value)
-    match = next(filter(None, (pattern.fullmatch(bare) for pattern in _DATES)), None)
-    if match is None:
-        return None
-    return day_of(match["y"] or "1900", _MONTHS.get(match["m"].lower(), match["m"]), match["d"])
+    for match in filter(None, (pattern.fullmatch(bare) for pattern in _DATES)):
+        return day_of(match["y"] or "1900", _MONTHS.get(match["m"].lower(), match["m"]), match["d"])
+    return None
 
 
 @lru_cache(2**14)
@@ -126,11 +122,9 @@ def _spaced(value: str) -> str:
 
 
 class Compare(NamedTuple):
-    """Whether two values are the `same`; those that are share one of their `keys` at least.
+    """Whether two values are the `same`; those that are share one of their `keys` at least."""
 
-    The last argument of both is which of day and month comes first, null where that is not known.
-    """
-
+    # The last argument of both is which of day and month comes first, null where unknown.
     same: Callable[[str, str, str | None], bool]
     keys: Callable[[str, str | None], Iterable[Hashable]]
 
@@ -145,12 +139,7 @@ def _same_by(read: Callable[[str], str]) -> Compare:
     return Compare(lambda gold, pred, _: read(gold) == read(pred), lambda text, _: (read(text),))
 
 
-def _same_without(pattern: str | re.Pattern[str]) -> Compare:
-    """Equality of texts without the characters of a pattern."""
-    return _same_by(partial(re.compile(pattern).sub, ""))
-
-
-_same_words = _same_without(_NOT_WORD)
+_same_words = _same_by(partial(_NOT_WORD.sub, ""))
 
 
 def _same_day(read: Callable[[str, str | None], Hashable]) -> Compare:
@@ -189,8 +178,8 @@ PUBLISHED: dict[str, Compare] = {
     "DateMatch": _same_day(lambda value, _: _swapped_date(value)),
     "PriceMatch": _same_price(_price),
     "AddressMatch": Compare(_same_address, lambda *_: (None,)),
-    "NumericalStringMatch": _same_without(_NOT_DIGIT),
-    "NameMatch": _same_without(r"\s"),
+    "NumericalStringMatch": _same_by(partial(_NOT_DIGIT.sub, "")),
+    "NameMatch": _same_by(lambda value: "".join(value.split())),
     "GeneralStringMatch": _same_words,
     "DefaultMatch": _same_by(_spaced),
 }
@@ -198,31 +187,17 @@ FIXED = PUBLISHED | {"DateMatch": _same_day(_days), "PriceMatch": _same_price(_s
 
 
 def comparator(function: str | None, mode: str) -> Compare:
-    """The function of a name in VRDU's `meta.json`; of an unknown one, that of texts.
-
-    Mode ``fixed`` reads dates of all notations and keeps signs. The function's third argument is
-    which of day and month comes first: if null, 07/01/22 is the same only as a date that leaves
-    that choice.
-
-    >>> [comparator("PriceMatch", mode)("(5.00)", "5.00", None) for mode in ("official", "fixed")]
-    [True, False]
-    >>> same = comparator("DateMatch", "fixed")
-    >>> [same("07/01/22", "1 July 2022", order) for order in (None, "month")]
-    [False, True]
-    """
+    """The function of a name in VRDU's `meta.json`; of an unknown one, that of texts."""
     comparators = FIXED if mode == "fixed" else PUBLISHED
     return comparators.get(function, comparators["DefaultMatch"])
 
 
 class Matching(NamedTuple):
-    """Which gold items found which predicted ones.
+    """Which gold items found which predicted ones, with credit, and what counts as neither."""
 
-    `pairs` has the columns gold, pred (items) and credit, in (0, 1]; officially several gold
-    items may share a prediction. `forgiven` are predicted items that count neither as right nor
-    as wrong: officially those that equal a matched one.
-    """
-
+    # Columns gold, pred (items), credit in (0, 1]; officially gold items may share a prediction.
     pairs: pl.DataFrame
+    # Officially predicted items that equal a matched one.
     forgiven: np.ndarray
 
 
@@ -238,30 +213,10 @@ class _Item(NamedTuple):
 def match_entities(
     gold: pl.DataFrame, pred: pl.DataFrame, matches: Mapping[str, str], *, mode: str
 ) -> Matching:
-    """Match the entities of any number of documents.
-
-    An entity is one value (flat) or a line item of several components. `gold` and `pred` are
-    leaves with the columns of `LEAVES`. `component` is null for a flat entity; `accepted` (gold
-    alone) are further right values of a flat one; `identity` (predictions alone) is what two equal
-    predictions must have in common besides their values; `order`, if there, is which of day and
-    month the document writes first, for mode ``fixed``. Items are numbered in the order in which
-    they were given. `matches` has the comparator of each entity and component, by its published
-    name.
-
-    By mode ``official`` a gold item takes the first prediction that agrees in all components,
-    given in the same order; a prediction may be taken again. By ``fixed`` it is the assignment
-    with the most credit, where two line items with g and p components of which m agree earn
-    2m / (g + p).
-
-    >>> leaf = {"doc": "a", "item": 0, "name": "sum", "component": None}
-    >>> gold = pl.DataFrame([leaf | {"value": "$5", "accepted": []}], schema_overrides=LEAVES)
-    >>> pred = pl.DataFrame([leaf | {"value": "5.00", "identity": ""}], schema_overrides=LEAVES)
-    >>> match_entities(gold, pred, {"sum": "PriceMatch"}, mode="official").pairs.rows()
-    [(0, 0, 1.0)]
-    """
+    """Match the entities of any number of documents, in frames of leaves (`LEAVES`)."""
     is_official = mode == "official"
     # Only of the gold may several values be right.
-    claims = _grouped(pred.drop_nulls("value").drop("accepted", strict=False))
+    claims = _grouped(pred.drop_nulls("value").with_columns(accepted=None))
     pairs: _Pairs = []
     late: list[tuple[int, int]] = []
     for group, items in _grouped(gold).items():
@@ -283,11 +238,9 @@ def match_entities(
 def _grouped(leaves: pl.DataFrame) -> dict[tuple[str, str, bool], list[_Item]]:
     """The items of each document and name, flat ones apart; of a flat one each of its forms."""
     columns = ("doc", "name", "item", "component", "value", "order", "accepted")
-    absent = [pl.lit(None, LEAVES[name]).alias(name) for name in columns[5:] if name not in leaves]
     groups: dict[tuple[str, str, bool], list[_Item]] = {}
     items: dict[int, _Item] = {}
-    rows = leaves.with_columns(absent).select(columns).iter_rows()
-    for doc, name, number, part, value, order, accepted in rows:
+    for doc, name, number, part, value, order, accepted in leaves.select(columns).iter_rows():
         group = groups.setdefault((doc, name, part is None), [])
         if part is None:
             forms = [form for form in (value, *(accepted or ())) if form is not None]
@@ -333,12 +286,11 @@ def _best(agreeing: _Pairs) -> _Pairs:
     """One prediction a gold item at most, and the other way round, with the most credit in all."""
     if len(agreeing) < 2:
         return agreeing
-    golds, preds = (sorted({pair[side] for pair in agreeing}) for side in (0, 1))
-    rows, columns = ({item: at for at, item in enumerate(items)} for items in (golds, preds))
+    golds, preds, credits = zip(*agreeing, strict=True)
+    (golds, rows), (preds, columns) = (np.unique(s, return_inverse=True) for s in (golds, preds))
     table = np.zeros((len(golds), len(preds)))
-    for gold, pred, credit in agreeing:
-        table[rows[gold], columns[pred]] = credit
-    return [(golds[i], preds[j], table[i, j].item()) for i, j in assign(table)]
+    table[rows, columns] = credits
+    return [(golds[i].item(), preds[j].item(), table[i, j].item()) for i, j in assign(table)]
 
 
 def _equal(pred: pl.DataFrame, late: list[tuple[int, int]]) -> np.ndarray:
@@ -352,17 +304,7 @@ def _equal(pred: pl.DataFrame, late: list[tuple[int, int]]) -> np.ndarray:
 
 
 def entity_score(name: str, parts: np.ndarray, *, published: bool = False) -> np.ndarray:
-    """The score `name` of counts tp, gold and pred, shape (…, 3): an array of shape (…).
-
-    Precision is tp / pred, recall tp / gold, F1 2 tp / (gold + pred), which is their harmonic
-    mean. Undefined ones are NaN; by published rules 0, but for a recall of 1 where the gold has
-    nothing and something was predicted.
-
-    >>> [entity_score(name, np.array([3.0, 6, 4])).item() for name in ("precision", "recall", "f1")]
-    [0.75, 0.5, 0.6]
-    >>> entity_score("recall", np.array([[0.0, 0, 2], [0, 0, 0]]), published=True).tolist()
-    [1.0, 0.0]
-    """
+    """A score of counts tp, gold and pred, shape (…, 3): an array of shape (…)."""
     right, gold, pred = np.moveaxis(parts, -1, 0)
     if name == "f1":
         hits, total = 2 * right, gold + pred
@@ -373,15 +315,7 @@ def entity_score(name: str, parts: np.ndarray, *, published: bool = False) -> np
 
 
 def mean_score(name: str, parts: np.ndarray, *, published: bool = False) -> np.ndarray:
-    """The mean of `entity_score` over E entities, from their counts side by side, shape (…, 3 E).
-
-    By published rules every entity counts; else one that no gold has, and an undefined score, is
-    left out of the mean.
-
-    >>> parts = np.array([1.0, 2, 2, 0, 0, 0])
-    >>> [mean_score("f1", parts, published=rules).item() for rules in (False, True)]
-    [0.5, 0.25]
-    """
+    """The mean of `entity_score` over E entities, from counts side by side, shape (…, 3 E)."""
     counts = parts.reshape(*parts.shape[:-1], -1, 3)
     values = entity_score(name, counts, published=published)
     used = ~np.isnan(values) & ((counts[..., 1] > 0) | published)

@@ -1,6 +1,8 @@
 """Tagged facts of a page: found, correct, and in the right row, by rules without a model.
 
-`_Alignment` aligns the places of each value in the rows that `fact_rows` finds.
+A fact is correct where the same tokens stand with the same sign, next to the same row label or
+words and in the same column; every place of a value in the gold competes for the places it has in
+the prediction. A whole number is one token, so it is never found inside another.
 """
 
 from __future__ import annotations
@@ -14,15 +16,14 @@ from typing import NamedTuple
 import numpy as np
 from rapidfuzz import fuzz
 
-from formlab.metrics.fact_rows import Rows
-from formlab.metrics.places import Places, lowered, tokens
+from formlab.metrics.places import Places, Rows, lowered, tokens
 
 # Similarity from which on two contexts are one, and two readings are one misread value.
 SAME, READABLE = 0.7, 0.6
 # Letters and digits that make a value unlikely to stand on a page by chance.
 TELLING = 4
 # What is compared at most, since a model may repeat itself: pairs of places of one value (beyond,
-# only equal contexts meet), places of one value, values that make a row, letters of a page.
+# only equal labels meet), places of one value, values that make a row, letters of a page.
 _MOST_PAIRS, _MOST_PLACES, _WIDEST, _MOST_TEXT = 10_000, 5_000, 100, 200_000
 _WORDS = frozenset({"reporting_entity", "financial_concept"})
 _NUMBERS = frozenset({"number", "monetary_unit"})
@@ -53,12 +54,10 @@ MISSING = FactVerdict(False, False, False, "")
 
 
 def locate(gold: Places, kind: str, value: str, mark: int) -> GoldFact | None:
-    """Where a tagged fact stands in its page; None if its tag holds no text that is shown.
-
-    A tag on part of a number or word stands for all of it.
-    """
+    """Where a tagged fact stands in its page; None if its tag holds no text that is shown."""
     if mark not in gold.marks:
         return None
+    # A tag on part of a number or word stands for all of it.
     first, last = gold.spanned(*gold.marks[mark])
     if last - first == 1 and gold.words[first] == value:
         return GoldFact(kind, value, first, last)
@@ -71,54 +70,46 @@ def locate(gold: Places, kind: str, value: str, mark: int) -> GoldFact | None:
 
 
 def match_facts(gold: Places, facts: Sequence[GoldFact | None], pred: Places) -> list[FactVerdict]:
-    """A verdict on each fact of one page.
-
-    A fact is correct where the same tokens stand with the same sign, next to the same row label
-    or words and in the same column; every place of a value in the gold competes for the places
-    it has in the prediction. A whole number is one token, so it is never found inside another.
-
-    >>> from formlab.text.flow import read
-    >>> gold = Places(read("Net sales 4,310\\nCosts (15)\\nShares 7"))
-    >>> facts = [GoldFact("number", "4,310", 2, 3), GoldFact("number", "15", 5, 6)]
-    >>> match_facts(gold, facts, Places(read("Net sales 4310\\nCosts (15)\\nShares 2015")))
-    [FactVerdict(found=True, correct=False, misplaced=False, text='4310'), \
-FactVerdict(found=True, correct=True, misplaced=False, text='15')]
-    """
+    """A verdict on each fact of one page."""
     alignment = _Alignment(gold, pred)
     return [MISSING if fact is None else alignment.verdict(fact) for fact in facts]
 
 
-class _Alignment:
+class _Alignment(Rows):
     """One page against its prediction; what is shared by its facts is worked out once."""
 
     def __init__(self, gold: Places, pred: Places) -> None:
-        self.gold, self.pred, self._rows = gold, pred, Rows(gold, pred)
+        super().__init__(gold, pred)
         self._pairs: dict[tuple[str, ...], tuple[dict[int, Span], list[Span]]] = {}
-        self._longer_labels: dict[str, list[str]] = {}
-        self._heads: dict[int, list[str]] = {}
 
     def verdict(self, fact: GoldFact) -> FactVerdict:
         """What became of a fact."""
-        key = tuple(self.gold.words[fact.first : fact.last])
+        words = self.gold.words[fact.first : fact.last]
+        key = " ".join(words)
+        telling = len(key) - len(words) + 1 >= TELLING
         if (matched := self._pairs.get(key)) is None:
-            matched = self._matched(list(key), words=fact.kind in _WORDS)
+            matched = self._matched(words, telling=telling, named=fact.kind in _WORDS)
             self._pairs[key] = matched
         pairs, unmatched = matched
         if fact.first in pairs:
             return FactVerdict(True, True, False, self.pred.text(*pairs[fact.first]))
         # A short number stands on a page by chance: what is in its own place says more.
-        telling = len("".join(key)) >= TELLING
-        near = "" if unmatched and telling else self._misread(fact)
-        if near:
-            return FactVerdict(True, False, False, near)
+        if not (unmatched and telling):
+            near = self._similar if fact.kind not in _NUMBERS else self._same_digits
+            if misread := self._in_slot(fact) or near(fact):
+                return FactVerdict(True, False, False, misread)
         if unmatched:
             return FactVerdict(True, False, True, self.pred.text(*unmatched[0]))
         return MISSING
 
-    def _matched(self, value: list[str], *, words: bool) -> tuple[dict[int, Span], list[Span]]:
-        """Gold places of a value with their places in the prediction, and the places left over."""
-        size, telling = len(value), len("".join(value)) >= TELLING
-        ours = self.gold.find(value)
+    def _matched(
+        self, value: list[str], *, telling: bool, named: bool
+    ) -> tuple[dict[int, Span], list[Span]]:
+        """Gold places of a value with their places in the prediction, and the places left over.
+
+        A value that is `named` is words, which say themselves what they are.
+        """
+        size, ours, sign = len(value), self.gold.find(value), self.pred.sign
         theirs = [(start, start + size) for start in self.pred.find(value)[:_MOST_PLACES]]
         if not theirs and telling:
             theirs = self.pred.run_together(value)
@@ -127,21 +118,17 @@ class _Alignment:
         signs = [self.gold.sign(start, start + size) for start in ours]
         if telling and len(ours) == len(theirs) == 1:
             # They are the same fact or not: how well they agree ranks nothing.
-            [there] = theirs
-            if self.pred.sign(*there) != signs[0]:
+            (here,), (there,) = ours, theirs
+            if sign(*there) != signs[0]:
                 return {}, []
-            alike = (
-                words
-                or self._rows.same(ours[0], there[0])
-                or self._in_its_row(ours[0], there[0]) is not False
-            )
-            return ({ours[0]: there}, []) if alike else ({}, [there])
+            is_fact = named or self._in_its_row(here, there[0]) is not False
+            return ({here: there}, []) if is_fact else ({}, [there])
         # Words carry their own meaning: as many as the gold has are all there.
-        free = words and len(theirs) >= len(ours)
+        free = named and len(theirs) >= len(ours)
         ranked = []
         for a, b in self._candidates(ours, theirs):
-            if self.pred.sign(*theirs[b]) == signs[a]:
-                score = self._context((ours[a], ours[a] + size), theirs[b], free=free, words=words)
+            if sign(*theirs[b]) == signs[a]:
+                score = self._context((ours[a], ours[a] + size), theirs[b], free=free, named=named)
                 drift = abs(a / len(ours) - b / len(theirs))
                 ranked += [(-score, drift, a, b)] if score else []
         pairs: dict[int, Span] = {}
@@ -151,33 +138,32 @@ class _Alignment:
                 pairs[ours[a]] = theirs[b]
                 taken.add(b)
         left = (span for b, span in enumerate(theirs) if b not in taken)
-        return pairs, [span for span in left if self.pred.sign(*span) in signs]
+        return pairs, [span for span in left if sign(*span) in signs]
 
     def _candidates(self, ours: list[int], theirs: list[Span]) -> list[tuple[int, int]]:
         if len(ours) * len(theirs) <= _MOST_PAIRS:
             return [(a, b) for a in range(len(ours)) for b in range(len(theirs))]
-        known: dict[str, list[int]] = defaultdict(list)
+        known, uses = defaultdict[str, list[int]](list), Counter[str]()
         for b, (first, _) in enumerate(theirs):
             known[self.pred.label(first)].append(b)
-        pairs, uses = [], Counter()
+        pairs = []
         for a, first in enumerate(ours):
-            label = self.gold.label(first)
-            same = known.get(label, [])
+            same = known[label := self.gold.label(first)]
             # The n-th place under a label is tried with the prediction's n-th and those beside it.
             start = max(0, min(uses[label], len(same)) - 4)
             pairs += [(a, b) for b in same[start : start + 9]]
             uses[label] += 1
         return pairs
 
-    def _context(self, ours: Span, theirs: Span, *, free: bool, words: bool) -> float:
+    def _context(self, ours: Span, theirs: Span, *, free: bool, named: bool) -> float:
         """How well two places of one value agree; 0 where they are different facts."""
         gold, pred = self.gold, self.pred
         label, other = gold.label(ours[0]), pred.label(theirs[0])
-        if not words:
+        if not named:
             row = self._in_its_row(ours[0], theirs[0])
             if row is not None:
                 return float(row)
-            other = label if self._rows.known(other) == label else other
+            other = label if self.known(other) == label else other
         left = max(_same(label, other), _same(gold.left(ours[0]), pred.left(theirs[0])))
         right = _same(gold.right(ours[1]), pred.right(theirs[1]), start=True)
         if left >= SAME:
@@ -188,32 +174,36 @@ class _Alignment:
 
     def _in_its_row(self, ours: int, theirs: int) -> bool | None:
         """Whether a place is in the row and column of a gold place; None if nothing tells."""
+        line, around = self.rows.get(theirs), self.gold.around.get(ours)
+        is_row = line is not None and line.gold < 0 and around is not None
+        if is_row and around == self.pred.around[theirs] and around[1] == len(line.numbers):
+            # Mostly all around is alike, and nothing more needs to be asked.
+            return None
         mine, yours = self.gold.number(ours), self.pred.number(theirs)
         if not self._in_its_column(ours, theirs, mine, yours):
             return False
-        if mine is not None and yours is not None and self._rows.cut:
+        line = self.rows.get(yours)
+        if line and line.gold >= 0 and mine is not None:
             # A place without a label is where its line stands among the rows.
-            run = self._rows.row(yours).gold
-            if run >= 0:
-                return run == self.gold.run[mine][0]
+            return line.gold == self.gold.run[mine][0]
         return False if self._in_other_row(ours, theirs, yours) else None
 
     def _in_other_row(self, ours: int, theirs: int, number: int | None) -> bool:
         """Whether the predicted place has the label of another row of the gold page."""
         label, other = self.gold.label(ours), self.pred.label(theirs)
-        named, head = self._rows.known(other), self.pred.header(theirs)
-        if head in self._rows.runs and head != label and head not in self.gold.header(ours):
+        named, head = self.known(other), self.pred.header(theirs)
+        if head in self.gold.labelled and head != label and head not in self.gold.header(ours):
             # Rows are written as columns, each under its label.
             return True
-        if number is not None and self._rows.cut and self._rows.is_unlabelled(number):
+        line = self.rows.get(number)
+        if line and line.bare and line.gold < 0:
             # Its own row stands elsewhere, with other values or after it.
-            return label not in (named, other) and self._rows.is_elsewhere(label, number)
+            return label not in (named, other) and self.is_elsewhere(label, number)
         lefts = self.gold.left(ours), self.pred.left(theirs)
         if named == label:
             # Or it is the end of a longer label, which the line before began.
-            return any(
-                lefts[1].endswith(e) and not lefts[0].endswith(e) for e in self._longer(label)
-            )
+            longer = (end for end in self.gold.labelled if label and end.endswith(label))
+            return any(lefts[1].endswith(end) and not lefts[0].endswith(end) for end in longer)
         if named is None:
             return False
         partial = other in named or named in other
@@ -225,57 +215,36 @@ class _Alignment:
                 return fuzz.ratio(whole, left[-len(whole) :]) / 100 < SAME
         return True
 
-    def _longer(self, label: str) -> list[str]:
-        """The labels of the gold page that end with a label and are longer."""
-        if label not in self._longer_labels:
-            longer = [
-                other for other in self._rows.runs if other.endswith(label) and other != label
-            ]
-            self._longer_labels[label] = longer if label else []
-        return self._longer_labels[label]
-
     def _in_its_column(self, ours: int, theirs: int, mine: int | None, yours: int | None) -> bool:
         head, other = self.gold.header(ours), self.pred.header(theirs)
-        gold_row, at = self._row(self.gold, mine)
-        pred_row, index = self._row(self.pred, yours)
+        row = self.gold.runs[self.gold.run[mine][0]] if mine is not None else []
         if head and other:
-            first = gold_row[0] if gold_row else -1
-            if first not in self._heads:
-                self._heads[first] = list(map(self.gold.header, gold_row))
-            heads = self._heads[first]
+            heads = list(map(self.gold.header, row))
             if heads.count(head) == 1 and other in heads:
                 return head == other
-        if at < 0 or index < 0 or max(len(gold_row), len(pred_row)) > _WIDEST:
+        if mine is None or yours is None:
             return True
-        if len(gold_row) == len(pred_row):
-            return at == index
-        before, after = self.gold.beside(gold_row, at)
-        ahead, behind = self.pred.beside(pred_row, index)
+        line = self.rows[yours].numbers
+        at, index = self.gold.run[mine][1], line.index(yours)
+        if len(row) == len(line):
+            return at == index or len(row) > _WIDEST
+        if max(len(row), len(line)) > _WIDEST:
+            return True
+        words = [self.gold.words[number] for number in row]
+        others = [self.pred.words[number] for number in line]
+        before, after = set(words[:at]), set(words[at + 1 :])
+        ahead, behind = set(others[:index]), set(others[index + 1 :])
         return not ((before - after) & (behind - ahead) or (after - before) & (ahead - behind))
-
-    def _row(self, page: Places, number: int | None) -> tuple[list[int], int]:
-        """The numbers beside a number, and its place among them."""
-        if number is None:
-            return [], -1
-        run, at = page.run[number]
-        if page is self.gold or not self._rows.cut:
-            return page.runs[run], at
-        row = self._rows.row(number).numbers
-        return row, row.index(number)
-
-    def _misread(self, fact: GoldFact) -> str:
-        """What stands in the fact's place, if it is readable as the fact; else nothing."""
-        if fact.kind not in _WORDS and (near := self._in_slot(fact)):
-            return near
-        return self._same_digits(fact) if fact.kind in _NUMBERS else self._similar(fact)
 
     def _in_slot(self, fact: GoldFact) -> str:
         """The value at the same label and column."""
-        row, at = self._row(self.gold, self.gold.number(fact.first))
+        if fact.kind in _WORDS or (number := self.gold.number(fact.first)) is None:
+            return ""
+        run, at = self.gold.run[number]
         left, words = self.gold.left(fact.first), self.gold.words[fact.first : fact.last]
-        runs = self._rows.written(self.gold.label(fact.first)) if at >= 0 else []
+        runs = self.written(self.gold.label(fact.first))
         for line in map(self.pred.runs.__getitem__, runs):
-            if len(line) != len(row):
+            if len(line) != len(self.gold.runs[run]):
                 continue
             token = line[at]
             if _same(left, self.pred.left(token)) < SAME and len(runs) > 1:
@@ -300,10 +269,8 @@ class _Alignment:
 
     @cached_property
     def _digits(self) -> dict[str, int]:
-        tokens: dict[str, int] = {}
-        for token in self.pred.run:
-            tokens.setdefault(_NOT_DIGIT.sub("", self.pred.words[token]), token)
-        return tokens
+        """The first token of each sequence of digits."""
+        return {_NOT_DIGIT.sub("", self.pred.words[n]): n for n in reversed(self.pred.run)}
 
     def _similar(self, fact: GoldFact) -> str:
         """A similar stretch of text that the gold page does not have."""
@@ -346,12 +313,7 @@ SHARES = ("fact_accuracy", "fact_accuracy_of_found", "fact_missing_rate", "fact_
 
 
 def counts(verdicts: Sequence[FactVerdict]) -> dict[str, np.ndarray]:
-    """Tallies of each metric that is of all facts, shape (facts, 2).
-
-    >>> {name: t.sum(axis=0).tolist() for name, t in counts([MISSING]).items()}
-    {'fact_accuracy': [0.0, 1.0], 'fact_accuracy_of_found': [0.0, 0.0], \
-'fact_missing_rate': [1.0, 1.0], 'fact_misplaced_rate': [0.0, 1.0]}
-    """
+    """Tallies of each metric that is of all facts, shape (facts, 2)."""
     flags = np.array([verdict[:3] for verdict in verdicts], dtype=float).reshape(-1, 3)
     found, correct, misplaced = flags.T
     every = np.ones_like(found)

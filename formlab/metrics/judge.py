@@ -2,8 +2,14 @@
 
 An answer has the released form: verdicts in a list `ENTRIES`, each with `number` or `type`,
 `value` and `context_hint`, with the flags `found_in_prediction` and `correct`, and `matched_text`;
-beside it `structure_score`, `overall_score` and, where there are no verdicts, counts. Tested in
-`tests/metrics/test_judge.py`, and against the released code in `tests/analysis/test_audit.py`.
+beside it `structure_score`, `overall_score` and, where there are no verdicts, counts.
+
+In mode `official` the released checks hold: a value that the judge did not place is found, and
+correct, wherever it is part of the text, also "5" in "2015". In mode `fixed` a fact that the judge
+skipped is missing, and one it calls correct is so only where it stands in whole tokens. The entity
+score is five times the accuracy, which mode `official` rounds to two decimals first, as the paper
+asks; the overall score is twice the structure score plus the entity score, within 0 to 10. Scores
+that the answer leaves undefined are NaN. Tested against the released code in `test_audit.py`.
 """
 
 from __future__ import annotations
@@ -20,11 +26,13 @@ from formlab.benchmarks.fincriticaled import FACTS
 from formlab.metrics.facts import MISSING, FactVerdict
 from formlab.metrics.places import Places, tokens
 from formlab.text.answers import LONGEST, repair
-from formlab.text.markup import SILENT, events, is_html, written_events
+from formlab.text.markup import SILENT, events, written_events
 
 ENTRIES = "entity_diagnostics"
 # Published name of each type, and its part of the keys of counts; in those of rates in lower case.
 TYPES = {name: name.replace(" ", "_") for name, _ in FACTS.values()}
+_KINDS = {tag: kind for tag, (_, kind) in FACTS.items()}
+_KINDS |= {kind.replace("_", ""): kind for kind in _KINDS.values()}
 # An answer has one of these: its verdicts, or figures without them.
 _TELLING = (ENTRIES, "structure_score", "overall_score", "entity_accuracy", "correct_entities")
 _STATED = re.compile(r"(correct|total)_entities(?:_with_(.+)_type)?", re.IGNORECASE)
@@ -42,15 +50,7 @@ Tallies = dict[tuple[str, str], tuple[float, float]]
 
 
 def parse(text: str) -> tuple[Answer | None, str]:
-    """A judge's answer from its text and its status: ok, repaired or bad_json.
-
-    It has verdicts or figures; of one that breaks off, the beginning is kept.
-
-    >>> parse('{"entity_diagnostics": [{"value": "5", "correct": true}')
-    ({'entity_diagnostics': [{'value': '5', 'correct': True}]}, 'repaired')
-    >>> parse("I cannot help with that.")
-    (None, 'bad_json')
-    """
+    """A judge's answer from its text and its status: ok, repaired or bad_json."""
     try:
         answer, status = json.loads(text), "ok"
     except (ValueError, RecursionError):
@@ -65,12 +65,9 @@ def parse(text: str) -> tuple[Answer | None, str]:
 def plain_text(prediction: str) -> str:
     """A prediction as the released code gives it to the judge and searches it."""
     # Beyond this length Python's parser, which the released code uses, may take minutes.
-    if len(prediction) <= _LONGEST:
-        stream = written_events(prediction)
-    else:
-        stream = events(prediction) if is_html(prediction) else [("text", prediction, (1, 1))]
+    read = written_events if len(prediction) <= _LONGEST else events
     pieces, silent = [], 0
-    for event, data, _ in stream:
+    for event, data, _ in read(prediction):
         if event == "text" and not silent:
             blank = not data.strip(" \n\t\r\f")
             pieces.append(("\n" if "\n" in data else " ") if blank else data)
@@ -83,12 +80,7 @@ def plain_text(prediction: str) -> str:
 
 
 def official(raw: Mapping[str, Any], facts: Sequence[Fact], text: str) -> Answer:
-    """A judge's answer on one page after the released code's checks, bit for bit.
-
-    Its verdicts are overruled and its counts recounted. `text` is the prediction, as from
-    `plain_text`: a value that the judge did not place is found, and correct, wherever it is part
-    of the text, also "5" in "2015".
-    """
+    """A judge's answer after the released code's checks on a page's `plain_text`, bit for bit."""
     answer = json.loads(json.dumps(raw))
     entries = _overruled(_entries(answer), text)
     # A type that is a list or an object is none of those that are counted.
@@ -106,12 +98,9 @@ def official(raw: Mapping[str, Any], facts: Sequence[Fact], text: str) -> Answer
 
 def by_substring(values: Sequence[str], prediction: str) -> list[FactVerdict]:
     """Verdicts of the released code's checks alone, where a judge placed nothing (`official`)."""
-    blank = {"found_in_prediction": False, "correct": False, "matched_text": ""}
+    blank = {"found_in_prediction": False, "correct": False, "misplaced": False, "matched_text": ""}
     entries = _overruled([blank | {"value": value} for value in values], plain_text(prediction))
-    verdicts = ([entry[name] for name in blank] for entry in entries)
-    return [
-        FactVerdict(found, right, misplaced=False, text=text) for found, right, text in verdicts
-    ]
+    return [FactVerdict(*(entry[name] for name in blank)) for entry in entries]
 
 
 def _overruled(entries: list[Answer], text: str) -> list[Answer]:
@@ -136,22 +125,14 @@ def _same(first: str, second: str) -> bool:
 
 
 def performance(answers: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """The released code's figures over checked answers, in percent, bit for bit.
-
-    ``*_acc`` is correct over found, ``*_missing_rate`` not found over gold; ``*_error``, in
-    spite of its name, is about correct over gold, from the two rounded figures. 0 where there is
-    nothing to divide by.
-
-    >>> counts = {"total_entities": 4, "found_entities": 2, "correct_entities": 1}
-    >>> [performance([counts])[name] for name in ("entity_acc", "missing_rate", "entity_error")]
-    [50.0, 50.0, 25.0]
-    """
+    """The released code's figures over checked answers, in percent, bit for bit."""
     answers, rates, missing, errors = list(answers), {}, {}, {}
     for name, suffix in ("", ""), *((key.lower(), f"_with_{key}_type") for key in TYPES.values()):
         total, found, correct = (
             sum(int(answer.get(f"{word}_entities{suffix}") or 0) for answer in answers)
             for word in ("total", "found", "correct")
         )
+        # In spite of its name, an error is about correct over gold, from two rounded figures.
         entity = "" if name == "reporting_entity" else "_entity"
         rate = round(correct / found * 100, 2) if found else 0.0
         lost = round((total - found) / total * 100, 2) if total else 0.0
@@ -162,14 +143,9 @@ def performance(answers: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def settled(
-    raw: Mapping[str, Any], facts: Sequence[Fact], pred: Places, notes: Counter[str] | None = None
+    raw: Mapping[str, Any], facts: Sequence[Fact], pred: Places, notes: Counter[str]
 ) -> list[FactVerdict]:
-    """One verdict per fact from a judge's answer (mode `fixed`).
-
-    A fact that the judge skipped is missing. A value that the judge calls correct counts as such
-    only where it stands in the prediction in whole tokens. `notes` count what is odd.
-    """
-    notes = Counter() if notes is None else notes
+    """One verdict per fact from a judge's answer (mode `fixed`); `notes` count what is odd."""
     entries, verdicts = entries_of(raw, facts, notes), []
     for number, fact in enumerate(facts):
         if (entry := entries.get(number)) is None:
@@ -195,10 +171,7 @@ def _entries(raw: Mapping[str, Any]) -> list[Answer]:
 def entries_of(
     raw: Mapping[str, Any], facts: Sequence[Fact], notes: Counter[str]
 ) -> dict[int, Mapping[str, Any]]:
-    """The entry of each fact that has one, by its place: by `number`, else value, type and hint.
-
-    `notes` count entries for no fact, facts listed twice and facts skipped.
-    """
+    """The entry of each fact that has one; they are paired by number, else value, type and hint."""
     entries: dict[int, Mapping[str, Any]] = {}
     for entry in _entries(raw):
         index = _fact_of(entry, facts, entries)
@@ -226,9 +199,7 @@ def _fact_of(
 
 def _kind_of(name: Any) -> str | None:
     """The kind of a type by any of its names: that of its tag, published, or formlab's."""
-    word = re.sub(r"[\W_]+", "", str(name).lower())
-    kinds = {kind.replace("_", ""): kind for _, kind in FACTS.values()}
-    return kinds.get(word) or FACTS.get(word, (None, None))[1]
+    return _KINDS.get(re.sub(r"[\W_]+", "", str(name).lower()))
 
 
 def _stated_counts(answer: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
@@ -237,33 +208,25 @@ def _stated_counts(answer: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
     for key, value in answer.items():
         match, figure = _STATED.fullmatch(key), _figure(value)
         kind = match and (_kind_of(match[2]) if match[2] else "")
-        if kind is not None and figure is not None:
+        if kind is not None and np.isfinite(figure):
             counts.setdefault(kind, {}).setdefault(match[1].lower(), figure)
     pairs = ((kind, of.get("correct", -1), of.get("total", -1)) for kind, of in counts.items())
     return {kind: (correct, total) for kind, correct, total in pairs if 0 <= correct <= total}
 
 
-def _figure(value: Any) -> float | None:
-    """A number in an answer, also one written as text; None for anything else."""
+def _figure(value: Any) -> float:
+    """A number in an answer, also one written as text; NaN for anything else."""
     try:
         number = np.nan if isinstance(value, bool | None) else float(value)
     except (TypeError, ValueError, OverflowError):
-        return None
-    return number if np.isfinite(number) else None
+        return np.nan
+    return number if np.isfinite(number) else np.nan
 
 
 def page_scores(
     raw: Mapping[str, Any], facts: Sequence[Fact], pred: Places, *, mode: str, notes: Counter[str]
 ) -> Tallies:
-    """The tally of each metric on one page, by its name and the kind of facts, empty for all.
-
-    In mode `official` facts are correct by the judge's own verdicts, in mode `fixed` by its
-    verified ones (`settled`); a judge's counts without verdicts count in both, in `fixed` over the
-    gold facts. The entity score is five times the accuracy, which mode `official` rounds to two
-    decimals first, as the paper asks. The overall score is twice the structure score plus the
-    entity score, within 0 to 10; the judge's own stands beside it. Scores that the answer leaves
-    undefined are NaN. Mode `official` counts scores that are out of range in `notes`.
-    """
+    """The tally of each metric on one page, by its name and the kind of facts, empty for all."""
     notes = notes if mode == "official" else Counter()
     kinds = _by_kind(raw, facts, pred, mode)
     correct, total = kinds.setdefault("", (np.nan, np.nan))
@@ -292,7 +255,7 @@ def _by_kind(
         entries = entries_of(raw, facts, Counter())
         correct = [entries.get(n, {}).get("correct") is True for n in range(len(facts))]
     else:
-        correct = [verdict.correct for verdict in settled(raw, facts, pred)]
+        correct = [verdict.correct for verdict in settled(raw, facts, pred, Counter())]
     right = Counter(kind for kind, is_right in zip(kinds, correct, strict=True) if is_right)
     right[""] = sum(correct)
     return {kind: (float(right[kind]), float(count)) for kind, count in golds.items()}
@@ -300,6 +263,6 @@ def _by_kind(
 
 def _within(raw: Mapping[str, Any], name: str, high: float, notes: Counter[str]) -> float:
     value = _figure(raw.get(name))
-    odd = name in raw and (value is None or not 0 <= value <= high)
+    odd = name in raw and not 0 <= value <= high
     notes[f"judge: {name} that is no number from 0 to {high}"] += odd
-    return np.nan if odd or value is None else value
+    return np.nan if odd else value

@@ -1,9 +1,17 @@
 """Marks on a form: precision, recall and F1 of ticks, rings and table cells; whole cross fields.
 
 A mark is the trace of a pen or a cursor that may be right or wrong on its own. A box that is
-rightly left empty is no mark: it adds nothing to any of the counts. Whether a word is the state of
-a single box or one of several options, the gold alone tells: a prediction is read as the gold is.
-Tested in `tests/metrics/test_marking.py`.
+rightly left empty is no mark: it adds nothing to any of the counts. A value that says checked or
+unchecked is the state of a single box; ``Yes`` and ``No`` are options of a question, and so is all
+that a field of the subtype ``circle`` or of the kinds ``radio`` and ``choice`` says. Options stand
+between semicolons, bars or line ends, or in a JSON list; a comma is part of an option. A
+``table-grid`` is the multiset of its cells that are not empty, each at its row: a JSON list of
+lists, or lines with cells between bars or tabs. An ``annotation`` is a single mark, its whole text.
+A prediction is read as its gold is. Beside gold that is the state of a box, ``no`` and ``false``
+say that it is empty; beside an option, that the option ``no`` is marked. A comma separates options
+where one of the pieces is an option of the gold, and joins them where the gold has them as one.
+Without gold, yes and no are the state of a box unless the field is a choice between options. The
+parts of a cross-modal field are compared on the rung `typed` of the ladder, in any order.
 """
 
 from __future__ import annotations
@@ -16,7 +24,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from formlab import text
-from formlab.metrics.jsonacc import loaded
+from formlab.metrics.counts import loaded
 from formlab.metrics.metric import f1_tallies
 from formlab.text.normalise import LADDER_STEPS
 
@@ -39,22 +47,7 @@ _BOX = re.compile(r"^(\[\s*[x✓✔]?\s*\]|\(\s*[x✓✔•]\s*\)|[☐☑☒✓�
 
 
 def marks(value: str, *, subtype: str | None = None, kind: str | None = None) -> Counter[str]:
-    """The marks that a gold value states.
-
-    A value that says checked or unchecked is the state of a single box: one mark or none. ``Yes``
-    and ``No`` are options of a question, and so is all that a field of the subtype ``circle`` or
-    of the kinds ``radio`` and ``choice`` says. Options stand between semicolons, bars or line
-    ends, or in a JSON list; a comma is part of an option. A ``table-grid`` is the multiset of its
-    cells that are not empty, each at its row: a JSON list of lists, or lines with cells between
-    bars or tabs. An ``annotation`` is a single mark, its whole text.
-
-    >>> sorted(marks('["Tea", "Milk"]')), marks("checked") == marks("X"), sorted(marks("☐"))
-    (['milk', 'tea'], True, [])
-    >>> sorted(marks("No")), sorted(marks("Married, filing jointly"))
-    (['no'], ['married, filing jointly'])
-    >>> sorted(marks("Mon | 8 | \\nTue | 8 | 2", subtype="table-grid"))
-    ['0:8', '0:mon', '1:2', '1:8', '1:tue']
-    """
+    """The marks that a gold value states."""
     plain, options = _read(value)
     chosen = bool({subtype, kind} & _CHOSEN)
     if plain in _EMPTY and not (plain == "none" and kind in _CHOSEN and subtype != "circle"):
@@ -72,13 +65,7 @@ def marks(value: str, *, subtype: str | None = None, kind: str | None = None) ->
 def predicted_marks(
     pred: str, gold: str | None, *, subtype: str | None = None, kind: str | None = None
 ) -> Counter[str]:
-    """The marks that a predicted value states, read as its gold is read.
-
-    Beside gold that is the state of a box, ``no`` and ``false`` say that it is empty; beside an
-    option, that the option ``no`` is marked. A comma separates options where one of the pieces is
-    an option of the gold, and joins them where the gold has them as one. Without gold, yes and no
-    are the state of a box unless the field is a choice between options.
-    """
+    """The marks that a predicted value states, read as its gold is read."""
     if subtype in ("table-grid", "annotation"):
         return marks(pred, subtype=subtype)
     gold_marks = marks(gold or "", subtype=subtype, kind=kind)
@@ -145,10 +132,7 @@ def mark_tallies(
     subtypes: Sequence[str | None] | None = None,
     kinds: Sequence[str | None] | None = None,
 ) -> dict[str, np.ndarray]:
-    """Tallies of shape (n, 2) of `mark_precision`, `mark_recall` and `mark_f1` for n fields.
-
-    Subtypes and kinds are the gold's; see `marks`.
-    """
+    """Tallies of shape (n, 2) of the metrics ``mark_*``; subtypes and kinds are the gold's."""
     nothing = [None] * len(golds)
     rows = zip(golds, preds, subtypes or nothing, kinds or nothing, strict=True)
     counts = []
@@ -176,16 +160,7 @@ def _constituents(value: str) -> list[str]:
 
 
 def all_constituents(gold: str, pred: str) -> bool:
-    """Whether every part of a cross-modal value is right, in any order, and none is added.
-
-    Parts are compared on the rung `typed` of the ladder, so amounts and dates may be written
-    otherwise, and a tick may be ``[x]`` or ``yes``.
-
-    >>> all_constituents("[x] Fee paid; $1,200.00", "1200.00 USD; ☑ fee paid")
-    True
-    >>> all_constituents("[x] Fee paid; $1,200.00", "[x] Fee paid")
-    False
-    """
+    """Whether every part of a cross-modal value is right, in any order, and none is added."""
     gold_parts, left = _constituents(gold), _constituents(pred)
     if len(gold_parts) != len(left):
         return False

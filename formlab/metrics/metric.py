@@ -154,10 +154,7 @@ class Metric:
         return (self.unit_score or self.score_in(mode))(tallies)
 
     def __call__(self, gold: str, pred: str) -> Tally:
-        """The tally of one pair, which a rung of the ladder judges at its default threshold.
-
-        A TypeError for a metric that only a scorer can count.
-        """
+        """The tally of one pair of texts; a TypeError for a metric that only a scorer can count."""
         if self.tallies is None:
             raise TypeError(f"{self.name} is counted by a scorer, from more than two texts")
         pair = ([gold], [pred])
@@ -174,17 +171,10 @@ def f1_tallies(name: str, right: np.ndarray, predicted: np.ndarray, gold: np.nda
 
 
 def assign(gain: np.ndarray, *, least: float | None = 0.0) -> list[tuple[int, int]]:
-    """Rows and columns paired one to one such that the pairs gain most in all, by row.
-
-    `gain` is what each pair gains, shape (rows, columns), of finite numbers; either may be 0. A
-    pair that gains less than `least`, or nothing, is left out, and pulls no other pair apart. With
-    None as many pairs are made as there are rows or columns.
-
-    >>> assign(np.array([[0.9, 0.8], [0.8, 0.1]])), assign(np.array([[0.9, 0.2]]), least=0.95)
-    ([(0, 1), (1, 0)], [])
-    """
+    """Rows and columns paired one to one such that the pairs gain most in all, by row."""
     if not gain.size:
         return []
+    # What gains less than `least`, or nothing, is no pair and pulls none apart; None asks for all.
     if least is not None:
         gain = np.where(gain >= least, gain, 0.0)
     rows, columns = scipy.optimize.linear_sum_assignment(gain, maximize=True)

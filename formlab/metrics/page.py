@@ -1,51 +1,57 @@
-"""Word errors of a page by kind: omitted, inserted, substituted, or out of order.
+"""Pages as a whole: word errors by kind, and the structure score by rules.
 
-The four shares sum to the word error rate of the page. None of them normalises. Tested in
-`tests/metrics/test_page.py`.
+The four shares of word errors (omitted, inserted, substituted, out of order) sum to the word error
+rate of the page. A word that is lost in one place and found in another is out of order; of a
+replaced pair both words must be. One that is left over and was read otherwise, joined or cut apart
+is substituted, as is a replaced pair of two that are left over. What remains is omitted or
+inserted. None of them normalises.
+
+The structure score answers the paper's question by rules: 2 where every share of
+`structure_shares` is at least 0.9, 0 where one is below 0.5, and 1 between; so 0 for a prediction
+without a table or tag where the gold has tables.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain, islice, zip_longest
 
 import numpy as np
 from rapidfuzz import process
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import LCSseq, Levenshtein
 
+from formlab.benchmarks.facts import FACTS
 from formlab.metrics.metric import as_many
+from formlab.metrics.places import tokens
+from formlab.text.markup import VOID, Flow, Unit, is_html, read
 
 ERRORS = ("omitted", "inserted", "substituted", "order")
-# From this similarity on, a word that is left over on one side is a reading of one left over on
-# the other; words that were joined or cut apart are compared as they would stand joined.
-_SAME_WORD = 0.7
-# Joined or cut apart, words are told before those that take another's place, and more strictly.
-_SAME_JOINED, _JOINED = 0.85, 4
-# From this similarity on, a word is a reading of the one whose place it takes.
-_SAME_PLACE = 0.5
+# Similarities from which on a word that is left over is a reading of one left over opposite, or of
+# the one whose place it takes. Words that were joined or cut apart, so many at most, are compared
+# as they would stand joined, before the others, and more strictly.
+_SAME_WORD, _SAME_PLACE, _SAME_JOINED, _JOINED = 0.7, 0.5, 0.85, 4
 # With more words left over than this, only equal words are looked for elsewhere.
 _MOST = 1000
 # What is known of the edited words of gold and prediction, by their places.
 _LEFT, _MOVED, _READ = "left over", "elsewhere", "misread"
 _Words = tuple[list[str], list[str]]
 _States = tuple[dict[int, str], dict[int, str]]
+# Shares of structure from which on an aspect is kept, and below which it is lost.
+KEPT, LOST = 0.9, 0.5
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)[^<>]*?(/?)>")
+# HTML allows these to stay open.
+_OPTIONAL = {"p", "li", "dt", "dd", "option", "tr", "td", "th", "thead", "tbody", "tfoot", "html"}
+_OPTIONAL |= {"head", "body", "colgroup"}
+_Table = list[list[str]]
 
 
 # The four metrics of the same pages ask one after the other.
 @lru_cache(maxsize=1024)
 def word_edits(gold: str, pred: str) -> dict[str, int]:
-    """The least edits that turn one text's words into the other's: how many of each of `ERRORS`.
-
-    A word that is lost in one place and found in another is out of order; of a replaced pair both
-    words must be. One that is left over and was read otherwise, joined or cut apart is substituted,
-    as is a replaced pair of two that are left over. What remains is omitted or inserted.
-
-    >>> word_edits("a b c d", "c d a b")
-    {'omitted': 0, 'inserted': 0, 'substituted': 0, 'order': 4}
-    >>> word_edits("date october 11", "dateoctober 11 thank you")
-    {'omitted': 0, 'inserted': 2, 'substituted': 2, 'order': 0}
-    """
+    """The least edits of one text's words into the other's: how many of each of `ERRORS`."""
     words = gold.split(), pred.split()
     script = Levenshtein.editops(*words).as_list()
     edited = (
@@ -120,3 +126,98 @@ def word_tallies(golds: Sequence[str], preds: Sequence[str]) -> dict[str, np.nda
         f"words_{name}": np.array([[counts[name] for counts in edits], words], dtype=float).T
         for name in ERRORS
     }
+
+
+def structure_tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+    """The structure score of each page, out of 1."""
+    pairs = zip(golds, preds, strict=True)
+    return np.array([(structure(gold, pred), 1) for gold, pred in pairs], dtype=float)
+
+
+def structure(gold: str, pred: str) -> int:
+    """The structure score of a page: 0, 1 or 2."""
+    worst = min(structure_shares(gold, pred).values())
+    return 2 if worst >= KEPT else int(worst >= LOST)
+
+
+def structure_shares(gold: str, pred: str) -> dict[str, float]:
+    """The share of each aspect of a page that is kept, in [0, 1]; 0 if nothing is predicted."""
+    gold_page, pred_page = read(gold), read(pred)
+    if not pred_page.units:
+        return dict.fromkeys(("closed", "order", "tables", "rows", "columns"), 0.0)
+    tables, others = _tables(gold_page), _tables(pred_page)
+    rows = sum(map(len, tables))
+    few, many = sorted((len(tables), len(others)))
+    return {
+        # Of the prediction's tags those closed in order, and of the gold's blocks those in order.
+        "closed": _closed(pred),
+        "order": _order(gold_page.units, pred_page.units),
+        "tables": few / many if many else 1.0,
+        # Of the gold tables' rows those with their cells side by side, and of their widths.
+        "rows": _kept_rows(tables, others) / rows if rows else 1.0,
+        "columns": _columns(tables, others),
+    }
+
+
+def _closed(pred: str) -> float:
+    if not is_html(pred):
+        return 1.0
+    stack: list[str] = []
+    wrong = total = 0
+    # How many of each are open: a stack is not searched for a tag that is not there.
+    depth: Counter[str] = Counter()
+    for end, name, self_closing in _TAG.findall(pred.lower()):
+        # Tags of facts are none of the page's own.
+        if name in VOID or self_closing or name in FACTS:
+            continue
+        total += 1
+        if not end:
+            stack.append(name)
+            depth[name] += 1
+            continue
+        wrong += not depth[name]
+        while depth[name] > 0:
+            depth[last := stack.pop()] -= 1
+            if last == name:
+                break
+            wrong += last not in _OPTIONAL
+    wrong += sum(name not in _OPTIONAL for name in stack)
+    return 1 - min(wrong, total) / total if total else 1.0
+
+
+def _order(golds: Sequence[Unit], preds: Sequence[Unit]) -> float:
+    # By words, not by blocks alone: a block that is cut in two has kept its place.
+    words = [[tokens(unit.text) for unit in units] for units in (golds, preds)]
+    blocks = [["".join(block) for block in page[:20_000]] for page in words]
+    words = [list(islice(chain.from_iterable(page), 50_000)) for page in words]
+    return max(LCSseq.similarity(*pages) / max(len(pages[0]), 1) for pages in (blocks, words))
+
+
+def _tables(flow: Flow) -> list[_Table]:
+    cells: dict[int, dict[int, dict[int, str]]] = defaultdict(lambda: defaultdict(dict))
+    for unit in flow.units:
+        if unit.table >= 0:
+            row = cells[unit.table][unit.row]
+            row[unit.column] = row.get(unit.column, "") + "".join(tokens(unit.text))
+    return [[list(row.values()) for row in table.values()] for table in cells.values()]
+
+
+def _kept_rows(tables: list[_Table], others: list[_Table]) -> int:
+    """Rows of the gold whose cells stand in one row of the prediction, at least half unchanged."""
+    places: dict[str, dict[tuple[int, int], None]] = defaultdict(dict)
+    for number, table in enumerate(others):
+        for at, row in enumerate(table):
+            for cell in row:
+                places[cell][number, at] = None
+    kept = 0
+    for row in chain.from_iterable(tables):
+        cells = set(row)
+        votes = Counter(place for cell in cells for place in islice(places.get(cell, ()), 200))
+        kept += bool(votes) and max(votes.values()) * 2 >= len(cells)
+    return kept
+
+
+def _columns(tables: list[_Table], others: list[_Table]) -> float:
+    widths, other_widths = ([max(map(len, t)) for t in page] for page in (tables, others))
+    pairs = zip_longest(widths, other_widths[: len(widths)], fillvalue=0)
+    return sum(min(pair) / max(pair) for pair in pairs) / len(tables) if tables else 1.0

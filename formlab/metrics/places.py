@@ -1,23 +1,41 @@
-"""A page as a stream of tokens, and what stands around each: its label, its row, its column."""
+"""A page as tokens: what stands around each, and which rows of two pages are the same.
+
+A row is identified by its label, which may be misread; where a label is lost, by its position among
+the rows that are known, and by its values.
+"""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise, product, takewhile
+from typing import NamedTuple
 
-from formlab.text.flow import Flow, Unit
+import numpy as np
+from rapidfuzz import process
+from rapidfuzz.distance import Levenshtein
+
+from formlab.metrics.metric import assign
+from formlab.text.markup import Flow, Unit
 
 _TOKEN = re.compile(r"\d+(?:[.,/:]\d+)*|[^\W\d_]+|[^\s\w]|_")
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_MINUS = "-"
-_CURRENCY = frozenset("$€£¥₹₩")
+# A number in brackets, or behind a dash that touches it and no word before it: no hyphen.
+_SIGNED = re.compile(
+    r"(?:(\()|(?<![^\W_])-(?=\S))(?:\s*[$€£¥₹₩])*\s*(\d+(?:[.,/:]\d+)*)([\s%]*\))?"
+)
 # Signs that only typography tells apart; an em dash stands for no value and stays.
 _ALIKE = str.maketrans("−‐‑–’‘“”", "----''\"\"")
 # Letters of context that are compared; with fewer than the least, the block before is the label.
 REACH, LEAST = 32, 3
+# Similarity of a label with a misread one, as of "tax" and "tex"; letters that a label must have to
+# be taken for the beginning or the end of another.
+_SLIP, _PART = 0.65, 4
+# What is compared at most, since a model may repeat itself: pairs of labels, values without label.
+_MOST_LABELS, _MOST_LOOSE = 250_000, 2_000
 
 
 def tokens(text: str) -> list[str]:
@@ -43,20 +61,16 @@ def lowered(text: str) -> str:
 
 
 class Places:
-    """The tokens of a page; token t is ``words[t]`` in unit ``units[t]``, at ``starts[t]``.
-
-    Units follow one another as the lines of `_text`; the n-th starts at ``offsets[n]``.
-    """
+    """The tokens of a page; token t is ``words[t]`` in unit ``units[t]``, at ``starts[t]``."""
 
     def __init__(self, flow: Flow) -> None:
         self.blocks: list[Unit] = flow.units
         self.marks = flow.marks
+        # Units follow one another as lines of one text.
         texts = [block.text for block in self.blocks]
         self._text = "\n".join(texts)
-        # No token goes on behind a line end.
-        is_plain = self._text.isascii()
-        lower = self._text.lower() if is_plain else "\n".join(map(_comparable, texts))
-        matches = list(_TOKEN.finditer(lower))
+        self._comparable = _comparable(self._text)
+        matches = list(_TOKEN.finditer(self._comparable))
         self.words: list[str] = [match[0] for match in matches]
         self.starts: list[int] = [match.start() for match in matches]
         self.offsets = [0, *accumulate(len(text) + 1 for text in texts)]
@@ -69,8 +83,13 @@ class Places:
         self.letters = "".join(letters)
         self.before: list[int] = [0, *accumulate(map(len, letters))]
         self.block_before = [self.before[token] for token in self.first_token]
-        # Numbers without a word between them share a run: the values of one row. For each number
-        # its run and its place there.
+        # Where the letters of the last block with some start, for each block.
+        self._above, above = [], 0
+        for start, end in pairwise(self.block_before):
+            self._above.append(above)
+            above = start if end > start else above
+        # Numbers without a word between them share a run: the values of one row. Of each number its
+        # run and its place there.
         self.runs: list[list[int]] = []
         self.run: dict[int, tuple[int, int]] = {}
         last = -1
@@ -82,7 +101,6 @@ class Places:
                 self.run[token] = (len(self.runs) - 1, len(self.runs[-1]))
                 self.runs[-1].append(token)
         self._headers: dict[tuple[int, int], str] = {}
-        self._labels: dict[int, str] = {}
 
     @cached_property
     def index(self) -> dict[str, list[int]]:
@@ -92,14 +110,19 @@ class Places:
             tokens_of[word].append(token)
         return tokens_of
 
+    @cached_property
+    def labelled(self) -> dict[str, list[int]]:
+        """The runs under each label, which is that of their first number."""
+        runs: dict[str, list[int]] = {}
+        for number, run in enumerate(self.runs):
+            runs.setdefault(self.label(run[0]), []).append(number)
+        return runs
+
     def number(self, first: int) -> int | None:
         """The token that has the row and column of a value, which may begin with its sign."""
-        for token in range(first, min(first + 3, len(self.words))):
-            if token in self.run:
-                return token
-            if self.words[token].isalpha():
-                break
-        return None
+        near = range(first, min(first + 3, len(self.words)))
+        ahead = takewhile(lambda token: not self.words[token].isalpha(), near)
+        return next((token for token in ahead if token in self.run), None)
 
     def find(self, words: list[str]) -> list[int]:
         """Where the tokens `words` stand one after the other."""
@@ -113,24 +136,21 @@ class Places:
 
     def run_together(self, words: list[str]) -> list[tuple[int, int]]:
         """Where the tokens stand when the spaces of the page are lost; digits stay whole."""
-        whole = "".join(words)
+        whole, (page, offsets) = "".join(words), self._packed
         spans, at = [], -1
-        while (at := self._packed.find(whole, at + 1)) >= 0:
+        while (at := page.find(whole, at + 1)) >= 0:
             end = at + len(whole)
-            first, last = bisect_right(self._offsets, at) - 1, bisect_left(self._offsets, end)
-            cut = self._offsets[first] < at and whole[0].isdigit()
-            cut |= end < self._offsets[last] and self._packed[end].isdigit() and whole[-1].isdigit()
+            first, last = bisect_right(offsets, at) - 1, bisect_left(offsets, end)
+            cut = offsets[first] < at and whole[0].isdigit()
+            cut |= end < offsets[last] and page[end].isdigit() and whole[-1].isdigit()
             if not cut and last - first < len(words):
                 spans.append((first, last))
         return spans
 
     @cached_property
-    def _packed(self) -> str:
-        return "".join(self.words)
-
-    @cached_property
-    def _offsets(self) -> list[int]:
-        return [0, *accumulate(map(len, self.words))]
+    def _packed(self) -> tuple[str, list[int]]:
+        """The page without spaces, and where each token starts in there."""
+        return "".join(self.words), [0, *accumulate(map(len, self.words))]
 
     def spanned(self, unit: int, start: int, end: int) -> tuple[int, int]:
         """The tokens that the characters from `start` up to `end` of a unit touch."""
@@ -141,23 +161,16 @@ class Places:
             first -= 1
         return first, bisect_left(self.starts, end, low, high)
 
+    def text(self, first: int, last: int) -> str:
+        """The tokens `first` up to `last` as they are written."""
+        end = self.starts[last - 1] + len(self.words[last - 1])
+        return self._text[self.starts[first] : end].replace("\n", " ")
+
     def label(self, token: int) -> str:
         """The letters just before a token in its block, or of the last block that has some."""
-        if (label := self._labels.get(token)) is None:
-            label = self._labels[token] = self._label(token)
-        return label
-
-    def _label(self, token: int) -> str:
-        end = self.before[token]
-        unit = self.units[token]
+        end, unit = self.before[token], self.units[token]
         start = self.block_before[unit]
-        if end - start < LEAST:
-            unit -= 1
-            while unit >= 0 and self.block_before[unit] == end:
-                unit -= 1
-            while unit > 0 and self.block_before[unit + 1] == self.block_before[unit]:
-                unit -= 1
-            start = self.block_before[unit] if unit >= 0 else 0
+        start = start if end - start >= LEAST else self._above[unit]
         return self.letters[max(start, end - REACH) : end]
 
     def left(self, token: int) -> str:
@@ -170,21 +183,27 @@ class Places:
         start = self.before[token]
         return self.letters[start : start + REACH]
 
+    @cached_property
+    def around(self) -> dict[int, tuple[int, int, str, str, str]]:
+        """Of each number its place in its run, their number, left letters, label and head."""
+        around = {}
+        for run in self.runs:
+            size, left = len(run), self.left(run[0])
+            for at, number in enumerate(run):
+                around[number] = at, size, left, self.label(number), self.header(number)
+        return around
+
     def header(self, token: int) -> str:
         """What the heads of the token's column say, without spaces; empty outside a table."""
         block = self.blocks[self.units[token]]
         if block.table < 0 or block.head:
             return ""
         key = (block.table, block.column)
-        if key not in self._headers:
-            heads = [
-                head.text
-                for head in self._heads[block.table]
-                if head.column < block.column + block.span
-                and block.column < head.column + head.span
-            ]
-            self._headers[key] = "".join("".join(tokens(text)) for text in heads[:8])
-        return self._headers[key]
+        if (header := self._headers.get(key)) is None:
+            end, heads = block.column + block.span, self._heads[block.table]
+            over = [h.text for h in heads if h.column < end and block.column < h.column + h.span]
+            header = self._headers[key] = "".join("".join(tokens(text)) for text in over[:8])
+        return header
 
     @cached_property
     def _heads(self) -> dict[int, list[Unit]]:
@@ -199,50 +218,26 @@ class Places:
             heads[table] = [unit for row in list(lines.values())[:first] for unit in row]
         return heads
 
-    def sign(self, first: int, last: int) -> str:
-        """How the number in tokens `first` up to `last` is signed: "(", "-" or nothing."""
-        numbers = [token for token in range(first, last) if token in self.run]
-        if len(numbers) != 1:
-            return ""
-        before, after = numbers[0] - 1, numbers[0] + 1
-        while before >= 0 and self.words[before] in _CURRENCY:
-            before -= 1
-        ahead = self.words[before] if before >= 0 else ""
-        if ahead == "(":
-            while after < len(self.words) and self.words[after] == "%":
-                after += 1
-            return "(" if after < len(self.words) and self.words[after] == ")" else ""
-        return "-" if ahead == _MINUS and self._signs(before) else ""
-
-    def beside(self, row: list[int], at: int) -> tuple[set[str], set[str]]:
-        """The words of a row before and after one of its places."""
-        words = [self.words[token] for token in row]
-        return set(words[:at]), set(words[at + 1 :])
-
     def figure(self, first: int, last: int) -> str | None:
         """The only number in tokens `first` up to `last` with the sign it has on the page."""
-        numbers = [word for word in self.words[first:last] if word[0].isdigit()]
+        numbers = [token for token in range(first, last) if token in self.run]
         if len(numbers) != 1:
             return None
-        sign = self.sign(first, last)
-        return f"({numbers[0]})" if sign == "(" else f"{sign}{numbers[0]}"
+        sign, word = self._signs.get(self.starts[numbers[0]], ""), self.words[numbers[0]]
+        return f"({word})" if sign == "(" else sign + word
 
-    def _signs(self, minus: int) -> bool:
-        """Whether a dash touches what follows and not what is before it: a sign, no hyphen."""
-        after, before = minus + 1, minus - 1
-        near = self.starts[after] == self.starts[minus] + 1
-        touches = near and self.units[after] == self.units[minus]
-        if before < 0 or self.units[before] != self.units[minus]:
-            return touches
-        end = self.starts[before] + len(self.words[before])
-        return touches and (end < self.starts[minus] or not self.words[before][0].isalnum())
-
-    def text(self, first: int, last: int) -> str:
-        """The tokens `first` up to `last` as they are written."""
+    def sign(self, first: int, last: int) -> str:
+        """How the only number in tokens `first` up to `last` is signed: "(", "-" or nothing."""
         if last - first == 1:
-            return self._text[self.starts[first] : self.starts[first] + len(self.words[first])]
-        end = self.starts[last - 1] + len(self.words[last - 1])
-        return self._text[self.starts[first] : end].replace("\n", " ")
+            return self._signs.get(self.starts[first], "")
+        figure = self.figure(first, last) or ""
+        return figure[:1] if figure[:1] in ("(", "-") else ""
+
+    @cached_property
+    def _signs(self) -> dict[int, str]:
+        """The sign of each number that has one, by where it starts."""
+        matches = _SIGNED.finditer(self._comparable)
+        return {match.start(2): "(" * bool(match[3]) if match[1] else "-" for match in matches}
 
 
 def _has_values(row: list[Unit]) -> bool:
@@ -252,3 +247,150 @@ def _has_values(row: list[Unit]) -> bool:
 def _is_value(text: str) -> bool:
     is_figure = any(map(str.isdigit, text)) and not any(map(str.isalpha, text))
     return is_figure and _YEAR.fullmatch(text.strip()) is None
+
+
+class Line(NamedTuple):
+    """Numbers side by side, the gold run that they are (or -1), and if no letter is beside."""
+
+    numbers: list[int]
+    gold: int = -1
+    bare: bool = False
+
+
+class Rows:
+    """The rows of a predicted page beside those of a gold page."""
+
+    def __init__(self, gold: Places, pred: Places) -> None:
+        self.gold, self.pred = gold, pred
+
+    def known(self, label: str) -> str | None:
+        """The label of the gold page that `label` is, if it is one, as written or misread."""
+        return label if label in self.gold.labelled else self._misread_labels.get(label)
+
+    def written(self, label: str) -> list[int]:
+        """The runs of the prediction under a label of the gold page, misread or not."""
+        return self.pred.labelled.get(label) or self.pred.labelled.get(self._as_read.get(label), [])
+
+    @cached_property
+    def _as_read(self) -> dict[str, str]:
+        return {ours: theirs for theirs, ours in self._misread_labels.items()}
+
+    @cached_property
+    def _misread_labels(self) -> dict[str, str]:
+        sides = self.gold.labelled, self.pred.labelled
+        pairs = sides, sides[::-1]
+        ours, theirs = ([one for one in a if one and one not in b] for a, b in pairs)
+        if not ours or not theirs or len(ours) * len(theirs) > _MOST_LABELS:
+            return {}
+        how = {"scorer": Levenshtein.normalized_similarity, "score_cutoff": _SLIP, "workers": 1}
+        alike = process.cdist(theirs, ours, dtype=np.float64, **how)
+        matched = {theirs[row]: ours[column] for row, column in assign(alike)}
+        # Of the rest, labels that lost words or were given some, where one alone holds the other.
+        rest = product(set(theirs) - set(matched), set(ours) - set(matched.values()))
+        pairs = [pair for pair in rest if _in(*pair) or _in(*pair[::-1])]
+        uses = Counter(chain.from_iterable(pairs))
+        return matched | {one: other for one, other in pairs if uses[one] == uses[other] == 1}
+
+    @cached_property
+    def rows(self) -> dict[int, Line]:
+        """The row of each number of the prediction.
+
+        Beyond the row of a known label a run is lines without label; those that follow one another
+        are placed together, after the gold run of the last label before them.
+        """
+        rows: dict[int, Line] = {}
+        gaps: list[tuple[int, list[Line]]] = []
+        before, uses, is_open = -1, defaultdict[str, int](int), False
+        for run in self.pred.runs:
+            size = 0
+            if (label := self.known(self.pred.label(run[0]))) is not None:
+                runs = self.gold.labelled[label]
+                before, is_open = runs[min(uses[label], len(runs) - 1)], False
+                uses[label] += 1
+                size = self._full(run, runs)
+            rows |= dict.fromkeys(run, Line(run))
+            if size < len(run):
+                rows |= dict.fromkeys(run[:size], Line(run[:size]))
+                if not is_open:
+                    gaps.append((before, []))
+                    is_open = True
+                gaps[-1][1].extend(self._lines(run[size:]))
+        for before, lines in gaps:
+            for line in [line for line in lines if line.bare] + self._in_order(before, lines):
+                rows |= dict.fromkeys(line.numbers, line)
+        return rows
+
+    def _full(self, run: list[int], golds: list[int]) -> int:
+        """How many numbers of a run are in the row of its label: whole lines that fit in."""
+        first = self.pred.blocks[self.pred.units[run[0]]]
+        in_table = first.table >= 0
+        if in_table and first.line not in self._lettered:
+            return 0
+        if first.line == self._line(run[-1]):
+            return len(run)
+        most = 0 if in_table else max(len(self.gold.runs[number]) for number in golds)
+        sizes = list(accumulate(len(line.numbers) for line in self._lines(run)))
+        return max((size for size in sizes if size <= most), default=sizes[0])
+
+    def _lines(self, numbers: list[int]) -> list[Line]:
+        lines: dict[int, list[int]] = defaultdict(list)
+        for number in numbers:
+            lines[self._line(number)].append(number)
+        return [Line(row, bare=line not in self._lettered) for line, row in lines.items()]
+
+    def _line(self, number: int) -> int:
+        return self.pred.blocks[self.pred.units[number]].line
+
+    @cached_property
+    def _lettered(self) -> set[int]:
+        """The lines that have letters."""
+        blocks = zip(self.pred.blocks, pairwise(self.pred.block_before), strict=True)
+        return {block.line for block, (start, end) in blocks if end > start}
+
+    def _in_order(self, before: int, lines: list[Line]) -> list[Line]:
+        """Lines without a known label beside the gold rows that follow, as far as none has one."""
+        labels = (self.gold.label(run[0]) for run in self.gold.runs[before + 1 :])
+        unknown = takewhile(lambda label: not self._has_label(label), labels)
+        golds = [number for number, _ in enumerate(unknown, start=before + 1)]
+        if len(golds) == len(lines):
+            pairs = zip(lines, golds, strict=True)
+            return [line._replace(gold=gold) for line, gold in pairs if line.bare]
+        # Lines that are more or fewer than the gold rows: each value beside its like.
+        ours = [(number, gold) for gold in golds for number in self.gold.runs[gold]]
+        theirs = [number for line in lines for number in line.numbers]
+        if not ours or max(len(ours), len(theirs)) > _MOST_LOOSE:
+            return []
+        pairs: Iterable[tuple[int, int]] = enumerate(range(len(ours)))
+        # Unless every value has a line of its own.
+        if not len(ours) == len(theirs) == len(lines):
+            words = [self.pred.words[n] for n in theirs], [self.gold.words[n] for n, _ in ours]
+            pairs = (
+                (start + step, other + step)
+                for tag, start, end, other, _ in Levenshtein.opcodes(*words)
+                for step in (range(end - start) if tag in ("equal", "replace") else ())
+            )
+        owner = {theirs[place]: ours[other][1] for place, other in pairs}
+        members: dict[int, list[int]] = defaultdict(list)
+        for line in filter(lambda line: line.bare, lines):
+            # What is beside them belongs to their row, though it is like nothing there.
+            beside = Counter(owner[n] for n in line.numbers if n in owner).most_common(1)
+            for number in line.numbers if beside else ():
+                members[owner.get(number, beside[0][0])].append(number)
+        return [Line(row, gold=gold) for gold, row in members.items()]
+
+    def is_elsewhere(self, label: str, number: int) -> bool:
+        """Whether a gold label has values of its own, or stands only after a number."""
+        if not label or not self._has_label(label):
+            return False
+        after = self.pred.letters.find(label) >= self.pred.before[number]
+        return bool(self.written(label)) or after
+
+    def _has_label(self, label: str) -> bool:
+        """Whether a gold label stands in the prediction, misread or as often as in the gold."""
+        if not label or label in self._as_read:
+            return True
+        return self.pred.letters.count(label) >= self.gold.letters.count(label)
+
+
+def _in(fragment: str, whole: str) -> bool:
+    return len(fragment) >= _PART and (whole.startswith(fragment) or whole.endswith(fragment))

@@ -6,12 +6,8 @@ None of them normalises: pass strings from `formlab.text.normalise`. BLEU is sac
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, lru_cache
-from importlib import import_module
-from importlib.util import find_spec
-from types import ModuleType
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -35,10 +31,6 @@ _SET_APART = (
 Words = Callable[[Sequence[str]], Iterable[list[str]]]
 
 
-def _split(texts: Sequence[str]) -> Iterator[list[str]]:
-    return map(str.split, texts)
-
-
 def _alphanumeric(texts: Sequence[str]) -> Iterator[list[str]]:
     """The words of ROUGE: runs of a to z and 0 to 9 in the lower-cased text."""
     return (_ALPHANUMERIC.findall(text.lower()) for text in texts)
@@ -56,19 +48,10 @@ def _stem(word: str) -> str:
 
 @cache
 def _stemmer() -> Any:
-    # The whole of nltk imports pandas and scikit-learn for two seconds, its stemmer neither: for
-    # this import packages that are no more than their folders stand for it.
-    (folder,) = find_spec("nltk").submodule_search_locations
-    loaded = {name: module for name, module in sys.modules.items() if name.startswith("nltk")}
-    for name, path in {"nltk": folder, "nltk.stem": f"{folder}/stem"}.items():
-        sys.modules[name] = ModuleType(name)
-        sys.modules[name].__path__ = [path]
-    try:
-        return import_module("nltk.stem.porter").PorterStemmer()
-    finally:
-        for name in [name for name in sys.modules if name.startswith("nltk")]:
-            del sys.modules[name]
-        sys.modules.update(loaded)
+    # With it comes all of nltk, which takes two seconds.
+    from nltk.stem.porter import PorterStemmer
+
+    return PorterStemmer()
 
 
 def _mteval(texts: Sequence[str]) -> Iterator[list[str]]:
@@ -127,14 +110,6 @@ def edits_of_longer(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     return _pairs(_compared(golds, preds, Levenshtein.distance), longer)
 
 
-def edits_of_words(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
-    """Edits of words and words of each gold text, shape (n, 2); any white space parts words."""
-    parts = np.zeros((len(golds), 2))
-    for rows, ours, theirs in _in_words(golds, preds, _split):
-        parts[rows] = _pairs(_compared(ours, theirs, Levenshtein.distance), _lengths(ours))
-    return parts
-
-
 def spurious(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     """Whether a value is given where the gold has none, of values given, shape (n, 2)."""
     as_many(golds, preds)
@@ -158,31 +133,36 @@ def _shared(gold: Sequence[Any], pred: Sequence[Any]) -> int:
 
 
 def _shared_words(ours: list[list[str]], theirs: list[list[str]]) -> np.ndarray:
-    return np.fromiter(map(_shared, ours, theirs), dtype=np.int64, count=len(ours))
+    """ROUGE-1: twice the words that both have, and the words of both."""
+    shared = np.fromiter(map(_shared, ours, theirs), dtype=np.int64, count=len(ours))
+    return _pairs(2 * shared, _lengths(ours) + _lengths(theirs))
 
 
 def _in_order(ours: list[list[str]], theirs: list[list[str]]) -> np.ndarray:
-    return _compared(ours, theirs, LCSseq.similarity)
+    """ROUGE-L: twice the words that both have in one order, and the words of both."""
+    shared = _compared(ours, theirs, LCSseq.similarity)
+    return _pairs(2 * shared, _lengths(ours) + _lengths(theirs))
 
 
-def _rouge(words: Words, shared: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """Tallies of ROUGE's F1: twice the words that are `shared`, and the words of both texts."""
+def _word_edits(ours: list[list[str]], theirs: list[list[str]]) -> np.ndarray:
+    return _pairs(_compared(ours, theirs, Levenshtein.distance), _lengths(ours))
+
+
+def _of_words(words: Words, counted: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """Tallies, shape (n, 2), that are counted in the words of both texts."""
 
     def tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
         parts = np.zeros((len(golds), 2))
         for rows, ours, theirs in _in_words(golds, preds, words):
-            parts[rows] = _pairs(2 * shared(ours, theirs), _lengths(ours) + _lengths(theirs))
+            parts[rows] = counted(ours, theirs)
         return parts
 
     return tallies
 
 
 def bleu_statistics(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
-    """N-gram statistics of each pair, shape (n, 10).
-
-    Per row the n-grams right of order 1 to 4, the n-grams predicted of order 1 to 4, the words
-    predicted, and the words of the gold text, in words of mteval-v13a.
-    """
+    """N-gram statistics in words of mteval-v13a: right and predicted of order 1 to 4, lengths."""
+    # Of each pair n-grams right and predicted, words predicted, words of the gold text.
     parts = np.zeros((len(golds), 2 * _ORDERS + 2))
     for rows, ours, theirs in _in_words(golds, preds, _mteval):
         parts[rows, -2], parts[rows, -1] = _lengths(theirs), _lengths(ours)
@@ -235,15 +215,15 @@ def _bleu(parts: np.ndarray, *, effective: bool) -> np.ndarray:
 
 
 def bleu_of_fields(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
-    """BLEU-4 of each field without smoothing and 1; 0 and 0 where the gold is empty.
-
-    Without a 4-gram in common it is 0, so a field of fewer than four words has no other.
-    """
+    """BLEU-4 of each field without smoothing and 1; 0 and 0 where the gold is empty."""
     parts = bleu_statistics(golds, preds)
+    # Without a 4-gram in common it is 0, so a field of fewer than four words has no other.
     whole = parts[:, :_ORDERS].all(axis=1)
     scores = np.where(whole, np.nan_to_num(corpus_bleu(parts)), 0.0)
     return np.stack([scores, parts[:, -1] > 0], axis=1)
 
 
-rouge_1, rouge_l = _rouge(_alphanumeric, _shared_words), _rouge(_alphanumeric, _in_order)
-rouge_1_stems, rouge_l_stems = _rouge(_stemmed, _shared_words), _rouge(_stemmed, _in_order)
+# Any white space parts words.
+edits_of_words = _of_words(partial(map, str.split), _word_edits)
+rouge_1, rouge_l = _of_words(_alphanumeric, _shared_words), _of_words(_alphanumeric, _in_order)
+rouge_1_stems, rouge_l_stems = _of_words(_stemmed, _shared_words), _of_words(_stemmed, _in_order)

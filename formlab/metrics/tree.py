@@ -2,7 +2,6 @@
 
 Trees come from `formlab.trees.from_records`; `formlab.metrics._ted` has the loops. Summed are the
 distance of each form out of 1, and the cost of the nodes left alone out of that of all nodes.
-Tested in `tests/metrics/test_tree.py`, with zss as the oracle.
 """
 
 from __future__ import annotations
@@ -39,12 +38,8 @@ def tree_edit_distance(gold: Tree, pred: Tree) -> float:
     node at depth d, 0 at the root, 1 / (1 + d) to delete or insert, and 1 / (1 + (d1 + d2) / 2) to
     rename. Nodes are the same if their labels are; None is the tree without nodes.
 
-    The distance, from 0 to the cost of all nodes of both trees, is 0 exactly for equal trees, and
-    symmetric. The triangle inequality does not hold, since a detour through a tree with the nodes
-    further down makes their renaming cheaper.
-
-    `DataBroken` if an input is no tree, or the two are too large to compare (`MAX_CELLS`,
-    `MAX_STEPS`).
+    From 0, for equal trees alone, to the cost of all nodes of both trees; symmetric, but without
+    the triangle inequality. `DataBroken` if an input is no tree, or the two are too large.
 
     References
     ----------
@@ -117,8 +112,15 @@ def edit_script(gold: Tree, pred: Tree) -> list[Edit]:
     """
     pair = _Pair(gold, pred)
     partners = pair.partners()
-    moves = pair.moves(partners)
-    added = deque(sorted(set(range(len(pair.pred))) - {*partners, *moves.values()}))
+    # Deleted nodes with the inserted ones they turn up as, by place.
+    inserted = sorted(set(range(len(pair.pred))) - {*partners})
+    free, moves = defaultdict[tuple, deque[int]](deque), {}
+    for index in inserted:
+        free[pair.pred.nodes[index].label, pair.pred.nodes[index].value].append(index)
+    for index, node in enumerate(pair.gold.nodes):
+        if partners[index] < 0 and (places := free.get((node.label, node.value))):
+            moves[index] = places.popleft()
+    added = deque(sorted(set(inserted) - {*moves.values()}))
     edits = []
     for index, partner in enumerate(partners):
         # Partners keep the order of documents, so a node before one is inserted before it.
@@ -183,31 +185,16 @@ class _Pair:
             partners[gold_order[kept]] = pred_order[mapping[kept]]
         return partners.tolist()
 
-    def moves(self, partners: list[int]) -> dict[int, int]:
-        """Deleted nodes with the inserted ones they turn up as, by place."""
-        taken = set(partners)
-        free: defaultdict[tuple[str, str | None], deque[int]] = defaultdict(deque)
-        for index, node in enumerate(self.pred.nodes):
-            if index not in taken:
-                free[node.label, node.value].append(index)
-        gone = [(n, node) for n, node in enumerate(self.gold.nodes) if partners[n] < 0]
-        return {
-            index: places.popleft()
-            for index, node in gone
-            if (places := free.get((node.label, node.value)))
-        }
-
     def edit(self, op: str, index: int | None, other: int | None) -> Edit:
         """The edit of a gold and a predicted node; a renaming costs by both depths."""
         gold = None if index is None else self.gold.nodes[index]
         pred = None if other is None else self.pred.nodes[other]
         depth = int(self.gold.depth[index] if gold else self.pred.depth[other])
-        cost = 0.0
-        if op == "renamed":
-            cost = float(self.swap[depth + self.pred.depth[other]])
-        elif op != "kept":
-            cost += float(self.gold_cost[index]) if gold else 0.0
-            cost += float(self.pred_cost[other]) if pred else 0.0
+        if op in ("kept", "renamed"):
+            cost = float(self.swap[depth + self.pred.depth[other]]) if op == "renamed" else 0.0
+        else:
+            alone = self.gold_cost[index] if gold else 0.0
+            cost = float(alone + (self.pred_cost[other] if pred else 0.0))
         paths = gold.path if gold else None, pred.path if pred else None
         labels = (gold or pred).label, pred.label if pred else None
         return Edit(op, *paths, *labels, depth, cost)
@@ -215,24 +202,21 @@ class _Pair:
     @cached_property
     def _arrays(self) -> tuple[list, list]:
         """Both trees in postorder with the keyroots of each, and the document places of nodes."""
-        self._check(len(self.gold) * len(self.pred), MAX_CELLS)
         flats = self.gold, self.pred
         # Read from the right, children mirrored, the distance is the same and the work is not.
         views = [[_postorder(flat, mirrored) for flat in flats] for mirrored in (False, True)]
         view = min(views, key=lambda view: view[0][3] * view[1][3])
-        self._check(view[0][3] * view[1][3], MAX_STEPS)
+        sizes = len(self.gold), len(self.pred)
+        if sizes[0] * sizes[1] > MAX_CELLS or view[0][3] * view[1][3] > MAX_STEPS:
+            problem = f"trees of {sizes[0]:,} and {sizes[1]:,} nodes are too large to compare"
+            remedy = "leave the document unscored; a form has some hundred nodes"
+            raise DataBroken(problem, remedy=remedy)
         values = (self.gold_label, self.gold_cost), (self.pred_label, self.pred_cost)
         trees = [
             (left, label[order], flat.depth[order], cost[order])
             for flat, (label, cost), (order, left, *_) in zip(flats, values, view, strict=True)
         ]
         return [*trees, *(roots for _, _, roots, _ in view)], [order for order, *_ in view]
-
-    def _check(self, size: int, limit: int) -> None:
-        if size > limit:
-            sizes = f"{len(self.gold):,} and {len(self.pred):,}"
-            remedy = "leave the document unscored; a form has some hundred nodes"
-            raise DataBroken(f"trees of {sizes} nodes are too large to compare", remedy=remedy)
 
 
 def _postorder(flat: Flat, mirrored: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:

@@ -1,11 +1,14 @@
-"""What OCR engines read in documents, as rows: hOCR, ALTO, PAGE XML and Tesseract's TSV."""
+"""What Azure, Textract, Document AI, hOCR, ALTO, PAGE XML and Tesseract's TSV say of documents."""
 
 from __future__ import annotations
 
 import csv
+import math
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from bisect import bisect
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,14 +18,12 @@ from lxml import etree
 
 from formlab import files
 from formlab.errors import DataBroken, FormlabError
-from formlab.readers import ODD, Reader, Row, Source, by_name, door, leaves
-from formlab.readers.answers import RENAMED, renames
-from formlab.readers.door import Box, around, number, written
+from formlab.readers import ODD, Reader, Row, Source, answers, by_name, door, leaves
+from formlab.readers.door import Box, around, as_text, at, number, written
 from formlab.tables import BOX
 
-Element = etree._Element
-# How many files of a folder are looked at to tell what they are.
-_LOOKED_AT = 20
+_LOOKED_AT = 20  # Files of a folder, to tell what they are.
+_VALUE = re.compile(r"value(?!_?type)", re.IGNORECASE)
 # Names of elements in ALTO and PAGE, and classes in hOCR.
 _PAGES, _WORDS = {"Page", "ocr_page"}, {"String", "Word", "ocrx_word"}
 _LINES = {"TextLine", "TextRegion", "ocr_line", "ocrx_line", "ocr_header", "ocr_caption"}
@@ -30,77 +31,66 @@ _LINES |= {"ocr_textfloat"}
 _NUMBER = r"\s+(-?[0-9.]+)"
 _BOX, _SURE = re.compile(rf"\bbbox{_NUMBER * 4}"), re.compile(rf"\bx_wconf{_NUMBER}")
 _POINT = re.compile(r"(-?[0-9.]+),(-?[0-9.]+)")
-_PAGE, _LINE, _WORD = 1, 4, 5  # Levels of Tesseract.
+_SAFE: dict[str, Any] = {"no_network": True, "huge_tree": False, "remove_comments": True}
+_COLUMNS = ["level", "page_num", "block_num", "par_num", "line_num", "word_num"]
+_COLUMNS += ["left", "top", "width", "height"]
 
 
 @dataclass
 class Found:
-    """A text, its box in the unit of its page, and how sure the engine is, from 0 to 1.
+    """A text, its box in the unit of its page, and the engine's confidence from 0 to 1."""
 
-    `start` is where it begins in the text of the document.
-    """
-
-    text: str | None
+    text: str = ""
     box: Box | None = None
     confidence: float | None = None
     page: int = 1
-    start: int = 0
+    start: int = 0  # In the text of the document.
 
 
 @dataclass
 class Reading:
-    """What was read in a document: `Found` values in an object or list, and lines with their words.
-
-    A line without a text of its own has that of its words. `sizes` are width and height of each
-    page in the unit of its boxes, which may be shares.
-    """
+    """Values in an object or list, lines with their words, and the size of each page by number."""
 
     values: Any = None
-    lines: list[tuple[Found, list[Found]]] = field(default_factory=list)
+    lines: list[list[Found]] = field(default_factory=list)
     sizes: dict[int, tuple[Any, Any]] = field(default_factory=dict)
 
     def rows(self, size: tuple[int, int] | None, *, has_text: bool) -> Iterator[Row]:
-        """The values; where none is, or the gold has texts of pages, also text, lines and words.
+        """The values, and text and words if there is none or the gold's pages, of `size`, have."""
 
-        Boxes are in pixels of the gold's page, whose `size` that is, else as the engine has them.
-        """
-
-        def row(part: Found, path: str, **cells: Any) -> Row:
+        def row(part: Found, path: str, text: str | None, **cells: Any) -> Row:
+            # Boxes are in pixels of the gold's page if that is known, else as the engine has them.
             sides, scale = self.sizes.get(part.page, (1, 1)), (1.0, 1.0)
             if size and all(sides):
                 scale = (size[0] / sides[0], size[1] / sides[1])
             corners = zip(BOX, part.box or (), scale * 2, strict=False)
             box = {side: corner * by for side, corner, by in corners}
             stated = {"path": path, "page": part.page, "confidence": part.confidence}
-            return stated | box | {"value": part.text} | cells
+            return stated | box | {"value": text} | cells
 
-        values = self.values or {}
         # One form is no list of forms.
-        values = values[0] if isinstance(values, list) and len(values) == 1 else values
-        for path, value in leaves(values):
-            yield row(value, path, value=(value.text or "").strip() or None)
+        is_one = isinstance(self.values, list) and len(self.values) == 1
+        for path, value in leaves(self.values[0] if is_one else self.values or {}):
+            yield row(value, path, value.text.strip() or None)
         if self.values and not has_text:
             return
         texts, rows, read = [], [], {"task": "layout", "status": "ok"}
-        for line, found in self.lines:
+        for line, *found in self.lines:
             words = [word for word in found if word.text]
-            if text := line.text or " ".join(word.text or "" for word in words):
+            if text := line.text or " ".join(word.text for word in words):
                 path = f"/ocr/lines/{len(texts)}"
-                rows.append(row(line, path, value=text, kind="line", **read))
-                named = ((f"{path}/words/{place}", word) for place, word in enumerate(words))
-                rows += [row(word, place, kind="word", **read) for place, word in named]
+                rows.append(row(line, path, text, kind="line", **read))
+                for place, word in enumerate(words):
+                    rows.append(row(word, f"{path}/words/{place}", word.text, kind="word", **read))
                 texts.append(text)
         page = {"path": None, "kind": "page", "task": "text", "status": "ok"}
         yield from [page | {"value": "\n".join(texts)}, *rows]
 
 
-def reader(
+def _reader(
     name: str, title: str, endings: tuple[str, ...], mark: bytes, read: Callable[[Any], Reading]
 ) -> Reader:
-    """A reader of files of one document each, and of folders of them, which have `mark` in them.
-
-    What is `read` is the value of a JSON file, of others the path.
-    """
+    """A reader of files with `mark` in them, one a document; JSON is parsed before it is `read`."""
 
     def listed(path: Path) -> list[Path]:
         below = sorted(path.rglob("*")) if path.is_dir() else [path]
@@ -110,29 +100,34 @@ def reader(
         return any(re.search(mark, door.head(file)) for file in listed(path)[:_LOOKED_AT])
 
     def rows(source: Source) -> Iterator[Row]:
-        source.files, errors, sizes, has_text = listed(source.path), [], {}, True
-        documents = _documents(source)
-        if (corpus := source.corpus) is not None:
+        source.files, corpus = listed(source.path), source.corpus
+        home = source.path if source.path.is_dir() else source.path.parent
+        names = [f.relative_to(home).with_name(door.stem(f)).as_posix() for f in source.files]
+        documents = by_name("files for document", zip(names, source.files, strict=True))
+        errors, renamed, sizes, has_text = [], dict[str, str](), {}, True
+        if corpus is not None:
+            renamed = answers.renames(documents, corpus.documents["doc_id"])
             sides = corpus.documents.select("doc_id", "width", "height").drop_nulls()
             sizes = sides.rows_by_key("doc_id", unique=True)
             has_text = corpus.records.filter(pl.col("path").is_null())["value"].count() > 0
-        for doc_id, file in documents.items():
+        source.notes[answers.RENAMED] += len(renamed)
+        for name, file in documents.items():
+            doc_id = renamed.get(name, name)
             base = {"role": "answer", "doc_id": doc_id, "origin": file.name}
             try:
-                is_json = door.ending(file) == ".json"
-                content = files.parse_json(written(file), where=str(file)) if is_json else file
-                reading = read(content)
-                if not reading.values and not reading.sizes:
-                    start = " ".join(written(file)[:200].split())
-                    raise DataBroken(f"neither pages nor values: {start}", where=file)
-                found = list(reading.rows(sizes.get(doc_id), has_text=has_text))
+                is_json = endings == _JSON
+                found = read(files.parse_json(written(file), where=str(file)) if is_json else file)
+                if not found.values and not found.sizes:
+                    what = f"neither pages nor values: {written(file)[:200]!r}"
+                    raise DataBroken(what, where=file)
+                rows = list(found.rows(sizes.get(doc_id), has_text=has_text))
             except ODD as error:
                 if not isinstance(error, FormlabError):
                     error = DataBroken(f"not laid out as {title}: {error!r:.200}", where=file)
                 errors.append(error)
                 base |= {"task": "text", "status": "api_error"}
-                found = [{"kind": "page"}, {"role": "call", "error": str(error)[:2000]}]
-            yield from (base | row for row in found)
+                rows = [{"kind": "page"}, {"role": "call", "error": str(error)[:2000]}]
+            yield from (base | row for row in rows)
         source.notes[f"files without a readable result of {title}"] += len(errors)
         if len(errors) == len(documents):
             raise errors[0]
@@ -140,129 +135,260 @@ def reader(
     return Reader(name, title, fits, rows)
 
 
-def _documents(source: Source) -> dict[str, Path]:
-    """The files of a source by their documents, as the gold names these."""
-    home = source.path if source.path.is_dir() else source.path.parent
-    names = [f.relative_to(home).with_name(door.stem(f)).as_posix() for f in source.files]
-    documents = by_name("files for document", zip(names, source.files, strict=True))
-    if source.corpus is None:
-        return documents
-    renamed = renames(pl.Series(names, dtype=pl.String), source.corpus.documents["doc_id"])
-    source.notes[RENAMED] += len(renamed)
-    return {renamed.get(name, name): file for name, file in documents.items()}
-
-
-def integer(value: Any, default: int = 1) -> int:
-    """The number of a page, or a place in a text."""
-    return default if (found := number(value)) is None else int(found)
-
-
-def sized(*sides: Any) -> Box | None:
-    """The box of a left and top corner, a width and a height; null where one is no number."""
+def _sized(*sides: Any) -> Box | None:
     left, top, width, height = map(number, sides)
     return None if None in (left, top, width, height) else (left, top, left + width, top + height)
 
 
-def _marked_up(path: Path, *, is_xml: bool) -> Reading:
-    """hOCR, which is HTML, or ALTO and PAGE; entities are not taken in."""
-    safe: dict[str, Any] = {"no_network": True, "huge_tree": False, "remove_comments": True}
-    # Without a declaration libxml2 takes HTML for Latin-1.
-    parser: Any = etree.HTMLParser(encoding="utf-8", **safe)
-    if is_xml:
-        parser = etree.XMLParser(resolve_entities=False, load_dtd=False, **safe)
+def _marked_up(path: Path, *, parser: Any) -> Reading:
+    """hOCR, ALTO or PAGE."""
     try:
         root = etree.fromstring(door.read_bytes(path), parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         raise DataBroken(f"not readable XML: {error}", where=path) from error
-    declared, reading = root.getroottree().docinfo.internalDTD, Reading()
+    declared = root.getroottree().docinfo.internalDTD
     if declared is not None and next(declared.iterentities(), None) is not None:
         raise DataBroken("XML that declares entities", where=path, remedy="take them out")
+    # Regions stand in the order of the groups that refer to them, each with an index.
+    order, reading = {}, Reading()
+    for part in root.iterfind(".//*[@regionRef]"):
+        groups = [part, *part.iterancestors()][::-1]
+        order[part.get("regionRef")] = [int(number(group.get("index")) or 0) for group in groups]
 
-    def indices(reference: Element) -> list[int]:
-        """The places of a region in the groups of a reading order, the outermost first."""
-        around = [reference, *reference.iterancestors()]
-        return [integer(element.get("index"), 0) for element in reversed(around)]
-
-    references = sorted(root.iterfind(".//*[@regionRef]"), key=indices)
-    order = {part.get("regionRef"): place for place, part in enumerate(references)}
-
-    def place(line: Element) -> int:
-        return min(order.get(e.get("id"), len(order)) for e in (line, line.getparent()))
+    def place(line: Any) -> list[float]:
+        names = (line.get("id"), line.getparent().get("id"))
+        return next((order[name] for name in names if name in order), [math.inf])
 
     for count, page in enumerate(_below(root, _PAGES), start=1):
         # A caption may have lines of its own, and a region none; some engines write words alone.
         lines = [line for line in _below(page, _LINES) if not _below(line, _LINES)]
         for line in sorted(lines or _below(page, _WORDS), key=place):
-            words = [_element(word, count) for word in _below(line, _WORDS)]
-            found = _element(line, count)
-            hyphens = "".join(part.get("CONTENT", "") for part in line.iter("{*}HYP"))
-            found.text = found.text or " ".join(w.text for w in words if w.text) + hyphens
-            reading.lines.append((found, words))
+            reading.lines.append([_element(e, count) for e in (line, *_below(line, _WORDS))])
         sides = [page.get(f"image{side}") or page.get(side.upper()) for side in ("Width", "Height")]
-        reading.sizes[count] = (_box(page) or (0, 0, *map(number, sides)))[2:]
+        reading.sizes[count] = (_outline(page) or (0, 0, *map(number, sides)))[2:]
     return reading
 
 
-def _below(element: Element, names: set[str]) -> list[Element]:
+def _below(element: Any, names: set[str]) -> list[Any]:
     below = element.iterdescendants(etree.Element)
     named = ((e, {etree.QName(e).localname, *e.get("class", "").split()}) for e in below)
     return [inner for inner, its in named if its & names]
 
 
-def _element(element: Element, page: int) -> Found:
+def _element(element: Any, page: int) -> Found:
     """A line or word with its own text, if it has one, of several readings the first by index."""
-    text, sure = element.get("CONTENT"), number(element.get("WC"))
+    text, sure = element.get("CONTENT", ""), number(element.get("WC"))
     if readings := element.findall("{*}TextEquiv"):
-        best = min(readings, key=lambda reading: integer(reading.get("index"), 0))
+        best = min(readings, key=lambda reading: int(number(reading.get("index")) or 0))
         text, sure = best.findtext("{*}Unicode", "").strip(), number(best.get("conf"))
     elif "class" in element.attrib:
-        text, stated = " ".join("".join(element.itertext()).split()), element.get("title", "")
-        sure = number(found[1], 100) if (found := _SURE.search(stated)) else None
-    return Found(text, _box(element), sure, page)
+        text = " ".join("".join(element.itertext()).split())
+        sure = number(f[1], 100) if (f := _SURE.search(element.get("title", ""))) else None
+    return Found(text, _outline(element), sure, page)
 
 
-def _box(element: Element) -> Box | None:
+def _outline(element: Any) -> Box | None:
     if stated := _BOX.search(element.get("title", "")):
         return around([stated.groups()[:2], stated.groups()[2:]])
     if (outline := element.find("{*}Coords")) is not None:
         return around(_POINT.findall(outline.get("points", "")))
-    return sized(*(element.get(side) for side in ("HPOS", "VPOS", "WIDTH", "HEIGHT")))
+    return _sized(*(element.get(side) for side in ("HPOS", "VPOS", "WIDTH", "HEIGHT")))
 
 
 def _tesseract(path: Path) -> Reading:
-    reading, lines = Reading(), dict[tuple[Any, ...], tuple[Found, list[Found]]]()
+    reading, lines = Reading(), dict[tuple[int, ...], list[Found]]()
     # Quotation marks are text in Tesseract's own files; in a table that others saved they quote.
-    delimiter, quoting = ("\t", csv.QUOTE_NONE) if b"\t" in door.head(path) else (",", 0)
-    header, *rows = csv.reader(written(path).split("\n"), delimiter=delimiter, quoting=quoting)
-    for count, row in enumerate(rows, start=2):
-        if not (cells := row[header.index("level") :]):
-            continue
-        numbers = [number(cell) for cell in cells[:11]]
-        if len(numbers) < 11 or None in numbers:
-            raise DataBroken("a row without 11 numbers", where=f"{path}:{count}")
-        level, page, box, sure = numbers[0], int(numbers[1]), numbers[6:10], numbers[10] / 100
+    how = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if b"\t" in door.head(path) else {}
+    for row in csv.DictReader(written(path).split("\n"), **how):
+        level, page, *place = (int(float(row[name])) for name in _COLUMNS[:5])
+        box = _sized(*map(row.get, _COLUMNS[6:10]))
         reading.sizes.setdefault(page, (None, None))
-        if level == _PAGE:
-            reading.sizes[page] = (box[2], box[3])
-        elif level in (_LINE, _WORD):
+        if level == 1:
+            reading.sizes[page] = box[2:]
+        elif level > 3:
             # By page, block, paragraph and line, as a table may have the rows of words alone.
-            line, words = lines.setdefault(tuple(numbers[1:5]), (Found(None, page=page), []))
-            if level == _LINE:
-                line.box = sized(*box)
-            elif (text := "".join(cells[11:])).strip():
-                words.append(Found(text, sized(*box), sure, page))
+            line = lines.setdefault((page, *place), [Found(page=page)])
+            if level == 4:
+                line[0].box = box
+            elif (text := row["text"] or "").strip():
+                line.append(Found(text, box, number(row["conf"], 100), page))
     reading.lines = [*lines.values()]
     return reading
 
 
-_HTML = (".hocr", ".html", ".htm", ".xhtml", ".xml")
+def _every(holders: Iterable[Any], *names: str) -> list[Any]:
+    """The entries of the lists that objects have at the first name, of theirs at the next."""
+    for name in names:
+        holders = [entry for holder in holders for entry in at(holder, name) or ()]
+    return list(holders)
+
+
+def _first(value: Any, *names: str) -> Any:
+    return next(filter(None, (at(value, name) for name in names)), None)
+
+
+def _keyed(pairs: Iterable[tuple[str | None, Any]]) -> dict[str, Any]:
+    """Values by their keys; those of a key that is there several times, and objects, are a list."""
+    found = defaultdict[str, list[Any]](list)
+    for key, value in pairs:
+        found[(key or "").strip(" :*")].append(value)
+    return {key: v if len(v) > 1 or isinstance(v[0], dict) else v[0] for key, v in found.items()}
+
+
+def _part(element: Any, page: int = 1, text: str = "") -> Found:
+    """A word, a line or a value of any service; those of Document AI are parts of a `text`."""
+    stated = at(element, "layout") or element
+    regions = _every([stated], "boundingRegions") or _every([at(stated, "pageAnchor")], "pageRefs")
+    place, anchor = next(iter(regions), stated), at(stated, "textAnchor")
+    # A place of 0 is left out.
+    parts = _every([anchor], "textSegments")
+    ends = [[int(number(at(p, f"{end}Index")) or 0) for end in ("start", "end")] for p in parts]
+    said = _first(stated, "SelectionStatus", "content", "text", "Text", "mentionText")
+    said = said or at(anchor, "content") or "".join(text[start:end] for start, end in ends)
+    span = next(iter(_every([stated], "spans")), at(stated, "span"))
+    start = ends[0][0] if ends else int(number(at(span, "offset")) or 0)
+    sure, percent = at(stated, "confidence"), at(stated, "Confidence")
+    sure = number(sure) if percent is None else number(percent, 100)
+    # Places of entities count pages from 0.
+    count = _first(place, "pageNumber", "Page") or (number(at(place, "page")) or page - 1) + 1
+    return Found(" ".join(said.split()), _box(place), sure, int(count), start)
+
+
+def _box(place: Any) -> Box | None:
+    """The box around corners, in which 0 is left out, or numbers in turn; or by corner and size."""
+    if sides := at(place, "Geometry", "BoundingBox"):
+        return _sized(*map(sides.get, ("Left", "Top", "Width", "Height")))
+    corners = at(place, "polygon") or at(place, "boundingPoly", "normalizedVertices") or []
+    if all(isinstance(corner, dict) for corner in corners):
+        return around((corner.get("x") or 0, corner.get("y") or 0) for corner in corners)
+    return around(zip(corners[::2], corners[1::2], strict=False))
+
+
+def _paged(document: Any) -> Reading:
+    """Lines with their words in the order of the text, and the fields of forms on the pages."""
+    reading, pairs, text = Reading(), [], at(document, "text") or ""
+    for count, page in enumerate(_every([document], "pages"), start=1):
+        count = int(number(at(page, "pageNumber")) or count)
+        part = partial(_part, page=count, text=text)
+        # The places of Document AI are shares of a page.
+        reading.sizes[count] = number(at(page, "width")) or 1, number(at(page, "height")) or 1
+        # A line begins with its first word; words of a page without lines are those of one.
+        lines = [[part(line)] for line in _every([page], "lines")] or [[part(None)]]
+        lines.sort(key=lambda line: line[0].start)
+        starts = [line[0].start for line in lines]
+        words = map(part, _every([page], "words") + _every([page], "tokens"))
+        for word in sorted(words, key=lambda word: word.start):
+            lines[max(bisect(starts, word.start) - 1, 0)].append(word)
+        reading.lines += lines
+        for pair in _every([page], "formFields"):
+            name, value = part(at(pair, "fieldName")), part(at(pair, "fieldValue"))
+            tick = kind if "checkbox" in (kind := at(pair, "valueType") or "") else None
+            value.text = tick or at(pair, "correctedValueText") or value.text
+            pairs.append((at(pair, "correctedKeyText") or name.text, value))
+    return replace(reading, values=_keyed(pairs))
+
+
+def _azure(content: Any) -> Reading:
+    result, pairs = at(content, "analyzeResult") or content, []
+    fields = (at(document, "fields") or {} for document in _every([result], "documents"))
+    forms = [{name: _azure_field(value) for name, value in form.items()} for form in fields]
+    for pair in _every([result], "keyValuePairs"):
+        value = replace(_part(at(pair, "value")), confidence=number(at(pair, "confidence")))
+        pairs.append((_part(at(pair, "key")).text, value))
+    return replace(_paged(result), values=forms if any(forms) else _keyed(pairs))
+
+
+def _azure_field(value: Any) -> Any:
+    """A field as its page shows it, or those in a list or an object; without text if absent."""
+    kind = _first(value, "type", "valueType")
+    stated = (v for name, v in (value or {}).items() if _VALUE.match(name) and v is not None)
+    typed = next(stated, None)
+    if isinstance(typed, list):
+        return [*map(_azure_field, typed)]
+    if isinstance(typed, dict) and kind in ("object", "dictionary"):
+        return {name: _azure_field(inner) for name, inner in typed.items()}
+    found = _part(value)
+    is_shown = found.text and kind != "selectionMark"
+    return found if is_shown else replace(found, text=as_text(typed) or "")
+
+
+def _textract(content: Any) -> Reading:
+    responses = content if isinstance(content, list) else [content]
+    if any("BlockType" in response for response in responses):
+        responses = [{"Blocks": responses}]
+    expenses = _every(responses, "ExpenseDocuments")
+    blocks = _every([*responses, *expenses], "Blocks")
+    by_id, pairs = {block.get("Id"): block for block in blocks}, []
+
+    def related(block: Row, kind: str = "CHILD") -> list[Row]:
+        relations = [r for r in _every([block], "Relationships") if r.get("Type") == kind]
+        return [by_id[name] for name in _every(relations, "Ids") if name in by_id]
+
+    def text(block: Row) -> str:
+        return " ".join(_part(child).text for child in related(block))
+
+    for block in blocks:
+        name = _first(block.get("Query"), "Alias", "Text")
+        pairs += [(name, _part(answer)) for answer in related(block, "ANSWER")]
+        if "KEY" in (block.get("EntityTypes") or ()):
+            values = related(block, "VALUE")
+            found = _part(next(iter(values), None), int(block.get("Page") or 1))
+            pairs.append((text(block), replace(found, text=" ".join(map(text, values)))))
+    forms = [_keyed(pairs)]
+    for identity in _every(responses, "IdentityDocuments"):
+        forms.append(_summary(identity, "IdentityDocumentFields"))
+    for expense in expenses:
+        items = _every([expense], "LineItemGroups", "LineItems")
+        rows = [_summary(item, "LineItemExpenseFields") for item in items]
+        forms.append(_summary(expense, "SummaryFields") | ({"line_items": rows} if rows else {}))
+    lines = [[*map(_part, (b, *related(b)))] for b in blocks if b.get("BlockType") == "LINE"]
+    sizes = {int(block.get("Page") or 1): (1, 1) for block in (*blocks, *expenses)}
+    # An expense is beside no form.
+    return Reading([form for form in forms if form], lines, sizes)
+
+
+def _summary(holder: Row, name: str) -> dict[str, Any]:
+    """Values by type, or by label if that is OTHER; a row as a whole says its cells again."""
+    pairs = []
+    for entry in _every([holder], name):
+        kind, label = at(entry, "Type", "Text"), at(entry, "LabelDetection", "Text")
+        if kind != "EXPENSE_ROW":
+            value = _part(at(entry, "ValueDetection"), int(at(entry, "PageNumber") or 1))
+            pairs.append((label if kind == "OTHER" and label else kind, value))
+    return _keyed(pairs)
+
+
+def _document_ai(content: Any) -> Reading:
+    reading = _paged(document := at(content, "document") or content)
+    return replace(reading, values=_entities(document, "entities") or reading.values)
+
+
+def _entities(holder: Any, name: str) -> dict[str, Any]:
+    """Entities at their types; those of a type that comes again or has properties are a list."""
+    found = []
+    for entity in _every([holder], name):
+        kind, normal = str(_first(entity, "type", "type_")), at(entity, "normalizedValue")
+        value = _part(entity)
+        value.text = value.text or as_text(at(normal, "text") or at(normal, "booleanValue")) or ""
+        found.append((kind.rpartition("/")[2], _entities(entity, "properties") or value))
+    return _keyed(found)
+
+
+_JSON, _HTML = (".json",), (".hocr", ".html", ".htm", ".xhtml", ".xml")
+_AZURE = rb'"(?i:analyze_?Result|(?:model|operation)_?Id|doc_?Type)"\s*:'
+_TEXTRACT = rb'"(?:BlockType|Blocks|(?:Expense|Identity)Documents|DocumentMetadata|JobStatus)"\s*:'
+_GOOGLE = rb'"(?i:(text|page)_?Anchor|text_?Segments|mention_?Text|human_?Review_?Status)"\s*:'
 _CLASS = rb"""(?i)class\s*=\s*["'][^"']*\bocr_page\b"""
-_COLUMNS = b"level page_num block_num par_num line_num word_num left top"
-_START = rb"\A(?:\xef\xbb\xbf)?,?" + rb"[\t,]".join(_COLUMNS.split())
-_XML, _HOCR = partial(_marked_up, is_xml=True), partial(_marked_up, is_xml=False)
+_START = rb"\A(?:\xef\xbb\xbf)?,?" + rb"[\t,]".join(map(str.encode, _COLUMNS))
+_XML = partial(_marked_up, parser=etree.XMLParser(resolve_entities=False, load_dtd=False, **_SAFE))
+# Without a declaration libxml2 takes HTML for Latin-1.
+_HOCR = partial(_marked_up, parser=etree.HTMLParser(encoding="utf-8", **_SAFE))
 READERS = {
-    "hocr": reader("hocr", "OCR as hOCR", _HTML, _CLASS, _HOCR),
-    "alto": reader("alto", "ALTO XML", (".xml", ".alto"), rb"<(?:\w+:)?alto\b", _XML),
-    "page_xml": reader("page_xml", "PAGE XML", (".xml",), b"[<:]PcGts", _XML),
-    "tesseract": reader("tesseract", "Tesseract's TSV", (".tsv", ".csv"), _START, _tesseract),
+    "azure": _reader("azure", "Azure Document Intelligence", _JSON, _AZURE, _azure),
+    "textract": _reader("textract", "Amazon Textract", _JSON, _TEXTRACT, _textract),
+    "document_ai": _reader("document_ai", "Google Document AI", _JSON, _GOOGLE, _document_ai),
+    "hocr": _reader("hocr", "OCR as hOCR", _HTML, _CLASS, _HOCR),
+    "alto": _reader("alto", "ALTO XML", (".xml", ".alto"), rb"<(?:\w+:)?alto\b", _XML),
+    "page_xml": _reader("page_xml", "PAGE XML", (".xml",), b"[<:]PcGts", _XML),
+    "tesseract": _reader("tesseract", "Tesseract's TSV", (".tsv", ".csv"), _START, _tesseract),
 }

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -41,18 +42,18 @@ def corpus(
 
     Each value is a record of task `text`; its `kind` is the user's, else that of the declared type,
     else of the inferred one; its `field` is the pattern of its path, such as ``/items/*/price``. A
-    declared rule stands in the record's `meta` (`types.rule_of`), all types in each document's
-    (`FieldTypes.of_document`). A value left blank is the empty text. The text of a page is the row
-    without a path; a document without one has such a row that is not scored. Own columns are kept,
-    under ``own_<name>`` where formlab has one of that name.
+    declared rule is the record's `meta` (`types.rule_of`), all types are in each document's. A
+    blank value is the empty text. The text of a page is the row without a path, not scored where
+    there is none. Own columns are kept, under ``own_<name>`` where formlab has one of that name.
 
     `gold` and `columns` are as for `read_values`, `types` as for `FieldTypes.read` (others are
     inferred, and `flaws` counts them); `name` is the split, by default the stem of the gold's path.
-    `images` is a folder as for `find`; else the gold's own column `image` is relative to the folder
-    of its file. Boxes are in pixels of their page, of a PDF in the unit of `documents.width`, else
-    in points; `page` counts from 1. The text of a document without an image is the column `context`
-    or a file ``a.txt`` among the images. `DataMissing`, `DataBroken` or `UnknownName` if something
-    cannot be read.
+    Below the folder `images`, a document's pages are the file called like it (``a.pdf``), those
+    called so with a number (``a_2.png``; ``a-p1.png``), or those in a folder called so; else the
+    gold's own column `image` is relative to the folder of its file. Boxes are in pixels of their
+    page, of a PDF in the unit of `documents.width`, else in points; `page` counts from 1. The text
+    of a document without an image is the column `context` or a file ``a.txt`` among the images.
+    `DataMissing`, `DataBroken` or `UnknownName` if something cannot be read.
 
     >>> loaded = corpus([{"doc_id": "a", "total": "9.00"}, {"doc_id": "b", "total": ""}])
     >>> loaded.records.filter(path="/total").select("doc_id", "value", "kind").rows()
@@ -62,9 +63,8 @@ def corpus(
     values = read_values(gold, columns=columns, flaws=flaws)
     has_image = pl.col("image").is_not_null() if "image" in values.columns else pl.lit(value=False)
     documents = values.group_by("doc_id", maintain_order=True).agg(has_image=has_image.any())
-    inferred = FieldTypes.inferred(values)
-    made = maker(gold, documents, inferred, flaws, types=types, images=images, name=name)
-    return made(values, flaws)
+    how = {"types": types, "images": images, "name": name}
+    return maker(gold, documents, FieldTypes.inferred(values), flaws, **how)(values, flaws)
 
 
 def maker(
@@ -77,10 +77,7 @@ def maker(
     images: str | Path | None = None,
     name: str | None = None,
 ) -> Callable[[pl.DataFrame, Counter[str]], Corpus]:
-    """What makes corpora of values of whole documents, all parts of one gold.
-
-    `documents` are all of them, with `has_image` where rows name one; the rest is as for `corpus`.
-    """
+    """What makes corpora of the values of some of all `documents`, with `has_image` of each."""
     declared = FieldTypes.read(types) if types is not None else FieldTypes()
     known = [f"{path}/".replace("/*", "") for path in inferred.fields]
     for path in declared.fields if declared.is_list else ():
@@ -96,25 +93,34 @@ def maker(
     root, pages, texts = None, dict[str, list[str]](), dict[str, list[str]]()
     if images is not None:
         root, without = Path(images).resolve(), documents.filter(~pl.col("has_image"))
-        pages = find(root, without["doc_id"].to_list(), flaws)
-        texts = find(root, documents["doc_id"].to_list(), Counter(), (".txt",))
+        pages = find(root, without["doc_id"], flaws)
+        texts = find(root, documents["doc_id"], Counter(), (".txt",))
     elif path and documents["has_image"].any():
         root = (path if path.is_dir() else path.parent).resolve()
     key = {"benchmark": OWN, "split": name or (stem(path.resolve()) if path else FRAME)}
-    all_types, sources = FieldTypes(inferred.fields | declared.fields), answers.sources_of(path)
-    meta = {"types": all_types.stated()}
-    of_all = files.storable(json.dumps(meta, ensure_ascii=False))
+    types, sources = FieldTypes(inferred.fields | declared.fields), answers.sources_of(path)
+    all_types = {"types": types.stated()}
 
     def document(row: Row, flaws: Counter[str]) -> Row:
         """The row of a document with its page, the text beside it, and what its fields are."""
         of_row = [row["image"]] if row.get("image") else pages.get(row["doc_id"], [])
-        row |= _page(root, of_row, row, flaws) if root is not None else {}
+        if root is not None:
+            row |= {"image": next(iter(of_row), None)}
+            file = root / (row["image"] or "")
+            if "\0" in str(file) or not file.resolve().is_relative_to(root):
+                # A path that leaves the folder is not followed.
+                flaws["images outside of their folder"] += 1
+                row["image"] = None
+            elif of_row and not (file.suffix.lower() == ".pdf" and file.is_file()):
+                # A PDF has a size for each page; what is not there keeps its name.
+                size = image_columns(root, file.resolve(), flaws)
+                row |= {side: row.get(side) or size.get(side) for side in ("width", "height")}
         if text_files := () if row.get("context") else texts.get(row["doc_id"], ()):
             encodings = ("utf-8-sig", "latin-1")
             found = (files.read_text(root / name, encodings=encodings) for name in text_files)
             row["context"] = files.storable("\n".join(found))
-        several = of_row[1:] and json.dumps(meta | {"pages": of_row}, ensure_ascii=False)
-        return row | {"meta": files.storable(several) if several else of_all}
+        meta = all_types | ({"pages": of_row} if of_row[1:] else {})
+        return row | {"meta": files.storable(json.dumps(meta, ensure_ascii=False))}
 
     def made(values: pl.DataFrame, flaws: Counter[str]) -> Corpus:
         if "status" not in values.columns:
@@ -125,7 +131,25 @@ def maker(
             raise DataBroken(f"no JSON: {text!r:.200}", where=origin, remedy="mend that file")
         mended = values.filter(is_mended)["doc_id"].n_unique()
         flaws["documents whose text was repaired to be read"] += mended
-        records = _records(values, key, all_types, declared)
+        paths = values["path"].drop_nulls().unique(maintain_order=True)
+        of_path = partial(
+            pl.col("path").replace_strict, paths, default=None, return_dtype=pl.String
+        )
+        kind = of_path([types.of(path).kind for path in paths])
+        meta = of_path([rule_text(declared.of(path)) for path in paths])
+        stated = [pl.col("kind")] if "kind" in values.columns else []
+        is_page = pl.col("path").is_null()
+        fields = values.filter(~is_page).with_columns(
+            pl.col("value").fill_null(""), kind=pl.coalesce(*stated, kind), meta=meta
+        )
+        # A page without a text is a row that is not scored.
+        scored = values.filter(is_page, pl.col("value").is_not_null())
+        blank = values.select("doc_id", status=pl.lit("unscored"))
+        whole = pl.concat([scored, blank], how="diagonal")
+        whole = whole.unique("doc_id", keep="first", maintain_order=True)
+        whole = whole.with_columns(kind=pl.lit("page"), path=pl.lit(None, pl.String))
+        rows = pl.concat([whole, fields], how="diagonal")
+        records = answers.table(rows, key | {"role": "gold"})
         # A row for each document, with what its rows say of it.
         stated = [pl.col(name).drop_nulls().first() for name in DOCUMENT if name in values.columns]
         kinds = pl.col("kind").filter(pl.col("path").is_not_null())
@@ -144,44 +168,10 @@ def maker(
     return made
 
 
-def _records(
-    values: pl.DataFrame, key: Mapping[str, str], types: FieldTypes, declared: FieldTypes
-) -> pl.DataFrame:
-    paths = values["path"].drop_nulls().unique(maintain_order=True)
-    kinds = {path: types.of(path).kind for path in paths}
-    rules = {path: rule_text(declared.of(path)) for path in paths}
-    kind, meta = (
-        pl.col("path").replace_strict(found, default=None, return_dtype=pl.String)
-        for found in (kinds, rules)
-    )
-    stated = [pl.col("kind")] if "kind" in values.columns else []
-    is_page = pl.col("path").is_null()
-    fields = values.filter(~is_page).with_columns(
-        pl.col("value").fill_null(""), kind=pl.coalesce(*stated, kind), meta=meta
-    )
-    texts = values.filter(is_page, pl.col("value").is_not_null())
-    texts = texts.unique("doc_id", keep="first", maintain_order=True)
-    blank = values.select("doc_id").unique(maintain_order=True)
-    blank = blank.join(texts, on="doc_id", how="anti").with_columns(status=pl.lit("unscored"))
-    pages = pl.concat([texts, blank], how="diagonal")
-    pages = pages.with_columns(kind=pl.lit("page"), path=pl.lit(None, pl.String))
-    return answers.table(pl.concat([pages, fields], how="diagonal"), key | {"role": "gold"})
-
-
 def find(
-    folder: str | Path,
-    documents: Sequence[str],
-    flaws: Counter[str],
-    endings: Sequence[str] = IMAGES,
+    folder: Path, documents: Collection[str], flaws: Counter[str], endings: tuple[str, ...] = IMAGES
 ) -> dict[str, list[str]]:
-    """The files of each document's pages in order, relative to `folder`, in any depth of it.
-
-    A document's pages are the file that is called like it (``a.png``, ``a.pdf``), those called so
-    with a number (``a_2.png``; ``a-p1.png``, ``a-p2.png``), or the files of a folder called like
-    it; it is named with or without ending and folders. Documents without a page, and those of which
-    several files have the name (the first by folder and ending is read), are counted in `flaws`.
-    `DataMissing` if there is no such folder.
-    """
+    """The files of each document's pages in order, relative to `folder`; see `corpus`."""
     root = files.folder(folder, remedy="--images with the folder of the scans or PDFs")
     known = {key for name in documents for key in answers.file_names(name)}
     # Files called like a document, like one with a number, and in a folder called like one.
@@ -190,24 +180,25 @@ def find(
         path = PurePosixPath(file.relative_to(root).as_posix())
         if path.suffix.lower() not in endings or path.name[0] == "." or not file.is_file():
             continue
-        for key in map(answers.composed, {path.stem, str(path.with_suffix(""))}):
+        for key in {*answers.file_names(str(path))}:
             named[key].append(path)
             if key not in known and (match := _PAGE.fullmatch(key)):
                 numbered[match[1]].append(path)
-        for key in map(answers.composed, {path.parent.name, str(path.parent)} - {"", "."}):
+        for key in {*answers.file_names(str(path.parent))}:
             inside[key].append(path)
 
-    def order(path: PurePosixPath) -> list[tuple[int, int | str]]:
-        steps = [step for step in _NUMBER.split(str(path.with_suffix(""))) if step]
+    def order(path: PurePosixPath) -> tuple[list[int | str], int]:
+        # Texts and numbers take turns, so that page 10 stands behind page 2.
+        steps = _NUMBER.split(str(path.with_suffix("")))
         ending = endings.index(path.suffix.lower())
-        return [(1, int(s)) if s.isdecimal() else (0, s) for s in steps] + [(2, ending)]
+        return [int(step) if step.isdecimal() else step for step in steps], ending
 
-    found, claimed = {}, set(map(answers.composed, documents))
+    found, claimed = {}, {answers.file_names(name)[0] for name in documents}
     for name in documents:
         for key in answers.file_names(name):
             alike, further, below = (sorted(i[key], key=order) for i in (named, numbered, inside))
             # In a folder called like this document may be a file of another one.
-            below = [path for path in below if str(path.with_suffix("")) not in claimed]
+            below = [path for path in below if answers.file_names(str(path))[0] not in claimed]
             if pages := [*alike[:1], *further] or below:
                 beside = [page for page in pages if page.parent == pages[0].parent]
                 first = {page.stem: page for page in reversed(beside)}
@@ -217,22 +208,6 @@ def find(
                 break
     flaws["documents without an image"] += len(documents) - len(found)
     return found
-
-
-def _page(root: Path, pages: list[str], stated: Row, flaws: Counter[str]) -> Row:
-    """The columns `image`, `width` and `height` of a document; what `stated` has stays."""
-    if not pages:
-        return {"image": None}
-    file = root / pages[0]
-    if "\0" in pages[0] or not file.resolve().is_relative_to(root):
-        # A path that leaves the folder is not followed.
-        flaws["images outside of their folder"] += 1
-        return {"image": None}
-    # A PDF has a size for each page; what is not there keeps its name.
-    is_pdf = file.suffix.lower() == ".pdf" and file.is_file()
-    size = {} if is_pdf else image_columns(root, file.resolve(), flaws)
-    size |= {side: stated[side] for side in ("width", "height") if stated.get(side)}
-    return size | {"image": pages[0]}
 
 
 def read(split: str, root: Path) -> Corpus:
@@ -261,9 +236,9 @@ def sides(gold: Any, answers: Any, columns: Mapping[str, str]) -> list[dict[str,
         # A run is no table.
         is_table = columns and not isinstance(source, Folder) and not is_run(source)
         every |= set(known := columns_of(source) if is_table else ())
-        stated = {name: column for name, column in columns.items() if column in known}
-        side = {name: stated[name] for name in stated if name not in ("gold", "prediction")}
-        found.append(side | ({"value": stated[value]} if value in stated else {}))
+        side = {name: column for name, column in columns.items() if column in known}
+        own = {"value": side[value]} if value in side else {}
+        found.append({n: side[n] for n in side if n not in ("gold", "prediction")} | own)
     for column in set(columns.values()) - {c for side in found for c in side.values()}:
         raise UnknownName.of("column", column, every)
     return found

@@ -1,46 +1,54 @@
-"""Logs of Inspect, lmms-eval, VLMEvalKit, stickler and OmniAI's benchmark tool."""
+"""Logs of other harnesses and benchmarks, each as the rows of its samples."""
 
 from __future__ import annotations
 
 import ast
-import json
 import re
-from collections import Counter
+import unicodedata
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from formlab.benchmarks.omniai import WHOLE, basename, image_url, records_of
+import polars as pl
+from rapidfuzz import fuzz
+
+from formlab import files
+from formlab.benchmarks.omniai import WHOLE, basename, image_url
 from formlab.errors import DataBroken
 from formlab.readers import Reader, Row, Source, door, leaves, samples
-from formlab.readers.door import as_text, number
-from formlab.readers.samples import ANSWER, MISSING, Sample, figure, has, names, sample_rows, tokens
+from formlab.readers.door import as_text, at, number
+from formlab.readers.samples import ANSWER, Sample, figure, has, names, sample_rows
 from formlab.readers.sources import items
 from formlab.readers.values import pointer
+from formlab.text import replies
+from formlab.trees import escape
 
-# Values as Inspect itself turns them into numbers.
-_VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _STOPPED = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "refused"}
-_LMMS_FILES = "*_samples_*.jsonl"
 # What a sample of lmms-eval has beside its metrics.
-_FIELD = r"(doc|target|prompt)_hash|doc(_id)?|target|arguments|(filtered_)?resps|input(_media)?"
-_FIELD = re.compile(rf"{_FIELD}|token_counts|filter|metrics|reasoning_tags")
+_LMMS = r"(doc|target|prompt)_hash|doc(_id)?|target|arguments|(filtered_)?resps|input(_media)?"
+_LMMS = re.compile(rf"{_LMMS}|token_counts|filter|metrics|reasoning_tags")
 _VLM_COLUMNS = {"doc_id": "index", "gold": "answer", "value": "prediction"}
 _VLM_SCORES = ("hit", "eval_match", "eval_score", "score", "match")
 _STICKLER_FIGURES = ("weighted_overall_score", "cm_f1", "cm_precision", "cm_recall", "cm_accuracy")
 _OMNIAI = {"fileUrl", "predictedMarkdown", "predictedJson"}
-FAILED = "entries with an error, which the tool's own mean leaves out"
+_DOCLING = ("GroundTruthDocument", "PredictedDocument", "predictor_info", "status", "document_id")
+_CONVERTED = {"success": "ok", "partial_success": "truncated", "pending": "missing"}
+# olmOCR-bench: what it judges as allenai/olmocr, olmocr/bench/tests.py, and what only it can judge.
+OTHER = "tests of a type that only the harness itself can judge, not scored"
+_PAGE = re.compile(r"([^/]+)/(.+)_pg(\d+)_repeat(\d+)\.md")
+_PHRASES = ("text", "before", "after")
+_TEST = {"page": 1, "max_diffs": 0, "case_sensitive": True, "first_n": 0, "last_n": 0}
+_TEST |= dict.fromkeys(_PHRASES, "")
+# It compares without bold and italics, with spaces and these characters written one way.
+_MARKS = {r"<br/?>": " ", r"</?[bi]>": "", r"(\*\*|__)(.*?)\1": r"\2", r"(\*|_)(.*?)\1": r"\2"}
+_MARKS |= {r"\s+": " "}
+_SPELT = str.maketrans("‘’‚“”„＿–—‑‒−\u00b5", "'''\"\"\"_-----\u03bc")
 
 
 def inspect(source: Source) -> Iterator[Row]:
-    """Logs of Inspect: ``.eval``, a zip file of JSON members, or the same object in one ``.json``.
-
-    ``.eval`` has ``header.json`` with what was asked and the results, or ``_journal/start.json`` of
-    a run that has not ended, and ``samples/*.json``, one for each sample and epoch. A sample stands
-    at the `doc_id` and `path` of its metadata; else its id is the document's name. The system is
-    the model that answered, where it is one, else the one that was asked.
-    """
+    """Inspect's .eval, or .json"""
     path, is_json = source.path, door.ending(source.path) == ".json"
     source.files.append(path)
     members = {"header.json": door.Member.of(path)} if is_json else door.members(path)
@@ -50,149 +58,108 @@ def inspect(source: Source) -> Iterator[Row]:
     log = door.decoded(head.read(), dict[str, Any], head.where)
     asked, results = log["eval"], log.get("results")
     source.notes["the run had not ended, so that the log states no results"] = results is None
-    listed = [n for n in members if n.startswith("samples/") and n.endswith(".json")]
-    entries = [(f"{path.name}#{n}", members[n]) for n in listed]
-    inside = enumerate(log.get("samples") or ())
-    entries += [(f"{path.name}#/samples/{n}", entry) for n, entry in inside]
-
-    def figures() -> Iterator[Row]:
-        for score in (results or {}).get("scores") or ():
-            # Inspect averages over the samples that it could score, and leaves the others out.
-            count = score.get("scored_samples") or results.get("completed_samples")
-            for name, metric in (score.get("metrics") or {}).items():
-                kind = f"{name}, {score['reducer']} of epochs" if score.get("reducer") else name
-                scorer = score.get("name") or score.get("scorer")
-                yield figure(scorer, kind, metric.get("value"), count)
-
-    dataset = asked.get("dataset") if isinstance(asked.get("dataset"), dict) else {}
-    split, model = dataset.get("name") or asked.get("task") or "log", asked.get("model")
-    given = {"planned": dataset.get("sample_ids") or (), "system": str(model or "unknown")}
-    yield from sample_rows(source, split, entries, inspect_sample, figures(), **given)
+    named = {n: member for n, member in members.items() if re.fullmatch(r"samples/.*\.json", n)}
+    named |= {f"/samples/{n}": entry for n, entry in enumerate(log.get("samples") or ())}
+    entries = ((f"{path.name}#{name}", entry) for name, entry in named.items())
+    # Inspect averages over the samples that it could score, and leaves the others out.
+    figures = (
+        figure(score.get("name"), name, metric.get("value"), score.get("scored_samples"))
+        for score in at(results, "scores") or ()
+        for name, metric in (score.get("metrics") or {}).items()
+    )
+    split = at(asked, "dataset", "name") or asked.get("task") or "log"
+    given = {"planned": at(asked, "dataset", "sample_ids") or (), "system": asked.get("model")}
+    yield from sample_rows(source, split, entries, inspect_sample, figures, **given)
 
 
 def inspect_sample(entry: Row | door.Member, _: str = "") -> Sample:
     """A sample, as it stands in a log or in a member of one, as formlab reads it."""
     if isinstance(entry, door.Member):
         entry = door.decoded(entry.read(), dict[str, Any], entry.where)
+    put_away = entry.get("attachments") or {}
 
     def text(content: Any) -> str | None:
-        """The text of a content, which may be a list of parts or put away under `attachments`."""
         if isinstance(content, list):
-            texts = [item.get("text") for item in content if isinstance(item, dict)]
-            content = "\n".join(str(text) for text in texts if text) or None
-        if isinstance(content, str) and content.startswith("attachment://"):
-            put_away = entry.get("attachments") or {}
-            content = put_away.get(content.removeprefix("attachment://"), content)
-        return None if content is None else str(content)
+            content = replies.text_of({"role": "assistant", "content": content})
+        content = as_text(content) or content
+        return put_away.get(content.removeprefix("attachment://"), content) if content else content
 
     columns, output = dict(entry.get("metadata") or {}), entry.get("output") or {}
     doc_id, path = columns.pop("doc_id", None), columns.pop("path", None)
     choice = next(iter(output.get("choices") or ()), {})
     message, stopped = choice.get("message") or {}, choice.get("stop_reason")
-    # A model that was told to call a tool answers with what it gives to the last.
-    called = [call.get("arguments") for call in message.get("tool_calls") or ()]
-    content = output.get("completion") or text(message.get("content"))
-    answer = text(content or (as_text(called[-1]) if called else content))
-    status, error = _STOPPED.get(stopped), output.get("error")
+    answer = output.get("completion") or text(message.get("content"))
+    if not answer and (calls := message.get("tool_calls")):
+        # A model that was told to call a tool answers with what it gives to the last.
+        answer = as_text(calls[-1].get("arguments"))
+    status = _STOPPED.get(stopped)
+    error = stopped if status else output.get("error")
     if entry.get("error"):
         status, error = "api_error", str(entry["error"].get("message") or "error")
     elif entry.get("limit"):
         status, error = "truncated", f"limit: {entry['limit'].get('type')}"
-    elif status:
-        error = stopped
-    scores = {}
-    for name, score in (entry.get("scores") or {}).items():
-        for place, value in leaves(score.get("value")):
-            scores[name + place] = _VALUES.get(value, value) if isinstance(value, str) else value
     target, seconds = entry.get("target"), entry.get("working_time") or entry.get("total_time")
-    used = tokens((entry.get("model_usage") or {}).values())
+    scores = {
+        name + place: value
+        for name, score in (entry.get("scores") or {}).items()
+        for place, value in leaves(score.get("value"))
+    }
     return Sample(
         entry["id"] if doc_id is None else doc_id,
         ANSWER if path is None else pointer(str(path)),
-        gold=[*map(text, target)] if isinstance(target, list) else text(target),
-        answer=answer,
-        status=status,
+        [*map(text, target)] if isinstance(target, list) else text(target),
+        text(answer),
+        status,
         model=output.get("model") if answer is not None and status != "api_error" else None,
         epoch=int(entry.get("epoch") or 1),
         request=entry["id"],
         scores=scores,
         columns=columns,
-        call={"error": error, "seconds": number(seconds) or None} | used,
+        call={"error": error, "seconds": number(seconds) or None},
     )
 
 
 def lmms_eval(source: Source) -> Iterator[Row]:
-    """``{stamp}_samples_{task}.jsonl`` with ``{stamp}_results.json`` beside it, or their folder.
+    """lmms-eval's *_samples_*.jsonl"""
+    stamp, _, task = door.stem(source.path).rpartition("samples_")
+    # The figures stand beside the samples, each called metric,filter, with standard errors.
+    results = samples.beside(source, source.path.with_name(f"{stamp}results.json"))
+    count = at(results, "n-samples", task, "effective")
 
-    The document itself is not in the log: a sample is called by its image, if no other is of that,
-    else by its number in the data set, `doc_id`, behind the task where a folder has several.
-    """
-    found = sorted(source.path.glob(_LMMS_FILES)) or [source.path]
-    lines = {file: list(samples.json_lines(source, file)) for file in found}
+    def numbers(members: Row) -> dict[str, Any]:
+        named = {n: v.get("score") if isinstance(v, dict) else v for n, v in members.items()}
+        return {n: v for n, v in named.items() if isinstance(v, int | float)}
 
-    def first(values: Any) -> Any:
-        """The first of several: metrics of lmms-eval look at that one."""
-        while isinstance(values, list):
-            values = values[0] if values else None
-        return values
+    def sample_of(line: Row, _: str) -> Sample:
+        answer, scores = line.get("filtered_resps"), numbers(line)
+        while isinstance(answer, list):
+            # Metrics of lmms-eval look at the first of several.
+            answer = answer[0] if answer else None
+        scores = {name: score for name, score in scores.items() if not _LMMS.fullmatch(name)}
+        columns = {"question": line.get("input"), "doc_hash": line.get("doc_hash")}
+        gold = _accepted(line.get("target"))
+        return Sample(line["doc_id"], gold=gold, answer=answer, scores=scores, columns=columns)
 
-    def numbers(members: Row) -> Iterator[tuple[str, Any]]:
-        for name, value in members.items():
-            score = value.get("score") if isinstance(value, dict) else value
-            if isinstance(value, int | float | dict) and number(score) is not None:
-                yield name, score
-
-    def image_of(line: Row) -> str | None:
-        media = first(line.get("input_media"))
-        return PurePosixPath(media).stem if isinstance(media, str) else None
-
-    images = Counter(image_of(line) for entries in lines.values() for _, line in entries)
-
-    def sample_of(line: Row, origin: str) -> Sample:
-        place, image = as_text(line.get("doc_id")), image_of(line)
-        task = origin.partition("samples_")[2].partition(".")[0]
-        place = f"{task}/{place}" if place and len(found) > 1 else place
-        return Sample(
-            image if image and images[image] == 1 else place,
-            gold=_accepted(line.get("target")),
-            answer=first(line.get("filtered_resps")),
-            request=line.get("doc_id"),
-            scores={n: v for n, v in numbers(line) if not _FIELD.fullmatch(n)},
-            columns={"question": line.get("input"), "doc_hash": line.get("doc_hash")},
-            call=tokens(line.get("token_counts") or ()),
-        )
-
-    def figures(results: Row, task: str) -> Iterator[Row]:
-        count = door.at(results, "n-samples", task, "effective")
-        for key, value in numbers(door.at(results, "results", task) or {}):
-            # Figures are called metric,filter; beside each stands its standard error.
-            metric, _, rule = key.partition(",")
-            if not metric.endswith("_stderr"):
-                yield figure(metric, f"mean, filter {rule}" if rule else "mean", value, count)
-
-    for file, entries in lines.items():
-        stamp, _, task = door.stem(file).rpartition("samples_")
-        results = samples.beside(source, file.with_name(f"{stamp}results.json"))
-        system = str(results.get("model_name") or file.resolve().parent.name)
-        stated = figures(results, task)
-        yield from sample_rows(source, task, entries, sample_of, stated, system=system)
+    figures = (
+        figure(name.split(",")[0], f"mean, filter {name.partition(',')[2]}", value, count)
+        for name, value in numbers(at(results, "results", task) or {}).items()
+        if not name.partition(",")[0].endswith("_stderr")
+    )
+    system = str(results.get("model_name") or source.path.resolve().parent.name)
+    lines = samples.json_lines(source, source.path)
+    return sample_rows(source, task, lines, sample_of, figures, system=system)
 
 
 def _accepted(gold: Any) -> Any:
     """A gold that is text, or what it writes as a Python list of accepted answers or an object."""
     with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
         if isinstance(gold, str) and gold.lstrip()[:1] in ("[", "{"):
-            written = ast.literal_eval(gold.strip())
-            return written if isinstance(written, dict | list) else gold
+            return ast.literal_eval(gold.strip())
     return gold
 
 
 def vlmevalkit(source: Source) -> Iterator[Row]:
-    """``{model}_{dataset}.xlsx``, ``.tsv`` or ``.json``, scored or not.
-
-    A row has the columns of the data set but for its image, and `prediction`; scored files add
-    `hit` or the like. Figures stand beside them in ``{stem}_acc.csv`` or ``_score.csv``.
-    """
+    """VLMEvalKit's workbook, TSV or JSON"""
     path, stem = source.path, door.stem(source.path)
     model, _, dataset = stem.rpartition("_")
     source.files.append(path)
@@ -203,69 +170,53 @@ def vlmevalkit(source: Source) -> Iterator[Row]:
         sample.scores = {n: sample.columns.pop(n) for n in _VLM_SCORES if n in row}
         return sample
 
-    def figures() -> Iterator[Row]:
-        for file in (path.with_name(f"{stem}_{end}.csv") for end in ("acc", "score")):
-            if file.is_file():
-                source.files.append(file)
-                # A column per category, in per cent as they are stated.
-                for _, row in items(file):
-                    suffix = "" if row.get("split") in (None, "none") else f", {row['split']}"
-                    cells = ((n, cell) for n, cell in row.items() if number(cell) is not None)
-                    scorer = file.stem.rpartition("_")[2]
-                    yield from (figure(scorer, f"{name}{suffix}", cell) for name, cell in cells)
-
+    beside = (path.with_name(f"{stem}_{end}.csv") for end in ("acc", "score"))
+    source.files += (found := [file for file in beside if file.is_file()])
+    # A column per category, in per cent as they are stated.
+    figures = (
+        figure(file.stem.rpartition("_")[2], name, cell)
+        for file in found
+        for _, row in items(file)
+        for name, cell in row.items()
+        if number(cell) is not None
+    )
     rows = items(path, source.notes)
-    return sample_rows(source, dataset, rows, sample_of, figures(), system=model or "unknown")
+    return sample_rows(source, dataset, rows, sample_of, figures, system=model)
 
 
 def stickler(source: Source) -> Iterator[Row]:
-    """The JSON lines of stickler's bulk evaluator, one per document with every field compared.
+    """stickler's JSON lines of compared documents"""
 
-    A line is ``{"doc_id": …, "comparison_result": {"field_comparisons": […]}}``; the metrics file
-    beside it states figures. A sample is a field, its answer at the place that stickler paired.
-    """
-
-    def values(field: Row, side: str) -> tuple[str | None, dict[str, str]]:
-        """The pointer of a key such as ``items[0].price``, and the values that stand below it."""
-        key, value = field.get(f"{side}_key"), field.get(f"{side}_value")
-        leaves = samples.fields(value) if key is not None else ()
-        return pointer(key), {path: text for path, text in leaves if text is not None}
+    def values(field: Row, side: str) -> dict[str, Row]:
+        """The values below a key such as ``items[0].price``, by their places there."""
+        key, value = pointer(field.get(f"{side}_key")), field.get(f"{side}_value")
+        leaves = samples.fields(value) if key else ()
+        return {end: {"path": key + end, "value": text} for end, text in leaves if text is not None}
 
     def samples_of(line: Row, _: str) -> Iterator[Sample]:
-        compared = line["comparison_result"].get("field_comparisons") or []
-        source.notes["documents without compared fields"] += not compared
-        for field in compared:
-            (base, gold), (other, answer) = values(field, "expected"), values(field, "actual")
+        for field in line["comparison_result"].get("field_comparisons") or ():
+            gold, answer = values(field, "expected"), values(field, "actual")
             scores = {"match": field.get("match"), "similarity": field.get("score")}
             # An item that was compared as a whole has several values.
             scores = scores if {*gold, *answer} == {""} else {}
             for end in dict.fromkeys([*gold, *answer]):
-                place = f"{other if end in answer else base}{end}"
-                golds = [{"path": f"{base}{end}", "value": gold[end]}] if end in gold else []
-                status = "ok" if end in answer else "missing"
-                claims = [{"path": place, "value": answer.get(end), "status": status}]
-                yield Sample(line["doc_id"], place, golds=golds, claims=claims, scores=scores)
+                # An answer stands at the place that stickler paired.
+                claim = answer.get(end) or {"path": gold[end]["path"], "status": "missing"}
+                golds = [gold[end]] if end in gold else []
+                given = {"golds": golds, "claims": [{"status": "ok"} | claim], "scores": scores}
+                yield Sample(line["doc_id"], claim["path"], **given)
 
-    def figures() -> Iterator[Row]:
-        found = source.path.parent.glob("*.json")
-        found = [file for file in found if b'"overall_metrics"' in door.head(file)]
-        # Of several nobody knows which is of this run.
-        metrics = samples.beside(source, found[0]) if len(found) == 1 else {}
-        source.notes[MISSING] += len(metrics.get("errors") or ())
-        stated = metrics.get("overall_metrics") or {}
-        yield from (figure("stickler", n, stated[n]) for n in _STICKLER_FIGURES if n in stated)
-
+    found = [f for f in source.path.parent.glob("*.json") if b'"overall_metrics"' in door.head(f)]
+    # Of several nobody knows which is of this run.
+    metrics = samples.beside(source, found[0]) if len(found) == 1 else {}
+    stated = metrics.get("overall_metrics") or {}
+    figures = (figure("stickler", n, stated[n]) for n in _STICKLER_FIGURES if n in stated)
     lines, name = samples.json_lines(source, source.path), door.stem(source.path)
-    return sample_rows(source, name, lines, samples_of, figures(), system="stickler")
+    return sample_rows(source, name, lines, samples_of, figures, system="stickler")
 
 
 def omniai(source: Source) -> Iterator[Row]:
-    """``results.json``, one array with an entry per document and model, or a folder with one.
-
-    Answers are `predictedMarkdown` and `predictedJson`, gold, if any, `trueMarkdown` and `trueJson`
-    in the shape of the benchmark `omniai`. An entry with an error, even an empty one, or without
-    either output is `api_error`. It belongs to the document whose image has its address or name.
-    """
+    """OmniAI's results.json"""
     file, ids = _results(source.path), dict[str, str]()
     known = source.corpus.documents.select("doc_id", "meta", "image") if source.corpus else None
     for doc_id, meta, image in () if known is None else known.rows():
@@ -273,51 +224,34 @@ def omniai(source: Source) -> Iterator[Row]:
         for name in filter(None, (url, basename(url), basename(image or ""))):
             ids.setdefault(name, doc_id)
 
+    def values(text: Any, form: Any) -> list[Row]:
+        found = samples.fields(samples.as_object(form) or {})
+        page = {"path": None, "kind": "page", "value": as_text(text)}
+        return [page, *({"path": path, "value": value} for path, value in found)]
+
     def sample_of(entry: Row, origin: str) -> Sample:
         url, used = entry.get("fileUrl") or "", entry.get("usage") or {}
-        name = basename(url)
-        text, answer = as_text(entry.get("predictedMarkdown")), entry.get("predictedJson")
+        text, form = as_text(entry.get("predictedMarkdown")), entry.get("predictedJson")
         # An error of JavaScript may be written as {}.
         error = entry.get("error")
-        failed = error not in (None, "", False) or (text is None and answer is None)
-        status = "api_error" if failed else "ok"
-        source.notes[FAILED] += number(entry.get("jsonAccuracy")) is None
-        page = {"task": "text", "path": None, "kind": "page", "value": text}
-        claims = [page | {"status": "missing" if text is None and not failed else status}]
-        if answer is not None and not failed:
-            # A model that was asked for JSON may have given it as text.
-            value = {"task": "value", "path": WHOLE, "kind": "json", "value": as_text(answer)}
-            leaves = samples.fields(samples.as_object(answer) or {})
-            claims += [value, *({"task": "text", "path": p, "value": leaf} for p, leaf in leaves)]
+        failed = error not in (None, "", False) or (text is None and form is None)
+        page, *fields = [{"task": "text"} | row for row in values(text, None if failed else form)]
+        page["status"] = "api_error" if failed else "missing" if text is None else "ok"
+        if source.corpus and form is not None and not failed:
+            fields += [{"task": "value", "path": WHOLE, "kind": "json", "value": as_text(form)}]
         # The pair of models, once if they are one; reading images directly is another system.
-        models = filter(None, (entry.get("ocrModel"), entry.get("extractionModel")))
+        models = dict.fromkeys(filter(None, map(entry.get, ("ocrModel", "extractionModel"))))
         is_direct = " (image)" if entry.get("directImageExtraction") else ""
-        sample = Sample(
-            ids.get(url) or ids.get(name) or PurePosixPath(name).stem or origin,
-            None,
-            answer=text,
-            claims=claims,
-            status=status,
-            system=" + ".join(dict.fromkeys(models)) + is_direct or "omniai",
-            request=url or None,
-            scores={
-                "json_accuracy": entry.get("jsonAccuracy"),
-                "levenshtein_similarity": entry.get("levenshteinDistance"),
-            },
-            call={
-                "task": "value",
-                "error": str(error) if error else None,
-                "cost": number(used.get("totalCost")),
-                "seconds": number(used.get("duration"), 1000),
-            },
-        )
-        if "trueJson" in entry:
-            item = {f"{name}Output": entry.get(name) for name in ("trueJson", "trueMarkdown")}
-            meta = {"jsonSchema": entry.get("jsonSchema"), "metadata": entry.get("metadata")}
-            sample.golds = list(records_of(item | meta, origin, source.notes))
-            meta = json.dumps({"imageUrl": url} | meta, ensure_ascii=False)
-            sample.document = {"benchmark": "omniai", "meta": meta}
-        return sample
+        # It is of the document whose image has its address or name.
+        name = ids.get(url) or ids.get(basename(url)) or PurePosixPath(basename(url)).stem or origin
+        system, rate = " + ".join(models) + is_direct or "omniai", entry.get("levenshteinDistance")
+        scores = {"json_accuracy": entry.get("jsonAccuracy"), "levenshtein_similarity": rate}
+        seconds, error = number(used.get("duration"), 1000), str(error) if error else None
+        call = {"error": error, "cost": number(used.get("totalCost")), "seconds": seconds}
+        golds = values(entry.get("trueMarkdown"), entry.get("trueJson"))
+        given = {"golds": golds if "trueJson" in entry else None, "claims": [page, *fields]}
+        given |= {"system": system, "request": url or None, "scores": scores}
+        return Sample(name, None, None, text, "api_error" if failed else "ok", call=call, **given)
 
     source.files.append(file)
     listed = enumerate(door.decoded(door.read_bytes(file), list, file))
@@ -325,23 +259,166 @@ def omniai(source: Source) -> Iterator[Row]:
     return sample_rows(source, file.resolve().parent.name, entries, sample_of)
 
 
+def docling_eval(source: Source) -> Iterator[Row]:
+    """docling-eval's Parquet"""
+    path, scores, figures = source.path.resolve(), defaultdict[str, Row](dict), []
+    for file in sorted((path if path.is_dir() else path.parent).glob("evaluation_*.json")):
+        modality, content = file.stem.rpartition("_")[2], samples.beside(source, file)
+        with samples.reading(source, file.name, samples.FIGURES):
+            for row in content.get("evaluations") or ():
+                shares = (cell for cell in row.items() if cell[0].endswith(("f1", "_bbox")))
+                scores[str(row.get("doc_id"))] |= {f"{modality}/{n}": share for n, share in shares}
+            for name, value in content.items():
+                scorer, stats, _ = f"{modality}/{name}".partition("_stats")
+                if stats and "mean" in value:
+                    figures.append(figure(scorer, "mean", value["mean"], value.get("total")))
+
+    def sample_of(row: Row, origin: str) -> Sample:
+        gold, answer, info = (
+            value if isinstance(value, dict) else door.decoded(value or "{}", dict, origin)
+            for value in map(row.get, _DOCLING[:3])
+        )
+        outcome = str(row.get("status") or "success").lower().rpartition(".")[2]
+        status = _CONVERTED.get(outcome, "api_error") if answer else "api_error"
+        claims, doc_id, error = _docling_values(answer), row["document_id"], None
+        text = claims[0]["value"] if answer else None
+        if status not in ("ok", "truncated"):
+            claims, error = [{"path": None, "kind": "page"}], f"conversion: {outcome}"
+        given = {"golds": _docling_values(gold), "claims": claims, "call": {"error": error}}
+        given |= {"system": str(info.get("asset") or info.get("name") or "docling")}
+        return Sample(doc_id, None, None, text, status, scores=scores[str(doc_id)], **given)
+
+    source.files += (shards := _shards(source.path))
+    # Not the images, which are most of a shard.
+    columns = pl.col(f"^({'|'.join(_DOCLING)})$")
+    parts = (pl.scan_parquet(shard, glob=False).select(columns).collect() for shard in shards)
+    rows = (
+        (f"{shard.name}, row {number}", row)
+        for shard, part in zip(shards, parts, strict=True)
+        for number, row in enumerate(part.iter_rows(named=True), start=1)
+    )
+    return sample_rows(source, door.stem(path), rows, sample_of, figures)
+
+
+def _shards(path: Path) -> list[Path]:
+    found = path.rglob("*.parquet") if path.is_dir() else [path]
+    return sorted(f for f in found if door.ending(f) == ".parquet" and files.is_file(f))
+
+
+def _docling_values(document: Row) -> list[Row]:
+    """The text of a Docling document in the order of its body, and each value at its key."""
+    texts, nodes, seen = [], [document.get("body") or {}], set()
+    while nodes:
+        # Of children that lead back to what they are children of there would be no end.
+        if id(node := nodes.pop()) in seen:
+            continue
+        seen.add(id(node))
+        cells = at(node, "data", "table_cells") or ()
+        texts += [str(part["text"]) for part in (node, *cells) if part.get("text")]
+        # References such as `#/texts/3`.
+        places = (str(child.get("$ref")).split("/") for child in node.get("children") or ())
+        nodes += [document[kind][int(place)] for _, kind, place in places][::-1]
+    rows, counts = [{"path": None, "kind": "page", "value": " ".join(texts)}], Counter[str]()
+    for item in document.get("key_value_items") or ():
+        cells = {cell.get("cell_id"): cell for cell in at(item, "graph", "cells") or ()}
+        for link in at(item, "graph", "links") or ():
+            key, value = (cells.get(link.get(f"{end}_cell_id")) for end in ("source", "target"))
+            # A link may be there a second time, as seen from its value.
+            if key and value and link.get("label") != "to_key":
+                path = f"/{escape(str(key.get('text') or ''))}"
+                place = path + (f"/{counts[path]}" if counts[path] else "")
+                counts[path] += 1
+                rows.append({"path": place, "value": as_text(value.get("text"))})
+    return rows
+
+
+def olmocr(source: Source) -> Iterator[Row]:
+    """olmOCR-bench's folder of tests and pages"""
+    home, pages = source.path, _pages(source.path)
+    tests = [test for file in _tests(home) for test in samples.json_lines(source, file)]
+    runs = sorted({(candidate, repeat) for candidate, _, _, repeat in pages})
+    entries = ((origin, (line, *run)) for run in runs for origin, line in tests)
+
+    def sample_of(entry: tuple[Row, str, int], _: str) -> Sample:
+        line, candidate, repeat = entry
+        # Null is the bench's word for a limit that a test has not.
+        test = _TEST | {name: cell for name, cell in line.items() if cell is not None}
+        order = f"{test['before']} … {test['after']}"
+        golds = {"present": test["text"], "order": order, "absent": ""}
+        pdf, gold = test["pdf"].removesuffix(".pdf"), golds.get(test["type"])
+        file, answer = pages.get((candidate, pdf, test["page"], repeat)), None
+        source.notes[samples.MISSING] += file is None
+        source.notes[OTHER] += gold is None
+        if file and gold is not None:
+            answer = _answer_to(test, gold, door.written(file))
+        columns = {"test": test["type"], "page": test["page"]}
+        columns["status"] = "unscored" if gold is None else "ok"
+        given = {"system": candidate, "epoch": repeat, "request": test["id"], "columns": columns}
+        return Sample(pdf, f"/{escape(test['id'])}", gold or "", answer, **given)
+
+    return sample_rows(source, home.resolve().name, entries, sample_of)
+
+
+def _tests(folder: Path) -> list[Path]:
+    return [file for file in sorted(folder.glob("*.jsonl")) if {"pdf", "type", "id"} <= names(file)]
+
+
+def _pages(home: Path) -> dict[tuple[str, str, int, int], Path]:
+    """The pages below a folder by candidate, PDF, page and repeat."""
+    found = filter(files.is_file, home.glob("*/**/*.md"))
+    named = ((_PAGE.fullmatch(file.relative_to(home).as_posix()), file) for file in found)
+    return {(m[1], m[2], int(m[3]), int(m[4])): file for m, file in named if m}
+
+
+def _answer_to(test: Row, gold: str, markdown: str) -> str | None:
+    """What is asked for, if a page passes a test; else the text that should be absent, or null."""
+    page, text, before, after = (_plain(text) for text in (markdown, *map(test.get, _PHRASES)))
+    most = test["max_diffs"]
+    if test["type"] == "order":
+        # Seen from the end, the last place of the second text is its first.
+        first, last = _place(before, page, most), _place(after[::-1], page[::-1], most)
+        is_ordered = None not in (first, last) and first < len(page) - last - len(after)
+        return gold if is_ordered else None
+    if test["first_n"] or test["last_n"]:
+        page = page[: test["first_n"]] + page[-test["last_n"] if test["last_n"] else len(page) :]
+    read, asked = (page, text) if test["case_sensitive"] else (page.lower(), text.lower())
+    is_found = _place(asked, read, most) is not None
+    return test["text"] if is_found else {"absent": ""}.get(test["type"])
+
+
+def _plain(markdown: str) -> str:
+    for mark, text in _MARKS.items():
+        markdown = re.sub(mark, text, markdown)
+    return unicodedata.normalize("NFC", markdown).translate(_SPELT)
+
+
+def _place(phrase: str, text: str, allowed: int) -> int | None:
+    """Where a phrase first begins in a text, with at most `allowed` characters changed."""
+    if phrase in text or not allowed or len(text) < len(phrase) - allowed:
+        return text.index(phrase) if phrase in text else None
+    best = fuzz.partial_ratio_alignment(phrase, text)
+    return best.dest_start if best.score / 100 >= 1 - allowed / len(phrase) else None
+
+
 def _results(path: Path) -> Path:
     return path / "results.json" if path.is_dir() else path
 
 
+def _is_docling_eval(path: Path) -> bool:
+    with suppress(pl.exceptions.PolarsError, OSError):
+        shards = (pl.scan_parquet(file, glob=False) for file in _shards(path)[:1])
+        return any({*_DOCLING[:2]} <= {*shard.collect_schema()} for shard in shards)
+    return False
+
+
 _FITS = {
     inspect: lambda p: door.ending(p) == ".eval" or has(p, ".json", "eval", "status", "version"),
-    lmms_eval: lambda p: has(min(p.glob(_LMMS_FILES), default=p), ".jsonl", "filtered_resps"),
+    lmms_eval: lambda p: has(p, ".jsonl", "filtered_resps"),
     omniai: lambda p: has(_results(p), ".json") and not _OMNIAI.isdisjoint(names(_results(p))),
     vlmevalkit: lambda p: {"index", "prediction"} <= names(p) and "predict" not in names(p),
     stickler: lambda p: has(p, ".jsonl", "comparison_result"),
+    docling_eval: _is_docling_eval,
+    olmocr: lambda p: p.is_dir() and bool(_tests(p)) and bool(_pages(p)),
 }
-_TITLES = {
-    "inspect": "Inspect's .eval, or .json",
-    "lmms_eval": "lmms-eval's *_samples_*.jsonl",
-    "omniai": "OmniAI's results.json",
-    "vlmevalkit": "VLMEvalKit's workbook, TSV or JSON",
-    "stickler": "stickler's JSON lines of compared documents",
-}
-_NAMED = {read.__name__: read for read in _FITS}
-READERS = {n: Reader(n, _TITLES[n], _FITS[read], read) for n, read in _NAMED.items()}
+# What each reads is its title.
+READERS = {r.__name__: Reader(r.__name__, r.__doc__, fits, r) for r, fits in _FITS.items()}

@@ -2,129 +2,143 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from itertools import chain
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import polars as pl
 
-from formlab import benchmarks, metrics, readers, tables
-from formlab.errors import DataBroken, DataMissing, FormlabError, UnknownName
+from formlab import benchmarks, files, metrics, readers, tables
+from formlab.errors import DataBroken, DataMissing, FormlabError
 from formlab.files import local
-from formlab.readers import ODD, Row, Source, door, samples
-from formlab.readers.join import FAILED, MATCHED, evaluation, fitting, runs_of
-from formlab.readers.samples import NAMES
-from formlab.readers.sources import FRAME, items
+from formlab.folders import Corpus, Evaluation, Predictions
+from formlab.readers import ODD, Row, Source, answers, by_role, counted, door, samples
+from formlab.readers.samples import NAMES, SCORE
+from formlab.readers.sources import FRAME, ROWS
+from formlab.readers.values import texts
+from formlab.scoring.batches import own_gold
 from formlab.scoring.causes import STAGE_OF
+from formlab.scoring.evaluate import evaluate
 from formlab.tables import USABLE, WHOLE_LEVELS
-
-if TYPE_CHECKING:
-    from formlab.folders import Corpus, Evaluation
 
 __all__ = ["differences", "headlines", "join_report", "open_log", "open_logs"]
 
-# Two figures of a document that differ by more than rounding.
-_CLOSE = 0.005
+MATCHED, FAILED = "samples matched", "samples failed"
+STRANGE = "samples that the benchmark does not have"
+OTHER_FIELDS = "fields of these documents that no sample asks for"
+OTHER_GOLD = "targets that differ from the benchmark's gold, which is used"
 _REPORT = {"matched": MATCHED, "missing": samples.MISSING, "duplicate": samples.DUPLICATES}
 _REPORT |= {"failed": FAILED, "unreadable": samples.UNREADABLE}
-_FIGURES: dict[str, Any] = dict.fromkeys(("by", "measure", "over"), pl.String)
-_FIGURES |= {"value": pl.Float64, "n": pl.Int64}
-_COLUMNS = ("doc_id", "path", "gold", "pred", "status", "log_score", "formlab")
+# Two figures of a document that differ by more than rounding.
+_CLOSE = 0.005
+_KEY = ["doc_id", "path"]
+_DTYPES = tables.DOCUMENTS | tables.RESPONSES | tables.RECORDS
+_DTYPES |= {"epoch": pl.Int64, "score": pl.Float64, "n": pl.Int64}
+# Columns that the rows of a role have, perhaps without anything in them.
+_COLUMNS = {"gold": ["value"], "answer": ["value", "task", "kind", "status"]}
+_COLUMNS |= {"call": ["status", "error", "log_status"], "figure": ["scorer", "kind", "score", "n"]}
+_CASE = ("doc_id", "path", "gold", "pred", "status", "log_score", "formlab")
+Columns = Mapping[str, str] | None
 
 
 def open_log(
-    source: Any,
-    benchmark: str | Corpus | None = None,
-    columns: Mapping[str, str] | None = None,
-    *,
-    system: str | None = None,
-    **options: Any,
+    source: Any, benchmark: str | Corpus | None = None, columns: Columns = None, **options: Any
 ) -> Evaluation:
     """An evaluation made of a log of another harness that holds one run, a system and epoch.
 
     The log's own scores stand in `cases` as `log_score` and `log_by_<scorer>`, those of whole
-    documents in `documents` as `log_document_score` and so on: see `headlines`, `differences`.
-    `notes` counts samples that were matched, missing, given twice, failed or unreadable.
+    documents in `documents` as `log_document_score`: see `headlines` and `differences`. `notes`
+    counts samples that were matched, missing, given twice, failed or unreadable.
 
     `source` is a path or address, or a frame or list of dicts with a row per sample, whose names
-    for those of `NAMES` are `columns`. `benchmark` is the name of one, or a corpus, whose gold is
-    used, else the log's own; of the options, `root` and `split` are as for `formlab.load`, by
-    default the split that fits best; `documents` says whether what has no sample is left out
-    (``asked``) or missing (``all``); `types` are as for `readers.corpus`, `out` is a folder to save
-    in, and `system` takes the place of the name of the model that answered. `DataMissing`,
-    `DataBroken` or `UnknownName` if something cannot be read, or the log has several runs.
+    for those of `samples.NAMES` are `columns`. `benchmark` is the name of one, or a corpus, whose
+    gold takes the place of the log's own, with `root` and `split` as for `formlab.load`, by default
+    the split that fits best; with `documents` ``all``, not ``asked``, what has no sample is
+    missing. `types` are as for `readers.corpus`, `out` is a folder to save in, and `system` renames
+    the model that answered. `DataMissing`, `DataBroken` or `UnknownName` if something cannot be
+    read, or the log has several runs.
 
     >>> rows = [{"id": "a", "target": "9.00", "output": "9.0", "score": 0},
     ...         {"id": "b", "target": "May", "output": "may", "score": 0}]
-    >>> evaluation = open_log(rows)
-    >>> evaluation.fields.select("doc_id", "outcome", "log_score").rows()
+    >>> open_log(rows).fields.select("doc_id", "outcome", "log_score").rows()
     [('a', 'mismatch', 0.0), ('b', 'match', 0.0)]
     """
-    opened = open_logs(source, benchmark, columns, **options, name=system)
-    if len(opened) > 1:
-        listed = ", ".join(evaluation.system for evaluation in opened)
+    name = options.pop("system", None)
+    runs = open_logs(source, benchmark, columns, **options, name=name)
+    if len(runs) > 1:
+        what = f"the log holds {len(runs)} runs: {', '.join(run.system for run in runs)}"
         where = source if isinstance(source, str | Path) else None
-        what = f"the log holds {len(opened)} runs: {listed}"
         raise DataBroken(what, where=where, remedy="open_logs")
-    return opened[0]
+    return runs[0]
 
 
 def open_logs(
     source: Any,
     benchmark: str | Corpus | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Columns = None,
     *,
     root: str | Path | None = None,
     split: str | None = None,
     name: str | None = None,
-    out: Path | None = None,
     **options: Any,
 ) -> list[Evaluation]:
     """An evaluation for each run in a log, as `open_log`; `name` and `out` are for one run."""
-    corpora = _corpora(benchmark, root, split)
-    corpus = next(corpora, None)
+    is_name = isinstance(benchmark, str)
+    corpus = benchmarks.load(benchmark, root=root, split=split) if is_name else benchmark
     origin = Source(Path(FRAME), corpus, columns or {})
-    form, rows = log_rows(source, origin)
-    runs = runs_of(rows, origin, form)
-    if corpus is not None:
-        corpus = fitting(runs[0], chain([corpus], corpora))
-    options |= {"name": name, "out": out} if len(runs) == 1 else {}
+    runs = runs_of(log_rows(source, origin), origin)
+    if is_name and not split:
+        corpus = _fitting(runs[0], benchmark, corpus, root)
+    if len(runs) == 1:
+        runs[0].system = name or runs[0].system
+    else:
+        options["out"] = None
     # Of a run nothing is kept but what is scored.
     return [evaluation(runs.pop(0), corpus, **options) for _ in range(len(runs))]
 
 
-def _corpora(
-    benchmark: str | Corpus | None, root: str | Path | None, split: str | None
-) -> Iterator[Corpus]:
-    """The corpora that a log may be of, each read when it is asked for."""
-    if not isinstance(benchmark, str):
-        yield from [benchmark] if benchmark else []
-        return
-    yield (first := benchmarks.load(benchmark, root=root, split=split))
-    for name in benchmarks.get(benchmark).splits_in(first.root):
-        if not split and name != first.split:
+def _fitting(run: Run, benchmark: str, corpus: Corpus, root: str | Path | None) -> Corpus:
+    """The split of a benchmark that a run fits best: `corpus`, if all of the run is of it."""
+    first, least = corpus, _matched(run, corpus)["at"].null_count()
+    for split in benchmarks.get(benchmark).splits_in(first.root):
+        if least and split != first.split:
             with suppress(DataMissing):
-                yield benchmarks.load(benchmark, root=root, split=name)
+                other = benchmarks.load(benchmark, root=root, split=split)
+                if (strange := _matched(run, other)["at"].null_count()) < least:
+                    corpus, least = other, strange
+    return corpus
 
 
-def log_rows(source: Any, origin: Source) -> tuple[str, Iterable[Row]]:
-    """The name of what reads a source, and its rows."""
+def log_rows(source: Any, origin: Source) -> Iterator[Row]:
+    """The rows of a log or of a table with a row per sample; `origin` says what was read."""
+    title, read = "a table with a row per sample", partial(samples.of_table, source)
     if isinstance(source, str | Path):
-        origin.path = source = local(source)
-        if not os.path.exists(source):
-            raise DataMissing("no such log", where=source, remedy="check the path")
-        if not origin.columns and (reader := readers.reader_of(source, origin.corpus)):
-            return reader.name, _rows(reader, origin)
-        if not origin.columns and not is_table(source):
+        origin.path = path = local(source)
+        if not os.path.exists(path):
+            raise DataMissing("no such log", where=path, remedy="check the path")
+        if not origin.columns and (reader := readers.reader_of(path, origin.corpus)):
+            title, read = reader.title, reader.read
+        elif not origin.columns and not is_table(path):
             remedy = "with --predictions FILE if this is gold; --columns doc_id=id,gold=target,"
             remedy += "value=output if it is a log; or one of: "
             remedy += "; ".join(reader.title for reader in readers.READERS.values())
-            raise DataBroken("no known format of logs", where=source, remedy=remedy)
-        origin.files.append(source)
-    return "table", _table(origin, source)
+            raise DataBroken("no known format of logs", where=path, remedy=remedy)
+        else:
+            origin.files.append(path)
+    try:
+        yield from read(origin)
+    except FormlabError:
+        raise
+    except (*ODD, OSError, pl.exceptions.PolarsError) as error:
+        what = f"not laid out as {title}: {type(error).__name__}: {error}"
+        raise DataBroken(what, where=origin.path, remedy="a log as it was written") from error
 
 
 def is_table(path: Path) -> bool:
@@ -133,41 +147,174 @@ def is_table(path: Path) -> bool:
     return all(columns & {*NAMES[name]} for name in ("gold", "value"))
 
 
-def _rows(reader: readers.Reader, source: Source) -> Iterator[Row]:
-    try:
-        yield from reader.read(source)
-    except FormlabError:
-        raise
-    except (*ODD, OSError, pl.exceptions.PolarsError) as error:
-        what = f"not laid out as {reader.title}: {type(error).__name__}: {error}"
-        remedy = "a log as the harness wrote it"
-        if source.corpus is None and (name := reader.name) in benchmarks.BENCHMARKS:
-            what, remedy = "answers without gold", f"formlab score {name} --predictions …"
-        raise DataBroken(what, where=source.path, remedy=remedy) from error
+@dataclasses.dataclass
+class Run:
+    """The rows of one system and epoch of a log by role; `log` is what an evaluation keeps."""
+
+    system: str
+    rows: dict[str, pl.DataFrame]
+    log: dict[str, Any]
+    notes: Counter[str]
+    sources: dict[str, str]
 
 
-def _table(source: Source, table: Any) -> Iterator[Row]:
-    rows, named = list(enumerate(items(table, source.notes), start=1)), dict(source.columns)
-    known = dict.fromkeys(name for _, (_, row) in rows for name in row)
-    for column, name in named.items():
-        if column not in NAMES:
-            raise UnknownName.of("column to name", column, NAMES)
-        if name not in known:
-            raise UnknownName.of("column", name, known)
-    for column in NAMES.keys() - named:
-        free = [name for name in NAMES[column] if name in known and name not in named.values()]
-        named |= {column: free[0]} if free else {}
-    if "value" not in named:
-        what = f"no column is the answer; the table has: {', '.join(known)}"
-        raise DataBroken(what, where=source.path, remedy="--columns value=NAME")
+def runs_of(rows: Iterable[Row], source: Source) -> list[Run]:
+    """The runs of a log, one for each system and epoch; figures are of each of them."""
+    of_all, rows = ["system", "epoch", "split", *_KEY], iter(rows)
+    parts = {role: [_frame([dict.fromkeys(of_all + of)])[:0]] for role, of in _COLUMNS.items()}
+    while some := list(islice(rows, ROWS)):
+        for role, found in by_role(some).items():
+            if found and role in parts:
+                parts[role].append(_frame(found))
+    stem, by = door.stem(source.path), {r: pl.concat(p, how="diagonal") for r, p in parts.items()}
+    usual = pl.col("system").fill_null(source.name or stem), pl.col("epoch").fill_null(1)
+    by |= {role: by[role].with_columns(usual) for role in ("answer", "call")}
+    keys = pl.concat(by[role].select("system", "epoch") for role in ("answer", "call"))
+    if not (keys := keys.unique(maintain_order=True).rows()):
+        raise DataBroken("the log has no samples", where=source.path)
+    scored = [c for role in ("answer", "call") for c in by[role].select(f"^{SCORE}.*$")]
+    scorers = [scores.name.removeprefix(SCORE) for scores in scored if scores.count()]
+    headline = by["figure"].select("scorer", metric="kind", value="score", n="n")
+    # The first scorer is the one that the headline is of.
+    scorer = next((name for name in (*headline["scorer"], *scorers) if name in scorers), None)
+    split = pl.concat(frame["split"] for frame in by.values()).drop_nulls().first()
+    log = {"name": split or stem, "headline": headline.to_dicts(), "scorer": scorer}
+    sources = {file.name: files.sha256(file) for file in source.files}
+    runs, named = [], {f"{SCORE}{scorer}": "log_score"}
+    for system, epoch in keys:
+        # Gold and figures that do not say theirs are of every run.
+        is_system, is_epoch = pl.col("system") == system, pl.col("epoch") == epoch
+        is_of = is_system.fill_null(value=True) & is_epoch.fill_null(value=True)
+        of_run = {role: rows.filter(is_of).rename(named, strict=False) for role, rows in by.items()}
+        of_run = {role: rows.drop("system", "epoch", "split") for role, rows in of_run.items()}
+        is_one = sum(system == other for other, _ in keys) == 1
+        name = system if is_one else f"{system}, epoch {epoch}"
+        runs.append(Run(name, of_run, log, Counter(source.notes), sources))
+    return runs
 
-    entries = ((origin, (row, named, str(count))) for count, (origin, row) in rows)
-    stem = door.stem(source.path)
-    yield from samples.sample_rows(source, stem, entries, lambda row, _: samples.of_cells(*row))
+
+def _frame(rows: list[Row]) -> pl.DataFrame:
+    """Rows that may leave columns out, with the dtypes of tables."""
+    columns = {}
+    for name, cells in tables.columns_of(rows, {}).items():
+        dtype = pl.Float64 if name.startswith(SCORE) else _DTYPES.get(name, pl.String)
+        column = texts(cells) if dtype == pl.String else pl.Series(cells, dtype=dtype, strict=False)
+        columns[files.storable(name)] = column
+    # A million times the same.
+    of_few = pl.col("^(system|split|origin)$").cast(pl.Categorical)
+    return pl.DataFrame(columns).with_columns(of_few)
+
+
+def evaluation(
+    run: Run,
+    corpus: Corpus | None = None,
+    *,
+    documents: str = "asked",
+    types: Any = None,
+    out: Path | None = None,
+) -> Evaluation:
+    """The evaluation of a run by its own gold or a benchmark's, of what was ``asked`` or ``all``.
+
+    What was scored is let go, as it takes memory: a run is evaluated once.
+    """
+    gold = [] if corpus is None else [_joined(run, corpus, is_all=documents == "all")]
+    calls, given = run.rows["call"], run.rows["answer"]
+    # A sample that asks for an object has several answers, and is counted once.
+    run.notes[MATCHED] = calls.height or given.height
+    failed = calls.filter(~pl.col("status").is_in([*USABLE, "missing"]))
+    run.notes[FAILED] = failed.height
+    reasons = failed["error"].drop_nulls().value_counts(sort=True).head(5)
+    run.notes.update({f"failed with {error[:120]}": count for error, count in reasons.rows()})
+    with TemporaryDirectory(prefix="formlab-") as folder:
+        if not gold:
+            values, place = run.rows.pop("gold"), Path(folder, "gold")
+            if values.is_empty():
+                remedy = "formlab score BENCHMARK --predictions LOG"
+                where = ", ".join(run.sources) or None
+                raise DataBroken("the log has answers alone", where=where, remedy=remedy)
+            moved = answers.moves(given["path"], values["path"], run.notes)
+            run.rows["answer"] = answers.with_paths(given, moved)
+            # Named, so that no column of the log's own is taken for another.
+            named = {name: name for name in (*_KEY, "value")}
+            gold = own_gold(values, place, types=types, columns=named, name=run.log["name"])
+        # Single fields of another document may be scored beside whole documents.
+        scores = calls.drop_nulls("log_status").select("doc_id", "^log_.*$")
+        if run.log["scorer"] and scores.height:
+            scores = scores.unique("doc_id", keep="last")
+            scores = scores.rename(lambda name: name.replace("log_", "log_document_", 1))
+            on = {"on": "doc_id", "how": "left", "maintain_order": "left"}
+            gold = (dataclasses.replace(c, documents=c.documents.join(scores, **on)) for c in gold)
+        return evaluate(iter(gold), partial(_predictions, run), out=out)
+
+
+def _matched(run: Run, corpus: Corpus) -> pl.DataFrame:
+    """Each document and path of a run, and where it is in the corpus: `at` and `at_path`."""
+    asked = pl.concat([run.rows[role].select(_KEY) for role in ("gold", "answer")]).unique()
+    renamed = answers.renames(asked["doc_id"].unique(), corpus.documents["doc_id"])
+    # A name may have the field behind the document, such as `0000971160/entities/11`.
+    behind = {"at": "^([^/]*)", "at_path": "^[^/]*(/.*)"}
+    behind = {name: pl.col("doc_id").str.extract(part) for name, part in behind.items()}
+    named = asked.with_columns(at=pl.col("doc_id").replace(renamed), at_path="path")
+    tried = pl.concat([named, asked.with_columns(**behind)])
+    known = pl.concat([corpus.records, corpus.documents], how="diagonal")
+    known = known.select(at="doc_id", at_path="path")
+    found = tried.join(known, on=["at", "at_path"], how="semi", nulls_equal=True)
+    found = found.unique(_KEY, keep="first", maintain_order=True)
+    return asked.join(found, on=_KEY, how="left", nulls_equal=True)
+
+
+def _joined(run: Run, corpus: Corpus, *, is_all: bool) -> Corpus:
+    """The part of a corpus that a run is of, or all, whose keys its rows get."""
+    places = _matched(run, corpus)
+    known = places.drop_nulls("at")
+    if known.is_empty():
+        # Scoring says that nothing meets.
+        return corpus
+    # A whole document goes with its fields.
+    whole = known.select("doc_id", pl.lit(None, pl.String).alias("path"), "at")
+    found = pl.concat([known, whole], how="diagonal").unique(_KEY, keep="first")
+    for role, rows in run.rows.items():
+        rows = rows.join(found, on=_KEY, nulls_equal=True, maintain_order="left")
+        run.rows[role] = rows.with_columns(doc_id="at", path="at_path").drop("at", "at_path")
+    run.notes[STRANGE] = places["at"].null_count()
+    both = corpus.records.join(run.rows["gold"], on=_KEY, nulls_equal=True)
+    both = both.select(pl.col("value", "value_right").str.strip_chars().fill_null(""))
+    run.notes[OTHER_GOLD] = both.filter(pl.col("value") != pl.col("value_right")).height
+    if is_all:
+        return corpus
+    asked = known.select(doc_id="at", path="at_path").unique()
+    part = corpus.filtered(pl.col("doc_id").is_in(asked["doc_id"].implode()))
+    # Who was asked for whole pages was asked for all that stands on them; evidence stays.
+    pages = asked.filter(pl.col("path").is_null())
+    others = part.records.filter(pl.col("task") != "layout").drop_nulls("path").select(_KEY)
+    others = others.join(pages, on="doc_id", how="anti").join(asked, on=_KEY, how="anti")
+    run.notes[OTHER_FIELDS] = others.height
+    records = part.records.join(others, on=_KEY, how="anti", maintain_order="left")
+    return dataclasses.replace(part, records=records)
+
+
+def _predictions(run: Run, corpus: Corpus, of_corpus: pl.Expr) -> Predictions:
+    """The answers for a part of the gold, with the log's own scores as columns of their own."""
+    key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": run.system}
+    given, calls = (run.rows[role].filter(of_corpus) for role in ("answer", "call"))
+    run.rows |= {role: run.rows[role].filter(~of_corpus) for role in ("answer", "call")}
+    given = answers.table(answers.with_tasks(given, corpus, "text"), key | {"role": "prediction"})
+    calls = calls.select(tables.RESPONSES.keys() & {*calls.columns} - key.keys())
+    notes = {f"log: {note}": count for note, count in counted(run.notes).items()}
+    run.notes.clear()  # They are of all of the log.
+    return Predictions(
+        # A log says what its questions are, and nothing of what its answers are.
+        records=given.with_columns(field=pl.lit(None, pl.String)),
+        responses=tables.table("responses", calls.to_dicts(), **key),
+        system=run.system,
+        settings={"log": run.log},
+        sources=run.sources,
+        notes=notes,
+    ).check()
 
 
 def stated(evaluation: Evaluation) -> dict[str, Any]:
-    """What an evaluation of `open_log` keeps of its log: format, name, source, headline, scorer."""
+    """What an evaluation of `open_log` keeps of its log: name, headline, scorer."""
     return (evaluation.settings.get("system") or {}).get("log") or {}
 
 
@@ -192,27 +339,28 @@ def headlines(evaluation: Evaluation) -> pl.DataFrame:
     >>> headlines(log).filter(over="scored").select("by", "value", "n").rows()
     [('log', 0.0, 1), ('formlab', 1.0, 1)]
     """
-    log, units, rows = stated(evaluation), _units(evaluation), []
-    for figure in log.get("headline", ()):
-        measure = f"{figure['scorer']}: {figure['metric']}"
-        rows.append(("log, as stated", measure, "scored", figure["value"], figure["n"]))
-    scorer, is_whole = log.get("scorer"), "log_document_status" in evaluation.documents
+    units, scorer, rows = _units(evaluation), stated(evaluation).get("scorer"), []
+    for stands in stated(evaluation).get("headline", ()):
+        measure = f"{stands['scorer']}: {stands['metric']}"
+        rows.append(("log, as stated", measure, "scored", stands["value"], stands["n"]))
+    is_whole = "log_document_status" in evaluation.documents
     measure = f"normalised_accuracy of fields{', mean of documents' if is_whole else ''}"
     if is_whole and scorer in evaluation.scores["metric"]:
         measure = scorer
     # An error rate of what was not read is that of an empty text: 1.
     is_rate = scorer in metrics.METRICS and metrics.get(scorer).direction != "up"
+    # Of samples that all failed nothing was asked for that could be scored.
+    count = units.height or join_report(evaluation)["failed"]
     log_figures = [("log", scorer, "log_score", float(is_rate))] if scorer else []
     for by, name, column, blank in (*log_figures, ("formlab", measure, "formlab", 0.0)):
         if scorer:
             scored = units.drop_nulls("log_score")
             rows.append((by, name, "scored", scored[column].mean(), scored.height))
-        if units.height:
-            rows.append((by, name, "all", units[column].fill_null(blank).mean(), units.height))
-    if units.is_empty() and (failed := join_report(evaluation)["failed"]):
-        # Nothing was asked of them that could be scored: all that is known is that they failed.
-        rows.append(("formlab", measure, "all", 0.0, failed))
-    return pl.DataFrame(rows, schema=_FIGURES, orient="row", strict=False)
+        if count:
+            value = units[column].fill_null(blank).mean() if units.height else blank
+            rows.append((by, name, "all", value, count))
+    schema = ["by", "measure", "over", ("value", pl.Float64), ("n", pl.Int64)]
+    return pl.DataFrame(rows, schema, orient="row", strict=False)
 
 
 def differences(evaluation: Evaluation) -> pl.DataFrame:
@@ -221,29 +369,26 @@ def differences(evaluation: Evaluation) -> pl.DataFrame:
     Columns `doc_id`, `path` (null where whole documents are scored), `gold`, `pred`, `status`, the
     log's `log_score` and `formlab` (1 if right, else 0; of a document the metric's value).
     """
-    if (scorer := stated(evaluation).get("scorer")) is None:
-        return pl.DataFrame(schema=dict.fromkeys((*_COLUMNS, "why"), pl.String))
-    distance = (pl.col("log_score") - pl.col("formlab")).abs()
-    differ = _units(evaluation).filter(pl.col("log_score").is_null() | (distance > _CLOSE))
+    scorer, distance = stated(evaluation).get("scorer"), pl.col("log_score") - pl.col("formlab")
+    units = _units(evaluation) if scorer else _units(evaluation).clear()
+    differ = units.filter(pl.col("log_score").is_null() | (distance.abs() > _CLOSE))
     why = [_why(row, scorer) for row in differ.iter_rows(named=True)]
-    return differ.select(*_COLUMNS, why=pl.Series(why, dtype=pl.String))
+    return differ.select(*_CASE, why=pl.Series(why, dtype=pl.String))
 
 
 def _units(evaluation: Evaluation) -> pl.DataFrame:
     """What the log scored with formlab's verdict; without its scores all that was asked for."""
-    asked, scorer = evaluation.gathered(_asked, "cases"), stated(evaluation).get("scorer")
-    if scorer and "log_score" not in asked.columns:
-        asked = asked.with_columns(log_score=pl.lit(None, pl.Float64))
+    none, scorer = pl.DataFrame(schema={"log_score": pl.Float64}), stated(evaluation).get("scorer")
+    asked = pl.concat([evaluation.gathered(_asked, "cases"), none], how="diagonal")
     if "log_document_status" not in evaluation.documents:
         return asked
+    named = {"log_document_status": "status", "log_document_score": "log_score"}
     whole = evaluation.documents.select("doc_id", "^log_document_(status|score)$")
-    whole = whole.rename(lambda name: name.replace("log_document_score", "log_score"))
-    whole = whole.rename({"log_document_status": "status"}).drop_nulls("status")
+    whole = whole.rename(named, strict=False).drop_nulls("status")
     # By the metric of the scorer's name, else by the share of right fields.
     same = (pl.col("metric") == scorer) & pl.col("path").is_null() & pl.col("slice_by").is_null()
     figures = evaluation.scan("scores").filter(same).select("doc_id", formlab="value").collect()
-    figures = figures if figures.height else asked.select("doc_id", "formlab")
-    figures = figures.group_by("doc_id").agg(pl.col("formlab").mean())
+    figures = (figures if figures.height else asked).group_by("doc_id").agg(pl.mean("formlab"))
     whole = whole.join(figures, on="doc_id", how="left", maintain_order="left")
     others = asked.join(whole, on="doc_id", how="anti").filter(pl.col("log_score").count() > 0)
     return pl.concat([whole, others, asked.clear()], how="diagonal_relaxed")
@@ -254,29 +399,28 @@ def _asked(cases: pl.LazyFrame) -> pl.LazyFrame:
     is_field = ~pl.col("level").is_in(WHOLE_LEVELS) & pl.col("gold").is_not_null()
     right = (pl.col("outcome") == "match").cast(pl.Float64)
     asked = cases.filter(is_field, pl.col("outcome") != "unscored")
-    return asked.select(*_COLUMNS[:5], "cause", "^log_score$", formlab=right)
+    return asked.select(*_CASE[:5], "cause", "^log_score$", formlab=right)
 
 
-def _why(row: dict[str, Any], scorer: str) -> str:
+def _why(row: Row, scorer: str) -> str:
     """Why the log and formlab differ on a case: the first reason that applies."""
     score, status, cause = row["log_score"], row["status"], row["cause"]
-    is_answered, gold, pred = status in USABLE, row["gold"] or "", row["pred"] or ""
     # Equal for formlab after case and spaces, or as typed values.
     is_form = STAGE_OF.get(cause) == "form" or cause in ("space", "diacritic")
+    is_within = (row["gold"] or "").strip().lower() in (row["pred"] or "").lower()
     reasons = {
-        "not scored in the log": score is None and is_answered,
+        "not scored in the log": score is None and status in USABLE,
         f"{status}: left out of the log's mean, counted as wrong by formlab": score is None,
-        f"{status}: scored in the log, nothing found for formlab": not is_answered,
+        f"{status}: scored in the log, nothing found for formlab": status not in USABLE,
         "a model judged it in the log": "model_graded" in scorer,
         "the whole document is scored by another rule": row["path"] is None,
         "partial credit in the log": score not in (0, 1),
         f"normalisation: {cause}": cause and (not score or is_form),
         "the log's own rule refuses it": not score,
-        "the log takes gold that stands within a longer answer": gold.strip().lower()
-        in pred.lower(),
+        "the log takes gold that stands within a longer answer": is_within,
+        f"the log's own rule accepts it: {cause}": True,
     }
-    found = (reason for reason, applies in reasons.items() if applies)
-    return next(found, f"the log's own rule accepts it: {cause}")
+    return next(reason for reason, applies in reasons.items() if applies)
 
 
 tables.door(globals(), __all__)

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from formlab import files, tables
-from formlab.errors import DataBroken, FormlabError
-from formlab.readers import ODD, Row, Source, door, sheets
-from formlab.readers.cells import values_of
+from formlab.errors import DataBroken, FormlabError, UnknownName
+from formlab.readers import ODD, Row, Source, door, sources
 from formlab.readers.door import as_text, number
-from formlab.readers.sources import columns_of
-from formlab.readers.values import pointer
+from formlab.readers.sources import columns_of, items
+from formlab.readers.values import pointer, values_of
 from formlab.tables import USABLE
 from formlab.text import answers, replies
 
@@ -29,8 +28,10 @@ UNREADABLE = "samples unreadable"
 WITHOUT_GOLD = "samples without gold in the log"
 FIGURES = "figures stated in the log that cannot be read"
 # What a column of a table can be, with the names that tell it where none is named.
-NAMES = sheets.NAMES["log"]
-_CREDIT = {"true": 1.0, "yes": 1.0, "c": 1.0, "false": 0.0, "no": 0.0, "i": 0.0}
+NAMES = sources.NAMES["log"]
+# Scores in words: those of tables, and Inspect's correct, incorrect, partial and no answer.
+_CREDIT = {"true": 1.0, "yes": 1.0, "c": 1.0, "p": 0.5}
+_CREDIT |= dict.fromkeys(("false", "no", "i", "n"), 0.0)
 # What VLMEvalKit writes for an answer where there was none.
 _FAILURE = "Failed to obtain answer"
 _KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*+:')
@@ -43,9 +44,8 @@ class Sample:
     `gold` is a text, a list of accepted texts, an object of fields (or its JSON), or None; so is
     `answer`. `path` None is the text of a page. Without a `status` a sample with an answer is ok,
     else missing. `model` is the one that answered, which names the system if all are of one.
-    `columns` are further ones of the gold's rows, `call` of the call's (`error`, tokens, seconds),
-    `document` of the row of a whole document. Values at several places are given as rows: `golds`,
-    `claims`.
+    `columns` are further ones of the gold's rows, `call` of the call's (`error`, seconds and so
+    on). Values at several places are given as rows: `golds`, `claims`.
     """
 
     doc_id: Any
@@ -57,65 +57,61 @@ class Sample:
     model: str | None = None
     epoch: int = 1
     request: Any = None
-    origin: str = ""
     scores: Mapping[str, Any] = field(default_factory=dict)
     call: Row = field(default_factory=dict)
     columns: Row = field(default_factory=dict)
-    document: Row = field(default_factory=dict)
     golds: list[Row] | None = None
     claims: list[Row] | None = None
 
-    def rows(self) -> Iterator[Row]:
-        """Its gold, answers and call; the document has the scores where it was scored as one."""
-        form = as_object(self.gold) if self.path is not None and self.golds is None else None
-        place, golds = self.path if form is None else None, self.golds
+    def rows(self, origin: str = "") -> Iterator[Row]:
+        """Its gold, answers and call, which has the scores where a whole document was scored."""
+        form = as_object(self.gold) if self.path is not None else None
+        place, golds, claims = self.path if form is None else None, self.golds, self.claims
         golds = self._golds(form) if golds is None else golds
-        claims = self._claims(form, golds) if self.claims is None else self.claims
-        scores = {files.storable(f"{SCORE}{n}"): number(s) for n, s in self.scores.items()}
-        answer: Row = {"role": "answer", "origin": self.origin, "status": self.status}
+        claims = self._claims(form, golds) if claims is None else claims
+        scores = {
+            f"{SCORE}{name}": number(_CREDIT.get(str(score).lower().strip(), score))
+            for name, score in self.scores.items()
+        }
+        answer = {"role": "answer", "origin": origin, "status": self.status}
         answer |= scores if place is not None else {}
-        yield from ({"role": "gold"} | row for row in golds)
-        yield from (answer | row for row in claims)
         request = as_text(self.doc_id if self.request is None else self.request)
         call = {"role": "call", "task": "text", "request": request, "attempts": 1, "path": place}
-        yield call | {"text": as_text(self.answer), "status": self.status} | self.call
-        if place is None:
-            yield {"role": "document", "log_status": self.status} | scores | self.document
+        call |= {"text": as_text(self.answer), "status": self.status} | self.call
+        yield from (row | {"role": "gold"} for row in golds)
+        yield from (answer | row for row in claims)
+        yield call | (scores | {"log_status": self.status} if place is None else {})
 
-    def _values(self, form: Any) -> Iterator[tuple[str, str | None]]:
-        return fields(answers.form_in(form), "" if self.path == ANSWER else self.path or "")
+    def _values(self, value: Any, form: Any) -> Iterable[tuple[str | None, str | None]]:
+        """The value that it is, or those of a form, as texts at their paths."""
+        if form is None:
+            return [(self.path, as_text(value))]
+        base = "" if self.path == ANSWER else self.path or ""
+        return fields(answers.form_in(value), base) if isinstance(value, Mapping | list) else []
 
     def _golds(self, form: Mapping[str, Any] | None) -> list[Row]:
         # Names that begin with log_ are those of the log's scores.
-        columns = {
-            files.storable(name): cell if name in tables.RECORDS else as_text(cell)
-            for name, cell in self.columns.items()
-            if name in tables.RECORDS or not (name in tables.RESERVED or name.startswith("log_"))
-        }
-        if form is not None:
-            return [columns | {"path": path, "value": value} for path, value in self._values(form)]
-        texts = map(as_text, self.gold if isinstance(self.gold, list) else [self.gold])
-        accepted = [text for text in texts if text is not None]
-        columns |= {"accepted": accepted} if accepted[1:] else {}
-        return [columns | {"path": self.path, "value": text} for text in accepted[:1]]
+        columns = {n: cell for n, cell in self.columns.items() if not n.startswith("log_")}
+        accepted = [None]
+        if form is None:
+            texts = map(as_text, self.gold if isinstance(self.gold, list) else [self.gold])
+            accepted = [files.storable(text) for text in texts if text is not None]
+            columns |= {"accepted": accepted} if accepted[1:] else {}
+        values = [value for text in accepted[:1] for value in self._values(form or text, form)]
+        return [columns | {"path": path, "value": value} for path, value in values]
 
-    def _claims(self, form: Any, golds: list[Row]) -> list[Row]:
-        """The values of the answer, by the one rule for a model's text; what failed names none."""
-        status, answer, found = self.status, self.answer, []
+    def _claims(self, form: Mapping[str, Any] | None, golds: list[Row]) -> list[Row]:
+        """The values of the answer, by the one rule for a model's text."""
+        status, answer = self.status, self.answer
         if isinstance(answer, str) and answer and status in USABLE:
             parsed = answers.plain(answer) if form is None else answers.parse(answer, lists=True)
             is_field = form is None and self.path is not None
             answer = answers.answer_in(parsed.value) if is_field else parsed.value
             status = parsed.status if parsed.changes or parsed.status not in USABLE else status
-        if status in USABLE:
-            if form is None:
-                found = [(self.path, as_text(answer))]
-            elif isinstance(answer, Mapping | list):
-                found = self._values(answer)
-            # A null names no value.
-            found = [claim for claim in found if claim[1] is not None]
-            status = status if found else "missing"
-        # What failed has failed at each field that was asked for.
+        # A null names no value; what failed has failed at each field that was asked for.
+        found = self._values(answer, form) if status in USABLE else []
+        found = [value for value in found if value[1] is not None]
+        status = "missing" if status in USABLE and not found else status
         places = [self.path] if form is None else [row["path"] for row in golds]
         found = found or [(place, None) for place in places]
         return [{"path": path, "value": value, "status": status} for path, value in found]
@@ -135,23 +131,24 @@ def sample_rows(
 
     What cannot be read is counted, and so are requests that were `planned` and are not there.
     """
-    kept: dict[tuple[Any, ...], Sample] = {}
+    kept: dict[tuple[Any, ...], tuple[str, Sample]] = {}
     requests, models = set[str | None](), set[str | None]()
     for origin, entry in entries:
         with reading(source, origin):
             found = sample_of(entry, str(origin))
             for sample in [found] if isinstance(found, Sample) else found:
-                sample.origin = str(origin)
+                sample.doc_id = files.storable(as_text(sample.doc_id) or "").strip()
+                if not sample.doc_id:
+                    raise DataBroken("a sample without a name")
                 requests.add(as_text(sample.request))
                 models |= {as_text(sample.model)} - {None}
-                sample.doc_id = files.storable(as_text(sample.doc_id) or "").strip()
                 has_answer = sample.answer is not None or sample.claims
                 sample.status = sample.status or ("ok" if has_answer else "missing")
                 key = (sample.system, sample.epoch, sample.doc_id, sample.path)
                 source.notes[DUPLICATES] += key in kept
-                source.notes[UNREADABLE] += not sample.doc_id
-                if key not in kept or sample.status in USABLE or kept[key].status not in USABLE:
-                    kept |= {key: sample} if sample.doc_id else {}
+                _, first = kept.get(key, (None, sample))
+                if sample.status in USABLE or first.status not in USABLE:
+                    kept[key] = str(origin), sample
     if not kept:
         reasons = [note for note in source.notes if note.startswith(f"first of {UNREADABLE}")]
         what = ": ".join(["the log has no samples", *reasons[:1]])
@@ -159,14 +156,13 @@ def sample_rows(
         raise DataBroken(what, where=source.path, remedy=remedy)
     source.notes[MISSING] += len({*map(as_text, planned)} - requests)
     system = next(iter(models)) if len(models) == 1 else system
-    while kept:
-        # Each is let go when its rows are given.
-        sample = kept.pop(next(iter(kept)))
+    # Each is let go when its rows are given.
+    for origin, sample in map(kept.pop, [*kept]):
         source.notes[WITHOUT_GOLD] += sample.gold is None and not sample.golds
         run = {"doc_id": sample.doc_id, "split": str(split), "epoch": sample.epoch}
         run["system"] = sample.system or system or None
-        with reading(source, sample.origin):
-            yield from [run | row for row in sample.rows()]
+        with reading(source, origin):
+            yield from [row | run for row in sample.rows(origin)]
     with reading(source, source.path.name, FIGURES):
         yield from figures
 
@@ -196,9 +192,9 @@ def json_lines(source: Source, path: Path) -> Iterator[tuple[str, Row]]:
     """Origin and object of each line of JSON; a line that is none is counted as unreadable."""
     source.files.append(path)
     with door.Member.of(path).text() as stream:
-        for count, line in enumerate(stream, start=1):
+        for place, line in enumerate(stream, start=1):
             if line.strip():
-                with reading(source, origin := f"{path.name}:{count}"):
+                with reading(source, origin := f"{path.name}:{place}"):
                     yield origin, door.decoded(line, dict[str, Any], origin)
 
 
@@ -224,42 +220,47 @@ def figure(scorer: Any, kind: Any, score: Any, n: Any = None) -> Row:
     return row | {"score": number(score), "n": number(n)}
 
 
-def tokens(used: Iterable[Any]) -> Row:
-    """The tokens of a call that was made in several."""
-    used = [use for use in used if isinstance(use, Mapping)]
-    counts = {end: sum(use.get(f"{end}put_tokens") or 0 for use in used) for end in ("in", "out")}
-    return {f"tokens_{end}": count or None for end, count in counts.items()}
-
-
 def of_cells(row: Row, named: Mapping[str, str], doc_id: str | None = None) -> Sample:
-    """The sample in a row of a table; `named` has the table's names for those of `NAMES`.
-
-    A row without a name of its own is called `doc_id`.
-    """
+    """The sample in a row of a table, whose names for those of `NAMES` are `named`."""
     cell = {column: row.get(named.get(column)) for column in NAMES}
     cell |= replies.in_cells(cell)
-    text = {column: as_text(value) for column, value in cell.items()}
-    answer = cell["value"] if isinstance(cell["value"], dict) else text["value"]
-    error = text["error"]
+    answer, error, status = cell["value"], as_text(cell["error"]), as_text(cell["status"])
     if isinstance(answer, str) and answer.lstrip().startswith(_FAILURE):
         answer, error = None, error or answer
-    if (status := text["status"]) not in tables.STATUSES:
+    if status not in tables.STATUSES:
         # Another tool's word for it is kept, as the reason.
         error = error or (status if status not in (None, "success", "completed") else None)
         status = "api_error" if error and answer is None else "ok"
-    score = _CREDIT.get(str(cell["score"]).strip().lower(), cell["score"])
     return Sample(
-        text["doc_id"] or doc_id,
-        pointer(text["path"]) if "path" in named else ANSWER,
-        gold=cell["gold"] if isinstance(cell["gold"], dict | list) else text["gold"],
-        answer=answer,
+        as_text(cell["doc_id"]) or doc_id,
+        pointer(as_text(cell["path"])) if "path" in named else ANSWER,
+        gold=cell["gold"],
+        answer=answer if isinstance(answer, dict) else as_text(answer),
         status=status,
-        system=text["system"],
+        system=as_text(cell["system"]),
         epoch=int(number(cell["epoch"]) or 1),
-        scores={named["score"]: score} if "score" in named else {},
+        scores={named["score"]: cell["score"]} if "score" in named else {},
         call={"error": error},
         columns={name: row[name] for name in row if name not in named.values()},
     )
+
+
+def of_table(table: Any, source: Source) -> Iterator[Row]:
+    """The rows of any table with a row per sample, by its columns' names or those of `source`."""
+    rows, named = [*items(table, source.notes)], dict(source.columns)
+    known = dict.fromkeys(name for _, row in rows for name in row)
+    for column, name in named.items():
+        for what, word, words in (("column to name", column, NAMES), ("column", name, known)):
+            if word not in words:
+                raise UnknownName.of(what, word, words)
+    for column in NAMES.keys() - named:
+        free = [name for name in NAMES[column] if name in known and name not in named.values()]
+        named |= {column: free[0]} if free else {}
+    if "value" not in named:
+        what = f"no column is the answer; the table has: {', '.join(known)}"
+        raise DataBroken(what, where=source.path, remedy="--columns value=NAME")
+    split = door.stem(source.path)
+    yield from sample_rows(source, split, rows, lambda row, place: of_cells(row, named, place))
 
 
 def fields(value: Any, path: str = "") -> Iterator[tuple[str, str | None]]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import pkgutil
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -18,7 +18,7 @@ import polars as pl
 
 from formlab import files, text
 from formlab.benchmarks.meta import meta_of
-from formlab.errors import DataBroken, NotAvailable, UnknownName
+from formlab.errors import DataBroken, UnknownName
 from formlab.readers.values import pattern, pointer
 from formlab.text.values import possible_dates
 from formlab.trees import escape, unescape
@@ -60,10 +60,8 @@ _TESTS = {
 class FieldType(msgspec.Struct, frozen=True, omit_defaults=True):
     """How the values at a path are compared, their type, and what a person asks for them by.
 
-    `comparator` is one of `COMPARATORS`, null for that of the type; `tolerance` how far a number
-    may be from the right one, in its unit or, where `relative`, as a share of it (``1%``), or a
-    date in days, 0 and more; `weight` how much a field counts, above 0; `ordered` whether each item
-    of the lists that it is in is compared with the item at its own position.
+    `tolerance` is how far a number may be from the right one, in its unit or, where `relative`, as
+    a share of it (``1%``), or a date in days; `ordered` whether items of lists keep their places.
     """
 
     comparator: str | None = None
@@ -103,7 +101,7 @@ def rule_text(declared: FieldType) -> str | None:
 class FieldTypes:
     """The types of fields by the pattern of their paths, such as ``/items/*/price``.
 
-    `odd` counts the different values that are not of an inferred type; `is_list` says that a file
+    `odd` counts different values that are not of the inferred type; `is_list` says that a file
     names fields of these documents, while a schema may be of others too.
 
     >>> types = FieldTypes.read({"total": {"type": "money", "weight": 2}})
@@ -121,17 +119,18 @@ class FieldTypes:
 
     @classmethod
     def read(cls, source: Any) -> FieldTypes:
-        """The types that are declared in a file, a mapping or a pydantic model.
+        """The types that a JSON Schema (file or dict), a pydantic model or a YAML file declares.
 
-        `source` is a JSON Schema (a file or a dict); a pydantic model (the class, or
-        ``module:Class``); a YAML file or a dict of fields: ``total: money``, or ``total: {type:
-        money, tolerance: 0.01, weight: 2}``, words that in a schema stand beside ``type``.
-        `DataMissing`, `DataBroken`, `NotAvailable` or `UnknownName` if it cannot be read.
+        A YAML file or a dict has fields: ``total: money``, or ``total: {type: money, tolerance:
+        0.01}``, words that in a schema stand beside ``type``. `FormlabError` if it cannot be read.
         """
-        if isinstance(source, FieldTypes):
-            return source
-        where = str(source) if isinstance(source, str | Path) else None
-        declared = _declared(source)
+        declared, where = source, "the types"
+        if isinstance(source, str | Path):
+            where, is_json = str(source), Path(source).suffix.lower() == ".json"
+            parse = partial(files.read_json, once=True) if is_json else files.read_yaml
+            declared = parse(source, remedy="total: money")
+        elif hasattr(source, "model_json_schema"):
+            declared = source.model_json_schema()
         if not isinstance(declared, Mapping) or not declared:
             what = "types are a JSON Schema, or fields with their types"
             raise DataBroken(what, where=where, remedy="total: money")
@@ -139,9 +138,12 @@ class FieldTypes:
         inner = declared.get("fields")
         listed = inner if isinstance(inner, Mapping) else declared
         named = ((pattern(pointer(str(name)) or "/"), said) for name, said in listed.items())
-        fields = dict(_leaves(declared, "", declared, where) if is_schema else named)
-        types = {path: _field(path, said, where) for path, said in fields.items()}
-        return cls(types, is_list=bool(where) and not is_schema)
+        try:
+            leaves = dict(_leaves(declared, "", declared) if is_schema else named)
+        except (AttributeError, TypeError) as error:
+            raise DataBroken(f"not a JSON Schema: {error}", where=where) from error
+        fields = {path: _field(said, f"{where}#{path}") for path, said in leaves.items()}
+        return cls(fields, is_list=isinstance(source, str | Path) and not is_schema)
 
     @classmethod
     def of_document(cls, document: Mapping[str, Any]) -> FieldTypes:
@@ -162,7 +164,7 @@ class FieldTypes:
         some = some.group_by("path", maintain_order=True).agg(pl.col("value").drop_nulls())
         types = {path: _type_of(known) for path, known in some.rows()}
         fields = {path: FieldType(type=name) for path, (name, _) in types.items()}
-        return cls(fields, {path: count for path, (_, count) in types.items() if count})
+        return cls(fields, {path: count for path, (_, count) in types.items()})
 
     def json_schema(self) -> dict[str, Any]:
         """A JSON Schema of a document with these fields, each of which may be null."""
@@ -185,47 +187,27 @@ def _type_of(values: list[str]) -> tuple[str, int]:
     if not some or any(_CODE.fullmatch(value) for value in some):
         return "string", 0
     least = len(some) if len(some) < _FEW else _SHARE * len(some)
-    odd = {}
+    odd, most = {}, int(len(some) - least)
     for name, is_one in _TESTS.items():
-        if name == "date" and all(map(_DIGITS.fullmatch, some)):
-            continue
         # As soon as too many are none, the rest is not looked at.
-        others = (value for value in some if not is_one(value))
-        odd[name] = len(list(islice(others, int(len(some) - least) + 1)))
-        if not odd[name]:
-            return name, 0
-    name = next((name for name, n in odd.items() if n <= len(some) - least), "string")
-    return name, odd.get(name, 0)
+        others = islice((value for value in some if not is_one(value)), most + 1)
+        if (count := len(list(others))) <= most:
+            odd[name] = count
+    if all(map(_DIGITS.fullmatch, some)):
+        odd.pop("date", None)
+    # The first that all of them are, else that which most are.
+    return min(odd.items(), key=lambda item: item[1] > 0, default=("string", 0))
 
 
-def _declared(source: Any) -> Any:
-    """The mapping that declares types, of a file, a model or itself."""
-    if isinstance(source, str) and ":" in source and not files.is_file(source):
-        sys.path.insert(0, str(Path.cwd()))
-        try:
-            source = pkgutil.resolve_name(source.replace(".py:", ":")).model_json_schema()
-        except Exception as error:  # Whatever a user's own module meets.
-            what = f"no model {source!r}: {type(error).__name__}: {error}"
-            raise NotAvailable(what, remedy="module:Class, a pydantic model") from error
-        finally:
-            sys.path.pop(0)
-    if isinstance(source, str | Path):
-        is_json = Path(source).suffix.lower() == ".json"
-        read = partial(files.read_json, once=True) if is_json else files.read_yaml
-        return read(source, remedy="total: money")
-    return source.model_json_schema() if hasattr(source, "model_json_schema") else source
-
-
-def _field(path: str, said: Any, where: str | None) -> FieldType:
+def _field(said: Any, where: str) -> FieldType:
     """The type of a field by what is said of it: its type alone, or several properties."""
     rule = dict(said) if isinstance(said, Mapping) else {"type": said}
     rule.pop("required", None)  # A word of schemas and of 0.2: an absent value is never scored.
-    words = [(f"property of {path}", name, FieldType.__struct_fields__) for name in rule]
-    words += [(f"{n} of {path}", rule[n], known) for n, known in _KNOWN.items() if rule.get(n)]
+    words = [("property", name, FieldType.__struct_fields__) for name in rule]
+    words += [(name, rule[name], known) for name, known in _KNOWN.items() if rule.get(name)]
     for what, word, known in words:
         if str(word) not in known:
-            error = UnknownName.of(what, str(word), known)
-            raise UnknownName(error.what, where=where, remedy=error.remedy)
+            raise UnknownName.of(f"{what} of {where}", word, known)
     if isinstance(rule.get("choices"), list):
         rule["choices"] = list(map(str, rule["choices"]))
     share = str(rule.get("tolerance")).strip()
@@ -235,43 +217,40 @@ def _field(path: str, said: Any, where: str | None) -> FieldType:
         return msgspec.convert(rule, FieldType, strict=False)
     except ValueError as error:
         remedy = "a tolerance is a number from 0 or per cent, a weight one above 0"
-        raise DataBroken(str(error), where=f"{where or ''}#{path}", remedy=remedy) from error
+        raise DataBroken(str(error), where=where, remedy=remedy) from error
 
 
 def _leaves(
-    node: Any, path: str, root: Any, where: str | None, *, ordered: bool = False
+    node: Any, path: str, root: Any, *, ordered: bool = False
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """The leaves of a JSON Schema with what it and the lists around them say of them."""
-    at = f"{where or ''}#{path[:80]}" if path else where
     if path.count("/") > _DEEPEST:
-        raise DataBroken("a JSON Schema that refers to itself", where=at)
+        raise DataBroken("a JSON Schema that refers to itself", where=path[:80])
     node = dict(node) if isinstance(node, Mapping) else {}
     for word in ("$ref", "anyOf", "oneOf", "allOf") * _DEEPEST:
         # A reference is followed; of choices the first is taken that is not null.
-        choices = node.pop(word, None)
+        choices = node.pop(word, None) or []
         if isinstance(choices, str):
             target = root
             for step in choices.split("/")[1:]:
                 target = target.get(unescape(step)) if isinstance(target, Mapping) else None
             choices = [target]
-        listed = choices if isinstance(choices, list) else []
-        real = [s for s in listed if isinstance(s, Mapping) and s.get("type") != "null"]
+        real = [s for s in choices if isinstance(s, Mapping) and s.get("type") != "null"]
         node = dict(real[0]) | node if real else node
     ordered = ordered or bool(node.get("ordered"))
-    if isinstance(members := node.get("properties"), Mapping):
+    if members := node.get("properties"):
         for name, member in members.items():
-            yield from _leaves(member, f"{path}/{escape(name)}", root, where, ordered=ordered)
+            yield from _leaves(member, f"{path}/{escape(name)}", root, ordered=ordered)
     elif isinstance(items := node.get("items"), Mapping):
-        yield from _leaves(items, f"{path}/*", root, where, ordered=ordered)
+        yield from _leaves(items, f"{path}/*", root, ordered=ordered)
     elif path:
         names = node.get("type") if isinstance(node.get("type"), list) else [node.get("type")]
         usual = next((name for name in names if str(name) in TYPES), "string")
-        listed = node["enum"] if isinstance(node.get("enum"), list) else []
-        said = {"type": _FORMATS.get(str(node.get("format")), usual), "ordered": ordered}
-        said |= {"type": "choice"} if listed or "const" in node else {}
-        said |= {"choices": [choice for choice in listed if choice is not None]}
-        said |= {"question": node.get("description")}
-        said |= {name: node[name] for name in _WORDS if name in node}
+        is_choice = "enum" in node or "const" in node
+        usual = "choice" if is_choice else _FORMATS.get(str(node.get("format")), usual)
+        choices = [choice for choice in node.get("enum", ()) if choice is not None]
+        said = {"type": usual, "ordered": ordered, "choices": choices}
+        said |= {"question": node.get("description")} | {n: node[n] for n in _WORDS if n in node}
         yield pattern(path), {name: word for name, word in said.items() if word}
 
 
@@ -279,13 +258,12 @@ def _schema(fields: Mapping[tuple[str, ...], FieldType]) -> dict[str, Any]:
     """The JSON Schema of fields by their steps, closed as structured output asks for."""
     if declared := fields.get(()):
         name = {"number": "number", "checkbox": "boolean"}.get(declared.kind or "", "string")
-        description = declared.question or declared.label
-        stated = {"enum": [*declared.choices, None]} if declared.choices else {}
-        stated |= {"description": description} if description else {}
-        return {"type": [name, "null"]} | stated
-    below: dict[str, dict[tuple[str, ...], FieldType]] = {}
+        stated = {"description": declared.question or declared.label}
+        stated |= {"enum": [*declared.choices, None]} if declared.choices else {}
+        return {"type": [name, "null"]} | {word: said for word, said in stated.items() if said}
+    below = defaultdict[str, dict[tuple[str, ...], FieldType]](dict)
     for (first, *steps), declared in fields.items():
-        below.setdefault(unescape(first), {})[tuple(steps)] = declared
+        below[unescape(first)][tuple(steps)] = declared
     if below.keys() == {"*"}:
         return {"type": "array", "items": _schema(below["*"])}
     members = {name: _schema(inner) for name, inner in below.items() if name != "*"}

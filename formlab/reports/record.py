@@ -228,7 +228,7 @@ def key(
         "sample": None if evaluated else sample(),
         "code": code(),
         "versions": versions(),
-        "plugins": registry.versions(),
+        "plugins": {entry.source: entry.version for entry in registry.entries()},
         **more,
     })  # fmt: skip
 

@@ -25,7 +25,7 @@ _PART = 85
 _TELLING, _UNLIKE = 5, 0.2
 _DIGIT, _DIGITS = re.compile(r"[0-9]"), re.compile(r"[0-9]+")
 _NOT_LETTER, _NOT_WORD = re.compile(r"[\W\d_]+"), re.compile(r"[\W_]+")
-_PROSE = re.compile(r"[,;:]\s")
+_NOT_PLAIN, _PROSE = re.compile(r"[^\w\s]"), re.compile(r"[,;:]\s")
 _MARK = re.compile(r"[☐☑☒✓✔✗✘□■▢▣○●◯◉◻◼⬜⬛▪•]|\[[ xX✓]?\]")
 # What a mark, or the empty box of one, is read as.
 _MARK_AS = frozenset("xv/√+*0oqdc口ロd✓□l|il1j[]")
@@ -62,13 +62,12 @@ def cause_of(gold: str, pred: str, right: bool) -> str:
 
 
 def _spelling(gold: str, pred: str) -> str | None:
+    if squashed(gold) != squashed(pred):
+        return None
     if gold.split() == pred.split():
         # Equal but for composed characters, if not for white space.
         return "notation" if gold == pred else "space"
-    first, second = gold.casefold().split(), pred.casefold().split()
-    if first == second:
-        return "case"
-    return "space" if "".join(first) == "".join(second) else None
+    return "case" if gold.casefold().split() == pred.casefold().split() else "space"
 
 
 def _marks(gold: str, pred: str) -> str | None:
@@ -161,7 +160,8 @@ def _is_unit(word: str) -> bool:
 
 
 def _symbols(value: str) -> str:
-    return "".join(char for char in value if char in "%‰°" or unicodedata.category(char) == "Sc")
+    signs = _NOT_PLAIN.findall(value)
+    return "".join(sign for sign in signs if sign in "%‰°" or unicodedata.category(sign) == "Sc")
 
 
 def _dates(gold: str, pred: str) -> str | None:

@@ -24,7 +24,7 @@ from rapidfuzz.distance import Levenshtein
 from formlab import tables, text
 from formlab.metrics.metric import assign
 from formlab.scoring import rules
-from formlab.scoring.causes import causes
+from formlab.scoring.causes import causes, only_case
 from formlab.scoring.whole import Words
 from formlab.tables import BOX, USABLE
 
@@ -161,11 +161,7 @@ def unscored(predictions: pl.DataFrame, *, system: str) -> pl.DataFrame:
 
 
 def side_by_side(gold: pl.DataFrame, claims: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
-    """Gold records beside their matches, then the predicted ones that match nothing.
-
-    Columns have the names of *cases*; `pairs` are the `doc_id`, `path` and `pred_path` of records
-    that belong together. The outcome of a claim without gold is ``spurious``.
-    """
+    """Gold records beside their matches, then the predicted ones that match nothing."""
     left = gold.rename(GOLD).drop("system", "role", "meta", "confidence")
     right = claims.rename(PRED).select("doc_id", "confidence", *PRED.values())
     right = right.join(pairs, on=["doc_id", "pred_path"], how="inner", nulls_equal=True)
@@ -184,10 +180,7 @@ def from_predictions(claims: pl.DataFrame, outcome: str) -> pl.DataFrame:
 def with_read(
     joined: pl.DataFrame, read: pl.DataFrame, names: Sequence[str], where: pl.Expr | bool = True
 ) -> pl.DataFrame:
-    """The cases `where` it holds with the columns `names` of `read` where they have none.
-
-    What else `read` has, by document and path, is added to all cases.
-    """
+    """The cases `where` it holds with the columns `names` of `read` where they have none."""
     options = {"on": ["doc_id", "path"], "how": "left", "suffix": "_read", "maintain_order": "left"}
     values = {name: pl.coalesce(name, pl.when(where).then(f"{name}_read")) for name in names}
     filled = joined.join(read, **options).with_columns(**values)
@@ -258,24 +251,22 @@ def rungs(
     orders: Sequence[str | None] | None = None,
 ) -> pl.DataFrame:
     """`text.ladders` of the columns `gold`, `pred`, ``kind`` and ``accepted`` of cases."""
-    # What is equal as it is needs no reading, and most cases are.
+    # What is equal as it is, or but for its case, needs no reading, and most cases are.
     is_equal = (cases[gold] == cases[pred]).fill_null(value=False)
-    odd = (cases[gold] != cases[pred]).fill_null(value=False).arg_true()
+    is_unread = only_case(gold, pred) & pl.col("accepted").is_null()
+    is_case = cases.select(is_unread).to_series()
+    odd = ((cases[gold] != cases[pred]).fill_null(value=False) & ~is_case).arg_true()
     columns = (cases[name].gather(odd).to_list() for name in (gold, pred, "kind", "accepted"))
     orders = orders and [orders[row] for row in odd]
     found = text.ladders(*columns, threshold=threshold, orders=orders)
-    all_rungs = pl.DataFrame({name: is_equal.cast(kind) for name, kind in found.schema.items()})
-    all_rungs = all_rungs.with_columns(ambiguous=pl.lit(value=False))
+    is_same = is_equal | is_case
+    all_rungs = pl.DataFrame({name: is_same.cast(kind) for name, kind in found.schema.items()})
+    all_rungs = all_rungs.with_columns(exact=is_equal, ambiguous=pl.lit(value=False))
     return pl.DataFrame([all_rungs[name].scatter(odd, found[name]) for name in found.columns])
 
 
 def rights(cases: pl.DataFrame, rung: str, *, threshold: float) -> pl.Series:
-    """Whether each case is right as the other reading rules read it, in the order of `readings`.
-
-    `cases` has a column `right` too: whether the case is right as `pred` has it. A reading is right
-    from the rung `rung` of the ladder on. Lists of booleans; null where nothing was read under a
-    box.
-    """
+    """Whether each case is right as the other reading rules read it, in the order of `readings`."""
     read = cases.select("gold", "kind", "accepted", "pred", "right", "readings").with_row_index()
     read = read.explode("readings").filter(pl.col("readings").is_not_null())
     # Rules mostly agree, and what they read alike is right or wrong alike.

@@ -38,17 +38,7 @@ def batches(
     name: str | None = None,
     fallback: str | None = None,
 ) -> tuple[Corpus, Predictions, list[str], set[str]]:
-    """Gold and predictions in parts of the same documents, with all and the answered documents.
-
-    Parts are written into files of `folder`, but a single one if it may stay `in_memory`. A last
-    part may be of answers to documents of no gold.
-
-    `gold` are corpora of documents that follow one another, each a part. `predictions` are
-    `Predictions`; what `read_predictions` takes (as it takes `columns`), read piece by piece; or a
-    function that makes them for a corpus and a predicate on `doc_id`. The system is called `name`,
-    or `fallback` where only the name of a file says what. `DataBroken` if two corpora have the
-    same document; errors as of `read_predictions`.
-    """
+    """Gold and predictions in parts of the same documents, with all and the answered documents."""
     corpora = iter(gold)
     first = list(itertools.islice(corpora, 2))
     is_one = in_memory and len(first) == 1
@@ -59,9 +49,9 @@ def batches(
     found, is_path, is_run = predictions, isinstance(predictions, Path), readers.is_run(predictions)
     if not isinstance(found, Predictions) and not callable(found):
         has_reader = is_path and not columns and not is_run and readers.reader_of(found, corpus)
-        if answers.is_finished(found):
+        if is_run:
             found = answers.of_run(found, corpus, scanned=not is_one)
-        elif is_one or is_run or has_reader:
+        elif is_one or has_reader:
             # Some formats of answers are read beside all of the gold.
             found = readers.read_predictions(found, corpus, columns=columns)
     if is_one:
@@ -163,10 +153,7 @@ def _of_table(
     fields = fields.len().collect(engine="streaming")
     objects = fields.filter(pl.col("kind") == "json")["path"]
     fields = fields.filter(pl.col("task") != "layout")
-    read = pieces(source, columns, notes, set(objects))
-    read = (answers.of_corpus(values, corpus, notes) for values in read)
-    given = _Values(read, folder / "read")
-    answers.check_left(given.documents, corpus, path, notes)
+    given = _Values(pieces(source, columns, notes, set(objects)), folder / "read")
     renamed = answers.renames(given.documents["doc_id"], places["doc_id"])
     documents = given.documents.with_columns(name=pl.col("doc_id").replace(renamed))
     documents = documents.join(places.rename({"doc_id": "name"}), on="name", how="left")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -70,19 +70,29 @@ def causes(cases: pl.DataFrame, words: Words | None = None) -> list[str | None]:
     without them, of the cases. A Boolean column `has_answer` says whether a document has a usable
     answer at all; without it, one usable row does.
     """
-    named: list[str | None] = [None] * cases.height
     table = cases.with_row_index("row")
     table = table.with_columns(pl.lit(None).alias(n) for n in _COLUMNS if n not in table.columns)
     answered = pl.coalesce("has_answer", pl.col("status").is_in(USABLE)).fill_null(False)
     table = table.select(*_COLUMNS, answered=answered)
-    wrong = table.filter(~pl.col("exact").fill_null(False) & (pl.col("outcome") != "unscored"))
+    is_wrong = ~pl.col("exact").fill_null(False) & (pl.col("outcome") != "unscored")
+    is_case = is_wrong & pl.col("typed") & pl.col("accepted").is_null() & only_case("gold", "pred")
+    table = table.with_columns(cause=pl.when(is_case).then(pl.lit("case")))
+    named = table["cause"].to_list()
+    wrong = table.filter(is_wrong, pl.col("cause").is_null())
     # Documents that are right all through are never asked.
     documents = read_documents(table.filter(pl.col("doc_id").is_in(wrong["doc_id"].implode())))
     if words is None:
-        words = Words.of(cases.filter(pl.col("path").is_not_null()).select("doc_id", "gold"))
+        words = Words.of(cases.select("doc_id", "path", value="gold"))
     for row in wrong.iter_rows(named=True):
         named[row["row"]] = _cause(row, documents[row["doc_id"]], words)
     return named
+
+
+def only_case(gold: str, pred: str) -> pl.Expr:
+    """Whether two columns are different texts of plain ASCII that are the same in lower case."""
+    first, second = pl.col(gold), pl.col(pred)
+    is_plain = first.str.contains("^[ -~]+$") & (first != second)
+    return (is_plain & (first.str.to_lowercase() == second.str.to_lowercase())).fill_null(False)
 
 
 _COLUMNS = (
@@ -146,23 +156,40 @@ Row = dict[str, Any]
 
 def read_documents(cases: pl.DataFrame) -> dict[str, Document]:
     """The documents of cases that have `_LISTS` and ``answered``: whether it is an answer."""
-    field = pl.col("path").is_not_null()
-    lists = cases.with_columns(letters=folded(cases["gold"])).group_by("doc_id").agg(
+    cases = cases.sort("doc_id", maintain_order=True)
+    is_field = pl.col("path").is_not_null()
+    grouped = cases.group_by("doc_id", maintain_order=True).agg(
         pl.col("answered").any(),
-        pl.col("gold", "pred").filter(~field).drop_nulls().name.prefix("page_"),
-        *(pl.col(name).filter(field) for name in _LISTS),
-    )  # fmt: skip
-    return {row["doc_id"]: Document(row) for row in lists.iter_rows(named=True)}
+        pl.col("gold", "pred").filter(~is_field).drop_nulls(),
+        count=is_field.sum(),
+    )
+    fields = cases.filter(is_field)
+    fields = fields.with_columns(letters=folded(fields["gold"])).select(_LISTS)
+    columns = {column.name: column.to_list() for column in fields}
+    ends = grouped["count"].cum_sum().to_list()
+    found, start = {}, 0
+    for row, end in zip(grouped.iter_rows(), ends, strict=True):
+        doc_id, answered, *pages, _ = row
+        found[doc_id] = Document(columns, slice(start, end), pages, answered=answered)
+        start = end
+    return found
 
 
 class Document:
-    """The fields of one document, a list a column; whether any of its cases is `answered`."""
+    """The fields of one document, `rows` of all columns; whether any of its cases is `answered`."""
 
-    def __init__(self, columns: dict[str, Any]) -> None:
-        self._columns, self.answered, self._left = columns, columns["answered"], _BUDGET
-        self._paths, self._golds, self._preds = (columns[n] for n in ("path", "gold", "pred"))
+    def __init__(
+        self, columns: dict[str, list], rows: slice, pages: list[list[str]], *, answered: bool
+    ) -> None:
+        self._columns, self._rows, self._pages = columns, rows, pages
+        self.answered, self._left = answered, _BUDGET
+        names = ("path", "gold", "pred", "letters")
+        self._paths, self._golds, self._preds, self._letters = map(self._column, names)
         # Few answers are another field's gold, and only for them it is asked whose.
-        self._known = frozenset(columns["letters"])
+        self._known = frozenset(self._letters)
+
+    def _column(self, name: str) -> list[Any]:
+        return self._columns[name][self._rows]
 
     def missed(self, row: Row) -> str:
         """The cause of a value that is not in its field but may be elsewhere in the output."""
@@ -220,10 +247,8 @@ class Document:
         return "characters" if first == "other_value" and _is_inside(row) else first
 
     def exchanged(self, row: Row) -> str | None:
-        """`wrong_row` or `wrong_field` where the answer is the gold of a field that lost it.
-
-        A short value may be another row's by chance, unless that row has a third one's.
-        """
+        """`wrong_row` or `wrong_field` where the answer is the gold of a field that lost it."""
+        # A short value may be another row's by chance, unless that row has a third one's.
         if (plain := letters(row["pred"])) not in self._known:
             return None
         pred, gold = map(_folded, (row["pred"], row["gold"]))
@@ -275,7 +300,7 @@ class Document:
         """The words of the fields whose boxes are no further away than a line."""
         left, top, right, bottom = (row[side] for side in BOX)
         gap = bottom - top
-        columns = [self._columns[name] for name in ("row", "gold", *BOX)]
+        columns = [*map(self._column, ("row", "gold", *BOX))]
         self._left -= len(columns[0])
         if self._left <= 0:
             return Counter(tokens(row["pred"]))
@@ -310,7 +335,7 @@ class Document:
     def _places(self) -> dict[str, list[int]]:
         """The fields with each gold value, by its letters."""
         places = defaultdict(list)
-        for place, plain in enumerate(self._columns["letters"]):
+        for place, plain in enumerate(self._letters):
             if self._golds[place]:
                 places[plain].append(place)
         return places
@@ -319,7 +344,7 @@ class Document:
     def _kinds(self) -> dict[str, set[str]]:
         """The kinds of a list's items."""
         kinds = defaultdict(set)
-        for path, kind in zip(self._paths, self._columns["kind"], strict=True):
+        for path, kind in zip(self._paths, self._column("kind"), strict=True):
             kinds[pattern(path)].add(kind)
         return kinds
 
@@ -327,29 +352,27 @@ class Document:
     def _surplus(self) -> tuple[dict[str, list[str]], str]:
         """What fields have that is not theirs, by value and as one text."""
         places, surplus = defaultdict(list), []
-        unlike = (field for field in self._usable if field[2] != field[1])
-        for path, value, answer in unlike:
-            pred, gold = letters(answer), letters(value or "")
-            if pred != gold:
+        for path, value, answer in self._usable():
+            if answer != value and (pred := letters(answer)) != (gold := letters(value or "")):
                 places[pred].append(path)
                 # Its own text is no sign of another field's.
                 surplus.append(pred.replace(gold, "|", 1) if gold else pred)
         return places, "|".join(surplus)
 
-    @cached_property
-    def _usable(self) -> list[tuple[str, str | None, str]]:
+    def _usable(self) -> Iterator[tuple[str, str | None, str]]:
         """Path, gold and answer of each field that has an answer."""
-        columns = zip(self._paths, self._golds, self._preds, self._columns["status"], strict=True)
-        return [field[:3] for field in columns if field[2] and field[3] in USABLE]
+        columns = zip(self._paths, self._golds, self._preds, self._column("status"), strict=True)
+        return (field[:3] for field in columns if field[2] and field[3] in USABLE)
 
     @cached_property
     def _answers(self) -> str:
         """The words of all that fields have."""
-        return _spaced(word for *_, answer in self._usable for word in tokens(answer))
+        return _spaced(word for *_, answer in self._usable() for word in tokens(answer))
 
     def _page(self, side: str) -> str:
         """The words of the page in gold or output; blank where not given."""
-        return _spaced(word for text in self._columns[f"page_{side}"] for word in tokens(text))
+        texts = self._pages[side == "pred"]
+        return _spaced(word for text in texts for word in tokens(text))
 
 
 def _is_inside(row: Row) -> bool:

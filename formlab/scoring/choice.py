@@ -29,11 +29,8 @@ class Choice(NamedTuple):
 
 
 def answered(predictions: Predictions, split: str) -> set[str]:
-    """The documents of a split with at least one attempt.
-
-    Refusals, crashes and unreadable answers count as attempts, so that a failure cannot improve a
-    score.
-    """
+    """The documents of a split with at least one attempt."""
+    # A refusal, a crash and an unreadable answer are attempts: failing cannot improve a score.
     of_split, is_given = pl.col("split") == split, pl.col("status") != "missing"
     tried = is_given | (pl.col("attempts") > 0).fill_null(value=False)
     predicted = predictions.records.filter(of_split, is_given)["doc_id"].unique()
@@ -41,12 +38,7 @@ def answered(predictions: Predictions, split: str) -> set[str]:
 
 
 def decide(names: list[str], with_answer: set[str], documents: Any, *, where: str) -> Choice:
-    """Which of the documents `names` are scored, in their order.
-
-    They are ``all``, ``answered`` (those `with_answer`), the first so many, or the named ones, also
-    by a file with one a line. `UnknownName` if a document is not among them, or the word is
-    neither; `DataBroken` if no document is left, `DataMissing` without the file.
-    """
+    """Which of the documents `names` are scored, in their order."""
     if documents == ALL:
         chosen, word = names, ALL
     elif documents == ANSWERED:

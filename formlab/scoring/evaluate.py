@@ -45,17 +45,15 @@ Batch = tuple[int, tuple[Corpus, Predictions]]
 
 @dataclasses.dataclass(frozen=True)
 class How:
-    """How batches are scored: the options of `evaluate`, and what they must know of the whole.
-
-    Of all documents `chosen` are scored, null for all, as `description` says. `labels` is the
-    version of the gold, null for that of the benchmark. Without `out` scores stay in memory.
-    """
+    """How batches are scored: the options of `evaluate`, and what they must know of the whole."""
 
     mode: str
     reader: str
     description: str = choice.ALL
+    # The version of the gold, null for that of the benchmark; null chooses all documents.
     labels: str | None = None
     chosen: frozenset[str] | None = None
+    # Without it scores stay in memory.
     out: Path | None = None
 
     def settings(self, predictions: Predictions) -> dict[str, Any]:
@@ -320,12 +318,7 @@ def score_again(
     labels: str | None = None,
     reader: str | None = None,
 ) -> Evaluation | None:
-    """The evaluation scored again, part by part, when its parts are asked for.
-
-    `gold` makes the gold of a part of the gold that it has, `labels` is the version of the gold for
-    the settings of scores, and `reader` another reading rule, one of `fields.READERS`. None where
-    the gold or the predictions were not kept.
-    """
+    """The evaluation scored again, part by part, when its parts are asked for."""
     corpus, predictions = evaluation.corpus, evaluation.predictions
     if corpus is None or predictions is None:
         return None

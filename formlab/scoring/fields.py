@@ -76,10 +76,7 @@ def words_of_pages(records: pl.DataFrame) -> pl.DataFrame:
 
 
 def words_read(whole: Whole) -> bool:
-    """Whether a system read words, and the gold says of any field of text where it stands.
-
-    Without that, fields are looked for in the text of their pages.
-    """
+    """Whether a system read words, and the gold says of any field of text where it stands."""
     placed = whole.gold.filter(pl.col("x0").is_not_null(), task="text")
     return placed.height > 0 and words_of_pages(whole.answers).height > 0
 
@@ -87,11 +84,7 @@ def words_read(whole: Whole) -> bool:
 def filled(
     joined: pl.DataFrame, seen: pl.DataFrame, where: pl.Expr, *, reader: str = READER
 ) -> pl.DataFrame:
-    """Cases to be with what was read under their boxes, `where` no prediction names the field.
-
-    In `joined`, gold beside prediction, a field with no prediction has no `pred` and no
-    `pred_status`; `seen` and `reader` are those of `read_fields`.
-    """
+    """Cases to be with what was read under their boxes, `where` no prediction names the field."""
     if not seen.height:
         return joined
     gold = joined.filter(pl.col("gold_status").is_not_null(), pl.col("path").is_not_null())
@@ -241,11 +234,7 @@ def _chosen(
 
 
 def _reading_order(boxes: np.ndarray, height: float) -> list[int]:
-    """Places in `boxes` of one field of that height: rows from the top, each from left to right.
-
-    Rows are told apart by centres alone, as boxes may be far higher or lower than their ink. Each
-    word goes on with the row whose last word is nearest, so rows may be skewed.
-    """
+    """Places in `boxes` of one field of that height: rows from the top, each from left to right."""
     centres = (boxes[:, :2] + boxes[:, 2:]) / 2
     gap = _row_gap(boxes, centres, height)
     rows: list[list[int]] = []
@@ -265,12 +254,9 @@ def _reading_order(boxes: np.ndarray, height: float) -> list[int]:
 
 
 def _row_gap(boxes: np.ndarray, centres: np.ndarray, height: float) -> float:
-    """From which distance of neighbours' centres on two words stand in different rows.
-
-    Words that stand one above the other are in different rows: half of the distance between such
-    neighbours where they are close. Where no word stands above another, no second row fits into a
-    field if it is less than half as high as the field, or than a word.
-    """
+    """From which distance of neighbours' centres on two words stand in different rows."""
+    # Half of the distance between close neighbours that stand one above the other. Where none do,
+    # no second row fits into a field less than half as high as the field, or than a word.
     boxes, (x, y) = boxes[:_ENOUGH], centres[:_ENOUGH].T
     sizes = boxes[:, 2:] - boxes[:, :2]
     usual, apart = float(np.median(sizes[:, 1])), abs(y[:, None] - y)

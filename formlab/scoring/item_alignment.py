@@ -48,12 +48,7 @@ _normal = functools.lru_cache(1 << 16)(functools.partial(text.normalise, steps=t
 
 
 class _Values(NamedTuple):
-    """The values of both sides by their rows, and which of them agree.
-
-    `spelled` has the ways to write a gold value, `given` the text of an answer, `agreeing` the
-    answers that agree with a gold value of their field, and whether they are written alike;
-    `taken` the answers that agree with any.
-    """
+    """The values of both sides by their rows, and which of them agree."""
 
     spelled: dict[int, list[str]]
     given: dict[int, str]
@@ -112,12 +107,7 @@ def same_paths(gold: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
 
 
 def placed(both: pl.DataFrame, known: Mapping[str, str | None]) -> pl.DataFrame:
-    """Cases with the spurious values of lists at free places, and of the kinds of such values.
-
-    `both` are gold records beside their matches, and claims of the outcome ``spurious``; `known`
-    has the kind of each field, by the pattern of its path. At its own position a spurious item
-    would share its path with a gold item that another item was assigned to.
-    """
+    """Cases with the spurious values of lists at free places, and of the kinds of such values."""
     spurious = (pl.col("outcome") == "spurious").fill_null(False)
     claimed = both.filter(spurious)
     if not claimed.height:
@@ -174,10 +164,7 @@ def _starts(path: str) -> list[str]:
 
 
 def _fields(records: pl.DataFrame) -> pl.DataFrame:
-    """Records with their row, the first list on their path, and their field.
-
-    The field is the `pattern` of the path without places at its end.
-    """
+    """Records with their row, the first list on their path, and their field."""
     paths = records["path"].drop_nulls().unique()
     fields = pl.Series([pattern(path) for path in paths], dtype=pl.String)
     field = pl.col("path").replace_strict(paths, fields, default=None).str.replace(r"(/\*)+$", "")
@@ -272,11 +259,7 @@ def _below(place: str, step: str) -> str:
 
 @dataclass
 class _Document:
-    """The fields of a document on both sides, paired for the greatest worth in all.
-
-    A row without a value in `values` has none to compare. Agreement is worth `most`, which is more
-    than all likeness of a document; `lists` are the places of lists.
-    """
+    """The fields of a document on both sides, paired for the greatest worth in all."""
 
     values: _Values
     most: int
@@ -284,11 +267,7 @@ class _Document:
     ordered: set[str]
 
     def _read(self, node: _Tree, place: str) -> tuple[bool, _Tree]:
-        """Whether the items of a field may stand in any order, and what is in it.
-
-        Where the document has a list, a value alone is a list of one. Years and other names made
-        of digits are no places.
-        """
+        """Whether the items of a field may stand in any order, and what is in it."""
         steps = {step: below for step, below in node.items() if step is not None}
         if place not in self.lists or not all(map(str.isdecimal, steps)):
             return False, node

@@ -61,7 +61,7 @@ def own_scores(
 def _columns(metric: Metric, rows: pl.DataFrame) -> Sequence[Any]:
     """What the metric reads of cases."""
     if metric.view in LADDER:
-        return [on_rung(rows, metric.view)]
+        return [on_rung(rows, metric.view).to_list()]
     if metric.view == "boxes":
         sides = (BOX, [f"pred_{name}" for name in BOX])
         return [rows.select(side).to_numpy().astype(float) for side in sides]

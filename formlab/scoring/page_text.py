@@ -63,12 +63,7 @@ def texts_only(claims: pl.DataFrame) -> bool:
 def in_page_text(
     joined: pl.DataFrame, gold: pl.DataFrame, claims: pl.DataFrame
 ) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Fill in what stands for each field in the text of its page.
-
-    `joined` are gold records under the names of *cases*, without predictions of fields; `gold` and
-    `claims` the records of both sides, those of pages among them. The notes are those of
-    `read_page_text`.
-    """
+    """Fill in what stands for each field in the text of its page."""
     whole = pl.col("path").is_null() & pl.col("status").is_in(USABLE)
     pages, golds = claims.filter(whole), gold.filter(whole)
     fields = gold.filter(pl.col("path").is_not_null(), pl.col("status").is_in(USABLE))
@@ -85,14 +80,7 @@ def in_page_text(
 def read_page_text(
     fields: pl.DataFrame, gold_pages: pl.DataFrame, pages: pl.DataFrame
 ) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Where each field stands in the text that was given for its document.
-
-    `fields` are gold records with a path; `gold_pages` and `pages` records without one, the text of
-    each document as it is and as it was read. One row per field with a value, of documents with a
-    text: doc_id, path, pred ("" where it is not found), at (the place of its first character, else
-    null) and judged (false if the gold text of the page does not hold it). The notes count marks
-    and characters that the search left out, and fields not judged.
-    """
+    """Where each field stands in the text that was given for its document."""
     golds, texts = map(_by_document, (gold_pages, pages))
     notes: Counter[str] = Counter()
     records: list[tuple] = []
@@ -166,18 +154,11 @@ def _alike(value: str) -> str:
 
 
 class Text:
-    """A page's text as values are looked for in it: marks and white space left out.
-
-    `squashed` is what is searched; `first` and `last` tell which of its characters begin or end a
-    word; `marks` counts the marks left out and `cut` the characters beyond `MOST`. The kinds of
-    marks in `keep` are the page's own.
-    """
+    """A page's text as values are looked for in it: marks and white space left out."""
 
     def __init__(self, raw: str, *, keep: Collection[str] = ()) -> None:
-        clean = unmarked(raw, keep=keep)
-        self.marks = clean.counts
-        self._clean, self._places = clean.text, clean.places
-        alike = _alike(clean.text)
+        self._clean, self._places, self.marks = unmarked(raw, keep)
+        alike = _alike(self._clean)
         kept = np.flatnonzero(np.fromiter((not c.isspace() for c in alike), bool, len(alike)))
         self.cut = max(0, len(kept) - MOST)
         self._kept = kept[:MOST]
@@ -275,15 +256,9 @@ def find_stretches(
     gold: Mapping[int, Stretch | None] | None = None,
     bar: float = 0.0,
 ) -> dict[int, Stretch]:
-    """One stretch of the page's text for each value that has one, by its number.
-
-    The values that are most certain, by length and similarity, choose first. Equal values have
-    their places in order. What is not found is looked for once more in what then is free, also
-    as if the taken stretches were not there; at last its `words`, one by one in their order.
-
-    `values` and `words` are as from `squash`, not empty; `gold` says where values stand in the gold
-    text; `bar` is the least similarity, where it is higher than `least`.
-    """
+    """One stretch of the page's text for each value that has one, by its number."""
+    # The most certain by length and similarity choose first, equal values have their places in
+    # order. What is not found is looked for in what is left free, at last word by word.
     free = np.ones(len(page.squashed), dtype=bool)
     cores: dict[int, np.ndarray] = {}
     for inside, closed, sure in _SWEEPS:
@@ -362,10 +337,7 @@ def _pieces(
 def _whole(
     value: str, core: np.ndarray, page: Text, free: np.ndarray, gold: Stretch | None, bar: float
 ) -> Stretch | None:
-    """A stretch with the rest of the words it begins and ends in, where no other has that.
-
-    None if a letter or figure cut off makes it another value.
-    """
+    """A stretch with the rest of the words it begins and ends in, where no other has that."""
     # Left out is what stands beside the value in the gold text too, as `RM` in `RM9.00`.
     text, first, last = page.squashed, int(core[0]), int(core[-1]) + 1
     bar = max(bar, least(len(value)))

@@ -20,7 +20,7 @@ from formlab import text
 from formlab.readers.answers import OWN
 from formlab.readers.types import FieldType, rule_of
 from formlab.tables import LADDER
-from formlab.text.ladder import parser_for, reading
+from formlab.text.ladder import read_as
 from formlab.text.values import date_readings, possible_dates
 
 # The column of a case with the `meta` of its gold record, where there are rules.
@@ -40,10 +40,7 @@ Declared = tuple[str, str | None, str]
 
 
 def with_rules(gold: pl.DataFrame, by_rules: bool | None = None) -> pl.DataFrame:
-    """Gold records with the column `RULE`, if they are of one's own forms or any has a rule.
-
-    `by_rules` says so where these are the records of a batch.
-    """
+    """Gold records with the column `RULE`, if they are of one's own forms or any has a rule."""
     if by_rules is None:
         stated = gold["meta"].drop_nulls().unique()
         stated = stated.filter(stated.str.contains(_WORDS))
@@ -69,11 +66,7 @@ def weights(declared: Iterable[Declared]) -> dict[str, float]:
 
 
 def rights(cases: pl.DataFrame, orders: Sequence[str | None]) -> pl.Series:
-    """Whether each case is right by its rule.
-
-    `cases` has the rungs of the ladder and ``gold used kind accepted`` and `RULE`; `orders` says
-    which of day and month is first in each case's document.
-    """
+    """Whether each case is right by its rule."""
     keys = cases.select(RULE, "kind").unique()
     rungs = [_rung(rule_of(meta), kind) for meta, kind in keys.iter_rows()]
     known = keys.with_columns(rung=pl.Series(rungs, dtype=pl.String))
@@ -126,7 +119,7 @@ def odd_values(cases: pl.DataFrame) -> int:
     sides = [cases.select("kind", value=side) for side in ("gold", "pred")]
     values = pl.concat(sides).filter(pl.col("value").str.strip_chars() != "")
     counts = values.group_by("kind", "value").len().iter_rows()
-    return sum(n for kind, value, n in counts if reading(parser_for(kind).read, value) is None)
+    return sum(n for kind, value, n in counts if read_as(kind, value) is None)
 
 
 def null_answers(cases: pl.DataFrame) -> pl.Series:

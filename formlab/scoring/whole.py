@@ -33,27 +33,25 @@ _COMMON = 5
 # White space as `str.split` has it; what may stand around a word.
 _WORD = r"[^\s\x1c-\x1f]+"
 _AROUND = ".,:;()[]*'\""
+_CORE = pl.col("word").str.strip_chars(_AROUND)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Whole:
-    """What a corpus and its predictions are like.
+    """What a corpus and its predictions are like; of values judged by rules also their `rules`."""
 
-    `gold` and `answers` have a record for each combination of what scoring tells apart: task,
-    status, the kind of words that were read, whether there are a path, a value and a box. Where
-    values are judged by rules of their fields, `rules` has each pattern of a path with its kinds
-    and declared rules, else it is null. `prompted` says whether a model was asked, `dates` counts
-    documents by their order of day and month; `words` are those of the gold, `marks` what families
-    of tasks note (`formlab.scoring.tasks.MARKS`).
-    """
-
+    # A record for each combination of what scoring tells apart: task, status, the kind of words
+    # that were read, whether there are a path, a value and a box.
     gold: pl.DataFrame
     answers: pl.DataFrame
     words: Words
-    rules: frozenset[tuple[str | None, ...]] | None = None
-    prompted: bool = False
-    marks: frozenset[str] = frozenset()
-    dates: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    # Each pattern of a path with its kinds and declared rules, where values are judged by them.
+    rules: frozenset[tuple[str | None, ...]] | None
+    # Whether a model was asked, what families of tasks note (`formlab.scoring.tasks.MARKS`), and
+    # how many documents show which order of day and month.
+    prompted: bool
+    marks: frozenset[str]
+    dates: Mapping[str, int]
 
     @classmethod
     def of(cls, corpus: Corpus, predictions: Predictions) -> Whole:
@@ -64,13 +62,12 @@ class Whole:
         if rules.RULE in ruled.columns:
             rows = ruled.select("path", "kind", rules.RULE).unique().drop_nulls("path").rows()
             declared = frozenset((pattern(path), *rule) for path, *rule in rows)
-        valued = gold.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
         tasks = (task for task in benchmarks.get(corpus.benchmark).tasks if task in MARKS)
         marks = (family.marks(corpus, matched) for family in families(tasks).values())
         return cls(
             gold=_told_apart([gold]),
             answers=_told_apart([answers]),
-            words=Words.of(valued.select("doc_id", gold="value"), _wrong(gold, answers)),
+            words=Words.of(gold.filter(pl.col("task") != "layout"), _wrong(gold, answers)),
             rules=declared,
             prompted=predictions.responses["request"].count() > 0,
             marks=frozenset().union(*marks),
@@ -85,7 +82,7 @@ class Whole:
         return cls(
             gold=_told_apart([whole.gold for whole in several]),
             answers=_told_apart([whole.answers for whole in several]),
-            words=Words.together(whole.words for whole in several),
+            words=Words.together([whole.words for whole in several]),
             rules=frozenset().union(*declared) if declared else None,
             prompted=any(whole.prompted for whole in several),
             marks=frozenset().union(*(whole.marks for whole in several)),
@@ -125,16 +122,13 @@ def _wrong(gold: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame | None:
     read = pl.col("path").is_null() & pl.col("value").is_not_null() | (pl.col("task") != "text")
     if answers.filter(read).height or gold.filter(pl.col("task") != "text").height:
         return None
-    golds, preds = (
-        records.drop_nulls("path").select("doc_id", "path", pl.col("value").alias(name))
-        for records, name in ((gold, "gold"), (answers, "pred"))
-    )
+    key = ["doc_id", "path"]
+    preds, golds = (side.drop_nulls("path").select(*key, "value") for side in (answers, gold))
+    both = preds.rename({"value": "pred"}).join(golds, on=key, how="left")
     # Items of lists may be compared with any other.
     is_item = pl.col("path").str.contains(r"/[0-9]+(/|$)")
-    is_unlike = is_item | pl.col("gold").ne_missing("pred")
-    unlike = preds.join(golds, on=["doc_id", "path"], how="left").filter(is_unlike)
-    items = golds.filter(is_item).select("gold", pred=pl.lit(None, pl.String))
-    return pl.concat([unlike.select("gold", "pred"), items])
+    unlike = both.filter(is_item | pl.col("value").ne_missing("pred"))
+    return pl.concat([unlike.select("value", "pred"), golds.filter(is_item)], how="diagonal")
 
 
 def folded(values: pl.Series) -> pl.Series:
@@ -147,60 +141,57 @@ def folded(values: pl.Series) -> pl.Series:
 
 
 class Words:
-    """The words of a corpus's gold.
+    """The words of a corpus's gold, of which causes of wrong fields ask for those `asked` alone.
 
     `table` has how often each `word` stands there as written and in how many documents, and, where
-    `is_folded`, without case and marks. Causes of wrong fields ask for the words `asked` alone.
+    `is_folded`, without case and marks.
     """
 
-    def __init__(self, table: pl.DataFrame, asked: pl.DataFrame | None = None) -> None:
+    def __init__(self, table: pl.DataFrame, asked: pl.DataFrame | None) -> None:
         self.table, self.asked = table, asked
 
     @classmethod
-    def of(cls, values: pl.DataFrame, wrong: pl.DataFrame | None = None) -> Words:
-        """The words of the gold `values`: doc_id, gold.
-
-        `wrong` are gold and answer (null or not) of all fields that may be wrong: gold, pred.
-        """
+    def of(cls, gold: pl.DataFrame, wrong: pl.DataFrame | None = None) -> Words:
+        """The words of gold records; `wrong` is as from `_wrong`."""
         document = pl.col("doc_id").cast(pl.Categorical).to_physical()
-        words = values.select(document, word=pl.col("gold").str.extract_all(_WORD))
+        words = gold.drop_nulls("path").select(
+            document, word=pl.col("value").str.extract_all(_WORD)
+        )
         words = words.explode("word").drop_nulls().group_by("word", "doc_id").agg(count=pl.len())
         known = words.select(pl.col("word").unique())
         words = words.join(known.with_columns(folded=folded(known["word"])), on="word")
-        core, documents = pl.col("word").str.strip_chars(_AROUND), pl.col("doc_id").n_unique()
-        written = words.group_by(core).agg(pl.col("count").sum(), documents=documents)
+        documents = pl.col("doc_id").n_unique()
+        written = words.group_by(_CORE).agg(pl.col("count").sum(), documents=documents)
         plain = words.group_by(word="folded").agg(count=pl.lit(0), documents=documents)
         counts = pl.col("count", "documents").cast(pl.UInt32)
-        table = _both(written.select("word", counts), plain.select("word", counts))
+        table = _both(*(side.select("word", counts) for side in (written, plain)))
         if wrong is None:
-            return cls(table)
-        gold, pred = (
-            wrong[name].unique().str.extract_all(_WORD).explode() for name in wrong.columns
+            return cls(table, None)
+        golds, preds = (
+            wrong.select(word=pl.col(name).unique().str.extract_all(_WORD)).explode("word")
+            for name in ("value", "pred")
         )
-        asked = gold.str.strip_chars(_AROUND), folded(pred)
-        return cls(table, _both(*(words.drop_nulls().unique().to_frame("word") for words in asked)))
+        asked = golds.select(_CORE), preds.select(folded(preds["word"]))
+        return cls(table, _both(*(side.drop_nulls().unique() for side in asked)))
 
     @classmethod
-    def together(cls, several: Iterable[Words]) -> Words:
+    def together(cls, several: list[Words]) -> Words:
         """The words of batches of other documents: those alone that any of them asks for."""
-        tables, asked = zip(*((words.table, words.asked) for words in several), strict=True)
-        key = ["is_folded", "word"]
+        tables, key = [words.table for words in several], ["is_folded", "word"]
+        asked = [words.asked for words in several if words.asked is not None]
         # Most identifiers, which grow with the documents, are in no wrong field.
-        if all(words is not None for words in asked):
+        if len(asked) == len(several):
             every = pl.concat(asked).unique()
             tables = [table.join(every, on=key, how="semi") for table in tables]
         rows = pl.concat(tables).group_by(key).agg(pl.all().sum())
         # Of figures only the common ones tell anything; a word of the gold itself is there once.
         figure = pl.col("word").str.contains(r"^[0-9]+$") & (pl.col("documents") < _COMMON)
         rare = pl.when("is_folded").then(figure).otherwise(pl.col("count") < 2)
-        return cls(rows.filter(~rare).sort(key))
+        return cls(rows.filter(~rare).sort(key), None)
 
     def contradict_gold(self, gold: str, pred: str) -> bool:
-        """Whether words of the gold stand nowhere else, and the answer's words for them do.
-
-        Only words of three or more characters that are not all figures tell; the corpus's own
-        spelling counts for the gold, any case for the answer.
-        """
+        """Whether words of the gold stand nowhere else, and the answer's words for them do."""
+        # The corpus's own spelling counts for the gold, any case for the answer.
         golds, preds, against = gold.split(), pred.split(), False
         pairs = zip(golds, preds, strict=False)
         changed = [(own, read) for own, read in pairs if letters(own) != letters(read)]

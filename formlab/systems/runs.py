@@ -364,7 +364,7 @@ def _probe(documents: list[Row], root: Path | None) -> Path | None:
 def _findable(system: System) -> str:
     """The name by which a process that starts afresh finds the system."""
     systems = registry.view("systems")
-    if system.name not in systems or systems.source(system.name).kind == "notebook":
+    if system.name not in systems or systems.entry(system.name).origin == "notebook":
         what = f"worker processes do not find system {system.name!r}"
         remedy = "keep it in a file and load that with formlab.plugin, or workers=1"
         raise DataBroken(what, remedy=remedy)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from formlab.tables import BOX
 
 _NUMBER = r"[-+]?\d{1,9}(?:\.\d{1,9})?"
+# A list's dash or number and the name of a screenshot, [A13_2], may stand before the point.
 _LINE = re.compile(
     rf"[ \t]*(?:(?:[-*]|\d{{1,3}}[.)])[ \t]+)?(?:\[[A-H]1\d(?:_(?P<page>\d{{1,3}}))?\][ \t]*)?"
     rf"\[[ \t]*(?P<x>{_NUMBER})[ \t]*,[ \t]*(?P<y>{_NUMBER})[ \t]*\][ \t]*:?[ \t]*(?P<value>.*)"
@@ -18,10 +18,9 @@ _FENCE = re.compile(r"[ \t]*```\w*[ \t]*")
 
 
 class ActionLine(NamedTuple):
-    """One action of a system: a click at (x, y) in pixels and the text typed there.
+    """A click at (x, y) in pixels, on a page from 1, and the text typed; NaN is not given.
 
-    `page` counts from 1; NaN where it is not given. `x` and `y` of NaN are no click. `field` is the
-    path of the field that it is said to be for, where that is given; a click tells more.
+    `field` is the path of the field that it is said to be for, where that is given.
     """
 
     x: float
@@ -46,37 +45,20 @@ class ActionLine(NamedTuple):
         return self.clicks + bool(self.value.strip())
 
 
-def parse_lines(output: str) -> list[ActionLine]:
-    """The actions in a model's output, one for each line that starts with a point.
+def line_rows(output: str) -> list[dict[str, Any]]:
+    """A row for each line of an output that starts with a point; other lines go on with its value.
 
-    A line without a point goes on with the value of the line before it. A list's dash or number
-    and the name of a screenshot, ``[A13_2]``, may stand before the point.
-
-    >>> parse_lines("[640,585] Ada Berg\\n[640, 760] First line\\nsecond line")[1]
-    ActionLine(x=640.0, y=760.0, value='First line\\nsecond line', page=nan, field=None)
-    >>> parse_lines("I cannot help with that.")
-    []
+    >>> [row["value"] for row in line_rows("[640,585] Ada Berg\\n[640, 760] First line\\nsecond")]
+    ['Ada Berg', 'First line\\nsecond']
     """
-    actions: list[tuple[re.Match[str], list[str]]] = []
+    rows: list[dict[str, Any]] = []
     # Not splitlines(): a value may hold U+2028 or a form feed.
     for line in output.replace("\r\n", "\n").split("\n"):
         if match := _LINE.fullmatch(line):
-            actions.append((match, [match["value"].strip()]))
-        elif actions and not _FENCE.fullmatch(line):
-            actions[-1][1].append(line)
-    return [
-        ActionLine(
-            *(float(match[name]) for name in "xy"),
-            "\n".join(value).strip(),
-            float(match["page"] or math.nan),
-        )
-        for match, value in actions
-    ]
-
-
-def line_rows(lines: Iterable[ActionLine]) -> Iterator[dict[str, Any]]:
-    """A row for each line of an output, at its point; its page is null where that is not said."""
-    for index, line in enumerate(lines):
-        page = None if math.isnan(line.page) else int(line.page)
-        row = {"task": "click", "path": f"/lines/{index}", "kind": "line", "value": line.value}
-        yield row | {"page": page} | dict(zip(BOX, (line.x, line.y) * 2, strict=True))
+            point, page = (float(match["x"]), float(match["y"])), match["page"]
+            row = {"task": "click", "path": f"/lines/{len(rows)}", "kind": "line"}
+            row |= {"value": [match["value"].strip()], "page": int(page) if page else None}
+            rows.append(row | dict(zip(BOX, point * 2, strict=True)))
+        elif rows and not _FENCE.fullmatch(line):
+            rows[-1]["value"].append(line)
+    return [row | {"value": "\n".join(row["value"]).strip()} for row in rows]

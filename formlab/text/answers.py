@@ -7,7 +7,6 @@ import html
 import json
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,10 +22,9 @@ from formlab.text.replies import text_of
 # Repairing takes the square of the length of some texts: with both bounds none takes a second.
 # An answer is seldom a third as long, and needs some three steps a character.
 LONGEST, _STEPS = 80_000, 300_000
-# How many broken places are passed, and how far from the ends of a page its JSON is an answer.
-_TRIES, _TALK = 50, 200
-# How often one after another JSON is taken out of a string that it was put into.
-_NESTED = 4
+# How many broken places are passed, how far from the ends of a page its JSON is an answer, and how
+# often one after another JSON is taken out of a string that it was put into.
+_TRIES, _TALK, _NESTED = 50, 200, 4
 # How deep objects and lists of an answer may be nested.
 DEEPEST = 60
 _MARKS = tomllib.loads(Path(__file__).with_name("marks.toml").read_text("utf-8"))
@@ -35,31 +33,19 @@ _CLOSING, _OPENING, _ENDS, _ANSWER = (
     for name in ("closing", "opening", "ends", "answer")
 )
 _CALL, _WITHIN = {*_MARKS["names"]["call"].split()}, _MARKS["names"]["around"].split()
+_NAMED = _MARKS["names"]["name"].split(), _MARKS["names"]["arguments"].split()
 # What members are called, and what stands around an answer and beside it.
 MEMBERS = {name: names.split() for name, names in _MARKS["member"].items()}
 WRAPPERS = _MARKS["wrapper"]["lists"].split()
 _WRAPPER, _REMARKS = re.compile(_MARKS["wrapper"]["around"]), {*_MARKS["wrapper"]["beside"].split()}
 _SAID = {*chain.from_iterable(map(MEMBERS.get, ("confidence", "page", "box", "beside")))}
-_FENCE = re.compile(r"```[ \t]*+[\w-]*+[ \t]*+\r?\n")
-# White space of JSON, with the comments that models put there.
-_GAP = r"(?:\s|//[^\n]*+\n|#[^\n]*+\n|/\*(?:[^*]|\*(?!/))*+\*/)*+"
-_START = rf"""(?:\{{{_GAP}(?:["'}}{{\u201c-\u201e]|\w++\s*+[:"]|\Z)|\[\s*+(?:\{{|\[\s*+"))"""
-_STARTS, _BEGINS = re.compile(_START), re.compile(rf"\s*+(?:```json|(?:```[\w-]*+\s*+)?{_START})")
-_KEYED = re.compile(r"""\{\s*+(?:"[^"\n]*+"|'[^'\n]*+')\s*+:""")
-# A brace or bracket before a quotation mark as a JSON string, a log or HTML writes it.
-_ESCAPED = re.compile(r'[\[{](?:\s|\\+[nrt]|[\[{])*+(?:\\+"|&(?:quot|#34|#x22);)')
-# What stands before JSON that is no part of broken JSON before it: a fence or words, and no key.
-_WORDS = r"[.!?>]|[^,\[{:\s]\s*\n[ \t]*\n|[A-Za-z] \w+\**:|(?:^|\n|[.!?] )\**[A-Za-z]\w*\**:"
-_BEFORE = re.compile(rf"(?:```[\w-]*|{_WORDS})\s*\Z")
-_PYTHON = re.compile(r"\s*\[?\s*\{\s*'")
-_MENDED = (
-    # A brace straight after a brace is never JSON: models write lists of objects so.
-    (re.compile(r"(:\s*)\{(?=\s*\{)"), r"\1[", "braces around a list of objects made brackets"),
-    # A key without quotes and without its colon.
-    (re.compile(r"(\{\s*)([A-Za-z_]\w*)\s+(?=\")"), r'\1"\2": ', "colons put after keys"),
+_START = _MARKS["json"]["start"]
+_STARTS, _BEGINS, _FENCE, _KEYED, _ESCAPED, _BEFORE, _PYTHON = (
+    re.compile(form.replace("{start}", _START)) for form in _MARKS["json"].values()
 )
+# What is mended before the repair: pattern, what stands instead, and what is said of it.
+_MENDED = [(re.compile(row["text"]), row["instead"], row["change"]) for row in _MARKS["mended"]]
 _AROUND = "text around the JSON left out"
-_UNESCAPED = "escapes of the JSON taken out"
 _AS_WRITTEN: dict[str, Any] = {"parse_int": str, "parse_float": str, "parse_constant": str}
 _DECODER = json.JSONDecoder(strict=False, **_AS_WRITTEN)
 
@@ -92,31 +78,19 @@ def parse(text: str, *, lists: bool = False, calls: bool = True) -> Parsed:
     """
     value, changes = _loaded(text.removeprefix("\ufeff")), ()
     if not _is_answer(value) and value != {}:
-        text, changes = _behind_reasoning(text)
-        if changes and not text:
+        answer, changes = _behind_reasoning(text)
+        if changes and not answer:
             return Parsed(None, "truncated", changes)
-        if (unescaped := _unescaped(text)) != text:
-            text, changes = unescaped, (*changes, _UNESCAPED)
-        value, start, end = _search(text)
-        if value is None:
-            value, repairs = _repaired(text, start)
-            changes += repairs
-        elif _FENCE.search(text, max(0, start - 40), start):
-            changes += ("code fence left out",)
-        elif text[:start].strip() or text[end:].strip():
-            changes += (_AROUND,)
-        elif _loaded(text) is None:
-            changes += ("control characters in strings kept",)
-    if value is None:
-        return Parsed(None, "bad_json", changes)
-    if not is_flat(value):
-        return Parsed(None, "bad_json", (f"nested deeper than {DEEPEST} levels",))
+        value, mended = _found(answer)
+        changes += mended
+    if value is None or not is_flat(value):
+        too_deep = (f"nested deeper than {DEEPEST} levels",)
+        return Parsed(None, "bad_json", changes if value is None else too_deep)
     if calls and (reply := text_of(value)) is not None:
         return parse(reply, lists=lists)
     value = (calls and arguments(value)) or value
     if isinstance(value, list) and not (lists and len(value) > 1):
-        value = max(value, key=lambda item: len(str(item)))
-        changes = changes or (_AROUND,)
+        value, changes = _largest(value), changes or (_AROUND,)
     return Parsed(value, "repaired" if changes else "ok", changes)
 
 
@@ -175,11 +149,96 @@ def _unescaped(text: str) -> str:
     return text
 
 
+def _found(answer: str) -> tuple[Any, tuple[str, ...]]:
+    """The last complete answer, else the last broken one repaired, and what was mended."""
+    text = _unescaped(answer)
+    changes = () if text == answer else ("escapes of the JSON taken out",)
+    value, start, end = _search(text)
+    if value is None:
+        value, mended = _repaired(text, start) if start >= 0 else (None, ("no JSON object",))
+        return value, changes + mended
+    if _FENCE.search(text, max(0, start - 40), start):
+        return value, (*changes, "code fence left out")
+    if text[:start].strip() or text[end:].strip():
+        return value, (*changes, _AROUND)
+    return value, changes if _loaded(text) else (*changes, "control characters in strings kept")
+
+
+def _search(text: str) -> tuple[Any, int, int]:
+    """The last complete answer and its bounds; else null and where the last broken one begins."""
+    found, bounds, broken, place, tries = None, (0, 0), text.find("{"), 0, 0
+    is_open = False
+    while tries < _TRIES and (start := _STARTS.search(text, place)):
+        begin = start.start()
+        is_new = not is_open or _BEFORE.search(text, max(0, begin - 80), begin)
+        try:
+            value, place = _DECODER.raw_decode(text, begin)
+        except (ValueError, RecursionError):
+            tries, place = tries + 1, begin + 1
+            broken, is_open = (begin, True) if is_new else (broken, is_open)
+            continue
+        is_remark = found and isinstance(value, dict) and _REMARKS.issuperset(value)
+        if is_new and _is_answer(value) and not is_remark:
+            found, bounds, is_open = value, (begin, place), False
+    return (found, *bounds) if found else (None, broken, len(text))
+
+
+def _repaired(text: str, start: int) -> tuple[Any, tuple[str, ...]]:
+    """The answer in broken JSON, null if there is none, and what was mended."""
+    inside = re.split(r"\n[ \t]*+```", text[start:], maxsplit=1)[0]
+    changes = (_AROUND,) if len(inside) < len(text.strip()) else ()
+    listed = inside
+    for pattern, instead, change in _MENDED:
+        listed, count = pattern.subn(instead, listed)
+        changes += (f"{change}: {count}",) if count else ()
+    try:
+        value, log = repair(listed)
+        # As text numbers need no bounds, of which Python has one.
+        value = _loaded(json.dumps(value))
+    except (ValueError, RecursionError) as error:
+        return None, (f"beyond repair: {error}"[:200],)
+    if isinstance(value, list):
+        value = [item for item in value if isinstance(item, dict) and item]
+        # A stray closing brace makes the repair see several values; the answer is the largest.
+        value = value if inside[0] == "[" else _largest(value)
+    if not _is_answer(value):
+        return None, (*changes, "no JSON object in it")
+    return value, (*changes, *dict.fromkeys(entry["text"] for entry in log)) or ("mended",)
+
+
+class _Counted(str):
+    """A text that is read character by character, so many times at the most."""
+
+    left = _STEPS
+
+    def __getitem__(self, place: Any) -> str:
+        self.left -= 1
+        if self.left < 0:
+            raise ValueError("too much of it is broken")
+        return str.__getitem__(self, place)
+
+
+def repair(text: str) -> tuple[Any, list[dict[str, str]]]:
+    """What json_repair makes of broken JSON, and its log; `ValueError` if that would take long."""
+    if len(text) > LONGEST:
+        raise ValueError(f"{len(text)} characters of broken JSON are too many")
+    try:
+        options = {"return_objects": True, "skip_json_loads": True, "logging": True}
+        value, log = json_repair.repair_json(_Counted(text), **options)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    return value, log
+
+
 def _loaded(text: str) -> Any:
     try:
         return json.loads(text, **_AS_WRITTEN)
     except (ValueError, RecursionError):
         return None
+
+
+def _largest(values: list[Any]) -> Any:
+    return max(values, key=lambda value: len(str(value)), default=None)
 
 
 def stated(text: str) -> Any:
@@ -208,24 +267,6 @@ def is_flat(value: Any) -> bool:
     return not level
 
 
-def _search(text: str) -> tuple[Any, int, int]:
-    """The last complete answer and its bounds; else null and where the last broken one begins."""
-    found, bounds, broken, place, tries = None, (0, 0), text.find("{"), 0, 0
-    is_open = False
-    while tries < _TRIES and (start := _STARTS.search(text, place)):
-        begin = start.start()
-        is_new = not is_open or _BEFORE.search(text, max(0, begin - 80), begin)
-        try:
-            value, place = _DECODER.raw_decode(text, begin)
-        except (ValueError, RecursionError):
-            tries, place = tries + 1, begin + 1
-            broken, is_open = (begin, True) if is_new else (broken, is_open)
-            continue
-        if is_new and _is_answer(value) and not (found and _REMARKS.issuperset(value)):
-            found, bounds, is_open = value, (begin, place), False
-    return (found, *bounds) if found else (None, broken, len(text))
-
-
 def arguments(value: Any) -> Any:
     """The arguments of a tool call, the last of several; null if it is none."""
     value = value["tool_calls"] if isinstance(value, dict) and "tool_calls" in value else value
@@ -235,61 +276,10 @@ def arguments(value: Any) -> Any:
     if not isinstance(value, dict):
         return None
     call = next((value[n] for n in _WITHIN if isinstance(value.get(n), dict)), value)
-    named = (call[name] for name in ("name", "function", "tool_name", "tool") if name in call)
-    stated = [call[n] for n in ("arguments", "parameters", "input", "args") if n in call]
-    if not isinstance(next(named, None), str) or not stated or not call.keys() <= _CALL:
+    name, given = (next((call[n] for n in names if n in call), None) for names in _NAMED)
+    if not isinstance(name, str) or given is None or not call.keys() <= _CALL:
         return None
-    return parse(stated[0]).value if isinstance(stated[0], str) else stated[0]
-
-
-def _repaired(text: str, start: int) -> tuple[Any, tuple[str, ...]]:
-    """The answer in broken JSON, null if there is none, and what was mended."""
-    if start < 0:
-        return None, ("no JSON object",)
-    inside = re.split(r"\n[ \t]*+```", text[start:], maxsplit=1)[0]
-    changes = (_AROUND,) if len(inside) < len(text.strip()) else ()
-    listed = inside
-    for pattern, instead, change in _MENDED:
-        listed, count = pattern.subn(instead, listed)
-        changes += (f"{change}: {count}",) if count else ()
-    try:
-        value, log = repair(listed)
-        # As text numbers need no bounds, of which Python has one.
-        value = _loaded(json.dumps(value))
-    except (ValueError, RecursionError) as error:
-        return None, (f"beyond repair: {error}"[:200],)
-    if isinstance(value, list):
-        value = [item for item in value if isinstance(item, dict) and item]
-        # A stray closing brace makes the repair see several values; the answer is the largest.
-        value = value if inside[0] == "[" else max(value, key=lambda v: len(str(v)), default=[])
-    if not _is_answer(value):
-        return None, (*changes, "no JSON object in it")
-    counts = Counter(entry["text"] for entry in log).most_common(8)
-    return value, (*changes, *(f"{kind} ({n} times)" for kind, n in counts)) or ("mended",)
-
-
-class _Counted(str):
-    """A text that is read character by character, so many times at the most."""
-
-    left = _STEPS
-
-    def __getitem__(self, place: Any) -> str:
-        self.left -= 1
-        if self.left < 0:
-            raise ValueError("too much of it is broken")
-        return str.__getitem__(self, place)
-
-
-def repair(text: str) -> tuple[Any, list[dict[str, str]]]:
-    """What json_repair makes of broken JSON, and its log; `ValueError` if that would take long."""
-    if len(text) > LONGEST:
-        raise ValueError(f"{len(text)} characters of broken JSON are too many")
-    try:
-        options = {"return_objects": True, "skip_json_loads": True, "logging": True}
-        value, log = json_repair.repair_json(_Counted(text), **options)
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
-    return value, log
+    return parse(given).value if isinstance(given, str) else given
 
 
 @lru_cache(maxsize=2**16)
@@ -325,30 +315,28 @@ def form_in(answer: Any) -> Any:
 def answer_in(text: str | None) -> Any:
     """What an object in JSON that a text is calls its answer, beside remarks; else the text."""
     value = read(text).value if text and is_json(text) else None
-    members = (
-        {plain_name(name): of for name, of in value.items()} if isinstance(value, dict) else {}
-    )
-    name, *others = sorted(members.keys() - _REMARKS) or [""]
-    is_named = _WRAPPER.fullmatch(name) or name == "value"
-    return members[name] if is_named and not others and isinstance(members[name], str) else text
+    value = value if isinstance(value, dict) else {}
+    others = [name for name in value if plain_name(name) not in _REMARKS]
+    name = plain_name(others[0]) if len(others) == 1 else ""
+    is_named = name == "value" or _WRAPPER.fullmatch(name)
+    return value[others[0]] if is_named and isinstance(value[others[0]], str) else text
 
 
 def by_name(value: Any) -> Any:
     """A list of fields that say their names as an object of them; all else as it is."""
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+    if not value or not isinstance(value, list) or not all(isinstance(of, dict) for of in value):
         return value
     keys = [{plain_name(key): key for key in item} for item in value]
     name, held = (
-        next((n for n in names if value and all(n in of for of in keys)), None)
-        for names in (MEMBERS["name"], MEMBERS["held"])
+        next((name for name in MEMBERS[kind] if all(name in of for of in keys)), None)
+        for kind in ("name", "held")
     )
     if not name or not held:
         return value
     found: dict[str, Any] = {}
     for item, of in zip(value, keys, strict=True):
         said = {key: cell for key, cell in item.items() if key != of[name]}
-        cell = said if value_in(said) else item[of[held]]
-        found.setdefault(str(item[of[name]]), []).append(cell)
+        found.setdefault(str(item[of[name]]), []).append(said if value_in(said) else item[of[held]])
     return {key: cells if len(cells) > 1 else cells[0] for key, cells in found.items()}
 
 

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -29,31 +30,14 @@ from formlab.text.values import (
     possible_dates,
 )
 
-# What a date may be, month first and day first.
-Readings = tuple[Days, Days]
+Order = Literal["day", "month"]
+# Named in the settings of scores that compare dates.
+DATE_RULE = "dates=document,else corpus"
 _DIGIT = re.compile("[0-9]")
 # 007 and 7 are one number and two codes; without a stated kind a code is assumed.
 _CODE = re.compile(r"0[0-9]+")
-
-
-# Causes, rules and rungs read the same values, one after the other.
-@lru_cache(maxsize=1 << 15)
-def reading(read: Callable[[str], Any], text: str) -> Any:
-    """What a parser's `read` makes of a text."""
-    return read(text)
-
-
-class Parser(NamedTuple):
-    """How values of a kind are read, None being none of it, and when two readings are the same."""
-
-    read: Callable[[str], Any]
-    same: Callable[[Any, Any], bool]
-
-    def __call__(self, gold: str, pred: str) -> bool:
-        """Whether two texts are the same value."""
-        first = reading(self.read, gold)
-        second = None if first is None else reading(self.read, pred)
-        return second is not None and self.same(first, second)
+# Forms repeat values and dates; causes, rules and rungs read the same ones, one after the other.
+_remembered = lru_cache(maxsize=1 << 16)
 
 
 def _amount(text: str) -> Money | None:
@@ -69,76 +53,66 @@ def _same_money(first: Money, second: Money) -> bool:
     return not set(first.currency.split("/")).isdisjoint(second.currency.split("/"))
 
 
-def _read_date(text: str) -> Readings | None:
+def _date(text: str) -> tuple[Days, Days] | None:
     readings = possible_dates(text)
     return readings if any(readings) else None
 
 
-def _same_date_by(*orders: str) -> Callable[[Readings, Readings], bool]:
-    """Whether two dates may be the same by each of the orders of day and month."""
-    places = [order == "day" for order in orders]
-    return lambda first, second: all(
-        not set(first[at] or first[not at]).isdisjoint(second[at] or second[not at])
-        for at in places
+def _same_date(first: tuple[Days, Days], second: tuple[Days, Days], order: str | None) -> bool:
+    if order == "either":
+        return not {*first[0], *first[1]}.isdisjoint({*second[0], *second[1]})
+    # 1/2/22 may be two dates: unless the order is known only another that may be the same two is
+    # surely equal.
+    return all(
+        not set(first[at] or first[1 - at]).isdisjoint(second[at] or second[1 - at])
+        for at in {"month": (0,), "day": (1,)}.get(order, (0, 1))
     )
 
 
-def _is_date_of_any_order(first: Readings, second: Readings) -> bool:
-    return not {*first[0], *first[1]}.isdisjoint({*second[0], *second[1]})
-
-
-def _read_choices(text: str) -> tuple[bool | None, frozenset[str] | None] | None:
+def _choice(text: str) -> tuple[bool | None, frozenset[str] | None] | None:
     box, options = checked(text), choices(text)
     return None if box is options is None else (box, options)
 
 
-def _same_choices(first: tuple, second: tuple) -> bool:
+def _same_choice(first: tuple, second: tuple) -> bool:
     # Two states of a box are compared as such, all else as options.
     by_box = None not in (first[0], second[0])
     return first[0] == second[0] if by_box else first[1] is not None and first[1] == second[1]
 
 
-def _read_guess(text: str) -> tuple[Any, Any] | None:
-    if not _DIGIT.search(text) or _CODE.fullmatch(text.strip()):
-        return None
-    readings = reading(_amount, text), reading(_read_date, text)
-    return None if readings == (None, None) else readings
-
-
-def _guess(date: Parser) -> Parser:
-    """A number, an amount or a date, whichever both texts are."""
-
-    def same(first: tuple[Any, Any], second: tuple[Any, Any]) -> bool:
-        (amount, day), (other, other_day) = first, second
-        is_amount = None not in (amount, other) and _same_money(amount, other)
-        return is_amount or (None not in (day, other_day) and date.same(day, other_day))
-
-    return Parser(_read_guess, same)
-
-
-_CHOICES = Parser(_read_choices, _same_choices)
-_KINDS = {
-    "number": Parser(_amount, _same_money),
-    "money": Parser(money, _same_money),
-    "address": Parser(address, operator.eq),
+# How values of a kind are read, and when two of them are the same.
+_KINDS: dict[str | None, tuple[Callable[[str], Any], Callable[[Any, Any], bool]]] = {
+    "number": (_amount, _same_money),
+    "money": (money, _same_money),
+    "date": (_date, _same_date),
+    "address": (address, operator.eq),
 }
-_KINDS |= dict.fromkeys(("choice", "checkbox", "radio", "dropdown"), _CHOICES)
-# By which of day and month comes first. 1/2/22 may be two dates: unless an order is known only
-# another that may be the same two is surely equal. `either` lets any reading of a date count.
-_DATES = {
-    None: Parser(_read_date, _same_date_by("month", "day")),
-    "day": Parser(_read_date, _same_date_by("day")),
-    "month": Parser(_read_date, _same_date_by("month")),
-    "either": Parser(_read_date, _is_date_of_any_order),
-}
-_GUESSES = {order: _guess(date) for order, date in _DATES.items()}
+_KINDS |= dict.fromkeys(("choice", "checkbox", "radio", "dropdown"), (_choice, _same_choice))
 
 
-def parser_for(kind: str | None, order: str | None = None) -> Parser:
-    """How values of `kind` are read; of any other kind and None, as what their digits say."""
-    if kind == "date":
-        return _DATES[order]
-    return _KINDS.get(kind) or _GUESSES[order]
+@_remembered
+def read_as(kind: str, text: str) -> Any:
+    """What a text is as a value of a kind; None if it is none."""
+    return _KINDS[kind][0](text)
+
+
+def _kinds_of(kind: str | None, *texts: str) -> Sequence[str]:
+    """As what texts are read: if their kind says nothing, as amounts and dates, but for codes."""
+    if kind in _KINDS:
+        return (kind,)
+    is_value = all(_DIGIT.search(text) and not _CODE.fullmatch(text.strip()) for text in texts)
+    return ("number", "date") if is_value else ()
+
+
+def same_value(gold: str, pred: str, kind: str | None, order: str | None = None) -> bool:
+    """Whether two texts are the same value of a kind; of any other, the same amount or date."""
+    for name in _kinds_of(kind, gold, pred):
+        first = read_as(name, gold)
+        second = None if first is None else read_as(name, pred)
+        orders = (order,) if name == "date" else ()
+        if second is not None and _KINDS[name][1](first, second, *orders):
+            return True
+    return False
 
 
 class Ladder(NamedTuple):
@@ -185,30 +159,6 @@ def ladder(
     return Ladder(*row[:-1])
 
 
-def keys(value: str, kind: str | None = None, *, parsed: bool = True) -> set[int]:
-    """Numbers of which any two texts that hold on the rung `normalised` share one.
-
-    With `parsed` any two that hold on `typed` do, whatever the order of day and month. Most other
-    texts share none.
-
-    >>> bool(keys("1 May 2020", "date") & keys("05/01/2020", "date"))
-    True
-    """
-    spelled = {hash(normalise(value, LADDER_STEPS))}
-    return spelled | set(map(hash, _atoms(parser_for(kind).read(value)))) if parsed else spelled
-
-
-def _atoms(reading: Any) -> Iterator[Any]:
-    """What a parsed value is made of; an amount without its currency, which may be left out."""
-    if isinstance(reading, Money):
-        yield reading.amount
-    elif isinstance(reading, tuple):
-        for part in reading:
-            yield from _atoms(part)
-    elif reading is not None:
-        yield reading
-
-
 def ladders(
     golds: Sequence[str | None],
     preds: Sequence[str | None],
@@ -230,18 +180,17 @@ def ladders(
     """
     if not 0 <= threshold <= 1:
         raise ValueError(f"threshold must lie in [0, 1], it is {threshold}")
-    n = len(golds)
-    kinds, orders = ([None] * n if column is None else column for column in (kinds, orders))
-    sides = list(zip(golds, preds, kinds, orders, accepted or [()] * n, strict=True))
-    is_equal = np.array([gold is not None and gold == pred for gold, pred, *_ in sides], dtype=bool)
+    columns = ([None] * len(golds) if c is None else c for c in (kinds, orders, accepted))
+    rows = list(zip(golds, preds, *columns, strict=True))
+    is_equal = np.array([gold is not None and gold == pred for gold, pred, *_ in rows], dtype=bool)
     # What is equal as it is needs no reading.
     holds, similarity = np.repeat(is_equal[:, None], 4, axis=1), is_equal.astype(float)
-    is_swapped = np.zeros(n, dtype=bool)
+    is_swapped = np.zeros(len(rows), dtype=bool)
     pairs = [
         (row, right, pred, kind, order)
-        for row, (gold, pred, kind, order, more) in enumerate(sides)
-        if gold is not None and pred is not None and gold != pred
-        for right in ((gold, *more) if more else (gold,))
+        for row, (gold, pred, kind, order, others) in enumerate(rows)
+        if None not in (gold, pred) and gold != pred
+        for right in (gold, *(others or ()))
     ]
     texts = {text for _, *pair, _, _ in pairs for text in pair}
     normal = {text: normalise(text, LADDER_STEPS[:-1]) for text in texts}
@@ -250,36 +199,49 @@ def ladders(
     compared = [[normal[pair[side]] for pair in pairs] for side in (1, 2)]
     likeness = Levenshtein.normalized_similarity
     alike = process.cpdist(*compared, scorer=likeness, dtype=np.float64).tolist()
-    parsers = {kind: parser_for(*kind) for kind in {pair[3:] for pair in pairs}}
-    for (row, gold, pred, *kind), close in zip(pairs, alike, strict=True):
+    for (row, gold, pred, kind, order), close in zip(pairs, alike, strict=True):
         same = tight[gold] == tight[pred]
-        typed = same or parsers[tuple(kind)](gold, pred)
+        typed = same or same_value(gold, pred, kind, order)
         holds[row] |= (gold == pred, same, typed, typed or close >= threshold)
         similarity[row] = max(similarity[row], close, same)
-        is_swapped[row] |= not typed and kind[0] not in _KINDS and _DATES["either"](gold, pred)
+        may_be_date = not typed and (kind == "date" or kind not in _KINDS)
+        is_swapped[row] |= may_be_date and same_value(gold, pred, "date", "either")
     columns = [*holds.T, similarity, is_swapped & ~holds[:, 2]]
     return pl.DataFrame(dict(zip((*Ladder._fields, "ambiguous"), columns, strict=True)))
 
 
-Order = Literal["day", "month"]
-ORDERS: tuple[Order, ...] = ("day", "month")
-# Named in the settings of scores that compare dates.
-DATE_RULE = "dates=document,else corpus"
+def keys(value: str, kind: str | None = None, *, parsed: bool = True) -> set[int]:
+    """Numbers of which any two texts that hold on the rung `normalised` share one.
+
+    With `parsed` any two that hold on `typed` do, whatever the order of day and month. Most other
+    texts share none.
+
+    >>> bool(keys("1 May 2020", "date") & keys("05/01/2020", "date"))
+    True
+    """
+    kinds = _kinds_of(kind, value) if parsed else ()
+    atoms = chain.from_iterable(_atoms(read_as(kind, value)) for kind in kinds)
+    return {hash(atom) for atom in (normalise(value, LADDER_STEPS), *atoms)}
+
+
+def _atoms(reading: Any) -> Iterator[Any]:
+    """What a parsed value is made of; an amount without its currency, which may be left out."""
+    if isinstance(reading, Money):
+        yield reading.amount
+    elif isinstance(reading, tuple):
+        for part in reading:
+            yield from _atoms(part)
+    elif reading is not None:
+        yield reading
+
+
 # A corpus speaks for a document that shows no order if so many others show one, and such a share
 # of them the same: one date in hundreds may be misprinted.
 _ENOUGH, _SHARE = 3, 0.95
 # Numbers between slashes or hyphens with all that is stuck to them, so that no code is cut up.
 _IN_TEXT = r"[\w/.-]*\d[/-]\d{1,2}[/-]\d[\w/-]*"
 # Most dates of a form show no order: year first, or two numbers that may both be the month.
-_EITHER, _DAY = "(?:0?[1-9]|1[0-2])", "(?:1[3-9]|2[0-8])"
-_NO_ORDER = (
-    rf"^(?:[0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}}|{_EITHER}[-/]{_EITHER}[-/](?:[0-9]{{2}}){{1,2}})$"
-)
-# A day after the twelfth that every month has shows its order at a glance.
-_CLEAR = {
-    order: "|".join(rf"^{pair[0]}{mark}{pair[1]}{mark}(?:[1-9][0-9])?[0-9]{{2}}$" for mark in "-/")
-    for order, pair in {"day": (_DAY, _EITHER), "month": (_EITHER, _DAY)}.items()
-}
+_NO_ORDER = r"^[0-9]{4}-[0-9]+-[0-9]+$|^(?:(?:0?[1-9]|1[0-2])[-/]){2}(?:[0-9]{2}){1,2}$"
 
 
 def date_order(texts: Iterable[str]) -> Order | None:
@@ -307,9 +269,9 @@ def date_orders(
     """
     shown = _by_document(docs, values)
     orders = {doc: order for doc, order in shown.items() if order != "both"}
-    corpus = Counter(shown.values()) if corpus is None else corpus
-    total, usual = sum(corpus.values()), max(ORDERS, key=lambda order: corpus.get(order, 0))
-    if total < _ENOUGH or corpus.get(usual, 0) < _SHARE * total:
+    counts = Counter(shown.values()) if corpus is None else Counter(corpus)
+    usual = max(("day", "month"), key=counts.__getitem__)
+    if counts.total() < _ENOUGH or counts[usual] < _SHARE * counts.total():
         return orders
     return dict.fromkeys((doc for doc in docs.unique() if doc not in shown), usual) | orders
 
@@ -328,18 +290,14 @@ def _by_document(docs: pl.Series, values: pl.Series) -> dict[str, str]:
     dates = pl.DataFrame({"doc": docs, "value": values.cast(pl.String)})
     dates = dates.filter(~pl.col("value").str.contains(_NO_ORDER))
     dates = dates.select("doc", pl.col("value").str.extract_all(_IN_TEXT)).explode("value")
-    clear = {order: pl.col("value").str.contains(form) for order, form in _CLEAR.items()}
-    order = pl.coalesce(pl.when(is_clear).then(pl.lit(name)) for name, is_clear in clear.items())
-    dates = dates.drop_nulls().unique(maintain_order=True).with_columns(order=order)
     shown: dict[str, str] = {}
-    for doc, value, order in dates.iter_rows():
-        if order := order or _shown(value.strip("./-")):
+    for doc, value in dates.drop_nulls().unique(maintain_order=True).iter_rows():
+        if order := _shown(value.strip("./-")):
             shown[doc] = order if shown.get(doc, order) == order else "both"
     return shown
 
 
-# Forms repeat dates, and each is asked for before and while its batch is scored.
-@lru_cache(maxsize=1 << 16)
+@_remembered
 def _shown(text: str) -> Order | None:
     month_first, day_first = date_readings(text)
     if bool(month_first) == bool(day_first):

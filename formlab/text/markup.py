@@ -1,13 +1,13 @@
-"""HTML as events and as visible text, whatever its quality and size; text without its marks."""
+"""HTML as events, visible text, or blocks and cells in reading order; text without its marks."""
 
 from __future__ import annotations
 
 import html
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html.entities import html5
 from html.parser import HTMLParser
 
@@ -19,16 +19,19 @@ from formlab.text.normalise import WORDS
 # A start tag, an end tag or a run of text ("start", "end", "text"); the tag's name or the text; and
 # of a start tag the columns and rows that a cell spans.
 Event = tuple[str, str, tuple[int, int]]
-Attributes = Mapping[str, str | None] | Sequence[tuple[str, str | None]]
 # What a browser does not show, and ruby glosses, which the published extraction leaves out too.
 SILENT = frozenset({"script", "style", "template", "rt", "rp"})
 _HIDDEN = SILENT | {"noscript", "iframe"}
 VOID = frozenset(WORDS["html"]["void"].split())
-_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
-# A tag without attributes, and the text behind it up to the next tag or entity.
-_PIECE = re.compile(r"<(/?)((?!(?i:script|style)>)[a-zA-Z]+[1-6]?)>([^<&]*)")
-_SPACE = re.compile(r"\s+")
+# What tags mean here; others are passed over.
+_ROLES = dict.fromkeys(WORDS["html"]["blocks"].split(), "block") | dict.fromkeys(SILENT, "silent")
+_ROLES |= {"td": "cell", "th": "cell", "tr": "row", "table": "table"}
+_TAG, _LAYOUT = re.compile(r"</?[a-zA-Z][^<>]*>"), re.compile(r"(?i)<(?:html|body|p|div|br)\b")
 _FEED, _GARBAGE = re.compile("[\x0b\x0c\x1c-\x1f]"), re.compile("[\0-\x08\x0e-\x1b]")
+# White space but for single spaces, which stay.
+_SPACE = re.compile(r"\s{2,}|[^\S ]")
+# Between the columns of plain lines; lines under the headers of tables.
+_GAP, _RULE = re.compile(r"\t+|\s{2,}|\s*\|\s*"), re.compile(r"[\s|:+=-]+")
 _ONE = (1, 1)
 # Beyond these a span is hostile: it would only cost memory.
 _MOST_COLUMNS, _MOST_ROWS = 100, 500
@@ -42,89 +45,76 @@ class _Events:
         self.texts: list[str] = []
         self.data = self.texts.append
 
-    def _cut(self, *_: object) -> None:
+    def comment(self, *_: object) -> None:
         if self.texts:
             self.events.append(("text", "".join(self.texts), _ONE))
             self.texts.clear()
 
-    def start(self, tag: str, attributes: Attributes) -> None:
-        self._cut()
+    pi = close = comment
+
+    def start(self, tag: str, attributes: Mapping[str, str] | Sequence[tuple[str, str]]) -> None:
+        self.comment()
         self.events.append(("start", tag, _spans(dict(attributes)) if attributes else _ONE))
 
     def end(self, tag: str) -> None:
-        self._cut()
+        self.comment()
         self.events.append(("end", tag, _ONE))
 
-    def close(self) -> list[Event]:
-        self._cut()
-        return self.events
+    def taken(self) -> list[Event]:
+        """The events, which are held no longer: lxml frees a parser and its target late."""
+        self.comment()
+        events, self.events = self.events, []
+        return events
 
-    comment = pi = _cut
+
+def _spans(attributes: Mapping[str, str | None]) -> tuple[int, int]:
+    """The columns and rows of a cell."""
+    columns, rows = (attributes.get(name) or "" for name in ("colspan", "rowspan"))
+    return tuple(
+        min(max(int(text), 1), most) if text.isdecimal() and len(text) < 9 else 1
+        for text, most in ((columns, _MOST_COLUMNS), (rows, _MOST_ROWS))
+    )
 
 
-class _Parser(HTMLParser):
-    """Tags as they are written, nothing moved or closed: what gold annotations need."""
+class _Written(HTMLParser):
+    """Python's own parser, which moves and closes nothing, as the released code uses it."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=False)
-        self.collector = found = _Events()
-        self.handle_data, self.handle_endtag = found.data, found.end
-        self.handle_starttag = found.start
+        self.found = found = _Events()
+        self.handle_data, self.handle_starttag, self.handle_endtag = (
+            found.data,
+            found.start,
+            found.end,
+        )
         self.handle_comment = self.handle_decl = self.handle_pi = self.unknown_decl = found.comment
 
-    def parse_starttag(self, i: int) -> int:
-        """Where a start tag ends, with the tags and texts behind it that need no closer look."""
-        end = i
-        while piece := _PIECE.match(self.rawdata, end):
-            if piece[1]:
-                self.handle_endtag(piece[2].lower())
-            else:
-                self.handle_starttag(piece[2].lower(), ())
-            if piece[3]:
-                self.handle_data(piece[3])
-            end = piece.end()
-        return end if end > i else super().parse_starttag(i)
-
     def handle_charref(self, name: str) -> None:
-        self.collector.data(html.unescape(f"&#{name};"))
+        self.found.data(html.unescape(f"&#{name};"))
 
     def handle_entityref(self, name: str) -> None:
         # An unknown name is text.
-        self.collector.data(html5.get(f"{name};", f"&{name}"))
+        self.found.data(html5.get(f"{name};", f"&{name}"))
 
 
 def written_events(markup: str) -> list[Event]:
-    """The tags and texts of an HTML file as they are written, also where tags are not closed.
-
-    >>> [name for _, name, _ in written_events("<p>5 &lt; <Number>6")]
-    ['p', '5 < ', 'number', '6']
-    """
-    parser = _Parser()
+    """The tags and texts of an HTML file as they are written: what gold annotations need."""
+    parser = _Written()
     parser.feed(markup)
     parser.close()
-    return parser.collector.close()
+    return parser.found.taken()
 
 
 def events(markup: str) -> list[Event]:
     """The tags and texts that libxml2 reads in any HTML, in linear time."""
     # Control characters and half surrogate pairs are no characters of a document.
     markup = _GARBAGE.sub("\ufffd", _FEED.sub(" ", markup))
-    collector = _Events()
-    parser = etree.HTMLParser(encoding="utf-8", recover=True, huge_tree=True, target=collector)
+    found = _Events()
+    parser = etree.HTMLParser(encoding="utf-8", recover=True, huge_tree=True, target=found)
     with suppress(etree.ParseError):
         parser.feed(markup.encode("utf-8", "replace"))
         parser.close()
-    return collector.close()
-
-
-def _spans(attributes: Mapping[str, str | None]) -> tuple[int, int]:
-    """The columns and rows of a cell."""
-    bounds = {"colspan": _MOST_COLUMNS, "rowspan": _MOST_ROWS}
-    texts = ((attributes.get(name) or "1", most) for name, most in bounds.items())
-    return tuple(
-        min(max(int(text), 1), most) if text.isdecimal() and len(text) < 9 else 1
-        for text, most in texts
-    )
+    return found.taken()
 
 
 def is_html(text: str) -> bool:
@@ -133,11 +123,7 @@ def is_html(text: str) -> bool:
 
 
 def visible_text(markup: str) -> str:
-    """The text of HTML or of plain text: pieces joined by one space, white space collapsed.
-
-    >>> visible_text("<td>Net&nbsp;sales</td><td>5</td><script>x()</script>")
-    'Net sales 5'
-    """
+    """The text of HTML or of plain text: pieces joined by one space, white space collapsed."""
     if "<" in markup and ">" in markup:
         pieces, hidden = [], 0
         for kind, name, _ in events(markup):
@@ -146,53 +132,201 @@ def visible_text(markup: str) -> str:
             elif not hidden and (piece := name.strip()):
                 pieces.append(piece)
         markup = " ".join(pieces)
-    return _SPACE.sub(" ", html.unescape(markup)).strip()
+    return " ".join(html.unescape(markup).split())
 
 
-_FORMS = WORDS["page_marks"]
-_MARKS = re.compile("|".join(f"(?P<{kind}>{form})" for kind, form in _FORMS.items()), re.MULTILINE)
+@dataclass(slots=True)
+class Unit:
+    """A block or cell's visible text; `table`, `row`, `column` and `span` are -1 outside tables.
+
+    `line` is the same for what stands side by side: the cells of a row, the pieces of a line.
+    """
+
+    text: str
+    table: int = -1
+    row: int = -1
+    column: int = -1
+    span: int = -1
+    head: bool = False
+    line: int = -1
+
+
+@dataclass(slots=True)
+class _Table:
+    number: int
+    row: int = -1
+    column: int = 0
+    span: int = 1
+    head: bool = False
+    # Column → how many more rows a cell from above reaches into it.
+    reach: dict[int, int] = field(default_factory=dict)
+
+    def next_row(self) -> None:
+        self.row, self.column, self.span, self.head = self.row + 1, 0, 0, False
+        if self.reach:
+            self.reach = {column: left - 1 for column, left in self.reach.items() if left > 1}
+
+    def next_cell(self, name: str, spans: tuple[int, int]) -> None:
+        if self.row < 0:
+            self.next_row()
+        self.column += self.span
+        while self.reach.get(self.column, 0) > 0:
+            self.column += 1
+        self.span, rows = spans
+        self.head = name == "th"
+        if rows > 1:
+            # One more than the rows below, as the next row counts all down by one.
+            self.reach |= dict.fromkeys(range(self.column, self.column + self.span), rows)
+
+
+class Flow:
+    """Units of visible text in reading order, built from events.
+
+    `marks` maps the running number of each start tag named in `tags`, which are no tags of HTML,
+    to its unit and the start and end of its text there. With `lines` line ends part units.
+    """
+
+    def __init__(
+        self, stream: Iterable[Event], *, tags: Iterable[str] = (), lines: bool = False
+    ) -> None:
+        self.units: list[Unit] = []
+        self.marks: dict[int, tuple[int, int, int]] = {}
+        # Text of the block that was not measured, and text that was: with one space for each gap.
+        self._raw: list[str] = []
+        self._block = ""
+        self._tables: list[_Table] = []
+        # Marks that are open: name, running number, unit, and start.
+        self._open: list[tuple[str, int, int, int]] = []
+        raw, open_tables, roles = self._raw, self._tables, _ROLES | dict.fromkeys(tags, "mark")
+        tables = marks = silent = 0
+        for kind, name, spans in stream:
+            is_start = kind == "start"
+            if kind == "text":
+                if lines and not open_tables and not silent and "\n" in name:
+                    *others, name = name.split("\n")
+                    for part in others:
+                        raw.append(part)
+                        self._end_block()
+                if not silent:
+                    raw.append(name)
+            elif (role := roles.get(name)) == "mark" and is_start:
+                self._open.append((name, marks, len(self.units), self._measured()))
+                marks += 1
+            elif role == "mark":
+                self._end_mark(name)
+            elif role == "silent":
+                silent = max(0, silent + (1 if is_start else -1))
+            elif role:
+                if raw or self._block:
+                    self._end_block()
+                if role == "table" and is_start:
+                    open_tables.append(_Table(tables))
+                    tables += 1
+                elif role == "block" or not open_tables:
+                    continue
+                elif role == "table":
+                    open_tables.pop()
+                elif role == "row" and is_start:
+                    open_tables[-1].next_row()
+                elif role == "cell" and is_start:
+                    open_tables[-1].next_cell(name, spans)
+                elif role == "cell":
+                    open_tables[-1].head = False
+        self._end_block()
+        for name, *_ in reversed(self._open):
+            self._end_mark(name)
+
+    def _measured(self) -> int:
+        """How long the block's text is so far, with one space for each run of white space."""
+        if self._raw:
+            piece = _SPACE.sub(" ", "".join(self._raw))
+            self._raw.clear()
+            self._block += piece if self._block[-1:] not in ("", " ") else piece.lstrip(" ")
+        return len(self._block)
+
+    def _end_block(self) -> None:
+        """Make a unit of the block's text, if it has any."""
+        if self._block:
+            self._measured()
+            text, self._block = self._block.rstrip(), ""
+        else:
+            text = " ".join("".join(self._raw).split())
+            self._raw.clear()
+        units, line = self.units, len(self.units)
+        if text and not self._tables:
+            units.append(Unit(text, line=line))
+        elif text:
+            table = self._tables[-1]
+            if units and units[-1].row == table.row and units[-1].table == table.number:
+                line = units[-1].line
+            place = (table.number, table.row, table.column, table.span, table.head)
+            units.append(Unit(text, *place, line))
+
+    def _end_mark(self, name: str) -> None:
+        """End the last open mark of a name."""
+        places = [place for place, mark in enumerate(self._open) if mark[0] == name]
+        if not places:
+            return
+        _, number, unit, start = self._open.pop(places[-1])
+        length = self._measured()
+        if unit < len(self.units):
+            # The text was cut inside the tag: what belongs to its first block is marked.
+            self.marks[number] = (unit, start, len(self.units[unit].text))
+        elif length:
+            self.marks[number] = (unit, start, length)
+
+
+def read(text: str) -> Flow:
+    """The units of model output: HTML, Markdown with pipe tables, or plain lines."""
+    if is_html(text):
+        return Flow(events(text), lines=_LAYOUT.search(text) is None)
+    flow, table, row = Flow(()), -1, -1
+    for number, line in enumerate(html.unescape(text).splitlines()):
+        cells = line.strip()
+        if cells.count("|") < 2:
+            pieces = map(str.strip, _GAP.split(cells))
+            flow.units += [Unit(piece, line=number) for piece in pieces if piece]
+            row = -1
+            continue
+        if row < 0:
+            table, row = table + 1, 0
+        if _RULE.fullmatch(cells):
+            continue
+        for column, cell in enumerate(cells.strip("|").split("|")):
+            if words := _SPACE.sub(" ", cell).strip():
+                flow.units.append(Unit(words, table, row, column, 1, line=number))
+        row += 1
+    return flow
+
+
+_MARKS = re.compile(
+    "|".join(f"(?P<{kind}>{form})" for kind, form in WORDS["page_marks"].items()), re.MULTILINE
+)
 # What marks of each kind are called, and what a text has whose own characters may be such marks.
 TITLES = WORDS["titles_of_marks"]
 _SIGNS = {kind: signs.split() for kind, signs in WORDS["signs_of_marks"].items()}
 
 
-@dataclass(frozen=True)
-class Unmarked:
-    """A text without marks; `places[i]` is where its character i stood; `counts` of marks."""
-
-    text: str
-    places: np.ndarray
-    counts: Counter[str]
-
-
 def own_marks(text: str) -> set[str]:
-    """The kinds of marks that a text has among its own characters.
-
-    >>> sorted(own_marks("Box #1: **"))
-    ['emphasis', 'heading']
-    """
+    """The kinds of marks that a text has among its own characters."""
     kinds = {mark.lastgroup or "" for mark in _MARKS.finditer(text)}
     signs = {kind for kind, texts in _SIGNS.items() if any(sign in text for sign in texts)}
     return (kinds - _SIGNS.keys()) | signs
 
 
-def unmarked(text: str, *, keep: Collection[str] = ()) -> Unmarked:
-    """`text` without tags, bars of tables, headings' and emphasis' marks; entities are read.
-
-    A tag, a bar or a rule parts words; other marks do not. Bars count as marks only in a line
-    with at least two. Kinds of marks in `keep` (of `TITLES`) stay.
-
-    >>> unmarked("| **Name:** | R&amp;D |").text.split()
-    ['Name:', 'R&D']
-    """
-    pieces, places, counts, bars, end, at = [], [], Counter(), set(), 0, 0
+def unmarked(text: str, keep: Collection[str] = ()) -> tuple[str, np.ndarray, Counter[str]]:
+    """A text without marks but of kinds in `keep`, where each character stood, counts of marks."""
+    # Bars count as marks only in a line with at least two.
+    bars, at = set(), 0
     for line in text.splitlines(keepends=True):
         bars.update(range(at, at + len(line)) if line.count("|") > 1 else ())
         at += len(line)
+    pieces, places, counts, end = [], [], Counter(), 0
     for mark in _MARKS.finditer(text):
         kind, start = mark.lastgroup or "", mark.start()
         if kind in keep or (kind == "bar" and start not in bars):
             continue
+        # These part words; other marks do not.
         shown = " " if kind in ("tag", "bar", "rule") else ""
         shown = html.unescape(mark[0]) if kind == "entity" else shown
         pieces += (text[end:start], shown)
@@ -200,4 +334,4 @@ def unmarked(text: str, *, keep: Collection[str] = ()) -> Unmarked:
         end = mark.end()
         counts[kind] += 1
     places += range(end, len(text))
-    return Unmarked("".join([*pieces, text[end:]]), np.array(places, dtype=np.int64), counts)
+    return "".join([*pieces, text[end:]]), np.array(places, dtype=np.int64), counts

@@ -43,12 +43,12 @@ _LONG_RUN = re.compile(r"[^\w\s\x00-\x7f]{32,}")
 
 
 def _sort_marks(run: re.Match[str]) -> str:
-    table = {ord(char): unicodedata.normalize("NFD", char) for char in set(run.group())}
-    text = run.group().translate(table)
+    text = "".join(unicodedata.normalize("NFD", char) for char in run.group())
     groups = itertools.groupby(text, key=lambda char: unicodedata.combining(char) > 0)
     return "".join(
-        "".join(sorted(group, key=unicodedata.combining) if marks else group)
-        for marks, group in groups
+        char
+        for is_marks, group in groups
+        for char in (sorted(group, key=unicodedata.combining) if is_marks else group)
     )
 
 
@@ -58,22 +58,14 @@ def _nfc(text: str) -> str:
     return unicodedata.normalize("NFC", _LONG_RUN.sub(_sort_marks, text))
 
 
-def _quotes(text: str) -> str:
-    return text.replace("`", "'") if text.isascii() else text.translate(_QUOTES)
-
-
-def _closed(gap: re.Match[str]) -> str:
-    return gap[1] or ""
-
-
 STEPS: dict[str, Callable[[str], str]] = {
     "nfc": _nfc,
     "space": lambda text: " ".join(text.split()),
     "lower": str.lower,
     "forms": lambda text: text.translate(_PLAIN),
     "dashes": lambda text: text.translate(_DASHES),
-    "quotes": _quotes,
-    "units": lambda text: _TIGHT.sub(_closed, text) if " " in text else text,
+    "quotes": lambda text: text.replace("`", "'") if text.isascii() else text.translate(_QUOTES),
+    "units": lambda text: _TIGHT.sub(r"\1", text) if " " in text else text,
 }
 # Steps that leave plain ASCII as it is.
 _NOT_ASCII = ("nfc", "forms", "dashes")

@@ -1,7 +1,7 @@
 """Strict parsers of typed values: one canonical value for many ways to write it, or None.
 
 A parser reads the whole string or nothing ("12 apples" is no number). Digits of every script count,
-as do currencies and months of 60 languages, which babel knows (`local_words.json`). dateutil and
+as do currencies and months of 60 languages that babel knows (`local_words.json`). dateutil and
 price-parser guess one reading; here a date has all its readings, or none.
 """
 
@@ -15,88 +15,61 @@ from datetime import date as Date  # noqa: N812 - the parser below is called `da
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from formlab.text.normalise import LADDER_STEPS, WORDS, normalise
 
 # No amount or date on a form is longer; the bounds keep the cost low on hostile input.
-_LONGEST = 64
-_LONGEST_LIST = 10_000
-# How many short texts are remembered, with what they were read as.
-_REMEMBERED = 1 << 14
+_LONGEST, _LONGEST_LIST = 64, 10_000
+# A text is tried as a number, as an amount and as a date, in the ladder and again for its cause.
+_remembered = lru_cache(maxsize=1 << 14)
 # Named in the settings of scores that compare values as parsed.
 VALUE_RULE = "currency=where both name one|century=document,else either"
-# What people and models write where there is no value.
+# What people and models write where there is no value; what stands around it, or alone for it.
 NULL_WORDS = tuple(WORDS["nothing"].split("|"))
-_NULL_SET = frozenset(NULL_WORDS)
-# Around such a word, and alone as good as one.
-_NOTHING = " ()[]{}<>\"'.…?_"
+_NULL_SET, _NOTHING = {*NULL_WORDS, ""}, " ()[]{}<>\"'.…?_"
 
-_DOLLARS = re.compile("[A-Z]{2}D|ARS|CLP|COP|CUP|DOP|MXN|UYU")
-_PERCENT, _AMOUNTS = WORDS["percent"], WORDS["amounts"]
-_SIGNED = re.compile(_AMOUNTS["signed"].replace("{percent}", _PERCENT))
-_TIMES_TEN, _FRACTION = re.compile(_AMOUNTS["times_ten"]), re.compile(_AMOUNTS["fraction"])
+_LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile("[0-9]")
+_ARABIC_SIGNS = {0x066A: "%", 0x066B: ".", 0x066C: ","}
+_AMOUNT = {
+    name: re.compile(form.replace("{percent}", WORDS["percent"]).replace("{sign}", WORDS["sign"]))
+    for name, form in WORDS["amounts"].items()
+}
 # Each has two groups, the whole part and the decimals.
 _BODIES = [re.compile(body) for body in WORDS["numbers"]]
-_LETTER = re.compile(r"[^\W\d_]")
-_DIGIT, _NO_DIGIT = re.compile("[0-9]"), str.maketrans("", "", ",.' ")
-_NO_BOX = str.maketrans("", "", " |")
-_ARABIC_SIGNS = {0x066A: "%", 0x066B: ".", 0x066C: ","}
-
+_GROUPING = str.maketrans("", "", ",.' ")
 _CURRENCIES = {sign: code for code, signs in WORDS["currencies"].items() for sign in signs.split()}
-_MONEY = re.compile(_AMOUNTS["money"].replace("{sign}", _AMOUNTS["sign"]))
-# "400,-", "500/-", "500/=" and "$5." are amounts without a decimal part.
-_ROUND = re.compile(r"(?<=[0-9]) ?(?:[,./:][-=]-?(?=[^0-9]*$)|\.$)|(?<=\b[a-z]{3}) \$(?= ?[0-9])")
 _SCALES = {word: int(n) for n, words in WORDS["scales"].items() for word in words.split()}
 _SCALE = re.compile(rf"(?<=[0-9]) ?({'|'.join(_SCALES)})(?!\w)\.?")
-# Asterisks fill the amounts of cheques, which have cents, and hide other numbers.
-_FILLED = re.compile(r"\*+(?=[0-9][0-9.,]*[.,][0-9]{2}\b)|(?<=[.,][0-9]{2})\*+")
-_CENTS = re.compile(r"[.,][0-9]{2}$")
-_ONE_DOT = re.compile(r"[^.,]*[1-9][0-9]{0,2}\.[0-9]{3}(?![0-9.,]).*")
 
 MONTH_NAMES = tuple(WORDS["months"])
 _MONTHS = {name: n for n, names in enumerate(MONTH_NAMES, start=1) for name in names.split()}
 _DATES = WORDS["dates"]
 _PARTS = _DATES["parts"] | {"month": rf"(?P<month>{'|'.join(_MONTHS)})\.?"}
-_OTHERS = _PARTS | _DATES["other_languages"]
-_NUMERIC = [re.compile(form % _PARTS) for form in _DATES["numeric"]]
-_NUMBERED = [re.compile(form % _PARTS) for form in _DATES["numbered"]]
-_WORDED = [re.compile(form % of) for of in (_PARTS, _OTHERS) for form in _DATES["worded"]]
-_BOXED, _UNIX, _DAY_NAME = (re.compile(_DATES[name]) for name in ("boxed", "unix", "day_name"))
-_MIDNIGHT, _TIME = re.compile(_DATES["midnight"]), re.compile(_DATES["time"])
-# A run of so many figures stands in no date; a date without marks has eight.
-_NO_DATE = re.compile(r"(?<![0-9])(?:[0-9]{3}|[0-9]{5,7}|[0-9]{9,})(?![0-9])")
+_NUMERIC, _NUMBERED, _WORDED = (
+    [re.compile(form % _PARTS) for form in _DATES[kind]]
+    for kind in ("numeric", "numbered", "worded")
+)
+_WORDED += [re.compile(form % (_PARTS | _DATES["other_languages"])) for form in _DATES["worded"]]
+_BOXED, _UNIX, _DAY_NAME, _MIDNIGHT, _TIME, _NO_DATE = map(re.compile, _DATES["marks"].values())
 
-_ITEM = re.compile(r"""(?:"[^"]*"|'[^']*'(?=\s*(?:[,;|\n]|$))|[^,;|\n])+""")
-_LONG_ITEM = re.compile(_ITEM.pattern.replace("|[^,;", "|[^;"))
-_BULLET = re.compile(r"^(?:[-*•☑☒✓✔✅]|\[x\])\s+", re.IGNORECASE)
+_ITEM, _LONG_ITEM, _BULLET, _BOX, _OPTION = map(re.compile, WORDS["choices"].values())
 _STATES = dict.fromkeys(WORDS["ticked"].split(), True)
 _STATES |= dict.fromkeys(WORDS["unticked"].split(), False)
-# A box as it is typed, with what stands in it.
-_BOX = re.compile(r"[-*]?\[([x✓✔√*]?)\]|\(([x✓✔√*]?)\)")
-# One of several options with their boxes, such as `☒ Yes ☐ No`.
-_OPTION = re.compile(r"([☐□◻⬜○◯☑☒✓✔✅■◼⬛●◉]|:(?:un)?selected:|\[[x✓ ]?\]) ?([^\W\d_]+)")
 _GAPS = str.maketrans("", "", " _")
 
 
-class Month(NamedTuple):
-    """A month of a year, where no day is written."""
-
-    year: int
-    month: int
-
-
 class Moment(NamedTuple):
-    """A date and a time in hours, minutes and seconds; a time alone is in the year 0."""
+    """A month, or a date with hours, minutes and seconds; what is not stated of it is 0."""
 
     year: int
     month: int
-    day: int
-    time: tuple[int, ...]
+    day: int = 0
+    time: tuple[int, ...] = ()
 
 
 # What a date of one order may be: more than one where its year has two digits.
-Days = tuple[Date | Month | Moment, ...]
+Days = tuple[Date | Moment, ...]
 
 
 class Money(NamedTuple):
@@ -111,8 +84,7 @@ def _clean(text: str) -> str:
     return _plain(text) if len(text) <= _LONGEST else ""
 
 
-# A text is tried as a number, as an amount and as a date, in the ladder and again for its cause.
-@lru_cache(maxsize=_REMEMBERED)
+@_remembered
 def _plain(text: str) -> str:
     plain = normalise(text, LADDER_STEPS)
     if plain.isascii():
@@ -138,33 +110,32 @@ def number(text: str) -> Decimal | None:
     return _number(_clean(text))
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@_remembered
 def _number(cleaned: str) -> Decimal | None:
-    if fraction := _FRACTION.fullmatch(cleaned):
-        minus, whole, sign, *numbers = fraction.groups()
+    if match := _AMOUNT["fraction"].fullmatch(cleaned):
+        minus, whole, sign, *numbers = match.groups()
         over, under = map(int, unicodedata.normalize("NFKC", sign).split("⁄") if sign else numbers)
         if not 0 < over < under or math.gcd(over, under) > 1:
             return None
         value = int(whole or 0) + Decimal(over) / under
         return -value if minus else value
-    if power := _TIMES_TEN.search(cleaned):
+    if power := _AMOUNT["times_ten"].search(cleaned):
         exponent = unicodedata.normalize("NFKC", power[1]).replace("−", "-")
         cleaned = f"{cleaned[: power.start()]}e{int(exponent):+}"
-    match = _SIGNED.fullmatch(cleaned)
-    if match is None or (match["open"] is None) != (match["close"] is None):
+    match = _AMOUNT["signed"].fullmatch(cleaned)
+    if not match or (match["open"] is None) != (match["close"] is None):
         return None
     if sum(match[mark] is not None for mark in ("open", "sign", "trail")) > 1:
         return None
     if match["power"] and match["power"][1] not in "+-" and "." not in match["body"]:
         return None
-    bodies = (form.fullmatch(match["body"]) for form in _BODIES)
-    if (body := next(filter(None, bodies), None)) is None:
+    body = next(filter(None, (form.fullmatch(match["body"]) for form in _BODIES)), None)
+    if not body:
         return None
-    negative = match["open"] or match["trail"] or (match["sign"] or "+")[0] != "+"
-    whole, decimals = body[1].translate(_NO_DIGIT), body[2] or ""
+    minus = "-" if match["open"] or match["trail"] or (match["sign"] or "+")[0] != "+" else ""
     # Written out, not divided: arithmetic would round to 28 digits.
     exponent = int((match["power"] or "e0")[1:]) - (2 if match["percent"] or match["lead"] else 0)
-    return Decimal(f"{'-' if negative else ''}{whole}.{decimals}E{exponent}")
+    return Decimal(f"{minus}{body[1].translate(_GROUPING)}.{body[2] or ''}E{exponent}")
 
 
 def money(text: str) -> Money | None:
@@ -188,36 +159,34 @@ def money(text: str) -> Money | None:
     return None if is_word else found
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@_remembered
 def _money(cleaned: str) -> Money | None:
     if (plain := _number(cleaned)) is not None:
-        return None if re.search(_PERCENT, cleaned) else Money(plain, None)
+        return None if re.search(WORDS["percent"], cleaned) else Money(plain, None)
     scale = _SCALE.search(cleaned)
     cleaned = _SCALE.sub("", cleaned) if scale else cleaned
-    match = _MONEY.fullmatch(_ROUND.sub("", _FILLED.sub("", cleaned)))
-    if match is None:
+    match = _AMOUNT["money"].fullmatch(_AMOUNT["round"].sub("", _AMOUNT["cheque"].sub("", cleaned)))
+    if not match:
         return None
     rest, before = match["rest"], match["before"] or ""
-    if re.search(r"[^\w/]\.$", before):
-        rest = f".{rest}"
+    # "rs.5" ends its sign with a dot, "$.5" has decimals alone.
+    rest = f".{rest}" if re.search(r"[^\w/]\.$", before) else rest
     signs = [sign for sign in (before, match["after"]) if sign]
+    known = _local()["currencies"] if signs else {}
+    codes = [known.get(sign) or known.get(sign.rstrip(".$"), "") for sign in signs]
     # Beside the code of a dollar or a peso a $ says nothing.
-    if "$" in signs and any(
-        _DOLLARS.fullmatch(_currency(sign) or "") for sign in signs if sign != "$"
+    if len(signs) == 2 and any(
+        sign != "$" and _AMOUNT["dollars"].fullmatch(known.get(sign, "")) for sign in signs
     ):
-        signs = [sign for sign in signs if sign != "$"] or signs
+        codes = [code for sign, code in zip(signs, codes, strict=True) if sign != "$"]
     # R12 is a code, and 12 R may be a seat, where R 12.00 are rands.
-    letters = [sign for sign in signs if re.fullmatch(r"[a-z]\.?", sign)]
-    if letters and not _CENTS.search(rest):
+    if any(re.fullmatch(r"[a-z]\.?", s) for s in signs) and not re.search(r"[.,][0-9]{2}$", rest):
         return None
-    stated = [(_currency(sign) or _currency(sign.rstrip(".$")) or "").split("/") for sign in signs]
-    shared = (
-        [code for code in stated[0] if all(code in codes for codes in stated)] if stated else []
-    )
-    currency = "/".join(shared) or None
+    stated = [code.split("/") for code in codes] or [[]]
+    currency = "/".join(code for code in stated[0] if all(code in of for of in stated)) or None
     if signs and not currency:
         return None
-    if currency and _ONE_DOT.fullmatch(rest) and _has_decimal_comma(currency):
+    if currency and _AMOUNT["one_dot"].fullmatch(rest) and currency[:3] in _local()["commas"]:
         rest = rest.replace(".", "")
     amount = _number(match["head"] + rest + match["tail"])
     # 5 m are metres, and $5 m are millions.
@@ -226,47 +195,21 @@ def _money(cleaned: str) -> Money | None:
     return Money(amount.scaleb(_SCALES[scale[1]]) if scale else amount, currency)
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _currency(sign: str) -> str | None:
-    """The ISO 4217 code of a sign or a code in lower case."""
-    if known := _CURRENCIES.get(sign):
-        return known
-    if not sign.isascii() or "$" in sign:
-        return _local_words()[1].get(sign)
-    if len(sign) != 3 or not sign.isalpha():
-        return None
-    from babel.core import get_global  # Most forms need none of it.
-
-    return sign.upper() if sign.upper() in get_global("all_currencies") else None
-
-
-@lru_cache(maxsize=512)
-def _has_decimal_comma(currency: str) -> bool:
-    """Whether amounts have a decimal comma in the currency's country, if it has one country."""
-    from babel import UnknownLocaleError
-    from babel.numbers import get_decimal_symbol
-
-    try:
-        return get_decimal_symbol(f"und_{currency[:2]}") == ","
-    except (UnknownLocaleError, ValueError):
-        return False
-
-
 @lru_cache(maxsize=1)
-def _local_words() -> tuple[dict[str, int], dict[str, str], set[str]]:
-    """Months by name, currencies by sign, without what has several meanings; names of days."""
+def _local() -> dict[str, Any]:
+    """Months by name, currencies by sign or code, those with a decimal comma, and names of days."""
     words = json.loads(Path(__file__).with_name("local_words.json").read_text("utf-8"))
-    months = {name: n for n, names in enumerate(words["months"], start=1) for name in names}
+    others = map(str.split, WORDS["other_months"])
+    names = [*enumerate(words["months"], start=1), *enumerate(others, start=1)]
+    months = {name: n for n, named in names for name in named}
     # Capitals and typewriters leave out accents.
-    months |= {
-        name: n for n, names in enumerate(WORDS["other_months"], 1) for name in names.split()
-    }
-    months = {_unmarked(name): n for name, n in months.items()} | months
-    return months, words["signs"], {*words["days"], *WORDS["weekdays"].split()}
-
-
-def _unmarked(word: str) -> str:
-    return "".join(filter(str.isalnum, unicodedata.normalize("NFD", word)))
+    bare = {name: filter(str.isalnum, unicodedata.normalize("NFD", name)) for name in months}
+    months = {"".join(bare[name]): n for name, n in months.items()} | months
+    # Letters alone are a code, or a sign that `words.toml` lists.
+    signs = {s: code for s, code in words["signs"].items() if not s.isascii() or "$" in s}
+    currencies = {code.lower(): code for code in words["codes"]} | signs | _CURRENCIES
+    days = {*words["days"], *WORDS["weekdays"].split()}
+    return words | {"months": months, "currencies": currencies, "days": days}
 
 
 def day_of(year: str, month: str | int, day: str) -> Date | None:
@@ -278,69 +221,6 @@ def day_of(year: str, month: str | int, day: str) -> Date | None:
         return Date(full, int(month), int(day))
     except ValueError:
         return None
-
-
-def date_readings(text: str) -> tuple[Date | None, Date | None]:
-    """The date that `text` is when read month first, and when read day first.
-
-    Both are the same where the notation leaves no choice; see `date`.
-
-    >>> [str(day) for day in date_readings("7/1/22")]
-    ['2022-07-01', '2022-01-07']
-    """
-    readings = ((day for day in days if isinstance(day, Date)) for days in possible_dates(text))
-    return tuple(next(days, None) for days in readings)
-
-
-def possible_dates(text: str) -> tuple[Days, Days]:
-    """`date_readings` with both centuries of two-digit years, months without a day, and times.
-
-    >>> possible_dates("June 2022") == possible_dates("06/2022"), len(possible_dates("1/2/48")[0])
-    (True, 2)
-    """
-    cleaned = _clean(text).removesuffix(".")
-    return _read_date(cleaned) if _DIGIT.search(cleaned) else ((), ())
-
-
-def _days(year: str, month: str | int, day: str | None) -> Days:
-    years = [year] if len(year) == 4 else [year, f"{19 if int(year) < 69 else 20}{year}"]
-    dates = list(filter(None, (day_of(written, month, day or "1") for written in years)))
-    return tuple(dates if day else (Month(date.year, date.month) for date in dates))
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _read_date(cleaned: str) -> tuple[Days, Days]:
-    cleaned = cleaned.translate(_NO_BOX) if _BOXED.fullmatch(cleaned) else cleaned
-    cleaned = _UNIX.sub(r" \2 \1", cleaned) if ":" in cleaned else cleaned
-    cleaned = _MIDNIGHT.sub("", cleaned)
-    if match := _TIME.search(cleaned):
-        hour, minute, second = (int(match[n] or 0) for n in (1, 2, 3))
-        time = ((hour % 12 + 12 * (match[4] == "p")) if match[4] else hour, minute, second)
-        if not (before := cleaned[: match.start()]):
-            return ((Moment(0, 0, 0, time),),) * 2
-        sides = ([day for day in days if isinstance(day, Date)] for days in _read_date(before))
-        return tuple(tuple(Moment(d.year, d.month, d.day, time) for d in side) for side in sides)
-    if _NO_DATE.search(cleaned):
-        return (), ()
-    # Most dates are numbers alone.
-    if match := next(filter(None, (form.fullmatch(cleaned) for form in _NUMERIC)), None):
-        month_first = _days(match["year"], match[1], match[3])
-        day_first = _days(match["year"], match[3], match[1])
-        # Dots mean day first wherever that is possible.
-        return (day_first or month_first) if match[2] == "." else month_first, day_first
-    # Without any letter there is no month's name.
-    for pattern in _NUMBERED + (_WORDED if _LETTER.search(cleaned) else []):
-        if match := pattern.fullmatch(cleaned):
-            found, name = match.groupdict(), match["month"]
-            month = name if name.isdigit() else _MONTHS.get(name) or _local_words()[0].get(name, 0)
-            days = _days(match["year"], month, found.get("day"))
-            weekday = found.get("weekday")
-            if days and (not weekday or weekday in _local_words()[2]):
-                return days, days
-    name = _DAY_NAME.search(cleaned)
-    if name and (name[1] or name[2]) in _local_words()[2]:
-        return _read_date(cleaned[: name.start()] + cleaned[name.end() :])
-    return (), ()
 
 
 def date(text: str) -> frozenset[Date] | None:
@@ -360,6 +240,71 @@ def date(text: str) -> frozenset[Date] | None:
     return frozenset(date_readings(text)) - {None} or None
 
 
+def date_readings(text: str) -> tuple[Date | None, Date | None]:
+    """The date that `text` is when read month first, and when read day first.
+
+    Both are the same where the notation leaves no choice; see `date`.
+
+    >>> [str(day) for day in date_readings("7/1/22")]
+    ['2022-07-01', '2022-01-07']
+    """
+    return tuple(next(iter(_whole(days)), None) for days in possible_dates(text))
+
+
+def possible_dates(text: str) -> tuple[Days, Days]:
+    """`date_readings` with both centuries of two-digit years, months without a day, and times.
+
+    >>> possible_dates("June 2022") == possible_dates("06/2022"), len(possible_dates("1/2/48")[0])
+    (True, 2)
+    """
+    cleaned = _clean(text).removesuffix(".")
+    return _read_date(cleaned) if _DIGIT.search(cleaned) else ((), ())
+
+
+def _whole(days: Days) -> list[Date]:
+    return [day for day in days if isinstance(day, Date)]
+
+
+def _days(year: str, month: str | int, day: str | None) -> Days:
+    years = [year] if len(year) == 4 else [year, f"{19 if int(year) < 69 else 20}{year}"]
+    dates = list(filter(None, (day_of(written, month, day or "1") for written in years)))
+    return tuple(dates if day else (Moment(date.year, date.month) for date in dates))
+
+
+@_remembered
+def _read_date(cleaned: str) -> tuple[Days, Days]:
+    if _BOXED.fullmatch(cleaned):
+        cleaned = cleaned.replace(" ", "").replace("|", "")
+    cleaned = _MIDNIGHT.sub("", _UNIX.sub(r" \2 \1", cleaned))
+    if match := _TIME.search(cleaned):
+        hour, minute, second = (int(match[n] or 0) for n in (1, 2, 3))
+        time = hour % 12 + 12 * (match[4] == "p") if match[4] else hour, minute, second
+        if not (before := cleaned[: match.start()]):
+            return ((Moment(0, 0, time=time),),) * 2
+        sides = map(_whole, _read_date(before))
+        return tuple(tuple(Moment(d.year, d.month, d.day, time) for d in days) for days in sides)
+    if _NO_DATE.search(cleaned):
+        return (), ()
+    # Most dates are numbers alone.
+    if match := next(filter(None, (form.fullmatch(cleaned) for form in _NUMERIC)), None):
+        month_first = _days(match["year"], match[1], match[3])
+        day_first = _days(match["year"], match[3], match[1])
+        # Dots mean day first wherever that is possible.
+        return (day_first or month_first) if match[2] == "." else month_first, day_first
+    # Without any letter there is no month's name.
+    for pattern in _NUMBERED + (_WORDED if _LETTER.search(cleaned) else []):
+        if match := pattern.fullmatch(cleaned):
+            found, name = match.groupdict(), match["month"]
+            month = name if name.isdigit() else _MONTHS.get(name) or _local()["months"].get(name, 0)
+            days = _days(match["year"], month, found.get("day"))
+            if days and (not found.get("weekday") or found["weekday"] in _local()["days"]):
+                return days, days
+    name = _DAY_NAME.search(cleaned)
+    if name and (name[1] or name[2]) in _local()["days"]:
+        return _read_date(cleaned[: name.start()] + cleaned[name.end() :])
+    return (), ()
+
+
 def choices(text: str, *, commas: bool = True) -> frozenset[str] | None:
     """The set of options in a list-like string, or None if it is blank.
 
@@ -374,11 +319,11 @@ def choices(text: str, *, commas: bool = True) -> frozenset[str] | None:
     text = text.strip()
     if not text or len(text) > _LONGEST_LIST:
         return None
-    commas = commas or text[0] + text[-1] == "[]"
-    if text[0] + text[-1] in ("[]", "()", "{}"):
-        text = text[1:-1]
+    brackets = text[0] + text[-1]
+    form = _ITEM if commas or brackets == "[]" else _LONG_ITEM
+    text = text[1:-1] if brackets in ("[]", "()", "{}") else text
     options = set()
-    for item in (_ITEM if commas else _LONG_ITEM).findall(normalise(text, ["quotes"])):
+    for item in form.findall(normalise(text, ["quotes"])):
         option = _BULLET.sub("", item.strip())
         if len(option) > 1 and option[0] == option[-1] and option[0] in "'\"":
             option = option[1:-1]
@@ -395,8 +340,9 @@ def checked(text: str) -> bool | None:
     return _is_ticked(_clean(text))
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@_remembered
 def _is_ticked(cleaned: str) -> bool | None:
+    # One of several options with their boxes, such as `☒ Yes ☐ No`.
     if len(options := _OPTION.findall(cleaned)) > 1:
         ticked = [word for mark, word in options if _is_ticked(mark)]
         return _is_ticked(ticked[0]) if len(ticked) == 1 else None
@@ -412,6 +358,5 @@ def _is_ticked(cleaned: str) -> bool | None:
 def is_null_word(text: str) -> bool:
     """Whether `text` says that there is no value (N/A, none, null, nil, a dash …)."""
     word = _clean(text)
-    inside = word.strip(_NOTHING)
-    is_nothing = word and (not inside or word in _NULL_SET or inside in _NULL_SET)
+    is_nothing = word and not _NULL_SET.isdisjoint((word, word.strip(_NOTHING)))
     return bool(is_nothing) and checked(word) is None

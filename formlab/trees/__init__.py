@@ -1,7 +1,6 @@
 """Form trees: groups, nested groups and fields, from records.
 
-Nothing here recurses: the answer of a model may be nested as deeply as it likes. Tested in
-`tests/test_trees.py`.
+Nothing here recurses: the answer of a model may be nested as deeply as it likes.
 """
 
 from __future__ import annotations
@@ -24,11 +23,9 @@ __all__ = ["MAX_LEVELS", "Flat", "Node", "escape", "flatten", "from_records", "u
 # Deeper than any form; a circle reaches it at once.
 MAX_LEVELS = 2_000
 # Of the paths down to one field: each repeats those above it, so one megabyte can make many.
-MAX_CHARACTERS = 50_000_000
+_MAX_CHARACTERS = 50_000_000
 # Records of these tasks ask about a form and are no part of it.
-ASIDE = ("vqa", "consistency", "click")
-# The label of an item of a list.
-ITEM = "[]"
+_ASIDE = ("vqa", "consistency", "click")
 # No more digits than fit a whole number of a table.
 _ENTITY = re.compile("/entities/(-?[0-9]{1,18})")
 _LINK = re.compile("/links/(-?[0-9]{1,18})/(-?[0-9]{1,18})")
@@ -38,11 +35,7 @@ _Row = Mapping[str, Any]
 
 @dataclass(slots=True, eq=False, repr=False)
 class Node:
-    """A group or field of a form, or the form itself (the root).
-
-    >>> Node("Patient", children=[Node("Name", "Ann")])
-    Node('Patient', 1 child)
-    """
+    """A group or field of a form, or the form itself (the root)."""
 
     label: str
     value: str | None = None
@@ -50,23 +43,17 @@ class Node:
     path: str = ""
 
     def __repr__(self) -> str:
-        value = "" if self.value is None else f", value={self.value!r}"
-        count = len(self.children)
-        below = f", {count} {'child' if count == 1 else 'children'}" if count else ""
-        return f"Node({self.label!r}{value}{below})"
+        return f"Node({self.label!r}, {self.value!r}, {len(self.children)} below)"
 
 
 @dataclass(frozen=True, eq=False)
 class Flat:
-    """A tree as arrays, one element per node in document order (parents before children).
-
-    `depth` is 0 at the root; `parent` is the place of the parent, -1 at the root; `size` counts
-    a node and all below it.
-    """
+    """A tree as arrays, one element per node in document order; the parent of the root is -1."""
 
     nodes: tuple[Node, ...]
     depth: np.ndarray
     parent: np.ndarray
+    # A node and all below it.
     size: np.ndarray
 
     def __len__(self) -> int:
@@ -76,8 +63,7 @@ class Flat:
 def flatten(tree: Node | None) -> Flat:
     """The tree as arrays; None is the tree without nodes.
 
-    `DataBroken` if a node is reached twice (a circle, or a node with two parents), or the tree has
-    more than `MAX_LEVELS` levels.
+    `DataBroken` if a node has two parents or is its own ancestor, or `MAX_LEVELS` are exceeded.
 
     >>> flat = flatten(Node("form", children=[Node("a", children=[Node("b")]), Node("c")]))
     >>> [node.label for node in flat.nodes], flat.depth.tolist(), flat.size.tolist()
@@ -112,84 +98,64 @@ def _check_level(depth: int, path: str) -> None:
 
 
 def escape(label: str) -> str:
-    """One step of a JSON Pointer (RFC 6901).
-
-    >>> escape("and/or ~")
-    'and~1or ~0'
-    """
+    """A label as one step of a JSON Pointer (RFC 6901)."""
     return label.replace("~", "~0").replace("/", "~1")
 
 
 def unescape(step: str) -> str:
-    """The label that `escape` made a step of.
-
-    >>> unescape("and~1or ~0")
-    'and/or ~'
-    """
+    """The label that `escape` made a step of."""
     return step.replace("~1", "/").replace("~0", "~")
 
 
 def from_records(
-    records: pl.DataFrame | Iterable[_Row],
-    *,
-    label: str = "form",
-    flaws: Counter[str] | None = None,
+    records: pl.DataFrame | Iterable[_Row], *, flaws: Counter[str] | None = None
 ) -> Node:
     """The tree of one document's records, of one role and system.
 
     Paths are JSON Pointers: ``/Patient/Name`` is a field ``Name`` in a group ``Patient``, and
-    ``/Patient/Name#2`` another field ``Name``. Items of a list (``/lines/0``, ``/lines/1``) all
-    have the label ``[]``: their place tells them apart.
+    ``/Patient/Name#2`` another one. Items of a list (``/lines/0``, ``/lines/1``) all have the label
+    ``[]``: their place tells them apart. A form of entities and links, as FUNSD's, is recognised by
+    its paths: a linked entity stands below the one it is linked from. Headers become groups and
+    questions fields, labelled by their text; the answers of a question become its value, joined by
+    a space; an answer without a question is a field without label.
 
-    A form of entities and links, as FUNSD's, is recognised by its paths: a linked entity stands
-    below the one it is linked from. Headers become groups and questions fields, labelled by their
-    text; the answers of a question become its value, joined by a space; an answer without a
-    question is a field without label.
+    `records` have `path`, and `value`, `kind`, `task` and `status` where known. Left out are those
+    without a path, of questions, checks and clicks, and without a usable status. Siblings keep
+    their order, entities that of their ids. `flaws` counts what a tree cannot hold: links to
+    nothing, second parents, circles, rows that are neither entity, word nor link. `DataBroken` if a
+    path has more than `MAX_LEVELS` steps.
 
-    Left out: document-level rows, rows about a form (`ASIDE`), and rows whose status is not
-    usable. Siblings keep the order of the records, entities that of their ids.
-
-    `records` are rows with `path`, and `value`, `kind`, `task` and `status` where known; `flaws`
-    counts what a tree cannot hold: links to nothing, second parents, links in a circle, rows that
-    are neither entity, word nor link. `DataBroken` if a path has more than `MAX_LEVELS` steps.
-
-    >>> tree = from_records([
-    ...     {"path": "/entities/0", "kind": "question", "value": "Name:"},
-    ...     {"path": "/entities/1", "kind": "answer", "value": "Ann"},
-    ...     {"path": "/links/0/1"},
-    ... ])
-    >>> tree.children
-    [Node('Name:', value='Ann')]
+    >>> paths = ["/Name", "/Date/Day", "/Date/Month"]
+    >>> from_records([{"path": path, "value": "1"} for path in paths]).children
+    [Node('Name', '1', 0 below), Node('Date', None, 2 below)]
     """
-    rows = [
-        row
-        for row in (records.to_dicts() if isinstance(records, pl.DataFrame) else records)
-        if row.get("path") is not None and row.get("task") not in ASIDE
-        if row.get("status", "ok") in USABLE
-    ]
+    rows = records.to_dicts() if isinstance(records, pl.DataFrame) else records
+    rows = [row for row in rows if row.get("path") is not None and row.get("task") not in _ASIDE]
+    rows = [row for row in rows if row.get("status", "ok") in USABLE]
     entities = {int(match[1]): row for row in rows if (match := _ENTITY.fullmatch(row["path"]))}
     if not entities:
-        return _nested(rows, Node(label))
+        return _nested(rows)
+    flaws = Counter() if flaws is None else flaws
     links, others = [], 0
     for row in rows:
         if match := _LINK.fullmatch(row["path"]):
             links.append((int(match[1]), int(match[2])))
         else:
             others += row.get("kind") != "word" and not _ENTITY.fullmatch(row["path"])
-    flaws = Counter() if flaws is None else flaws
     flaws["records that are no entity"] += others
-    entities = dict(sorted(entities.items()))
-    return _linked(entities, _parents(sorted(links), entities, flaws), Node(label))
+    return _linked(dict(sorted(entities.items())), _parents(sorted(links), entities, flaws))
 
 
-def _nested(rows: list[_Row], root: Node) -> Node:
+def _nested(rows: list[_Row]) -> Node:
+    """Groups and fields by their paths."""
+    root = Node("form")
     nodes = {"": root}
     for row in rows:
         node, full = root, row["path"]
         steps = full.removeprefix("/").split("/")
         _check_level(len(steps), full)
-        if len(steps) * len(full) > MAX_CHARACTERS:
-            problem = f"the paths of this form have more than {MAX_CHARACTERS:,} characters"
+        if len(steps) * len(full) > _MAX_CHARACTERS:
+            problem = f"the paths of this form have more than {_MAX_CHARACTERS:,} characters"
             raise DataBroken(problem, remedy="flatten the form, or shorten its labels")
         for step in steps:
             path = f"{node.path}/{step}"
@@ -197,8 +163,7 @@ def _nested(rows: list[_Row], root: Node) -> Node:
                 # "Name#2" is another field "Name", if there is one.
                 first, _, number = step.rpartition("#")
                 repeated = _INDEX.fullmatch(number) and f"{node.path}/{first}" in nodes
-                name = unescape(first if repeated else step)
-                nodes[path] = Node(name, path=path)
+                nodes[path] = Node(unescape(first if repeated else step), path=path)
                 node.children.append(nodes[path])
             node = nodes[path]
         if row.get("kind") == "group":
@@ -211,26 +176,25 @@ def _nested(rows: list[_Row], root: Node) -> Node:
         # A list starts at 0; the teeth of a dental chart are fields whose labels are numbers.
         if "0" in steps and all(map(_INDEX.fullmatch, steps)):
             for child in node.children:
-                child.label = ITEM
+                child.label = "[]"
     return root
 
 
-def _linked(entities: dict[int, _Row], parents: dict[int, int], root: Node) -> Node:
+def _linked(entities: dict[int, _Row], parents: dict[int, int]) -> Node:
     """The entities below their parents, the answers of a question as its value."""
-    inner, nodes = set(parents.values()), {}
-    answers: dict[int, list[str]] = {}
+    root, nodes, answers = Node("form"), {}, {}
+    above = {number: entities[parent] for number, parent in parents.items()}
+    inner = set(parents.values())
     for number, row in entities.items():
-        text, parent = (row.get("value") or "").strip(), parents.get(number)
-        is_answer = row.get("kind") == "answer"
-        above = entities[parent].get("kind") if parent is not None else None
-        if is_answer and above == "question" and number not in inner:
-            answers.setdefault(parent, []).append(text)
+        text, is_answer = (row.get("value") or "").strip(), row.get("kind") == "answer"
+        of_question = above.get(number, {}).get("kind") == "question"
+        if is_answer and of_question and number not in inner:
+            answers.setdefault(parents[number], []).append(text)
         else:
             nodes[number] = Node(*(("", text) if is_answer else (text, None)), path=row["path"])
     for number, node in nodes.items():
         nodes.get(parents.get(number), root).children.append(node)
-    for number, texts in answers.items():
-        nodes[number].value = " ".join(filter(None, texts))
+        node.value = " ".join(filter(None, answers[number])) if number in answers else node.value
     return root
 
 

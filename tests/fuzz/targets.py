@@ -19,9 +19,9 @@ from formlab.readers import gold as own
 from formlab.readers.types import FieldTypes
 from formlab.tables import INFERRED
 from formlab.text import answers, markup, values
-from formlab.text.action_lines import parse_lines
-from formlab.text.flow import read as read_flow
+from formlab.text.action_lines import line_rows
 from formlab.text.ladder import ladder
+from formlab.text.markup import read as read_flow
 from formlab.text.markup import unmarked
 from formlab.text.normalise import address, as_text, normalise
 from formlab_arena import notation
@@ -163,7 +163,7 @@ def _funsd_bench(folder: Path) -> None:
 
 def _read_funsd_bench(folder: Path) -> Found:
     registry.load(PLUGINS / "funsd_bench.py")
-    _, rows = logs.log_rows(folder / "results", Source(folder / "results"))
+    rows = logs.log_rows(folder / "results", Source(folder / "results"))
     calls = [row for row in rows if row["role"] == "call"]
     unreadable = sum(row["status"] == "api_error" for row in calls)
     return Found(frozenset(row["doc_id"] for row in calls), Counter({"unreadable": unreadable}))
@@ -258,7 +258,7 @@ TEXT_READERS: dict[str, Callable[[str], object]] = {
     "json": lambda text: as_text(answers.parse(text).value),
     "html": _markup,
     "markdown": _markup,
-    "lines": parse_lines,
+    "lines": line_rows,
     "actions": notation.parse,
     "judge": parse_judge,
     "values": _typed,

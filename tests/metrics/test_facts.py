@@ -5,8 +5,7 @@ import pytest
 from formlab.benchmarks.fincriticaled import FACTS, tagged
 from formlab.metrics.facts import FactVerdict, counts, locate, match_facts
 from formlab.metrics.places import Places
-from formlab.text.flow import Flow, read
-from formlab.text.markup import written_events
+from formlab.text.markup import Flow, read, written_events
 from tests.seeds import ALL
 
 

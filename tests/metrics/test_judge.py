@@ -16,7 +16,7 @@ from formlab.metrics.judge import (
     settled,
 )
 from formlab.metrics.places import Places
-from formlab.text.flow import read
+from formlab.text.markup import read
 
 FACTS = [
     {"type": "Number", "value": "5", "hint": "page 5"},

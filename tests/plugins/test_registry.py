@@ -44,7 +44,7 @@ def test_two_of_one_name_are_an_error_that_names_both(tmp_path, name):
 def test_package_is_found_by_its_entry_points_and_imported_when_used(installed):
     code = METRIC.format(name="letters", times=1)
     installed("letterpress", code, metrics=["letters = letterpress:tallies"])
-    assert str(metrics.METRICS.source("letters")) == "package letterpress 1.0"
+    assert metrics.METRICS.entry("letters")[2:5] == ("package", "letterpress", "1.0")
     assert "letters" in metrics.METRICS
     assert "letterpress" not in sys.modules
     assert metrics.get("letters").name == "letters"
@@ -133,6 +133,8 @@ def test_a_damaged_note_of_where_a_file_is_runs_nothing(tmp_path, monkeypatch):
     monkeypatch.setenv("FORMLAB_CACHE", str(tmp_path))
     note = tmp_path / "plugins" / ("0" * 64)
     note.parent.mkdir()
+    record = RECORD | {"plugin": "charts", "entry": "x", "version": note.name}
     for content in ("", "/absent", "/dev/zero", "a\0b"):
         note.write_text(content)
-        assert registry.trusted_file("0" * 64) is None
+        with pytest.raises(NotAvailable, match="is needed"):
+            registry.restore([record], where="here")

@@ -94,7 +94,7 @@ def plugins():
 
 
 def rows_of(path):
-    return list(logs.log_rows(path, Source(path))[1])
+    return list(logs.log_rows(path, Source(path)))
 
 
 def scores_of(rows):
@@ -121,7 +121,7 @@ def test_sources_have_these_rows(case, tmp_path, request):
         return
     path = DATA / case["sample"] if "sample" in case else folder / case.get("path", "")
     columns = case.get("columns", {})
-    rows = list(logs.log_rows(path, Source(path, columns=columns))[1])
+    rows = list(logs.log_rows(path, Source(path, columns=columns)))
     answers = [row for row in rows if row["role"] == "answer"]
     assert {row.get("system") for row in answers} == {case["system"]}
     found = [[row.get(n) for n in ("doc_id", "path", "value", "status")] for row in answers]
@@ -217,7 +217,7 @@ def test_names_of_samples_find_the_fields_of_a_benchmark(funsd_root):
     }
     every = formlab.open_log(rows[:1], "funsd", root=funsd_root, documents="all")
     assert every.fields.filter(status="missing").height == 2
-    with pytest.raises(DataBroken, match=r"no sample is of funsd:test: .*'zz'.*'a', 'b'"):
+    with pytest.raises(DataBroken, match=r"of funsd:test: .*'zz'.*'a', 'b'"):
         formlab.open_log([{"id": "zz", "target": "x", "output": "x"}], "funsd", root=funsd_root)
 
 

@@ -122,7 +122,7 @@ def test_a_benchmark_is_read_a_batch_at_a_time_with_any_table(tmp_path, in_parts
     with pytest.raises(DataBroken, match="two predictions for doc_id"):
         parts()
     file.write_text("doc_id,path,value,split\na,/x,1,train\n")
-    with pytest.raises(DataBroken, match="all answers are for another split, not for test"):
+    with pytest.raises(DataBroken, match="none of the predictions is for"):
         parts()
 
 

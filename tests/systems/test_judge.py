@@ -1,4 +1,5 @@
 import json
+from collections import Counter
 
 import pytest
 
@@ -6,7 +7,7 @@ from formlab.metrics.judge import official, performance, settled
 from formlab.metrics.places import Places
 from formlab.systems.chat import Answer
 from formlab.systems.judge import ask, judge_call, messages
-from formlab.text.flow import read
+from formlab.text.markup import read
 from tests.systems.scripted_server import serving
 
 FACTS = [{"type": "Number", "value": "5", "hint": "page 5"}]
@@ -80,7 +81,7 @@ def test_a_verdict_of_any_shape_is_checked_without_an_error(odd):
         checked = official(answer, facts, "5")
         assert checked["total_entities"] == 1
         performance([checked])
-        assert len(settled(answer, facts, Places(read("5")))) == 1
+        assert len(settled(answer, facts, Places(read("5")), Counter())) == 1
 
 
 @pytest.mark.parametrize("status", ["refused", "truncated"])

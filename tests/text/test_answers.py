@@ -36,6 +36,7 @@ def test_json_alone_is_ok_and_keeps_numbers_as_written():
         ('Sure!\n\n```\n{"a": "1"}\n```\nAnything else?', "code fence left out"),
         ('The form: {"a": "1"} Done.', "text around the JSON left out"),
         ('[{"a": "1"}]', "text around the JSON left out"),
+        ('Is it [{"a": "2"}]? No: [{"a": "1"}]', "text around the JSON left out"),
     ],
 )
 def test_what_stands_around_json_is_left_out_and_said(text, change):

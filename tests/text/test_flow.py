@@ -1,7 +1,6 @@
 import pytest
 
-from formlab.text.flow import Flow, read
-from formlab.text.markup import written_events
+from formlab.text.markup import Flow, read, written_events
 
 
 def test_spans_move_the_cells_beside_and_below():

@@ -5,10 +5,13 @@ another of its versions could read the same answer in another way.
 """
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
-from babel import Locale
+from babel import Locale, UnknownLocaleError
+from babel.core import get_global
+from babel.numbers import get_decimal_symbol
 
 from formlab.text import ladders, values
 
@@ -34,7 +37,15 @@ def of_babel():
         "months": [sorted(name for name in months if months[name] == {n}) for n in range(1, 13)],
         "signs": {sign: min(signs[sign]) for sign in sorted(signs) if len(signs[sign]) == 1},
         "days": sorted(days),
+        # All codes, and those whose country has a decimal comma, if it is one country.
+        "codes": sorted(get_global("all_currencies")),
+        "commas": [code for code in sorted(get_global("all_currencies")) if has_comma(code)],
     }
+
+
+def has_comma(code):
+    with suppress(UnknownLocaleError, ValueError):
+        return get_decimal_symbol(f"und_{code[:2]}") == ","
 
 
 def test_words_of_the_package_are_those_of_babel():

@@ -17,19 +17,6 @@ def test_written_events_keep_tags_where_they_stand():
     assert [name for kind, name, _ in events if kind == "start"] == ["table", "number", "tr", "td"]
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        '<TD COLSPAN="2">5 & 6</td ><b>R&amp;D &foo; &#150;<br/>\n<number>7</number>',
-        "<td>AT&T</td><td rowspan=3>5 > 4<p class='a>b'>x</p a><i/>",
-        '<td title="a" colspan="x"><th colspan="2" rowspan="3">y',
-    ],
-)
-def test_what_is_read_by_one_pattern_is_what_the_standard_parser_reads(page):
-    # A comment leaves a page to the parser.
-    assert written_events(page) == written_events(f"{page}<!-- -->")
-
-
 def test_numeric_references_of_windows_are_read_as_browsers_do():
     assert visible_text("a&#150;b <i>c</i>") == "a–b c"
     assert [name for _, name, _ in written_events("&#150;&eacute;&unknown;")] == ["–é&unknown"]

@@ -18,6 +18,7 @@ from formlab import files, metrics, tables, text
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import Metric
+from formlab.metrics.counts import right_tallies
 from formlab.metrics.metric import SOME_CLAIM
 from formlab.scoring.align import judged
 from formlab.scoring.fields import READER
@@ -90,21 +91,15 @@ class Scoring:
         read: str | None = None,
         **options: Any,
     ) -> pl.DataFrame:
-        """Rows of *scores* of cases from the tallies of each metric, by `rules`.
-
-        They are of the level ``field`` unless the options say otherwise, see `score_table`.
-        """
+        """Rows of *scores* of cases from the tallies of each metric, by `rules`."""
         settings = made_by(*rules, read=read)
         counted = [(metrics.get(name), parts, settings) for name, parts in tallies.items()]
         return score_table(cases, counted, **{"level": "field", "mode": self.mode} | options)
 
 
 def any_for(records: pl.DataFrame, answers: pl.DataFrame) -> bool:
-    """Whether a system that gave `records` took part in a task where it gave `answers`.
-
-    One that answered other tasks and left this one out did not; one whose every answer was
-    unusable did, and found nothing.
-    """
+    """Whether a system that gave `records` took part in a task where it gave `answers`."""
+    # Who answered other tasks left this one out; whose every answer was unusable found nothing.
     return answers.height > 0 or not records.filter(pl.col("status").is_in(USABLE)).height
 
 
@@ -142,13 +137,7 @@ def score_table(
     slice_by: str | None = None,
     slice_value: str | pl.Series | None = None,
 ) -> pl.DataFrame:
-    """Rows of *scores* of some units by several metrics, one after the other.
-
-    `rows` are cases, or what has their ``benchmark split doc_id system task path status``; the
-    tallies of each metric have the shape (n, k), a row a unit. A unit without what the metric needs
-    of its gold is undefined, and adds nothing to a sum; the settings say what it needs. `task`,
-    `slice_by` and `slice_value` are given where the cases' columns do not tell them.
-    """
+    """Rows of *scores* of some units by several metrics, one after the other."""
     if not isinstance(slice_value, pl.Series):
         slice_value = pl.lit(slice_value, pl.String)
     shared = rows.select(
@@ -211,13 +200,7 @@ def text_rows(
     gold_only: bool = False,
     view: str = "text",
 ) -> Iterator[pl.DataFrame]:
-    """Rows of *scores* by every metric that compares two texts, or reads the ladder.
-
-    The registry is asked for the metrics that declare `task` and read `view`. Texts are normalised
-    by the steps `NORM`, or with ``norm=False`` compared as they are; `rules` and `read` go into the
-    settings. With `gold_only`, texts that no gold asks for are compared with nothing only by
-    metrics of claims.
-    """
+    """Rows of *scores* by every metric that compares two texts, or reads the ladder."""
 
     # By which tasks, null for all, and by what in the gold a metric's cases are chosen.
     def choice(metric: Metric) -> tuple[tuple[str, ...] | None, bool]:
@@ -235,7 +218,10 @@ def text_rows(
         for metric in group:
             if metric.view in LADDER:
                 rule = f"fuzzy>={scoring.threshold:g}|{text.DATE_RULE}|of=gold fields"
-                tallies = metric.count(on_rung(cases, metric.view))
+                right = on_rung(cases, metric.view)
+                # A plug-in takes a list.
+                is_own = metric.tallies is not right_tallies
+                tallies = metric.count(right.to_list() if is_own else right)
             else:
                 rule = f"{compared}|of=gold fields" if asked else compared
                 golds, preds, places = pairs = pairs or _pairs(cases, norm=norm)
@@ -245,10 +231,10 @@ def text_rows(
         yield score_table(cases, counted, level=level, mode=scoring.mode)
 
 
-def on_rung(cases: pl.DataFrame, rung: str) -> list[bool | None]:
-    """Whether each case is right on a rung of the ladder; None where the gold has no such field."""
+def on_rung(cases: pl.DataFrame, rung: str) -> pl.Series:
+    """Whether each case is right on a rung of the ladder; null where the gold has no such field."""
     asked_for = pl.when(pl.col("gold").is_not_null()).then(rung)
-    return cases.select(asked_for).to_series().to_list()
+    return cases.select(asked_for).to_series()
 
 
 def _pairs(cases: pl.DataFrame, *, norm: bool) -> tuple[list[str], list[str], np.ndarray]:

@@ -18,7 +18,7 @@ from formlab.benchmarks.formfactory import items_of
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import actions as family
 from formlab.metrics.actions import FieldVerdict, Filled, GoldField, TargetValue
-from formlab.metrics.jsonacc import loaded
+from formlab.metrics.counts import loaded
 from formlab.scoring.tasks._kit import Scoring, TaskScores
 from formlab.tables import BOX, USABLE
 from formlab.text.action_lines import ActionLine
@@ -88,12 +88,7 @@ def score(scoring: Scoring) -> TaskScores:
 
 @dataclass
 class _Form(Filled):
-    """One instance: its fields, the actions on it, and the verdicts.
-
-    `rows` and `actions` are the gold and predicted rows of its `fields` and `lines`, `submitted`
-    has the value that each field was sent with, and `extra` the lines that have a case of their
-    own. It `ended` with a status of its own where that is stated: it may be left half done.
-    """
+    """One instance: its fields, the actions on it, and the verdicts."""
 
     doc_id: str = ""
     place: str = ""

@@ -66,10 +66,7 @@ def any_read(whole: Whole) -> bool:
 def read_cases(
     scoring: Scoring,
 ) -> tuple[pl.DataFrame, tuple[str | None, str | None], dict[str, int]]:
-    """The cases of all fields, the rules they are paired and read by, and notes.
-
-    There is no case where a system names no field and reads no words.
-    """
+    """The cases of all fields, the rules they are paired and read by, and notes."""
     records, answers = scoring.predictions.records, scoring.whole.answers
     claimed, is_read = _field_claims(answers), words_of_pages(answers).height > 0
     gold, claims = _field_claims(scoring.corpus.records), _field_claims(records)

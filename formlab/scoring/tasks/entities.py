@@ -56,11 +56,7 @@ def score(scoring: Scoring) -> TaskScores:
 
 
 def _aligned(records: Leaves, matching: Matching, schema: Schema) -> pl.DataFrame:
-    """Rows of gold and prediction beside each other, one null where a side has no partner.
-
-    Entities that matched stand together. What is left over is paired so that most agrees, to show
-    how it differs.
-    """
+    """Rows of gold and prediction beside each other, one null where a side has no partner."""
     turn = pl.int_range(pl.len()).over("item", "component")
     gold, pred = (side.with_columns(turn=turn) for side in (records.gold, records.pred))
     pairs, item = matching.pairs.select("gold", "pred"), pl.col("item")
@@ -103,10 +99,7 @@ def _leftover(gold: pl.DataFrame, pred: pl.DataFrame, schema: Schema) -> pl.Data
 def _outcomes(
     joined: pl.DataFrame, schema: Schema, orders: Mapping[str, str], mode: str
 ) -> pl.Series:
-    """The outcome of each row: a `match` where the entity's match function says so.
-
-    A line item as a whole may still be missed.
-    """
+    """The outcome of each row: a `match` where the entity's match function says so."""
     outcomes = []
     columns = joined.select("outcome", "gold", "pred", "accepted", "kind", "doc_id", "is_pair")
     for outcome, gold, pred, accepted, name, doc_id, is_pair in columns.iter_rows():
@@ -189,11 +182,7 @@ def _of_documents(
 
 
 class Leaves(NamedTuple):
-    """Both sides, restricted to what is scored, and the rows of `pred_records` that are not.
-
-    `gold` and `pred` have the columns of `formlab.metrics.entities.LEAVES` and `row`, the place
-    in `gold_records` and `pred_records`.
-    """
+    """Both sides, restricted to what is scored, and the rows of `pred_records` that are not."""
 
     gold: pl.DataFrame
     pred: pl.DataFrame
@@ -206,11 +195,8 @@ class Leaves(NamedTuple):
 def leaves(
     corpus: Corpus, predictions: Predictions, schema: Schema, dates: Mapping[str, int] | None = None
 ) -> Leaves:
-    """The leaves of gold and predictions.
-
-    Of an unrepeated entity the most confident value wins, and the first where none says how
-    confident it is (VRDU, appendix A.1). `dates` are those of the whole corpus, see `Whole`.
-    """
+    """The leaves of gold and predictions."""
+    # Of an unrepeated entity the most confident value wins, else the first (VRDU, appendix A.1).
     gold_records = corpus.records.filter(pl.col("path").is_not_null()).with_row_index("row")
     claims = predictions.records.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
     is_usable = pl.col("status").is_in(USABLE) & pl.col("value").is_not_null()

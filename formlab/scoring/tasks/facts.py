@@ -17,8 +17,7 @@ from formlab.metrics.places import Places
 from formlab.scoring.causes import STAGES, cause
 from formlab.scoring.tasks._kit import Scoring, TaskScores, text_rows
 from formlab.tables import BOX, USABLE
-from formlab.text.flow import Flow, read
-from formlab.text.markup import is_html, visible_text, written_events
+from formlab.text.markup import Flow, is_html, read, visible_text, written_events
 
 _TYPED = {"monetary_unit": "money", "temporal": "date", "number": "number"}
 # Equation 4: facts are numbers and dates.
@@ -28,10 +27,7 @@ Row = dict[str, Any]
 
 
 class Page(NamedTuple):
-    """The cases of a page's facts and of its text, the verdicts, and what of its HTML is scored.
-
-    `gold` is its HTML without tags of facts.
-    """
+    """The cases of a page's facts and of its text, the verdicts, and what of its HTML is scored."""
 
     facts: list[Row]
     whole: Row
@@ -108,10 +104,7 @@ def _page(document: Row, gold: pl.DataFrame, pred: Row, mode: str, notes: Counte
 def _verdicts(
     markup: str, facts: list[Row], pred: str, mode: str, notes: Counter[str]
 ) -> tuple[list[FactVerdict], list[str | None]]:
-    """A verdict on each fact, and its figure with the sign that it has on the page, if it is one.
-
-    A tag may hold a figure and leave its brackets outside.
-    """
+    """A verdict on each fact, and its figure with the sign that it has on the page."""
     unsigned: list[str | None] = [None] * len(facts)
     if mode == "official":
         return by_substring([fact["value"] for fact in facts], pred), unsigned

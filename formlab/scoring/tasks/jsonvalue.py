@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from formlab.benchmarks.omniai import WHOLE
-from formlab.metrics.jsonacc import accuracy_parts, loaded
+from formlab.metrics.counts import accuracy_parts, loaded
 from formlab.scoring.align import with_status
 from formlab.scoring.tasks._kit import Scoring, TaskScores
 from formlab.tables import USABLE

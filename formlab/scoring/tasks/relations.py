@@ -154,10 +154,7 @@ def _with_extracted(joined: pl.DataFrame, fields: pl.DataFrame) -> pl.DataFrame:
 
 
 def _judged(fields: pl.DataFrame, cases: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
-    """For each check: the rungs that its other fields hold on, and those that are not right.
-
-    `copied` says whether the value of the dependent field is the one that stands on the page.
-    """
+    """For each check: the rungs that its other fields hold on, and those that are not right."""
     values = cases.select("doc_id", value="pred", check="path", is_dependent=pl.lit(True))
     key = ["doc_id", "check", "is_dependent"]
     fields = fields.join(values, on=key, how="left", maintain_order="left")

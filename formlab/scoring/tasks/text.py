@@ -53,12 +53,7 @@ def _matches(fields: pl.DataFrame, scoring: Scoring, read: str | None) -> pl.Dat
 
 
 def cases(scoring: Scoring) -> tuple[pl.DataFrame, dict[str, int]]:
-    """One row per value that is in the gold, in the prediction or in both, and notes.
-
-    Whole pages are the rows without a path. Every document of the corpus is there; so are predicted
-    values that no gold asks for (`spurious`). Where the predictions give page text only, the fields
-    are looked for in it (`page_text`). The notes count what could not be compared.
-    """
+    """One row per value that is in the gold, in the prediction or in both, and notes."""
     records, whole = scoring.predictions.records, scoring.whole
     claims = records.filter(pl.col("task") == "text")
     gold = scoring.corpus.records.filter(pl.col("task") == "text")

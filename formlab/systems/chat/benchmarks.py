@@ -32,7 +32,7 @@ from formlab.systems.chat.ask import (
 )
 from formlab.systems.prompts import read as read_prompt
 from formlab.tables import BOX as SIDES
-from formlab.text.action_lines import line_rows, parse_lines
+from formlab.text.action_lines import line_rows
 from formlab.text.normalise import as_text
 from formlab.trees import escape
 
@@ -345,9 +345,8 @@ def _clicks(document: Row, _gold: list[Row]) -> Ask:
 def _click_rows(value: Any, locate: Place) -> list[Row]:
     """The output as lines ``[x, y] value``, and each action; `WrongShape` if there is no action."""
     text = as_text(value)
-    if not (lines := parse_lines(text)):
+    if not (rows := line_rows(text)):
         raise WrongShape("no line '[x, y] value'")
-    rows = list(line_rows(lines))
     for row in rows:
         # Without its page a click is on whichever screenshot it suits.
         page, box = row["page"], [row.pop(side) for side in SIDES]

@@ -56,11 +56,7 @@ def key_of(shape: Any) -> str:
 
 
 def local(address: Any) -> Any:
-    """A path; of an address such as ``s3://bucket/a.csv`` the file or folder, once it is fetched.
-
-    >>> local("gold.csv").name, local("file:///data/gold.csv").name
-    ('gold.csv', 'gold.csv')
-    """
+    """A path; of an address such as ``s3://bucket/a.csv`` the file or folder, which is fetched."""
     if not isinstance(address, str | Path):  # A frame, for example.
         return address
     # A Path has made one slash of two; one letter is a drive of Windows.
@@ -123,13 +119,12 @@ def read_bytes(path: str | Path, count: int = -1) -> bytes:
 
 
 def sha256(path: str | Path) -> str:
-    """The SHA-256 of a file's bytes, in hexadecimal."""
+    """The SHA-256 of a file's bytes, in hexadecimal; what stands as it did is not read again."""
     with _opened(path) as stream:
         state = os.fstat(stream.fileno())
     return _sha256(path, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
 
 
-# A file that stands as it did is not read again.
 @lru_cache(maxsize=2**14)
 def _sha256(path: str | Path, *_: int) -> str:
     with _opened(path) as stream:

@@ -1,7 +1,6 @@
 """The schemas of every table, the settings of a score, and frames of other libraries.
 
 The one place with dtypes. A value is kept as annotated or emitted; what is unknown is null.
-Documents, records and cases may have further columns of a user's own.
 """
 
 from __future__ import annotations
@@ -155,12 +154,6 @@ def only(frame: pl.DataFrame, **equal: object) -> pl.DataFrame:
     return frame.filter(*(pl.col(key).eq_missing(pl.lit(value)) for key, value in equal.items()))
 
 
-def with_settings(frame: pl.DataFrame, **changes: str | None) -> pl.DataFrame:
-    """`frame` with some of its settings changed, in all rows."""
-    values = {name: pl.lit(text, _S).cast(pl.Categorical) for name, text in changes.items()}
-    return frame.with_columns(pl.col("settings").struct.with_fields(**values))
-
-
 def settings_text(row: Mapping[str, Any]) -> str:
     """How a score was made, on one line, from its row: for captions and consoles."""
     corpus = ":".join(filter(None, (row.get("benchmark"), row.get("split"))))
@@ -294,8 +287,7 @@ def either(function: Any) -> Any:
     if not inspect.isfunction(function):
         return function
     signature = inspect.signature(function)
-    parameters = signature.parameters.values()
-    lists = {p.name for p in parameters if _LISTS.match(str(p.annotation))}
+    lists = {p.name for p in signature.parameters.values() if _LISTS.match(str(p.annotation))}
     if not lists and "pl." not in str(signature):
         return function
 
@@ -348,4 +340,4 @@ class Room(ModuleType):
         return [*super().__dir__(), *self.__all__]
 
 
-door(globals(), ("check", "only", "own_columns", "readable", "with_settings"))
+door(globals(), ("check", "only", "own_columns", "readable"))

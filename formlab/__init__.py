@@ -12,7 +12,7 @@ from typing import Any
 _HOMES = {
     "analysis": "compare evaluate open_evaluation summarise",
     "benchmarks": "load",
-    "frames": "options",
+    "tables": "options",
     "readers": "read_predictions",
     "readers.logs": "open_log",
     "systems": "run",

@@ -22,7 +22,7 @@ from typing import Any
 
 import polars as pl
 
-from formlab import files, frames, tables
+from formlab import files, tables
 from formlab.errors import DataBroken, DataMissing
 
 KEY = ("benchmark", "split", "doc_id", "task", "path")
@@ -177,4 +177,4 @@ def _table(rows: list[Row]) -> pl.DataFrame:
     return tables.table("decisions", rows).sort(*KEY, "reviewer")
 
 
-frames.door(globals(), ("found", "read", "version", "write"))
+tables.door(globals(), ("found", "read", "version", "write"))

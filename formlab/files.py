@@ -19,11 +19,13 @@ from contextlib import contextmanager, suppress
 from functools import cache, lru_cache, partial
 from importlib import metadata
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, BinaryIO, TypeVar
 
 import msgspec
 import yaml
 
+from formlab import resources
 from formlab.errors import DataBroken, DataMissing, NotAvailable
 
 T = TypeVar("T")
@@ -46,6 +48,44 @@ def cache_folder() -> Path:
     """The cache folder: FORMLAB_CACHE, else formlab's folder in the user's cache."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(os.environ.get("FORMLAB_CACHE") or Path(base) / "formlab")
+
+
+def key_of(shape: Any) -> str:
+    """The hash of a JSON value, whatever the order of its keys."""
+    return hashlib.sha256(json.dumps(shape, sort_keys=True).encode()).hexdigest()
+
+
+def local(address: Any) -> Any:
+    """A path; of an address such as ``s3://bucket/a.csv`` the file or folder, which is fetched."""
+    if not isinstance(address, str | Path):  # A frame, for example.
+        return address
+    # A Path has made one slash of two; one letter is a drive of Windows.
+    parts = re.fullmatch(r"([a-z][a-z0-9+.]+):/{1,3}([^/].*)", str(address))
+    if parts is None or parts[1] == "file":
+        return Path("/", parts[2]) if parts else Path(address)
+    resources.need("scale")
+    import fsspec
+
+    url = f"{parts[1]}://{parts[2]}".rstrip("/")
+    try:
+        system, path = fsspec.url_to_fs(url)
+        # A page of the web with links would count as a folder.
+        is_folder = not url.startswith("http") and system.isdir(path)
+        names = sorted(system.find(path)) if is_folder else [path]
+        if odd := [name for name in names if ".." in name.split("/")]:
+            raise ValueError(f"a name that leads out of the folder: {odd[0]!r}")
+        # Once it has changed it is fetched again.
+        state = key_of([url, *((name, str(system.ukey(name))) for name in names)])
+        target = cache_folder() / "fetched" / state[:16] / path.rpartition("/")[2]
+        if not target.exists():
+            with TemporaryDirectory(dir=make_folder(target.parent)) as part:
+                system.get(names, [f"{part}/new{name.removeprefix(path)}" for name in names])
+                with suppress(OSError):  # Another process may have been quicker.
+                    Path(part, "new").replace(target)
+    except Exception as error:  # Each kind of address has errors of its own, and needs a library.
+        what = f"cannot be fetched: {type(error).__name__}: {error}"
+        raise DataMissing(what, where=url, remedy="check the address and your access") from error
+    return target
 
 
 def folder(path: str | Path, *, remedy: str) -> Path:
@@ -79,13 +119,12 @@ def read_bytes(path: str | Path, count: int = -1) -> bytes:
 
 
 def sha256(path: str | Path) -> str:
-    """The SHA-256 of a file's bytes, in hexadecimal."""
+    """The SHA-256 of a file's bytes, in hexadecimal; what stands as it did is not read again."""
     with _opened(path) as stream:
         state = os.fstat(stream.fileno())
     return _sha256(path, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
 
 
-# A file that stands as it did is not read again.
 @lru_cache(maxsize=2**14)
 def _sha256(path: str | Path, *_: int) -> str:
     with _opened(path) as stream:

@@ -1,4 +1,4 @@
-"""Folders on disk: replaced whole, and described by a manifest.
+"""What formlab keeps on disk: folders, replaced whole, and what took long to make.
 
 A new one takes the place of the old by two renames: what is read is one of them, also after a kill.
 """
@@ -6,13 +6,16 @@ A new one takes the place of the old by two renames: what is read is one of them
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import re
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -20,8 +23,10 @@ from typing import Annotated, Any, get_type_hints
 import msgspec
 
 from formlab import files
-from formlab.errors import DataBroken, DataMissing, FormlabError
+from formlab.errors import DataBroken, DataMissing, FormlabError, NotAvailable
 
+# How many values were taken, and the seconds that this saved: their difference is what a page took.
+reused: ContextVar[tuple[int, float]] = ContextVar("reused", default=(0, 0.0))
 FORMAT, MANIFEST = 3, "manifest.json"
 ANEW = "the formlab command that wrote this folder again, or a fresh copy of the whole folder"
 _PART = r"^([0-9]{5,}|documents|records|responses)\.parquet$"
@@ -167,3 +172,44 @@ def _score_command(manifest: Mapping[str, Any], folder: Path) -> str:
     }
     words = [f"--{name} {shlex.quote(str(word))}" for name, word in options.items() if word]
     return " ".join(["formlab score", shlex.quote(str(gold or "GOLD")), *words])
+
+
+def kept(name: str, key: Any, make: Callable[[], Any]) -> Any:
+    """The JSON value of `key` in a folder of the cache, else what `make` gives, which is kept."""
+    if os.environ.get("FORMLAB_NO_CACHE"):
+        return json.loads(json.dumps(make()))
+    file, start = files.cache_folder() / name / f"{files.key_of(key)}.json", time.perf_counter()
+    # What is damaged is made again.
+    with suppress(FormlabError, OSError):
+        seconds, found = files.read_json(file, tuple[float, Any])
+        os.utime(file)
+        count, saved = reused.get()
+        reused.set((count + 1, saved + seconds - (time.perf_counter() - start)))
+        return found
+    start, made = time.perf_counter(), make()
+    text = json.dumps([time.perf_counter() - start, made])
+    with suppress(NotAvailable):  # A cache to which nothing can be written is none.
+        files.write_text(file, text)
+        drop_oldest(file.parent)
+    return json.loads(text)[1]
+
+
+def run_folder(name: str) -> Path:
+    """The folder for the run of this name over a sample; a new one has older ones make room."""
+    folder = files.cache_folder() / "runs" / name
+    if folder.exists():
+        os.utime(folder)
+    else:
+        drop_oldest(folder.parent)
+    return folder
+
+
+@cache
+def drop_oldest(folder: Path, gigabytes: float = 2.0) -> None:
+    """Drop the entries not used for the longest time, down to this size; once in each process."""
+    left = gigabytes * 1e9
+    with suppress(OSError):  # Other processes may drop them meanwhile.
+        for path in sorted(folder.glob("*"), key=lambda path: path.stat().st_mtime, reverse=True):
+            left -= sum(file.stat().st_size for file in (path, *path.rglob("*")) if file.is_file())
+            if left < 0:
+                files.remove(path)

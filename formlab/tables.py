@@ -1,25 +1,30 @@
-"""The schemas of every table, and the settings of a score.
+"""The schemas of every table, the settings of a score, and frames of other libraries.
 
 The one place with dtypes. A value is kept as annotated or emitted; what is unknown is null.
-Documents, records and cases may have further columns of a user's own.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import gc
+import inspect
 import re
+import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import polars as pl
+import polars.selectors as cs
 
-from formlab import files, frames
-from formlab.errors import TableBroken
+from formlab import files, resources
+from formlab.errors import TableBroken, UnknownName
 
 _S = pl.String
 _TABLE = tomllib.loads(Path(__file__).with_name("tables.toml").read_text("utf-8"))
@@ -67,8 +72,8 @@ SCHEMAS = {name: schema(columns) for name, columns in _TABLE["columns"].items()}
 _REQUIRED = {name: re.findall(r"(\w+)!", columns) for name, columns in _TABLE["columns"].items()}
 DOCUMENTS, RECORDS, RESPONSES, CASES, SCORES, SUMMARY, DECISIONS = SCHEMAS.values()
 RESERVED = {column for schema in SCHEMAS.values() for column in schema}
-frames.DTYPES.update(pair for schema in SCHEMAS.values() for pair in schema.items())
-del frames.DTYPES["value"]  # A text in some tables, a number in others.
+DTYPES = {name: kind for columns in SCHEMAS.values() for name, kind in columns.items()}
+del DTYPES["value"]  # A text in some tables, a number in others.
 KEYS = {name: tuple(key.split()) for name, key in _TABLE["keys"].items()}
 _WORDS = {column: tuple(words.split()) for column, words in _TABLE["words"].items()}
 _, TASKS, STATUSES, OUTCOMES, DECIDED = _WORDS.values()
@@ -79,6 +84,8 @@ INFERRED = "types inferred"
 # A status under which the answer still counts; every other one counts as nothing found.
 USABLE = ("ok", "repaired")
 LEVELS, FIELD_LEVELS, WHOLE_LEVELS = (tuple(v.split()) for v in _TABLE["levels"].values())
+# Annotations of parameters that take one item in place of a list of it.
+_LISTS = re.compile(r"Sequence\[str\b|(Mapping\[str, Evaluation\] \| )?\w+\[Evaluation\]")
 _REFUSED = (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError)
 
 
@@ -147,12 +154,6 @@ def only(frame: pl.DataFrame, **equal: object) -> pl.DataFrame:
     return frame.filter(*(pl.col(key).eq_missing(pl.lit(value)) for key, value in equal.items()))
 
 
-def with_settings(frame: pl.DataFrame, **changes: str | None) -> pl.DataFrame:
-    """`frame` with some of its settings changed, in all rows."""
-    values = {name: pl.lit(text, _S).cast(pl.Categorical) for name, text in changes.items()}
-    return frame.with_columns(pl.col("settings").struct.with_fields(**values))
-
-
 def settings_text(row: Mapping[str, Any]) -> str:
     """How a score was made, on one line, from its row: for captions and consoles."""
     corpus = ":".join(filter(None, (row.get("benchmark"), row.get("split"))))
@@ -203,7 +204,7 @@ def check(name: str, frame: pl.DataFrame) -> pl.DataFrame:
         "own columns with names of other tables' columns": [key for key in own if key in RESERVED],
     }
     wrong = [f"{what}: {', '.join(names)}" for what, names in columns.items() if names]
-    odd = schema.keys() & frame.schema.keys() - right
+    odd = sorted(schema.keys() & frame.schema.keys() - right)
     wrong += [f"column {key} is {frame.schema[key]}, should be {schema[key]}" for key in odd]
     for key in _REQUIRED[name]:
         if key in right and (count := frame[key].null_count()):
@@ -227,4 +228,116 @@ def check(name: str, frame: pl.DataFrame) -> pl.DataFrame:
     return frame
 
 
-frames.door(globals(), ("check", "only", "own_columns", "readable", "with_settings"))
+class Options:
+    """What holds for all of formlab in this session.
+
+    `frames` is the library of the frames that functions return, ``polars`` or ``pandas``. Tables
+    of an evaluation (`evaluation.cases`) stay polars and have `to_pandas()`.
+    """
+
+    frames: str = "polars"
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        values = ["frames = 'polars'", "frames = 'pandas'"]
+        if (assignment := f"{name} = {value!r}") not in values:
+            raise UnknownName.of("option", assignment, values)
+        if value == "pandas":
+            resources.need("pandas")
+        super().__setattr__(name, value)
+
+
+options = Options()
+
+
+def to_polars(value: Any) -> Any:
+    """A frame or series of any library as polars, also inside a list, tuple or dict; else as it is.
+
+    What is missing is null, and undefined scores are NaN. A named index is a column. `TableBroken`
+    if two columns have the same name, or a column holds values of several types.
+    """
+    if type(value) in (list, tuple):
+        return type(value)(map(to_polars, value))
+    if type(value) is dict:
+        return {key: to_polars(item) for key, item in value.items()}
+    if isinstance(value, pl.DataFrame | pl.Series) or not hasattr(value, "shape"):
+        return value
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(value, pass_through=True, allow_series=True)
+        if not isinstance(frame, nw.DataFrame):
+            return frame.to_polars() if isinstance(frame, nw.Series) else value
+        names = getattr(nw.maybe_get_index(frame), "names", ())
+        if any(name is not None and name not in frame.columns for name in names):
+            frame = nw.from_native(value.reset_index())
+        frame = frame.rename({name: str(name) for name in frame.columns}).to_polars()
+        frame = frame.with_columns(pl.col(n).cast(t) for n, t in DTYPES.items() if n in frame)
+    except (TypeError, ValueError, nw.exceptions.NarwhalsError, pl.exceptions.PolarsError) as error:
+        what = f"this frame cannot be read: {error}"
+        raise TableBroken(what, remedy="one name and one type a column") from error
+    if not {"metric", "ci_low"}.intersection(frame.columns):
+        return frame
+    undefined = cs.by_name("value", "ci_low", "ci_high", require_all=False) & cs.float()
+    return frame.with_columns(undefined.fill_null(float("nan")))
+
+
+@functools.cache
+def either(function: Any) -> Any:
+    """The function for frames of any library, and for one name or evaluation in place of a list."""
+    if not inspect.isfunction(function):
+        return function
+    signature = inspect.signature(function)
+    lists = {p.name for p in signature.parameters.values() if _LISTS.match(str(p.annotation))}
+    if not lists and "pl." not in str(signature):
+        return function
+
+    @functools.wraps(function)
+    def converted(*values: Any, **named: Any) -> Any:
+        given = signature.bind(*values, **named)
+        for name, value in given.arguments.items():
+            # A text is a sequence as well, of its letters; the name of a column is meant.
+            is_list = value is None or (isinstance(value, Iterable) and not isinstance(value, str))
+            value = value if name not in lists or is_list else (value,)
+            given.arguments[name] = to_polars(value)
+        try:
+            result = function(*given.args, **given.kwargs)
+        except pl.exceptions.ColumnNotFoundError as error:
+            frames = [v for v in given.arguments.values() if isinstance(v, pl.DataFrame)]
+            name = re.search(r"[\"'](.+?)[\"']", str(error))
+            if not frames or not name:
+                raise
+            columns = {column for frame in frames for column in frame.columns}
+            raise UnknownName.of("column", name[1], columns) from error
+        # Code of formlab itself works on polars, whatever the user has chosen.
+        caller = str(sys._getframe(1).f_globals.get("__name__"))
+        is_wanted = options.frames == "pandas" and not re.match(r"formlab(_\w+)?(\.|$)", caller)
+        return result.to_pandas() if is_wanted and isinstance(result, pl.DataFrame) else result
+
+    return converted
+
+
+def door(room: dict[str, Any], names: Iterable[str]) -> None:
+    """Let the functions of a room, its `globals()`, take and return frames of any library."""
+    room.update({name: either(room[name]) for name in names if name in room})
+
+
+class Room(ModuleType):
+    """A room whose names, in `HOMES` by module, are imported and made `either` when asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        for home, names in self.HOMES.items():
+            if name in names.split():
+                setattr(self, name, either(getattr(import_module(f"formlab.{home}"), name)))
+                return getattr(self, name)
+        raise AttributeError(f"{self.__name__} has no attribute {name!r}", name=name, obj=self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # Importing a module that is called like its function must not hide the function.
+        if not (isinstance(value, ModuleType) and name in self.__all__):
+            super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.__all__]
+
+
+door(globals(), ("check", "only", "own_columns", "readable"))

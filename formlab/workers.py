@@ -1,7 +1,4 @@
-"""The one way to run many jobs: here, in processes of this machine, or on a Dask cluster.
-
-Only this module imports what starts processes and threads. Results come as they are finished.
-"""
+"""The one way to run many jobs: here, in processes of this machine, or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -31,8 +28,6 @@ R = TypeVar("R")
 _THREADS = [f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON")]
 # Seconds for a scheduler to answer, and for its first worker to come.
 ANSWER, WORKERS = 10.0, 60.0
-# Jobs that a cluster has at a time, so that workers that come later find some.
-_AHEAD = 100
 
 
 @dataclass(frozen=True)
@@ -45,11 +40,8 @@ class Lost:
 def each(
     function: Callable[[J], R], jobs: Iterable[J], *, workers: int | str = 1
 ) -> Iterator[tuple[J, R | Lost]]:
-    """Each job with its result, as soon as it is there; `jobs` are read a few at a time.
-
-    `workers` are processes, 1 for none, or the address of a Dask scheduler (or of its file); they
-    import `function`. Closing the iterator, or the end of this process, ends what still runs.
-    """
+    """Each job with its result as it is finished; `workers` are processes, or a Dask scheduler."""
+    # Jobs are read a few at a time. To close the iterator, or this process, ends what still runs.
     if isinstance(workers, str):
         return _on_cluster(function, iter(jobs), workers)
     if workers > 1:
@@ -176,7 +168,8 @@ def _on_cluster(function: Callable[[J], R], jobs: Iterator[J], address: str) -> 
         client.register_plugin(PlugIns(), name="formlab")
         submit = partial(client.get_executor(pure=False).submit, _do, function)
         try:
-            yield from _completed(lambda _: nullcontext(submit), jobs, 0, _AHEAD, KilledWorker)
+            # Many at a time, so that workers that come later find some.
+            yield from _completed(lambda _: nullcontext(submit), jobs, 0, 100, KilledWorker)
         except (futures.CancelledError, ModuleNotFoundError) as error:
             what = f"the scheduler at {address} is gone, or its workers lack a package: {error!r}"
             raise NotAvailable(what, remedy="the same environment on every worker") from error

@@ -33,7 +33,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'formlab_arena' has no attribute {name!r}")
     home = import_module(f"formlab_arena.{_HOME.get(name, 'spec')}")
-    return import_module("formlab.frames").either(getattr(home, name))
+    return import_module("formlab.tables").either(getattr(home, name))
 
 
 def register_env() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import formlab_arena
-from formlab import benchmarks, cache, files, resources, systems
+from formlab import benchmarks, files, resources, saving, systems
 from formlab.analysis.samples import state_of
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.scoring.evaluate import evaluate
@@ -49,7 +49,7 @@ def filled(corpus: Corpus, system: str, changes: Mapping[str, Any]) -> Evaluatio
     resources.need("arena")
     more = f"{settings}{tasks.digest}"
     state = state_of(systems.get("ocr"), folders=(formlab_arena, systems), more=more)
-    out = cache.run_folder(f"{corpus.benchmark}-arena-{system}-{state}")
+    out = saving.run_folder(f"{corpus.benchmark}-arena-{system}-{state}")
     fill(out, settings, tasks=tasks, wait=True, workers=os.cpu_count() or 1)
     # A page may write a name in capitals and an amount with two decimals.
     return evaluate(*read_run(out), mode="fixed" if settings.texts == PAGES else None)

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from formlab import frames, text
+from formlab import tables, text
 from formlab.analysis.finding import Finding, p_text
 from formlab.errors import TableBroken
 from formlab.folders import Evaluation
@@ -313,4 +313,4 @@ answers, against 0 the evidence and 0 the prior
 
 
 _HOW = {"field": "Asked to read the field", "check": "Asked what must stand there"}
-frames.door(globals(), ("follows", "leaning", "leaning_findings", "shares"))
+tables.door(globals(), ("follows", "leaning", "leaning_findings", "shares"))

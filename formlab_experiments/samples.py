@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 import formlab_experiments
-from formlab import benchmarks, cache, systems
+from formlab import benchmarks, saving, systems
 from formlab.analysis.samples import open_evaluation, state_of
 from formlab.errors import DataMissing
 from formlab.folders import MANIFEST, Corpus, Evaluation, Predictions
@@ -63,7 +63,7 @@ def open_counterfactual(folder: str | Path = "") -> Evaluation:
     if str(folder):
         return open_evaluation(_evaluation_in(Path(folder)))
     state = state_of(systems.get("rules"), folders=(formlab_experiments,))
-    drawn = counterfactual_pages(cache.run_folder(f"experiments-counterfactual-{state}"), SHOWN)
+    drawn = counterfactual_pages(saving.run_folder(f"experiments-counterfactual-{state}"), SHOWN)
     corpus = Corpus.load(COUNTERFACTUAL / "corpus")
     has_picture = pl.col("page_of").is_in(SHOWN)
     documents = corpus.documents.with_columns(image=pl.when(has_picture).then("image"))
@@ -87,7 +87,7 @@ def open_stress(folder: str | Path = "") -> Evaluation:
     if str(folder):
         return open_evaluation(_evaluation_in(Path(folder)))
     state = state_of(systems.get("ocr"), folders=(formlab_experiments,))
-    pages = stress_pages(cache.run_folder(f"experiments-stress-{state}"))
+    pages = stress_pages(saving.run_folder(f"experiments-stress-{state}"))
     return evaluate(pages, Predictions.load(SAMPLES / "stress"))
 
 
@@ -127,7 +127,7 @@ def open_design(folder: str | Path = "", *, pages: int = 4) -> Evaluation:
     if str(folder):
         return open_evaluation(_evaluation_in(Path(folder)))
     state = state_of(systems.get("ocr"), folders=(formlab_experiments,))
-    home = cache.run_folder(f"experiments-design-{state}") / FORMS
+    home = saving.run_folder(f"experiments-design-{state}") / FORMS
     corpus = dataclasses.replace(Corpus.load(SAMPLES / "design" / CORPUS), root=home)
     evaluation = evaluate(corpus, Predictions.load(SAMPLES / "design" / "run"))
     wrong = designed_fields(evaluation).filter(pl.col("right").not_())

@@ -45,4 +45,4 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'formlab_review' has no attribute {name!r}")
     home = import_module(f"formlab_review.{_HOME.get(name, 'items')}")
-    return import_module("formlab.frames").either(getattr(home, name))
+    return import_module("formlab.tables").either(getattr(home, name))

@@ -3,7 +3,7 @@ import json
 import fsspec
 import pytest
 
-from formlab import cache
+from formlab import files
 from formlab.benchmarks import SAMPLES, load
 from formlab.errors import DataMissing
 from formlab.scoring.evaluate import evaluate
@@ -15,31 +15,31 @@ def cache_folder(tmp_path, monkeypatch):
 
 
 def test_paths_stay_and_addresses_are_fetched_until_they_change(tmp_path):
-    assert cache.local(tmp_path / "a.csv") == tmp_path / "a.csv"
-    assert cache.local(f"file://{tmp_path}/a.csv") == tmp_path / "a.csv"
+    assert files.local(tmp_path / "a.csv") == tmp_path / "a.csv"
+    assert files.local(f"file://{tmp_path}/a.csv") == tmp_path / "a.csv"
     memory = fsspec.filesystem("memory")
     memory.pipe("/forms/gold.csv", b"one")
-    first = cache.local("memory://forms/gold.csv")
+    first = files.local("memory://forms/gold.csv")
     assert (first.name, first.read_bytes()) == ("gold.csv", b"one")
     written = first.stat().st_mtime_ns
-    assert cache.local("memory:/forms/gold.csv") == first
+    assert files.local("memory:/forms/gold.csv") == first
     assert first.stat().st_mtime_ns == written
     memory.pipe("/forms/gold.csv", b"other")
-    assert cache.local("memory://forms/gold.csv").read_bytes() == b"other"
+    assert files.local("memory://forms/gold.csv").read_bytes() == b"other"
 
 
 def test_what_cannot_be_fetched_is_one_error(monkeypatch):
     with pytest.raises(DataMissing, match=r"cannot be fetched.*memory://no/such.csv"):
-        cache.local("memory://no/such.csv")
+        files.local("memory://no/such.csv")
     with pytest.raises(DataMissing, match=r"cannot be fetched: ValueError.*whale"):
-        cache.local("whale://a/b.csv")
+        files.local("whale://a/b.csv")
 
     def absent(url):
         raise ImportError("install s3fs to access S3")
 
     monkeypatch.setattr(fsspec, "url_to_fs", absent)
     with pytest.raises(DataMissing, match="cannot be fetched: ImportError: install s3fs"):
-        cache.local("s3://bucket/b.csv")
+        files.local("s3://bucket/b.csv")
 
 
 def test_gold_and_answers_may_be_addresses(formlab):
@@ -59,7 +59,7 @@ def test_a_folder_is_fetched_whole():
     memory = fsspec.filesystem("memory")
     for name in ("a.json", "deep/b.json"):
         memory.pipe(f"/run/{name}", name.encode())
-    folder = cache.local("memory://run/")
+    folder = files.local("memory://run/")
     found = {str(f.relative_to(folder)): f.read_text() for f in folder.rglob("*") if f.is_file()}
     assert found == {"a.json": "a.json", "deep/b.json": "deep/b.json"}
 

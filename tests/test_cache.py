@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from formlab import cache
+from formlab import files, saving
 
 
 @pytest.fixture
@@ -18,20 +18,20 @@ def folder(tmp_path, monkeypatch):
 
 
 def get(key, make=pytest.fail):
-    return cache.value("ocr", key, make)
+    return saving.kept("ocr", key, make)
 
 
 def test_a_value_is_made_once_and_is_the_same_from_disk(folder):
     value = {"texts": ["Zażółć", "\ud83d"], "box": (0.1 + 0.2, 1e-300)}
     keys = [{"page": 1, "words": True}, {"page": 2}, {"page": "1"}, {"page": 1, "scale": 1.0}]
-    first, (count, seconds) = get(keys[0], lambda: time.sleep(0.05) or value), cache.reused.get()
+    first, (count, seconds) = get(keys[0], lambda: time.sleep(0.05) or value), saving.reused.get()
     for number, key in enumerate(keys[1:]):
         assert get(key, lambda number=number: number) == number
     again = get({"words": True, "page": 1})
     assert first == again == {"texts": value["texts"], "box": list(value["box"])}
     # The seconds of the first time, without those that taking it from the disk takes.
-    assert cache.reused.get()[0] == count + 1
-    assert cache.reused.get()[1] - seconds > 0.03
+    assert saving.reused.get()[0] == count + 1
+    assert saving.reused.get()[1] - seconds > 0.03
 
 
 @pytest.mark.parametrize("damage", [b"", b"no JSON", None, b"[]"])
@@ -57,27 +57,27 @@ def test_unwanted_or_where_nothing_can_be_written_it_is_made_and_nothing_kept(fo
 def test_what_was_not_used_for_the_longest_time_is_dropped(folder, tmp_path):
     for number in range(4):
         get(number, lambda: os.urandom(5_000).hex())
-    files = sorted(folder.iterdir())
-    for hours, file in enumerate(files, start=2):
+    entries = sorted(folder.iterdir())
+    for hours, file in enumerate(entries, start=2):
         os.utime(file, (0, time.time() - 3600 * hours))
     # The oldest is used again.
-    get(next(n for n in range(4) if cache.key_of(n) == files[-1].stem))
-    size = files[0].stat().st_size
-    cache.drop_oldest(folder, gigabytes=2.5 * size / 1e9)
-    assert {*folder.iterdir()} == {files[0], files[-1]}
+    get(next(n for n in range(4) if files.key_of(n) == entries[-1].stem))
+    size = entries[0].stat().st_size
+    saving.drop_oldest(folder, gigabytes=2.5 * size / 1e9)
+    assert {*folder.iterdir()} == {entries[0], entries[-1]}
     for name in ("old", "new"):
-        run = cache.run_folder(name) / "pages"
+        run = saving.run_folder(name) / "pages"
         run.mkdir(parents=True)
         (run / "a.png").write_bytes(bytes(1000))
     os.utime(tmp_path / "runs" / "old", (0, 0))
-    cache.drop_oldest(tmp_path / "runs", gigabytes=1.5e-6)
+    saving.drop_oldest(tmp_path / "runs", gigabytes=1.5e-6)
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["new"]
 
 
 def test_processes_share_a_folder(folder):
     code = (
-        "from formlab.cache import value\n"
-        "for n in range(40): assert value('ocr', n, lambda: [n] * 500) == [n] * 500\n"
+        "from formlab.saving import kept\n"
+        "for n in range(40): assert kept('ocr', n, lambda: [n] * 500) == [n] * 500\n"
     )
     running = [subprocess.Popen([sys.executable, "-c", code], stderr=-1) for _ in range(3)]
     assert [process.communicate()[1] for process in running] == [b""] * 3

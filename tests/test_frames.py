@@ -7,7 +7,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import formlab
-from formlab import analysis, charts, frames, gallery, tables
+from formlab import analysis, charts, gallery, tables
 from formlab.errors import TableBroken, UnknownName
 
 
@@ -30,9 +30,9 @@ def test_tables_come_back_from_pandas_as_they_were(evaluation):
     summary = formlab.summarise(evaluation, by=["kind", "scanner"], resamples=5)
     assert summary["ci_low"].is_nan().any()
     parts = evaluation, evaluation.corpus, evaluation.predictions
-    tables = [getattr(part, name) for part in parts for name in part.TABLES]
-    for table in (*tables, summary):
-        assert_frame_equal(frames.to_polars(table.to_pandas()), table)
+    every = [getattr(part, name) for part in parts for name in part.TABLES]
+    for table in (*every, summary):
+        assert_frame_equal(tables.to_polars(table.to_pandas()), table)
 
 
 def test_functions_give_the_same_for_frames_of_both_libraries(evaluation):
@@ -59,14 +59,14 @@ def test_missing_values_of_any_kind_are_null_and_a_named_index_is_a_column():
         },
         index=pd.Index(["a", "b"], name="doc_id"),
     )  # fmt: skip
-    table = frames.to_polars(frame)
+    table = tables.to_polars(frame)
     assert table.columns[0] == "doc_id"
     assert table.columns[-1] == "7"
     assert table.row(1)[1:7] == (None, "answer", None, None, None, None)
     assert table.schema["page"] == pl.Int64
     assert table["accepted"][0].to_list() == ["a", "b"]
-    assert frames.to_polars(pd.Series([1, 2])).to_list() == [1, 2]
-    assert frames.to_polars({"n": (pd.Series([1]), 3)})["n"][0].to_list() == [1]
+    assert tables.to_polars(pd.Series([1, 2])).to_list() == [1, 2]
+    assert tables.to_polars({"n": (pd.Series([1]), 3)})["n"][0].to_list() == [1]
 
 
 def test_frame_that_is_no_table_is_one_error():

@@ -12,8 +12,8 @@ from tests import faults, house
 
 PACKAGE = Path(formlab.__file__).parent
 ROOMS = (
-    "errors", "frames", "selection", "resources", "files", "registry",
-    "pictures", "cache", "workers", "tables", "show",
+    "errors", "selection", "resources", "files", "registry",
+    "pictures", "workers", "tables", "show",
     "folders", "decisions", "text", "trees",
     "browser", "benchmarks",
     "metrics", "systems", "readers", "scoring", "logs", "analysis", "testing",

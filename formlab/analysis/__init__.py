@@ -2,7 +2,7 @@
 
 import sys
 
-from formlab import frames
+from formlab import tables
 
 # What the room offers, by module: each is imported when it is first asked for.
 HOMES = {
@@ -26,4 +26,4 @@ HOMES = {
 }
 __all__ = sorted(" ".join(HOMES.values()).split())
 
-sys.modules[__name__].__class__ = frames.Room
+sys.modules[__name__].__class__ = tables.Room

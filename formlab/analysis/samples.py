@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from formlab import benchmarks, cache, files, resources, systems
+from formlab import benchmarks, files, resources, saving, systems
 from formlab.analysis.comparability import named
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.folders import Evaluation, Predictions, is_hidden
@@ -152,7 +152,7 @@ def _of_sample(
             return evaluate(corpus, shipped)
     if reader.extra:
         resources.need(reader.extra)
-    out = cache.run_folder(f"{benchmark}-{corpus.split}-{name}-{state_of(reader)}")
+    out = saving.run_folder(f"{benchmark}-{corpus.split}-{name}-{state_of(reader)}")
     # Two notebooks that run side by side may ask for the same sample.
     read = systems.run(corpus, reader, out=out, settings=settings, name=name, wait=True)
     return evaluate(corpus, read)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from formlab import cache, resources
+from formlab import files, resources
 from formlab.benchmarks.entries import ENTRIES
 from formlab.benchmarks.spec import Benchmark, part_of
 from formlab.errors import DataMissing
@@ -80,7 +80,7 @@ def corpora(
 
 
 def _folder(name: str, root: str | Path | None) -> Path:
-    folder = SAMPLES / name if root is None else cache.local(root)
+    folder = SAMPLES / name if root is None else files.local(root)
     if not (folder.is_dir() or (name == "own" and folder.is_file())):
         remedy = "--root with the folder of the official files"
         raise DataMissing(f"no files of {name}", where=folder, remedy=remedy)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from formlab import frames
+from formlab import tables
 from formlab.charts import theme
 from formlab.registry import Registry
 
@@ -34,7 +34,7 @@ HOMES = {
 __all__ = sorted(["CHARTS", "theme", *" ".join(HOMES.values()).split()])
 
 
-class _Room(frames.Room):
+class _Room(tables.Room):
     def __getattr__(self, name: str) -> Any:
         # A chart that a plug-in registers is used as one of formlab's own.
         try:

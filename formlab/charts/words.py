@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import polars as pl
 from IPython.display import display
 
-from formlab import frames, metrics, selection, tables
+from formlab import metrics, selection, tables
 from formlab.charts.html import Shown, cell, number
 from formlab.errors import UnknownName
 from formlab.scoring.bands import BANDS
@@ -244,7 +244,7 @@ class Table(Shown):
     fold: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "frame", frames.to_polars(self.frame))
+        object.__setattr__(self, "frame", tables.to_polars(self.frame))
 
     def _data(self) -> dict[str, Any]:
         """Columns and rows as shown, cells to print bold, the line of each row's cases."""

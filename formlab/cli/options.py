@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import click
 
 import formlab
-from formlab.cache import local
 from formlab.errors import DataBroken, UnknownName
+from formlab.files import local
 from formlab.show import plain, say, show
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]

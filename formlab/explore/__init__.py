@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from formlab import analysis, frames, gallery, metrics, selection
+from formlab import analysis, gallery, metrics, selection, tables
 from formlab.analysis import Finding
 from formlab.charts import theme
 from formlab.charts.harmless import clean
@@ -219,4 +219,4 @@ def _opened(evaluations: Sequence[str | Evaluation]) -> list[tuple[Evaluation, s
     return opened
 
 
-frames.door(globals(), __all__)
+tables.door(globals(), __all__)

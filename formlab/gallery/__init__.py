@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from formlab import frames, tables
+from formlab import tables
 from formlab.analysis.finding import Finding, cases_at
 from formlab.benchmarks.meta import page_images
 from formlab.charts import theme
@@ -287,4 +287,4 @@ def _sources(
             yield document_key(row), PageSource(Path(folder), row["image"], row["width"], pages)
 
 
-frames.door(globals(), __all__)
+tables.door(globals(), __all__)

@@ -171,7 +171,7 @@ def read_predictions(
     >>> read_predictions(answers, gold).records.select("doc_id", "path").rows()
     [('a', '/total'), ('a', '/date')]
     """
-    from formlab.cache import local
+    from formlab.files import local
     from formlab.readers import answers
 
     path = local(source) if isinstance(source, str | Path) else None

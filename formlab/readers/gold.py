@@ -12,10 +12,10 @@ from typing import Any
 
 import polars as pl
 
-from formlab import files, frames, tables
+from formlab import files, tables
 from formlab.benchmarks.corpus import image_columns
-from formlab.cache import local
 from formlab.errors import DataBroken, UnknownName
+from formlab.files import local
 from formlab.folders import Corpus, Folder
 from formlab.readers import Row, answers, counted, is_run
 from formlab.readers.answers import BARE, IMAGES, IN_JSON, OWN, UNREAD
@@ -236,4 +236,4 @@ def sides(gold: Any, answers: Any, columns: Mapping[str, str]) -> list[dict[str,
     return found
 
 
-frames.door(globals(), __all__)
+tables.door(globals(), __all__)

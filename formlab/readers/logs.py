@@ -15,9 +15,9 @@ from typing import Any
 
 import polars as pl
 
-from formlab import benchmarks, files, frames, metrics, readers, tables
-from formlab.cache import local
+from formlab import benchmarks, files, metrics, readers, tables
 from formlab.errors import DataBroken, DataMissing, FormlabError
+from formlab.files import local
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.readers import ODD, Row, Source, answers, by_role, counted, door, samples
 from formlab.readers.samples import NAMES, SCORE
@@ -409,4 +409,4 @@ def _why(row: Row, scorer: str) -> str:
     return next(reason for reason, applies in reasons.items() if applies)
 
 
-frames.door(globals(), __all__)
+tables.door(globals(), __all__)

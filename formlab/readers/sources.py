@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from formlab import files
-from formlab.cache import local
 from formlab.errors import DataBroken, DataMissing
+from formlab.files import local
 from formlab.readers import Row
 from formlab.readers.door import FORMS, TABLES, UNPACKABLE, Member, ending, kind, members, stem
 from formlab.text.answers import WRAPPERS, arguments, by_name, is_flat, is_json, plain_name

@@ -19,8 +19,8 @@ import polars as pl
 from formlab import benchmarks, metrics, tables
 from formlab import workers as processes
 from formlab.benchmarks.corpus import cut, none_read
-from formlab.cache import local
 from formlab.errors import FormlabError, TableBroken, UnknownName
+from formlab.files import local
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics.counts import SHARES, answer_tallies
 from formlab.readers.gold import sides
@@ -245,7 +245,8 @@ def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how:
         all_cases = pl.concat([all_cases, left], how="diagonal")
     special = {"documents": how.description, "labels": how.labels}
     if special := {n: value for n, value in special.items() if value not in (None, choice.ALL)}:
-        all_scores = tables.with_settings(all_scores, **special)
+        labels = {n: pl.lit(value).cast(pl.Categorical) for n, value in special.items()}
+        all_scores = all_scores.with_columns(pl.col("settings").struct.with_fields(**labels))
     evaluation = Evaluation(
         corpus.documents,
         _numbered(all_cases),

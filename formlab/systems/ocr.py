@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from formlab import cache, files
+from formlab import files, saving
 from formlab.errors import DataBroken
 from formlab.systems.pages import document_pages
 from formlab.systems.system import Reader, System, above_zero
@@ -77,7 +77,7 @@ class PageReading:
 
 
 class Engine:
-    """RapidOCR, whose readings are kept (`formlab.cache`): no picture is read twice.
+    """RapidOCR, whose readings are kept (`formlab.saving`): no picture is read twice.
 
     The models are loaded at the first picture that is new. `threads` of -1 means all. Threads may
     share an engine, which then reads one picture after the other.
@@ -111,7 +111,7 @@ class Engine:
             of |= {"shape": list(pixels.shape), "type": str(pixels.dtype)}
         key = {"picture": of, "words": return_word_box, "params": self._params}
         key["engine"] = _engine_state()
-        reading = cache.value("ocr", key, partial(self._read, image, return_word_box))
+        reading = saving.kept("ocr", key, partial(self._read, image, return_word_box))
         return PageReading(**reading)
 
     def _read(self, image: Any, words: bool) -> Row:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import msgspec
 import polars as pl
 
-from formlab import cache, files, registry, resources, tables
+from formlab import files, registry, resources, saving, tables
 from formlab.errors import DataBroken, DataMissing, FormlabError, TableBroken
 from formlab.folders import Corpus, Predictions
 from formlab.show import progress
@@ -340,13 +340,13 @@ def _reader(plan: _Plan) -> Reader:
 
 def _attempt(plan: _Plan, document: Row) -> Row:
     read = _reader(plan)
-    begin, (count, saved) = time.perf_counter(), cache.reused.get()
+    begin, (count, saved) = time.perf_counter(), saving.reused.get()
     rows, error = [], None
     try:
         rows = read(document, plan.root)
     except Exception as caught:  # An error on one page must not lose the others.
         error = str(caught) if isinstance(caught, FormlabError) else f"{caught!r}"
-    seconds, reused = time.perf_counter() - begin, cache.reused.get()
+    seconds, reused = time.perf_counter() - begin, saving.reused.get()
     # Those of the reading itself, whenever it was.
     result = {"seconds": seconds + reused[1] - saved, "error": error, "records": rows}
     return result | ({"reused": True} if reused[0] > count else {})

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from formlab import analysis, benchmarks, cache, decisions, folders, registry, systems
+from formlab import analysis, benchmarks, decisions, folders, registry, saving, systems
 from formlab.errors import NotAvailable
 from formlab.readers import read_predictions
 from formlab.reports import manifest
@@ -84,10 +84,10 @@ def _keep(folder: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FORMLAB_CACHE", str(folder))
         # Taken, or made again where it is damaged.
-        cache.value("pages", {"page": 1}, lambda: WORDS)
+        saving.kept("pages", {"page": 1}, lambda: WORDS)
         with contextlib.suppress(NotAvailable):
             registry.restore([ABSENT], where="manifest.json")
-        cache.drop_oldest(folder / "plugins", gigabytes=0)
+        saving.drop_oldest(folder / "plugins", gigabytes=0)
 
 
 def _read_kept(folder: Path) -> Found:

@@ -16,9 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from formlab.cache import key_of
 from formlab.errors import DataBroken, NotAvailable
-from formlab.files import convert, storable
+from formlab.files import convert, key_of, storable
 from formlab.systems.chat.answers import BAD, Answer
 from formlab.systems.chat.client import FORMS, Client, Messages
 

@@ -40,8 +40,7 @@ _DEEPEST, _MOST_ITEMS = 200, 300
 
 def right_tallies(passed: Sequence[bool | None]) -> np.ndarray:
     """1 of 1 where a rung holds, 0 of 1 where not, 0 of 0 (undefined) for None; shape (n, 2)."""
-    # None is NaN as a number.
-    hits = np.array(passed, dtype=np.float64)
+    hits = np.array(passed, dtype=np.float64)  # None is NaN as a number.
     return np.stack([np.nan_to_num(hits), ~np.isnan(hits)], axis=1).reshape(-1, 2)
 
 

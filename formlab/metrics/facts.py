@@ -225,15 +225,14 @@ class _Alignment(Rows):
         if mine is None or yours is None:
             return True
         line = self.rows[yours].numbers
-        at, index = self.gold.run[mine][1], line.index(yours)
-        if len(row) == len(line):
-            return at == index or len(row) > _WIDEST
+        at, index = row.index(mine), line.index(yours)
         if max(len(row), len(line)) > _WIDEST:
             return True
-        words = [self.gold.words[number] for number in row]
-        others = [self.pred.words[number] for number in line]
-        before, after = set(words[:at]), set(words[at + 1 :])
-        ahead, behind = set(others[:index]), set(others[index + 1 :])
+        if len(row) == len(line):
+            return at == index
+        before, after = ({self.gold.words[n] for n in side} for side in (row[:at], row[at + 1 :]))
+        sides = line[:index], line[index + 1 :]
+        ahead, behind = ({self.pred.words[n] for n in side} for side in sides)
         return not ((before - after) & (behind - ahead) or (after - before) & (ahead - behind))
 
     def _in_slot(self, fact: GoldFact) -> str:

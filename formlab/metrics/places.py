@@ -382,8 +382,8 @@ class Rows:
         """Whether a gold label has values of its own, or stands only after a number."""
         if not label or not self._has_label(label):
             return False
-        after = self.pred.letters.find(label) >= self.pred.before[number]
-        return bool(self.written(label)) or after
+        is_after = self.pred.letters.find(label) >= self.pred.before[number]
+        return is_after or bool(self.written(label))
 
     def _has_label(self, label: str) -> bool:
         """Whether a gold label stands in the prediction, misread or as often as in the gold."""

@@ -307,7 +307,6 @@ def _same(first: str, second: str, *, start: bool = False) -> float:
     return fuzz.ratio(first, second) / 100
 
 
-# The metrics of all facts.
 SHARES = ("fact_accuracy", "fact_accuracy_of_found", "fact_missing_rate", "fact_misplaced_rate")
 
 

@@ -19,7 +19,7 @@ PICTURES = {
     "report": ("10_content_modality", "", ""),
     "gallery": ("10_content_modality", "[data-kind=gallery]", ""),
     "cases": ("10_content_modality", "[data-kind=gallery]", "#finding=1"),
-    "explorer": ("01_explore", "[data-kind=explorer]", ""),
+    "explorer": ("00_overview", "[data-kind=explorer]", ""),
     "surface": ("40_form_filling", "[data-kind=plotly]", ""),
 }
 SAMPLE = "60_financial_facts"

@@ -16,6 +16,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +47,7 @@ def read(path: str | Path) -> pl.DataFrame:
     """
     path = Path(path)
     if not (sources := sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path]):
-        remedy = f"a folder with a file of decisions for each reviewer, such as me{SUFFIX}"
-        raise DataMissing("no decisions here", where=path, remedy=remedy)
+        raise DataMissing("no decisions here", where=path, remedy=f"a file such as me{SUFFIX}")
     merged: dict[tuple, tuple[str, Row]] = {}
     for file in sources:
         for key, (where, row) in _latest(file).items():
@@ -76,9 +76,8 @@ def write(path: str | Path, decisions: pl.DataFrame) -> None:
 def record(path: str | Path, row: Mapping[str, Any], *, seen: Seen = _ANY) -> None:
     """Add one decision to a file, in place of the same reviewer's on the same thing.
 
-    It is on the disk when this returns. Two sessions may share a file: each adds to what stands
-    there, and neither overwrites the other's decisions. With `seen`, the decision on the same thing
-    that a session knows of (None: of none), another one that was made since is a `DataBroken`.
+    It is on the disk when this returns; sessions that share a file add to what stands there. With
+    `seen`, the decision that a session knows of (None: of none), another since is a `DataBroken`.
     """
     _change(Path(path), _key(row), dict(row), seen)
 
@@ -90,8 +89,7 @@ def forget(path: str | Path, row: Mapping[str, Any], *, seen: Seen = _ANY) -> No
 
 def version(decisions: pl.DataFrame) -> str:
     """Twelve hexadecimal digits that differ between two states of decisions."""
-    text = _text(decisions).encode("utf-8", "backslashreplace")
-    return hashlib.sha256(text).hexdigest()[:12]
+    return hashlib.sha256(_text(decisions).encode("utf-8", "backslashreplace")).hexdigest()[:12]
 
 
 def _change(path: Path, key: tuple, row: Row | None, seen: Seen) -> None:
@@ -101,10 +99,8 @@ def _change(path: Path, key: tuple, row: Row | None, seen: Seen) -> None:
         old = rows.pop(key, None)
         if seen is not _ANY and _said(old) not in (_said(seen), _said(row)):
             what = "taken back" if old is None else f"decided otherwise ({old['decision']})"
-            remedy = "look at it again, and decide again if it should be otherwise"
-            raise DataBroken(f"{what} in another window since", where=path, remedy=remedy)
-        if row is not None:
-            rows[key] = row
+            raise DataBroken(f"{what} in another window since", where=path, remedy="look again")
+        rows |= {key: row} if row is not None else {}
         write(path, _table(list(rows.values())))
 
 
@@ -129,21 +125,18 @@ def _latest(path: Path) -> dict[tuple, tuple[str, Row]]:
     latest: dict[tuple, tuple[str, Row]] = {}
     # A file whose only decision was taken back is there and empty.
     for number, line in files.each_jsonl(path) if files.read_text(path).strip() else ():
-        where = f"{path}:{number}"
-        row = _row(line, where)
+        row = _row(line, where := f"{path}:{number}")
         latest[_key(row)] = (where, row)
     return latest
 
 
 def _row(line: Row, where: str) -> Row:
-    def refused(what: str, remedy: str = _EXAMPLE) -> DataBroken:
-        return DataBroken(what, where=where, remedy=remedy)
-
-    if unknown := sorted(set(line) - set(tables.DECISIONS)):
-        raise refused(f"unknown {', '.join(unknown)}", f"one of: {', '.join(tables.DECISIONS)}")
+    refused = partial(DataBroken, where=where, remedy=_EXAMPLE)
+    if unknown := sorted(line.keys() - tables.DECISIONS):
+        raise refused(f"unknown {', '.join(unknown)}, not one of {', '.join(tables.DECISIONS)}")
     row: Row = dict.fromkeys(tables.DECISIONS) | line
     if not isinstance(row["parts"], dict | None):
-        raise refused("parts should be an object", 'such as {"subtype": "circle"}')
+        raise refused("parts should be an object", remedy='such as {"subtype": "circle"}')
     # As a table holds it: half a surrogate pair as its escape.
     parts = files.storable(json.dumps(row["parts"], ensure_ascii=False, sort_keys=True))
     row["parts"] = parts if row["parts"] else None
@@ -154,31 +147,29 @@ def _row(line: Row, where: str) -> Row:
             raise refused(f"a decision without {name}")
     for name, allowed in (("decision", tables.DECIDED), ("task", tables.TASKS)):
         if row[name] not in allowed:
-            raise refused(f"unknown {name} {row[name]!r:.80}", f"one of: {', '.join(allowed)}")
+            raise refused(f"unknown {name} {row[name]!r:.80}, not one of {', '.join(allowed)}")
     return row
 
 
 def _text(decisions: pl.DataFrame) -> str:
     """The lines of a file, sorted."""
-    lines = []
-    for row in decisions.select(*tables.DECISIONS).iter_rows(named=True):
-        # As an object, a changed part is a changed word in a diff and no string in a string.
-        row["parts"] = row["parts"] and json.loads(row["parts"])
-        lines.append(as_line({name: row[name] for name in row if row[name] is not None}) + "\n")
-    return "".join(sorted(lines))
+    rows = decisions.select(*tables.DECISIONS).to_dicts()
+    # As an object, a changed part is a changed word in a diff and no string in a string.
+    rows = (row | {"parts": row["parts"] and json.loads(row["parts"])} for row in rows)
+    given = ({name: row[name] for name in row if row[name] is not None} for row in rows)
+    return "".join(sorted(f"{as_line(row)}\n" for row in given))
 
 
 def as_line(row: Mapping[str, Any]) -> str:
     """A row as one line of JSON in which no character moves a cursor or reorders the text."""
-    text = json.dumps(row, ensure_ascii=False)
-    return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+    return _UNSAFE.sub(lambda m: f"\\u{ord(m[0]):04x}", json.dumps(row, ensure_ascii=False))
 
 
 def _key(row: Mapping[str, Any]) -> tuple:
     return (*(row.get(name) for name in KEY), row.get("reviewer"))
 
 
-def _said(row: Mapping[str, Any] | None) -> tuple | None:
+def _said(row: Seen) -> tuple | None:
     return row and tuple(row[name] for name in ("decision", "label", "value", "parts", "note"))
 
 

@@ -52,7 +52,7 @@ def page_sizes(path: str | Path) -> list[Size]:
                 image.seek(number)
                 sizes.append(_shown_size(image))
         return sizes
-    with _pdf(path) as document:
+    with pdf(path) as document:
         sizes = [document.get_page_size(number) for number in range(len(document))]
     if not sizes:
         raise DataMissing("this PDF has no page", where=path)
@@ -115,8 +115,7 @@ def _image(path: str | Path) -> Iterator[Image.Image]:
 
 
 def _shown_size(image: Image.Image) -> tuple[int, int]:
-    width, height = image.size
-    return (height, width) if _orientation(image) in (5, 6, 7, 8) else (width, height)
+    return image.size[::-1] if _orientation(image) in (5, 6, 7, 8) else image.size
 
 
 def _orientation(image: Image.Image) -> int:
@@ -137,7 +136,8 @@ def _frames(image: Image.Image) -> int:
 
 
 @contextmanager
-def _pdf(path: str | Path) -> Iterator[PdfDocument]:
+def pdf(path: str | Path) -> Iterator[PdfDocument]:
+    """An opened PDF, which no other thread reads meanwhile; `DataBroken` if it is none."""
     import pypdfium2
 
     try:
@@ -148,7 +148,7 @@ def _pdf(path: str | Path) -> Iterator[PdfDocument]:
 
 
 def _pdf_page(path: str | Path, number: int, width: float | None, zoom: float) -> Image.Image:
-    with _pdf(path) as document:
+    with pdf(path) as document:
         if not 1 <= number <= len(document):
             raise DataBroken(f"no page {number}, the PDF has {len(document)}", where=path)
         page = document[number - 1]

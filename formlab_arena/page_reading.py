@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 from rapidfuzz import fuzz
 
-from formlab import files, systems, text
+from formlab import pictures, systems, text
 from formlab.benchmarks.formcraft import label_of
 from formlab.errors import DataMissing
 from formlab.folders import Predictions
@@ -179,7 +179,7 @@ def _read(
     rows = [row for row in records.to_dicts() if row["status"] in USABLE]
     claims = [row for row in rows if row["task"] in WRITTEN and row["path"]]
     texts = [row["value"] for row in rows if row["task"] == "text" and not row["path"]]
-    layers = [pdf_text(path) for path in page.files if own and _is_pdf(path)]
+    layers = [pdf_text(path) for path in page.files if own and pictures.is_pdf(path)]
     read = _by_text(task, form, "\n".join(filter(None, texts or layers)))
     placed = {name: row for name, row in page.gold.items() if row["x0"] is not None}
     words = records.filter(pl.col("task") == "layout")
@@ -187,10 +187,6 @@ def _read(
     marks = [name for name, row in page.gold.items() if kind_of(row) in MARKS]
     read = {name: value for name, value in read.items() if name not in marks}
     return dataclasses.replace(page, values=PageValues(claims), read=read)
-
-
-def _is_pdf(path: Path) -> bool:
-    return files.read_bytes(path, 5) == b"%PDF-"
 
 
 def _by_text(task: Instance, form: WebForm, whole: str) -> dict[str, str]:
@@ -227,12 +223,10 @@ def _by_words(placed: Mapping[str, Row], seen: pl.DataFrame) -> dict[str, str]:
 def _by_layer(page: SourcePage, placed: Mapping[str, Row]) -> dict[str, str]:
     """What the text layer of a PDF has under the boxes of the fields; nothing where it has none."""
     path = page.files[0]
-    if not placed or not _is_pdf(path):
+    if not placed or not pictures.is_pdf(path):
         return {}
-    import pypdfium2
-
     read = {}
-    with pypdfium2.PdfDocument(path) as document:
+    with pictures.pdf(path) as document:
         for name, row in placed.items():
             number = int(row["page"] or 1) - 1
             if not 0 <= number < len(document):

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from formlab import benchmarks, files
+from formlab import benchmarks, files, pictures
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Corpus
 from formlab.text import date, normalise
@@ -136,13 +136,8 @@ def _instance(entry: Mapping[str, Any], path: Path) -> Instance:
 
 def pdf_text(path: Path) -> str:
     """The text layer of a PDF, page after page; `DataBroken` if it cannot be read."""
-    import pypdfium2
-
-    try:
-        with pypdfium2.PdfDocument(path) as document:
-            pages = [page.get_textpage().get_text_bounded() for page in document]
-    except pypdfium2.PdfiumError as error:
-        raise DataBroken(f"not a readable PDF: {error}", where=path) from error
+    with pictures.pdf(path) as document:
+        pages = [page.get_textpage().get_text_bounded() for page in document]
     return "\n\n".join(pages).replace("\r\n", "\n").strip()
 
 

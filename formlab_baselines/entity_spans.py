@@ -22,13 +22,10 @@ _SHORT, _LONG = 4, 14
 
 
 class GoldSpan(NamedTuple):
-    """A place where an entity may stand; `item` is the path of its line item, '' for none.
-
-    `sure` says that the gold gives the place, and not only the value.
-    """
+    """A place where an entity may stand, `sure` where the gold gives it and not only the value."""
 
     name: str
-    item: str
+    item: str  # The path of its line item, '' for none.
     span: Span
     sure: bool
 
@@ -41,10 +38,7 @@ Learn = Callable[[list[Example], Schema, Row], Callable[[DocumentWords], Candida
 
 
 def start(settings: Row, threads: int, examples: Corpus, *, learn: Learn) -> Reader:
-    """A reader of what `learn` has learnt from the documents of `examples` that have pages.
-
-    Raises `DataMissing` if none has a page with one of its values.
-    """
+    """A reader of what `learn` has learnt from the documents of `examples` that have pages."""
     schema, read = Schema.of(examples), reader(settings, threads)
     candidates = learn(_read_examples(examples, read, schema), schema, settings)
 
@@ -86,9 +80,7 @@ def fits(name: str, text: str, schema: Schema) -> bool:
 def _gold_spans(document: DocumentWords, records: list[Row], schema: Schema) -> list[GoldSpan]:
     """The spans of the gold records of a document: in their boxes, else of equal value."""
     spans = []
-    for record in records:
-        if record["value"] is None or record["path"] is None:
-            continue
+    for record in (row for row in records if None not in (row["value"], row["path"])):
         item = record["path"].rpartition("/")[0]
         item = item if item.count("/") > 1 else ""
         boxes = filter(None, map(fractions, meta_of(record).get("boxes", ())))

@@ -22,7 +22,7 @@ _MARKING = {"modality": "marking", "subtype": "checkbox"}
 
 
 @dataclass
-class Part:
+class _Part:
     """Words of a line that stand together: a label and its value, an option, or plain text."""
 
     label: list[Run] = field(default_factory=list)
@@ -31,33 +31,26 @@ class Part:
 
     @property
     def has_colon(self) -> bool:
-        """Whether the label says that a value follows."""
         return bool(self.label) and self.label[-1].text.endswith(_COLONS)
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is text alone."""
         return not (self.value or self.tick or self.has_colon)
 
     @property
     def name(self) -> str:
-        """The label without its colon."""
         return merged(self.label).text.rstrip(": ：")
 
     @property
     def words(self) -> Run:
-        """Label and value as one."""
         return merged([*self.label, *self.value])
 
 
 def read(words: Iterable[Run], paths: Paths) -> list[Row]:
-    """Rows of the groups and fields of a page, each with its place as `run`, from top to bottom.
-
-    A label ends in a colon, and its value stands behind it or below. A tick before a text is an
-    option; the text before or above several is their question. Three lines or more with cells
-    below each other are a table. Text that stands alone in its line, nearer to what follows than
-    to what is above, opens a group.
-    """
+    """Rows of the groups and fields of a page, each with its place as `run`, from top to bottom."""
+    # A label ends in a colon, and its value stands behind it or below. A tick before a text is an
+    # option; the text before or above several is their question. Three lines or more with cells
+    # below each other are a table. Text alone in its line, nearer to the next, opens a group.
     lines = [
         parts
         for _, cells in groupby(cells_of(list(words)), key=lambda cell: cell.row)
@@ -69,14 +62,14 @@ def read(words: Iterable[Run], paths: Paths) -> list[Row]:
     return form.rows
 
 
-def _parts(cells: list[list[Run]]) -> list[Part]:
+def _parts(cells: list[list[Run]]) -> list[_Part]:
     """The parts of a line from left to right."""
-    parts: list[Part] = []
+    parts: list[_Part] = []
     for cell in cells:
         for number, word in enumerate(cell):
-            last, is_near = parts[-1] if parts else Part(), number > 0
+            last, is_near = parts[-1] if parts else _Part(), number > 0
             if word.text in TICKS:
-                parts.append(Part(tick=word))
+                parts.append(_Part(tick=word))
             elif last.has_colon and (is_near or not last.value):
                 last.value.append(word)
                 if word.text.endswith(_COLONS):
@@ -86,11 +79,11 @@ def _parts(cells: list[list[Run]]) -> list[Part]:
             elif parts and (is_near or not last.label):
                 last.label.append(word)
             else:
-                parts.append(Part([word]))
+                parts.append(_Part([word]))
     return [part for part in parts if part.label]
 
 
-def _cut(part: Part) -> Part:
+def _cut(part: _Part) -> _Part:
     """A label that ends a value as a part of its own, without which the value is left."""
     wide = [
         place
@@ -100,13 +93,13 @@ def _cut(part: Part) -> Part:
     # A label begins behind a gap that is wider than others; without one it is a word.
     start = wide[-1] if wide else len(part.value) - 1
     label, part.value = part.value[start:], part.value[:start]
-    return Part(label)
+    return _Part(label)
 
 
 class _Form:
     """Reads the lines of a page as groups and fields."""
 
-    def __init__(self, lines: list[list[Part]], paths: Paths) -> None:
+    def __init__(self, lines: list[list[_Part]], paths: Paths) -> None:
         self.lines, self.paths = lines, paths
         self.rows: list[Row] = []
         self.places = [merged(part.words for part in line) for line in lines]
@@ -115,7 +108,7 @@ class _Form:
         self.group, self.has_fields = "", True
         # What may name the options below it; a field whose value may follow below; the last field
         # with options, and where these begin.
-        self.names: list[Part] = []
+        self.names: list[_Part] = []
         self.waiting: Row | None = None
         self.options: tuple[Row, list[float]] | None = None
 
@@ -161,7 +154,7 @@ class _Form:
         indent = options[0].tick.x0 - self.places[place].x0 if options else 0
         return len(options) > 1 or indent > 0.4 * self.height
 
-    def _open(self, part: Part, gap: float) -> None:
+    def _open(self, part: _Part, gap: float) -> None:
         """Open a group, inside the one before if that has only its heading so far."""
         parent = "" if self.has_fields or gap > 0.3 else self.group
         self.group, self.has_fields = self.paths.of(parent, part.name), False
@@ -180,7 +173,7 @@ class _Form:
         self.has_fields = True
         return self.rows[-1]
 
-    def _goes_on(self, line: list[Part]) -> bool:
+    def _goes_on(self, line: list[_Part]) -> bool:
         """Whether the line is the value, or more of it, of the label above."""
         words, above = line[0].words, self.waiting
         if above is None or len(line) > 1 or not line[0].is_plain or words.x1 < above["run"].x0:
@@ -189,12 +182,12 @@ class _Form:
         above["run"], above["confidence"] = merged([above["run"], words]), words.score
         return True
 
-    def _add_fields(self, line: list[Part]) -> None:
+    def _add_fields(self, line: list[_Part]) -> None:
         self._forget()
         if len(line) == 2 and all(part.is_plain for part in line):
             name, value = line
             if any(map(str.isalpha, name.name)) and any(map(str.isdecimal, value.name)):
-                line = [Part(name.label, value.label)]
+                line = [_Part(name.label, value.label)]
         self.names = [part for part in line if part.is_plain]
         for part in line:
             if not part.is_plain and part.name:
@@ -203,7 +196,7 @@ class _Form:
                 added = self._field(part.name, text, value, part.words.score)
                 self.waiting = added if len(line) == 1 and not part.value else None
 
-    def _add_options(self, line: list[Part]) -> None:
+    def _add_options(self, line: list[_Part]) -> None:
         """Add fields of ticks: of a question before or above them, else each its own."""
         first = next(place for place, part in enumerate(line) if part.tick)
         before, options = line[:first], [part for part in line[first:] if part.tick]
@@ -227,7 +220,7 @@ class _Form:
             for part in options:
                 self._add_single(part)
 
-    def _add_single(self, part: Part) -> None:
+    def _add_single(self, part: _Part) -> None:
         """Add a tick of its own; with a value behind it, both are one field."""
         is_ticked, words = part.tick.text in TICKED, part.words
         value, kind = "checked" if is_ticked else "unchecked", _MARKING | {"kind": "checkbox"}

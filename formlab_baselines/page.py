@@ -28,10 +28,7 @@ _MOST = 20_000
 def page_words(
     rows: Iterable[dict[str, Any]], gray: np.ndarray, zoom: float, least_ink: float
 ) -> list[Run]:
-    """The words among the rows of the system `ocr`, and the ticks of the grey page they are of.
-
-    Corners are in pixels of the page, which has `zoom` of them to a unit of the rows.
-    """
+    """The words among rows of the system `ocr` and the ticks of their grey page, in its pixels."""
     words = []
     for row in rows:
         if row["kind"] == "word":

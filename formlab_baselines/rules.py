@@ -2,9 +2,7 @@
 
 Where the document names the entities it wants (VRDU), key words and typed patterns find them in
 the text of the PDF (`keywords`). Any other form becomes groups and fields by what the system `ocr`
-reads (`form`), and its questions are answered by the fields. Values are what OCR read: no picture
-is described, and rings, struck words and signatures are not seen. No key, no model but the OCR's,
-no word of any form.
+reads (`form`), whose fields answer its questions. Rings, struck words and signatures are not seen.
 """
 
 from __future__ import annotations
@@ -28,6 +26,7 @@ from formlab_baselines import form, keywords
 from formlab_baselines.page import page_words
 from formlab_baselines.words import DEFAULTS
 
+# The least dark share inside a box that is checked; how much a page is enlarged to be read.
 FORMS = {"tick_ink": 0.15, "zoom": 1.0} | ocr.ENGINE
 Row = dict[str, Any]
 _WORD = re.compile(r"\w+")
@@ -47,11 +46,7 @@ def start(settings: Row, threads: int) -> Reader:
 
 
 def forms(settings: Row, threads: int) -> Reader:
-    """A reader of page images that gives fields and groups beside all that the system `ocr` gives.
-
-    Settings: those of `ocr.Engine`; `tick_ink`, the least dark share inside a box that is checked;
-    `zoom` enlarges pages before they are read.
-    """
+    """A reader of page images: fields and groups beside all that the system `ocr` gives."""
     above_zero(settings, "zoom")
     read_lines = ocr.start(settings | {"scale": settings["zoom"]}, threads)
 
@@ -71,11 +66,9 @@ def forms(settings: Row, threads: int) -> Reader:
 
 
 def _answers(questions: Sequence[Row], fields: Sequence[Row]) -> Iterator[Row]:
-    """A row for each question that a filled field answers; nothing is worked out.
+    """A row for each question that a filled field answers: that with its rarest words in its path.
 
-    The answer is the value of the field whose names share the rarest words with the question.
-    Where there are options, it is those that are marked anywhere on the form, or, if the question
-    has a "not" in it, the others.
+    Of options it is those that are marked on the form, or, of a question with a "not", the others.
     """
     marks = [text.choices(row["value"]) for row in fields if row["task"] == "marking"]
     marked = frozenset().union(*filter(None, marks))

@@ -58,9 +58,8 @@ def _columns(
     document: DocumentWords, name: str, spans: list[GoldSpan], schema: Schema, least: float
 ) -> Iterator[tuple[Span, float]]:
     """Every cell that stands below the same heading as one of the spans, and begins there."""
-    patterns = [span for other, _, span, _ in spans if other == name and span.cell.head]
     cells = set()
-    for span in patterns:
+    for span in (span for other, _, span, _ in spans if other == name and span.cell.head):
         for cut in _cuts(document, name, span, schema):
             cell = cut.cell
             is_below = _mask(cell.head) == _mask(span.cell.head)
@@ -97,10 +96,7 @@ def _look(document: DocumentWords) -> set[str]:
 
 
 def _settled(examples: list[Example]) -> list[Example]:
-    """Of values whose place the gold does not give, the place that most documents have in common.
-
-    It is told by the texts to the left and above.
-    """
+    """Of values of unknown place the one by whose neighbours they stand in most documents."""
 
     def place(gold: GoldSpan) -> tuple[str, str, str]:
         return gold.name, _mask(gold.span.cell.left), _mask(gold.span.cell.above)

@@ -1,8 +1,7 @@
 """The system `trained`: a linear model of words, learnt from a split's train documents.
 
 A logistic regression tells from the shape of a word, its neighbours, the cells to its left and
-above it, and its place on the page which entity it belongs to. Of an entity that stands once in a
-document the surest span counts; the parts of a line item are those in one line.
+above it, and its place on the page which entity it belongs to.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def _learn(
 
     # More threads than one add up in another order, and not the same numbers.
     with threadpool_limits(1):
-        model = WordModel(settings["strength"]).fit(examples)
+        model = _WordModel(settings["strength"]).fit(examples)
 
     def candidates(document: DocumentWords) -> Candidates:
         found: Candidates = {name: [] for name in schema.matches}
@@ -47,7 +46,7 @@ def _learn(
     return candidates
 
 
-class WordModel:
+class _WordModel:
     """Which entity each word of a document belongs to."""
 
     def __init__(self, strength: float) -> None:
@@ -57,8 +56,7 @@ class WordModel:
         self._vectors = CountVectorizer(analyzer=list, binary=True)
         self._model = LogisticRegression(C=strength, max_iter=1000)
 
-    def fit(self, examples: list[Example]) -> WordModel:
-        """Learn from documents and the places where their entities stand, or may stand."""
+    def fit(self, examples: list[Example]) -> _WordModel:
         described = chain.from_iterable(_described(document) for document, _ in examples)
         features = self._vectors.fit_transform(described)
         chosen = [spans for _, spans in examples]
@@ -71,7 +69,6 @@ class WordModel:
         return self
 
     def probabilities(self, document: DocumentWords) -> Probabilities:
-        """What the model says of each word."""
         if not document.cells:
             return {}
         shares = self._model.predict_proba(self._vectors.transform(_described(document)))

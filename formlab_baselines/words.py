@@ -15,7 +15,7 @@ import numpy as np
 from formlab import files, pictures, resources
 from formlab.benchmarks import vrdu
 from formlab.benchmarks.meta import meta_of
-from formlab.errors import DataBroken, DataMissing
+from formlab.errors import DataMissing
 from formlab.systems import ocr
 from formlab.systems.pages import image_file
 from formlab.tables import BOX
@@ -111,13 +111,7 @@ def sheets(path: Path, settings: Row, threads: int) -> Iterator[Sheet]:
         image = pictures.read_image(path)
         yield Sheet(image.width, image.height, read(image, 1, 1.0))
         return
-    import pypdfium2
-
-    try:
-        document = pypdfium2.PdfDocument(path)
-    except pypdfium2.PdfiumError as error:
-        raise DataBroken(f"not a readable PDF: {error}", where=path) from error
-    with document:
+    with pictures.pdf(path) as document:
         scale = settings["scale"]
         for number in range(min(len(document), settings["pages"])):
             page = document[number]
@@ -161,18 +155,14 @@ def _joined(runs: list[Run]) -> list[Run]:
 
 @dataclass(eq=False)
 class Cell:
-    """Words of a line that stand close together, with corners in widths of the page.
-
-    `first` is the first cell of the line, `left` the one before it, `above` the nearest one above
-    it, and `head` the one on top of its column, as far up as the lines have the same columns.
-    """
+    """Words of a line that stand close together, with corners in widths of the page."""
 
     words: list[Run]
     row: int
     left: Cell | None = None
     above: Cell | None = None
-    first: Cell | None = None
-    head: Cell | None = None
+    first: Cell | None = None  # Of its line.
+    head: Cell | None = None  # On top of its column, as far up as lines have the same columns.
 
     def __post_init__(self) -> None:
         self.mask = mask(" ".join(word.text for word in self.words))

@@ -24,18 +24,18 @@ PAGES = ["charts/", "gallery/", "explore/", "reports/"]
 ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
     "spine": (4291, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
-    "decisions": (189, 180, ["formlab/decisions.py"]),
+    "decisions": (180, 180, ["formlab/decisions.py"]),
     "benchmarks": (4317, 3000, ["formlab/benchmarks/"]),
     "readers": (4441, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
     "stats, analysis": (3900, 3900, ANALYSIS),
     "systems": (3836, 2500, SYSTEMS),
     "charts, reports": (6463, 4200, [f"formlab/{room}" for room in PAGES]),
     "scoring, metrics, text": (10140, 7720, SCORED),
-    "arena": (13582, 5000, ["formlab_arena/"]),
+    "arena": (13571, 5000, ["formlab_arena/"]),
     "experiments": (6617, 2800, ["formlab_experiments/"]),
     "review": (4795, 1700, ["formlab_review/"]),
-    "baselines": (1342, 1300, ["formlab_baselines/"]),
-    "tests": (31348, 16000, ["tests/"]),
+    "baselines": (1300, 1300, ["formlab_baselines/"]),
+    "tests": (31346, 16000, ["tests/"]),
 }
 
 
@@ -90,8 +90,8 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (37577, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (63913, 38800, lambda: sum(map(lines, python_files()))),
+    "core, lines": (37568, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (63851, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (329, 260, lambda: len(python_files())),
     "fmt: skip": (245, 30, skipped_formats),
     "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),
@@ -110,9 +110,9 @@ OTHERS = {
         ),
     ),
     "CSS of the core, lines": (320, 320, lambda: sum(map(lines, files("formlab/**/*.css")))),
-    "notebooks": (19, 14, lambda: len(files("notebooks/*.ipynb"))),
+    "notebooks": (16, 14, lambda: len(files("notebooks/*.ipynb"))),
     "notebooks, lines of code": (
-        2326,
+        2189,
         1700,
         lambda: sum(map(notebook_lines, files("notebooks/*.ipynb"))),
     ),

@@ -135,7 +135,7 @@ def errors(
     root
         The folder that `documents.image` is relative to. Without one there are no images.
     documents
-        A table of the schema ``documents``; without it no page image is known.
+        A table of the schema ``documents``; without it no page is shown.
     beside
         Tables of the same cases read by further systems: row i of each is row i of `cases`.
     by
@@ -167,8 +167,8 @@ def errors(
     ...     "system": "ocr", "task": "value", "outcome": "mismatch", "gold": "Co", "pred": "C0",
     ...     "path": "/unit_price"}])
     >>> shown = errors(cases)
-    >>> shown.cases[0]["diff"], shown.cases[0]["label"], shown.cases[0]["why"]
-    ([('equal', 'C'), ('delete', 'o'), ('insert', '0')], 'unit price', 'no page image is known')
+    >>> shown.cases[0]["diff"], shown.cases[0]["label"]
+    ([('equal', 'C'), ('delete', 'o'), ('insert', '0')], 'unit price')
     """
     evaluations = [of] if isinstance(of, Evaluation) else list(of)
     if isinstance(cases, Evaluation):

@@ -193,7 +193,7 @@ def pictures_of(
     for place, (row, others, boxes) in enumerate(zip(rows, beside, placed, strict=True)):
         # The page of the gold box, else of the first predicted one.
         page = next((p for p, _ in boxes.values()), row["page"] or row["pred_page"] or 1)
-        picture: dict[str, Any] = {"image": None, "boxes": {}, "why": "no page image is known"}
+        picture: dict[str, Any] = {"image": None, "boxes": {}, "why": None}
         source = sources.get(document_key(row))
         if source is not None and place not in chosen:
             picture["why"] = f"pictures are shown of {len(chosen):,} cases"

@@ -346,7 +346,7 @@
       this.tagged.value = (this.tags.get(i) ?? []).join(", ");
       const facts = (pairs) => el("dl", { class: "fl-facts" }, ...pairs.filter(([, value]) => value !== null && value !== undefined)
         .flatMap(([name, value]) => [el("dt", { text: words(name) }), el("dd", {}, el("bdi", { text: typeof value === "number" ? value.toFixed(3) : visible(value) }))]));
-      this.sheet.replaceChildren(picture(item, this.images), el("div", { class: "fl-text-pane" }, this.chips(i), this.pair(item),
+      this.sheet.replaceChildren(picture(item, this.images) ?? "", el("div", { class: "fl-text-pane" }, this.chips(i), this.pair(item),
         ...answers(item).map((answer) => el("section", { class: "fl-answer", "aria-label": `answer of ${visible(answer.system)}` },
           item.beside ? el("h4", { text: visible(answer.system) }) : null, ladder(answer.ladder),
           facts(["similarity", "confidence", "status", "pred_origin"].map((name) => [name, answer[name]])), scores(answer))),

@@ -97,8 +97,9 @@
   const rect = (name, [x, y, w, h], width, height) => shape("rect", { class: name, x: x * width, y: y * height, width: w * width, height: h * height });
   const dot = (name, [x, y], width, height, r) => shape("circle", { class: name, cx: x * width, cy: y * height, r });
 
-  /* The part of a page that a case is on, with its boxes. */
+  /* The part of a page that a case is on, with its boxes; nothing where no page is known. */
   function picture(item, images) {
+    if (item.image === null && !item.why) return null;
     const frame = el("div", { class: "fl-picture" });
     const missing = (why) => frame.replaceChildren(el("p", { class: "fl-noimage", text: visible(why) }));
     const name = (side) => `fl-box ${/^(gold|pred\d*)$/.test(side) ? side : "pred"}`;
@@ -107,9 +108,8 @@
       return w || h ? rect(name(side), [x, y, w, h], width, height) : dot(`${name(side)} point`, [x, y], width, height, Math.max(4, 0.012 * width));
     });
     const shown = overlaid(item.image === null ? null : images[item.image], "", () => missing("the image is damaged"), boxes);
-    if (shown) frame.append(shown);
+    if (shown) frame.append(shown, item.why ? el("p", { class: "fl-why", text: visible(item.why) }) : "");
     else missing(item.why || "the image cannot be shown");
-    if (shown && item.why) frame.append(el("p", { class: "fl-why", text: visible(item.why) }));
     return frame;
   }
 

@@ -80,7 +80,7 @@ class _Alignment(Rows):
 
     def __init__(self, gold: Places, pred: Places) -> None:
         super().__init__(gold, pred)
-        self._pairs: dict[tuple[str, ...], tuple[dict[int, Span], list[Span]]] = {}
+        self._pairs: dict[str, tuple[dict[int, Span], list[Span]]] = {}
 
     def verdict(self, fact: GoldFact) -> FactVerdict:
         """What became of a fact."""
@@ -105,10 +105,7 @@ class _Alignment(Rows):
     def _matched(
         self, value: list[str], *, telling: bool, named: bool
     ) -> tuple[dict[int, Span], list[Span]]:
-        """Gold places of a value with their places in the prediction, and the places left over.
-
-        A value that is `named` is words, which say themselves what they are.
-        """
+        """Gold places of a value with their places in the prediction, and the places left over."""
         size, ours, sign = len(value), self.gold.find(value), self.pred.sign
         theirs = [(start, start + size) for start in self.pred.find(value)[:_MOST_PLACES]]
         if not theirs and telling:
@@ -123,7 +120,7 @@ class _Alignment(Rows):
                 return {}, []
             is_fact = named or self._in_its_row(here, there[0]) is not False
             return ({here: there}, []) if is_fact else ({}, [there])
-        # Words carry their own meaning: as many as the gold has are all there.
+        # Words name what they are: as many as the gold has are all there.
         free = named and len(theirs) >= len(ours)
         ranked = []
         for a, b in self._candidates(ours, theirs):

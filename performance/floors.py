@@ -34,9 +34,9 @@ from rouge_score.rouge_scorer import RougeScorer
 from formlab import metrics, tables
 from formlab.benchmarks.fincriticaled import FACTS, tagged
 from formlab.folders import Predictions
+from formlab.metrics.counts import changes
 from formlab.metrics.entities import LEAVES, match_entities
 from formlab.metrics.facts import locate, match_facts
-from formlab.metrics.counts import changes
 from formlab.metrics.places import Places
 from formlab.metrics.tree import tree_edit_distance
 from formlab.stats.draws import drawn_parts, percentiles

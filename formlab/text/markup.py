@@ -56,7 +56,7 @@ class _Events:
         self.events.append(("end", tag, _ONE))
 
     def taken(self) -> list[Event]:
-        """The events, which are held no longer: lxml frees a parser late, and its target with it."""
+        """The events, held no longer: lxml frees a parser late, and its target with it."""
         self._cut()
         events, self.events = self.events, []
         return events

@@ -25,14 +25,13 @@ from formlab.registry import Registry
 _TABLE = tomllib.loads(Path(__file__).with_name("metrics.toml").read_text("utf-8"))
 # What `metrics.toml` says of each metric; one that is `like` another shares the rest with it.
 DECLARED = {name: _TABLE.get(entry.get("like"), {}) | entry for name, entry in _TABLE.items()}
-_OTHER = ("family", "like")
 
 
 class _Builtin(dict[str, Metric]):
     """formlab's own metrics by name; its family is imported when a metric is asked for."""
 
     def __missing__(self, name: str) -> Metric:
-        entry = {key: text for key, text in DECLARED[name].items() if key not in _OTHER}
+        entry = {k: text for k, text in DECLARED[name].items() if k not in ("family", "like")}
         for key in entry.keys() & {"tallies", "counts", "score", "unit_score", "published_score"}:
             function = resolve_name(f"{__name__}.{entry[key]}")
             entry[key] = function[name] if isinstance(function, dict) else function

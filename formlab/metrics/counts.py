@@ -56,6 +56,13 @@ def field_tallies(golds: Sequence[str], preds: Sequence[str]) -> dict[str, np.nd
     return f1_tallies("field", in_gold * in_pred, in_pred, in_gold)
 
 
+def spurious(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+    """Whether a value is given where the gold has none, of values given, shape (n, 2)."""
+    as_many(golds, preds)
+    in_gold, in_pred = _filled(golds), _filled(preds)
+    return np.stack([in_pred * (1 - in_gold), in_pred], axis=1)
+
+
 def match_tallies(
     golds: Sequence[str | None],
     preds: Sequence[str | None],

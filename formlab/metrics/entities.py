@@ -117,7 +117,6 @@ def _signed_price(value: str) -> float:
 
 
 def _spaced(value: str) -> str:
-    """`value` with each run of white space as one space, none at the ends."""
     return " ".join(value.split())
 
 
@@ -323,7 +322,7 @@ def mean_score(name: str, parts: np.ndarray, *, published: bool = False) -> np.n
     return ratio(np.stack(sums, axis=-1))
 
 
-# The functions of precision, recall and F1 of an entity, and of their micro and macro averages.
+# Of an entity, and the micro and macro averages.
 SCORES = {
     prefix + name: partial(mean_score if prefix == "macro_" else entity_score, name)
     for prefix in ("", "micro_", "macro_")

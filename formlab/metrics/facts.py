@@ -80,7 +80,7 @@ class _Alignment(Rows):
 
     def __init__(self, gold: Places, pred: Places) -> None:
         super().__init__(gold, pred)
-        self._pairs: dict[tuple[str, ...], tuple[dict[int, Span], list[Span]]] = {}
+        self._pairs: dict[str, tuple[dict[int, Span], list[Span]]] = {}
 
     def verdict(self, fact: GoldFact) -> FactVerdict:
         """What became of a fact."""
@@ -105,10 +105,7 @@ class _Alignment(Rows):
     def _matched(
         self, value: list[str], *, telling: bool, named: bool
     ) -> tuple[dict[int, Span], list[Span]]:
-        """Gold places of a value with their places in the prediction, and the places left over.
-
-        A value that is `named` is words, which say themselves what they are.
-        """
+        """Gold places of a value with their places in the prediction, and the places left over."""
         size, ours, sign = len(value), self.gold.find(value), self.pred.sign
         theirs = [(start, start + size) for start in self.pred.find(value)[:_MOST_PLACES]]
         if not theirs and telling:
@@ -123,7 +120,7 @@ class _Alignment(Rows):
                 return {}, []
             is_fact = named or self._in_its_row(here, there[0]) is not False
             return ({here: there}, []) if is_fact else ({}, [there])
-        # Words carry their own meaning: as many as the gold has are all there.
+        # Words name what they are: as many as the gold has are all there.
         free = named and len(theirs) >= len(ours)
         ranked = []
         for a, b in self._candidates(ours, theirs):
@@ -225,15 +222,14 @@ class _Alignment(Rows):
         if mine is None or yours is None:
             return True
         line = self.rows[yours].numbers
-        at, index = self.gold.run[mine][1], line.index(yours)
-        if len(row) == len(line):
-            return at == index or len(row) > _WIDEST
+        at, index = row.index(mine), line.index(yours)
         if max(len(row), len(line)) > _WIDEST:
             return True
-        words = [self.gold.words[number] for number in row]
-        others = [self.pred.words[number] for number in line]
-        before, after = set(words[:at]), set(words[at + 1 :])
-        ahead, behind = set(others[:index]), set(others[index + 1 :])
+        if len(row) == len(line):
+            return at == index
+        before, after = ({self.gold.words[n] for n in side} for side in (row[:at], row[at + 1 :]))
+        sides = line[:index], line[index + 1 :]
+        ahead, behind = ({self.pred.words[n] for n in side} for side in sides)
         return not ((before - after) & (behind - ahead) or (after - before) & (ahead - behind))
 
     def _in_slot(self, fact: GoldFact) -> str:
@@ -308,7 +304,6 @@ def _same(first: str, second: str, *, start: bool = False) -> float:
     return fuzz.ratio(first, second) / 100
 
 
-# The metrics of all facts.
 SHARES = ("fact_accuracy", "fact_accuracy_of_found", "fact_missing_rate", "fact_misplaced_rate")
 
 

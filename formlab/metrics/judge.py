@@ -163,8 +163,7 @@ def settled(
 
 
 def _entries(raw: Mapping[str, Any]) -> list[Answer]:
-    entries = raw.get(ENTRIES)
-    entries = entries if isinstance(entries, list) else []
+    entries = raw[ENTRIES] if isinstance(raw.get(ENTRIES), list) else []
     return [entry for entry in entries if isinstance(entry, dict)]
 
 

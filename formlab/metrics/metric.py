@@ -60,16 +60,12 @@ class Tally:
 
 
 class Need(NamedTuple):
-    """What a metric needs of a unit's gold; without it the unit is undefined and in no sum.
+    """What a metric needs of a unit's gold; without it the unit is undefined and in no sum."""
 
-    `rule` stands in the settings, `units` are those it is asked of, and `least` is how much the
-    last part of their tallies must be. `published`: whether mode ``official`` has the rule too.
-    """
-
-    rule: str
+    rule: str  # As it stands in the settings.
     units: tuple[str, ...]
-    least: int = 1
-    published: bool = True
+    least: int = 1  # What the last part of a unit's tallies must be.
+    published: bool = True  # Whether mode ``official`` has the rule too.
 
 
 # What was given, whether the gold asks for it or not.

@@ -106,11 +106,9 @@ def _pair_left_over(words: _Words, states: _States, lengths: range, least: float
         spans = [span for span in spans if all(place in left for place in span)]
         texts = {n: "".join(words[opposite][i] for i in span) for n, span in enumerate(spans)}
         places = [place for place, state in states[side].items() if state == _LEFT]
+        how = {"scorer": Levenshtein.normalized_similarity, "score_cutoff": least}
         for place in sorted(places, key=lambda place: -len(words[side][place])):
-            scorer = Levenshtein.normalized_similarity
-            word = words[side][place]
-            best = process.extractOne(word, texts, scorer=scorer, score_cutoff=least)
-            if best is None:
+            if (best := process.extractOne(words[side][place], texts, **how)) is None:
                 continue
             states[side][place] = _READ
             states[opposite].update(dict.fromkeys(spans[best[2]], _READ))

@@ -25,7 +25,7 @@ _TOKEN = re.compile(r"\d+(?:[.,/:]\d+)*|[^\W\d_]+|[^\s\w]|_")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 # A number in brackets, or behind a dash that touches it and no word before it: no hyphen.
 _SIGNED = re.compile(
-    r"(?:(\()|(?<![^\W_])-(?=\S))(?:\s*[$€£¥₹₩])*\s*(\d+(?:[.,/:]\d+)*)([\s%]*\))?"
+    r"[(-](?<![^\W_]-)(?:(?<=\()\s*|(?=\S))(?:[$€£¥₹₩]\s*)*(\d+(?:[.,/:]\d+)*)([\s%]*\))?"
 )
 # Signs that only typography tells apart; an em dash stands for no value and stays.
 _ALIKE = str.maketrans("−‐‑–’‘“”", "----''\"\"")
@@ -66,7 +66,6 @@ class Places:
     def __init__(self, flow: Flow) -> None:
         self.blocks: list[Unit] = flow.units
         self.marks = flow.marks
-        # Units follow one another as lines of one text.
         texts = [block.text for block in self.blocks]
         self._text = "\n".join(texts)
         self._comparable = _comparable(self._text)
@@ -112,11 +111,16 @@ class Places:
 
     @cached_property
     def labelled(self) -> dict[str, list[int]]:
-        """The runs under each label, which is that of their first number."""
+        """The runs under each label."""
         runs: dict[str, list[int]] = {}
-        for number, run in enumerate(self.runs):
-            runs.setdefault(self.label(run[0]), []).append(number)
+        for number, label in enumerate(self.labels):
+            runs.setdefault(label, []).append(number)
         return runs
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """The label of each run, which is that of its first number."""
+        return [self.label(run[0]) for run in self.runs]
 
     def number(self, first: int) -> int | None:
         """The token that has the row and column of a value, which may begin with its sign."""
@@ -186,11 +190,11 @@ class Places:
     @cached_property
     def around(self) -> dict[int, tuple[int, int, str, str, str]]:
         """Of each number its place in its run, their number, left letters, label and head."""
-        around = {}
+        around, label, header = {}, self.label, self.header
         for run in self.runs:
             size, left = len(run), self.left(run[0])
             for at, number in enumerate(run):
-                around[number] = at, size, left, self.label(number), self.header(number)
+                around[number] = (at, size, left, label(number), header(number))
         return around
 
     def header(self, token: int) -> str:
@@ -237,7 +241,7 @@ class Places:
     def _signs(self) -> dict[int, str]:
         """The sign of each number that has one, by where it starts."""
         matches = _SIGNED.finditer(self._comparable)
-        return {match.start(2): "(" * bool(match[3]) if match[1] else "-" for match in matches}
+        return {m.start(1): m[0][0] for m in matches if m[2] or m[0][0] == "-"}
 
 
 def _has_values(row: list[Unit]) -> bool:
@@ -301,9 +305,9 @@ class Rows:
         rows: dict[int, Line] = {}
         gaps: list[tuple[int, list[Line]]] = []
         before, uses, is_open = -1, defaultdict[str, int](int), False
-        for run in self.pred.runs:
+        for run, written in zip(self.pred.runs, self.pred.labels, strict=True):
             size = 0
-            if (label := self.known(self.pred.label(run[0]))) is not None:
+            if (label := self.known(written)) is not None:
                 runs = self.gold.labelled[label]
                 before, is_open = runs[min(uses[label], len(runs) - 1)], False
                 uses[label] += 1
@@ -323,8 +327,7 @@ class Rows:
     def _full(self, run: list[int], golds: list[int]) -> int:
         """How many numbers of a run are in the row of its label: whole lines that fit in."""
         first = self.pred.blocks[self.pred.units[run[0]]]
-        in_table = first.table >= 0
-        if in_table and first.line not in self._lettered:
+        if (in_table := first.table >= 0) and first.line not in self._lettered:
             return 0
         if first.line == self._line(run[-1]):
             return len(run)
@@ -349,9 +352,8 @@ class Rows:
 
     def _in_order(self, before: int, lines: list[Line]) -> list[Line]:
         """Lines without a known label beside the gold rows that follow, as far as none has one."""
-        labels = (self.gold.label(run[0]) for run in self.gold.runs[before + 1 :])
-        unknown = takewhile(lambda label: not self._has_label(label), labels)
-        golds = [number for number, _ in enumerate(unknown, start=before + 1)]
+        rest = range(before + 1, len(self.gold.runs))
+        golds = list(takewhile(lambda run: not self._has_label(self.gold.labels[run]), rest))
         if len(golds) == len(lines):
             pairs = zip(lines, golds, strict=True)
             return [line._replace(gold=gold) for line, gold in pairs if line.bare]
@@ -382,8 +384,8 @@ class Rows:
         """Whether a gold label has values of its own, or stands only after a number."""
         if not label or not self._has_label(label):
             return False
-        after = self.pred.letters.find(label) >= self.pred.before[number]
-        return bool(self.written(label)) or after
+        is_after = self.pred.letters.find(label) >= self.pred.before[number]
+        return is_after or bool(self.written(label))
 
     def _has_label(self, label: str) -> bool:
         """Whether a gold label stands in the prediction, misread or as often as in the gold."""

@@ -110,14 +110,6 @@ def edits_of_longer(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     return _pairs(_compared(golds, preds, Levenshtein.distance), longer)
 
 
-def spurious(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
-    """Whether a value is given where the gold has none, of values given, shape (n, 2)."""
-    as_many(golds, preds)
-    columns = [[value != "" and not value.isspace() for value in side] for side in (golds, preds)]
-    in_gold, in_pred = np.array(columns, dtype=bool).reshape(2, -1)
-    return _pairs(in_pred & ~in_gold, in_pred)
-
-
 def _shared(gold: Sequence[Any], pred: Sequence[Any]) -> int:
     """How many words or n-grams two texts share, with multiplicity."""
     left: dict[Any, int] = {}

@@ -75,8 +75,8 @@ def tree_similarity(gold: Tree, pred: Tree) -> Tally:
 def tree_tallies(golds: Sequence[Tree], preds: Sequence[Tree]) -> dict[str, np.ndarray]:
     """Tallies of shape (n, 2) of `tree_edit_distance`, out of 1 each, and of `tree_similarity`."""
     pairs = [_Pair(gold, pred) for gold, pred in zip(golds, preds, strict=True)]
-    distances, similar = [(p.distance, 1) for p in pairs], [p.similarity() for p in pairs]
-    rows = {"tree_edit_distance": distances, "tree_similarity": similar}
+    rows = {"tree_edit_distance": [(pair.distance, 1) for pair in pairs]}
+    rows["tree_similarity"] = [pair.similarity() for pair in pairs]
     return {name: np.array(parts, dtype=float).reshape(-1, 2) for name, parts in rows.items()}
 
 

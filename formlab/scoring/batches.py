@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -68,14 +68,14 @@ def batches(
 
 def _stored(part: Corpus | Predictions, folder: Path, number: int) -> Scan:
     """Write the tables of a part into files of `folder`; what scans them."""
-    home = folder / type(part).__name__
+    home = folder / type(part).__name__ / f"{number}"
     for table in part.TABLES:
-        _write(getattr(part, table), home / table / f"{number}.parquet")
-    return partial(_scan, home, number)
+        _write(getattr(part, table), home / table)
+    return partial(_scan, home)
 
 
-def _scan(home: Path, number: int, table: str) -> pl.LazyFrame:
-    return pl.scan_parquet(home / table / f"{number}.parquet", glob=False)
+def _scan(home: Path, table: str) -> pl.LazyFrame:
+    return pl.scan_parquet(home / table, glob=False)
 
 
 def _written(corpora: Iterable[Corpus], folder: Path) -> tuple[Corpus, pl.DataFrame]:
@@ -90,12 +90,9 @@ def _written(corpora: Iterable[Corpus], folder: Path) -> tuple[Corpus, pl.DataFr
         where = f"{corpus.benchmark}:{corpus.split}"
         what = f"document {documents['doc_id'].filter(twice)[0]!r} is twice in the gold"
         raise DataBroken(what, where=where)
-    flaws, sources, unreadable = Counter[str](), dict[str, str](), dict[str, str]()
-    for part in parts:
-        flaws.update(part.flaws)
-        sources |= part.sources
-        unreadable |= part.unreadable
-    whole = {"flaws": dict(flaws), "sources": sources, "unreadable": unreadable}
+    whole = {"flaws": dict(sum((Counter(part.flaws) for part in parts), Counter()))}
+    for name in ("sources", "unreadable"):
+        whole[name] = dict(ChainMap(*(getattr(part, name) for part in reversed(parts))))
     return parts[0].with_scans(scans, **whole), documents
 
 
@@ -205,10 +202,8 @@ class _Values:
                 self.samples = samples(values.drop_nulls("path"), self.samples)
             if "system" in values.columns:
                 self.systems |= {*values["system"].drop_nulls()}
-            has_image = pl.lit(value=False)
-            if "image" in values.columns:
-                has_image = pl.col("image").is_not_null()
-            counts = {"n": pl.count("path"), "has_image": has_image.any()}
+            is_there = pl.col("image").is_not_null() if "image" in values.columns else pl.lit(False)
+            counts = {"n": pl.count("path"), "has_image": is_there.any()}
             documents.append(values.group_by("doc_id", maintain_order=True).agg(**counts))
         every = pl.concat(documents).group_by("doc_id", maintain_order=True)
         self.documents = every.agg(pl.col("n").sum(), pl.col("has_image").any())

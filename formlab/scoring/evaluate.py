@@ -107,8 +107,8 @@ def evaluate(
     others(reader)  # Whether there is such a rule.
     gold, predictions = local(gold), local(predictions)
     with ExitStack() as temporary:
-        folder = out or temporary.enter_context(TemporaryDirectory(prefix="formlab-"))
-        home = Path(folder) if out else Path(folder, "evaluation")
+        home = Path(out or temporary.enter_context(TemporaryDirectory(prefix="formlab-")))
+        home = home if out else home / "evaluation"
         with replacing(home) as new:
             workplace = new / "batches"
             if isinstance(gold, Corpus):

@@ -19,20 +19,19 @@ from formlab.registry import Registry
 if TYPE_CHECKING:
     from formlab.folders import Corpus, Predictions
 
-__all__ = ["READERS", "UNMET", "Reader", "Row", "Source", "is_run", "read_predictions"]
-__all__ += ["reader_of", "splits"]
+__all__ = ["READERS", "Reader", "Row", "Source", "is_run", "read_predictions", "reader_of"]
+__all__ += ["splits"]
 
-# Cells by name. `role` is one of `ROLES`; `doc_id`, `path` and `value` are those of records, and
-# so are `task`, `kind`, `status`, the box and so on; a call has the columns of responses, a figure
-# `scorer`, `kind`, `score` and `n`. A log's scores are `log_by_<scorer>` of answers and documents.
+# Cells by name. `role` is one of `ROLES`; a document, gold and an answer have the columns of
+# records, a call those of responses, a figure `scorer`, `kind`, `score` and `n`. The scores of a
+# log are `log_by_<scorer>` of answers and documents.
 Row = dict[str, Any]
 ROLES = ("document", "gold", "answer", "call", "figure")
 # What reading runs into where a file is not laid out as it should be.
 ODD = (ArithmeticError, AttributeError, FormlabError, LookupError, RuntimeError, TypeError)
 ODD += (ValueError, csv.Error)
 # How deep values may be nested.
-DEEPEST = 60
-# The note of answers of which no field is one of the gold's.
+_DEEPEST = 60
 UNMET = "no field of the answers is one of the gold's"
 # In the order in which they are tried, after plug-ins.
 _NAMES = {
@@ -51,10 +50,9 @@ _HOMES |= {"corpus": "gold", "read_values": "values"}
 
 @dataclasses.dataclass
 class Source:
-    """What a reader reads for a `corpus`, if any, and what it says of it beside its rows.
+    """What a reader reads, for a `corpus` if there is one.
 
-    A reader counts in `notes`, lists in `files` what it read, whose hashes become `sources`, and
-    says the system's `name` where the source does.
+    It counts what is odd in `notes`, lists what it read in `files`, and says the system's `name`.
     """
 
     path: Path
@@ -93,22 +91,19 @@ def counted(notes: Mapping[str, int]) -> dict[str, int]:
 
 
 def leaves(
-    value: Any, path: str = "", is_value: Callable[[Row], Any] | None = None
+    value: Any, path: str = "", is_value: Callable[[Row], Any] = lambda _: False
 ) -> Iterator[tuple[str, Any]]:
-    """The values in an object or list as they are, each at its JSON pointer.
-
-    An object for which `is_value` holds is one of them. `RecursionError` deeper than `DEEPEST`.
-    """
+    """What a JSON value holds that is no list or object but a value, each at its JSON pointer."""
     value = value.tolist() if hasattr(value, "tolist") else value  # An array in a frame's cell.
-    is_whole = isinstance(value, dict) and is_value and is_value(value)
-    if is_whole or not isinstance(value, dict | list | tuple):
+    if not isinstance(value, dict | list | tuple) or (isinstance(value, dict) and is_value(value)):
         yield path, value
         return
-    if path.count("/") > DEEPEST:
-        raise RecursionError(f"nested deeper than {DEEPEST} levels")
+    if path.count("/") > _DEEPEST:
+        raise RecursionError(f"nested deeper than {_DEEPEST} levels")
     for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
-        place = f"{path}/{str(step).replace('~', '~0').replace('/', '~1')}"
-        yield from leaves(inner, place, is_value)
+        yield from leaves(
+            inner, f"{path}/{str(step).replace('~', '~0').replace('/', '~1')}", is_value
+        )
 
 
 def by_name(what: str, named: Iterable[tuple[Any, Path]]) -> dict[Any, Path]:
@@ -124,8 +119,7 @@ def by_name(what: str, named: Iterable[tuple[Any, Path]]) -> dict[Any, Path]:
 def reader_of(path: str | Path, corpus: Corpus | None = None) -> Reader | None:
     """The reader that fits a file or folder; None for a table and for what nobody reads.
 
-    A reader called like a benchmark reads what the tools of that benchmark write: to answers for a
-    user's own forms, which `corpus` may be, it does not apply.
+    One that is called like a benchmark does not apply to answers for a user's own forms.
     """
     from formlab.benchmarks import BENCHMARKS
 
@@ -146,13 +140,13 @@ def is_run(source: Any) -> bool:
 
 def splits(path: str | Path) -> list[str]:
     """The splits that a file or folder holds answers for; empty where it does not say."""
-    if is_run(path := Path(path)):
-        # The head of a run under way or finished, if it says so.
-        head = files.read_json(path / "run.json") if files.is_file(path / "run.json") else None
-        split = head.get("split") if isinstance(head, dict) else None
-        return [split] if isinstance(split, str) else []
-    reader = reader_of(path)
-    return reader.splits(path) if reader and reader.splits else []
+    if not is_run(path := Path(path)):
+        reader = reader_of(path)
+        return reader.splits(path) if reader and reader.splits else []
+    # The head of a run under way or finished, if it says so.
+    head = files.read_json(path / "run.json") if files.is_file(path / "run.json") else None
+    split = head.get("split") if isinstance(head, dict) else None
+    return [split] if isinstance(split, str) else []
 
 
 def read_predictions(
@@ -164,16 +158,14 @@ def read_predictions(
 ) -> Predictions:
     """Answers to a corpus, whether its user's own or a benchmark, in whatever they are kept.
 
-    A document may be named by its file (``scans/a.png`` for ``a``), and a field in other case or
-    with other spaces, underscores or hyphens; both are noted, and so is what meets nothing. One
-    value where the gold has a list is its first item. An answer without a value claims nothing; a
-    document with no other is `missing`, and a file of many that cannot be read is ``bad_json``.
-
     `source` is the folder of a run; a file or folder that one of `READERS` reads; or any table,
     JSON, folder or frame, with the table's name for each column in `columns`. `name` is what the
     system is called: by default what the source says, else the stem of the path, or ``answers``.
-    `DataMissing`, `DataBroken` or `UnknownName` if something is absent or cannot be read, or the
-    answers are of several systems.
+
+    Documents may be named by their files, and fields in other case or punctuation: both are noted,
+    and so is what meets nothing. A document without a value is `missing`, and a file of many that
+    cannot be read ``bad_json``. `DataMissing`, `DataBroken` or `UnknownName` if something is absent
+    or cannot be read, or the answers are of several systems.
 
     >>> from formlab import readers
     >>> gold = readers.corpus([{"doc_id": "a", "total": "9.00"}])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import gzip
 import io
 import json
@@ -12,7 +11,8 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO, TypeVar
 
@@ -44,49 +44,48 @@ UNPACKABLE = (LookupError, OSError, EOFError, ValueError, RuntimeError, zipfile.
 UNPACKABLE += (zlib.error, lzma.LZMAError, zstd.ZstdError)
 
 
-class Member(NamedTuple):
-    """A file, or a member of an archive: its path for errors, its name, what opens its bytes.
+def _unpacked(opened: Callable[[], Any], packed: int, where: object, count: int = -1) -> BinaryIO:
+    """The first `count` bytes of what was packed, or all; `DataBroken` if damaged or too many."""
+    # A small file of another's can unpack to anything. Texts are packed to a hundredth at most.
+    most = max(20_000_000, min(1_000_000_000, 500 * packed))
+    try:
+        with opened() as stream:
+            data = stream.read(most + 1 if count < 0 else count)
+    except UNPACKABLE as error:
+        raise DataBroken(f"cannot be unpacked: {error}", where=where) from error
+    if len(data) > most:
+        raise DataBroken(f"a member that unpacks from {packed} to {most} bytes", where=where)
+    return io.BufferedReader(io.BytesIO(data))
 
-    `size` are the bytes of the file, which may be packed.
+
+def _opened(path: str | Path, count: int = -1) -> BinaryIO:
+    stream = io.BufferedReader(io.FileIO(path))
+    if (unpack := _UNPACK.get(stream.peek(2)[:2])) is None:
+        return stream
+    with stream:
+        return _unpacked(partial(unpack, stream), Path(path).stat().st_size, path, count)
+
+
+class Member(NamedTuple):
+    """A file, or a member of an archive: its path for errors and its name.
+
+    `stream` opens its bytes, unpacked, of what is packed the first so many or all.
     """
 
     where: str
     name: str
-    size: int
-    open: Callable[[], BinaryIO]
+    stream: Callable[..., BinaryIO]
 
     @classmethod
     def of(cls, path: str | Path, name: str | None = None) -> Member:
         """A file on disk."""
         files.read_bytes(path, 1)
-        size = Path(path).stat().st_size
-        return cls(str(path), name or Path(path).name, size, lambda: open(path, "rb"))
-
-    @contextmanager
-    def stream(self, count: int = -1) -> Iterator[BinaryIO]:
-        """Its bytes, of what is packed the first or all; `DataBroken` if they are not unpacked."""
-        with self.open() as stream:
-            if (unpack := _UNPACK.get(stream.peek(2)[:2])) is None:
-                yield stream
-                return
-            data = bytearray()
-            try:
-                with unpack(stream) as unpacked:
-                    while (len(data) < count or count < 0) and (block := unpacked.read(2**20)):
-                        data += block
-                        check_unpacked(len(data), self.size, where=self.where)
-            except UNPACKABLE as error:
-                raise DataBroken(f"cannot be unpacked: {error}", where=self.where) from error
-            yield io.BufferedReader(io.BytesIO(data))
+        return cls(str(path), name or Path(path).name, partial(_opened, path))
 
     def read(self, count: int = -1) -> bytes:
         """The first `count` of its bytes, or all."""
         with self.stream(count) as stream:
             return stream.read(count)
-
-    def head(self) -> bytes:
-        """The first 64 kB."""
-        return self.read(65_536)
 
     @contextmanager
     def text(self) -> Iterator[TextIO]:
@@ -101,42 +100,26 @@ class Member(NamedTuple):
                 raise
 
 
-def check_unpacked(size: int, packed: int, *, where: object) -> None:
-    """`DataBroken` if a member of an archive unpacks to far more bytes than it is packed in.
-
-    A small file of another's can unpack to anything. Texts are packed to a hundredth at most.
-    """
-    if size > max(20_000_000, min(1_000_000_000, 500 * packed)):
-        raise DataBroken(f"a member that unpacks from {packed} to {size} bytes", where=where)
-
-
 def _encoding(start: bytes) -> str:
-    return "utf-16" if start[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    # Some programs leave out the mark of UTF-16.
+    unmarked = "utf-16-le" if start[1:2] == b"\0" else "utf-8-sig"
+    return "utf-16" if start[:2] in (b"\xff\xfe", b"\xfe\xff") else unmarked
 
 
-def members(path: str | Path) -> dict[str, Member]:
+def members(path: str | Path, data: BinaryIO | None = None) -> dict[str, Member]:
     """The files in a zip archive by name, those packed with zstd too; the last of one name."""
-    files.read_bytes(path, 1)
     try:
         # Open as long as its members are: to read the list again for each takes its square.
-        archive = zipfile.ZipFile(path)
+        archive = zipfile.ZipFile(data or Member.of(path).where)
     except UNPACKABLE as error:
-        remedy = "a whole copy of it: the list of members stands at a zip file's end"
-        raise DataBroken(f"no zip file: {error}", where=path, remedy=remedy) from error
+        raise DataBroken(f"no zip file: {error}", where=path, remedy="a whole copy") from error
 
-    def opened(info: Any) -> BinaryIO:
-        where = f"{path}#{info.filename}"
-        check_unpacked(info.file_size, info.compress_size, where=where)
-        try:
-            return io.BufferedReader(io.BytesIO(archive.read(info)))
-        except UNPACKABLE as error:
-            raise DataBroken(f"cannot be unpacked: {error}", where=where) from error
+    def member(info: zipfile.ZipInfo) -> Member:
+        where, opened = f"{path}#{info.filename}", partial(archive.open, info)
+        stream = partial(_unpacked, opened, info.compress_size, where)
+        return Member(where, info.filename, stream)
 
-    infos = {info.filename: info for info in archive.infolist() if not info.is_dir()}
-    return {
-        name: Member(f"{path}#{name}", name, info.file_size, lambda info=info: opened(info))
-        for name, info in infos.items()
-    }
+    return {info.filename: member(info) for info in archive.infolist() if not info.is_dir()}
 
 
 def ending(path: str | Path) -> str:
@@ -151,40 +134,30 @@ def stem(path: str | Path) -> str:
 
 def head(path: str | Path) -> bytes:
     """The first 64 kB of a file's content, unpacked; empty of what cannot be read."""
-    try:
-        return Member.of(path).head()
-    except (FormlabError, OSError):
-        return b""
+    with suppress(FormlabError, OSError):
+        return Member.of(path).read(2**16)
+    return b""
 
 
-def kind(path: Path | str, start: bytes | None = None) -> str:
+def kind(name: str | Path, start: bytes | None = None) -> str:
     """What a file holds, a value of `FORMS`, by its first bytes or ending; empty if unknown."""
-    start = head(path) if start is None else start
-    form = FORMS.get(ending(path), "")
-    if start[:4] == b"PAR1" or form in ("parquet", "workbook"):
-        return "parquet" if start[:4] == b"PAR1" else form
-    if any(part in start for part in _OF_WORKBOOKS):
+    start = head(name) if start is None else start
+    form, is_archive = FORMS.get(ending(name), ""), start[:4] == b"PK\x03\x04"
+    if start[:4] == b"PAR1" or form == "parquet":
+        return "parquet"
+    if any(part in start for part in _OF_WORKBOOKS) or (is_archive and form == "workbook"):
         return "workbook"
-    if start[:4] == b"PK\x03\x04" or form == "zip":
+    if is_archive or form == "zip":
         return "zip"
     text = start.decode(_encoding(start), "replace").lstrip()
-    first, newline, rest = text.partition("\n")
     if text[:1] in ("{", "[") and form != "delimited":
-        is_line = text[0] == "{" and bool(rest.strip()) and is_json(first)
-        # An object that is written over several lines begins with its bracket alone.
-        is_line |= form == "lines" and text[0] == "{" and first.strip() != "{"
-        return "lines" if is_line else "json"
+        # Of one object that is written over several lines the first is its bracket alone.
+        is_row = re.match(r"\{[ \t]*\S" if form == "lines" else r"\{.*\}[ \t\r]*\n\s*\{", text)
+        return "lines" if is_row else "json"
+    first, newline, _ = text.partition("\n")
     is_table = newline and "\0" not in text and any(map(first.count, ",;\t|"))
-    return form or ("delimited" if is_table else "")
-
-
-def is_json(text: str) -> bool:
-    """Whether a text is JSON as Python reads it."""
-    try:
-        json.loads(text, parse_int=str)
-    except (ValueError, RecursionError):
-        return False
-    return True
+    # Some programs call any table a workbook.
+    return "delimited" if is_table and form in ("", "workbook") else form
 
 
 def read_bytes(path: str | Path) -> bytes:
@@ -204,38 +177,25 @@ def decoded(data: bytes | str, kind: type[T], where: object) -> T:
 
 
 def as_text(value: Any) -> str | None:
-    """A value as text: whole numbers without a point, dates as ISO 8601, null as null.
-
-    >>> as_text(9.0), as_text(True), as_text(datetime.datetime(2024, 5, 1)), as_text("007")
-    ('9', 'true', '2024-05-01', '007')
-    """
+    """A value as text: whole numbers without a point, dates as ISO 8601, null as null."""
+    # What is missing in a frame (NaN, NaT) is not itself.
     if value is None or isinstance(value, str) or value != value:
         return value if isinstance(value, str) else None
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return f"{value:.0f}"
-    if isinstance(value, float) and math.isfinite(value):
+    if isinstance(value, float):
         # As spreadsheets show it: the sum of 80.1 and 8.1 is 88.2.
-        return str(value if value.is_integer() else float(f"{value:.15g}"))
+        return format(value, ".0f" if value.is_integer() and abs(value) < 2**53 else ".15g")
     if isinstance(value, dict | list | tuple):
         return json.dumps(value, ensure_ascii=False, default=str)
-    # A spreadsheet's date is a time at midnight, and its 14:05 has seconds.
-    if isinstance(value, datetime.datetime) and value.timetz() == datetime.time():
-        value = value.date()
-    if isinstance(value, datetime.time):
-        return value.isoformat("auto" if value.second or value.microsecond else "minutes")
     if hasattr(value, "isoformat"):
-        return value.isoformat()
+        # A spreadsheet's date is a time at midnight, and its 14:05 has seconds.
+        return re.sub("T00:00:00$|(?<=^..:..):00$", "", value.isoformat())
     return as_text(value.item()) if hasattr(value, "item") else str(value)
 
 
 def number(value: Any, part: float = 1) -> float | None:
-    """A number, a text of one or a truth value, divided by `part`; null for all else.
-
-    >>> number("7"), number(95, 100), number(True), number("n/a"), number("1e999")
-    (7.0, 0.95, 1.0, None, None)
-    """
+    """A number, a text of one or a truth value, divided by `part`; null for all else."""
     try:
         found = float(value) / part
     except (TypeError, ValueError, OverflowError):

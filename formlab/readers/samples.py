@@ -11,11 +11,10 @@ from typing import Any
 
 from formlab import files, tables
 from formlab.errors import DataBroken, FormlabError
-from formlab.readers import ODD, Row, Source, door, sheets
-from formlab.readers.cells import values_of
+from formlab.readers import ODD, Row, Source, door, sources
 from formlab.readers.door import as_text, number
 from formlab.readers.sources import columns_of
-from formlab.readers.values import pointer
+from formlab.readers.values import pointer, values_of
 from formlab.tables import USABLE
 from formlab.text import answers, replies
 
@@ -29,7 +28,7 @@ UNREADABLE = "samples unreadable"
 WITHOUT_GOLD = "samples without gold in the log"
 FIGURES = "figures stated in the log that cannot be read"
 # What a column of a table can be, with the names that tell it where none is named.
-NAMES = sheets.NAMES["log"]
+NAMES = sources.NAMES["log"]
 _CREDIT = {"true": 1.0, "yes": 1.0, "c": 1.0, "false": 0.0, "no": 0.0, "i": 0.0}
 # What VLMEvalKit writes for an answer where there was none.
 _FAILURE = "Failed to obtain answer"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import io
+import json
 import os
+import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from functools import partial, reduce
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,15 +20,26 @@ import polars as pl
 from formlab import files
 from formlab.cache import local
 from formlab.errors import DataBroken, DataMissing
-from formlab.readers import Row, sheets
-from formlab.readers.door import FORMS, TABLES, Member, ending, is_json, kind, members, stem
-from formlab.text import answers
-from formlab.text.answers import WRAPPERS, arguments, by_name, is_flat, plain_name
+from formlab.readers import Row
+from formlab.readers.door import FORMS, TABLES, UNPACKABLE, Member, ending, kind, members, stem
+from formlab.text.answers import WRAPPERS, arguments, by_name, is_flat, is_json, plain_name
 
 # What stands for a name where there is no file.
 FRAME = "frame"
-# How many rows, files of documents and lines of JSON are read at once.
-ROWS, _FILES, _LINES = 50_000, 1_000, 100
+# How many rows and files of documents are read at once.
+ROWS, _FILES = 50_000, 1_000
+# Names of columns, by table and formlab's own name; those that a column of documents may have.
+NAMES = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
+NAMES = {t: {name: of.split() for name, of in names.items()} for t, names in NAMES.items()}
+IDS, _TOTALS = {*NAMES["columns"]["doc_id"]}, {*NAMES["rows"]["total"]}
+# How many rows a title and the header are looked for in; how many cells a sheet may span.
+_ABOVE, _CELLS = 20, 50_000_000
+_CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"')
+_BLANK = re.compile(rb'<c [^>]*\bt="e"|(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>')
+_BLANKS = "error cells (#N/A, #REF! …) and formulas without a saved value, read as blank"
+_parsed = partial(files.parse_json, as_written=True, once=True)
+# Cells or a row by name, after the number of the row or of its first line.
+Rows = Iterator[tuple[int, Any]]
 
 
 class Batch(NamedTuple):
@@ -54,141 +69,128 @@ def columns_of(source: Any) -> list[str]:
 
 def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
     """The rows of a path, an address, a frame or mappings, many at a time."""
-    place = f"{FRAME}, row "
     if isinstance(source, str | Path):
         yield from _of_path(local(source), notes)
     elif isinstance(source, Mapping):
-        yield _of_value({str(name): member for name, member in source.items()}, "object", FRAME, "")
-    elif isinstance(source, pl.LazyFrame | pl.DataFrame):
-        yield from _of_frames(source.lazy().collect().iter_slices(ROWS), place)
+        yield _of_value({str(name): member for name, member in source.items()}, "object", FRAME)
     else:
-        if type(source).__module__.partition(".")[0] == "pandas":
-            if not source.columns.is_unique:
-                twice = source.columns[source.columns.duplicated()][0]
-                raise DataBroken(f"two columns are called {twice!r}", remedy="rename one")
-            if source.index.name not in (None, *source.columns):
-                source = source.reset_index()
-            short = dict.fromkeys(source.select_dtypes("float32"), str)
-            source = source.astype(short).astype(dict.fromkeys(short, float))
-            # What is missing is NaN, NaT or NA by its dtype; all of them are null here.
-            source = source.astype(object).where(source.notna(), None).to_dict("records")
-        rows = list(source) if isinstance(source, Iterable) else [None]
-        if not all(isinstance(row, Mapping) for row in rows):
-            what = f"values cannot be read from {type(source).__name__}"
-            raise DataBroken(what, remedy="a path, a polars or pandas frame, or a list of dicts")
-        named = [{str(name): cell for name, cell in row.items()} for row in rows]
-        yield Batch(_origins(place, 1, len(rows)), named)
+        yield from _batched(enumerate(_of_frame(source), start=1), f"{FRAME}, row ")
 
 
 def document_files(path: Path) -> list[Member]:
     """The files of a folder or archive with a document each: JSON, else texts; else its tables."""
     if path.is_dir():
         paths = (file for file in sorted(path.rglob("*")) if file.is_file())
-        named = [Member.of(file, file.relative_to(path).as_posix()) for file in paths]
+        found = [Member.of(file, file.relative_to(path).as_posix()) for file in paths]
     else:
-        named = list(members(path).values())
-    named = [m for m in named if not any(s[:1] in ("", ".") for s in m.name.split("/"))]
+        found = list(members(path).values())
+    found = [m for m in found if not any(s[:1] in ("", ".") for s in m.name.split("/"))]
     for endings in ((".json",), (".txt",), (".md",), TABLES):
-        if found := [member for member in named if ending(member.name) in endings]:
-            return found
+        if named := [member for member in found if ending(member.name) in endings]:
+            return named
     remedy = "one JSON file a document, or a table"
     raise DataBroken("no JSON files in this folder", where=path, remedy=remedy)
 
 
-def _origins(place: str, first: int, count: int) -> list[str]:
-    """The origins of so many rows of a place, whose numbers follow one another."""
-    return [f"{place}{number}" for number in range(first, first + count)]
+def _batched(rows: Rows, place: str, home: str = "", *, documents: bool = False) -> Iterator[Batch]:
+    while some := list(islice(rows, _FILES if documents else ROWS)):
+        for number, row in some:
+            if not isinstance(row, dict | Mapping):
+                what = f"values cannot be read from {type(row).__name__}"
+                remedy = 'an object each, such as {"doc_id": "1", "text": "…"}'
+                raise DataBroken(what, where=f"{home}{place}{number}", remedy=remedy)
+        origins = [f"{place}{number}" for number, _ in some]
+        yield Batch(origins, [row for _, row in some], documents, home)
 
 
-def _of_frames(frames: Iterable[pl.DataFrame], place: str) -> Iterator[Batch]:
-    first = 1
-    for frame in frames:
+def _of_frame(frame: Any) -> Iterator[Any]:
+    """The rows of a polars or pandas frame, or mappings."""
+    if isinstance(frame, pl.LazyFrame | pl.DataFrame):
         # The shorter floats are read as they are written: 88.2, not 88.19999694824219.
-        frame = frame.with_columns(pl.col(pl.Float32).cast(pl.String).cast(pl.Float64))
-        yield Batch(_origins(place, first, frame.height), frame.to_dicts())
-        first += frame.height
+        frame = frame.lazy().with_columns(pl.col(pl.Float32).cast(pl.String).cast(pl.Float64))
+        for part in frame.collect_batches(chunk_size=ROWS, maintain_order=True):
+            yield from part.to_dicts()
+        return
+    if type(frame).__module__.partition(".")[0] == "pandas":
+        if not frame.columns.is_unique:
+            raise DataBroken("two columns of one name", where=FRAME, remedy="rename one")
+        if frame.index.name not in (None, *frame.columns):
+            frame = frame.reset_index()
+        short = dict.fromkeys(frame.select_dtypes("float32"), str)
+        frame = frame.astype(short).astype(dict.fromkeys(short, float))
+        # What is missing is NaN, NaT or NA by its dtype; all of them are null here.
+        frame = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    for row in frame if isinstance(frame, Iterable) else [frame]:
+        yield {str(n): cell for n, cell in row.items()} if isinstance(row, Mapping) else row
 
 
 def _of_path(path: Path, notes: Counter[str]) -> Iterator[Batch]:
     # Not Path.exists(), which raises on names that no file can have.
     if not os.path.exists(path):
         raise DataMissing("no such file or folder", where=path, remedy="check the path")
-    is_file = not path.is_dir() and kind(path) != "zip"
-    found = [Member.of(path)] if is_file else document_files(path)
-    if is_file or ending(found[0].name) in TABLES:
-        if len(found) > 1:
-            what = f"several tables: {', '.join(member.name for member in found[:5])}"
-            raise DataBroken(what, where=path, remedy="one of them, or one JSON file a document")
-        home = found[0].where.removesuffix(found[0].name)
-        for batch in _of_file(found[0], notes):
-            yield batch._replace(home=home)
-        return
+    if not path.is_dir() and kind(path) != "zip":
+        return _of_file(Member.of(path), notes)
+    found = document_files(path)
+    if ending(found[0].name) not in TABLES:
+        return _of_documents(found, notes)
+    if len(found) > 1:
+        what = f"several tables: {', '.join(member.name for member in found[:5])}"
+        raise DataBroken(what, where=path, remedy="one of them, or one JSON file a document")
+    return _of_file(found[0], notes)
+
+
+def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
+    name, form = member.name, kind(member.name, member.read(2**16))
+    home = member.where.removesuffix(name)
+    if form == "json":
+        with member.text() as stream:
+            yield _of_value(_parsed(stream.read(), where=member.where), name, stem(name), home)
+    elif form == "delimited":
+        yield from _batched(_named(_delimited(member), f"{member.where}:", notes), f"{name}:", home)
+    elif form == "lines":
+        yield from _batched(_lines(member), f"{name}:", home)
+    elif form == "workbook":
+        rows = _named(_workbook(member, notes), f"{member.where}, row ", notes)
+        yield from _batched(rows, f"{name}, row ", home)
+    elif form == "parquet":
+        try:
+            source = home + name if files.is_file(member.where) else io.BytesIO(member.read())
+            rows = enumerate(_of_frame(pl.scan_parquet(source, glob=False)), start=1)
+            yield from _batched(rows, f"{name}, row ", home)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            what = f"not a readable Parquet file: {str(error).splitlines()[0]}"
+            raise DataBroken(what, where=member.where) from error
+    else:
+        what = f"values cannot be read from {ending(name) or 'this file'}"
+        remedy = f"a folder of JSON files, or one of: {', '.join(FORMS)}"
+        raise DataBroken(what, where=member.where, remedy=remedy)
+
+
+def _lines(member: Member) -> Rows:
+    with member.text() as stream:
+        # Only newlines end a line, as a value may hold U+2028 unescaped.
+        stream.reconfigure(newline="\n")
+        for number, line in enumerate(stream, start=1):
+            try:
+                if line.strip():
+                    yield number, files.AS_WRITTEN.decode(line)
+            except (ValueError, RecursionError):
+                # A closer look, whose error names the line.
+                _parsed(line.removesuffix("\n"), where=member.where, first_line=number)
+                raise
+
+
+def _of_documents(found: Sequence[Member], notes: Counter[str]) -> Iterator[Batch]:
     names = [stem(member.name) for member in found]
-    if path.is_dir() and ending(found[0].name) == ".json":
-        texts = sum(stem(file) not in names for file in path.rglob("*.txt"))
-        notes["files of text beside those of JSON, left out"] += texts
     if len(found) > 1 == len(set(names)):
         # Files of one name in a folder each: that is called like the document.
         names = [Path(member.name).parent.as_posix() for member in found]
     elif len(set(names)) < len(found):
         names = [Path(member.name).with_name(stem(member.name)).as_posix() for member in found]
-    documents = zip(names, found, strict=True)
-    while some := list(islice(documents, _FILES)):
-        rows = [{"doc_id": name} | _document(member, notes) for name, member in some]
-        yield Batch([member.name for _, member in some], rows, documents=True, home=f"{path}/")
-
-
-def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
-    form = kind(member.name, member.head())
-    if form in ("workbook", "delimited"):
-        yield from (Batch(*part) for part in sheets.tabular(member, form, notes, ROWS))
-    elif form == "parquet":
-        try:
-            source = member.where if files.is_file(member.where) else io.BytesIO(member.read())
-            scan = pl.scan_parquet(source, glob=False)
-            frames = scan.collect_batches(chunk_size=ROWS, maintain_order=True)
-            yield from _of_frames(frames, f"{member.name}, row ")
-        except (pl.exceptions.PolarsError, OSError) as error:
-            what = f"not a readable Parquet file: {str(error).splitlines()[0]}"
-            raise DataBroken(what, where=member.where) from error
-    elif form == "json":
-        with member.text() as stream:
-            value = _parsed(stream.read(), member.where)
-        yield _of_value(value, member.name, stem(member.name), member.where)
-    elif form == "lines":
-        with member.text() as stream:
-            # Only newlines end a line, as a value may hold U+2028 unescaped.
-            stream.reconfigure(newline="\n")
-            lines = ((n, text) for n, text in enumerate(stream, start=1) if text.strip())
-            while some := list(islice(lines, ROWS)):
-                parts = (some[at : at + _LINES] for at in range(0, len(some), _LINES))
-                rows = [row for part in parts for row in _objects(part, member.where)]
-                yield Batch([f"{member.name}:{number}" for number, _ in some], rows)
-    else:
-        what = f"values cannot be read from {ending(member.name) or 'this file'}"
-        remedy = f"a folder of JSON files, or one of: {', '.join(FORMS)}"
-        raise DataBroken(what, where=member.where, remedy=remedy)
-
-
-def _parsed(text: str, where: str, line: int = 1) -> Any:
-    return files.parse_json(text, where=where, first_line=line, as_written=True, once=True)
-
-
-def _objects(lines: Sequence[tuple[int, str]], where: str) -> list[Row]:
-    """The objects of numbered lines: read together, which takes half the time, else one by one."""
-    with suppress(ValueError, RecursionError):
-        rows = files.AS_WRITTEN.decode(f"[{','.join(line for _, line in lines)}]")
-        if len(rows) == len(lines) and {*map(type, rows)} == {dict}:
-            return rows
-    rows = []
-    for number, line in lines:
-        # A closer look, whose error names the line.
-        rows.append(row := _parsed(line.removesuffix("\n"), where, number))
-        if not isinstance(row, dict):
-            what = f"a JSON object is expected, this is a {type(row).__name__}"
-            remedy = 'one object a line, such as {"doc_id": "1", "text": "…"}'
-            raise DataBroken(what, where=f"{where}:{number}", remedy=remedy)
-    return rows
+    named = zip(names, found, strict=True)
+    rows = ((member.name, {"doc_id": name} | _document(member, notes)) for name, member in named)
+    home = found[0].where.removesuffix(found[0].name)
+    return _batched(rows, "", home, documents=True)
 
 
 def _document(member: Member, notes: Counter[str]) -> Row:
@@ -196,56 +198,162 @@ def _document(member: Member, notes: Counter[str]) -> Row:
     try:
         with member.text() as stream:
             text = stream.read()
-        if not is_json(text):
-            return {"/": text}
-        value = _parsed(text, member.where)
-        if arguments(value) is not None:
-            return {"/": text}
-        if not isinstance(value, dict | list):
-            raise DataBroken(f"a JSON object is expected, this is {type(value).__name__}")
-        if not is_flat(value):
-            raise DataBroken("nested too deep for a form")
-    except DataBroken as error:
-        notes[f"files that cannot be read: {error.what}"] += 1
-        return {"/": f"cannot be read: {error.what}"}
+        value = files.AS_WRITTEN.decode(text)
+    except (json.JSONDecodeError, RecursionError):
+        return {"/": text}
+    except (DataBroken, ValueError) as error:
+        problem = f"cannot be read: {getattr(error, 'what', error)}"
+        notes[f"files that {problem}"] += 1
+        return {"/": problem}
+    if not isinstance(value, dict | list) or not is_flat(value) or arguments(value) is not None:
+        return {"/": text}
     value = by_name(value)
     return value if isinstance(value, dict) else {f"/{n}": item for n, item in enumerate(value)}
 
 
-def _of_value(value: Any, name: str, document: str, where: str, below: str = "") -> Batch:
+def _of_value(value: Any, name: str, document: str, home: str = "") -> Batch:
     """One JSON value: rows, a document for each key (of several, if they are lists), or one."""
-    known = value if isinstance(value, dict) else ()
-    inside = [key for key in known if key.lower() in WRAPPERS or len(known) == 1]
-    if len(inside) == 1:
-        place, inner = f"{below}{inside[0]}/", value[inside[0]]
-        if isinstance(inner, dict) and len(inner) == 1 and {*inner} <= {*WRAPPERS}:
-            return _of_value(inner, name, document, where, place)
-        if _are_documents(inside[0].lower(), inner):
-            below, value = place, inner
+    value, below = _inside(value)
     if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
-        return Batch(_origins(f"{name}#/{below}", 0, len(value)), value)
+        return Batch([f"{name}#/{below}{number}" for number in range(len(value))], value, home=home)
     if not isinstance(value, dict) or not value:
         what = "a list of objects or an object of documents is expected"
         remedy = 'such as {"scan_1": {"total": "9.00"}}'
-        raise DataBroken(what, where=where or None, remedy=remedy)
-    is_listed = len(value) > 1 and {*map(type, value.values())} == {list}
-    named = {key: by_name(inner) if is_listed else inner for key, inner in value.items()}
-    if len(named) > 1 and all(isinstance(of, str) and answers.is_json(of) for of in named.values()):
+        raise DataBroken(what, where=home + name, remedy=remedy)
+    named = value
+    if len(value) > 1 and all(isinstance(inner, list) for inner in value.values()):
+        named = {key: by_name(inner) for key, inner in value.items()}
+    elif len(value) > 1 and all(isinstance(of, str) and is_json(of) for of in value.values()):
         # What a model answered about each.
-        named = {key: {"/": text} for key, text in named.items()}
+        named = {key: {"/": text} for key, text in value.items()}
     if not all(isinstance(inner, dict) for inner in named.values()):
-        return Batch([name], [{"doc_id": document} | value], documents=True)
+        return Batch([name], [{"doc_id": document} | value], documents=True, home=home)
     rows = [{"doc_id": key} | row for key, row in named.items()]
-    return Batch([f"{name}#/{below}{key}" for key in value], rows, documents=True)
+    return Batch([f"{name}#/{below}{key}" for key in value], rows, documents=True, home=home)
 
 
-def _are_documents(name: str, value: Any) -> bool:
-    """Whether what is called so are objects of which each names its document, or is called so."""
-    rows = list(value.values()) if isinstance(value, dict) else value
-    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
-        return False
-    if isinstance(value, dict):
+def _inside(value: Any, below: str = "") -> tuple[Any, str]:
+    """The rows or documents within what stands around them, if anything does, and their place."""
+    known = value if isinstance(value, dict) else ()
+    around = [key for key in known if key.lower() in WRAPPERS or len(known) == 1]
+    if len(around) != 1:
+        return value, below
+    inner, place = _inside(value[name := around[0]], f"{below}{name}/")
+    is_wrapper, is_named = name.lower() in WRAPPERS, name.lower() == "documents"
+    rows = list(inner.values()) if isinstance(inner, dict) else inner
+    if not rows or not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        return value, below
+    usual = IDS if is_wrapper else {"docid"}
+    are_documents = all(not usual.isdisjoint(map(plain_name, row)) for row in rows)
+    if isinstance(inner, dict):
         # Anything but documents may be the only field with parts.
-        return name in WRAPPERS and len(rows) >= (1 if name == "documents" else 2)
-    usual = sheets.IDS if name in WRAPPERS else {"docid"}
-    return all(not usual.isdisjoint(map(plain_name, row)) for row in rows)
+        are_documents = is_named or (is_wrapper and len(rows) > 1)
+    return (inner, place) if are_documents else (value, below)
+
+
+def _header(rows: Sequence[Sequence[Any]]) -> tuple[int, set[str]]:
+    """How many rows stand above the header as a title, and the names in it."""
+    words = [{plain_name(str(cell).strip()) for cell in cells} - {""} for cells in rows] or [set()]
+    title = next((n for n, names in enumerate(words) if len(names) > 1), 0)
+    if len(words[title]) == 2 and words[title].isdisjoint(IDS):
+        # Two cells may stand above a header that names more, such as the day of an export.
+        title = next((n for n, names in enumerate(words) if len(names) > 2 and names & IDS), title)
+    return title, words[title]
+
+
+def _named(numbered: Rows, place: str, notes: Counter[str]) -> Rows:
+    """Rows of cells by the names in their header, without a title above it and sums below."""
+    above = list(islice(numbered, _ABOVE))
+    title, _ = _header([cells for _, cells in above])
+    notes["rows above the header, left out as a title"] += title
+    header = (str(cell).strip() for _, cells in above[title : title + 1] for cell in cells)
+    # As pandas calls a column without a name.
+    names = [re.sub("^Unnamed: [0-9]+$", "", name) for name in header]
+    notes["columns without a name, left out"] += names.count("")
+    blank, width = dict.fromkeys(filter(None, names)), len(names)
+    if twice := [name for name in blank if names.count(name) > 1]:
+        what, where = f"two columns are called {twice[0]!r}", f"{place}{above[title][0]}"
+        raise DataBroken(what, where=where, remedy="rename one: the first row names the columns")
+    documents = next((name for name in names if plain_name(name) in IDS), None)
+    for number, cells in chain(above[title + 1 :], numbered):
+        if len(cells) > width and any(cell != "" for cell in cells[width:]):
+            what = f"{len(cells)} cells, and {width} in the header"
+            remedy = "name each column, and quote cells with a delimiter"
+            raise DataBroken(what, where=f"{place}{number}", remedy=remedy)
+        notes["rows shorter than their header"] += len(cells) < width
+        filled = zip(names, cells, strict=False)
+        row = blank | {name: cell for name, cell in filled if cell != "" and name}
+        is_total = None in row.values() and plain_name(str(row.get(documents))) in _TOTALS
+        notes["rows of totals, left out"] += is_total
+        if not is_total:
+            yield number, row
+
+
+def _delimited(member: Member) -> Rows:
+    """The rows of delimited text with anything in them, each after the number of its first line."""
+
+    def fit(delimiter: str) -> tuple[bool, bool, float, int]:
+        """Whether there is a header, with documents; the share of rows as wide; the width."""
+        rows = [cells for cells in csv.reader(above, delimiter=delimiter) if any(cells)] or [[]]
+        title, names = _header(rows)
+        width, *widths = map(len, rows[title:])
+        return width > 1, bool(names & IDS), widths.count(width) / max(len(widths), 1), width
+
+    with member.text() as stream:
+        # Spreadsheets of many countries write semicolons; a title may stand above the header.
+        above = list(islice(stream, _ABOVE))
+        delimiter = "\t" if ending(member.name) in (".tsv", ".tab") else max(",;\t|", key=fit)
+        rows_of = partial(csv.reader, delimiter=delimiter)
+        is_spaced = any(cell.startswith(' "') for cells in rows_of(above) for cell in cells)
+        line, reader = 1, rows_of(chain(above, stream), skipinitialspace=is_spaced, strict=True)
+        try:
+            for cells in reader:
+                if any(cells):
+                    yield line, cells
+                line = 1 + reader.line_num
+        except csv.Error as error:
+            where, remedy = f"{member.where}:{line}", "quote what holds a quotation mark"
+            raise DataBroken(f"not a table: {error}", where=where, remedy=remedy) from error
+
+
+def _workbook(member: Member, notes: Counter[str]) -> Rows:
+    """The rows with anything in them of the sheet with the table, each after its number."""
+    import python_calamine
+
+    stream = io.BytesIO(member.read())
+    try:
+        # The older kind is no archive.
+        is_old = stream.read(2) == b"\xd0\xcf"
+        for part in () if is_old else members(member.where, stream).values():
+            _check_part(part, notes)
+        stream.seek(0)
+        book = python_calamine.CalamineWorkbook.from_filelike(stream)
+        sheets = [book.get_sheet_by_name(name) for name in book.sheet_names]
+        full = [sheet for sheet in sheets if sheet.start is not None] or sheets
+        notes["sheets left out: only one is read"] += len(full) - 1
+        # A cover has a name or two.
+        names = [_header(sheet.to_python(nrows=_ABOVE))[1] for sheet in full]
+        tables = (sheet for sheet, of in zip(full, names, strict=True) if of & IDS or len(of) > 2)
+        sheet = next(tables, full[0])
+        rows, merged = sheet.to_python(skip_empty_area=False), sheet.merged_cell_ranges or ()
+    except (python_calamine.CalamineError, *UNPACKABLE) as error:
+        raise DataBroken(f"not a readable workbook: {error}", where=member.where) from error
+    for (top, left), (bottom, right) in merged:
+        for cells in rows[top : bottom + 1]:
+            cells[left : right + 1] = [rows[top][left]] * len(cells[left : right + 1])
+    numbered = enumerate(rows, start=1)
+    return ((n, cells) for n, cells in numbered if any(cell != "" for cell in cells))
+
+
+def _check_part(part: Member, notes: Counter[str]) -> None:
+    """Count what is odd in a part of a workbook; `DataBroken` if it would fill memory."""
+    data = part.read()
+    if part.name.startswith(("xl/worksheets/", "content.xml")):
+        notes[_BLANKS] += len(_BLANK.findall(data))
+        cells = _CELL.findall(data)
+        # A cell far from the others is enough.
+        columns, down = {name for name, _ in cells}, max((int(row) for _, row in cells), default=0)
+        numbers = (reduce(lambda n, letter: n * 26 + letter - 64, name, 0) for name in columns)
+        if down * (across := max(numbers, default=0)) > _CELLS:
+            what = f"cells in {down} rows and {across} columns"
+            raise DataBroken(what, where=part.where, remedy="delete the cells far from the table")

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any
 
 import polars as pl
@@ -40,6 +40,8 @@ _CONFIDENCE = re.compile(_SURE, re.IGNORECASE)
 # A text without any of these marks is a value as it stands.
 _MARKS, _PLAIN = re.compile(r"[<{\[`◁]"), {type(None), int, float, bool}
 _SAID = ("confidence", "page", "box")
+# So many rows are looked at together.
+_TOGETHER = 500
 # The path of a value ("" for the text of a page), the value, and what is said of it.
 Leaf = tuple[str, Any, Row]
 
@@ -159,7 +161,7 @@ def _values_of(
         used = {*names, *names.values(), "text", "origin"}
         beside |= {name: name for name in batch.names if name not in used}
     found = list[tuple[str, str, Any, str, Row]]()
-    for origin, row in zip(batch.origins, batch.rows, strict=True):
+    for origin, row in _rest(batch, names, found, is_plain=is_long and not beside):
         where, count = batch.home + origin, len(found)
         doc_id = (as_text(row.get(names["doc_id"])) or "").strip()
         if not doc_id:
@@ -187,6 +189,23 @@ def _values_of(
         given, dtype = [more.get(name) for more in said], _DTYPES.get(name, pl.String)
         columns[files.storable(name)] = pl.Series(given, dtype=dtype, strict=False)
     return pl.DataFrame(columns | {"origin": texts(origins)})
+
+
+def _rest(
+    batch: Batch, names: Mapping[str, str], found: list[Any], *, is_plain: bool
+) -> Iterator[tuple[str, Row]]:
+    """The rows one by one, but those of plain values alone are `found` many at a time."""
+    keys = [names.get(name) for name in ("doc_id", "path", "value")]
+    for start in range(0, len(batch.rows), _TOGETHER):
+        origins, rows = (part[start : start + _TOGETHER] for part in (batch.origins, batch.rows))
+        columns = [[row.get(key) for row in rows] for key in keys] if is_plain else [[None]]
+        if {*map(type, chain(*columns))} == {str} and not _MARKS.search("".join(columns[2])):
+            documents, paths, cells = [*map(str.strip, columns[0])], columns[1], columns[2]
+            if all(documents):
+                places = [pointer(path) or "" for path in paths]
+                found += zip(documents, places, cells, origins, repeat({}))
+                continue
+        yield from zip(origins, rows, strict=True)
 
 
 def _stated(name: str, cell: Any, where: str) -> Any:
@@ -313,7 +332,7 @@ def first_items(paths: pl.Series) -> set[str]:
 
 def texts(values: Sequence[Any]) -> pl.Series:
     """Values as texts of a column; half of a surrogate pair is kept as its escape."""
-    found = list(map(as_text, values))
+    found = values if {*map(type, values)} <= {str, type(None)} else [*map(as_text, values)]
     try:
         return pl.Series(found, dtype=pl.String)
     except UnicodeEncodeError:

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formlab import files
-from formlab.errors import DataBroken, DataMissing, FormlabError
+from formlab.errors import DataBroken, FormlabError
 from formlab.registry import Registry
+from formlab.trees import escape
 
 if TYPE_CHECKING:
     from formlab.folders import Corpus, Predictions
@@ -48,10 +49,7 @@ _HOMES |= {"corpus": "gold", "read_values": "values"}
 
 @dataclasses.dataclass
 class Source:
-    """What a reader reads, for a `corpus` if there is one.
-
-    It counts what is odd in `notes`, lists what it read in `files`, and says the system's `name`.
-    """
+    """What a reader reads; it counts in `notes`, lists its `files` and says the system's `name`."""
 
     path: Path
     corpus: Corpus | None = None
@@ -99,9 +97,7 @@ def leaves(
     if path.count("/") > _DEEPEST:
         raise RecursionError(f"nested deeper than {_DEEPEST} levels")
     for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
-        yield from leaves(
-            inner, f"{path}/{str(step).replace('~', '~0').replace('/', '~1')}", is_value
-        )
+        yield from leaves(inner, f"{path}/{escape(str(step))}", is_value)
 
 
 def by_name(what: str, named: Iterable[tuple[Any, Path]]) -> dict[Any, Path]:
@@ -115,12 +111,10 @@ def by_name(what: str, named: Iterable[tuple[Any, Path]]) -> dict[Any, Path]:
 
 
 def reader_of(path: str | Path, corpus: Corpus | None = None) -> Reader | None:
-    """The reader that fits a file or folder; None for a table and for what nobody reads.
-
-    One that is called like a benchmark does not apply to answers for a user's own forms.
-    """
+    """The reader that fits a file or folder; None for a table and for what nobody reads."""
     from formlab.benchmarks import BENCHMARKS
 
+    # One that is called like a benchmark does not apply to answers for a user's own forms.
     is_own = corpus is not None and corpus.benchmark == "own"
     # Not Path.exists(), which raises on names that no file can have.
     for name in sorted(READERS, key=READERS.builtin.__contains__) if os.path.exists(path) else ():
@@ -160,10 +154,9 @@ def read_predictions(
     JSON, folder or frame, with the table's name for each column in `columns`. `name` is what the
     system is called: by default what the source says, else the stem of the path, or ``answers``.
 
-    Documents may be named by their files, and fields in other case or punctuation: both are noted,
-    and so is what meets nothing. A document without a value is `missing`, and a file of many that
-    cannot be read ``bad_json``. `DataMissing`, `DataBroken` or `UnknownName` if something is absent
-    or cannot be read, or the answers are of several systems.
+    Documents may be named by their files, and fields in other case or punctuation, which is noted.
+    A document without a value is `missing`, a file of many that cannot be read ``bad_json``.
+    `DataMissing`, `DataBroken` or `UnknownName` if something cannot be read or has several systems.
 
     >>> from formlab import readers
     >>> gold = readers.corpus([{"doc_id": "a", "total": "9.00"}])
@@ -175,8 +168,6 @@ def read_predictions(
     from formlab.readers import answers
 
     path = local(source) if isinstance(source, str | Path) else None
-    if path and not os.path.exists(path):
-        raise DataMissing("no such file or folder", where=path, remedy="check --predictions")
     if path and is_run(path):
         run = answers.of_run(path, corpus)
         return dataclasses.replace(run, system=name or run.system)

@@ -70,11 +70,7 @@ def formcraft(source: Source) -> Iterator[Row]:
 
 def _form_files(path: Path) -> list[Path]:
     # What is called as an answer and is no file is to be an error, not to be passed over.
-    return sorted(f for f in path.iterdir() if ending(f) in (".json", ".txt"))
-
-
-def _is_formcraft(path: Path) -> bool:
-    return path.is_dir() and any(_KEY.search(head(f)) for f in _form_files(path)[:_LOOKED_AT])
+    return sorted(f for f in path.glob("*") if ending(f) in (".json", ".txt"))
 
 
 class _Entry(msgspec.Struct):
@@ -227,7 +223,11 @@ def _pages(path: Path) -> list[tuple[int, Path]]:
 
 _FORMATS = {
     "fincriticaled": ("a folder of pred_<i>.txt as in FinCriticalED", _pages, fincriticaled),
-    "formcraft": ("a folder of models' answers in FORMCRAFT's schema", _is_formcraft, formcraft),
+    "formcraft": (
+        "a folder of models' answers in FORMCRAFT's schema",
+        lambda path: any(_KEY.search(head(f)) for f in _form_files(path)[:_LOOKED_AT]),
+        formcraft,
+    ),
     "formfactory": ("FormFactory's JSON, or lines '[x, y] value'", _outputs, formfactory),
     "vrdu": (f"<split>{SUFFIX}, or a folder of them", _splits, vrdu, _splits),
 }

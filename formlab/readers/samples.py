@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from formlab import files, tables
 from formlab.errors import DataBroken, FormlabError, UnknownName
@@ -38,22 +40,16 @@ _KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*+:')
 
 @dataclass
 class Sample:
-    """One question of a log: what was asked, what was answered, and what the log says of it.
-
-    `gold` is a text, a list of accepted texts, an object of fields (or its JSON), a tuple of paths
-    with their texts, or None; so is `answer`. `path` None is the text of a page. Without a `status`
-    a sample with an answer is ok, else missing. `model` is the one that answered, which names the
-    system if all are of one. `columns` are further ones of the gold's rows, `call` of the call's
-    (`error`, seconds and so on).
-    """
+    """One question of a log: what was asked, what was answered, and what the log says of it."""
 
     doc_id: Any
-    path: str | None = ANSWER
+    path: str | None = ANSWER  # None is the text of a page.
+    # A text, a list of those accepted, an object of fields or its JSON, a tuple of paths and texts.
     gold: Any = None
     answer: Any = None
     status: str | None = None
     system: str | None = None
-    model: str | None = None
+    model: str | None = None  # It names the system if all are of one.
     epoch: int = 1
     request: Any = None
     scores: Mapping[str, Any] = field(default_factory=dict)
@@ -125,10 +121,7 @@ def sample_rows(
     system: str | None = None,
     planned: Iterable[Any] = (),
 ) -> Iterator[Row]:
-    """The rows of a log's entries, each with where it stands, and the log's `figures`.
-
-    What cannot be read is counted, and so are requests that were `planned` and are not there.
-    """
+    """The rows of a log's entries, each with where it stands, and the log's `figures`."""
     kept: dict[tuple[Any, ...], tuple[str, Sample]] = {}
     for origin, entry in entries:
         with reading(source, origin):
@@ -195,8 +188,11 @@ def json_lines(source: Source, path: Path) -> Iterator[tuple[str, Row]]:
 def names(path: Path) -> set[str]:
     """The names of a table's columns, or those of members at the start of a JSON file."""
     kind = door.kind(path) if path.is_file() else ""
-    if kind in ("workbook", "parquet"):
+    if kind == "workbook":
         return set(columns_of(path))
+    if kind == "parquet":
+        with suppress(OSError, pl.exceptions.PolarsError):
+            return set(pl.scan_parquet(path, glob=False).collect_schema())
     start = door.head(path).decode("utf-8-sig", "replace") if kind else ""
     if kind in ("json", "lines"):
         return set(_KEY.findall(start))

@@ -24,8 +24,7 @@ from formlab.readers import Row
 from formlab.readers.door import FORMS, TABLES, UNPACKABLE, Member, ending, kind, members, stem
 from formlab.text.answers import WRAPPERS, arguments, by_name, is_flat, is_json, plain_name
 
-# What stands for a name where there is no file.
-FRAME = "frame"
+FRAME = "frame"  # In place of a file's name.
 # How many rows and files of documents are read at once.
 ROWS, _FILES = 50_000, 1_000
 # Names of columns, by table and formlab's own name; those that a column of documents may have.
@@ -175,7 +174,7 @@ def _lines(member: Member) -> Rows:
                 if line.strip():
                     yield number, files.AS_WRITTEN.decode(line)
             except (ValueError, RecursionError):
-                # A closer look, whose error names the line.
+                # Its error names the line.
                 _parsed(line.removesuffix("\n"), where=member.where, first_line=number)
                 raise
 

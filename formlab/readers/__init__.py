@@ -31,8 +31,7 @@ ROLES = ("document", "gold", "answer", "call", "figure")
 # What reading runs into where a file is not laid out as it should be.
 ODD = (ArithmeticError, AttributeError, FormlabError, LookupError, RuntimeError, TypeError)
 ODD += (ValueError, csv.Error)
-# How deep values may be nested.
-_DEEPEST = 60
+_DEEPEST = 60  # How deep values may be nested.
 UNMET = "no field of the answers is one of the gold's"
 # In the order in which they are tried, after plug-ins.
 _NAMES = {
@@ -60,17 +59,14 @@ class Source:
 
 
 class Reader(NamedTuple):
-    """One kind of source: its `title` in errors, whether a path is of it, and the rows there.
-
-    `splits`, if any, lists those that a path has answers for; `both` gives gold and answers.
-    """
+    """One kind of source: its `title` in errors, whether a path is of it, and the rows there."""
 
     name: str
     title: str
     fits: Callable[[Path], bool]
     read: Callable[[Source], Iterable[Row]]
-    splits: Callable[[Path], list[str]] | None = None
-    both: Callable[[Path], tuple[Corpus, Predictions]] | None = None
+    splits: Callable[[Path], list[str]] | None = None  # Those that a path has answers for.
+    both: Callable[[Path], tuple[Corpus, Predictions]] | None = None  # Gold and answers.
 
 
 def by_role(rows: Iterable[Row]) -> dict[str, list[Row]]:
@@ -116,7 +112,6 @@ def reader_of(path: str | Path, corpus: Corpus | None = None) -> Reader | None:
 
     # One that is called like a benchmark does not apply to answers for a user's own forms.
     is_own = corpus is not None and corpus.benchmark == "own"
-    # Not Path.exists(), which raises on names that no file can have.
     for name in sorted(READERS, key=READERS.builtin.__contains__) if os.path.exists(path) else ():
         with suppress(FormlabError):
             if not (is_own and name in BENCHMARKS) and READERS[name].fits(Path(path)):
@@ -135,7 +130,6 @@ def splits(path: str | Path) -> list[str]:
     if not is_run(path := Path(path)):
         reader = reader_of(path)
         return reader.splits(path) if reader and reader.splits else []
-    # The head of a run under way or finished, if it says so.
     head = files.read_json(path / "run.json") if files.is_file(path / "run.json") else None
     split = head.get("split") if isinstance(head, dict) else None
     return [split] if isinstance(split, str) else []
@@ -164,10 +158,9 @@ def read_predictions(
     >>> read_predictions(answers, gold).records.select("doc_id", "path").rows()
     [('a', '/total'), ('a', '/date')]
     """
-    from formlab.files import local
     from formlab.readers import answers
 
-    path = local(source) if isinstance(source, str | Path) else None
+    path = files.local(source) if isinstance(source, str | Path) else None
     if path and is_run(path):
         run = answers.of_run(path, corpus)
         return dataclasses.replace(run, system=name or run.system)

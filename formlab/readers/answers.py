@@ -207,9 +207,8 @@ def _claims(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     is_said = _HAS_VALUE | _STATUS.is_not_null()
     is_first = (pl.int_range(pl.len()).over("doc_id") == 0) & ~is_said.any().over("doc_id")
     usual = pl.when(_HAS_VALUE).then(pl.lit("ok")).otherwise(pl.lit("missing"))
-    claims = given.filter(is_said | is_first).with_columns(
-        path=pl.when(is_said).then("path"), status=pl.coalesce(_STATUS, usual)
-    )
+    said = {"path": pl.when(is_said).then("path"), "status": pl.coalesce(_STATUS, usual)}
+    claims = given.filter(is_said | is_first).with_columns(**said)
     if corpus.benchmark != OWN:
         # The page's own row says it of all fields of a benchmark.
         return claims

@@ -46,7 +46,8 @@ def corpus(
     Each value is a record of task `text`; its `kind` is the user's, else that of the declared or
     inferred type; its `field` is the pattern of its path, such as ``/items/*/price``. A declared
     rule is the record's `meta` (`types.rule_of`), all types are in each document's. A blank value
-    is the empty text. The text of a page is the row without a path, not scored where there is none.
+    is the empty text. A page's text is the row without a path, not scored where there is none. Own
+    columns are kept, under ``own_<name>`` where formlab has one of that name.
 
     `gold` and `columns` are as for `read_values`, `types` as for `FieldTypes.read` (others are
     inferred); `name` is the split, by default the stem of the gold's path. Below the folder
@@ -102,7 +103,6 @@ def maker(
     all_types = {"types": msgspec.to_builtins(types.fields)}
 
     def document(row: Row, flaws: Counter[str]) -> Row:
-        """The row of a document with its page, the text beside it, and what its fields are."""
         of_row = [row["image"]] if row.get("image") else pages.get(row["doc_id"], [])
         if root is not None:
             row |= {"image": next(iter(of_row), None)}
@@ -129,16 +129,13 @@ def maker(
         mended = values.filter(is_mended)["doc_id"].n_unique()
         flaws["documents whose text was repaired to be read"] += mended
         paths = values["path"].drop_nulls().unique(maintain_order=True)
-        of_path = partial(
-            pl.col("path").replace_strict, paths, default=None, return_dtype=pl.String
-        )
+        how = {"default": None, "return_dtype": pl.String}
+        of_path = partial(pl.col("path").replace_strict, paths, **how)
         kind = of_path([types.of(path).kind for path in paths])
         meta = of_path([rule_text(declared.of(path)) for path in paths])
         is_page = pl.col("path").is_null()
-        fields = values.filter(~is_page).with_columns(
-            pl.col("value").fill_null(""), kind=pl.coalesce("kind", kind), meta=meta
-        )
-        # A page without a text is a row that is not scored.
+        fields = values.filter(~is_page).with_columns(pl.col("value").fill_null(""), meta=meta)
+        fields = fields.with_columns(kind=pl.coalesce("kind", kind))
         scored = values.filter(is_page, pl.col("value").is_not_null())
         blank = values.select("doc_id", status=pl.lit("unscored"))
         whole = pl.concat([scored, blank], how="diagonal")
@@ -146,20 +143,14 @@ def maker(
         whole = whole.with_columns(kind=pl.lit("page"), path=pl.lit(None, pl.String))
         rows = pl.concat([whole, fields], how="diagonal")
         records = answers.table(rows, key | {"role": "gold"})
-        # A row for each document, with what its rows say of it.
         stated = [pl.col(name).drop_nulls().first() for name in DOCUMENT if name in values.columns]
         kinds = pl.col("kind").filter(pl.col("path").is_not_null())
         counts = records.group_by("doc_id").agg(n_fields=kinds.len(), n_kinds=kinds.n_unique())
         rows = values.group_by("doc_id", maintain_order=True).agg(stated)
         rows = rows.join(counts, on="doc_id", how="left", maintain_order="left").to_dicts()
-        return Corpus(
-            documents=tables.table("documents", [document(row, flaws) for row in rows], **key),
-            records=records,
-            **key,
-            root=root,
-            flaws=counted(flaws),
-            sources=dict(sources),
-        ).check()
+        documents = tables.table("documents", [document(row, flaws) for row in rows], **key)
+        said = {"root": root, "flaws": counted(flaws), "sources": dict(sources)}
+        return Corpus(documents=documents, records=records, **key, **said).check()
 
     return made
 

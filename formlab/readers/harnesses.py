@@ -20,11 +20,11 @@ from formlab.errors import DataBroken
 from formlab.readers import Reader, Row, Source, door, leaves, samples
 from formlab.readers.door import as_text, at, number
 from formlab.readers.samples import ANSWER, Sample, figure, has, names, sample_rows
-from formlab.readers.sources import items
+from formlab.readers.sources import FRAME, items
 from formlab.readers.values import pointer
 from formlab.tables import USABLE
 from formlab.text import replies
-from formlab.trees import escape
+from formlab.trees import escape, unescape
 
 _STOPPED = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "refused"}
 # What a sample of lmms-eval has beside its metrics.
@@ -99,24 +99,16 @@ def inspect_sample(entry: Row | door.Member, _: str = "") -> Sample:
     elif entry.get("limit"):
         status, error = "truncated", f"limit: {entry['limit'].get('type')}"
     target, seconds = entry.get("target"), entry.get("working_time") or entry.get("total_time")
-    scores = {
-        name + place: value
-        for name, score in (entry.get("scores") or {}).items()
-        for place, value in leaves(score.get("value"))
-    }
-    return Sample(
-        entry["id"] if doc_id is None else doc_id,
-        ANSWER if path is None else pointer(str(path)),
-        [*map(text, target)] if isinstance(target, list) else text(target),
-        text(answer),
-        status,
-        model=output.get("model") if answer is not None and status != "api_error" else None,
-        epoch=int(entry.get("epoch") or 1),
-        request=entry["id"],
-        scores=scores,
-        columns=columns,
-        call={"error": error, "seconds": number(seconds) or None},
-    )
+    scores = {name: score.get("value") for name, score in (entry.get("scores") or {}).items()}
+    scores = {unescape(place[1:]): value for place, value in leaves(scores)}
+    model = output.get("model") if answer is not None and status != "api_error" else None
+    run = {"model": model, "epoch": int(entry.get("epoch") or 1), "request": entry["id"]}
+    call = {"error": error, "seconds": number(seconds) or None}
+    given = run | {"scores": scores, "columns": columns, "call": call}
+    path = ANSWER if path is None else pointer(str(path))
+    doc_id = entry["id"] if doc_id is None else doc_id
+    gold = [*map(text, target)] if isinstance(target, list) else text(target)
+    return Sample(doc_id, path, gold, text(answer), status, **given)
 
 
 def lmms_eval(source: Source) -> Iterator[Row]:
@@ -131,10 +123,9 @@ def lmms_eval(source: Source) -> Iterator[Row]:
         while isinstance(answer, list):
             # Metrics of lmms-eval look at the first of several.
             answer = answer[0] if answer else None
-        named = {n: at(v, "score") if isinstance(v, dict) else v for n, v in line.items()}
-        scores = {
-            n: v for n, v in named.items() if isinstance(v, int | float) and not _LMMS.fullmatch(n)
-        }
+        said = {n: v for n, v in line.items() if not _LMMS.fullmatch(n)}
+        said = {n: v.get("score") if isinstance(v, dict) else v for n, v in said.items()}
+        scores = {n: v for n, v in said.items() if isinstance(v, int | float)}
         columns = {"question": line.get("input"), "doc_hash": line.get("doc_hash")}
         gold = _accepted(line.get("target"))
         return Sample(line["doc_id"], gold=gold, answer=answer, scores=scores, columns=columns)
@@ -172,14 +163,9 @@ def vlmevalkit(source: Source) -> Iterator[Row]:
     beside = (path.with_name(f"{stem}_{end}.csv") for end in ("acc", "score"))
     source.files += (found := [file for file in beside if file.is_file()])
     # A column per category, in per cent as they are stated.
-    figures = (
-        figure(file.stem.rpartition("_")[2], name, cell)
-        for file in found
-        for _, row in items(file)
-        for name, cell in row.items()
-        if number(cell) is not None
-    )
-    rows = items(path, source.notes)
+    cells = ((file, *cell) for file in found for _, row in items(file) for cell in row.items())
+    stated = ((file.stem.rpartition("_")[2], n, v) for file, n, v in cells if number(v) is not None)
+    rows, figures = items(path, source.notes), (figure(*of) for of in stated)
     return sample_rows(source, dataset, rows, sample_of, figures, system=model)
 
 
@@ -199,7 +185,6 @@ def stickler(source: Source) -> Iterator[Row]:
             # An item that was compared as a whole has several values.
             scores = scores if {*gold, *answer} == {""} else {}
             for end in dict.fromkeys([*gold, *answer]):
-                # An answer stands at the place that stickler paired.
                 pairs = ((side[end],) if end in side else () for side in (gold, answer))
                 path, _ = answer.get(end) or gold[end]
                 yield Sample(line["doc_id"], path, *pairs, scores=scores)
@@ -281,12 +266,8 @@ def docling_eval(source: Source) -> Iterator[Row]:
     source.files += (shards := _shards(source.path))
     # Not the images, which are most of a shard.
     columns = pl.col(f"^({'|'.join(_DOCLING)})$")
-    parts = (pl.scan_parquet(shard, glob=False).select(columns).collect() for shard in shards)
-    rows = (
-        (f"{shard.name}, row {number}", row)
-        for shard, part in zip(shards, parts, strict=True)
-        for number, row in enumerate(part.iter_rows(named=True), start=1)
-    )
+    read = ((s.name, items(pl.scan_parquet(s, glob=False).select(columns))) for s in shards)
+    rows = ((o.replace(FRAME, name, 1), row) for name, part in read for o, row in part)
     return sample_rows(source, door.stem(path), rows, sample_of, figures)
 
 
@@ -317,8 +298,8 @@ def _docling_values(document: Row) -> tuple[Any, ...]:
             if key and value and link.get("label") != "to_key":
                 path = f"/{escape(str(key.get('text') or ''))}"
                 place = f"{path}/{counts[path]}" if counts[path] else path
-                counts[path] += 1
                 pairs.append((place, as_text(value.get("text"))))
+                counts[path] += 1
     return tuple(pairs)
 
 
@@ -332,7 +313,6 @@ def olmocr(source: Source) -> Iterator[Row]:
 
     def sample_of(entry: tuple[Row, str, str], _: str) -> Sample:
         line, candidate, repeat = entry
-        # Null is the bench's word for a limit that a test has not.
         test = _TEST | {name: cell for name, cell in line.items() if cell is not None}
         order = f"{test['before']} … {test['after']}"
         golds = {"present": test["text"], "order": order, "absent": ""}

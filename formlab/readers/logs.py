@@ -36,8 +36,7 @@ OTHER_FIELDS = "fields of these documents that no sample asks for"
 OTHER_GOLD = "targets that differ from the benchmark's gold, which is used"
 _REPORT = {"matched": MATCHED, "missing": samples.MISSING, "duplicate": samples.DUPLICATES}
 _REPORT |= {"failed": FAILED, "unreadable": samples.UNREADABLE}
-# Two figures of a document that differ by more than rounding.
-_CLOSE = 0.005
+_CLOSE = 0.005  # Two figures of a document that differ by more than rounding.
 _KEY = ["doc_id", "path"]
 _FEW = pl.col("^(system|split|origin)$")  # A million times the same.
 _DTYPES = tables.DOCUMENTS | tables.RESPONSES | tables.RECORDS

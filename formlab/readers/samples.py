@@ -20,21 +20,17 @@ from formlab.readers.values import pointer, values_of
 from formlab.tables import USABLE
 from formlab.text import answers, replies
 
-# Where a value stands that a log asks for without naming a field.
-ANSWER = "/answer"
-# How the columns of a log's scores begin, before the name of the scorer.
-SCORE = "log_by_"
+ANSWER = "/answer"  # Where a value stands that a log asks for without naming a field.
+SCORE = "log_by_"  # How the columns of a log's scores begin, before the name of the scorer.
 MISSING = "samples missing: planned, and not in the log"
 DUPLICATES = "samples given again: the last that did not fail is kept"
 UNREADABLE = "samples unreadable"
 FIGURES = "figures stated in the log that cannot be read"
-# What a column of a table can be, with the names that tell it where none is named.
-NAMES = sources.NAMES["log"]
+NAMES = sources.NAMES["log"]  # What a column can be, with the names that tell it.
 # Scores in words: those of tables, and Inspect's correct, incorrect, partial and no answer.
 _CREDIT = {"true": 1.0, "yes": 1.0, "c": 1.0, "p": 0.5}
 _CREDIT |= dict.fromkeys(("false", "no", "i", "n"), 0.0)
-# What VLMEvalKit writes for an answer where there was none.
-_FAILURE = "Failed to obtain answer"
+_FAILURE = "Failed to obtain answer"  # What VLMEvalKit writes where there was none.
 _KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*+:')
 
 
@@ -61,10 +57,8 @@ class Sample:
         form = as_object(self.gold) if self.path is not None else None
         place = self.path if form is None else None
         golds = self._golds(form)
-        scores = {
-            f"{SCORE}{name}": number(_CREDIT.get(str(score).lower().strip(), score))
-            for name, score in self.scores.items()
-        }
+        credit = {n: _CREDIT.get(str(s).lower().strip(), s) for n, s in self.scores.items()}
+        scores = {f"{SCORE}{name}": number(score) for name, score in credit.items()}
         answer = {"role": "answer", "origin": origin, "status": self.status}
         answer |= scores if place is not None else {}
         request = as_text(self.doc_id if self.request is None else self.request)
@@ -95,7 +89,6 @@ class Sample:
         return [columns | {"path": path, "value": value} for path, value in values]
 
     def _claims(self, form: Mapping[str, Any] | None, golds: list[Row]) -> list[Row]:
-        """The values of the answer, by the one rule for a model's text."""
         status, answer = self.status, self.answer
         if isinstance(answer, str) and answer and status in USABLE:
             parsed = answers.plain(answer) if form is None else answers.parse(answer, lists=True)
@@ -138,13 +131,11 @@ def sample_rows(
     if not kept:
         reasons = [note for note in source.notes if note.startswith(f"first of {UNREADABLE}")]
         what = ": ".join(["the log has no samples", *reasons[:1]])
-        remedy = "a log as the harness wrote it, of a run that has samples"
-        raise DataBroken(what, where=source.path, remedy=remedy)
+        raise DataBroken(what, where=source.path, remedy="a log of a run that has samples")
     requests = {as_text(sample.request) for _, sample in kept.values()}
     source.notes[MISSING] += len({*map(as_text, planned)} - requests)
     models = {as_text(sample.model) for _, sample in kept.values()} - {None}
     system = next(iter(models)) if len(models) == 1 else system
-    # Each is let go when its rows are given.
     for origin, sample in map(kept.pop, [*kept]):
         run = {"doc_id": sample.doc_id, "split": str(split), "epoch": sample.epoch}
         run["system"] = sample.system or system or None
@@ -221,18 +212,14 @@ def of_cells(row: Row, named: Mapping[str, str], doc_id: str | None = None) -> S
         # Another tool's word for it is kept, as the reason.
         error = error or (status if status not in (None, "success", "completed") else None)
         status = "api_error" if error and answer is None else "ok"
-    return Sample(
-        as_text(cell["doc_id"]) or doc_id,
-        pointer(as_text(cell["path"])) if "path" in named else ANSWER,
-        gold=cell["gold"],
-        answer=answer if isinstance(answer, dict) else as_text(answer),
-        status=status,
-        system=as_text(cell["system"]),
-        epoch=int(number(cell["epoch"]) or 1),
-        scores={named["score"]: cell["score"]} if "score" in named else {},
-        call={"error": error},
-        columns={name: row[name] for name in row if name not in named.values()},
-    )
+    path = pointer(as_text(cell["path"])) if "path" in named else ANSWER
+    answer = answer if isinstance(answer, dict) else as_text(answer)
+    run = {"system": as_text(cell["system"]), "epoch": int(number(cell["epoch"]) or 1)}
+    scores = {named["score"]: cell["score"]} if "score" in named else {}
+    others = {name: row[name] for name in row if name not in named.values()}
+    given = run | {"scores": scores, "call": {"error": error}, "columns": others}
+    doc_id = as_text(cell["doc_id"]) or doc_id
+    return Sample(doc_id, path, gold=cell["gold"], answer=answer, status=status, **given)
 
 
 def of_table(table: Any, source: Source) -> Iterator[Row]:

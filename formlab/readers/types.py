@@ -94,16 +94,14 @@ def rule_text(declared: FieldType) -> str | None:
 class FieldTypes:
     """The types of fields by the pattern of their paths, such as ``/items/*/price``.
 
-    `odd` counts values that are not of the inferred type; `is_list` says that a file names fields.
-
     >>> types = FieldTypes.read({"total": {"type": "money", "weight": 2}})
     >>> types.of("/total").weight, types.of("/note").type
     (2.0, None)
     """
 
     fields: dict[str, FieldType] = field(default_factory=dict)
-    odd: dict[str, int] = field(default_factory=dict)
-    is_list: bool = False
+    odd: dict[str, int] = field(default_factory=dict)  # Values not of the inferred type.
+    is_list: bool = False  # A file names fields of these documents; a schema may be of others too.
 
     def of(self, path: str | None) -> FieldType:
         """The type of the field at a path; an empty type where none is declared."""
@@ -124,8 +122,7 @@ class FieldTypes:
         elif hasattr(source, "model_json_schema"):
             declared = source.model_json_schema()
         if not isinstance(declared, Mapping) or not declared:
-            what = "types are a JSON Schema, or fields with their types"
-            raise DataBroken(what, where=where, remedy="total: money")
+            raise DataBroken("no JSON Schema or fields", where=where, remedy="total: money")
         is_schema, inner = not _SCHEMA.isdisjoint(declared), declared.get("fields")
         listed = inner if isinstance(inner, Mapping) else declared
         named = ((pattern(pointer(str(name)) or "/"), said) for name, said in listed.items())

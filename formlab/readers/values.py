@@ -66,8 +66,7 @@ def read_values(
 
     `source` is a path or address of CSV, TSV, JSON lines, JSON, Parquet, a workbook, a folder or
     zip archive with a file for each document; a frame; a list of dicts; or a dict of documents.
-    `columns` has the table's names, such as ``{"doc_id": "id"}``, in place of the usual ones;
-    `flaws` counts what is odd.
+    `columns` has its own names, such as ``{"doc_id": "id"}``; `flaws` counts what is odd.
 
     A *long* source has a column for the document and one for the value; a *wide* one a row or an
     object for each document. Nested objects, lists and names such as ``items[0].price`` become JSON

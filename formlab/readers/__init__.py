@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from formlab import files
 from formlab.errors import DataBroken, FormlabError
 from formlab.registry import Registry
-from formlab.trees import escape
 
 if TYPE_CHECKING:
     from formlab.folders import Corpus, Predictions
@@ -93,7 +92,8 @@ def leaves(
     if path.count("/") > _DEEPEST:
         raise RecursionError(f"nested deeper than {_DEEPEST} levels")
     for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
-        yield from leaves(inner, f"{path}/{escape(str(step))}", is_value)
+        escaped = str(step).replace("~", "~0").replace("/", "~1")
+        yield from leaves(inner, f"{path}/{escaped}", is_value)
 
 
 def by_name(what: str, named: Iterable[tuple[Any, Path]]) -> dict[Any, Path]:

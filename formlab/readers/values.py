@@ -62,25 +62,21 @@ def pointer(path: str | None) -> str | None:
 
 @tables.uncollected()
 def read_values(
-    source: Any,
-    *,
-    columns: Mapping[str, str] | None = None,
-    flaws: Counter[str] | None = None,
+    source: Any, *, columns: Mapping[str, str] | None = None, flaws: Counter[str] | None = None
 ) -> pl.DataFrame:
     """A long table of values: doc_id, path, value, what rows say beside it, own columns, origin.
 
     `source` is a path or address of CSV, TSV, JSON lines, JSON, Parquet, a workbook, a folder or
     zip archive with a file for each document; a frame; a list of dicts; or a dict of documents.
-    `columns` has the table's names, such as ``{"doc_id": "id"}``; else the usual ones of
-    `names.toml` are looked for. `flaws` counts what is odd, by a short name.
+    `columns` has its own names, such as ``{"doc_id": "id"}``; `flaws` counts what is odd.
 
     A *long* source has a column for the document and one for the value; a *wide* one a row or an
     object for each document. Nested objects, lists and names such as ``items[0].price`` become JSON
-    pointers; several values at a path are a list. Values are text as it is written: "007" and
-    "9.00" stay, an empty cell is null. An object of a value with its confidence, page or box is one
-    value; a column ``total_confidence`` is of ``total``. The path is null for the text of a page,
-    and in the one row of a document without values. `DataMissing`, `DataBroken` or `UnknownName` if
-    the source cannot be read or its columns are not told apart.
+    pointers; several values at a path are a list. Values are text as it is written, such as "007";
+    an empty cell is null. An object of a value with its confidence, page or box is one value; a
+    column ``total_confidence`` is of ``total``. The path is null for the text of a page, and in the
+    one row of a document without values. `DataMissing`, `DataBroken` or `UnknownName` if the source
+    cannot be read or its columns are not told apart.
 
     >>> read_values([{"doc_id": "a", "total": 9.5, "items": [{"name": "Tea"}]}]).rows()
     [('a', '/total', '9.5', 'frame, row 1'), ('a', '/items/0/name', 'Tea', 'frame, row 1')]
@@ -149,10 +145,7 @@ def _naming(name: str, columns: Sequence[str]) -> str:
 
 
 def _values_of(
-    batch: Batch,
-    names: Mapping[str, str],
-    whole: Collection[str],
-    first_rows: dict[str, str] | None,
+    batch: Batch, names: Mapping[str, str], whole: Collection[str], first_rows: Row | None
 ) -> pl.DataFrame:
     """The values of a batch; where a row is a document `first_rows` has the origins so far."""
     beside = {name: column for name, column in names.items() if name not in _COLUMNS}
@@ -173,7 +166,10 @@ def _values_of(
             raise DataBroken(what, where=where, remedy=f"keep one, or if each is a value: {option}")
         stated = ((name, _stated(name, row.get(column), where)) for name, column in beside.items())
         said = {name: cell for name, cell in stated if cell is not None}
-        for place, cell in (_long if is_long else _wide)(row, names):
+        path, cell = as_text(row.get(names.get("path"))), row.get(names.get("value"))
+        # A page may have its text beside the values of fields.
+        alone = pointer(path) or "", row.get("text") if cell is None and not pointer(path) else cell
+        for place, cell in [alone] if is_long else _wide(row, names):
             try:
                 for path, value, more in values_in(cell, place, whole):
                     at = f"{origin}#{path}" if batch.documents and place else origin
@@ -226,13 +222,6 @@ def _stated(name: str, cell: Any, where: str) -> Any:
         remedy = f"one of: {', '.join(allowed)}" if allowed else "a number"
         raise DataBroken(f"{name} cannot be {text!r:.80}", where=where, remedy=remedy)
     return stated
-
-
-def _long(row: Row, names: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-    """Path and value of a row that has one."""
-    path, cell = pointer(as_text(row.get(names.get("path")))) or "", row.get(names["value"])
-    # A page may have its text beside the values of fields.
-    yield path, row.get("text") if cell is None and not path else cell
 
 
 def _wide(row: Row, names: Mapping[str, str]) -> Iterator[tuple[str, Any]]:

@@ -38,7 +38,7 @@ def run(gold: Any, system: str, documents: Any, out: Path | None, **given: Any) 
     limit = documents if isinstance(documents, int) else None
     if limit is None:
         names = corpus.documents["doc_id"].to_list()
-        chosen = choice.decide(names, set(), documents, where=corpus.split).documents
+        chosen, *_ = choice.decide(names, set(), documents, where=corpus.split)
         corpus = corpus.filtered(pl.col("doc_id").is_in(chosen))
     name = given["name"] or reader.run_name(settings)
     out = out or Path("runs", f"{corpus.benchmark}-{corpus.split}-{name}".replace("/", "-"))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -14,31 +14,26 @@ from formlab import files
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Corpus, Predictions
 
-ALL, ANSWERED, LISTED = "all", "answered", "listed"
+ALL, ANSWERED = "all", "answered"
 UNANSWERED = "documents without any answer, counted as missing"
 LEFT_OUT = "documents that were not chosen, left out"
 NOTES = (UNANSWERED, LEFT_OUT)
 
 
-class Choice(NamedTuple):
-    """The documents that are scored, their description for the settings, and counts of others."""
-
-    documents: list[str]
-    description: str
-    notes: dict[str, int]
-
-
 def answered(predictions: Predictions, split: str) -> set[str]:
     """The documents of a split with at least one attempt."""
     # A refusal, a crash and an unreadable answer are attempts: failing cannot improve a score.
-    of_split, is_given = pl.col("split") == split, pl.col("status") != "missing"
+    is_given = pl.col("status") != "missing"
     tried = is_given | (pl.col("attempts") > 0).fill_null(value=False)
-    predicted = predictions.records.filter(of_split, is_given)["doc_id"].unique()
-    return {*predicted, *predictions.responses.filter(of_split, tried)["doc_id"]}
+    of_tables = {"records": is_given, "responses": tried}.items()
+    names = (predictions.scan(n).filter(row, split=split).select("doc_id") for n, row in of_tables)
+    return {*pl.concat(names).unique().collect(engine="streaming")["doc_id"]}
 
 
-def decide(names: list[str], with_answer: set[str], documents: Any, *, where: str) -> Choice:
-    """Which of the documents `names` are scored, in their order."""
+def decide(
+    names: list[str], with_answer: set[str], documents: Any, *, where: str
+) -> tuple[list[str], str, dict[str, int]]:
+    """Which of the documents `names` are scored, in their order; this in words, and notes."""
     if documents == ALL:
         chosen, word = names, ALL
     elif documents == ANSWERED:
@@ -51,13 +46,13 @@ def decide(names: list[str], with_answer: set[str], documents: Any, *, where: st
     elif isinstance(documents, int):
         chosen, word = names[:documents], f"{ALL}, the first {documents}"
     else:
-        chosen, word = _named(names, documents, where), LISTED
+        chosen, word = _named(names, documents, where), "listed"
     notes = {UNANSWERED: len(set(chosen) - with_answer), LEFT_OUT: len(names) - len(chosen)}
     notes = {note: count for note, count in notes.items() if count}
     if len(chosen) == len(names):
-        return Choice(chosen, ALL, notes)
+        return chosen, ALL, notes
     digest = hashlib.sha256("\n".join(chosen).encode("utf-8", "backslashreplace")).hexdigest()[:8]
-    return Choice(chosen, f"{word}: {len(chosen)} of {len(names)}, sha256 {digest}", notes)
+    return chosen, f"{word}: {len(chosen)} of {len(names)}, sha256 {digest}", notes
 
 
 def _named(names: list[str], documents: Path | Iterable[str], where: str) -> list[str]:
@@ -77,17 +72,6 @@ def _named(names: list[str], documents: Path | Iterable[str], where: str) -> lis
         remedy = f"a doc_id as the benchmark spells it, such as {', '.join(map(repr, near))}"
         raise UnknownName(what, where=places[strange[0]], remedy=remedy)
     return [name for name in names if name in places]
-
-
-def kept(
-    corpus: Corpus, predictions: Predictions, chosen: Collection[str] | None
-) -> tuple[Corpus, Predictions]:
-    """Both without the documents of the corpus that are not `chosen`; null chooses all."""
-    left = [n for n in corpus.documents["doc_id"] if chosen is not None and n not in chosen]
-    if not left:
-        return corpus, predictions
-    gone = pl.col("doc_id").is_in(left)
-    return corpus.filtered(~gone), predictions.filtered(~gone | (pl.col("split") != corpus.split))
 
 
 def partial_note(count: int, settings: Mapping[str, Any], notes: Mapping[str, int]) -> str:

@@ -47,20 +47,15 @@ Batch = tuple[int, tuple[Corpus, Predictions]]
 class How:
     """How batches are scored: the options of `evaluate`, and what they must know of the whole."""
 
-    mode: str
+    mode: str | None
     reader: str
-    description: str = choice.ALL
-    # The version of the gold, null for that of the benchmark; null chooses all documents.
-    labels: str | None = None
-    chosen: frozenset[str] | None = None
     # Without it scores stay in memory.
     out: Path | None = None
-
-    def settings(self, predictions: Predictions) -> dict[str, Any]:
-        """The settings of an evaluation of these predictions."""
-        settings = {"system": predictions.settings, "threshold": THRESHOLD}
-        settings |= {"reader": self.reader, "readings": list(others(self.reader))}
-        return settings | {"documents": self.description}
+    # Which documents, in words; the version of the gold, null for that of the benchmark.
+    documents: str = choice.ALL
+    labels: str | None = None
+    # Null chooses all documents.
+    chosen: frozenset[str] | None = None
 
 
 @tables.uncollected()
@@ -107,8 +102,9 @@ def evaluate(
     others(reader)  # Whether there is such a rule.
     gold, predictions = local(gold), local(predictions)
     with ExitStack() as temporary:
-        home = Path(out or temporary.enter_context(TemporaryDirectory(prefix="formlab-")))
-        home = home if out else home / "evaluation"
+        if out is None:
+            folder = temporary.enter_context(TemporaryDirectory(prefix="formlab-"))
+        home = Path(out or f"{folder}/evaluation")
         with replacing(home) as new:
             workplace = new / "batches"
             if isinstance(gold, Corpus):
@@ -117,22 +113,11 @@ def evaluate(
                 of_gold, columns = sides(gold, predictions, columns or {})
                 given = {"images": images, "types": types, "columns": of_gold}
                 gold = own_gold(gold, workplace / "own", **given)
-            read = {"in_memory": workers == 1, "columns": columns, "name": name}
-            made = batches(gold, predictions, workplace, fallback=fallback, **read)
-            corpus, predictions, doc_ids, answered = made
-            benchmark = benchmarks.get(corpus.benchmark)
-            mode = mode or benchmark.modes[0]
-            if mode not in benchmark.modes:
-                raise UnknownName.of(f"mode of {benchmark.name}", mode, benchmark.modes)
-            if not doc_ids and corpus.unreadable:
-                raise none_read(corpus.unreadable, corpus.root)
-            where = f"{benchmark.name}:{corpus.split}"
-            chosen = choice.decide(doc_ids, answered, documents, where=where)
-            names = None if chosen.description == choice.ALL else frozenset(chosen.documents)
-            is_stored = out is not None or bool(corpus._scans)
-            of_scores = {"chosen": names, "out": new if is_stored else None}
-            how = How(mode, reader, chosen.description, **of_scores)
-            evaluation = _scored_batches(corpus, predictions, how, chosen, workers)
+            read = {"in_memory": workers == 1, "columns": columns or {}, "name": name}
+            both = batches(gold, predictions, workplace, fallback=fallback, **read)
+            is_stored = out is not None or bool(both[0]._scans)
+            how = How(mode, reader, new if is_stored else None)
+            evaluation = _scored(*both, how, documents, workers)
             shutil.rmtree(workplace, ignore_errors=True)
             if is_stored:
                 across.told_on_disk(new)
@@ -145,10 +130,21 @@ def evaluate(
     return Evaluation.load(home)
 
 
-def _scored_batches(
-    corpus: Corpus, predictions: Predictions, how: How, chosen: choice.Choice, workers: int | str
+def _scored(
+    corpus: Corpus, predictions: Predictions, how: How, documents: Any, workers: int | str
 ) -> Evaluation:
     """The evaluation of all batches; without tables where these are written into `how.out`."""
+    benchmark = benchmarks.get(corpus.benchmark)
+    mode = how.mode or benchmark.modes[0]
+    if mode not in benchmark.modes:
+        raise UnknownName.of(f"mode of {benchmark.name}", mode, benchmark.modes)
+    names = corpus.scan("documents").select("doc_id").collect()["doc_id"].to_list()
+    if not names and corpus.unreadable:
+        raise none_read(corpus.unreadable, corpus.root)
+    where, answered = f"{benchmark.name}:{corpus.split}", choice.answered(predictions, corpus.split)
+    names, described, left_out = choice.decide(names, answered, documents, where=where)
+    chosen = None if described == choice.ALL else frozenset(names)
+    how = dataclasses.replace(how, mode=mode, documents=described, chosen=chosen)
     gold, answers = corpus, predictions
     if corpus._scans:
         # Facts of the whole are not sent along with every part.
@@ -159,23 +155,19 @@ def _scored_batches(
     wholes, matched, strangers = zip(*facts, strict=True)
     strange = [row for rows in strangers for row in rows]
     if not any(matched):
-        raise choice.unmatched(corpus, predictions, strange, chosen.documents)
+        raise choice.unmatched(corpus, predictions, strange, names)
     jobs = [job for job, whole in zip(jobs, wholes, strict=True) if whole]
     score = partial(score_batch, whole=Whole.together(filter(None, wholes)), how=how)
     scored = _results("scoring", score, jobs, workers)
-    notes = Counter(predictions.notes) + Counter(chosen.notes)
+    notes = Counter(predictions.notes) + Counter(left_out) + Counter({STRANGE: len(strange)})
     notes += Counter({f"gold: {name}": count for name, count in corpus.flaws.items()})
-    notes += Counter({STRANGE: len(strange)})
-    notes += sum((noted for noted, _ in scored), Counter())
+    notes += sum((Counter(part.notes) for part in scored), Counter())
     values = {"notes": dict(notes), "unreadable": corpus.unreadable}
     values["sources"] = corpus.sources | predictions.sources
-    if how.out is None:
-        (_, evaluation), *_ = scored
-        return dataclasses.replace(evaluation, cases=across.told_in(evaluation.cases), **values)
-    values |= {name: getattr(corpus, name) for name in ("benchmark", "split", "root")}
-    values |= {"system": predictions.system, "settings": how.settings(predictions)}
-    values |= {"corpus": corpus, "predictions": predictions, "mode": how.mode}
-    return Evaluation(**dict.fromkeys(Evaluation.TABLES), **values)
+    if how.out:
+        return scored[0].with_scans([], corpus=corpus, predictions=predictions, **values)
+    cases = across.told_in(scored[0].cases)
+    return dataclasses.replace(scored[0], cases=cases, **values)
 
 
 def _results(
@@ -196,24 +188,34 @@ def _results(
     return [results[number] for number in sorted(results)]
 
 
+def _chosen(batch: Batch, how: How) -> tuple[Corpus, Predictions]:
+    """Gold and predictions of a batch without documents that are not chosen."""
+    # What is read of a copy is let go with it.
+    corpus, predictions = map(copy.copy, batch[1])
+    names = () if how.chosen is None else corpus.documents["doc_id"]
+    if not (left_out := [name for name in names if name not in how.chosen]):
+        return corpus, predictions
+    kept = ~pl.col("doc_id").is_in(left_out)
+    return corpus.filtered(kept), predictions.filtered(kept | (pl.col("split") != corpus.split))
+
+
 @tables.uncollected()
 def know_batch(batch: Batch, how: How) -> tuple[Whole | None, bool, list[tuple[str, str]]]:
     """What scorers must know of a batch, whether any of it is predicted, and its strangers."""
-    corpus, predictions = choice.kept(*map(copy.copy, batch[1]), how.chosen)
+    corpus, predictions = _chosen(batch, how)
     matched, strange = by_corpus(corpus, predictions)
     whole = Whole.of(corpus, predictions) if corpus.documents.height or strange.height else None
     return whole, matched.height > 0, strange.select("split", "doc_id").unique().rows()
 
 
 @tables.uncollected()
-def score_batch(batch: Batch, whole: Whole, how: How) -> tuple[Counter[str], Evaluation | None]:
-    """Notes of a batch, and its evaluation unless that is written into `how.out`."""
-    # What is read of a copy is let go with it.
-    corpus, predictions = choice.kept(*map(copy.copy, batch[1]), how.chosen)
-    evaluation = score_documents(corpus, predictions, whole, how)
-    if how.out is not None:
-        evaluation.write_part(how.out, batch[0])
-    return Counter(evaluation.notes), None if how.out else evaluation
+def score_batch(batch: Batch, whole: Whole, how: How) -> Evaluation:
+    """The evaluation of a batch; without tables if these are written into `how.out`."""
+    evaluation = score_documents(*_chosen(batch, how), whole, how)
+    if how.out is None:
+        return evaluation
+    evaluation.write_part(how.out, batch[0])
+    return evaluation.with_scans([], corpus=None, predictions=None)
 
 
 def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how: How) -> Evaluation:
@@ -243,10 +245,12 @@ def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how:
     if strange.height:
         left = unscored(strange.select(records), system=system)
         all_cases = pl.concat([all_cases, left], how="diagonal")
-    special = {"documents": how.description, "labels": how.labels}
+    special = {"documents": how.documents, "labels": how.labels}
     if special := {n: value for n, value in special.items() if value not in (None, choice.ALL)}:
         labels = {n: pl.lit(value).cast(pl.Categorical) for n, value in special.items()}
         all_scores = all_scores.with_columns(pl.col("settings").struct.with_fields(**labels))
+    settings = {"system": predictions.settings, "threshold": THRESHOLD, "reader": how.reader}
+    settings |= {"readings": list(others(how.reader)), "documents": how.documents}
     evaluation = Evaluation(
         corpus.documents,
         _numbered(all_cases),
@@ -257,7 +261,7 @@ def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how:
         system,
         how.mode,
         corpus.root,
-        settings=how.settings(predictions),
+        settings=settings,
         notes=dict(notes),
         corpus=corpus,
         predictions=dataclasses.replace(predictions, records=pl.concat([known, strange])),
@@ -276,16 +280,14 @@ def _with_own(cases: pl.DataFrame, gold: pl.DataFrame, answers: pl.DataFrame) ->
             first = records.drop_nulls("path").unique(["doc_id", "path"], keep="first")
             first = first.select("doc_id", pl.col("path").alias(key), *own)
             cases = cases.join(first, on=["doc_id", key], how="left", maintain_order="left")
-    if names := tables.own_columns("records", gold):
-        # What all values of a document have is the document's: what only an answer has gets it too.
-        one = (pl.when(pl.col(n).n_unique() == 1).then(pl.col(n).first()).alias(n) for n in names)
-        of_document = gold.drop_nulls("path").group_by("doc_id").agg(one)
-        joining = {"on": "doc_id", "how": "left", "suffix": " of", "maintain_order": "left"}
-        spurious = pl.col("outcome") == "spurious"
-        filled = (pl.when(spurious).then(f"{n} of").otherwise(n).alias(n) for n in names)
-        cases = cases.join(of_document, **joining).with_columns(filled)
-        cases = cases.drop(f"{n} of" for n in names)
-    return cases
+    # What all values of a document have is the document's: what only an answer has gets it too.
+    spurious, filled = pl.col("outcome") == "spurious", []
+    for name in tables.own_columns("records", gold):
+        of_gold = pl.col(name).filter(~spurious & pl.col("path").is_not_null())
+        is_one = (of_gold.n_unique() == 1).over("doc_id")
+        one = pl.when(is_one).then(of_gold.first().over("doc_id"))
+        filled.append(pl.when(spurious).then(one).otherwise(name).alias(name))
+    return cases.with_columns(filled)
 
 
 def _numbered(cases: pl.DataFrame) -> pl.DataFrame:
@@ -326,14 +328,13 @@ def score_again(
     settings = {"reader": READER, "documents": choice.ALL} | evaluation.settings
     reader = reader or settings["reader"]
     settings |= {"reader": reader, "readings": list(others(reader))}
-    how = How(evaluation.mode, reader, settings["documents"], labels)
+    how = How(evaluation.mode, reader, documents=settings["documents"], labels=labels)
     corpus = corpus.mapped(gold)
     both = zip(corpus.parts(), predictions.parts(), strict=True)
     whole = Whole.together(Whole.of(*part) for part in both)
-    again = partial(_again, gold=gold, whole=whole, how=how)
+
+    def again(part: Evaluation) -> Evaluation:
+        answers = dataclasses.replace(part.predictions, system=part.system)
+        return score_documents(gold(part.corpus), answers, whole, how)
+
     return evaluation.mapped(again, settings=settings, corpus=corpus)
-
-
-def _again(part: Evaluation, *, gold: Any, whole: Whole, how: How) -> Evaluation:
-    predictions = dataclasses.replace(part.predictions, system=part.system)
-    return score_documents(gold(part.corpus), predictions, whole, how)

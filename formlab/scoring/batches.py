@@ -1,7 +1,8 @@
-"""Gold and predictions of any size as parts of whole documents, written as they are read."""
+"""Gold and predictions of any size in parts of whole documents, and which documents are scored."""
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import shutil
 from collections import ChainMap, Counter
@@ -13,9 +14,9 @@ from typing import Any
 
 import polars as pl
 
-from formlab import benchmarks, readers
+from formlab import benchmarks, files, readers
 from formlab.benchmarks.corpus import batch_numbers
-from formlab.errors import DataBroken
+from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Corpus, Predictions, Scan
 from formlab.readers import answers
 from formlab.readers.door import stem
@@ -23,6 +24,10 @@ from formlab.readers.gold import maker
 from formlab.readers.types import FieldTypes, samples
 from formlab.readers.values import first_items, listed, pieces
 
+ALL, ANSWERED = "all", "answered"
+UNANSWERED = "documents without any answer, counted as missing"
+LEFT_OUT = "documents that were not chosen, left out"
+NOTES = (UNANSWERED, LEFT_OUT)
 # The kinds of records that are read where they stand on a page.
 _READ = ["word", "line"]
 
@@ -224,11 +229,88 @@ class _Values:
 
     def rows(self, number: int, lists: Collection[str] = ()) -> pl.DataFrame:
         """The rows of a batch, those at the paths of `lists` as their items."""
-        files = sorted(self.folder.glob(f"{number}/*"))
-        parts = [self.none, *(pl.read_parquet(file, glob=False) for file in files)]
+        paths = sorted(self.folder.glob(f"{number}/*"))
+        parts = [self.none, *(pl.read_parquet(path, glob=False) for path in paths)]
         return listed(pl.concat(parts, how="diagonal"), lists)
 
 
 def _write(frame: pl.DataFrame, file: Path) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     frame.write_parquet(file, compression="lz4", statistics=False)
+
+
+def answered(predictions: Predictions, split: str) -> set[str]:
+    """The documents of a split with at least one attempt."""
+    # A refusal, a crash and an unreadable answer are attempts: failing cannot improve a score.
+    is_given = pl.col("status") != "missing"
+    tried = is_given | (pl.col("attempts") > 0).fill_null(value=False)
+    of_tables = {"records": is_given, "responses": tried}.items()
+    names = (predictions.scan(n).filter(row, split=split).select("doc_id") for n, row in of_tables)
+    return {*pl.concat(names).unique().collect(engine="streaming")["doc_id"]}
+
+
+def decide(
+    names: list[str], with_answer: set[str], documents: Any, *, where: str
+) -> tuple[list[str], str, dict[str, int]]:
+    """Which of the documents `names` are scored, in their order; this in words, and notes."""
+    if documents == ALL:
+        chosen, word = names, ALL
+    elif documents == ANSWERED:
+        chosen, word = [name for name in names if name in with_answer], ANSWERED
+        if not chosen:
+            what = f"none of the {len(names)} documents of {where} was answered"
+            raise DataBroken(what, remedy="predictions for this split, or --documents all")
+    elif isinstance(documents, str):
+        raise UnknownName.of("choice of documents", documents, (ALL, ANSWERED))
+    elif isinstance(documents, int):
+        chosen, word = names[:documents], f"{ALL}, the first {documents}"
+    else:
+        chosen, word = _named(names, documents, where), "listed"
+    notes = {UNANSWERED: len(set(chosen) - with_answer), LEFT_OUT: len(names) - len(chosen)}
+    notes = {note: count for note, count in notes.items() if count}
+    if len(chosen) == len(names):
+        return chosen, ALL, notes
+    digest = hashlib.sha256("\n".join(chosen).encode("utf-8", "backslashreplace")).hexdigest()[:8]
+    return chosen, f"{word}: {len(chosen)} of {len(names)}, sha256 {digest}", notes
+
+
+def _named(names: list[str], documents: Path | Iterable[str], where: str) -> list[str]:
+    """Those of `names` that are in a list, or in a file with one a line."""
+    if isinstance(documents, Path):
+        lines = enumerate(files.read_text(documents).splitlines(), start=1)
+        places = {line.strip(): f"{documents}:{n}" for n, line in lines if line.strip()}
+    else:
+        places = dict.fromkeys(documents, where)
+    if not places:
+        raise DataBroken("no document is listed", where=where, remedy="one doc_id a line")
+    known = set(names)
+    if strange := [name for name in places if name not in known]:
+        raise UnknownName.of("document", strange[0], names, where=places[strange[0]])
+    return [name for name in names if name in places]
+
+
+def partial_note(count: int, settings: Mapping[str, Any], notes: Mapping[str, int]) -> str:
+    """What a reader must know of an evaluation of `count` documents if it is not of all."""
+    sentences = []
+    if left := notes.get(LEFT_OUT):
+        word = str(settings.get("documents", "")).partition(":")[0]
+        sentences.append(f"Scored on {count} of {count + left} documents ({word})")
+    if gone := notes.get(UNANSWERED):
+        rest = "all of them count as missing"
+        if scored := count - gone:
+            rest = f"the rest count as missing (`--documents answered` scores the {scored})"
+        sentences.append(f"{scored} of {count} documents were answered; {rest}")
+    return ". ".join(sentences)
+
+
+def unmatched(
+    corpus: Corpus, predictions: Predictions, strange: list[tuple[str, str]], names: list[str]
+) -> DataBroken:
+    """The error for predictions for none of the documents `names`, but for `strange` ones."""
+    splits, predicted = (sorted({row[n] for row in strange}) for n in range(2))
+    remedy = "the --split that was predicted, and doc_id as the benchmark spells it"
+    if corpus.benchmark == "own":
+        remedy = "doc_id as the gold spells it, or as the files of the forms are called"
+    what = f"none of the predictions is for a document of {corpus.benchmark}:{corpus.split}: they "
+    what += f"are for {predicted[:3]} of {splits}, the corpus has {names[:3]} and so on"
+    return DataBroken(what, where=", ".join(predictions.sources) or None, remedy=remedy)

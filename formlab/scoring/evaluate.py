@@ -25,9 +25,9 @@ from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics.counts import SHARES, answer_tallies
 from formlab.readers.gold import sides
 from formlab.saving import replacing
-from formlab.scoring import across, choice
+from formlab.scoring import across
 from formlab.scoring.align import unscored
-from formlab.scoring.batches import batches, own_gold
+from formlab.scoring.batches import ALL, answered, batches, decide, own_gold, unmatched
 from formlab.scoring.fields import READER, others
 from formlab.scoring.own_metrics import own_scores
 from formlab.scoring.tasks import families
@@ -35,9 +35,7 @@ from formlab.scoring.tasks._kit import Scoring, TaskScores, made_by, score_table
 from formlab.scoring.whole import Whole, by_corpus
 from formlab.show import progress
 
-# Similarity from which on the rung `fuzzy` of the ladder holds.
-THRESHOLD = 0.8
-# The note that counts documents which are predicted and not there.
+THRESHOLD = 0.8  # Similarity from which on the rung `fuzzy` of the ladder holds.
 STRANGE = "predicted documents that are not in the corpus"
 # A part of the documents by its number: its gold and what is predicted.
 Batch = tuple[int, tuple[Corpus, Predictions]]
@@ -52,7 +50,7 @@ class How:
     # Without it scores stay in memory.
     out: Path | None = None
     # Which documents, in words; the version of the gold, null for that of the benchmark.
-    documents: str = choice.ALL
+    documents: str = ALL
     labels: str | None = None
     # Null chooses all documents.
     chosen: frozenset[str] | None = None
@@ -67,7 +65,7 @@ def evaluate(
     types: Any = None,
     columns: Mapping[str, str] | None = None,
     mode: str | None = None,
-    documents: str | int | Path | Sequence[str] = choice.ALL,
+    documents: str | int | Path | Sequence[str] = ALL,
     reader: str = READER,
     out: str | Path | None = None,
     workers: int | str = 1,
@@ -102,8 +100,7 @@ def evaluate(
     others(reader)  # Whether there is such a rule.
     gold, predictions = local(gold), local(predictions)
     with ExitStack() as temporary:
-        if out is None:
-            folder = temporary.enter_context(TemporaryDirectory(prefix="formlab-"))
+        folder = temporary.enter_context(TemporaryDirectory(prefix="formlab-"))
         home = Path(out or f"{folder}/evaluation")
         with replacing(home) as new:
             workplace = new / "batches"
@@ -141,9 +138,9 @@ def _scored(
     names = corpus.scan("documents").select("doc_id").collect()["doc_id"].to_list()
     if not names and corpus.unreadable:
         raise none_read(corpus.unreadable, corpus.root)
-    where, answered = f"{benchmark.name}:{corpus.split}", choice.answered(predictions, corpus.split)
-    names, described, left_out = choice.decide(names, answered, documents, where=where)
-    chosen = None if described == choice.ALL else frozenset(names)
+    where, tried = f"{benchmark.name}:{corpus.split}", answered(predictions, corpus.split)
+    names, described, left_out = decide(names, tried, documents, where=where)
+    chosen = None if described == ALL else frozenset(names)
     how = dataclasses.replace(how, mode=mode, documents=described, chosen=chosen)
     gold, answers = corpus, predictions
     if corpus._scans:
@@ -155,7 +152,7 @@ def _scored(
     wholes, matched, strangers = zip(*facts, strict=True)
     strange = [row for rows in strangers for row in rows]
     if not any(matched):
-        raise choice.unmatched(corpus, predictions, strange, names)
+        raise unmatched(corpus, predictions, strange, names)
     jobs = [job for job, whole in zip(jobs, wholes, strict=True) if whole]
     score = partial(score_batch, whole=Whole.together(filter(None, wholes)), how=how)
     scored = _results("scoring", score, jobs, workers)
@@ -246,25 +243,22 @@ def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how:
         left = unscored(strange.select(records), system=system)
         all_cases = pl.concat([all_cases, left], how="diagonal")
     special = {"documents": how.documents, "labels": how.labels}
-    if special := {n: value for n, value in special.items() if value not in (None, choice.ALL)}:
-        labels = {n: pl.lit(value).cast(pl.Categorical) for n, value in special.items()}
-        all_scores = all_scores.with_columns(pl.col("settings").struct.with_fields(**labels))
+    if special := {n: text for n, text in special.items() if text not in (None, ALL)}:
+        fields = {n: pl.lit(text).cast(pl.Categorical) for n, text in special.items()}
+        all_scores = all_scores.with_columns(pl.col("settings").struct.with_fields(**fields))
     settings = {"system": predictions.settings, "threshold": THRESHOLD, "reader": how.reader}
     settings |= {"readings": list(others(how.reader)), "documents": how.documents}
+    kept = dataclasses.replace(predictions, records=pl.concat([known, strange]))
+    facts = {"benchmark": benchmark.name, "split": corpus.split, "system": system, "mode": how.mode}
+    facts |= {"root": corpus.root, "settings": settings, "notes": dict(notes)}
     evaluation = Evaluation(
         corpus.documents,
         _numbered(all_cases),
         # Most rows are scores, which only `score_table` makes: one is checked.
         all_scores.head(1),
-        benchmark.name,
-        corpus.split,
-        system,
-        how.mode,
-        corpus.root,
-        settings=settings,
-        notes=dict(notes),
+        **facts,
         corpus=corpus,
-        predictions=dataclasses.replace(predictions, records=pl.concat([known, strange])),
+        predictions=kept,
     )
     return dataclasses.replace(evaluation.check(), scores=all_scores)
 
@@ -304,14 +298,17 @@ def _numbered(cases: pl.DataFrame) -> pl.DataFrame:
 
 def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.DataFrame:
     """Scores of the answers' statuses, a row per answer and share: over all tasks and by task."""
-    rows = responses.with_columns(path=pl.lit(None, pl.String))
+    rows, texts = (
+        responses.with_columns(path=pl.lit(None, pl.String)),
+        responses["status"].to_list(),
+    )
     by_task = {"slice_by": "task", "slice_value": rows["task"]}
-    scores = [tables.table("scores", [])]
-    for name in SHARES:
-        counted = [(metrics.get(name), answer_tallies(rows["status"].to_list(), name), made_by())]
-        for slices in ({}, by_task):
-            scores.append(score_table(rows, counted, level="answer", mode=mode, **slices))
-    return pl.concat(scores)
+    counts = [[(metrics.get(name), answer_tallies(texts, name), made_by())] for name in SHARES]
+    return pl.concat(
+        score_table(rows, counted, level="answer", mode=mode, **slices)
+        for counted in counts
+        for slices in ({}, by_task)
+    )
 
 
 def score_again(
@@ -325,7 +322,7 @@ def score_again(
     corpus, predictions = evaluation.corpus, evaluation.predictions
     if corpus is None or predictions is None:
         return None
-    settings = {"reader": READER, "documents": choice.ALL} | evaluation.settings
+    settings = {"reader": READER, "documents": ALL} | evaluation.settings
     reader = reader or settings["reader"]
     settings |= {"reader": reader, "readings": list(others(reader))}
     how = How(evaluation.mode, reader, documents=settings["documents"], labels=labels)

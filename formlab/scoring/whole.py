@@ -1,8 +1,4 @@
-"""What the records of a whole corpus and of all its predictions are like: see `Whole`.
-
-How documents are scored depends at a few places on all of them: whether words were read at all, or
-only texts of pages were given. Batches are scored one by one, so these places ask `Whole`.
-"""
+"""What the scoring of a batch must know of all documents, such as whether words were read."""
 
 from __future__ import annotations
 
@@ -135,12 +131,10 @@ def folded(values: pl.Series) -> pl.Series:
 
 
 class Words:
-    """The words of a corpus's gold, of which causes of wrong fields ask for those `asked` alone.
+    """The words of a corpus's gold, of which causes of wrong fields ask for those `asked` alone."""
 
-    `table` has how often each `word` stands there as written and in how many documents, and, where
-    `is_folded`, without case and marks.
-    """
-
+    # How often each `word` stands there as written, and in how many documents; where `is_folded`,
+    # without case and marks.
     def __init__(self, table: pl.DataFrame, asked: pl.DataFrame | None = None) -> None:
         self.table, self.asked = table, asked
 

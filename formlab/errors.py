@@ -44,15 +44,15 @@ class UnknownName(FormlabError):
     """A name (benchmark, metric, system, split, parameter …) that is not registered."""
 
     @classmethod
-    def of(cls, noun: str, name: object, known: object) -> UnknownName:
+    def of(cls, noun: str, name: object, known: object, *, where: object = None) -> UnknownName:
         """The error for `name`, naming what is known and the closest spelling."""
         from difflib import get_close_matches
 
         names = sorted(map(str, known))
         near = get_close_matches(str(name), names, n=1)
-        listed = ", ".join(names) or "none"
+        listed = ", ".join([*names[:100], "…"] if names[100:] else names) or "none"
         remedy = f"'{near[0]}' (known: {listed})" if near else f"one of: {listed}"
-        return cls(f"unknown {noun} {str(name)!r}", remedy=remedy)
+        return cls(f"unknown {noun} {str(name)!r}", where=where, remedy=remedy)
 
 
 class NotAvailable(FormlabError):

@@ -1,9 +1,8 @@
 """Benchmarks, metrics, systems, readers and the rest by name, with the plug-ins of other people.
 
-A plug-in is an entry point of an installed package (group ``formlab.metrics`` and so on), or is
-registered by a decorator such as ``@formlab.metric("name")``: in a notebook's cell, or in a file
-that the user names (``--plugin`` or the variable FORMLAB_PLUGINS). A file that an evaluation
-records is run again only if this user has named it before and it has not changed since.
+A plug-in is an entry point of a package (group ``formlab.metrics`` and so on), or is registered by
+a decorator such as ``@formlab.metric("name")``: in a notebook, or in a file that the user names. A
+file that an evaluation records is run only if this user has named it before, and it is as it was.
 """
 
 from __future__ import annotations
@@ -55,11 +54,9 @@ _STATE = SimpleNamespace(registered={}, registries={}, files={}, named="", loadi
 
 
 class Registry(Mapping[str, Any]):
-    """The entries of one kind by name, formlab's own first; one is imported when asked for.
+    """The entries of one kind by name, formlab's own first; one is imported when asked for."""
 
-    `builtin` has for each of formlab's own ``module:attribute``: the value, or a mapping with it.
-    """
-
+    # `builtin` has for each of formlab's own ``module:attribute``: the value, or a mapping with it.
     def __init__(self, kind: str, builtin: Mapping[str, str]) -> None:
         self.kind, self.builtin = kind, builtin
         _STATE.registries[kind] = self
@@ -91,7 +88,7 @@ class Registry(Mapping[str, Any]):
         return sum(1 for _ in self)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.builtin or name in self.names()
+        return name in self.names()
 
     def names(self) -> list[str]:
         """Every name, also of plug-ins that cannot be used; nothing is imported."""
@@ -231,20 +228,18 @@ def _packages() -> list[Entry]:
 
 def plugins(*kinds: str) -> list[dict[str, str]]:
     """Each plug-in (of `kinds`, if any): kind, name, source, and problem if it cannot be used."""
-    rows = []
-    for kind, name, _, source in sorted(entry[:4] for entry in entries(*kinds)):
-        problem = str(view(kind).problem(name) or "")
-        rows.append({"kind": kind, "name": name, "source": source, "problem": problem})
-    return rows
+    return [
+        {"kind": k, "name": name, "source": source, "problem": str(view(k).problem(name) or "")}
+        for k, name, _, source in sorted(entry[:4] for entry in entries(*kinds))
+    ]
 
 
 def needed(names: Mapping[str, Iterable[str]]) -> list[Record]:
     """A record for each of the `names` of a kind that a plug-in provides; `restore` reads them."""
     mentioned = [(view(kind), name) for kind in names for name in dict.fromkeys(names[kind])]
-    found = [registry.entry(name) for registry, name in mentioned if name in registry]
+    found = (registry.entry(name) for registry, name in mentioned if name in registry)
     # The add-ons come with formlab, too.
-    found = [entry for entry in found if entry.source != "formlab"]
-    return [dict(zip(_RECORDED, entry[:-1], strict=True)) for entry in found]
+    return [dict(zip(_RECORDED, e[:-1], strict=True)) for e in found if e.source != "formlab"]
 
 
 def restore(records: object, *, where: object) -> None:

@@ -1,7 +1,4 @@
-"""What formlab keeps on disk: folders, replaced whole, and what took long to make.
-
-A new one takes the place of the old by two renames: what is read is one of them, also after a kill.
-"""
+"""What formlab keeps on disk: folders, replaced whole by two renames, and slow results."""
 
 from __future__ import annotations
 
@@ -106,8 +103,7 @@ def home_of(folder: Path) -> Path:
 def read_manifest(kind: Any, folder: Path) -> tuple[Path, dict[str, Any]]:
     """Where the tables of `folder` are, and their manifest, of this kind and format."""
     home = settled(home_of(folder))
-    file = home / MANIFEST
-    if not files.is_file(file):
+    if not files.is_file(file := home / MANIFEST):
         what = "a file, not a folder" if folder.is_file() else "no such folder"
         what = f"this folder holds no {kind.__name__.lower()}" if folder.is_dir() else what
         remedy = "formlab score GOLD --predictions FILE --out FOLDER, or formlab run"
@@ -157,19 +153,16 @@ def _score_command(manifest: Mapping[str, Any], folder: Path) -> str:
     """The command that makes an evaluation of an older format with this version."""
     settings, is_own = manifest.get("settings") or {}, manifest.get("benchmark") == "own"
     gold, answers = manifest.get("split" if is_own else "benchmark"), folder / "predictions"
-    chosen = str(settings.get("documents")).partition(":")[0]
+    chosen = {"answered": "answered", "listed": "FILE"}
     with suppress(FormlabError, LookupError, TypeError, ValueError):
         if is_own:  # The file or folder of a user's gold, as far as the kept corpus names it.
             (gold,) = files.read_json(folder / "corpus" / MANIFEST)["sources"]
-    options = {
-        "images" if is_own else "root": manifest.get("root"),
-        "predictions": answers if (answers / MANIFEST).is_file() else "PREDICTIONS",
-        "split": None if is_own else manifest.get("split"),
-        "mode": manifest.get("mode"),
-        "documents": {"answered": "answered", "listed": "FILE"}.get(chosen),
-        "reader": settings.get("reader"),
-        "out": "FOLDER",
-    }
+    options = {name: manifest.get(name) for name in ("root", "split", "mode")}
+    if is_own:
+        options = {"images": options["root"], "mode": options["mode"]}
+    options["predictions"] = answers if (answers / MANIFEST).is_file() else "PREDICTIONS"
+    options["documents"] = chosen.get(str(settings.get("documents")).partition(":")[0])
+    options |= {"reader": settings.get("reader"), "out": "FOLDER"}
     words = [f"--{name} {shlex.quote(str(word))}" for name, word in options.items() if word]
     return " ".join(["formlab score", shlex.quote(str(gold or "GOLD")), *words])
 
@@ -179,8 +172,7 @@ def kept(name: str, key: Any, make: Callable[[], Any]) -> Any:
     if os.environ.get("FORMLAB_NO_CACHE"):
         return json.loads(json.dumps(make()))
     file, start = files.cache_folder() / name / f"{files.key_of(key)}.json", time.perf_counter()
-    # What is damaged is made again.
-    with suppress(FormlabError, OSError):
+    with suppress(FormlabError, OSError):  # What is damaged is made again.
         seconds, found = files.read_json(file, tuple[float, Any])
         os.utime(file)
         count, saved = reused.get()

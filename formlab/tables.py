@@ -1,7 +1,4 @@
-"""The schemas of every table, the settings of a score, and frames of other libraries.
-
-The one place with dtypes. A value is kept as annotated or emitted; what is unknown is null.
-"""
+"""The schemas of every table, the settings of a score, and frames of other libraries."""
 
 from __future__ import annotations
 

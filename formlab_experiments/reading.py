@@ -7,7 +7,7 @@ from typing import Any
 
 from formlab import benchmarks, systems
 from formlab.folders import Corpus, Evaluation
-from formlab.scoring.choice import ALL
+from formlab.scoring.batches import ALL
 from formlab.scoring.evaluate import evaluate
 from formlab.systems import System
 

@@ -15,7 +15,7 @@ PACKAGES = [
     "formlab_review",
     "formlab_baselines",
 ]
-SPINE = ("batches", "choice", "evaluate", "whole")
+SPINE = ("batches", "evaluate", "whole")
 ANALYSIS = ["formlab/stats/", "formlab/analysis/", "formlab/testing.py"]
 SCORED = [f"formlab/{room}/" for room in ("scoring", "metrics", "text", "trees")]
 SYSTEMS = ["formlab/systems/", "formlab/browser.py", "formlab/pictures.py"]

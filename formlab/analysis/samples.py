@@ -15,7 +15,7 @@ from formlab.analysis.comparability import named
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.folders import Evaluation, Predictions, is_hidden
 from formlab.registry import Registry
-from formlab.scoring.choice import partial_note
+from formlab.scoring.batches import partial_note
 from formlab.scoring.evaluate import evaluate
 from formlab.show import plain
 

@@ -31,14 +31,14 @@ def run(gold: Any, system: str, documents: Any, out: Path | None, **given: Any) 
     """
     import polars as pl
 
-    from formlab.scoring import choice
+    from formlab.scoring.batches import decide
 
     reader = formlab.systems.get(system)
     settings, corpus = reader.settings(given["settings"]), corpus_of(gold, given)
     limit = documents if isinstance(documents, int) else None
     if limit is None:
         names = corpus.documents["doc_id"].to_list()
-        chosen = choice.decide(names, set(), documents, where=corpus.split).documents
+        chosen, *_ = decide(names, set(), documents, where=corpus.split)
         corpus = corpus.filtered(pl.col("doc_id").is_in(chosen))
     name = given["name"] or reader.run_name(settings)
     out = out or Path("runs", f"{corpus.benchmark}-{corpus.split}-{name}".replace("/", "-"))
@@ -89,7 +89,7 @@ def score(gold: tuple[str | Path, ...], predictions: tuple[Path, ...], **given: 
 
 def scored(gold: Any, answers: Any, **given: Any) -> Rows:
     """The scores of answers to gold, saved where `options.SCORING` have a folder for it."""
-    from formlab.scoring import choice
+    from formlab.scoring.batches import NOTES, partial_note
 
     out, by, everything, old = given["out"], given["by"], given["everything"], {}
     names = ("documents", "mode", "reader", "workers", "out", "name", "images", "types", "columns")
@@ -104,11 +104,11 @@ def scored(gold: Any, answers: Any, **given: Any) -> Rows:
         found = [note for note in notes if note.startswith(("gold fields that", "answer fields"))]
         remedy = "--columns for names of columns, or --allow-unmatched if it is meant"
         raise DataBroken(f"{unmet}: {'; '.join(found)}", remedy=remedy)
-    hints = [choice.partial_note(evaluation.documents.height, evaluation.settings, notes)]
+    hints = [partial_note(evaluation.documents.height, evaluation.settings, notes)]
     if old and (old["system"], {*sources}) != (evaluation.system, {*evaluation.sources}):
         before = f"{old['system']} ({', '.join(sources)})"
         hints += [f"note: in {out}, the evaluation of {before} was replaced by {evaluation.system}"]
-    notes = {note: count for note, count in notes.items() if note not in choice.NOTES}
+    notes = {note: count for note, count in notes.items() if note not in NOTES}
     # Slices that were not asked for are summarised only where everything is wanted.
     usual = formlab.benchmarks.get(evaluation.benchmark).slices if everything else ()
     drawing = {"resamples": given["resamples"], "seed": given["seed"]}

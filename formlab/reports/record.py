@@ -19,7 +19,7 @@ from typing import Any, Literal
 from formlab import benchmarks, files, registry, resources
 from formlab.errors import FormlabError
 from formlab.folders import is_hidden
-from formlab.scoring import choice
+from formlab.scoring import batches
 
 ENDING = ".report.json"
 MANIFEST = "manifest.json"
@@ -245,11 +245,11 @@ def part_run(manifest: Path) -> str:
     """What a reader must know of an evaluation that is not of a whole corpus; else empty."""
     content = files.read_json(manifest)
     notes = content.get("notes") if isinstance(content, dict) else None
-    if not isinstance(notes, dict) or not set(notes) & set(choice.NOTES):
+    if not isinstance(notes, dict) or not set(notes) & set(batches.NOTES):
         return ""
     rows = sum(rows for _, rows, _ in content["tables"]["documents"])
     subject = "{system} on {benchmark}:{split}".format_map(content)
-    return f"{subject}: {choice.partial_note(rows, content['settings'], notes)}."
+    return f"{subject}: {batches.partial_note(rows, content['settings'], notes)}."
 
 
 def facts(manifest: Path, shown: str) -> list[tuple[str, str]]:

@@ -1,11 +1,12 @@
-"""Gold and predictions of any size as parts of whole documents, written as they are read."""
+"""Gold and predictions of any size in parts of whole documents, and which documents are scored."""
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import shutil
 from collections import ChainMap, Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,17 +14,20 @@ from typing import Any
 
 import polars as pl
 
-from formlab import benchmarks, readers
+from formlab import benchmarks, files, readers
 from formlab.benchmarks.corpus import batch_numbers
-from formlab.errors import DataBroken
+from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Corpus, Predictions, Scan
 from formlab.readers import answers
 from formlab.readers.door import stem
 from formlab.readers.gold import maker
 from formlab.readers.types import FieldTypes, samples
 from formlab.readers.values import first_items, listed, pieces
-from formlab.scoring import choice
 
+ALL, ANSWERED = "all", "answered"
+UNANSWERED = "documents without any answer, counted as missing"
+LEFT_OUT = "documents that were not chosen, left out"
+NOTES = (UNANSWERED, LEFT_OUT)
 # The kinds of records that are read where they stand on a page.
 _READ = ["word", "line"]
 
@@ -33,12 +37,12 @@ def batches(
     predictions: Any,
     folder: Path,
     *,
-    in_memory: bool = False,
-    columns: Mapping[str, str] | None = None,
-    name: str | None = None,
-    fallback: str | None = None,
-) -> tuple[Corpus, Predictions, list[str], set[str]]:
-    """Gold and predictions in parts of the same documents, with all and the answered documents."""
+    in_memory: bool,
+    columns: Mapping[str, str],
+    name: str | None,
+    fallback: str | None,
+) -> tuple[Corpus, Predictions]:
+    """Gold and predictions in parts of the same documents, the last of which may be strangers."""
     corpora = iter(gold)
     first = list(itertools.islice(corpora, 2))
     is_one = in_memory and len(first) == 1
@@ -46,24 +50,21 @@ def batches(
         corpus = replace(first[0])
     else:
         corpus, places = _written(itertools.chain(first, corpora), folder)
-    found, is_path, is_run = predictions, isinstance(predictions, Path), readers.is_run(predictions)
-    if not isinstance(found, Predictions) and not callable(found):
-        has_reader = is_path and not columns and not is_run and readers.reader_of(found, corpus)
-        if is_run:
-            found = answers.of_run(found, corpus, scanned=not is_one)
-        elif is_one or has_reader:
-            # Some formats of answers are read beside all of the gold.
-            found = readers.read_predictions(found, corpus, columns=columns)
-    if is_one:
-        found = found(corpus, pl.lit(value=True)) if callable(found) else found
-        names, answered = corpus.documents["doc_id"], choice.answered(found, corpus.split)
-    else:
-        corpus, found, answered = _beside(corpus, found, places, columns or {}, folder)
-        names = places["doc_id"]
+    found, is_run = predictions, readers.is_run(predictions)
+    is_path, is_made = isinstance(found, Path), isinstance(found, Predictions) or callable(found)
+    if is_run:
+        found = answers.of_run(found, corpus, scanned=not is_one)
+    elif not is_made and (is_one or (is_path and not columns and readers.reader_of(found, corpus))):
+        # Some formats of answers are read beside all of the gold.
+        found = readers.read_predictions(found, corpus, columns=columns)
+    if not is_one:
+        corpus, found = _beside(corpus, found, places, columns, folder)
+    elif callable(found):
+        found = found(corpus, pl.lit(value=True))
     is_stem = is_path and not is_run and found.system == stem(predictions.resolve())
     system = {"system": name or (fallback if is_stem else None) or found.system}
     found = replace(found, **system) if is_one else found.with_scans(found._scans, **system)
-    return corpus, found, names.to_list(), answered
+    return corpus, found
 
 
 def _stored(part: Corpus | Predictions, folder: Path, number: int) -> Scan:
@@ -87,9 +88,8 @@ def _written(corpora: Iterable[Corpus], folder: Path) -> tuple[Corpus, pl.DataFr
         parts.append(corpus.with_scans([]))
     documents = pl.concat(places)
     if (twice := documents["doc_id"].is_duplicated()).any():
-        where = f"{corpus.benchmark}:{corpus.split}"
         what = f"document {documents['doc_id'].filter(twice)[0]!r} is twice in the gold"
-        raise DataBroken(what, where=where)
+        raise DataBroken(what, where=f"{corpus.benchmark}:{corpus.split}")
     whole = {"flaws": dict(sum((Counter(part.flaws) for part in parts), Counter()))}
     for name in ("sources", "unreadable"):
         whole[name] = dict(ChainMap(*(getattr(part, name) for part in reversed(parts))))
@@ -98,8 +98,8 @@ def _written(corpora: Iterable[Corpus], folder: Path) -> tuple[Corpus, pl.DataFr
 
 def _beside(
     corpus: Corpus, found: Any, places: pl.DataFrame, columns: Mapping[str, str], folder: Path
-) -> tuple[Corpus, Predictions, set[str]]:
-    """Corpus and predictions with a last part for strangers, if any, and the answered documents."""
+) -> tuple[Corpus, Predictions]:
+    """Corpus and predictions in its parts, with a last part for strangers, if there are any."""
     count, name = len(corpus._scans), pl.col("doc_id")
     none = next(corpus.parts()).filtered(pl.lit(value=False))
 
@@ -112,24 +112,21 @@ def _beside(
         yield none, ~name.is_in(places["doc_id"].implode())
 
     if isinstance(found, Predictions):
-        made = (
-            found.with_scans([partial(_filtered, found, rows)], notes={} if n else found.notes)
-            for n, (_, rows) in enumerate(parts())
-        )
+        kept = (partial(_filtered, found, rows) for _, rows in parts())
+        made = (found.with_scans([scan], notes={}) for scan in kept)
     elif callable(found):
         made = itertools.starmap(found, parts())
     else:
         made = _of_table(found, corpus, (part for part, _ in parts()), places, columns, folder)
-    scans, notes, answered, bare = [], Counter[str](), set[str](), None
+    scans, notes, bare = [], Counter(getattr(found, "notes", {})), None
     for number, part in enumerate(made):
         if number < count or any(getattr(part, table).height for table in part.TABLES):
             scans.append(_stored(part, folder, number))
         notes.update(part.notes)
-        answered |= choice.answered(part, corpus.split)
         bare = bare or part.with_scans([])
     if len(scans) > count:
         corpus = corpus.with_scans([*corpus._scans, _stored(none, folder, count)])
-    return corpus, bare.with_scans(scans, notes=dict(notes)), answered
+    return corpus, bare.with_scans(scans, notes=dict(notes))
 
 
 def _filtered(found: Predictions, rows: pl.Expr, table: str) -> pl.LazyFrame:
@@ -148,24 +145,21 @@ def _of_table(
     path, notes = source if isinstance(source, Path) else None, Counter[str]()
     fields = corpus.scan("records").drop_nulls("path").group_by("path", "task", "kind")
     fields = fields.len().collect(engine="streaming")
-    objects = fields.filter(pl.col("kind") == "json")["path"]
+    objects = {*fields.filter(kind="json")["path"]}
     fields = fields.filter(pl.col("task") != "layout")
-    given = _Values(pieces(source, columns, notes, set(objects)), folder / "read")
+    given = _Values(pieces(source, columns, notes, objects), folder / "read")
     renamed = answers.renames(given.documents["doc_id"], places["doc_id"])
-    documents = given.documents.with_columns(name=pl.col("doc_id").replace(renamed))
-    documents = documents.join(places.rename({"doc_id": "name"}), on="name", how="left")
-    documents = documents.with_columns(pl.col("batch").fill_null(pl.lit(len(corpus._scans))))
-    lists, paths = given.cut(documents, home := folder / "values")
+    named = given.documents.select("doc_id", name=pl.col("doc_id").replace(renamed))
+    places = named.join(places.rename({"doc_id": "name"}), on="name", how="left")
+    paths = given.cut(places.with_columns(pl.col("batch").fill_null(len(corpus._scans))))
     notes[answers.RENAMED] += len(renamed)
     moved = answers.moves(paths, fields["path"], notes)
     tasks = fields.group_by("task").agg(pl.col("len").sum())
     usual = tasks.sort("len", "task", descending=[True, False])["task"].first() or "text"
     same = {"name": answers.system_of(given.systems, path), "sources": answers.sources_of(path)}
     for number, part in enumerate(parts):
-        rows = _read(home, number, none=given.none)
-        if corpus.benchmark == answers.OWN:
-            # Several values of a user's own field are a list.
-            rows = listed(rows, lists)
+        # Several values of a user's own field are a list.
+        rows = given.rows(number, given.lists if corpus.benchmark == answers.OWN else ())
         rows = answers.with_paths(rows, moved)
         yield answers.of_values(rows, part, usual=usual, notes=notes, **same)
         notes.clear()
@@ -174,32 +168,32 @@ def _of_table(
 def own_gold(source: Any, folder: Path, *, columns: Any = None, **how: Any) -> Iterator[Corpus]:
     """A user's own gold as corpora of one batch each; parameters and errors of `gold.corpus`."""
     notes = Counter[str]()
-    values = _Values(pieces(source, columns or {}, notes), folder / "read", sampled=True)
+    values = _Values(pieces(source, columns or {}, notes), folder, sampled=True)
     # A document has one record more: its page.
     numbers = batch_numbers(values.documents["n"] + 1, benchmarks.BATCH)
-    documents = values.documents.with_columns(name="doc_id", batch=numbers)
-    lists, _ = values.cut(documents, folder / "values")
-    made = maker(source, documents, FieldTypes.inferred(values.samples, lists), notes, **how)
-    for number in range(documents["batch"].max() + 1):
-        yield made(listed(_read(folder / "values", number, none=values.none), lists), notes)
+    values.cut(values.documents.select("doc_id", name="doc_id", batch=numbers))
+    inferred = FieldTypes.inferred(values.samples, values.lists)
+    made = maker(source, values.documents, inferred, notes, **how)
+    for number in numbers.unique(maintain_order=True):
+        yield made(values.rows(number, values.lists), notes)
         # What is odd in the whole is counted once.
         notes = Counter()
     shutil.rmtree(folder)
 
 
 class _Values:
-    """Values in files of `folder`; their documents in order, columns (`none`) and systems."""
+    """Values in files of `folder`; their documents in order, systems and paths of `lists`."""
 
     def __init__(
         self, read: Iterable[pl.DataFrame], folder: Path, *, sampled: bool = False
     ) -> None:
-        self.folder, self.none, self.samples = folder, pl.DataFrame(), None
-        self.systems, documents = set[str](), []
+        self.folder, self.samples, documents = folder, None, []
+        self.none, self.systems, self.lists = pl.DataFrame(), set[str](), list[str]()
         for number, values in enumerate(read):
-            _write(values, folder / f"{number:06}.parquet")
+            _write(values, folder / "read" / f"{number:06}.parquet")
             self.none = pl.concat([self.none, values.clear()], how="diagonal")
             if sampled:
-                self.samples = samples(values.drop_nulls("path"), self.samples)
+                self.samples = samples(values, self.samples)
             if "system" in values.columns:
                 self.systems |= {*values["system"].drop_nulls()}
             is_there = pl.col("image").is_not_null() if "image" in values.columns else pl.lit(False)
@@ -208,31 +202,36 @@ class _Values:
         every = pl.concat(documents).group_by("doc_id", maintain_order=True)
         self.documents = every.agg(pl.col("n").sum(), pl.col("has_image").any())
 
-    def cut(self, documents: pl.DataFrame, out: Path) -> tuple[list[str], pl.Series]:
-        """Move values to the `batch` of their documents, renamed; the paths of lists, and all."""
+    def cut(self, places: pl.DataFrame) -> pl.Series:
+        """Move values to the `batch` of their documents, by their `name`; all their paths."""
         # A user's own columns may be called name and batch, and no column begins with a slash.
-        places = documents.select("doc_id", pl.col("name", "batch").name.prefix("/"))
-        for turn, file in enumerate(sorted(self.folder.iterdir())):
+        places = places.select("doc_id", pl.col("name", "batch").name.prefix("/"))
+        for turn, file in enumerate(sorted(self.folder.glob("read/*"))):
             values = pl.read_parquet(file, glob=False)
             placed = values.join(places, on="doc_id", how="left", maintain_order="left")
             placed = placed.with_columns(doc_id="/name").drop("/name")
             parts = placed.partition_by("/batch", as_dict=True, include_key=False)
             for (number,), part in parts.items():
-                _write(part, out / f"{number}" / f"{turn:06}.parquet")
-        shutil.rmtree(self.folder)
+                _write(part, self.folder / f"{number}" / f"{turn:06}.parquet")
+            file.unlink()
         most = pl.DataFrame(schema={"path": pl.String, "len": pl.UInt32})
-        for number in documents["batch"].unique().sort():
-            rows = _read(out, number, none=self.none)
+        for number in places["/batch"].unique().sort():
+            rows = self.rows(number)
             # What is read where it stands on the page has paths of its own.
             if "kind" in rows.columns:
                 rows = rows.filter(~pl.col("kind").is_in(_READ).fill_null(value=False))
             counts = rows.drop_nulls("path").group_by("doc_id", "path").len().drop("doc_id")
             most = pl.concat([most, counts]).group_by("path").max()
-        lists = sorted(first_items(most["path"]) | {*most.filter(pl.col("len") > 1)["path"]})
-        is_list = pl.col("path").is_in(lists)
-        items = most.filter(is_list).with_columns(pl.int_ranges("len").alias("len")).explode("len")
-        items = items.select(pl.format("{}/{}", "path", "len"))
-        return lists, pl.concat([most.filter(~is_list)["path"], items.to_series()])
+        self.lists = sorted(first_items(most["path"]) | {*most.filter(pl.col("len") > 1)["path"]})
+        number = pl.when(pl.col("path").is_in(self.lists)).then(pl.int_ranges("len"))
+        paths = most.select("path", number=number).explode("number")
+        return paths.select(pl.coalesce(pl.format("{}/{}", "path", "number"), "path")).to_series()
+
+    def rows(self, number: int, lists: Collection[str] = ()) -> pl.DataFrame:
+        """The rows of a batch, those at the paths of `lists` as their items."""
+        paths = sorted(self.folder.glob(f"{number}/*"))
+        parts = [self.none, *(pl.read_parquet(path, glob=False) for path in paths)]
+        return listed(pl.concat(parts, how="diagonal"), lists)
 
 
 def _write(frame: pl.DataFrame, file: Path) -> None:
@@ -240,7 +239,78 @@ def _write(frame: pl.DataFrame, file: Path) -> None:
     frame.write_parquet(file, compression="lz4", statistics=False)
 
 
-def _read(home: Path, number: int, *, none: pl.DataFrame) -> pl.DataFrame:
-    """The rows of a batch, in the columns of `none` and their own."""
-    parts = sorted((home / f"{number}").glob("*"))
-    return pl.concat([none, *(pl.read_parquet(p, glob=False) for p in parts)], how="diagonal")
+def answered(predictions: Predictions, split: str) -> set[str]:
+    """The documents of a split with at least one attempt."""
+    # A refusal, a crash and an unreadable answer are attempts: failing cannot improve a score.
+    is_given = pl.col("status") != "missing"
+    tried = is_given | (pl.col("attempts") > 0).fill_null(value=False)
+    of_tables = {"records": is_given, "responses": tried}.items()
+    names = (predictions.scan(n).filter(row, split=split).select("doc_id") for n, row in of_tables)
+    return {*pl.concat(names).unique().collect(engine="streaming")["doc_id"]}
+
+
+def decide(
+    names: list[str], with_answer: set[str], documents: Any, *, where: str
+) -> tuple[list[str], str, dict[str, int]]:
+    """Which of the documents `names` are scored, in their order; this in words, and notes."""
+    if documents == ALL:
+        chosen, word = names, ALL
+    elif documents == ANSWERED:
+        chosen, word = [name for name in names if name in with_answer], ANSWERED
+        if not chosen:
+            what = f"none of the {len(names)} documents of {where} was answered"
+            raise DataBroken(what, remedy="predictions for this split, or --documents all")
+    elif isinstance(documents, str):
+        raise UnknownName.of("choice of documents", documents, (ALL, ANSWERED))
+    elif isinstance(documents, int):
+        chosen, word = names[:documents], f"{ALL}, the first {documents}"
+    else:
+        chosen, word = _named(names, documents, where), "listed"
+    notes = {UNANSWERED: len(set(chosen) - with_answer), LEFT_OUT: len(names) - len(chosen)}
+    notes = {note: count for note, count in notes.items() if count}
+    if len(chosen) == len(names):
+        return chosen, ALL, notes
+    digest = hashlib.sha256("\n".join(chosen).encode("utf-8", "backslashreplace")).hexdigest()[:8]
+    return chosen, f"{word}: {len(chosen)} of {len(names)}, sha256 {digest}", notes
+
+
+def _named(names: list[str], documents: Path | Iterable[str], where: str) -> list[str]:
+    """Those of `names` that are in a list, or in a file with one a line."""
+    if isinstance(documents, Path):
+        lines = enumerate(files.read_text(documents).splitlines(), start=1)
+        places = {line.strip(): f"{documents}:{n}" for n, line in lines if line.strip()}
+    else:
+        places = dict.fromkeys(documents, where)
+    if not places:
+        raise DataBroken("no document is listed", where=where, remedy="one doc_id a line")
+    known = set(names)
+    if strange := [name for name in places if name not in known]:
+        raise UnknownName.of("document", strange[0], names, where=places[strange[0]])
+    return [name for name in names if name in places]
+
+
+def partial_note(count: int, settings: Mapping[str, Any], notes: Mapping[str, int]) -> str:
+    """What a reader must know of an evaluation of `count` documents if it is not of all."""
+    sentences = []
+    if left := notes.get(LEFT_OUT):
+        word = str(settings.get("documents", "")).partition(":")[0]
+        sentences.append(f"Scored on {count} of {count + left} documents ({word})")
+    if gone := notes.get(UNANSWERED):
+        rest = "all of them count as missing"
+        if scored := count - gone:
+            rest = f"the rest count as missing (`--documents answered` scores the {scored})"
+        sentences.append(f"{scored} of {count} documents were answered; {rest}")
+    return ". ".join(sentences)
+
+
+def unmatched(
+    corpus: Corpus, predictions: Predictions, strange: list[tuple[str, str]], names: list[str]
+) -> DataBroken:
+    """The error for predictions for none of the documents `names`, but for `strange` ones."""
+    splits, predicted = (sorted({row[n] for row in strange}) for n in range(2))
+    remedy = "the --split that was predicted, and doc_id as the benchmark spells it"
+    if corpus.benchmark == "own":
+        remedy = "doc_id as the gold spells it, or as the files of the forms are called"
+    what = f"none of the predictions is for a document of {corpus.benchmark}:{corpus.split}: they "
+    what += f"are for {predicted[:3]} of {splits}, the corpus has {names[:3]} and so on"
+    return DataBroken(what, where=", ".join(predictions.sources) or None, remedy=remedy)

@@ -25,9 +25,9 @@ from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics.counts import SHARES, answer_tallies
 from formlab.readers.gold import sides
 from formlab.saving import replacing
-from formlab.scoring import across, choice
+from formlab.scoring import across
 from formlab.scoring.align import unscored
-from formlab.scoring.batches import batches, own_gold
+from formlab.scoring.batches import ALL, answered, batches, decide, own_gold, unmatched
 from formlab.scoring.fields import READER, others
 from formlab.scoring.own_metrics import own_scores
 from formlab.scoring.tasks import families
@@ -35,9 +35,7 @@ from formlab.scoring.tasks._kit import Scoring, TaskScores, made_by, score_table
 from formlab.scoring.whole import Whole, by_corpus
 from formlab.show import progress
 
-# Similarity from which on the rung `fuzzy` of the ladder holds.
-THRESHOLD = 0.8
-# The note that counts documents which are predicted and not there.
+THRESHOLD = 0.8  # Similarity from which on the rung `fuzzy` of the ladder holds.
 STRANGE = "predicted documents that are not in the corpus"
 # A part of the documents by its number: its gold and what is predicted.
 Batch = tuple[int, tuple[Corpus, Predictions]]
@@ -47,20 +45,15 @@ Batch = tuple[int, tuple[Corpus, Predictions]]
 class How:
     """How batches are scored: the options of `evaluate`, and what they must know of the whole."""
 
-    mode: str
+    mode: str | None
     reader: str
-    description: str = choice.ALL
-    # The version of the gold, null for that of the benchmark; null chooses all documents.
-    labels: str | None = None
-    chosen: frozenset[str] | None = None
     # Without it scores stay in memory.
     out: Path | None = None
-
-    def settings(self, predictions: Predictions) -> dict[str, Any]:
-        """The settings of an evaluation of these predictions."""
-        settings = {"system": predictions.settings, "threshold": THRESHOLD}
-        settings |= {"reader": self.reader, "readings": list(others(self.reader))}
-        return settings | {"documents": self.description}
+    # Which documents, in words; the version of the gold, null for that of the benchmark.
+    documents: str = ALL
+    labels: str | None = None
+    # Null chooses all documents.
+    chosen: frozenset[str] | None = None
 
 
 @tables.uncollected()
@@ -72,7 +65,7 @@ def evaluate(
     types: Any = None,
     columns: Mapping[str, str] | None = None,
     mode: str | None = None,
-    documents: str | int | Path | Sequence[str] = choice.ALL,
+    documents: str | int | Path | Sequence[str] = ALL,
     reader: str = READER,
     out: str | Path | None = None,
     workers: int | str = 1,
@@ -107,8 +100,8 @@ def evaluate(
     others(reader)  # Whether there is such a rule.
     gold, predictions = local(gold), local(predictions)
     with ExitStack() as temporary:
-        home = Path(out or temporary.enter_context(TemporaryDirectory(prefix="formlab-")))
-        home = home if out else home / "evaluation"
+        folder = temporary.enter_context(TemporaryDirectory(prefix="formlab-"))
+        home = Path(out or f"{folder}/evaluation")
         with replacing(home) as new:
             workplace = new / "batches"
             if isinstance(gold, Corpus):
@@ -117,22 +110,11 @@ def evaluate(
                 of_gold, columns = sides(gold, predictions, columns or {})
                 given = {"images": images, "types": types, "columns": of_gold}
                 gold = own_gold(gold, workplace / "own", **given)
-            read = {"in_memory": workers == 1, "columns": columns, "name": name}
-            made = batches(gold, predictions, workplace, fallback=fallback, **read)
-            corpus, predictions, doc_ids, answered = made
-            benchmark = benchmarks.get(corpus.benchmark)
-            mode = mode or benchmark.modes[0]
-            if mode not in benchmark.modes:
-                raise UnknownName.of(f"mode of {benchmark.name}", mode, benchmark.modes)
-            if not doc_ids and corpus.unreadable:
-                raise none_read(corpus.unreadable, corpus.root)
-            where = f"{benchmark.name}:{corpus.split}"
-            chosen = choice.decide(doc_ids, answered, documents, where=where)
-            names = None if chosen.description == choice.ALL else frozenset(chosen.documents)
-            is_stored = out is not None or bool(corpus._scans)
-            of_scores = {"chosen": names, "out": new if is_stored else None}
-            how = How(mode, reader, chosen.description, **of_scores)
-            evaluation = _scored_batches(corpus, predictions, how, chosen, workers)
+            read = {"in_memory": workers == 1, "columns": columns or {}, "name": name}
+            both = batches(gold, predictions, workplace, fallback=fallback, **read)
+            is_stored = out is not None or bool(both[0]._scans)
+            how = How(mode, reader, new if is_stored else None)
+            evaluation = _scored(*both, how, documents, workers)
             shutil.rmtree(workplace, ignore_errors=True)
             if is_stored:
                 across.told_on_disk(new)
@@ -145,10 +127,21 @@ def evaluate(
     return Evaluation.load(home)
 
 
-def _scored_batches(
-    corpus: Corpus, predictions: Predictions, how: How, chosen: choice.Choice, workers: int | str
+def _scored(
+    corpus: Corpus, predictions: Predictions, how: How, documents: Any, workers: int | str
 ) -> Evaluation:
     """The evaluation of all batches; without tables where these are written into `how.out`."""
+    benchmark = benchmarks.get(corpus.benchmark)
+    mode = how.mode or benchmark.modes[0]
+    if mode not in benchmark.modes:
+        raise UnknownName.of(f"mode of {benchmark.name}", mode, benchmark.modes)
+    names = corpus.scan("documents").select("doc_id").collect()["doc_id"].to_list()
+    if not names and corpus.unreadable:
+        raise none_read(corpus.unreadable, corpus.root)
+    where, tried = f"{benchmark.name}:{corpus.split}", answered(predictions, corpus.split)
+    names, described, left_out = decide(names, tried, documents, where=where)
+    chosen = None if described == ALL else frozenset(names)
+    how = dataclasses.replace(how, mode=mode, documents=described, chosen=chosen)
     gold, answers = corpus, predictions
     if corpus._scans:
         # Facts of the whole are not sent along with every part.
@@ -159,23 +152,19 @@ def _scored_batches(
     wholes, matched, strangers = zip(*facts, strict=True)
     strange = [row for rows in strangers for row in rows]
     if not any(matched):
-        raise choice.unmatched(corpus, predictions, strange, chosen.documents)
+        raise unmatched(corpus, predictions, strange, names)
     jobs = [job for job, whole in zip(jobs, wholes, strict=True) if whole]
     score = partial(score_batch, whole=Whole.together(filter(None, wholes)), how=how)
     scored = _results("scoring", score, jobs, workers)
-    notes = Counter(predictions.notes) + Counter(chosen.notes)
+    notes = Counter(predictions.notes) + Counter(left_out) + Counter({STRANGE: len(strange)})
     notes += Counter({f"gold: {name}": count for name, count in corpus.flaws.items()})
-    notes += Counter({STRANGE: len(strange)})
-    notes += sum((noted for noted, _ in scored), Counter())
+    notes += sum((Counter(part.notes) for part in scored), Counter())
     values = {"notes": dict(notes), "unreadable": corpus.unreadable}
     values["sources"] = corpus.sources | predictions.sources
-    if how.out is None:
-        (_, evaluation), *_ = scored
-        return dataclasses.replace(evaluation, cases=across.told_in(evaluation.cases), **values)
-    values |= {name: getattr(corpus, name) for name in ("benchmark", "split", "root")}
-    values |= {"system": predictions.system, "settings": how.settings(predictions)}
-    values |= {"corpus": corpus, "predictions": predictions, "mode": how.mode}
-    return Evaluation(**dict.fromkeys(Evaluation.TABLES), **values)
+    if how.out:
+        return scored[0].with_scans([], corpus=corpus, predictions=predictions, **values)
+    cases = across.told_in(scored[0].cases)
+    return dataclasses.replace(scored[0], cases=cases, **values)
 
 
 def _results(
@@ -196,24 +185,34 @@ def _results(
     return [results[number] for number in sorted(results)]
 
 
+def _chosen(batch: Batch, how: How) -> tuple[Corpus, Predictions]:
+    """Gold and predictions of a batch without documents that are not chosen."""
+    # What is read of a copy is let go with it.
+    corpus, predictions = map(copy.copy, batch[1])
+    names = () if how.chosen is None else corpus.documents["doc_id"]
+    if not (left_out := [name for name in names if name not in how.chosen]):
+        return corpus, predictions
+    kept = ~pl.col("doc_id").is_in(left_out)
+    return corpus.filtered(kept), predictions.filtered(kept | (pl.col("split") != corpus.split))
+
+
 @tables.uncollected()
 def know_batch(batch: Batch, how: How) -> tuple[Whole | None, bool, list[tuple[str, str]]]:
     """What scorers must know of a batch, whether any of it is predicted, and its strangers."""
-    corpus, predictions = choice.kept(*map(copy.copy, batch[1]), how.chosen)
+    corpus, predictions = _chosen(batch, how)
     matched, strange = by_corpus(corpus, predictions)
     whole = Whole.of(corpus, predictions) if corpus.documents.height or strange.height else None
     return whole, matched.height > 0, strange.select("split", "doc_id").unique().rows()
 
 
 @tables.uncollected()
-def score_batch(batch: Batch, whole: Whole, how: How) -> tuple[Counter[str], Evaluation | None]:
-    """Notes of a batch, and its evaluation unless that is written into `how.out`."""
-    # What is read of a copy is let go with it.
-    corpus, predictions = choice.kept(*map(copy.copy, batch[1]), how.chosen)
-    evaluation = score_documents(corpus, predictions, whole, how)
-    if how.out is not None:
-        evaluation.write_part(how.out, batch[0])
-    return Counter(evaluation.notes), None if how.out else evaluation
+def score_batch(batch: Batch, whole: Whole, how: How) -> Evaluation:
+    """The evaluation of a batch; without tables if these are written into `how.out`."""
+    evaluation = score_documents(*_chosen(batch, how), whole, how)
+    if how.out is None:
+        return evaluation
+    evaluation.write_part(how.out, batch[0])
+    return evaluation.with_scans([], corpus=None, predictions=None)
 
 
 def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how: How) -> Evaluation:
@@ -243,24 +242,23 @@ def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how:
     if strange.height:
         left = unscored(strange.select(records), system=system)
         all_cases = pl.concat([all_cases, left], how="diagonal")
-    special = {"documents": how.description, "labels": how.labels}
-    if special := {n: value for n, value in special.items() if value not in (None, choice.ALL)}:
-        labels = {n: pl.lit(value).cast(pl.Categorical) for n, value in special.items()}
-        all_scores = all_scores.with_columns(pl.col("settings").struct.with_fields(**labels))
+    special = {"documents": how.documents, "labels": how.labels}
+    if special := {n: text for n, text in special.items() if text not in (None, ALL)}:
+        fields = {n: pl.lit(text).cast(pl.Categorical) for n, text in special.items()}
+        all_scores = all_scores.with_columns(pl.col("settings").struct.with_fields(**fields))
+    settings = {"system": predictions.settings, "threshold": THRESHOLD, "reader": how.reader}
+    settings |= {"readings": list(others(how.reader)), "documents": how.documents}
+    kept = dataclasses.replace(predictions, records=pl.concat([known, strange]))
+    facts = {"benchmark": benchmark.name, "split": corpus.split, "system": system, "mode": how.mode}
+    facts |= {"root": corpus.root, "settings": settings, "notes": dict(notes)}
     evaluation = Evaluation(
         corpus.documents,
         _numbered(all_cases),
         # Most rows are scores, which only `score_table` makes: one is checked.
         all_scores.head(1),
-        benchmark.name,
-        corpus.split,
-        system,
-        how.mode,
-        corpus.root,
-        settings=how.settings(predictions),
-        notes=dict(notes),
+        **facts,
         corpus=corpus,
-        predictions=dataclasses.replace(predictions, records=pl.concat([known, strange])),
+        predictions=kept,
     )
     return dataclasses.replace(evaluation.check(), scores=all_scores)
 
@@ -276,16 +274,14 @@ def _with_own(cases: pl.DataFrame, gold: pl.DataFrame, answers: pl.DataFrame) ->
             first = records.drop_nulls("path").unique(["doc_id", "path"], keep="first")
             first = first.select("doc_id", pl.col("path").alias(key), *own)
             cases = cases.join(first, on=["doc_id", key], how="left", maintain_order="left")
-    if names := tables.own_columns("records", gold):
-        # What all values of a document have is the document's: what only an answer has gets it too.
-        one = (pl.when(pl.col(n).n_unique() == 1).then(pl.col(n).first()).alias(n) for n in names)
-        of_document = gold.drop_nulls("path").group_by("doc_id").agg(one)
-        joining = {"on": "doc_id", "how": "left", "suffix": " of", "maintain_order": "left"}
-        spurious = pl.col("outcome") == "spurious"
-        filled = (pl.when(spurious).then(f"{n} of").otherwise(n).alias(n) for n in names)
-        cases = cases.join(of_document, **joining).with_columns(filled)
-        cases = cases.drop(f"{n} of" for n in names)
-    return cases
+    # What all values of a document have is the document's: what only an answer has gets it too.
+    spurious, filled = pl.col("outcome") == "spurious", []
+    for name in tables.own_columns("records", gold):
+        of_gold = pl.col(name).filter(~spurious & pl.col("path").is_not_null())
+        is_one = (of_gold.n_unique() == 1).over("doc_id")
+        one = pl.when(is_one).then(of_gold.first().over("doc_id"))
+        filled.append(pl.when(spurious).then(one).otherwise(name).alias(name))
+    return cases.with_columns(filled)
 
 
 def _numbered(cases: pl.DataFrame) -> pl.DataFrame:
@@ -302,14 +298,17 @@ def _numbered(cases: pl.DataFrame) -> pl.DataFrame:
 
 def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.DataFrame:
     """Scores of the answers' statuses, a row per answer and share: over all tasks and by task."""
-    rows = responses.with_columns(path=pl.lit(None, pl.String))
+    rows, texts = (
+        responses.with_columns(path=pl.lit(None, pl.String)),
+        responses["status"].to_list(),
+    )
     by_task = {"slice_by": "task", "slice_value": rows["task"]}
-    scores = [tables.table("scores", [])]
-    for name in SHARES:
-        counted = [(metrics.get(name), answer_tallies(rows["status"].to_list(), name), made_by())]
-        for slices in ({}, by_task):
-            scores.append(score_table(rows, counted, level="answer", mode=mode, **slices))
-    return pl.concat(scores)
+    counts = [[(metrics.get(name), answer_tallies(texts, name), made_by())] for name in SHARES]
+    return pl.concat(
+        score_table(rows, counted, level="answer", mode=mode, **slices)
+        for counted in counts
+        for slices in ({}, by_task)
+    )
 
 
 def score_again(
@@ -323,17 +322,16 @@ def score_again(
     corpus, predictions = evaluation.corpus, evaluation.predictions
     if corpus is None or predictions is None:
         return None
-    settings = {"reader": READER, "documents": choice.ALL} | evaluation.settings
+    settings = {"reader": READER, "documents": ALL} | evaluation.settings
     reader = reader or settings["reader"]
     settings |= {"reader": reader, "readings": list(others(reader))}
-    how = How(evaluation.mode, reader, settings["documents"], labels)
+    how = How(evaluation.mode, reader, documents=settings["documents"], labels=labels)
     corpus = corpus.mapped(gold)
     both = zip(corpus.parts(), predictions.parts(), strict=True)
     whole = Whole.together(Whole.of(*part) for part in both)
-    again = partial(_again, gold=gold, whole=whole, how=how)
+
+    def again(part: Evaluation) -> Evaluation:
+        answers = dataclasses.replace(part.predictions, system=part.system)
+        return score_documents(gold(part.corpus), answers, whole, how)
+
     return evaluation.mapped(again, settings=settings, corpus=corpus)
-
-
-def _again(part: Evaluation, *, gold: Any, whole: Whole, how: How) -> Evaluation:
-    predictions = dataclasses.replace(part.predictions, system=part.system)
-    return score_documents(gold(part.corpus), predictions, whole, how)

@@ -1,8 +1,4 @@
-"""What the records of a whole corpus and of all its predictions are like: see `Whole`.
-
-How documents are scored depends at a few places on all of them: whether words were read at all, or
-only texts of pages were given. Batches are scored one by one, so these places ask `Whole`.
-"""
+"""What the scoring of a batch must know of all documents, such as whether words were read."""
 
 from __future__ import annotations
 
@@ -67,7 +63,7 @@ class Whole:
         return cls(
             gold=_told_apart([gold]),
             answers=_told_apart([answers]),
-            words=Words.of(gold.filter(pl.col("task") != "layout"), _wrong(gold, answers)),
+            words=Words.of(gold.filter(pl.col("task") != "layout"), _asked(gold, answers)),
             rules=declared,
             prompted=predictions.responses["request"].count() > 0,
             marks=frozenset().union(*marks),
@@ -89,21 +85,11 @@ class Whole:
             dates=sum((Counter(whole.dates) for whole in several), Counter()),
         )
 
-    @property
-    def by_rules(self) -> bool:
-        """Whether values are judged by rules of their fields."""
-        return self.rules is not None
-
     @cached_property
     def fields(self) -> dict[str, str | None]:
         """The kind of each field by the pattern of its path; of several the first by name."""
         rows = {(kind or "", path, kind) for path, kind, _ in self.rules or ()}
         return {path: kind for _, path, kind in sorted(rows, reverse=True)}
-
-    @cached_property
-    def declared(self) -> frozenset[rules.Declared]:
-        """Each field, kind and rule that was declared."""
-        return frozenset(row for row in self.rules or () if row[2] is not None)
 
 
 def _told_apart(several: list[pl.DataFrame]) -> pl.DataFrame:
@@ -117,18 +103,22 @@ def _told_apart(several: list[pl.DataFrame]) -> pl.DataFrame:
     return tables.table("records", rows.to_dict(as_series=False))
 
 
-def _wrong(gold: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame | None:
-    """Gold and answer of the fields that may be wrong; null where answers are read from pages."""
-    read = pl.col("path").is_null() & pl.col("value").is_not_null() | (pl.col("task") != "text")
-    if answers.filter(read).height or gold.filter(pl.col("task") != "text").height:
+def _asked(gold: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame | None:
+    """The words that causes of wrong fields ask for; null, any, of fields read from pages."""
+    is_text, is_page = pl.col("task") == "text", pl.col("path").is_null()
+    is_field = is_text & ~(is_page & pl.col("value").is_not_null())
+    if not (gold.select(is_text.all()).item() and answers.select(is_field.all()).item()):
         return None
-    key = ["doc_id", "path"]
-    preds, golds = (side.drop_nulls("path").select(*key, "value") for side in (answers, gold))
-    both = preds.rename({"value": "pred"}).join(golds, on=key, how="left")
+    key = ["doc_id", "path", "value"]
+    sides = [side.drop_nulls("path").select(key) for side in (gold, answers)]
     # Items of lists may be compared with any other.
-    is_item = pl.col("path").str.contains(r"/[0-9]+(/|$)")
-    unlike = both.filter(is_item | pl.col("value").ne_missing("pred"))
-    return pl.concat([unlike.select("value", "pred"), golds.filter(is_item)], how="diagonal")
+    is_item, words = pl.col("path").str.contains(r"/[0-9]+(/|$)"), []
+    for side, other in (sides, sides[::-1]):
+        unlike = pl.concat([side.filter(is_item), side.join(other, on=key, how="anti")])
+        unlike = unlike.select(word=pl.col("value").unique().str.extract_all(_WORD))
+        words.append(unlike.explode("word").drop_nulls())
+    golds, preds = words
+    return _both(golds.select(_CORE.unique()), preds.select(folded(preds["word"]).unique()))
 
 
 def folded(values: pl.Series) -> pl.Series:
@@ -141,38 +131,27 @@ def folded(values: pl.Series) -> pl.Series:
 
 
 class Words:
-    """The words of a corpus's gold, of which causes of wrong fields ask for those `asked` alone.
+    """The words of a corpus's gold, of which causes of wrong fields ask for those `asked` alone."""
 
-    `table` has how often each `word` stands there as written and in how many documents, and, where
-    `is_folded`, without case and marks.
-    """
-
-    def __init__(self, table: pl.DataFrame, asked: pl.DataFrame | None) -> None:
+    # How often each `word` stands there as written, and in how many documents; where `is_folded`,
+    # without case and marks.
+    def __init__(self, table: pl.DataFrame, asked: pl.DataFrame | None = None) -> None:
         self.table, self.asked = table, asked
 
     @classmethod
-    def of(cls, gold: pl.DataFrame, wrong: pl.DataFrame | None = None) -> Words:
-        """The words of gold records; `wrong` is as from `_wrong`."""
+    def of(cls, gold: pl.DataFrame, asked: pl.DataFrame | None = None) -> Words:
+        """The words of gold records."""
         document = pl.col("doc_id").cast(pl.Categorical).to_physical()
-        words = gold.drop_nulls("path").select(
-            document, word=pl.col("value").str.extract_all(_WORD)
-        )
-        words = words.explode("word").drop_nulls().group_by("word", "doc_id").agg(count=pl.len())
+        split = pl.col("value").str.extract_all(_WORD)
+        words = gold.drop_nulls("path").select(document, word=split).explode("word")
+        words = words.drop_nulls().group_by("word", "doc_id").agg(count=pl.len())
         known = words.select(pl.col("word").unique())
         words = words.join(known.with_columns(folded=folded(known["word"])), on="word")
         documents = pl.col("doc_id").n_unique()
         written = words.group_by(_CORE).agg(pl.col("count").sum(), documents=documents)
         plain = words.group_by(word="folded").agg(count=pl.lit(0), documents=documents)
         counts = pl.col("count", "documents").cast(pl.UInt32)
-        table = _both(*(side.select("word", counts) for side in (written, plain)))
-        if wrong is None:
-            return cls(table, None)
-        golds, preds = (
-            wrong.select(word=pl.col(name).unique().str.extract_all(_WORD)).explode("word")
-            for name in ("value", "pred")
-        )
-        asked = golds.select(_CORE), preds.select(folded(preds["word"]))
-        return cls(table, _both(*(side.drop_nulls().unique() for side in asked)))
+        return cls(_both(*(side.select("word", counts) for side in (written, plain))), asked)
 
     @classmethod
     def together(cls, several: list[Words]) -> Words:
@@ -187,7 +166,7 @@ class Words:
         # Of figures only the common ones tell anything; a word of the gold itself is there once.
         figure = pl.col("word").str.contains(r"^[0-9]+$") & (pl.col("documents") < _COMMON)
         rare = pl.when("is_folded").then(figure).otherwise(pl.col("count") < 2)
-        return cls(rows.filter(~rare).sort(key), None)
+        return cls(rows.filter(~rare).sort(key))
 
     def contradict_gold(self, gold: str, pred: str) -> bool:
         """Whether words of the gold stand nowhere else, and the answer's words for them do."""
@@ -203,7 +182,12 @@ class Words:
             if Levenshtein.normalized_similarity(letters(own), letters(read)) < _SLIP:
                 # Another value is no sign that the gold is misspelt.
                 return False
-            known, heard = self._known(own, golds.count(own), read), self.has(letters(read))
+            counts, written, plain = self._counts
+            core, heard = own.strip(_AROUND), self.has(letters(read))
+            # A slip that one document repeats is none the less a slip beside a common word.
+            is_repeated = counts.get(core, 0) > golds.count(own)
+            is_repeated &= plain.get(letters(read), 0) < _COMMON
+            known = written.get(core, 0) > 1 or is_repeated
             if known and not heard:
                 return False
             # Figures are known by chance: 88-15 for B8-15 says nothing of the gold.
@@ -214,14 +198,6 @@ class Words:
         """Whether the corpus's gold has `word`, as `tokens` gives it; figures are known."""
         return word.isdigit() or self._counts[2].get(word, 0) > 0
 
-    def _known(self, word: str, here: int, other: str) -> bool:
-        """Whether the gold has `word` more often than the `here` times of the field itself."""
-        # A slip that one document repeats is none the less a slip beside a common word.
-        counts, written, plain = self._counts
-        core = word.strip(_AROUND)
-        repeated = counts.get(core, 0) > here and plain.get(letters(other), 0) < _COMMON
-        return written.get(core, 0) > 1 or repeated
-
     @cached_property
     def _counts(self) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
         plain, written = (self.table.filter(is_folded=value) for value in (True, False))
@@ -230,9 +206,8 @@ class Words:
 
 
 def _both(written: pl.DataFrame, plain: pl.DataFrame) -> pl.DataFrame:
-    return pl.concat(
-        [written.with_columns(is_folded=pl.lit(False)), plain.with_columns(is_folded=pl.lit(True))]
-    )
+    sides = enumerate((written, plain))
+    return pl.concat([side.with_columns(is_folded=pl.lit(bool(number))) for number, side in sides])
 
 
 def by_corpus(corpus: Corpus, predictions: Predictions) -> tuple[pl.DataFrame, pl.DataFrame]:

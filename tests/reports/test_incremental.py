@@ -12,7 +12,7 @@ import pytest
 
 from formlab import reports
 from formlab.reports import record
-from formlab.scoring import choice
+from formlab.scoring import batches
 from tests.reports.test_plan import evaluation
 from tests.states import ended, until
 
@@ -147,7 +147,7 @@ def test_facts_of_an_evaluation_show_no_path_of_the_disk(work):
 def test_report_of_a_part_of_a_corpus_says_so_on_top(work):
     file = work / "a" / "manifest.json"
     content = json.loads(file.read_text()) | {
-        "settings": {"documents": "all"}, "notes": {choice.UNANSWERED: 42},
+        "settings": {"documents": "all"}, "notes": {batches.UNANSWERED: 42},
     }  # fmt: skip
     content["tables"]["documents"] = [["00000.parquet", 50, ""]]
     file.write_text(json.dumps(content))

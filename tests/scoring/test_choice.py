@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 from formlab import analysis, benchmarks, tables
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Predictions
-from formlab.scoring import choice
+from formlab.scoring import batches
 
 
 def predictions(corpus, names):
@@ -25,7 +25,7 @@ def predictions(corpus, names):
 
 def part_run(evaluation):
     count = evaluation.documents.height
-    return choice.partial_note(count, evaluation.settings, evaluation.notes)
+    return batches.partial_note(count, evaluation.settings, evaluation.notes)
 
 
 def response(doc_id, status, **more):
@@ -68,7 +68,7 @@ def test_failure_is_an_answer_and_what_was_never_tried_is_none(corpus, names):
             response(names[5], "ok") | {"split": "train"},
         ]),
     )  # fmt: skip
-    assert choice.answered(found, "test") == set(names[:3])
+    assert batches.answered(found, "test") == set(names[:3])
 
 
 def test_documents_can_be_named_and_the_first_of_them_be_taken(corpus, names):
@@ -76,7 +76,7 @@ def test_documents_can_be_named_and_the_first_of_them_be_taken(corpus, names):
     some = analysis.evaluate(corpus, found, documents=[names[5], names[2]])
     assert some.documents["doc_id"].to_list() == [names[2], names[5]]
     assert some.settings["documents"].startswith("listed: 2 of 8, sha256 ")
-    assert some.notes[choice.LEFT_OUT] == 6
+    assert some.notes[batches.LEFT_OUT] == 6
     # Predictions for documents left out are no claims about strangers.
     assert set(some.cases["doc_id"]) == {names[2], names[5]}
     one = analysis.evaluate(corpus, found, documents=1)
@@ -111,13 +111,13 @@ def test_choice_that_cannot_be_made_names_file_line_and_remedy(tmp_path, names):
     file = tmp_path / "list.txt"
     for absent in (file, tmp_path, "x" * 5000):
         with pytest.raises(DataMissing):
-            choice.decide(names, set(), Path(absent), where="x:y")
+            batches.decide(names, set(), Path(absent), where="x:y")
     for text in ("", "\n \n"):
         file.write_text(text)
         with pytest.raises(DataBroken, match="no document is listed"):
-            choice.decide(names, set(), file, where="x:y")
+            batches.decide(names, set(), file, where="x:y")
     file.write_text(f"{names[0]}\n\n{names[1]}x\nzzz\n")
-    with pytest.raises(UnknownName, match=rf"{names[1]}x.*1 more.*{file}:3.*Try: .*{names[1]!r}"):
-        choice.decide(names, set(), file, where="x:y")
+    with pytest.raises(UnknownName, match=rf"{names[1]}x.*{file}:3.*Try: .*{names[1]!r}"):
+        batches.decide(names, set(), file, where="x:y")
     with pytest.raises(UnknownName, match="choice of documents 'anwsered'"):
-        choice.decide(names, set(), "anwsered", where="x:y")
+        batches.decide(names, set(), "anwsered", where="x:y")

@@ -36,14 +36,14 @@ def score(scoring: Scoring) -> TaskScores:
         if rows.height:
             read = reading if level == "field" else None
             scores += text_rows(scoring, rows, task="text", level=level, read=read)
-            if level == "field" and whole.by_rules:
+            if level == "field" and whole.rules is not None:
                 scores.append(_matches(rows, scoring, read))
     return TaskScores.of([table], scores, notes)
 
 
 def _matches(fields: pl.DataFrame, scoring: Scoring, read: str | None) -> pl.DataFrame:
     """Rows of *scores* of the values that are right by their rules."""
-    declared = scoring.whole.declared
+    declared = frozenset(row for row in scoring.whole.rules if row[2] is not None)
     known = rules.weights(declared)
     weights = [known.get(pattern(path), 1.0) for path in fields["path"]] if known else None
     right = (fields["outcome"] == "match").to_list()
@@ -57,7 +57,7 @@ def cases(scoring: Scoring) -> tuple[pl.DataFrame, dict[str, int]]:
     records, whole = scoring.predictions.records, scoring.whole
     claims = records.filter(pl.col("task") == "text")
     gold = scoring.corpus.records.filter(pl.col("task") == "text")
-    gold = rules.with_rules(gold, whole.by_rules)
+    gold = rules.with_rules(gold, whole.rules is not None)
     notes: dict[str, int] = {}
     if rules.RULE in gold.columns:
         options = {"threshold": scoring.threshold, "orders": scoring.orders}

@@ -123,8 +123,11 @@ def formfactory(source: Source) -> Iterator[Row]:
 def _outputs(path: Path) -> list[Path]:
     """JSON with an output or a submission, and texts that are called like a form."""
     below = [*path.glob("*"), *path.glob("submission/*")] if path.is_dir() else [path]
-    texts = [f for f in below if ending(f) == ".txt" and f.stem.split("-")[0] in factory.forms()]
-    return sorted(texts + [f for f in below if ending(f) == ".json" and _OUTPUTS.search(head(f))])
+    named = [file for file in below if re.split("[-_]", file.stem)[0] in factory.forms()]
+    found = {file for file in below if ending(file) == ".json" and _OUTPUTS.search(head(file))}
+    # What is called like an output beside others, and is no file, is an error.
+    found |= {file for file in named if found and ending(file) == ".json"}
+    return sorted(found | {file for file in named if ending(file) == ".txt"})
 
 
 def _output(entry: _Entry, where: str) -> Iterator[Row]:

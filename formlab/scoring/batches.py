@@ -111,14 +111,17 @@ def _beside(
             yield part, is_near & name.is_in(names.implode())
         yield none, ~name.is_in(places["doc_id"].implode())
 
+    scans, notes, bare = [], Counter[str](), None
     if isinstance(found, Predictions):
-        kept = (partial(_filtered, found, rows) for _, rows in parts())
-        made = (found.with_scans([scan], notes={}) for scan in kept)
+        notes.update(found.notes)
+        made = (
+            found.with_scans([lambda table, rows=rows: found.scan(table).filter(rows)], notes={})
+            for _, rows in parts()
+        )
     elif callable(found):
         made = itertools.starmap(found, parts())
     else:
         made = _of_table(found, corpus, (part for part, _ in parts()), places, columns, folder)
-    scans, notes, bare = [], Counter(getattr(found, "notes", {})), None
     for number, part in enumerate(made):
         if number < count or any(getattr(part, table).height for table in part.TABLES):
             scans.append(_stored(part, folder, number))
@@ -127,10 +130,6 @@ def _beside(
     if len(scans) > count:
         corpus = corpus.with_scans([*corpus._scans, _stored(none, folder, count)])
     return corpus, bare.with_scans(scans, notes=dict(notes))
-
-
-def _filtered(found: Predictions, rows: pl.Expr, table: str) -> pl.LazyFrame:
-    return found.scan(table).filter(rows)
 
 
 def _of_table(
@@ -184,9 +183,7 @@ def own_gold(source: Any, folder: Path, *, columns: Any = None, **how: Any) -> I
 class _Values:
     """Values in files of `folder`; their documents in order, systems and paths of `lists`."""
 
-    def __init__(
-        self, read: Iterable[pl.DataFrame], folder: Path, *, sampled: bool = False
-    ) -> None:
+    def __init__(self, read: Iterator[Any], folder: Path, *, sampled: bool = False) -> None:
         self.folder, self.samples, documents = folder, None, []
         self.none, self.systems, self.lists = pl.DataFrame(), set[str](), list[str]()
         for number, values in enumerate(read):

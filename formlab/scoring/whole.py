@@ -206,8 +206,8 @@ class Words:
 
 
 def _both(written: pl.DataFrame, plain: pl.DataFrame) -> pl.DataFrame:
-    sides = enumerate((written, plain))
-    return pl.concat([side.with_columns(is_folded=pl.lit(bool(number))) for number, side in sides])
+    sides = {False: written, True: plain}.items()
+    return pl.concat(side.with_columns(is_folded=pl.lit(value)) for value, side in sides)
 
 
 def by_corpus(corpus: Corpus, predictions: Predictions) -> tuple[pl.DataFrame, pl.DataFrame]:

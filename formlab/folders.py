@@ -191,7 +191,8 @@ def _scanned(home: Path, saved: Mapping[str, tuple[str, int, str]], table: str) 
     # Saved before 0.3, until 0.4: the field of one's own forms is in `subtype`.
     is_own = pl.col("benchmark") == "own"
     field, subtype = (pl.when(is_its).then("subtype") for is_its in (is_own, ~is_own))
-    return frame.with_columns(field=field, subtype=subtype)
+    names.insert(names.index("subtype") + 1, "field")
+    return frame.with_columns(field=field, subtype=subtype).select(names)
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)

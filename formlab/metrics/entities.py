@@ -285,11 +285,12 @@ def _best(agreeing: _Pairs) -> _Pairs:
     """One prediction a gold item at most, and the other way round, with the most credit in all."""
     if len(agreeing) < 2:
         return agreeing
-    golds, preds, credits = zip(*agreeing, strict=True)
-    (golds, rows), (preds, columns) = (np.unique(s, return_inverse=True) for s in (golds, preds))
+    golds, preds = (sorted({pair[side] for pair in agreeing}) for side in (0, 1))
+    rows, columns = ({item: at for at, item in enumerate(items)} for items in (golds, preds))
     table = np.zeros((len(golds), len(preds)))
-    table[rows, columns] = credits
-    return [(golds[i].item(), preds[j].item(), table[i, j].item()) for i, j in assign(table)]
+    for gold, pred, credit in agreeing:
+        table[rows[gold], columns[pred]] = credit
+    return [(golds[i], preds[j], table[i, j].item()) for i, j in assign(table)]
 
 
 def _equal(pred: pl.DataFrame, late: list[tuple[int, int]]) -> np.ndarray:

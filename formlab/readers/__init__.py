@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formlab import files
-from formlab.errors import DataBroken, DataMissing, FormlabError
+from formlab.errors import DataBroken, FormlabError
 from formlab.registry import Registry
 
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ ROLES = ("document", "gold", "answer", "call", "figure")
 # What reading runs into where a file is not laid out as it should be.
 ODD = (ArithmeticError, AttributeError, FormlabError, LookupError, RuntimeError, TypeError)
 ODD += (ValueError, csv.Error)
-# How deep values may be nested.
-_DEEPEST = 60
+_DEEPEST = 60  # How deep values may be nested.
 UNMET = "no field of the answers is one of the gold's"
 # In the order in which they are tried, after plug-ins.
 _NAMES = {
@@ -48,10 +47,7 @@ _HOMES |= {"corpus": "gold", "read_values": "values"}
 
 @dataclasses.dataclass
 class Source:
-    """What a reader reads, for a `corpus` if there is one.
-
-    It counts what is odd in `notes`, lists what it read in `files`, and says the system's `name`.
-    """
+    """What a reader reads; it counts in `notes`, lists its `files` and says the system's `name`."""
 
     path: Path
     corpus: Corpus | None = None
@@ -62,17 +58,14 @@ class Source:
 
 
 class Reader(NamedTuple):
-    """One kind of source: its `title` in errors, whether a path is of it, and the rows there.
-
-    `splits`, if any, lists those that a path has answers for; `both` gives gold and answers.
-    """
+    """One kind of source: its `title` in errors, whether a path is of it, and the rows there."""
 
     name: str
     title: str
     fits: Callable[[Path], bool]
     read: Callable[[Source], Iterable[Row]]
-    splits: Callable[[Path], list[str]] | None = None
-    both: Callable[[Path], tuple[Corpus, Predictions]] | None = None
+    splits: Callable[[Path], list[str]] | None = None  # Those that a path has answers for.
+    both: Callable[[Path], tuple[Corpus, Predictions]] | None = None  # Gold and answers.
 
 
 def by_role(rows: Iterable[Row]) -> dict[str, list[Row]]:
@@ -99,9 +92,8 @@ def leaves(
     if path.count("/") > _DEEPEST:
         raise RecursionError(f"nested deeper than {_DEEPEST} levels")
     for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
-        yield from leaves(
-            inner, f"{path}/{str(step).replace('~', '~0').replace('/', '~1')}", is_value
-        )
+        escaped = str(step).replace("~", "~0").replace("/", "~1")
+        yield from leaves(inner, f"{path}/{escaped}", is_value)
 
 
 def by_name(what: str, named: Iterable[tuple[Any, Path]]) -> dict[Any, Path]:
@@ -115,14 +107,11 @@ def by_name(what: str, named: Iterable[tuple[Any, Path]]) -> dict[Any, Path]:
 
 
 def reader_of(path: str | Path, corpus: Corpus | None = None) -> Reader | None:
-    """The reader that fits a file or folder; None for a table and for what nobody reads.
-
-    One that is called like a benchmark does not apply to answers for a user's own forms.
-    """
+    """The reader that fits a file or folder; None for a table and for what nobody reads."""
     from formlab.benchmarks import BENCHMARKS
 
+    # One that is called like a benchmark does not apply to answers for a user's own forms.
     is_own = corpus is not None and corpus.benchmark == "own"
-    # Not Path.exists(), which raises on names that no file can have.
     for name in sorted(READERS, key=READERS.builtin.__contains__) if os.path.exists(path) else ():
         with suppress(FormlabError):
             if not (is_own and name in BENCHMARKS) and READERS[name].fits(Path(path)):
@@ -141,7 +130,6 @@ def splits(path: str | Path) -> list[str]:
     if not is_run(path := Path(path)):
         reader = reader_of(path)
         return reader.splits(path) if reader and reader.splits else []
-    # The head of a run under way or finished, if it says so.
     head = files.read_json(path / "run.json") if files.is_file(path / "run.json") else None
     split = head.get("split") if isinstance(head, dict) else None
     return [split] if isinstance(split, str) else []
@@ -160,10 +148,9 @@ def read_predictions(
     JSON, folder or frame, with the table's name for each column in `columns`. `name` is what the
     system is called: by default what the source says, else the stem of the path, or ``answers``.
 
-    Documents may be named by their files, and fields in other case or punctuation: both are noted,
-    and so is what meets nothing. A document without a value is `missing`, and a file of many that
-    cannot be read ``bad_json``. `DataMissing`, `DataBroken` or `UnknownName` if something is absent
-    or cannot be read, or the answers are of several systems.
+    Documents may be named by their files, and fields in other case or punctuation, which is noted.
+    A document without a value is `missing`, a file of many that cannot be read ``bad_json``.
+    `DataMissing`, `DataBroken` or `UnknownName` if something cannot be read or has several systems.
 
     >>> from formlab import readers
     >>> gold = readers.corpus([{"doc_id": "a", "total": "9.00"}])
@@ -171,12 +158,9 @@ def read_predictions(
     >>> read_predictions(answers, gold).records.select("doc_id", "path").rows()
     [('a', '/total'), ('a', '/date')]
     """
-    from formlab.files import local
     from formlab.readers import answers
 
-    path = local(source) if isinstance(source, str | Path) else None
-    if path and not os.path.exists(path):
-        raise DataMissing("no such file or folder", where=path, remedy="check --predictions")
+    path = files.local(source) if isinstance(source, str | Path) else None
     if path and is_run(path):
         run = answers.of_run(path, corpus)
         return dataclasses.replace(run, system=name or run.system)

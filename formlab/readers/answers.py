@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import unicodedata
@@ -24,8 +25,7 @@ from formlab.readers.sources import document_files
 from formlab.readers.values import DOCUMENT, RECORD
 from formlab.trees import unescape
 
-# The benchmark of a user's own forms.
-OWN = "own"
+OWN = "own"  # The benchmark of a user's own forms.
 IMAGES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif", ".pdf")
 _ENDINGS = (*IMAGES, ".heic", ".jp2", ".json", ".txt", ".md", ".xml", ".html", ".csv", ".docx")
 _ENDING = re.compile(rf"(?<=[^/])(?:{'|'.join(map(re.escape, _ENDINGS))})$", re.IGNORECASE)
@@ -47,7 +47,6 @@ def of_run(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictions:
     if files.is_file(home_of(path) / MANIFEST):
         found = Predictions.load(path, scanned=scanned)
     else:
-        # Nothing else here needs what runs systems.
         from formlab import systems
 
         found = systems.unfinished(path)
@@ -74,10 +73,16 @@ def of_rows(
     loose = [row for row in given if not row.get("task")]
     names = dict.fromkeys(chain.from_iterable([("doc_id", "path", "value", "origin"), *loose]))
     frame = pl.DataFrame(loose, {n: tables.RECORDS.get(n, pl.String) for n in names})
-    exact, known = [row for row in given if row.get("task")], tables.RESPONSES.keys() - {*others}
+    known = tables.RESPONSES.keys() - {*others}
     calls = [{n: row[n] for n in row if n in known} for row in roles["call"]]
-    read = {"sources": {file.name: files.sha256(file) for file in source.files}}
-    return _met(frame, corpus, source.notes, name=name, exact=exact, calls=calls, **read)
+    sources = {file.name: files.sha256(file) for file in source.files}
+    found = _met(frame, corpus, source.notes, name=name, sources=sources)
+    key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": name}
+    exact = [row for row in given if row.get("task")]
+    records = tables.table("records", exact, role="prediction", **key)
+    records = pl.concat([records, found.records], how="diagonal") if exact else found.records
+    responses = tables.table("responses", calls, **key)
+    return dataclasses.replace(found, records=records, responses=responses).check()
 
 
 def of_table(
@@ -88,7 +93,6 @@ def of_table(
     objects = set(corpus.records.filter(pl.col("kind") == "json")["path"].drop_nulls())
     given = pl.concat([*values.pieces(source, columns, notes, objects)], how="diagonal")
     if corpus.benchmark == OWN:
-        # Several values of a user's own field are a list.
         given = values.listed(given, values.lists_of(given))
     name = name or system_of(given["system"] if "system" in given.columns else (), path)
     return _met(given, corpus, notes, name=name, sources=sources_of(path))
@@ -124,15 +128,7 @@ def _met(given: pl.DataFrame, corpus: Corpus, notes: Counter[str], **said: Any) 
 
 
 def of_values(
-    given: pl.DataFrame,
-    corpus: Corpus,
-    *,
-    name: str,
-    usual: str,
-    sources: dict[str, str],
-    notes: Mapping[str, int],
-    exact: Sequence[Row] = (),
-    calls: Sequence[Row] = (),
+    given: pl.DataFrame, corpus: Corpus, *, name: str, usual: str, notes: Counter[str], sources: Any
 ) -> Predictions:
     """The predictions of values at the gold's names; `usual` is the task of all others."""
     notes = Counter(notes)
@@ -151,14 +147,8 @@ def of_values(
     given = given.rename({column: f"answer_{column}" for column in twice})
     key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": name}
     records = table(given, key | {"role": "prediction"})
-    exact = tables.table("records", exact, role="prediction", **key)
-    return Predictions(
-        records=pl.concat([exact, records], how="diagonal") if exact.height else records,
-        responses=tables.table("responses", calls, **key),
-        system=name,
-        sources=sources,
-        notes=counted(notes),
-    ).check()
+    responses = tables.table("responses", [], **key)
+    return Predictions(records, responses, name, sources=sources, notes=counted(notes)).check()
 
 
 def table(rows: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
@@ -205,9 +195,9 @@ def _with_choices(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     is_listed = (is_option & (is_option.sum().over("doc_id", field) > 1)).fill_null(value=False)
     lists = given.filter(is_listed).group_by("doc_id", path=field, maintain_order=True)
     lists = lists.agg("value", pl.exclude("doc_id", "path", "value").first())
-    texts = [json.dumps(options, ensure_ascii=False) for options in lists["value"].to_list()]
-    lists = lists.with_columns(value=pl.Series(texts, dtype=pl.String)).select(given.columns)
-    return pl.concat([given.filter(~is_listed), lists])
+    options = [json.dumps(texts, ensure_ascii=False) for texts in lists["value"].to_list()]
+    lists = lists.with_columns(value=pl.Series(options, dtype=pl.String))
+    return pl.concat([given.filter(~is_listed), lists.select(given.columns)])
 
 
 def _claims(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
@@ -217,9 +207,8 @@ def _claims(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     is_said = _HAS_VALUE | _STATUS.is_not_null()
     is_first = (pl.int_range(pl.len()).over("doc_id") == 0) & ~is_said.any().over("doc_id")
     usual = pl.when(_HAS_VALUE).then(pl.lit("ok")).otherwise(pl.lit("missing"))
-    claims = given.filter(is_said | is_first).with_columns(
-        path=pl.when(is_said).then("path"), status=pl.coalesce(_STATUS, usual)
-    )
+    said = {"path": pl.when(is_said).then("path"), "status": pl.coalesce(_STATUS, usual)}
+    claims = given.filter(is_said | is_first).with_columns(**said)
     if corpus.benchmark != OWN:
         # The page's own row says it of all fields of a benchmark.
         return claims
@@ -266,10 +255,7 @@ def renames(answered: Iterable[str], known: Collection[str]) -> dict[str, str]:
 
 
 def file_names(document: str) -> tuple[str, str, str]:
-    """What files of a document may be called: its name without endings, and its last step.
-
-    The third is that step without leading zeros and without what its punctuation is.
-    """
+    """A document's name without endings, its last step, and that but for zeros and punctuation."""
     name = unquote(urlsplit(document).path) if "://" in document else document
     name = unicodedata.normalize("NFC", name)  # File systems write accents in two ways.
     while (shorter := _ENDING.sub("", name)) != name:

@@ -67,10 +67,7 @@ def _opened(path: str | Path, count: int = -1) -> BinaryIO:
 
 
 class Member(NamedTuple):
-    """A file, or a member of an archive: its path for errors and its name.
-
-    `stream` opens its bytes, unpacked, of what is packed the first so many or all.
-    """
+    """A file, or a member of an archive: its path for errors, name, and what opens its bytes."""
 
     where: str
     name: str

@@ -141,7 +141,6 @@ def _sized(*sides: Any) -> Box | None:
 
 
 def _marked_up(path: Path, *, parser: Any) -> Reading:
-    """hOCR, ALTO or PAGE."""
     try:
         root = etree.fromstring(door.read_bytes(path), parser)
     except (etree.XMLSyntaxError, ValueError) as error:
@@ -263,8 +262,9 @@ def _box(place: Any) -> Box | None:
     return around(zip(corners[::2], corners[1::2], strict=False))
 
 
-def _paged(document: Any) -> Reading:
-    """Lines with their words in the order of the text, and the fields of forms on the pages."""
+def _paged(content: Any) -> Reading:
+    """Lines with their words in the order of the text; entities, else the fields on the pages."""
+    document = at(content, "document") or content
     reading, pairs, text = Reading(), [], at(document, "text") or ""
     for count, page in enumerate(_every([document], "pages"), start=1):
         count = int(number(at(page, "pageNumber")) or count)
@@ -285,7 +285,7 @@ def _paged(document: Any) -> Reading:
             said = tick if "checkbox" in tick else at(pair, "correctedValueText")
             value.text = said or value.text
             pairs.append((at(pair, "correctedKeyText") or name.text, value))
-    return replace(reading, values=_keyed(pairs))
+    return replace(reading, values=_entities(document, "entities") or _keyed(pairs))
 
 
 def _azure(content: Any) -> Reading:
@@ -343,7 +343,6 @@ def _textract(content: Any) -> Reading:
         forms.append(_summary(expense, "SummaryFields") | ({"line_items": rows} if rows else {}))
     lines = [[*map(_part, (b, *related(b)))] for b in blocks if b.get("BlockType") == "LINE"]
     sizes = {int(block.get("Page") or 1): (1, 1) for block in (*blocks, *expenses)}
-    # An expense is beside no form.
     return Reading([form for form in forms if form], lines, sizes)
 
 
@@ -356,11 +355,6 @@ def _summary(holder: Row, name: str) -> dict[str, Any]:
             value = _part(at(entry, "ValueDetection"), int(at(entry, "PageNumber") or 1))
             pairs.append((label if kind == "OTHER" and label else kind, value))
     return _keyed(pairs)
-
-
-def _document_ai(content: Any) -> Reading:
-    reading = _paged(document := at(content, "document") or content)
-    return replace(reading, values=_entities(document, "entities") or reading.values)
 
 
 def _entities(holder: Any, name: str) -> dict[str, Any]:
@@ -386,7 +380,7 @@ _HOCR = partial(_marked_up, parser=etree.HTMLParser(encoding="utf-8", **_SAFE))
 READERS = {
     "azure": _reader("azure", "Azure Document Intelligence", _JSON, _AZURE, _azure),
     "textract": _reader("textract", "Amazon Textract", _JSON, _TEXTRACT, _textract),
-    "document_ai": _reader("document_ai", "Google Document AI", _JSON, _GOOGLE, _document_ai),
+    "document_ai": _reader("document_ai", "Google Document AI", _JSON, _GOOGLE, _paged),
     "hocr": _reader("hocr", "OCR as hOCR", _HTML, _CLASS, _HOCR),
     "alto": _reader("alto", "ALTO XML", (".xml", ".alto"), rb"<(?:\w+:)?alto\b", _XML),
     "page_xml": _reader("page_xml", "PAGE XML", (".xml",), b"[<:]PcGts", _XML),

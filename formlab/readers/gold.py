@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from formlab import files, tables
@@ -28,6 +29,8 @@ __all__ = ["corpus", "read", "read_values", "splits"]
 # `form_2`, `form-p2`, `form.page 2`: the second page of `form`.
 _PAGE = re.compile(r"(.+?)[ _.-]+(?:p(?:age)?[ _.-]?)?([0-9]{1,4})", re.IGNORECASE)
 _NUMBER = re.compile(r"([0-9]+)")
+_ENCODINGS = ("utf-8-sig", "latin-1")
+_ODD = "different values that are not of the inferred type, compared as text"
 
 
 def corpus(
@@ -40,20 +43,20 @@ def corpus(
 ) -> Corpus:
     """A corpus of the user's own documents, of the benchmark `own`.
 
-    Each value is a record of task `text`; its `kind` is the user's, else that of the declared type,
-    else of the inferred one; its `field` is the pattern of its path, such as ``/items/*/price``. A
-    declared rule is the record's `meta` (`types.rule_of`), all types are in each document's. A
-    blank value is the empty text. The text of a page is the row without a path, not scored where
-    there is none. Own columns are kept, under ``own_<name>`` where formlab has one of that name.
+    Each value is a record of task `text`; its `kind` is the user's, else that of the declared or
+    inferred type; its `field` is the pattern of its path, such as ``/items/*/price``. A declared
+    rule is the record's `meta` (`types.rule_of`), all types are in each document's. A blank value
+    is the empty text. A page's text is the row without a path, not scored where there is none. Own
+    columns are kept, under ``own_<name>`` where formlab has one of that name.
 
     `gold` and `columns` are as for `read_values`, `types` as for `FieldTypes.read` (others are
-    inferred, and `flaws` counts them); `name` is the split, by default the stem of the gold's path.
-    Below the folder `images`, a document's pages are the file called like it (``a.pdf``), those
-    called so with a number (``a_2.png``; ``a-p1.png``), or those in a folder called so; else the
-    gold's own column `image` is relative to the folder of its file. Boxes are in pixels of their
-    page, of a PDF in the unit of `documents.width`, else in points; `page` counts from 1. The text
-    of a document without an image is the column `context` or a file ``a.txt`` among the images.
-    `DataMissing`, `DataBroken` or `UnknownName` if something cannot be read.
+    inferred); `name` is the split, by default the stem of the gold's path. Below the folder
+    `images`, a document's pages are the file called like it (``a.pdf``), those called so with a
+    number (``a_2.png``; ``a-p1.png``), or those in a folder called so; else the gold's own column
+    `image` is relative to its folder. Boxes are in pixels of their page, of a PDF in the unit of
+    `documents.width`, else in points; `page` counts from 1. The text of a document without an image
+    is the column `context` or a file ``a.txt`` among the images. `DataMissing`, `DataBroken` or
+    `UnknownName` if something cannot be read.
 
     >>> loaded = corpus([{"doc_id": "a", "total": "9.00"}, {"doc_id": "b", "total": ""}])
     >>> loaded.records.filter(path="/total").select("doc_id", "value", "kind").rows()
@@ -85,10 +88,8 @@ def maker(
         if not any(other.startswith(f"{path}/".replace("/*", "")) for other in known):
             raise UnknownName.of("field in the types", path, inferred.fields)
     for path in inferred.fields.keys() - declared.fields.keys():
-        # How many: a user is to see what was taken for what.
         flaws[f"{tables.INFERRED}: {inferred.fields[path].type}"] += 1
-        odd = "different values that are not of the inferred type, compared as text"
-        flaws[odd] += inferred.odd.get(path, 0)
+        flaws[_ODD] += inferred.odd.get(path, 0)
     path = source if isinstance(source, Path) else None
     root, pages, texts = None, dict[str, list[str]](), dict[str, list[str]]()
     if images is not None:
@@ -99,16 +100,14 @@ def maker(
         root = (path if path.is_dir() else path.parent).resolve()
     key = {"benchmark": OWN, "split": name or (stem(path.resolve()) if path else FRAME)}
     types, sources = FieldTypes(inferred.fields | declared.fields), answers.sources_of(path)
-    all_types = {"types": types.stated()}
+    all_types = {"types": msgspec.to_builtins(types.fields)}
 
     def document(row: Row, flaws: Counter[str]) -> Row:
-        """The row of a document with its page, the text beside it, and what its fields are."""
         of_row = [row["image"]] if row.get("image") else pages.get(row["doc_id"], [])
         if root is not None:
             row |= {"image": next(iter(of_row), None)}
             file = root / (row["image"] or "")
             if "\0" in str(file) or not file.resolve().is_relative_to(root):
-                # A path that leaves the folder is not followed.
                 flaws["images outside of their folder"] += 1
                 row["image"] = None
             elif of_row and not (file.suffix.lower() == ".pdf" and file.is_file()):
@@ -116,8 +115,7 @@ def maker(
                 size = image_columns(root, file.resolve(), flaws)
                 row |= {side: row.get(side) or size.get(side) for side in ("width", "height")}
         if text_files := () if row.get("context") else texts.get(row["doc_id"], ()):
-            encodings = ("utf-8-sig", "latin-1")
-            found = (files.read_text(root / name, encodings=encodings) for name in text_files)
+            found = (files.read_text(root / name, encodings=_ENCODINGS) for name in text_files)
             row["context"] = files.storable("\n".join(found))
         meta = all_types | ({"pages": of_row} if of_row[1:] else {})
         return row | {"meta": files.storable(json.dumps(meta, ensure_ascii=False))}
@@ -131,16 +129,13 @@ def maker(
         mended = values.filter(is_mended)["doc_id"].n_unique()
         flaws["documents whose text was repaired to be read"] += mended
         paths = values["path"].drop_nulls().unique(maintain_order=True)
-        of_path = partial(
-            pl.col("path").replace_strict, paths, default=None, return_dtype=pl.String
-        )
+        how = {"default": None, "return_dtype": pl.String}
+        of_path = partial(pl.col("path").replace_strict, paths, **how)
         kind = of_path([types.of(path).kind for path in paths])
         meta = of_path([rule_text(declared.of(path)) for path in paths])
         is_page = pl.col("path").is_null()
-        fields = values.filter(~is_page).with_columns(
-            pl.col("value").fill_null(""), kind=pl.coalesce("kind", kind), meta=meta
-        )
-        # A page without a text is a row that is not scored.
+        fields = values.filter(~is_page).with_columns(pl.col("value").fill_null(""), meta=meta)
+        fields = fields.with_columns(kind=pl.coalesce("kind", kind))
         scored = values.filter(is_page, pl.col("value").is_not_null())
         blank = values.select("doc_id", status=pl.lit("unscored"))
         whole = pl.concat([scored, blank], how="diagonal")
@@ -148,20 +143,14 @@ def maker(
         whole = whole.with_columns(kind=pl.lit("page"), path=pl.lit(None, pl.String))
         rows = pl.concat([whole, fields], how="diagonal")
         records = answers.table(rows, key | {"role": "gold"})
-        # A row for each document, with what its rows say of it.
         stated = [pl.col(name).drop_nulls().first() for name in DOCUMENT if name in values.columns]
         kinds = pl.col("kind").filter(pl.col("path").is_not_null())
         counts = records.group_by("doc_id").agg(n_fields=kinds.len(), n_kinds=kinds.n_unique())
         rows = values.group_by("doc_id", maintain_order=True).agg(stated)
         rows = rows.join(counts, on="doc_id", how="left", maintain_order="left").to_dicts()
-        return Corpus(
-            documents=tables.table("documents", [document(row, flaws) for row in rows], **key),
-            records=records,
-            **key,
-            root=root,
-            flaws=counted(flaws),
-            sources=dict(sources),
-        ).check()
+        documents = tables.table("documents", [document(row, flaws) for row in rows], **key)
+        said = {"root": root, "flaws": counted(flaws), "sources": dict(sources)}
+        return Corpus(documents=documents, records=records, **key, **said).check()
 
     return made
 
@@ -180,7 +169,6 @@ def find(
         # Texts and numbers take turns, so that page 10 stands behind page 2.
         steps = [int(step) if step.isdecimal() else step for step in _NUMBER.split(whole)]
         order = (steps, endings.index(path.suffix.lower()))
-        # A page is called like a document, like one with a number, or is in a folder called so.
         first = match[1] if (match := _PAGE.fullmatch(whole)) else whole
         for kind, called in enumerate((whole, first, str(path.parent))):
             keys = answers.file_names(called)
@@ -218,14 +206,9 @@ def splits(root: Path) -> dict[str, int]:
 
 
 def sides(gold: Any, answers: Any, columns: Mapping[str, str]) -> list[dict[str, str]]:
-    """The columns of gold and of answers among those that were named for either side.
-
-    ``gold`` is the column of the gold's values, ``prediction`` that of the answers'. `UnknownName`
-    if neither side has one.
-    """
+    """The columns of gold and of answers among those that were named for either side."""
     found, every = list[dict[str, str]](), set[str]()
     for source, value in ((gold, "gold"), (answers, "prediction")):
-        # A run is no table.
         is_table = columns and not isinstance(source, Folder) and not is_run(source)
         every |= set(known := columns_of(source) if is_table else ())
         side = {name: column for name, column in columns.items() if column in known}

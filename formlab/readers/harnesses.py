@@ -20,14 +20,12 @@ from formlab.errors import DataBroken
 from formlab.readers import Reader, Row, Source, door, leaves, samples
 from formlab.readers.door import as_text, at, number
 from formlab.readers.samples import ANSWER, Sample, figure, has, names, sample_rows
-from formlab.readers.sources import items
+from formlab.readers.sources import FRAME, items
 from formlab.readers.values import pointer
 from formlab.tables import USABLE
 from formlab.text import replies
-from formlab.trees import escape
+from formlab.trees import escape, unescape
 
-# Paths, null for a page, with their texts.
-Values = tuple[tuple[str | None, str | None], ...]
 _STOPPED = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "refused"}
 # What a sample of lmms-eval has beside its metrics.
 _LMMS = r"(doc|target|prompt)_hash|doc(_id)?|target|arguments|(filtered_)?resps|input(_media)?"
@@ -50,13 +48,10 @@ _SPELT = str.maketrans("‘’‚“”„＿–—‑‒−\u00b5", "'''\"\"\"_
 
 
 def inspect(source: Source) -> Iterator[Row]:
-    """Inspect's .eval, or .json
-
-    The zip file has ``header.json``, ``_journal/start.json`` while the run goes on, and samples. A
-    sample stands at the `doc_id` and `path` of its metadata; else its id is the document's name.
-    """
+    """Inspect's .eval, or .json"""
     path, is_json = source.path, door.ending(source.path) == ".json"
     source.files.append(path)
+    # The archive of a run that goes on has no header yet.
     members = {"header.json": door.Member.of(path)} if is_json else door.members(path)
     if not (head := members.get("header.json") or members.get("_journal/start.json")):
         raise DataBroken("a log has header.json or _journal/start.json", where=path)
@@ -104,55 +99,41 @@ def inspect_sample(entry: Row | door.Member, _: str = "") -> Sample:
     elif entry.get("limit"):
         status, error = "truncated", f"limit: {entry['limit'].get('type')}"
     target, seconds = entry.get("target"), entry.get("working_time") or entry.get("total_time")
-    scores = {
-        name + place: value
-        for name, score in (entry.get("scores") or {}).items()
-        for place, value in leaves(score.get("value"))
-    }
-    return Sample(
-        entry["id"] if doc_id is None else doc_id,
-        ANSWER if path is None else pointer(str(path)),
-        [*map(text, target)] if isinstance(target, list) else text(target),
-        text(answer),
-        status,
-        model=output.get("model") if answer is not None and status != "api_error" else None,
-        epoch=int(entry.get("epoch") or 1),
-        request=entry["id"],
-        scores=scores,
-        columns=columns,
-        call={"error": error, "seconds": number(seconds) or None},
-    )
+    scores = {name: score.get("value") for name, score in (entry.get("scores") or {}).items()}
+    scores = {unescape(place[1:]): value for place, value in leaves(scores)}
+    model = output.get("model") if answer is not None and status != "api_error" else None
+    run = {"model": model, "epoch": int(entry.get("epoch") or 1), "request": entry["id"]}
+    call = {"error": error, "seconds": number(seconds) or None}
+    given = run | {"scores": scores, "columns": columns, "call": call}
+    path = ANSWER if path is None else pointer(str(path))
+    doc_id = entry["id"] if doc_id is None else doc_id
+    gold = [*map(text, target)] if isinstance(target, list) else text(target)
+    return Sample(doc_id, path, gold, text(answer), status, **given)
 
 
 def lmms_eval(source: Source) -> Iterator[Row]:
-    """lmms-eval's *_samples_*.jsonl
-
-    Figures stand beside ``{stamp}_samples_{task}.jsonl`` in ``{stamp}_results.json``. A sample is
-    called by its number in the data set.
-    """
+    """lmms-eval's *_samples_*.jsonl"""
     stamp, _, task = door.stem(source.path).rpartition("samples_")
-    # Figures are called metric,filter; beside each stands its standard error.
+    # The figures of metric,filter, each with its standard error.
     results = samples.beside(source, source.path.with_name(f"{stamp}results.json"))
     count = at(results, "n-samples", task, "effective")
 
-    def numbers(members: Row) -> dict[str, Any]:
-        named = {n: v.get("score") if isinstance(v, dict) else v for n, v in members.items()}
-        return {n: v for n, v in named.items() if isinstance(v, int | float)}
-
     def sample_of(line: Row, _: str) -> Sample:
-        answer, scores = line.get("filtered_resps"), numbers(line)
+        answer = line.get("filtered_resps")
         while isinstance(answer, list):
             # Metrics of lmms-eval look at the first of several.
             answer = answer[0] if answer else None
-        scores = {name: score for name, score in scores.items() if not _LMMS.fullmatch(name)}
+        said = {n: v for n, v in line.items() if not _LMMS.fullmatch(n)}
+        said = {n: v.get("score") if isinstance(v, dict) else v for n, v in said.items()}
+        scores = {n: v for n, v in said.items() if isinstance(v, int | float)}
         columns = {"question": line.get("input"), "doc_hash": line.get("doc_hash")}
         gold = _accepted(line.get("target"))
         return Sample(line["doc_id"], gold=gold, answer=answer, scores=scores, columns=columns)
 
     figures = (
         figure(name.split(",")[0], f"mean, filter {name.partition(',')[2]}", value, count)
-        for name, value in numbers(at(results, "results", task) or {}).items()
-        if not name.partition(",")[0].endswith("_stderr")
+        for name, value in (at(results, "results", task) or {}).items()
+        if isinstance(value, int | float) and not name.partition(",")[0].endswith("_stderr")
     )
     system = str(results.get("model_name") or source.path.resolve().parent.name)
     lines = samples.json_lines(source, source.path)
@@ -168,11 +149,7 @@ def _accepted(gold: Any) -> Any:
 
 
 def vlmevalkit(source: Source) -> Iterator[Row]:
-    """VLMEvalKit's workbook, TSV or JSON
-
-    ``{model}_{dataset}`` has `index`, `answer` and `prediction`, and `hit` or the like where it is
-    scored. Figures stand beside it in ``{model}_{dataset}_acc.csv`` or ``_score.csv``.
-    """
+    """VLMEvalKit's workbook, TSV or JSON"""
     path, stem = source.path, door.stem(source.path)
     model, _, dataset = stem.rpartition("_")
     source.files.append(path)
@@ -186,23 +163,14 @@ def vlmevalkit(source: Source) -> Iterator[Row]:
     beside = (path.with_name(f"{stem}_{end}.csv") for end in ("acc", "score"))
     source.files += (found := [file for file in beside if file.is_file()])
     # A column per category, in per cent as they are stated.
-    figures = (
-        figure(file.stem.rpartition("_")[2], name, cell)
-        for file in found
-        for _, row in items(file)
-        for name, cell in row.items()
-        if number(cell) is not None
-    )
-    rows = items(path, source.notes)
+    cells = ((file, *cell) for file in found for _, row in items(file) for cell in row.items())
+    stated = ((file.stem.rpartition("_")[2], n, v) for file, n, v in cells if number(v) is not None)
+    rows, figures = items(path, source.notes), (figure(*of) for of in stated)
     return sample_rows(source, dataset, rows, sample_of, figures, system=model)
 
 
 def stickler(source: Source) -> Iterator[Row]:
-    """stickler's JSON lines of compared documents
-
-    Each of the `field_comparisons` in a line's `comparison_result` is a sample. The file of metrics
-    beside it states figures.
-    """
+    """stickler's JSON lines of compared documents"""
 
     def values(field: Row, side: str) -> dict[str, tuple[str, str]]:
         """The values below a key such as ``items[0].price``, by their places there."""
@@ -217,7 +185,6 @@ def stickler(source: Source) -> Iterator[Row]:
             # An item that was compared as a whole has several values.
             scores = scores if {*gold, *answer} == {""} else {}
             for end in dict.fromkeys([*gold, *answer]):
-                # An answer stands at the place that stickler paired.
                 pairs = ((side[end],) if end in side else () for side in (gold, answer))
                 path, _ = answer.get(end) or gold[end]
                 yield Sample(line["doc_id"], path, *pairs, scores=scores)
@@ -232,20 +199,16 @@ def stickler(source: Source) -> Iterator[Row]:
 
 
 def omniai(source: Source) -> Iterator[Row]:
-    """OmniAI's results.json
-
-    One array, or a folder with it, of `predictedMarkdown` and `predictedJson` with, perhaps,
-    `trueMarkdown` and `trueJson`. An entry with an error, even an empty one, or without output has
-    failed. It is of the document whose image has its address or name.
-    """
+    """OmniAI's results.json"""
     file, ids = _results(source.path), dict[str, str]()
+    # An entry is of the document whose image has its address or name.
     known = source.corpus.documents.select("doc_id", "meta", "image") if source.corpus else None
     for doc_id, meta, image in () if known is None else known.rows():
         url = image_url(meta)
         for name in filter(None, (url, basename(url), basename(image or ""))):
             ids.setdefault(name, doc_id)
 
-    def values(text: Any, form: Any) -> Values:
+    def values(text: Any, form: Any) -> tuple[Any, ...]:
         return (None, as_text(text)), *samples.fields(samples.as_object(form) or {})
 
     def sample_of(entry: Row, origin: str) -> Sample:
@@ -273,11 +236,7 @@ def omniai(source: Source) -> Iterator[Row]:
 
 
 def docling_eval(source: Source) -> Iterator[Row]:
-    """docling-eval's Parquet
-
-    The page's text is that of the body in reading order; a field is a key and the value that a
-    link leads to. Figures are in ``evaluation_<benchmark>_<modality>.json``.
-    """
+    """docling-eval's Parquet"""
     path, scores, figures = source.path.resolve(), defaultdict[str, Row](dict), []
     for file in sorted((path if path.is_dir() else path.parent).glob("evaluation_*.json")):
         modality, content = file.stem.rpartition("_")[2], samples.beside(source, file)
@@ -307,12 +266,8 @@ def docling_eval(source: Source) -> Iterator[Row]:
     source.files += (shards := _shards(source.path))
     # Not the images, which are most of a shard.
     columns = pl.col(f"^({'|'.join(_DOCLING)})$")
-    parts = (pl.scan_parquet(shard, glob=False).select(columns).collect() for shard in shards)
-    rows = (
-        (f"{shard.name}, row {number}", row)
-        for shard, part in zip(shards, parts, strict=True)
-        for number, row in enumerate(part.iter_rows(named=True), start=1)
-    )
+    read = ((s.name, items(pl.scan_parquet(s, glob=False).select(columns))) for s in shards)
+    rows = ((o.replace(FRAME, name, 1), row) for name, part in read for o, row in part)
     return sample_rows(source, door.stem(path), rows, sample_of, figures)
 
 
@@ -321,7 +276,7 @@ def _shards(path: Path) -> list[Path]:
     return sorted(f for f in found if door.ending(f) == ".parquet" and files.is_file(f))
 
 
-def _docling_values(document: Row) -> Values:
+def _docling_values(document: Row) -> tuple[Any, ...]:
     """The text of a Docling document in the order of its body, and each value at its key."""
     texts, nodes, seen = [], [document.get("body") or {}], set()
     while nodes:
@@ -342,19 +297,15 @@ def _docling_values(document: Row) -> Values:
             # A link may be there a second time, as seen from its value.
             if key and value and link.get("label") != "to_key":
                 path = f"/{escape(str(key.get('text') or ''))}"
-                place = path + (f"/{counts[path]}" if counts[path] else "")
-                counts[path] += 1
+                place = f"{path}/{counts[path]}" if counts[path] else path
                 pairs.append((place, as_text(value.get("text"))))
+                counts[path] += 1
     return tuple(pairs)
 
 
 def olmocr(source: Source) -> Iterator[Row]:
-    """olmOCR-bench's folder of tests and pages
-
-    Pages are ``{candidate}/{pdf}_pg{n}_repeat{k}.md``. A test in a JSON line is a field: `present`
-    asks for its text, `absent` for nothing, `order` for two texts in their order, judged as by
-    olmocr/bench/tests.py of allenai/olmocr. Others need its own rules and are not scored.
-    """
+    """olmOCR-bench's folder of tests and pages"""
+    # Each test is a field, judged as by olmocr/bench/tests.py of allenai/olmocr.
     home, pages = source.path, _pages(source.path)
     tests = [test for file in _tests(home) for test in samples.json_lines(source, file)]
     runs = sorted({(candidate, repeat) for candidate, _, _, repeat in pages})
@@ -362,7 +313,6 @@ def olmocr(source: Source) -> Iterator[Row]:
 
     def sample_of(entry: tuple[Row, str, str], _: str) -> Sample:
         line, candidate, repeat = entry
-        # Null is the bench's word for a limit that a test has not.
         test = _TEST | {name: cell for name, cell in line.items() if cell is not None}
         order = f"{test['before']} … {test['after']}"
         golds = {"present": test["text"], "order": order, "absent": ""}
@@ -424,22 +374,13 @@ def _results(path: Path) -> Path:
     return path / "results.json" if path.is_dir() else path
 
 
-def _is_docling_eval(path: Path) -> bool:
-    with suppress(pl.exceptions.PolarsError, OSError):
-        shards = (pl.scan_parquet(file, glob=False) for file in _shards(path)[:1])
-        return any({*_DOCLING[:2]} <= {*shard.collect_schema()} for shard in shards)
-    return False
-
-
 _FITS = {
     inspect: lambda p: door.ending(p) == ".eval" or has(p, ".json", "eval", "status", "version"),
     lmms_eval: lambda p: has(p, ".jsonl", "filtered_resps"),
     omniai: lambda p: has(_results(p), ".json") and not _OMNIAI.isdisjoint(names(_results(p))),
     vlmevalkit: lambda p: {"index", "prediction"} <= names(p) and "predict" not in names(p),
     stickler: lambda p: has(p, ".jsonl", "comparison_result"),
-    docling_eval: _is_docling_eval,
+    docling_eval: lambda p: any({*_DOCLING[:2]} <= names(f) for f in _shards(p)[:1]),
     olmocr: lambda p: p.is_dir() and bool(_tests(p)) and bool(_pages(p)),
 }
-# What each reads says the first line.
-_TITLES = {read: read.__doc__.partition("\n")[0] for read in _FITS}
-READERS = {r.__name__: Reader(r.__name__, _TITLES[r], fits, r) for r, fits in _FITS.items()}
+READERS = {r.__name__: Reader(r.__name__, str(r.__doc__), fits, r) for r, fits in _FITS.items()}

@@ -36,9 +36,9 @@ OTHER_FIELDS = "fields of these documents that no sample asks for"
 OTHER_GOLD = "targets that differ from the benchmark's gold, which is used"
 _REPORT = {"matched": MATCHED, "missing": samples.MISSING, "duplicate": samples.DUPLICATES}
 _REPORT |= {"failed": FAILED, "unreadable": samples.UNREADABLE}
-# Two figures of a document that differ by more than rounding.
-_CLOSE = 0.005
+_CLOSE = 0.005  # Two figures of a document that differ by more than rounding.
 _KEY = ["doc_id", "path"]
+_FEW = pl.col("^(system|split|origin)$")  # A million times the same.
 _DTYPES = tables.DOCUMENTS | tables.RESPONSES | tables.RECORDS
 _DTYPES |= {"epoch": pl.Int64, "score": pl.Float64, "n": pl.Int64}
 # Columns that the rows of a role have, perhaps without anything in them.
@@ -53,17 +53,15 @@ def open_log(
 ) -> Evaluation:
     """An evaluation made of a log of another harness that holds one run, a system and epoch.
 
-    The log's own scores stand in `cases` as `log_score` and `log_by_<scorer>`, those of whole
-    documents in `documents` as `log_document_score`: see `headlines` and `differences`. `notes`
-    counts samples that were matched, missing, given twice, failed or unreadable.
-
     `source` is a path or address, or a frame or list of dicts with a row per sample, whose names
-    for those of `samples.NAMES` are `columns`. `benchmark` is the name of one, or a corpus, whose
-    gold takes the place of the log's own, with `root` and `split` as for `formlab.load`, by default
-    the split that fits best; with `documents` ``all``, not ``asked``, what has no sample is
-    missing. `types` are as for `readers.corpus`, `out` is a folder to save in, and `system` renames
-    the model that answered. `DataMissing`, `DataBroken` or `UnknownName` if something cannot be
-    read, or the log has several runs.
+    for those of `samples.NAMES` are `columns`. The gold of `benchmark`, a name or a corpus, takes
+    the place of the log's own: `root` and `split` are as for `formlab.load`, by default the split
+    that fits best; with `documents` ``all``, not ``asked``, what has no sample is missing. `types`
+    are as for `readers.corpus`, `out` is a folder to save in, `system` renames the model.
+
+    The log's scores are `log_score` and `log_by_<scorer>` of `cases`, `log_document_score` of
+    `documents`; see `headlines`, `differences`. `DataMissing`, `DataBroken` or `UnknownName` if
+    something cannot be read, or the log has several runs.
 
     >>> rows = [{"id": "a", "target": "9.00", "output": "9.0", "score": 0},
     ...         {"id": "b", "target": "May", "output": "may", "score": 0}]
@@ -97,7 +95,6 @@ def open_logs(
         corpus = _fitting(runs[0], benchmark, corpus, root)
     runs[0].system = name if name and len(runs) == 1 else runs[0].system
     options |= {"out": None} if len(runs) > 1 else {}
-    # Of a run nothing is kept but what is scored.
     return [evaluation(runs.pop(0), corpus, **options) for _ in range(len(runs))]
 
 
@@ -197,18 +194,11 @@ def _frame(rows: list[Row]) -> pl.DataFrame:
         dtype = pl.Float64 if name.startswith(SCORE) else _DTYPES.get(name, pl.String)
         column = texts(cells) if dtype == pl.String else pl.Series(cells, dtype=dtype, strict=False)
         columns[files.storable(name)] = column
-    # A million times the same.
-    of_few = pl.col("^(system|split|origin)$").cast(pl.Categorical)
-    return pl.DataFrame(columns).with_columns(of_few)
+    return pl.DataFrame(columns).with_columns(_FEW.cast(pl.Categorical))
 
 
 def evaluation(
-    run: Run,
-    corpus: Corpus | None = None,
-    *,
-    documents: str = "asked",
-    types: Any = None,
-    out: Path | None = None,
+    run: Run, corpus: Corpus | None, documents: str = "asked", types: Any = None, out: Any = None
 ) -> Evaluation:
     """The evaluation of a run by its own gold or a benchmark's: once, as its rows are let go."""
     gold = [] if corpus is None else [_joined(run, corpus, is_all=documents == "all")]
@@ -262,8 +252,7 @@ def _joined(run: Run, corpus: Corpus, *, is_all: bool) -> Corpus:
     places = _matched(run, corpus)
     known = places.drop_nulls("at")
     if known.is_empty():
-        # Scoring says that nothing meets.
-        return corpus
+        return corpus  # Scoring says that nothing meets.
     # A whole document goes with its fields.
     whole = known.select("doc_id", pl.lit(None, pl.String).alias("path"), "at")
     found = pl.concat([known, whole], how="diagonal").unique(_KEY, keep="first")
@@ -320,10 +309,9 @@ def join_report(evaluation: Evaluation) -> dict[str, int]:
 def headlines(evaluation: Evaluation) -> pl.DataFrame:
     """The log's own figures beside formlab's, over what the log scored and over all of it.
 
-    A row per figure: `by` (``log, as stated``; ``log``, recomputed; ``formlab``), `measure`, `over`
-    (``scored`` by the log, or ``all``, where a sample without a score earns 0), `value` in the
-    measure's unit and `n` samples. formlab's measure is the metric of the log's scorer if there is
-    one, else the share of fields right after normalisation.
+    A row per figure: `by` (``log, as stated``; ``log``, recomputed; ``formlab``), `measure` (of
+    formlab the scorer's metric, else the share of right fields), `over` (``scored`` by the log, or
+    ``all``, where a sample without a score earns 0), `value` in its unit, and `n` samples.
 
     >>> log = open_log([{"id": "a", "target": "May", "output": "may", "score": 0}])
     >>> headlines(log).filter(over="scored").select("by", "value", "n").rows()

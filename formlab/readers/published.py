@@ -23,8 +23,7 @@ from formlab.text.answers import parse, plain
 from formlab.text.normalise import as_text
 from formlab.trees import escape
 
-# The ending of VRDU's files.
-SUFFIX = "-test_predictions.json"
+SUFFIX = "-test_predictions.json"  # The ending of VRDU's files.
 _KEY = re.compile(rb"""['"]?\b(?:fields|groups|vqa|consistency)['"]?\s*:""")
 _LOOKED_AT = 20  # Files of a folder, to tell whether it is FORMCRAFT's.
 _OUTPUTS = re.compile(rb'"(?:batch_info|template_used|model_response|submission_time)"\s*:')
@@ -70,11 +69,8 @@ def formcraft(source: Source) -> Iterator[Row]:
 
 def _form_files(path: Path) -> list[Path]:
     # What is called as an answer and is no file is to be an error, not to be passed over.
-    return sorted(f for f in path.iterdir() if ending(f) in (".json", ".txt"))
-
-
-def _is_formcraft(path: Path) -> bool:
-    return path.is_dir() and any(_KEY.search(head(f)) for f in _form_files(path)[:_LOOKED_AT])
+    found = sorted(f for f in path.glob("*") if ending(f) in (".json", ".txt"))
+    return found if any(_KEY.search(head(f)) for f in found[:_LOOKED_AT]) else []
 
 
 class _Entry(msgspec.Struct):
@@ -92,10 +88,9 @@ def formfactory(source: Source) -> Iterator[Row]:
     # By name, which ends with the time at which a file was written.
     source.files += _outputs(source.path)
     for file in source.files:
-        content: Any = {"model_response": written(file)}
-        is_text = ending(file) == ".txt"
-        if not is_text:
-            content = files.parse_json(written(file), where=str(file), once=True)
+        text, is_text = written(file), ending(file) == ".txt"
+        content: Any = {"model_response": text}
+        content = content if is_text else files.parse_json(text, where=str(file), once=True)
         entries = content.get("results", [content]) if isinstance(content, dict) else content
         entries = files.convert(entries, list[Row], where=file.name, remedy=_OUTPUT)
         for index, cells in enumerate(entries):
@@ -108,11 +103,9 @@ def formfactory(source: Source) -> Iterator[Row]:
             if is_text:
                 document = stem(file)
             elif form := next(forms, None):
-                # Without an instance it is the next one of its form.
-                numbers[form.code, kind] += entry.instance is None
+                numbers[form.code, kind] += (is_next := entry.instance is None)
                 document = factory.doc_id(form, entry.instance or numbers[form.code, kind])
-                ordinal = f"{kind}s without an instance number, taken in order"
-                source.notes[ordinal] += entry.instance is None
+                source.notes[f"{kind}s without an instance number, taken in order"] += is_next
             else:
                 source.notes["outputs of a form that is not known"] += 1
                 continue
@@ -120,12 +113,9 @@ def formfactory(source: Source) -> Iterator[Row]:
                 remedy = "one a folder; `instance` in each where there are several of a form"
                 raise DataBroken(f"a second {kind} of {document}", where=where, remedy=remedy)
             taken.add((document, kind))
-            rows = _output(entry, where)
-            if kind == "submission":
-                values = ((n, as_text(v)) for n, v in cells.items() if n not in _NO_FIELDS)
-                rows = (
-                    {"task": "value", "path": factory.pointer(n), "value": v} for n, v in values
-                )
+            fields = ((factory.pointer(n), cells[n]) for n in cells if n not in _NO_FIELDS)
+            filled = ({"task": "value", "path": path, "value": as_text(v)} for path, v in fields)
+            rows = filled if kind == "submission" else _output(entry, where)
             base = {"role": "answer", "doc_id": document, "origin": where, "status": "ok"}
             yield from (base | row for row in rows)
 
@@ -171,8 +161,7 @@ def vrdu(source: Source) -> Iterator[Row]:
     if split not in (known := _splits(path)) or not file.is_file():
         remedy = f"--split with one of: {', '.join(known) or 'none'}"
         raise DataMissing(f"no predictions for split {split!r}", where=path, remedy=remedy)
-    content = files.read_json(file, once=True)
-    content = files.convert(content, dict[str, Any], where=file, remedy=_RESULTS)
+    content = files.convert(files.read_json(file, once=True), Row, where=file, remedy=_RESULTS)
     results = files.convert(content.get("results"), Row, where=f"{file}#/results", remedy=_RESULTS)
     stated = content["meta"].get("model") if isinstance(content.get("meta"), dict) else None
     source.name = stated if isinstance(stated, str) else split if path.is_file() else None
@@ -227,7 +216,7 @@ def _pages(path: Path) -> list[tuple[int, Path]]:
 
 _FORMATS = {
     "fincriticaled": ("a folder of pred_<i>.txt as in FinCriticalED", _pages, fincriticaled),
-    "formcraft": ("a folder of models' answers in FORMCRAFT's schema", _is_formcraft, formcraft),
+    "formcraft": ("a folder of models' answers in FORMCRAFT's schema", _form_files, formcraft),
     "formfactory": ("FormFactory's JSON, or lines '[x, y] value'", _outputs, formfactory),
     "vrdu": (f"<split>{SUFFIX}, or a folder of them", _splits, vrdu, _splits),
 }

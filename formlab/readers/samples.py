@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from formlab import files, tables
 from formlab.errors import DataBroken, FormlabError, UnknownName
@@ -18,42 +20,32 @@ from formlab.readers.values import pointer, values_of
 from formlab.tables import USABLE
 from formlab.text import answers, replies
 
-# Where a value stands that a log asks for without naming a field.
-ANSWER = "/answer"
-# How the columns of a log's scores begin, before the name of the scorer.
-SCORE = "log_by_"
+ANSWER = "/answer"  # Where a value stands that a log asks for without naming a field.
+SCORE = "log_by_"  # How the columns of a log's scores begin, before the name of the scorer.
 MISSING = "samples missing: planned, and not in the log"
 DUPLICATES = "samples given again: the last that did not fail is kept"
 UNREADABLE = "samples unreadable"
 FIGURES = "figures stated in the log that cannot be read"
-# What a column of a table can be, with the names that tell it where none is named.
-NAMES = sources.NAMES["log"]
+NAMES = sources.NAMES["log"]  # What a column can be, with the names that tell it.
 # Scores in words: those of tables, and Inspect's correct, incorrect, partial and no answer.
 _CREDIT = {"true": 1.0, "yes": 1.0, "c": 1.0, "p": 0.5}
 _CREDIT |= dict.fromkeys(("false", "no", "i", "n"), 0.0)
-# What VLMEvalKit writes for an answer where there was none.
-_FAILURE = "Failed to obtain answer"
+_FAILURE = "Failed to obtain answer"  # What VLMEvalKit writes where there was none.
 _KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*+:')
 
 
 @dataclass
 class Sample:
-    """One question of a log: what was asked, what was answered, and what the log says of it.
-
-    `gold` is a text, a list of accepted texts, an object of fields (or its JSON), a tuple of paths
-    with their texts, or None; so is `answer`. `path` None is the text of a page. Without a `status`
-    a sample with an answer is ok, else missing. `model` is the one that answered, which names the
-    system if all are of one. `columns` are further ones of the gold's rows, `call` of the call's
-    (`error`, seconds and so on).
-    """
+    """One question of a log: what was asked, what was answered, and what the log says of it."""
 
     doc_id: Any
-    path: str | None = ANSWER
+    path: str | None = ANSWER  # None is the text of a page.
+    # A text, a list of those accepted, an object of fields or its JSON, a tuple of paths and texts.
     gold: Any = None
     answer: Any = None
     status: str | None = None
     system: str | None = None
-    model: str | None = None
+    model: str | None = None  # It names the system if all are of one.
     epoch: int = 1
     request: Any = None
     scores: Mapping[str, Any] = field(default_factory=dict)
@@ -65,10 +57,8 @@ class Sample:
         form = as_object(self.gold) if self.path is not None else None
         place = self.path if form is None else None
         golds = self._golds(form)
-        scores = {
-            f"{SCORE}{name}": number(_CREDIT.get(str(score).lower().strip(), score))
-            for name, score in self.scores.items()
-        }
+        credit = {n: _CREDIT.get(str(s).lower().strip(), s) for n, s in self.scores.items()}
+        scores = {f"{SCORE}{name}": number(score) for name, score in credit.items()}
         answer = {"role": "answer", "origin": origin, "status": self.status}
         answer |= scores if place is not None else {}
         request = as_text(self.doc_id if self.request is None else self.request)
@@ -99,7 +89,6 @@ class Sample:
         return [columns | {"path": path, "value": value} for path, value in values]
 
     def _claims(self, form: Mapping[str, Any] | None, golds: list[Row]) -> list[Row]:
-        """The values of the answer, by the one rule for a model's text."""
         status, answer = self.status, self.answer
         if isinstance(answer, str) and answer and status in USABLE:
             parsed = answers.plain(answer) if form is None else answers.parse(answer, lists=True)
@@ -125,10 +114,7 @@ def sample_rows(
     system: str | None = None,
     planned: Iterable[Any] = (),
 ) -> Iterator[Row]:
-    """The rows of a log's entries, each with where it stands, and the log's `figures`.
-
-    What cannot be read is counted, and so are requests that were `planned` and are not there.
-    """
+    """The rows of a log's entries, each with where it stands, and the log's `figures`."""
     kept: dict[tuple[Any, ...], tuple[str, Sample]] = {}
     for origin, entry in entries:
         with reading(source, origin):
@@ -145,13 +131,11 @@ def sample_rows(
     if not kept:
         reasons = [note for note in source.notes if note.startswith(f"first of {UNREADABLE}")]
         what = ": ".join(["the log has no samples", *reasons[:1]])
-        remedy = "a log as the harness wrote it, of a run that has samples"
-        raise DataBroken(what, where=source.path, remedy=remedy)
+        raise DataBroken(what, where=source.path, remedy="a log of a run that has samples")
     requests = {as_text(sample.request) for _, sample in kept.values()}
     source.notes[MISSING] += len({*map(as_text, planned)} - requests)
     models = {as_text(sample.model) for _, sample in kept.values()} - {None}
     system = next(iter(models)) if len(models) == 1 else system
-    # Each is let go when its rows are given.
     for origin, sample in map(kept.pop, [*kept]):
         run = {"doc_id": sample.doc_id, "split": str(split), "epoch": sample.epoch}
         run["system"] = sample.system or system or None
@@ -195,8 +179,11 @@ def json_lines(source: Source, path: Path) -> Iterator[tuple[str, Row]]:
 def names(path: Path) -> set[str]:
     """The names of a table's columns, or those of members at the start of a JSON file."""
     kind = door.kind(path) if path.is_file() else ""
-    if kind in ("workbook", "parquet"):
+    if kind == "workbook":
         return set(columns_of(path))
+    if kind == "parquet":
+        with suppress(OSError, pl.exceptions.PolarsError):
+            return set(pl.scan_parquet(path, glob=False).collect_schema())
     start = door.head(path).decode("utf-8-sig", "replace") if kind else ""
     if kind in ("json", "lines"):
         return set(_KEY.findall(start))
@@ -225,18 +212,14 @@ def of_cells(row: Row, named: Mapping[str, str], doc_id: str | None = None) -> S
         # Another tool's word for it is kept, as the reason.
         error = error or (status if status not in (None, "success", "completed") else None)
         status = "api_error" if error and answer is None else "ok"
-    return Sample(
-        as_text(cell["doc_id"]) or doc_id,
-        pointer(as_text(cell["path"])) if "path" in named else ANSWER,
-        gold=cell["gold"],
-        answer=answer if isinstance(answer, dict) else as_text(answer),
-        status=status,
-        system=as_text(cell["system"]),
-        epoch=int(number(cell["epoch"]) or 1),
-        scores={named["score"]: cell["score"]} if "score" in named else {},
-        call={"error": error},
-        columns={name: row[name] for name in row if name not in named.values()},
-    )
+    path = pointer(as_text(cell["path"])) if "path" in named else ANSWER
+    answer = answer if isinstance(answer, dict) else as_text(answer)
+    run = {"system": as_text(cell["system"]), "epoch": int(number(cell["epoch"]) or 1)}
+    scores = {named["score"]: cell["score"]} if "score" in named else {}
+    others = {name: row[name] for name in row if name not in named.values()}
+    given = run | {"scores": scores, "call": {"error": error}, "columns": others}
+    doc_id = as_text(cell["doc_id"]) or doc_id
+    return Sample(doc_id, path, gold=cell["gold"], answer=answer, status=status, **given)
 
 
 def of_table(table: Any, source: Source) -> Iterator[Row]:

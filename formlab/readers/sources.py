@@ -24,22 +24,18 @@ from formlab.readers import Row
 from formlab.readers.door import FORMS, TABLES, UNPACKABLE, Member, ending, kind, members, stem
 from formlab.text.answers import WRAPPERS, arguments, by_name, is_flat, is_json, plain_name
 
-# What stands for a name where there is no file.
-FRAME = "frame"
-# How many rows and files of documents are read at once.
-ROWS, _FILES = 50_000, 1_000
+FRAME = "frame"  # In place of a file's name.
+ROWS, _FILES = 50_000, 1_000  # How many rows and files of documents are read at once.
 # Names of columns, by table and formlab's own name; those that a column of documents may have.
 NAMES = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
 NAMES = {t: {name: of.split() for name, of in names.items()} for t, names in NAMES.items()}
 IDS, _TOTALS = {*NAMES["columns"]["doc_id"]}, {*NAMES["rows"]["total"]}
-# How many rows a title and the header are looked for in; how many cells a sheet may span.
-_ABOVE, _CELLS = 20, 50_000_000
+_ABOVE, _CELLS = 20, 50_000_000  # Rows that a header is sought in; cells that a sheet may span.
 _CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"')
 _BLANK = re.compile(rb'<c [^>]*\bt="e"|(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>')
 _BLANKS = "error cells (#N/A, #REF! …) and formulas without a saved value, read as blank"
 _parsed = partial(files.parse_json, as_written=True, once=True)
-# Cells or a row by name, after the number of the row or of its first line.
-Rows = Iterator[tuple[int, Any]]
+Rows = Iterator[tuple[int, Any]]  # Cells or a row by name, after the number of its first line.
 
 
 class Batch(NamedTuple):
@@ -104,7 +100,6 @@ def _batched(rows: Rows, place: str, home: str = "", *, documents: bool = False)
 
 
 def _of_frame(frame: Any) -> Iterator[Any]:
-    """The rows of a polars or pandas frame, or mappings."""
     if isinstance(frame, pl.LazyFrame | pl.DataFrame):
         # The shorter floats are read as they are written: 88.2, not 88.19999694824219.
         frame = frame.lazy().with_columns(pl.col(pl.Float32).cast(pl.String).cast(pl.Float64))
@@ -175,7 +170,7 @@ def _lines(member: Member) -> Rows:
                 if line.strip():
                     yield number, files.AS_WRITTEN.decode(line)
             except (ValueError, RecursionError):
-                # A closer look, whose error names the line.
+                # Its error names the line.
                 _parsed(line.removesuffix("\n"), where=member.where, first_line=number)
                 raise
 
@@ -218,13 +213,11 @@ def _of_value(value: Any, name: str, document: str, home: str = "") -> Batch:
         return Batch([f"{name}#/{below}{number}" for number in range(len(value))], value, home=home)
     if not isinstance(value, dict) or not value:
         what = "a list of objects or an object of documents is expected"
-        remedy = 'such as {"scan_1": {"total": "9.00"}}'
-        raise DataBroken(what, where=home + name, remedy=remedy)
+        raise DataBroken(what, where=home + name, remedy='{"scan_1": {"total": "9.00"}}')
     named = value
     if len(value) > 1 and all(isinstance(inner, list) for inner in value.values()):
         named = {key: by_name(inner) for key, inner in value.items()}
     elif len(value) > 1 and all(isinstance(of, str) and is_json(of) for of in value.values()):
-        # What a model answered about each.
         named = {key: {"/": text} for key, text in value.items()}
     if not all(isinstance(inner, dict) for inner in named.values()):
         return Batch([name], [{"doc_id": document} | value], documents=True, home=home)
@@ -276,6 +269,10 @@ def _named(numbered: Rows, place: str, notes: Counter[str]) -> Rows:
         raise DataBroken(what, where=where, remedy="rename one: the first row names the columns")
     documents = next((name for name in names if plain_name(name) in IDS), None)
     for number, cells in chain(above[title + 1 :], numbered):
+        if len(cells) == width and all(cells) and len(blank) == width:
+            # Most rows are full; they are quickly named.
+            yield number, dict(zip(names, cells, strict=True))
+            continue
         if len(cells) > width and any(cell != "" for cell in cells[width:]):
             what = f"{len(cells)} cells, and {width} in the header"
             remedy = "name each column, and quote cells with a delimiter"
@@ -332,9 +329,8 @@ def _workbook(member: Member, notes: Counter[str]) -> Rows:
         full = [sheet for sheet in sheets if sheet.start is not None] or sheets
         notes["sheets left out: only one is read"] += len(full) - 1
         # A cover has a name or two.
-        names = [_header(sheet.to_python(nrows=_ABOVE))[1] for sheet in full]
-        tables = (sheet for sheet, of in zip(full, names, strict=True) if of & IDS or len(of) > 2)
-        sheet = next(tables, full[0])
+        named = ((sheet, _header(sheet.to_python(nrows=_ABOVE))[1]) for sheet in full)
+        sheet = next((sheet for sheet, of in named if of & IDS or len(of) > 2), full[0])
         rows, merged = sheet.to_python(skip_empty_area=False), sheet.merged_cell_ranges or ()
     except (python_calamine.CalamineError, *UNPACKABLE) as error:
         raise DataBroken(f"not a readable workbook: {error}", where=member.where) from error

@@ -33,17 +33,15 @@ _FORMATS = {"date": "date", "date-time": "date", "money": "money", "currency": "
 _RULE = ("comparator", "tolerance", "weight", "relative", "ordered")
 # What a JSON Schema may say of a field beside its own words, and how deep it may be nested.
 _WORDS = ("comparator", "tolerance", "relative", "weight", "question", "label")
-_DEEPEST = 40
-# How many values of a field are read to infer its type.
-_ENOUGH = 200
+_SCHEMA, _DEEPEST = {"properties", "$ref", "$schema"}, 40
+_ENOUGH = 200  # Values of a field that are read to infer its type.
 _DIGITS, _CODE = re.compile(r"0|[1-9][0-9]*"), re.compile(r"0[0-9]+|[0-9]{10,}|\+[0-9][0-9 ]{6,}")
 # A letter or a figure for a box is as often something else.
 _NO_BOX = re.compile(r"[a-z0-9]|[01]\.0|on|off", re.IGNORECASE)
 _LISTED = re.compile(r"""\[\s*(["']).*\1\s*\]""", re.DOTALL)
 # Words for no value that may be an option beside yes and no.
 _OPTIONS = {"unknown", "missing", "blank", "empty", "keine", "geen", "brak"}
-# From so many different values on, such a share must be of a type.
-_FEW, _SHARE = 5, 0.8
+_FEW, _SHARE = 5, 0.8  # From so many different values on, such a share must be of a type.
 _TESTS = {
     "boolean": lambda value: text.checked(value) is not None and not _NO_BOX.fullmatch(value),
     # 10.1999 may be October, but a field of such values has numbers.
@@ -88,8 +86,7 @@ def rule_of(meta: str | None) -> FieldType:
 
 def rule_text(declared: FieldType) -> str | None:
     """How a field is compared, as the `meta` of its records; null where nothing is declared."""
-    stated = msgspec.to_builtins(declared)
-    rule = {name: stated[name] for name in _RULE if name in stated}
+    rule = {n: said for n, said in msgspec.to_builtins(declared).items() if n in _RULE}
     return json.dumps(rule) if rule else None
 
 
@@ -97,17 +94,14 @@ def rule_text(declared: FieldType) -> str | None:
 class FieldTypes:
     """The types of fields by the pattern of their paths, such as ``/items/*/price``.
 
-    `odd` counts different values that are not of the inferred type; `is_list` says that a file
-    names fields of these documents, while a schema may be of others too.
-
     >>> types = FieldTypes.read({"total": {"type": "money", "weight": 2}})
     >>> types.of("/total").weight, types.of("/note").type
     (2.0, None)
     """
 
     fields: dict[str, FieldType] = field(default_factory=dict)
-    odd: dict[str, int] = field(default_factory=dict)
-    is_list: bool = False
+    odd: dict[str, int] = field(default_factory=dict)  # Values not of the inferred type.
+    is_list: bool = False  # A file names fields of these documents; a schema may be of others too.
 
     def of(self, path: str | None) -> FieldType:
         """The type of the field at a path; an empty type where none is declared."""
@@ -117,8 +111,8 @@ class FieldTypes:
     def read(cls, source: Any) -> FieldTypes:
         """The types that a JSON Schema (file or dict), a pydantic model or a YAML file declares.
 
-        A YAML file or a dict has fields: ``total: money``, or ``total: {type: money, tolerance:
-        0.01}``, words that in a schema stand beside ``type``. `FormlabError` if it cannot be read.
+        YAML or a dict has fields: ``total: money``, or ``total: {type: money, tolerance: 0.01}``,
+        words that in a schema stand beside ``type``. `FormlabError` if it cannot be read.
         """
         declared, where = source, "the types"
         if isinstance(source, str | Path):
@@ -128,10 +122,8 @@ class FieldTypes:
         elif hasattr(source, "model_json_schema"):
             declared = source.model_json_schema()
         if not isinstance(declared, Mapping) or not declared:
-            what = "types are a JSON Schema, or fields with their types"
-            raise DataBroken(what, where=where, remedy="total: money")
-        is_schema = not {"properties", "$ref", "$schema"}.isdisjoint(declared)
-        inner = declared.get("fields")
+            raise DataBroken("no JSON Schema or fields", where=where, remedy="total: money")
+        is_schema, inner = not _SCHEMA.isdisjoint(declared), declared.get("fields")
         listed = inner if isinstance(inner, Mapping) else declared
         named = ((pattern(pointer(str(name)) or "/"), said) for name, said in listed.items())
         try:
@@ -145,10 +137,6 @@ class FieldTypes:
     def of_document(cls, document: Mapping[str, Any]) -> FieldTypes:
         """The types that the document of a corpus was loaded with, from its row."""
         return cls(msgspec.convert(meta_of(document).get("types") or {}, dict[str, FieldType]))
-
-    def stated(self) -> dict[str, dict[str, Any]]:
-        """What differs from the defaults, by pattern, as values for JSON."""
-        return msgspec.to_builtins(self.fields)
 
     @classmethod
     def inferred(cls, values: pl.DataFrame, lists: Collection[str] = ()) -> FieldTypes:

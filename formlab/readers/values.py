@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any
 
 import polars as pl
@@ -40,6 +40,8 @@ _CONFIDENCE = re.compile(_SURE, re.IGNORECASE)
 # A text without any of these marks is a value as it stands.
 _MARKS, _PLAIN = re.compile(r"[<{\[`◁]"), {type(None), int, float, bool}
 _SAID = ("confidence", "page", "box")
+# So many rows are looked at together.
+_TOGETHER = 500
 # The path of a value ("" for the text of a page), the value, and what is said of it.
 Leaf = tuple[str, Any, Row]
 
@@ -60,25 +62,21 @@ def pointer(path: str | None) -> str | None:
 
 @tables.uncollected()
 def read_values(
-    source: Any,
-    *,
-    columns: Mapping[str, str] | None = None,
-    flaws: Counter[str] | None = None,
+    source: Any, *, columns: Mapping[str, str] | None = None, flaws: Counter[str] | None = None
 ) -> pl.DataFrame:
     """A long table of values: doc_id, path, value, what rows say beside it, own columns, origin.
 
     `source` is a path or address of CSV, TSV, JSON lines, JSON, Parquet, a workbook, a folder or
     zip archive with a file for each document; a frame; a list of dicts; or a dict of documents.
-    `columns` has the table's names, such as ``{"doc_id": "id"}``; else the usual ones of
-    `names.toml` are looked for. `flaws` counts what is odd, by a short name.
+    `columns` has its own names, such as ``{"doc_id": "id"}``; `flaws` counts what is odd.
 
     A *long* source has a column for the document and one for the value; a *wide* one a row or an
     object for each document. Nested objects, lists and names such as ``items[0].price`` become JSON
-    pointers; several values at a path are a list. Values are text as it is written: "007" and
-    "9.00" stay, an empty cell is null. An object of a value with its confidence, page or box is one
-    value; a column ``total_confidence`` is of ``total``. The path is null for the text of a page,
-    and in the one row of a document without values. `DataMissing`, `DataBroken` or `UnknownName` if
-    the source cannot be read or its columns are not told apart.
+    pointers; several values at a path are a list. Values are text as it is written, such as "007";
+    an empty cell is null. An object of a value with its confidence, page or box is one value; a
+    column ``total_confidence`` is of ``total``. The path is null for the text of a page, and in the
+    one row of a document without values. `DataMissing`, `DataBroken` or `UnknownName` if the source
+    cannot be read or its columns are not told apart.
 
     >>> read_values([{"doc_id": "a", "total": 9.5, "items": [{"name": "Tea"}]}]).rows()
     [('a', '/total', '9.5', 'frame, row 1'), ('a', '/items/0/name', 'Tea', 'frame, row 1')]
@@ -147,10 +145,7 @@ def _naming(name: str, columns: Sequence[str]) -> str:
 
 
 def _values_of(
-    batch: Batch,
-    names: Mapping[str, str],
-    whole: Collection[str],
-    first_rows: dict[str, str] | None,
+    batch: Batch, names: Mapping[str, str], whole: Collection[str], first_rows: Row | None
 ) -> pl.DataFrame:
     """The values of a batch; where a row is a document `first_rows` has the origins so far."""
     beside = {name: column for name, column in names.items() if name not in _COLUMNS}
@@ -159,7 +154,7 @@ def _values_of(
         used = {*names, *names.values(), "text", "origin"}
         beside |= {name: name for name in batch.names if name not in used}
     found = list[tuple[str, str, Any, str, Row]]()
-    for origin, row in zip(batch.origins, batch.rows, strict=True):
+    for origin, row in _rest(batch, names, found, is_plain=is_long and not beside):
         where, count = batch.home + origin, len(found)
         doc_id = (as_text(row.get(names["doc_id"])) or "").strip()
         if not doc_id:
@@ -171,7 +166,10 @@ def _values_of(
             raise DataBroken(what, where=where, remedy=f"keep one, or if each is a value: {option}")
         stated = ((name, _stated(name, row.get(column), where)) for name, column in beside.items())
         said = {name: cell for name, cell in stated if cell is not None}
-        for place, cell in (_long if is_long else _wide)(row, names):
+        path, cell = as_text(row.get(names.get("path"))), row.get(names.get("value"))
+        # A page may have its text beside the values of fields.
+        alone = pointer(path) or "", row.get("text") if cell is None and not pointer(path) else cell
+        for place, cell in [alone] if is_long else _wide(row, names):
             try:
                 for path, value, more in values_in(cell, place, whole):
                     at = f"{origin}#{path}" if batch.documents and place else origin
@@ -187,6 +185,23 @@ def _values_of(
         given, dtype = [more.get(name) for more in said], _DTYPES.get(name, pl.String)
         columns[files.storable(name)] = pl.Series(given, dtype=dtype, strict=False)
     return pl.DataFrame(columns | {"origin": texts(origins)})
+
+
+def _rest(
+    batch: Batch, names: Mapping[str, str], found: list[Any], *, is_plain: bool
+) -> Iterator[tuple[str, Row]]:
+    """The rows one by one, but those of plain values alone are `found` many at a time."""
+    keys = [names.get(name) for name in ("doc_id", "path", "value")]
+    for start in range(0, len(batch.rows), _TOGETHER):
+        origins, rows = (part[start : start + _TOGETHER] for part in (batch.origins, batch.rows))
+        columns = [[row.get(key) for row in rows] for key in keys] if is_plain else [[None]]
+        if {*map(type, chain(*columns))} == {str} and not _MARKS.search("".join(columns[2])):
+            documents, paths, cells = [*map(str.strip, columns[0])], columns[1], columns[2]
+            if all(documents):
+                places = [pointer(path) or "" for path in paths]
+                found += zip(documents, places, cells, origins, repeat({}))
+                continue
+        yield from zip(origins, rows, strict=True)
 
 
 def _stated(name: str, cell: Any, where: str) -> Any:
@@ -207,13 +222,6 @@ def _stated(name: str, cell: Any, where: str) -> Any:
         remedy = f"one of: {', '.join(allowed)}" if allowed else "a number"
         raise DataBroken(f"{name} cannot be {text!r:.80}", where=where, remedy=remedy)
     return stated
-
-
-def _long(row: Row, names: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-    """Path and value of a row that has one."""
-    path, cell = pointer(as_text(row.get(names.get("path")))) or "", row.get(names["value"])
-    # A page may have its text beside the values of fields.
-    yield path, row.get("text") if cell is None and not path else cell
 
 
 def _wide(row: Row, names: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
@@ -313,7 +321,7 @@ def first_items(paths: pl.Series) -> set[str]:
 
 def texts(values: Sequence[Any]) -> pl.Series:
     """Values as texts of a column; half of a surrogate pair is kept as its escape."""
-    found = list(map(as_text, values))
+    found = values if {*map(type, values)} <= {str, type(None)} else [*map(as_text, values)]
     try:
         return pl.Series(found, dtype=pl.String)
     except UnicodeEncodeError:

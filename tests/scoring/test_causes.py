@@ -2,9 +2,11 @@ import datetime
 import itertools
 import random
 
+import polars as pl
 import pytest
 
-from formlab import tables
+from formlab import tables, text
+from formlab.scoring.align import judged
 from formlab.scoring.causes import CAUSES, STAGE_OF, STAGES, WHAT_TO_TRY, cause, causes
 from formlab.tables import BOX
 from tests.seeds import ALL
@@ -340,3 +342,18 @@ def test_each_of_very_many_missing_values_of_one_document_has_a_cause():
         for n in range(4_000)
     ]  # fmt: skip
     assert None not in causes(tables.table("cases", rows))
+
+
+def test_what_differs_in_case_alone_is_told_as_all_else_is():
+    draw = random.Random(0)
+    golds = ["".join(draw.choices("aBc1 2.,-/$%'`", k=draw.randint(1, 7))) for _ in range(2_000)]
+    preds = [draw.choice((gold.upper(), gold.lower(), gold.title(), gold[1:])) for gold in golds]
+    rows = pl.DataFrame({"doc_id": "a", "gold": golds, "pred": preds, "status": "ok"})
+    rows = rows.with_columns(path=pl.format("/{}", pl.int_range(pl.len())))
+    cases = judged(rows, system="s", threshold=0.8)
+    ladder = text.ladders(golds, preds).with_columns(pl.all().cast(pl.Float64))
+    assert cases.select(ladder.columns).cast(pl.Float64).equals(ladder)
+    is_written = (pl.col("gold") != pl.col("pred")) & (pl.col("pred").str.strip_chars() != "")
+    cased = cases.filter(is_written & pl.col("typed"))
+    sides = cased.select("gold", "pred").iter_rows()
+    assert cased["cause"].to_list() == [cause(*pair, right=True) for pair in sides]

@@ -121,7 +121,7 @@ def _beside(
     elif callable(found):
         made = itertools.starmap(found, parts())
     else:
-        made = _of_table(found, corpus, (part for part, _ in parts()), places, columns, folder)
+        made = _of_table(found, corpus, parts(), places, columns, folder)
     for number, part in enumerate(made):
         if number < count or any(getattr(part, table).height for table in part.TABLES):
             scans.append(_stored(part, folder, number))
@@ -133,12 +133,7 @@ def _beside(
 
 
 def _of_table(
-    source: Any,
-    corpus: Corpus,
-    parts: Iterable[Corpus],
-    places: pl.DataFrame,
-    columns: Mapping[str, str],
-    folder: Path,
+    source: Any, corpus: Corpus, parts: Iterator, places: pl.DataFrame, columns: Any, folder: Path
 ) -> Iterator[Predictions]:
     """The answers in a table by part; names, lists and tasks follow from all of them."""
     path, notes = source if isinstance(source, Path) else None, Counter[str]()
@@ -156,11 +151,11 @@ def _of_table(
     tasks = fields.group_by("task").agg(pl.col("len").sum())
     usual = tasks.sort("len", "task", descending=[True, False])["task"].first() or "text"
     same = {"name": answers.system_of(given.systems, path), "sources": answers.sources_of(path)}
-    for number, part in enumerate(parts):
+    for number, (part, _) in enumerate(parts):
         # Several values of a user's own field are a list.
         rows = given.rows(number, given.lists if corpus.benchmark == answers.OWN else ())
-        rows = answers.with_paths(rows, moved)
-        yield answers.of_values(rows, part, usual=usual, notes=notes, **same)
+        placed = answers.with_paths(rows, moved)
+        yield answers.of_values(placed, part, usual=usual, notes=notes, **same)
         notes.clear()
 
 

@@ -47,11 +47,7 @@ class Folder:
         self.scan(name)  # Files may have been replaced while they were read.
         return self.__dict__.setdefault(name, frame)
 
-    def __repr__(self) -> str:
-        return show.line(self)
-
-    def _repr_html_(self) -> str:
-        return show.html(self)
+    __repr__, _repr_html_ = show.line, show.html
 
     @classmethod
     def scalars(cls) -> list[str]:

@@ -65,6 +65,7 @@ def replacing(folder: str | Path) -> Iterator[Path]:
 
 def _saved(folder: Path) -> tuple[int, int] | None:
     """Which manifest stands in `folder`; `DataBroken` if files that are not formlab's do, too."""
+    # Folders may go while they are read.
     names = [
         Path(place, name).relative_to(folder).as_posix()
         for place, folders, names in os.walk(folder)

@@ -11,13 +11,12 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from concurrent import futures
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
 from itertools import islice
 from multiprocessing import connection, get_context, parent_process
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from formlab import registry, resources
 from formlab.errors import NotAvailable
@@ -30,8 +29,7 @@ _THREADS = [f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA"
 ANSWER, WORKERS = 10.0, 60.0
 
 
-@dataclass(frozen=True)
-class Lost:
+class Lost(NamedTuple):
     """The result of a job that ended its process twice: killed, or out of memory."""
 
     reason: str = "its process was killed twice (out of memory?)"

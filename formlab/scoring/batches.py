@@ -111,14 +111,17 @@ def _beside(
             yield part, is_near & name.is_in(names.implode())
         yield none, ~name.is_in(places["doc_id"].implode())
 
+    scans, notes, bare = [], Counter[str](), None
     if isinstance(found, Predictions):
-        kept = (partial(_filtered, found, rows) for _, rows in parts())
-        made = (found.with_scans([scan], notes={}) for scan in kept)
+        notes.update(found.notes)
+        made = (
+            found.with_scans([lambda table, rows=rows: found.scan(table).filter(rows)], notes={})
+            for _, rows in parts()
+        )
     elif callable(found):
         made = itertools.starmap(found, parts())
     else:
-        made = _of_table(found, corpus, (part for part, _ in parts()), places, columns, folder)
-    scans, notes, bare = [], Counter(getattr(found, "notes", {})), None
+        made = _of_table(found, corpus, parts(), places, columns, folder)
     for number, part in enumerate(made):
         if number < count or any(getattr(part, table).height for table in part.TABLES):
             scans.append(_stored(part, folder, number))
@@ -129,17 +132,8 @@ def _beside(
     return corpus, bare.with_scans(scans, notes=dict(notes))
 
 
-def _filtered(found: Predictions, rows: pl.Expr, table: str) -> pl.LazyFrame:
-    return found.scan(table).filter(rows)
-
-
 def _of_table(
-    source: Any,
-    corpus: Corpus,
-    parts: Iterable[Corpus],
-    places: pl.DataFrame,
-    columns: Mapping[str, str],
-    folder: Path,
+    source: Any, corpus: Corpus, parts: Iterator, places: pl.DataFrame, columns: Any, folder: Path
 ) -> Iterator[Predictions]:
     """The answers in a table by part; names, lists and tasks follow from all of them."""
     path, notes = source if isinstance(source, Path) else None, Counter[str]()
@@ -157,11 +151,11 @@ def _of_table(
     tasks = fields.group_by("task").agg(pl.col("len").sum())
     usual = tasks.sort("len", "task", descending=[True, False])["task"].first() or "text"
     same = {"name": answers.system_of(given.systems, path), "sources": answers.sources_of(path)}
-    for number, part in enumerate(parts):
+    for number, (part, _) in enumerate(parts):
         # Several values of a user's own field are a list.
         rows = given.rows(number, given.lists if corpus.benchmark == answers.OWN else ())
-        rows = answers.with_paths(rows, moved)
-        yield answers.of_values(rows, part, usual=usual, notes=notes, **same)
+        placed = answers.with_paths(rows, moved)
+        yield answers.of_values(placed, part, usual=usual, notes=notes, **same)
         notes.clear()
 
 
@@ -184,9 +178,7 @@ def own_gold(source: Any, folder: Path, *, columns: Any = None, **how: Any) -> I
 class _Values:
     """Values in files of `folder`; their documents in order, systems and paths of `lists`."""
 
-    def __init__(
-        self, read: Iterable[pl.DataFrame], folder: Path, *, sampled: bool = False
-    ) -> None:
+    def __init__(self, read: Iterator[Any], folder: Path, *, sampled: bool = False) -> None:
         self.folder, self.samples, documents = folder, None, []
         self.none, self.systems, self.lists = pl.DataFrame(), set[str](), list[str]()
         for number, values in enumerate(read):

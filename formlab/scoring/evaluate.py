@@ -37,7 +37,6 @@ from formlab.show import progress
 
 THRESHOLD = 0.8  # Similarity from which on the rung `fuzzy` of the ladder holds.
 STRANGE = "predicted documents that are not in the corpus"
-# A part of the documents by its number: its gold and what is predicted.
 Batch = tuple[int, tuple[Corpus, Predictions]]
 
 
@@ -75,9 +74,9 @@ def evaluate(
     """Score predictions against gold, on every task of the benchmark.
 
     The evaluation has `cases`, one row per value of either side, and `scores`, one row per case and
-    metric. A document without a usable prediction counts as nothing found. Predictions for
-    documents that the corpus does not have are cases with the outcome `unscored`. Of a model that
-    was asked there are also the shares of its answers that follow instructions.
+    metric. A document without a usable prediction counts as nothing found. Predictions for unknown
+    documents are cases with the outcome `unscored`. Of a model that was asked there are also the
+    shares of its answers that follow instructions.
 
     `gold` is as from `formlab.load`; or corpora of documents that follow one another, as from
     `benchmarks.corpora`; or whatever else `formlab.readers.corpus` takes, with its `images` and
@@ -149,9 +148,8 @@ def _scored(
         answers = predictions.with_scans(predictions._scans, notes={}, sources={})
     jobs = list(enumerate(zip(gold.parts(), answers.parts(), strict=True)))
     facts = _results("reading", partial(know_batch, how=how), jobs, workers)
-    wholes, matched, strangers = zip(*facts, strict=True)
-    strange = [row for rows in strangers for row in rows]
-    if not any(matched):
+    wholes, strange = [whole for whole, _ in facts], [row for _, rows in facts for row in rows]
+    if not any(whole and whole.answers.height for whole in wholes):
         raise unmatched(corpus, predictions, strange, names)
     jobs = [job for job, whole in zip(jobs, wholes, strict=True) if whole]
     score = partial(score_batch, whole=Whole.together(filter(None, wholes)), how=how)
@@ -197,12 +195,11 @@ def _chosen(batch: Batch, how: How) -> tuple[Corpus, Predictions]:
 
 
 @tables.uncollected()
-def know_batch(batch: Batch, how: How) -> tuple[Whole | None, bool, list[tuple[str, str]]]:
-    """What scorers must know of a batch, whether any of it is predicted, and its strangers."""
+def know_batch(batch: Batch, how: How) -> tuple[Whole | None, list[tuple[str, str]]]:
+    """What scorers must know of a batch, null if it is empty, and its strangers."""
     corpus, predictions = _chosen(batch, how)
-    matched, strange = by_corpus(corpus, predictions)
-    whole = Whole.of(corpus, predictions) if corpus.documents.height or strange.height else None
-    return whole, matched.height > 0, strange.select("split", "doc_id").unique().rows()
+    strange = by_corpus(corpus, predictions)[1].select("split", "doc_id").unique().rows()
+    return Whole.of(corpus, predictions) if corpus.documents.height or strange else None, strange
 
 
 @tables.uncollected()

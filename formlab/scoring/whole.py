@@ -36,18 +36,15 @@ _CORE = pl.col("word").str.strip_chars(_AROUND)
 class Whole:
     """What a corpus and its predictions are like; of values judged by rules also their `rules`."""
 
-    # A record for each combination of what scoring tells apart: task, status, the kind of words
-    # that were read, whether there are a path, a value and a box.
+    # A record for each combination of what scoring tells apart, see `_told_apart`.
     gold: pl.DataFrame
     answers: pl.DataFrame
     words: Words
     # Each pattern of a path with its kinds and declared rules, where values are judged by them.
     rules: frozenset[tuple[str | None, ...]] | None
-    # Whether a model was asked, what families of tasks note (`formlab.scoring.tasks.MARKS`), and
-    # how many documents show which order of day and month.
-    prompted: bool
-    marks: frozenset[str]
-    dates: Mapping[str, int]
+    prompted: bool  # Whether a model was asked.
+    marks: frozenset[str]  # What families of tasks note, of `formlab.scoring.tasks.MARKS`.
+    dates: Mapping[str, int]  # How many documents show which order of day and month.
 
     @classmethod
     def of(cls, corpus: Corpus, predictions: Predictions) -> Whole:
@@ -206,8 +203,8 @@ class Words:
 
 
 def _both(written: pl.DataFrame, plain: pl.DataFrame) -> pl.DataFrame:
-    sides = enumerate((written, plain))
-    return pl.concat([side.with_columns(is_folded=pl.lit(bool(number))) for number, side in sides])
+    sides = {False: written, True: plain}.items()
+    return pl.concat(side.with_columns(is_folded=pl.lit(value)) for value, side in sides)
 
 
 def by_corpus(corpus: Corpus, predictions: Predictions) -> tuple[pl.DataFrame, pl.DataFrame]:

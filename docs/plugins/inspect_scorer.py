@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from formlab import metrics as registry
@@ -60,7 +61,7 @@ def inspect_scorer(
     resources.need("inspect")
     from inspect_ai.scorer import Score, metric, scorer
 
-    declared = None if types is None else FieldTypes.read(types).stated()
+    declared = None if types is None else msgspec.to_builtins(FieldTypes.read(types).fields)
     names = [registry.get(name).name for name in metrics]
 
     @metric(name="formlab", scores="unreduced")
@@ -106,7 +107,7 @@ def _evaluations(samples: Sequence[dict[str, Any]], types: Any) -> list[Evaluati
     """An evaluation for each epoch."""
     source = Source(Path("samples"))
     rows = sample_rows(source, "samples", enumerate(samples), inspect_sample)
-    return [logs.evaluation(run, types=types) for run in logs.runs_of(rows, source)]
+    return [logs.evaluation(run, None, types=types) for run in logs.runs_of(rows, source)]
 
 
 def _values(evaluation: Evaluation, metrics: Sequence[str], average: str) -> dict[str, float]:

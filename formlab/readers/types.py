@@ -122,7 +122,7 @@ class FieldTypes:
         elif hasattr(source, "model_json_schema"):
             declared = source.model_json_schema()
         if not isinstance(declared, Mapping) or not declared:
-            raise DataBroken("no JSON Schema or fields", where=where, remedy="total: money")
+            raise DataBroken("types are fields or JSON Schema", where=where, remedy="total: money")
         is_schema, inner = not _SCHEMA.isdisjoint(declared), declared.get("fields")
         listed = inner if isinstance(inner, Mapping) else declared
         named = ((pattern(pointer(str(name)) or "/"), said) for name, said in listed.items())

@@ -166,9 +166,9 @@ def _values_of(
             raise DataBroken(what, where=where, remedy=f"keep one, or if each is a value: {option}")
         stated = ((name, _stated(name, row.get(column), where)) for name, column in beside.items())
         said = {name: cell for name, cell in stated if cell is not None}
-        path, cell = as_text(row.get(names.get("path"))), row.get(names.get("value"))
+        field, cell = pointer(as_text(row.get(names.get("path")))), row.get(names.get("value"))
         # A page may have its text beside the values of fields.
-        alone = pointer(path) or "", row.get("text") if cell is None and not pointer(path) else cell
+        alone = field or "", row.get("text") if cell is None and not field else cell
         for place, cell in [alone] if is_long else _wide(row, names):
             try:
                 for path, value, more in values_in(cell, place, whole):

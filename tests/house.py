@@ -23,19 +23,19 @@ PAGES = ["charts/", "gallery/", "explore/", "reports/"]
 # Lines of Python by room: limit and goal. A file belongs to the first room that names it.
 ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
-    "spine": (3582, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
+    "spine": (3474, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (180, 180, ["formlab/decisions.py"]),
     "benchmarks": (4317, 3000, ["formlab/benchmarks/"]),
-    "readers": (3685, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
+    "readers": (3538, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
     "stats, analysis": (3900, 3900, ANALYSIS),
     "systems": (3828, 2500, SYSTEMS),
     "charts, reports": (6463, 4200, [f"formlab/{room}" for room in PAGES]),
-    "scoring, metrics, text": (9237, 7720, SCORED),
+    "scoring, metrics, text": (9238, 7720, SCORED),
     "arena": (13571, 5000, ["formlab_arena/"]),
     "experiments": (6617, 2800, ["formlab_experiments/"]),
     "review": (4795, 1700, ["formlab_review/"]),
     "baselines": (1300, 1300, ["formlab_baselines/"]),
-    "tests": (31309, 16000, ["tests/"]),
+    "tests": (31328, 16000, ["tests/"]),
 }
 
 
@@ -90,9 +90,9 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (35192, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (61475, 38800, lambda: sum(map(lines, python_files()))),
-    "all packages, modules": (316, 260, lambda: len(python_files())),
+    "core, lines": (34938, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (61221, 38800, lambda: sum(map(lines, python_files()))),
+    "all packages, modules": (315, 260, lambda: len(python_files())),
     "fmt: skip": (244, 30, skipped_formats),
     "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),
     "contract, cases of doors and values": (376, 377, lambda: case_lines(is_later=True)),

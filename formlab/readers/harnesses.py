@@ -113,6 +113,9 @@ def inspect_sample(entry: Row | door.Member, _: str = "") -> Sample:
 
 def lmms_eval(source: Source) -> Iterator[Row]:
     """lmms-eval's *_samples_*.jsonl"""
+    lines = [*samples.json_lines(source, source.path)]
+    # A sample is called by its image, if no other is of that, else by its number in the data set.
+    images = Counter(_image(line) for _, line in lines)
     stamp, _, task = door.stem(source.path).rpartition("samples_")
     # The figures of metric,filter, each with its standard error.
     results = samples.beside(source, source.path.with_name(f"{stamp}results.json"))
@@ -127,8 +130,9 @@ def lmms_eval(source: Source) -> Iterator[Row]:
         said = {n: v.get("score") if isinstance(v, dict) else v for n, v in said.items()}
         scores = {n: v for n, v in said.items() if isinstance(v, int | float)}
         columns = {"question": line.get("input"), "doc_hash": line.get("doc_hash")}
-        gold = _accepted(line.get("target"))
-        return Sample(line["doc_id"], gold=gold, answer=answer, scores=scores, columns=columns)
+        gold, image = _accepted(line.get("target")), _image(line)
+        name = image if image and images[image] == 1 else line["doc_id"]
+        return Sample(name, gold=gold, answer=answer, scores=scores, columns=columns)
 
     figures = (
         figure(name.split(",")[0], f"mean, filter {name.partition(',')[2]}", value, count)
@@ -136,8 +140,14 @@ def lmms_eval(source: Source) -> Iterator[Row]:
         if isinstance(value, int | float) and not name.partition(",")[0].endswith("_stderr")
     )
     system = str(results.get("model_name") or source.path.resolve().parent.name)
-    lines = samples.json_lines(source, source.path)
     return sample_rows(source, task, lines, sample_of, figures, system=system)
+
+
+def _image(line: Row) -> str | None:
+    media = line.get("input_media")
+    while isinstance(media, list):
+        media = media[0] if media else None
+    return PurePosixPath(media).stem if isinstance(media, str) else None
 
 
 def _accepted(gold: Any) -> Any:

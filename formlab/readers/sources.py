@@ -325,7 +325,10 @@ def _workbook(member: Member, notes: Counter[str]) -> Rows:
             _check_part(part, notes)
         stream.seek(0)
         book = python_calamine.CalamineWorkbook.from_filelike(stream)
-        sheets = [book.get_sheet_by_name(name) for name in book.sheet_names]
+        visible = python_calamine.SheetVisibleEnum.Visible
+        # A sheet that somebody has hidden is read where nothing else is there.
+        named = sorted(book.sheets_metadata, key=lambda sheet: sheet.visible != visible)
+        sheets = [book.get_sheet_by_name(sheet.name) for sheet in named]
         full = [sheet for sheet in sheets if sheet.start is not None] or sheets
         notes["sheets left out: only one is read"] += len(full) - 1
         # A cover has a name or two.

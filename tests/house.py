@@ -30,7 +30,7 @@ ROOMS = {
     "stats, analysis": (3900, 3900, ANALYSIS),
     "systems": (3828, 2500, SYSTEMS),
     "charts, reports": (6463, 4200, [f"formlab/{room}" for room in PAGES]),
-    "scoring, metrics, text": (9238, 7720, SCORED),
+    "scoring, metrics, text": (9225, 7720, SCORED),
     "arena": (13571, 5000, ["formlab_arena/"]),
     "experiments": (6617, 2800, ["formlab_experiments/"]),
     "review": (4795, 1700, ["formlab_review/"]),
@@ -90,8 +90,8 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (34938, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (61221, 38800, lambda: sum(map(lines, python_files()))),
+    "core, lines": (34925, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (61208, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (315, 260, lambda: len(python_files())),
     "fmt: skip": (244, 30, skipped_formats),
     "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),

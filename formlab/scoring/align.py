@@ -24,7 +24,7 @@ from rapidfuzz.distance import Levenshtein
 from formlab import tables, text
 from formlab.metrics.metric import assign
 from formlab.scoring import rules
-from formlab.scoring.causes import causes, only_case
+from formlab.scoring.causes import causes
 from formlab.scoring.whole import Words
 from formlab.tables import BOX, USABLE
 
@@ -251,17 +251,14 @@ def rungs(
     orders: Sequence[str | None] | None = None,
 ) -> pl.DataFrame:
     """`text.ladders` of the columns `gold`, `pred`, ``kind`` and ``accepted`` of cases."""
-    # What is equal as it is, or but for its case, needs no reading, and most cases are.
+    # What is equal as it is needs no reading, and most cases are.
     is_equal = (cases[gold] == cases[pred]).fill_null(value=False)
-    is_unread = only_case(gold, pred) & pl.col("accepted").is_null()
-    is_case = cases.select(is_unread).to_series()
-    odd = ((cases[gold] != cases[pred]).fill_null(value=False) & ~is_case).arg_true()
+    odd = (cases[gold] != cases[pred]).fill_null(value=False).arg_true()
     columns = (cases[name].gather(odd).to_list() for name in (gold, pred, "kind", "accepted"))
     orders = orders and [orders[row] for row in odd]
     found = text.ladders(*columns, threshold=threshold, orders=orders)
-    is_same = is_equal | is_case
-    all_rungs = pl.DataFrame({name: is_same.cast(kind) for name, kind in found.schema.items()})
-    all_rungs = all_rungs.with_columns(exact=is_equal, ambiguous=pl.lit(value=False))
+    all_rungs = pl.DataFrame({name: is_equal.cast(kind) for name, kind in found.schema.items()})
+    all_rungs = all_rungs.with_columns(ambiguous=pl.lit(value=False))
     return pl.DataFrame([all_rungs[name].scatter(odd, found[name]) for name in found.columns])
 
 

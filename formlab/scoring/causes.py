@@ -70,15 +70,12 @@ def causes(cases: pl.DataFrame, words: Words | None = None) -> list[str | None]:
     without them, of the cases. A Boolean column `has_answer` says whether a document has a usable
     answer at all; without it, one usable row does.
     """
+    named: list[str | None] = [None] * cases.height
     table = cases.with_row_index("row")
     table = table.with_columns(pl.lit(None).alias(n) for n in _COLUMNS if n not in table.columns)
     answered = pl.coalesce("has_answer", pl.col("status").is_in(USABLE)).fill_null(False)
     table = table.select(*_COLUMNS, answered=answered)
-    is_wrong = ~pl.col("exact").fill_null(False) & (pl.col("outcome") != "unscored")
-    is_case = is_wrong & pl.col("typed") & pl.col("accepted").is_null() & only_case("gold", "pred")
-    table = table.with_columns(cause=pl.when(is_case).then(pl.lit("case")))
-    named = table["cause"].to_list()
-    wrong = table.filter(is_wrong, pl.col("cause").is_null())
+    wrong = table.filter(~pl.col("exact").fill_null(False) & (pl.col("outcome") != "unscored"))
     # Documents that are right all through are never asked.
     documents = read_documents(table.filter(pl.col("doc_id").is_in(wrong["doc_id"].implode())))
     if words is None:
@@ -86,13 +83,6 @@ def causes(cases: pl.DataFrame, words: Words | None = None) -> list[str | None]:
     for row in wrong.iter_rows(named=True):
         named[row["row"]] = _cause(row, documents[row["doc_id"]], words)
     return named
-
-
-def only_case(gold: str, pred: str) -> pl.Expr:
-    """Whether two columns are different texts of plain ASCII that are the same in lower case."""
-    first, second = pl.col(gold), pl.col(pred)
-    is_plain = first.str.contains("^[ -~]+$") & (first != second)
-    return (is_plain & (first.str.to_lowercase() == second.str.to_lowercase())).fill_null(False)
 
 
 _COLUMNS = (

@@ -110,7 +110,7 @@ def test_two_systems_that_differ_are_told_apart_with_the_fields_behind_it(tmp_pa
 )
 def test_history_begins_with_what_the_last_run_changed(tmp_path, last, says):
     saved(tmp_path, from_matrix("m", noise(0, 0.4)), from_matrix("m", last))
-    first, shown, space = run("80_compare_systems", [tmp_path], order="time")
+    first, shown, space = run("80_compare_systems", [tmp_path], over_time=True)
     assert first["sentence"].startswith(says)
     before = noise(0, 0.4)
     only_last, only_first = (last > before).sum(), (before > last).sum()

@@ -191,13 +191,17 @@ def _with_choices(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     if choices.is_empty():
         return given
     field = pl.col("path").str.replace(r"/\d+$", "")
-    is_option = field.is_in(choices.implode()) & _HAS_VALUE
-    is_listed = (is_option & (is_option.sum().over("doc_id", field) > 1)).fill_null(value=False)
-    lists = given.filter(is_listed).group_by("doc_id", path=field, maintain_order=True)
-    lists = lists.agg("value", pl.exclude("doc_id", "path", "value").first())
-    options = [json.dumps(texts, ensure_ascii=False) for texts in lists["value"].to_list()]
-    lists = lists.with_columns(value=pl.Series(options, dtype=pl.String))
-    return pl.concat([given.filter(~is_listed), lists.select(given.columns)])
+    paths = given.select(pl.col("path").unique()).filter(field.is_in(choices.implode()))["path"]
+    options = given.with_row_index("/row").filter(pl.col("path").is_in(paths.implode()), _HAS_VALUE)
+    options = options.with_columns(path=field).filter(pl.struct("doc_id", "path").is_duplicated())
+    if options.is_empty():
+        return given
+    lists = options.group_by("doc_id", "path", maintain_order=True)
+    lists = lists.agg("value", pl.exclude("doc_id", "path", "/row", "value").first())
+    texts = [json.dumps(texts, ensure_ascii=False) for texts in lists["value"].to_list()]
+    lists = lists.with_columns(value=pl.Series(texts, dtype=pl.String)).select(given.columns)
+    is_single = ~pl.int_range(pl.len()).is_in(options["/row"].implode())
+    return pl.concat([given.filter(is_single), lists])
 
 
 def _claims(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
@@ -205,10 +209,11 @@ def _claims(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     status = pl.when(UNREAD).then(pl.lit("bad_json")).otherwise(_STATUS)
     given = given.with_columns(status=status, value=pl.when(~UNREAD).then("value"))
     is_said = _HAS_VALUE | _STATUS.is_not_null()
-    is_first = (pl.int_range(pl.len()).over("doc_id") == 0) & ~is_said.any().over("doc_id")
+    silent = pl.col("doc_id").is_first_distinct()
+    silent &= ~pl.col("doc_id").is_in(given.filter(is_said)["doc_id"].unique().implode())
     usual = pl.when(_HAS_VALUE).then(pl.lit("ok")).otherwise(pl.lit("missing"))
     said = {"path": pl.when(is_said).then("path"), "status": pl.coalesce(_STATUS, usual)}
-    claims = given.filter(is_said | is_first).with_columns(**said)
+    claims = given.filter(is_said | silent).with_columns(**said)
     if corpus.benchmark != OWN:
         # The page's own row says it of all fields of a benchmark.
         return claims

@@ -11,10 +11,11 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial, reduce
-from itertools import chain, islice
+from itertools import chain, islice, zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -39,24 +40,39 @@ _parsed = partial(files.parse_json, as_written=True, once=True)
 Rows = Iterator[tuple[int, Any]]  # Cells or a row by name, after the number of its first line.
 
 
-class Batch(NamedTuple):
-    """Rows as they were read, with `documents` all of one each; their origins follow `home`."""
+@dataclass
+class Batch:
+    """A table as columns, or objects as rows; with `documents` one each. Origins follow `home`."""
 
     origins: Sequence[str]
-    rows: Sequence[Row]
+    table: Mapping[str, Sequence[Any]] | Sequence[Row]
     documents: bool = False
     home: str = ""
 
     @property
     def names(self) -> list[str]:
         """The names of the columns, in the order in which rows have them."""
-        return list(dict.fromkeys(chain.from_iterable(self.rows)))
+        every = self.table if isinstance(self.table, Mapping) else chain.from_iterable(self.table)
+        return list(dict.fromkeys(every))
+
+    def column(self, name: str | None) -> Sequence[Any]:
+        """The cells of a column, null where a row has none."""
+        if isinstance(self.table, Mapping):
+            return self.table.get(name) or [None] * len(self.origins)
+        return [row.get(name) for row in self.table]
+
+    def rows(self, count: int | None = None) -> Sequence[Row]:
+        """The first `count` rows, or all."""
+        if not isinstance(self.table, Mapping):
+            return self.table[:count]
+        cells = zip(*(column[:count] for column in self.table.values()), strict=True)
+        return [dict(zip(self.table, row, strict=True)) for row in cells]
 
 
 def items(source: Any, notes: Counter[str] | None = None) -> Iterator[tuple[str, Row]]:
     """Origin and cells, as written, of each row of whatever it is."""
     for batch in batches(source, Counter() if notes is None else notes):
-        yield from zip(batch.origins, batch.rows, strict=True)
+        yield from zip(batch.origins, batch.rows(), strict=True)
 
 
 def columns_of(source: Any) -> list[str]:
@@ -71,7 +87,7 @@ def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
     elif isinstance(source, Mapping):
         yield _of_value({str(name): member for name, member in source.items()}, "object", FRAME)
     else:
-        yield from _batched(enumerate(_of_frame(source), start=1), f"{FRAME}, row ")
+        yield from _of_frame(source, f"{FRAME}, row ")
 
 
 def document_files(path: Path) -> list[Member]:
@@ -91,21 +107,23 @@ def document_files(path: Path) -> list[Member]:
 
 def _batched(rows: Rows, place: str, home: str = "", *, documents: bool = False) -> Iterator[Batch]:
     while some := list(islice(rows, _FILES if documents else ROWS)):
-        for number, row in some:
+        numbers, objects = zip(*some, strict=True)
+        for number, row in zip(numbers, objects, strict=True):
             if not isinstance(row, dict | Mapping):
                 what = f"values cannot be read from {type(row).__name__}"
                 remedy = 'an object each, such as {"doc_id": "1", "text": "…"}'
                 raise DataBroken(what, where=f"{home}{place}{number}", remedy=remedy)
-        origins = [f"{place}{number}" for number, _ in some]
-        yield Batch(origins, [row for _, row in some], documents, home)
+        yield Batch([f"{place}{number}" for number in numbers], list(objects), documents, home)
 
 
-def _of_frame(frame: Any) -> Iterator[Any]:
+def _of_frame(frame: Any, place: str, home: str = "") -> Iterator[Batch]:
     if isinstance(frame, pl.LazyFrame | pl.DataFrame):
         # The shorter floats are read as they are written: 88.2, not 88.19999694824219.
-        frame = frame.lazy().with_columns(pl.col(pl.Float32).cast(pl.String).cast(pl.Float64))
+        frame, first = frame.lazy().with_columns(pl.col(pl.Float32).cast(pl.String).cast(float)), 1
         for part in frame.collect_batches(chunk_size=ROWS, maintain_order=True):
-            yield from part.to_dicts()
+            origins = [f"{place}{number}" for number in range(first, first + part.height)]
+            yield Batch(origins, part.to_dict(as_series=False), home=home)
+            first += part.height
         return
     if type(frame).__module__.partition(".")[0] == "pandas":
         if not frame.columns.is_unique:
@@ -116,8 +134,9 @@ def _of_frame(frame: Any) -> Iterator[Any]:
         frame = frame.astype(short).astype(dict.fromkeys(short, float))
         # What is missing is NaN, NaT or NA by its dtype; all of them are null here.
         frame = frame.astype(object).where(frame.notna(), None).to_dict("records")
-    for row in frame if isinstance(frame, Iterable) else [frame]:
-        yield {str(n): cell for n, cell in row.items()} if isinstance(row, Mapping) else row
+    rows = frame if isinstance(frame, Iterable) else [frame]
+    rows = ({str(n): row[n] for n in row} if isinstance(row, Mapping) else row for row in rows)
+    yield from _batched(enumerate(rows, start=1), place, home)
 
 
 def _of_path(path: Path, notes: Counter[str]) -> Iterator[Batch]:
@@ -142,17 +161,15 @@ def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
         with member.text() as stream:
             yield _of_value(_parsed(stream.read(), where=member.where), name, stem(name), home)
     elif form == "delimited":
-        yield from _batched(_named(_delimited(member), f"{member.where}:", notes), f"{name}:", home)
+        yield from _named(_delimited(member), f"{name}:", home, notes)
     elif form == "lines":
         yield from _batched(_lines(member), f"{name}:", home)
     elif form == "workbook":
-        rows = _named(_workbook(member, notes), f"{member.where}, row ", notes)
-        yield from _batched(rows, f"{name}, row ", home)
+        yield from _named(_workbook(member, notes), f"{name}, row ", home, notes)
     elif form == "parquet":
         try:
             source = home + name if files.is_file(member.where) else io.BytesIO(member.read())
-            rows = enumerate(_of_frame(pl.scan_parquet(source, glob=False)), start=1)
-            yield from _batched(rows, f"{name}, row ", home)
+            yield from _of_frame(pl.scan_parquet(source, glob=False), f"{name}, row ", home)
         except (pl.exceptions.PolarsError, OSError) as error:
             what = f"not a readable Parquet file: {str(error).splitlines()[0]}"
             raise DataBroken(what, where=member.where) from error
@@ -258,8 +275,8 @@ def _header(rows: Sequence[Sequence[Any]]) -> tuple[int, set[str]]:
     return title, words[title]
 
 
-def _named(numbered: Rows, place: str, notes: Counter[str]) -> Rows:
-    """Rows of cells by the names in their header, without a title above it and sums below."""
+def _named(numbered: Rows, place: str, home: str, notes: Counter[str]) -> Iterator[Batch]:
+    """Columns by the names in their header, without a title above it and rows of sums."""
     above = list(islice(numbered, _ABOVE))
     title, _ = _header([cells for _, cells in above])
     notes["rows above the header, left out as a title"] += title
@@ -267,23 +284,33 @@ def _named(numbered: Rows, place: str, notes: Counter[str]) -> Rows:
     # As pandas calls a column without a name.
     names = [re.sub("^Unnamed: [0-9]+$", "", name) for name in header]
     notes["columns without a name, left out"] += names.count("")
-    blank, width = dict.fromkeys(filter(None, names)), len(names)
-    if twice := [name for name in blank if names.count(name) > 1]:
-        what, where = f"two columns are called {twice[0]!r}", f"{place}{above[title][0]}"
+    width = len(names)
+    if twice := [name for name in names if name and names.count(name) > 1]:
+        what, where = f"two columns are called {twice[0]!r}", f"{home}{place}{above[title][0]}"
         raise DataBroken(what, where=where, remedy="rename one: the first row names the columns")
     documents = next((name for name in names if plain_name(name) in IDS), None)
-    for number, cells in chain(above[title + 1 :], numbered):
-        if len(cells) > width and any(cell != "" for cell in cells[width:]):
-            what = f"{len(cells)} cells, and {width} in the header"
-            remedy = "name each column, and quote cells with a delimiter"
-            raise DataBroken(what, where=f"{place}{number}", remedy=remedy)
-        notes["rows shorter than their header"] += len(cells) < width
-        filled = zip(names, cells, strict=False)
-        row = blank | {name: cell for name, cell in filled if cell != "" and name}
-        is_total = None in row.values() and plain_name(str(row.get(documents))) in _TOTALS
-        notes["rows of totals, left out"] += is_total
-        if not is_total:
-            yield number, row
+    rest = chain(above[title + 1 :], numbered)
+    while some := list(islice(rest, ROWS)):
+        for number, cells in some:
+            if len(cells) > width and any(cell != "" for cell in cells[width:]):
+                what = f"{len(cells)} cells, and {width} in the header"
+                remedy = "name each column, and quote cells with a delimiter"
+                raise DataBroken(what, where=f"{home}{place}{number}", remedy=remedy)
+        notes["rows shorter than their header"] += sum(len(cells) < width for _, cells in some)
+        # What the longest row lacks is blank as well.
+        columns = islice(zip_longest(*(cells for _, cells in some), fillvalue=""), width)
+        cells = ([None if cell == "" else cell for cell in column] for column in columns)
+        filled = zip_longest(names, cells)
+        table = {name: column or [None] * len(some) for name, column in filled if name}
+        origins, ids = [f"{place}{number}" for number, _ in some], table.get(documents, ())
+        if totals := {name for name in {*ids} if plain_name(str(name)) in _TOTALS}:
+            # One that is filled in all through may be a document of that name.
+            rows = enumerate(zip(*table.values(), strict=True))
+            kept = [at for at, row in rows if ids[at] not in totals or None not in row]
+            notes["rows of totals, left out"] += len(ids) - len(kept)
+            table = {name: [column[at] for at in kept] for name, column in table.items()}
+            origins = [origins[at] for at in kept]
+        yield Batch(origins, table, home=home)
 
 
 def _delimited(member: Member) -> Rows:

@@ -42,6 +42,7 @@ _MARKS, _PLAIN = re.compile(r"[<{\[`◁]"), {type(None), int, float, bool}
 _SAID = ("confidence", "page", "box")
 # So many rows are looked at together.
 _TOGETHER = 500
+_LOOKED_AT = 20  # Rows that tell whether any is a reply of a service.
 # The path of a value ("" for the text of a page), the value, and what is said of it.
 Leaf = tuple[str, Any, Row]
 
@@ -95,7 +96,8 @@ def pieces(
     for batch in batches(source, notes):
         named = {*columns.values(), *(n for n in batch.names if plain_name(n) in requests)}
         place = "/" if batch.documents else "response"
-        batch = batch._replace(rows=replies.replaced(batch.rows, named, place))
+        if replies.replaced(first := batch.rows(_LOOKED_AT), named, place) is not first:
+            batch.table = replies.replaced(batch.rows(), named, place)
         names, is_long = layout = layout or layout_of(batch, columns)
         yield _values_of(batch, names, whole, None if is_long else first_rows)
     if layout is None:
@@ -127,11 +129,10 @@ def layout_of(batch: Batch, columns: Mapping[str, str]) -> tuple[dict[str, str],
     if not is_long and names.keys() >= _KEYS:
         # A wide table may have fields called name and text among others.
         is_long = not fields or {names[name].lower() for name in _KEYS} == _KEYS
-        is_long |= len({as_text(row.get(names["doc_id"])) for row in batch.rows}) < len(batch.rows)
+        is_long |= len({*map(as_text, batch.column(names["doc_id"]))}) < len(batch.origins)
     elif not is_long and "value" in names:
         # Texts of pages; or answers as JSON or behind reasoning, beside columns of the user's own.
-        cells = [row.get(names["value"]) for row in batch.rows[:100]]
-        said = [text for text in cells if isinstance(text, str) and text]
+        said = [text for text in batch.column(names["value"])[:100] if text and type(text) is str]
         is_long = not fields or any(answers.is_json(t) or answers.plain(t).changes for t in said)
     if is_long and "value" not in names:
         remedy = _naming("value", sorted(fields))
@@ -192,16 +193,18 @@ def _rest(
 ) -> Iterator[tuple[str, Row]]:
     """The rows one by one, but those of plain values alone are `found` many at a time."""
     keys = [names.get(name) for name in ("doc_id", "path", "value")]
-    for start in range(0, len(batch.rows), _TOGETHER):
-        origins, rows = (part[start : start + _TOGETHER] for part in (batch.origins, batch.rows))
-        columns = [[row.get(key) for row in rows] for key in keys] if is_plain else [[None]]
+    every, rows = [batch.column(key) for key in keys] if is_plain else (), None
+    for start in range(0, len(batch.origins), _TOGETHER):
+        part = slice(start, start + _TOGETHER)
+        columns, origins = [column[part] for column in every], batch.origins[part]
         if {*map(type, chain(*columns))} == {str} and not _MARKS.search("".join(columns[2])):
             documents, paths, cells = [*map(str.strip, columns[0])], columns[1], columns[2]
             if all(documents):
                 places = [pointer(path) or "" for path in paths]
                 found += zip(documents, places, cells, origins, repeat({}))
                 continue
-        yield from zip(origins, rows, strict=True)
+        rows = batch.rows() if rows is None else rows
+        yield from zip(origins, rows[part], strict=True)
 
 
 def _stated(name: str, cell: Any, where: str) -> Any:

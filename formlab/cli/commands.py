@@ -58,7 +58,7 @@ def run(gold: Any, system: str, documents: Any, out: Path | None, **given: Any) 
     *options.SOURCE,
     *options.SCORING,
     option("--allow-unmatched", "Score answers of which no field is in the gold.", bool),
-    *(options.NAME, options.WORKERS),
+    *(options.NAME, options.PROCESSES),
 )
 def score(gold: tuple[str | Path, ...], predictions: tuple[Path, ...], **given: Any) -> Rows:
     """Score --predictions against GOLD: a benchmark's name, or the path of your own gold.
@@ -67,6 +67,7 @@ def score(gold: tuple[str | Path, ...], predictions: tuple[Path, ...], **given: 
     lmms-eval, VLMEvalKit, OmniAI, stickler, olmOCR-bench, or any table, whose own figures are set
     beside formlab's. With a benchmark and logs as --predictions, the gold is the benchmark's.
     """
+    given["workers"] = given["workers"] or min(formlab.workers.cores(), 4)
     first, *others = gold
     benchmark = first if isinstance(first, str) else None
     are_logs = all(map(_is_log, predictions)) if benchmark else not predictions
@@ -162,7 +163,8 @@ def _logs(logs: tuple[Any, ...], benchmark: str | None, **given: Any) -> Rows:
     passed |= {"documents": "all" if given["documents"] == "all" else "asked"}
     opening = partial(open_logs, benchmark=benchmark, out=out if len(logs) == 1 else None, **passed)
     paths = [log.resolve() for log in logs]
-    found = dict(formlab.workers.each(opening, paths, workers=given["workers"]))
+    workers = given["workers"] if len(paths) > 1 else 1
+    found = dict(formlab.workers.each(opening, paths, workers=workers))
     for path, result in found.items():
         if isinstance(result, formlab.workers.Lost):
             raise NotAvailable(result.reason, where=path, remedy="more memory, fewer --workers")

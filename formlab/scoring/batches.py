@@ -37,7 +37,6 @@ def batches(
     predictions: Any,
     folder: Path,
     *,
-    in_memory: bool,
     columns: Mapping[str, str],
     name: str | None,
     fallback: str | None,
@@ -45,8 +44,7 @@ def batches(
     """Gold and predictions in parts of the same documents, the last of which may be strangers."""
     corpora = iter(gold)
     first = list(itertools.islice(corpora, 2))
-    is_one = in_memory and len(first) == 1
-    if is_one:
+    if is_one := len(first) == 1:
         corpus = replace(first[0])
     else:
         corpus, places = _written(itertools.chain(first, corpora), folder)

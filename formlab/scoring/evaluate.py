@@ -109,8 +109,8 @@ def evaluate(
                 of_gold, columns = sides(gold, predictions, columns or {})
                 given = {"images": images, "types": types, "columns": of_gold}
                 gold = own_gold(gold, workplace / "own", **given)
-            read = {"in_memory": workers == 1, "columns": columns or {}, "name": name}
-            both = batches(gold, predictions, workplace, fallback=fallback, **read)
+            named = {"columns": columns or {}, "name": name, "fallback": fallback}
+            both = batches(gold, predictions, workplace, **named)
             is_stored = out is not None or bool(both[0]._scans)
             how = How(mode, reader, new if is_stored else None)
             evaluation = _scored(*both, how, documents, workers)
@@ -169,12 +169,13 @@ def _results(
     text: str, function: Callable[[Batch], Any], jobs: list[Batch], workers: int | str
 ) -> list[Any]:
     """The results for batches, in their order; how many are done is shown."""
-    if len(jobs) == 1 and workers == 1:
+    if len(jobs) == 1 and isinstance(workers, int):
         return [function(job) for job in jobs]
     results: dict[int, Any] = {}
     with progress("batches") as bar:
         task = bar.add_task(text, total=len(jobs))
-        for (number, _), result in processes.each(function, jobs, workers=workers):
+        several = workers if isinstance(workers, str) else min(workers, len(jobs))
+        for (number, _), result in processes.each(function, jobs, workers=several):
             if isinstance(result, processes.Lost):
                 what = f"batch {number} ended its process twice: {result.reason}"
                 raise FormlabError(what, remedy="fewer --workers, so that each has more memory")

@@ -94,7 +94,7 @@ EVERYTHING = option("--all everything", "Print every row and column.", bool)
 JSON = option("--json as_json", "Print JSON for programs.", bool)
 _WHERE = {"kind": processes, "metavar": "N|ADDRESS"}
 WORKERS = option("--workers", "Processes, or a Dask scheduler.", default="1", **_WHERE)
-PROCESSES = option("--workers", "Processes [one a processor, 4 at most], or a Dask scheduler.", **_WHERE)
+PROCESSES = option("--workers", "Processes [a processor each, 4 at most], or Dask.", **_WHERE)
 RESAMPLES = option("--resamples", "Draws for intervals.", FROM_ZERO, 1000)
 # A function with `SET` has the argument `settings`: what was typed of it and of these, by name.
 _SETTINGS = ("base_url", "max_cost", "prompt")

@@ -42,7 +42,7 @@ _FILES = {n: f"formlab.readers.{home}:READERS" for home in _NAMES for n in _NAME
 READERS = Registry("readers", _FILES)
 # Names of modules that score, or read answers and gold, as what scores does.
 _HOMES = dict.fromkeys(("differences", "headlines", "join_report", "open_log", "open_logs"), "logs")
-_HOMES |= {"corpus": "gold", "read_values": "values"}
+_HOMES["corpus"] = "gold"
 
 
 @dataclasses.dataclass
@@ -167,7 +167,8 @@ def read_predictions(
     if path and not columns and (reader := reader_of(path, corpus)):
         found = Source(path, corpus)
         return answers.of_rows(reader.read(found), corpus, found, name=name)
-    return answers.of_table(path or source, corpus, name=name, columns=columns or {})
+    how = {"name": name, "columns": columns or {}}
+    return answers.whole(answers.of_table, path or source, corpus, **how)
 
 
 def __getattr__(name: str) -> Any:

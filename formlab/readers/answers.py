@@ -7,10 +7,11 @@ import json
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -76,7 +77,7 @@ def of_rows(
     known = tables.RESPONSES.keys() - {*others}
     calls = [{n: row[n] for n in row if n in known} for row in roles["call"]]
     sources = {file.name: files.sha256(file) for file in source.files}
-    found = _met(frame, corpus, source.notes, name=name, sources=sources)
+    found = whole(in_parts, iter([frame]), corpus, notes=source.notes, name=name, sources=sources)
     key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": name}
     exact = [row for row in given if row.get("task")]
     records = tables.table("records", exact, role="prediction", **key)
@@ -86,16 +87,60 @@ def of_rows(
 
 
 def of_table(
-    source: Any, corpus: Corpus, *, name: str | None = None, columns: Mapping[str, str]
-) -> Predictions:
-    """The predictions in any table, JSON, folder or frame."""
+    source: Any, corpus: Corpus, *parts: Any, columns: Mapping[str, str], **how: Any
+) -> Iterator[Predictions]:
+    """The predictions in any table, JSON, folder or frame, for `parts` as for `in_parts`."""
     path, notes = source if isinstance(source, Path) else None, Counter[str]()
-    objects = set(corpus.records.filter(pl.col("kind") == "json")["path"].drop_nulls())
-    given = pl.concat([*values.pieces(source, columns, notes, objects)], how="diagonal")
-    if corpus.benchmark == OWN:
-        given = values.listed(given, values.lists_of(given))
-    name = name or system_of(given["system"] if "system" in given.columns else (), path)
-    return _met(given, corpus, notes, name=name, sources=sources_of(path))
+    objects = corpus.scan("records").filter(kind="json").select(pl.col("path").unique()).collect()
+    read = values.pieces(source, columns, notes, {*objects["path"]})
+    said = {"notes": notes, "path": path, "sources": sources_of(path)}
+    return in_parts(read, corpus, *parts, **said, **how)
+
+
+def in_parts(
+    read: Iterator[pl.DataFrame],
+    corpus: Corpus,
+    parts: Iterable[Corpus],
+    places: pl.DataFrame,
+    folder: Path,
+    *,
+    strangers: int,
+    notes: Counter[str],
+    sources: Mapping[str, str],
+    name: str | None = None,
+    path: Path | None = None,
+) -> Iterator[Predictions]:
+    """Values as predictions by part of a corpus, whose names, lists and tasks follow from all.
+
+    `places` has the number of its part for each document: doc_id, batch; documents that it has not
+    are in that of `strangers`. What is read is kept in `folder` meanwhile.
+    """
+    fields = corpus.scan("records").drop_nulls("path").filter(pl.col("task") != "layout")
+    fields = fields.group_by("path", "task").len().collect(engine="streaming")
+    given = values.Stored(read, folder)
+    renamed = renames(given.documents["doc_id"], places["doc_id"])
+    named = given.documents.select("doc_id", name=pl.col("doc_id").replace(renamed))
+    places = named.join(places.rename({"doc_id": "name"}), on="name", how="left")
+    paths = given.cut(places.with_columns(pl.col("batch").fill_null(strangers)))
+    notes[RENAMED] += len(renamed)
+    moved = moves(paths, fields["path"], notes)
+    tasks = fields.group_by("task").agg(pl.col("len").sum())
+    usual = tasks.sort("len", "task", descending=[True, False])["task"].first() or "text"
+    same = {"name": name or system_of(given.systems, path), "sources": sources, "usual": usual}
+    for number, part in enumerate(parts):
+        # Several values of a user's own field are a list.
+        rows = given.rows(number, given.lists if corpus.benchmark == OWN else ())
+        yield of_values(with_paths(rows, moved), part, notes=notes, **same)
+        notes.clear()
+
+
+def whole(
+    made: Callable[..., Iterator[Predictions]], read: Any, corpus: Corpus, **how: Any
+) -> Predictions:
+    """What `of_table` or `in_parts` makes of all of a corpus."""
+    places = corpus.documents.select("doc_id", batch=pl.lit(0))
+    with TemporaryDirectory(prefix="formlab-") as folder:
+        return next(made(read, corpus, [corpus], places, Path(folder), strangers=0, **how))
 
 
 def system_of(systems: Iterable[str | None], path: Path | None) -> str:
@@ -111,20 +156,6 @@ def sources_of(path: Path | None) -> dict[str, str]:
     if path is None or path.is_file():
         return {path.name: files.sha256(path)} if path else {}
     return {file.name: files.sha256(file.where) for file in document_files(path)}
-
-
-def _met(given: pl.DataFrame, corpus: Corpus, notes: Counter[str], **said: Any) -> Predictions:
-    """The predictions of values whose documents and paths are named as the gold's are meant."""
-    renamed = renames(given["doc_id"].unique(), corpus.documents["doc_id"])
-    notes[RENAMED] += len(renamed)
-    asked = corpus.records.filter(_HAS_PATH, pl.col("task") != "layout")
-    # What is read where it stands on the page has paths of its own.
-    is_read = pl.col("kind").is_in(["word", "line"]) if "kind" in given.columns else pl.lit(False)
-    named = given.filter(~is_read.fill_null(value=False))["path"]
-    moved = moves(named.unique(), asked["path"].unique(), notes)
-    given = with_paths(given.with_columns(pl.col("doc_id").replace(renamed)), moved)
-    usual = asked["task"].mode().sort().first() or "text"
-    return of_values(given, corpus, usual=usual, notes=notes, **said)
 
 
 def of_values(

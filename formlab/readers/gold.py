@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+import shutil
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
 import polars as pl
 
 from formlab import files, tables
-from formlab.benchmarks.corpus import image_columns
+from formlab.benchmarks import BATCH
+from formlab.benchmarks.corpus import batch_numbers, image_columns
 from formlab.errors import DataBroken, UnknownName
 from formlab.files import local
 from formlab.folders import Corpus, Folder
@@ -23,9 +27,9 @@ from formlab.readers.answers import BARE, IMAGES, IN_JSON, OWN, UNREAD
 from formlab.readers.door import stem
 from formlab.readers.sources import FRAME, columns_of
 from formlab.readers.types import FieldTypes, rule_text
-from formlab.readers.values import DOCUMENT, read_values
+from formlab.readers.values import DOCUMENT, Stored, pieces
 
-__all__ = ["corpus", "read", "read_values", "splits"]
+__all__ = ["corpus", "read", "splits"]
 # `form_2`, `form-p2`, `form.page 2`: the second page of `form`.
 _PAGE = re.compile(r"(.+?)[ _.-]+(?:p(?:age)?[ _.-]?)?([0-9]{1,4})", re.IGNORECASE)
 _NUMBER = re.compile(r"([0-9]+)")
@@ -49,7 +53,13 @@ def corpus(
     is the empty text. A page's text is the row without a path, not scored where there is none. Own
     columns are kept, under ``own_<name>`` where formlab has one of that name.
 
-    `gold` and `columns` are as for `read_values`, `types` as for `FieldTypes.read` (others are
+    `gold` is a path or address of CSV, TSV, JSON lines, JSON, Parquet, a workbook, a folder or zip
+    archive with a file for each document; a frame; a list of dicts; or a dict of documents. A
+    *long* source has a column for the document and one for the value; a *wide* one a row or an
+    object for each document. Nested objects, lists and names such as ``items[0].price`` become JSON
+    pointers; several values at a path are a list. An object of a value with its confidence, page or
+    box is one value; a column ``total_confidence`` is of ``total``. `columns` has the source's own
+    names, such as ``{"doc_id": "id"}``; `types` as for `FieldTypes.read` (others are
     inferred); `name` is the split, by default the stem of the gold's path. Below the folder
     `images`, a document's pages are the file called like it (``a.pdf``), those called so with a
     number (``a_2.png``; ``a-p1.png``), or those in a folder called so; else the gold's own column
@@ -62,15 +72,31 @@ def corpus(
     >>> loaded.records.filter(path="/total").select("doc_id", "value", "kind").rows()
     [('a', '9.00', 'number'), ('b', '', 'number')]
     """
-    flaws, gold = Counter[str](), local(gold)
-    values = read_values(gold, columns=columns, flaws=flaws)
-    has_image = pl.col("image").is_not_null() if "image" in values.columns else pl.lit(value=False)
-    documents = values.group_by("doc_id", maintain_order=True).agg(has_image=has_image.any())
-    how = {"types": types, "images": images, "name": name}
-    return maker(gold, documents, FieldTypes.inferred(values), flaws, **how)(values, flaws)
+    how = {"images": images, "types": types, "name": name, "columns": columns}
+    with TemporaryDirectory(prefix="formlab-") as folder:
+        (made,) = corpora(local(gold), Path(folder, "read"), records=math.inf, **how)
+    return made
 
 
-def maker(
+def corpora(
+    source: Any, folder: Path, *, columns: Any = None, records: float = BATCH, **how: Any
+) -> Iterator[Corpus]:
+    """The same as corpora of at most so many `records` each, which are kept in `folder`."""
+    notes = Counter[str]()
+    values = Stored(pieces(source, columns or {}, notes), folder, sampled=True)
+    # A document has one record more: its page.
+    numbers = batch_numbers(values.documents["n"] + 1, records)
+    values.cut(values.documents.select("doc_id", name="doc_id", batch=numbers))
+    inferred = FieldTypes.inferred(values.samples, values.lists)
+    made = _maker(source, values.documents, inferred, notes, **how)
+    for number in numbers.unique(maintain_order=True):
+        yield made(values.rows(number, values.lists), notes)
+        # What is odd in the whole is counted once.
+        notes = Counter()
+    shutil.rmtree(folder)
+
+
+def _maker(
     source: Any,
     documents: pl.DataFrame,
     inferred: FieldTypes,

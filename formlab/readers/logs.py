@@ -20,10 +20,10 @@ from formlab.errors import DataBroken, DataMissing, FormlabError
 from formlab.files import local
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.readers import ODD, Row, Source, answers, by_role, counted, door, samples
+from formlab.readers.gold import corpora
 from formlab.readers.samples import NAMES, SCORE
 from formlab.readers.sources import FRAME, ROWS
 from formlab.readers.values import texts
-from formlab.scoring.batches import own_gold
 from formlab.scoring.causes import STAGE_OF
 from formlab.scoring.evaluate import evaluate
 from formlab.tables import USABLE, WHOLE_LEVELS
@@ -220,7 +220,7 @@ def evaluation(
             run.rows["answer"] = answers.with_paths(given, moved)
             # Named, so that no column of the log's own is taken for another.
             named = {name: name for name in (*_KEY, "value")}
-            gold = own_gold(values, place, types=types, columns=named, name=run.log["name"])
+            gold = corpora(values, place, types=types, columns=named, name=run.log["name"])
         # Single fields of another document may be scored beside whole documents.
         scores = calls.drop_nulls("log_status").select("doc_id", "^log_.*$")
         if run.log["scorer"] and scores.height:

@@ -19,7 +19,7 @@ import polars as pl
 from formlab import files, text
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, UnknownName
-from formlab.readers.values import pattern, pointer
+from formlab.readers.values import pattern, pointer, samples
 from formlab.text.values import possible_dates
 from formlab.trees import escape, unescape
 
@@ -34,7 +34,6 @@ _RULE = ("comparator", "tolerance", "weight", "relative", "ordered")
 # What a JSON Schema may say of a field beside its own words, and how deep it may be nested.
 _WORDS = ("comparator", "tolerance", "relative", "weight", "question", "label")
 _SCHEMA, _DEEPEST = {"properties", "$ref", "$schema"}, 40
-_ENOUGH = 200  # Values of a field that are read to infer its type.
 _DIGITS, _CODE = re.compile(r"0|[1-9][0-9]*"), re.compile(r"0[0-9]+|[0-9]{10,}|\+[0-9][0-9 ]{6,}")
 # A letter or a figure for a box is as often something else.
 _NO_BOX = re.compile(r"[a-z0-9]|[01]\.0|on|off", re.IGNORECASE)
@@ -153,15 +152,6 @@ class FieldTypes:
     def json_schema(self) -> dict[str, Any]:
         """A JSON Schema of a document with these fields, each of which may be null."""
         return _schema({tuple(path.split("/")[1:]): kind for path, kind in self.fields.items()})
-
-
-def samples(values: pl.DataFrame, before: pl.DataFrame | None = None) -> pl.DataFrame:
-    """The first different values at each path, as many as types need, after those `before`."""
-    values = values.select("path", "value").filter(pl.col("path").is_not_null())
-    values = values if before is None else pl.concat([before, values])
-    values = values.unique(maintain_order=True)
-    place = pl.col("value").is_not_null().cum_sum().over("path")
-    return values.filter(pl.col("value").is_null() | (place <= _ENOUGH))
 
 
 def _type_of(values: list[str]) -> tuple[str, int]:

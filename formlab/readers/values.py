@@ -10,6 +10,7 @@ from contextlib import suppress
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import chain, repeat
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -39,7 +40,9 @@ _SURE = r"(.+?)[ _.-]?(?:confidence|conf|prob(?:ability)?)|(?:confidence|conf)[ 
 _CONFIDENCE = re.compile(_SURE, re.IGNORECASE)
 # A text without any of these marks is a value as it stands.
 _MARKS, _PLAIN = re.compile(r"[<{\[`◁]"), {type(None), int, float, bool}
+_ENOUGH = 200  # Values of a field that are read to infer its type.
 _SAID = ("confidence", "page", "box")
+_READ = ["word", "line"]  # Kinds of records that are read where they stand on a page.
 # So many rows are looked at together.
 _TOGETHER = 500
 _LOOKED_AT = 20  # Rows that tell whether any is a reply of a service.
@@ -61,36 +64,16 @@ def pointer(path: str | None) -> str | None:
     return None if path in ("", "/") else path if path.startswith("/") else f"/{path}"
 
 
-@tables.uncollected()
-def read_values(
-    source: Any, *, columns: Mapping[str, str] | None = None, flaws: Counter[str] | None = None
-) -> pl.DataFrame:
-    """A long table of values: doc_id, path, value, what rows say beside it, own columns, origin.
-
-    `source` is a path or address of CSV, TSV, JSON lines, JSON, Parquet, a workbook, a folder or
-    zip archive with a file for each document; a frame; a list of dicts; or a dict of documents.
-    `columns` has its own names, such as ``{"doc_id": "id"}``; `flaws` counts what is odd.
-
-    A *long* source has a column for the document and one for the value; a *wide* one a row or an
-    object for each document. Nested objects, lists and names such as ``items[0].price`` become JSON
-    pointers; several values at a path are a list. Values are text as it is written, such as "007";
-    an empty cell is null. An object of a value with its confidence, page or box is one value; a
-    column ``total_confidence`` is of ``total``. The path is null for the text of a page, and in the
-    one row of a document without values. `DataMissing`, `DataBroken` or `UnknownName` if the source
-    cannot be read or its columns are not told apart.
-
-    >>> read_values([{"doc_id": "a", "total": 9.5, "items": [{"name": "Tea"}]}]).rows()
-    [('a', '/total', '9.5', 'frame, row 1'), ('a', '/items/0/name', 'Tea', 'frame, row 1')]
-    """
-    flaws = Counter() if flaws is None else flaws
-    values = pl.concat([*pieces(source, columns or {}, flaws)], how="diagonal")
-    return listed(values, lists_of(values))
-
-
 def pieces(
     source: Any, columns: Mapping[str, str], notes: Counter[str], whole: Collection[str] = ()
 ) -> Iterator[pl.DataFrame]:
-    """The values of a source, some at a time, lists as they are, JSON at `whole` paths."""
+    """The values of a source, some at a time, lists as they are, JSON at `whole` paths.
+
+    They are a long table: doc_id, path, value, what rows say beside it, columns of the user's own,
+    origin. Values are text as it is written, such as "007"; an empty cell is null, and so is the
+    path of a page's text and of the one row of a document without values. `notes` count what is
+    odd. `DataMissing`, `DataBroken` or `UnknownName` if the source cannot be read.
+    """
     layout, first_rows = None, dict[str, str]()
     requests = {*_COLUMNS["doc_id"]} - {"id"}
     for batch in batches(source, notes):
@@ -309,17 +292,77 @@ def listed(values: pl.DataFrame, paths: Collection[str]) -> pl.DataFrame:
     return values.with_columns(path=path) if paths else values
 
 
-def lists_of(values: pl.DataFrame) -> set[str]:
-    """The paths that are lists: several values of a document, or single ones beside lists."""
-    keyed = values.filter(pl.col("path").is_not_null()).select("doc_id", "path")
-    return first_items(keyed["path"].unique()) | set(keyed.filter(keyed.is_duplicated())["path"])
-
-
-def first_items(paths: pl.Series) -> set[str]:
+def _first_items(paths: pl.Series) -> set[str]:
     """The paths of which there is also a first item; an item of a list is none of them."""
     lists = paths.filter(paths.str.ends_with("/0")).str.strip_suffix("/0")
     lists = lists.filter(~lists.str.contains("/[0-9]+$"))
     return set(lists.filter(lists.is_in(paths.implode())))
+
+
+class Stored:
+    """Values in files of `folder`; their documents in order, systems and paths of `lists`."""
+
+    def __init__(self, read: Iterator[Any], folder: Path, *, sampled: bool = False) -> None:
+        self.folder, self.samples, documents = folder, None, []
+        self.none, self.systems, self.lists = pl.DataFrame(), set[str](), list[str]()
+        for turn, values in enumerate(read):
+            store(values, folder / "read" / f"{turn:06}.parquet")
+            self.none = pl.concat([self.none, values.clear()], how="diagonal")
+            if sampled:
+                self.samples = samples(values, self.samples)
+            if "system" in values.columns:
+                self.systems |= {*values["system"].drop_nulls()}
+            is_there = pl.col("image").is_not_null() if "image" in values.columns else pl.lit(False)
+            counts = {"n": pl.count("path"), "has_image": is_there.any()}
+            documents.append(values.group_by("doc_id", maintain_order=True).agg(**counts))
+        every = pl.concat(documents).group_by("doc_id", maintain_order=True)
+        self.documents = every.agg(pl.col("n").sum(), pl.col("has_image").any())
+
+    def cut(self, places: pl.DataFrame) -> pl.Series:
+        """Move values to the `batch` of their documents, by their `name`; all their paths."""
+        # A user's own columns may be called name and batch, and no column begins with a slash.
+        places = places.select("doc_id", pl.col("name", "batch").name.prefix("/"))
+        for turn, file in enumerate(sorted(self.folder.glob("read/*"))):
+            values = pl.read_parquet(file, glob=False)
+            placed = values.join(places, on="doc_id", how="left", maintain_order="left")
+            placed = placed.with_columns(doc_id="/name").drop("/name")
+            parts = placed.partition_by("/batch", as_dict=True, include_key=False)
+            for (place,), part in parts.items():
+                store(part, self.folder / f"{place}" / f"{turn:06}.parquet")
+            file.unlink()
+        most = pl.DataFrame(schema={"path": pl.String, "len": pl.UInt32})
+        for place in places["/batch"].unique().sort():
+            rows = self.rows(place)
+            # What is read where it stands on the page has paths of its own.
+            if "kind" in rows.columns:
+                rows = rows.filter(~pl.col("kind").is_in(_READ).fill_null(value=False))
+            counts = rows.drop_nulls("path").group_by("doc_id", "path").len().drop("doc_id")
+            most = pl.concat([most, counts]).group_by("path").max()
+        self.lists = sorted(_first_items(most["path"]) | {*most.filter(pl.col("len") > 1)["path"]})
+        number = pl.when(pl.col("path").is_in(self.lists)).then(pl.int_ranges("len"))
+        paths = most.select("path", number=number).explode("number")
+        return paths.select(pl.coalesce(pl.format("{}/{}", "path", "number"), "path")).to_series()
+
+    def rows(self, number: int, lists: Collection[str] = ()) -> pl.DataFrame:
+        """The rows of a batch, those at the paths of `lists` as their items."""
+        paths = sorted(self.folder.glob(f"{number}/*"))
+        parts = [self.none, *(pl.read_parquet(path, glob=False) for path in paths)]
+        return listed(pl.concat(parts, how="diagonal"), lists)
+
+
+def samples(values: pl.DataFrame, before: pl.DataFrame | None = None) -> pl.DataFrame:
+    """The first different values at each path, as many as types need, after those `before`."""
+    values = values.select("path", "value").filter(pl.col("path").is_not_null())
+    values = values if before is None else pl.concat([before, values])
+    values = values.unique(maintain_order=True)
+    place = pl.col("value").is_not_null().cum_sum().over("path")
+    return values.filter(pl.col("value").is_null() | (place <= _ENOUGH))
+
+
+def store(frame: pl.DataFrame, file: Path) -> None:
+    """Write a table that is read again in a moment."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    frame.write_parquet(file, compression="lz4", statistics=False)
 
 
 def texts(values: Sequence[Any]) -> pl.Series:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import shutil
 from collections import ChainMap, Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,22 +13,17 @@ from typing import Any
 
 import polars as pl
 
-from formlab import benchmarks, files, readers
-from formlab.benchmarks.corpus import batch_numbers
+from formlab import files, readers
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Corpus, Predictions, Scan
 from formlab.readers import answers
 from formlab.readers.door import stem
-from formlab.readers.gold import maker
-from formlab.readers.types import FieldTypes, samples
-from formlab.readers.values import first_items, listed, pieces
+from formlab.readers.values import store
 
 ALL, ANSWERED = "all", "answered"
 UNANSWERED = "documents without any answer, counted as missing"
 LEFT_OUT = "documents that were not chosen, left out"
 NOTES = (UNANSWERED, LEFT_OUT)
-# The kinds of records that are read where they stand on a page.
-_READ = ["word", "line"]
 
 
 def batches(
@@ -69,7 +63,7 @@ def _stored(part: Corpus | Predictions, folder: Path, number: int) -> Scan:
     """Write the tables of a part into files of `folder`; what scans them."""
     home = folder / type(part).__name__ / f"{number}"
     for table in part.TABLES:
-        _write(getattr(part, table), home / table)
+        store(getattr(part, table), home / table)
     return partial(_scan, home)
 
 
@@ -119,7 +113,9 @@ def _beside(
     elif callable(found):
         made = itertools.starmap(found, parts())
     else:
-        made = _of_table(found, corpus, parts(), places, columns, folder)
+        pieces = [part for part, _ in parts()]
+        how = {"columns": columns, "strangers": count}
+        made = answers.of_table(found, corpus, pieces, places, folder / "read", **how)
     for number, part in enumerate(made):
         if number < count or any(getattr(part, table).height for table in part.TABLES):
             scans.append(_stored(part, folder, number))
@@ -128,105 +124,6 @@ def _beside(
     if len(scans) > count:
         corpus = corpus.with_scans([*corpus._scans, _stored(none, folder, count)])
     return corpus, bare.with_scans(scans, notes=dict(notes))
-
-
-def _of_table(
-    source: Any, corpus: Corpus, parts: Iterator, places: pl.DataFrame, columns: Any, folder: Path
-) -> Iterator[Predictions]:
-    """The answers in a table by part; names, lists and tasks follow from all of them."""
-    path, notes = source if isinstance(source, Path) else None, Counter[str]()
-    fields = corpus.scan("records").drop_nulls("path").group_by("path", "task", "kind")
-    fields = fields.len().collect(engine="streaming")
-    objects = {*fields.filter(kind="json")["path"]}
-    fields = fields.filter(pl.col("task") != "layout")
-    given = _Values(pieces(source, columns, notes, objects), folder / "read")
-    renamed = answers.renames(given.documents["doc_id"], places["doc_id"])
-    named = given.documents.select("doc_id", name=pl.col("doc_id").replace(renamed))
-    places = named.join(places.rename({"doc_id": "name"}), on="name", how="left")
-    paths = given.cut(places.with_columns(pl.col("batch").fill_null(len(corpus._scans))))
-    notes[answers.RENAMED] += len(renamed)
-    moved = answers.moves(paths, fields["path"], notes)
-    tasks = fields.group_by("task").agg(pl.col("len").sum())
-    usual = tasks.sort("len", "task", descending=[True, False])["task"].first() or "text"
-    same = {"name": answers.system_of(given.systems, path), "sources": answers.sources_of(path)}
-    for number, (part, _) in enumerate(parts):
-        # Several values of a user's own field are a list.
-        rows = given.rows(number, given.lists if corpus.benchmark == answers.OWN else ())
-        placed = answers.with_paths(rows, moved)
-        yield answers.of_values(placed, part, usual=usual, notes=notes, **same)
-        notes.clear()
-
-
-def own_gold(source: Any, folder: Path, *, columns: Any = None, **how: Any) -> Iterator[Corpus]:
-    """A user's own gold as corpora of one batch each; parameters and errors of `gold.corpus`."""
-    notes = Counter[str]()
-    values = _Values(pieces(source, columns or {}, notes), folder, sampled=True)
-    # A document has one record more: its page.
-    numbers = batch_numbers(values.documents["n"] + 1, benchmarks.BATCH)
-    values.cut(values.documents.select("doc_id", name="doc_id", batch=numbers))
-    inferred = FieldTypes.inferred(values.samples, values.lists)
-    made = maker(source, values.documents, inferred, notes, **how)
-    for number in numbers.unique(maintain_order=True):
-        yield made(values.rows(number, values.lists), notes)
-        # What is odd in the whole is counted once.
-        notes = Counter()
-    shutil.rmtree(folder)
-
-
-class _Values:
-    """Values in files of `folder`; their documents in order, systems and paths of `lists`."""
-
-    def __init__(self, read: Iterator[Any], folder: Path, *, sampled: bool = False) -> None:
-        self.folder, self.samples, documents = folder, None, []
-        self.none, self.systems, self.lists = pl.DataFrame(), set[str](), list[str]()
-        for number, values in enumerate(read):
-            _write(values, folder / "read" / f"{number:06}.parquet")
-            self.none = pl.concat([self.none, values.clear()], how="diagonal")
-            if sampled:
-                self.samples = samples(values, self.samples)
-            if "system" in values.columns:
-                self.systems |= {*values["system"].drop_nulls()}
-            is_there = pl.col("image").is_not_null() if "image" in values.columns else pl.lit(False)
-            counts = {"n": pl.count("path"), "has_image": is_there.any()}
-            documents.append(values.group_by("doc_id", maintain_order=True).agg(**counts))
-        every = pl.concat(documents).group_by("doc_id", maintain_order=True)
-        self.documents = every.agg(pl.col("n").sum(), pl.col("has_image").any())
-
-    def cut(self, places: pl.DataFrame) -> pl.Series:
-        """Move values to the `batch` of their documents, by their `name`; all their paths."""
-        # A user's own columns may be called name and batch, and no column begins with a slash.
-        places = places.select("doc_id", pl.col("name", "batch").name.prefix("/"))
-        for turn, file in enumerate(sorted(self.folder.glob("read/*"))):
-            values = pl.read_parquet(file, glob=False)
-            placed = values.join(places, on="doc_id", how="left", maintain_order="left")
-            placed = placed.with_columns(doc_id="/name").drop("/name")
-            parts = placed.partition_by("/batch", as_dict=True, include_key=False)
-            for (number,), part in parts.items():
-                _write(part, self.folder / f"{number}" / f"{turn:06}.parquet")
-            file.unlink()
-        most = pl.DataFrame(schema={"path": pl.String, "len": pl.UInt32})
-        for number in places["/batch"].unique().sort():
-            rows = self.rows(number)
-            # What is read where it stands on the page has paths of its own.
-            if "kind" in rows.columns:
-                rows = rows.filter(~pl.col("kind").is_in(_READ).fill_null(value=False))
-            counts = rows.drop_nulls("path").group_by("doc_id", "path").len().drop("doc_id")
-            most = pl.concat([most, counts]).group_by("path").max()
-        self.lists = sorted(first_items(most["path"]) | {*most.filter(pl.col("len") > 1)["path"]})
-        number = pl.when(pl.col("path").is_in(self.lists)).then(pl.int_ranges("len"))
-        paths = most.select("path", number=number).explode("number")
-        return paths.select(pl.coalesce(pl.format("{}/{}", "path", "number"), "path")).to_series()
-
-    def rows(self, number: int, lists: Collection[str] = ()) -> pl.DataFrame:
-        """The rows of a batch, those at the paths of `lists` as their items."""
-        paths = sorted(self.folder.glob(f"{number}/*"))
-        parts = [self.none, *(pl.read_parquet(path, glob=False) for path in paths)]
-        return listed(pl.concat(parts, how="diagonal"), lists)
-
-
-def _write(frame: pl.DataFrame, file: Path) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    frame.write_parquet(file, compression="lz4", statistics=False)
 
 
 def answered(predictions: Predictions, split: str) -> set[str]:

@@ -23,11 +23,11 @@ from formlab.errors import FormlabError, TableBroken, UnknownName
 from formlab.files import local
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics.counts import SHARES, answer_tallies
-from formlab.readers.gold import sides
+from formlab.readers.gold import corpora, sides
 from formlab.saving import replacing
 from formlab.scoring import across
 from formlab.scoring.align import unscored
-from formlab.scoring.batches import ALL, answered, batches, decide, own_gold, unmatched
+from formlab.scoring.batches import ALL, answered, batches, decide, unmatched
 from formlab.scoring.fields import READER, others
 from formlab.scoring.own_metrics import own_scores
 from formlab.scoring.tasks import families
@@ -108,7 +108,7 @@ def evaluate(
             elif not isinstance(gold, Iterator):
                 of_gold, columns = sides(gold, predictions, columns or {})
                 given = {"images": images, "types": types, "columns": of_gold}
-                gold = own_gold(gold, workplace / "own", **given)
+                gold = corpora(gold, workplace / "own", **given)
             named = {"columns": columns or {}, "name": name, "fallback": fallback}
             both = batches(gold, predictions, workplace, **named)
             is_stored = out is not None or bool(both[0]._scans)

@@ -6,6 +6,7 @@ import pytest
 
 from formlab import evaluate, open_log, readers
 from formlab.readers import leaves
+from tests.readers.reading import read_values
 
 GOLD = [{"doc_id": "a", "total": "9.00"}, {"doc_id": "b", "total": "12.50"}]
 ANSWERS = {"a": '{"total": "9.00"}', "b": '```json\n{"total": "12.50"}\n```'}
@@ -94,7 +95,7 @@ def test_one_wrapper_may_stand_around_another(around, tmp_path):
 
 def test_headers_in_capitals_and_lists_as_text_are_read():
     gold = [{"Document": "a", "Field Name": "n", "Ground Truth": "5"}]
-    assert readers.read_values(gold)["path"].to_list() == ["/n"]
+    assert read_values(gold)["path"].to_list() == ["/n"]
     gold = [{"doc_id": "a", "rows": "[{'n': 5}]", "tags": '["x", "y"]'}]
     given = [{"doc_id": "a", "rows": [{"n": 5}], "tags": ["y", "x"]}]
     assert evaluate(gold, given).fields["outcome"].to_list() == ["match"] * 2
@@ -128,6 +129,6 @@ def test_targets_that_are_python_lists_as_text_are_accepted_answers(tmp_path):
 )
 def test_a_form_with_fields_called_so_is_no_reply(form):
     rows = [{"doc_id": "a"} | form]
-    found = readers.read_values(rows)["value"].to_list()
+    found = read_values(rows)["value"].to_list()
     assert len(found) == len(list(leaves(form)))
     assert sorted(found) == sorted(value for _, value in leaves(form))

@@ -16,6 +16,7 @@ import pytest
 from formlab import benchmarks, readers
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from tests.contract.doors import json_folder
+from tests.readers.reading import read_values
 
 FORMS = {
     "a": {"name": 'Li, "Jo"\nQuay', "code": "007", "items": [{"n": "Tea"}, {"n": "Cake"}]},
@@ -90,7 +91,7 @@ def put(file, content):
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_one_content_has_the_same_values_in_every_form(name, tmp_path):
-    found = readers.read_values(put(tmp_path / name, SOURCES[name]))
+    found = read_values(put(tmp_path / name, SOURCES[name]))
     assert found.select("doc_id", "path", "value").rows() == VALUES
 
 
@@ -100,24 +101,24 @@ def test_a_folder_and_an_archive_have_a_document_each_file(tmp_path):
         for name, form in FORMS.items():
             archive.writestr(f"deep/{name}.json", json.dumps(form))
     for source in (tmp_path / "x", tmp_path / "x.zip"):
-        found = readers.read_values(source)
+        found = read_values(source)
         assert found.select("doc_id", "path", "value").rows() == VALUES
         assert found["origin"][0] == "deep/a.json#/name"
     for name, form in FORMS.items():
         (tmp_path / "md").mkdir(exist_ok=True)
         (tmp_path / f"md/{name}.md").write_text(f"```json\n{json.dumps(form)}\n```")
-    assert readers.read_values(tmp_path / "md")["value"].to_list() == found["value"].to_list()
+    assert read_values(tmp_path / "md")["value"].to_list() == found["value"].to_list()
     json_folder(tmp_path / "x/other", FORMS)
     both = {f"{folder}/{name}" for folder in ("deep", "other") for name in FORMS}
-    assert {*readers.read_values(tmp_path / "x")["doc_id"]} == both
+    assert {*read_values(tmp_path / "x")["doc_id"]} == both
     one = put(tmp_path / "one.json", '{"items": [{"name": "Tea", "value": "3"}]}')
-    assert {*readers.read_values(one)["doc_id"]} == {"one"}
+    assert {*read_values(one)["doc_id"]} == {"one"}
 
 
 def test_a_document_nested_too_deep_has_no_answer_and_the_others_are_read(tmp_path):
     (tmp_path / "a.txt").write_text('{"x": ' * 70 + "1" + "}" * 70)
     (tmp_path / "b.txt").write_text('{"x": 1}')
-    found = readers.read_values(tmp_path)
+    found = read_values(tmp_path)
     assert found.select("path", "status").rows() == [(None, "bad_json"), ("/x", None)]
 
 
@@ -159,7 +160,7 @@ READ = {
 @pytest.mark.parametrize("name", READ)
 def test_values_are_read_as_they_are_written(name, tmp_path):
     content, expected, *column = READ[name]
-    found = readers.read_values(put(tmp_path / "x.jsonl", content))
+    found = read_values(put(tmp_path / "x.jsonl", content))
     assert found.select("path", "value").rows() == expected
     assert not column or found[column[0]].to_list()[0] == column[1]
 
@@ -167,7 +168,7 @@ def test_values_are_read_as_they_are_written(name, tmp_path):
 def test_rows_of_several_lines_and_short_ones_stand_among_plain_ones(tmp_path, monkeypatch):
     monkeypatch.setattr("formlab.readers.sources.ROWS", 2)
     text = 'doc_id,path,value\na,t,1\na,u,"1,5"\nb,t,"two\nlines"\n\nb,u,"a ""b"""\nc,t\n'
-    found = readers.read_values(put(tmp_path / "x.csv", text), flaws=(flaws := Counter()))
+    found = read_values(put(tmp_path / "x.csv", text), flaws=(flaws := Counter()))
     cells = [("1", 2), ("1,5", 3), ("two\nlines", 4), ('a "b"', 7), (None, 8)]
     assert found.select("value", "origin").rows() == [(v, f"x.csv:{n}") for v, n in cells]
     assert +flaws == {"rows shorter than their header": 1}
@@ -178,7 +179,7 @@ def test_a_workbook_has_dates_and_merged_cells(tmp_path):
     rows = [["doc_id", "path", "value"], ["a", "date", day], [None, "total", 9], ["b", "n", 0.5]]
     cover = [["Truth, version 2"], ["Author", "Ann"]]
     put(tmp_path / "x.xlsx", book(cover, lambda sheet: beside(sheet, rows).merge_cells("A2:A3")))
-    found = readers.read_values(tmp_path / "x.xlsx", flaws=(flaws := Counter()))
+    found = read_values(tmp_path / "x.xlsx", flaws=(flaws := Counter()))
     cells = [("a", "2024-05-01", "x.xlsx, row 2"), ("a", "9", "x.xlsx, row 3")]
     cells += [("b", "0.5", "x.xlsx, row 4")]
     assert found.select("doc_id", "value", "origin").rows() == cells
@@ -220,21 +221,21 @@ DAMAGES = {
 def test_what_is_damaged_is_one_error_with_file_and_line(name, tmp_path):
     content, message = DAMAGES[name]
     with pytest.raises(DataBroken) as caught:
-        readers.read_values(put(tmp_path / name, content))
+        read_values(put(tmp_path / name, content))
     assert re.search(message, str(caught.value))
 
 
 def test_absent_files_empty_folders_and_unknown_columns_are_errors(tmp_path):
     with pytest.raises(DataMissing):
-        readers.read_values(tmp_path / "no.csv")
+        read_values(tmp_path / "no.csv")
     with pytest.raises(DataBroken, match="no JSON files"):
-        readers.read_values(tmp_path)
+        read_values(tmp_path)
     with pytest.raises(UnknownName, match="'ids'"):
-        readers.read_values(WIDE, columns={"doc_id": "ids"})
+        read_values(WIDE, columns={"doc_id": "ids"})
     with zipfile.ZipFile(tmp_path / "a.xlsx", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/worksheets/sheet1.xml", " " * 60_000_000)
     with pytest.raises(DataBroken, match="a member that unpacks from"):
-        readers.read_values(tmp_path / "a.xlsx")
+        read_values(tmp_path / "a.xlsx")
 
 
 ANSWER = {"doc_id": "a", "path": "/entities/1", "value": "Ada", "kind": "answer"}

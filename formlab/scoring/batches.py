@@ -113,9 +113,9 @@ def _beside(
     elif callable(found):
         made = itertools.starmap(found, parts())
     else:
-        pieces = [part for part, _ in parts()]
-        how = {"columns": columns, "strangers": count}
-        made = answers.of_table(found, corpus, pieces, places, folder / "read", **how)
+        # Only one of them is in memory at a time.
+        one_by_one, how = (part for part, _ in parts()), {"columns": columns, "strangers": count}
+        made = answers.of_table(found, corpus, one_by_one, places, folder / "read", **how)
     for number, part in enumerate(made):
         if number < count or any(getattr(part, table).height for table in part.TABLES):
             scans.append(_stored(part, folder, number))

@@ -49,12 +49,17 @@ _HOMES["corpus"] = "gold"
 class Source:
     """What a reader reads; it counts in `notes`, lists its `files` and says the system's `name`."""
 
-    path: Path
+    path: Path | None
     corpus: Corpus | None = None
     columns: Mapping[str, str] = dataclasses.field(default_factory=dict)
     notes: Counter[str] = dataclasses.field(default_factory=Counter)
     files: list[Path] = dataclasses.field(default_factory=list)
     name: str | None = None
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """The SHA-256 of each of its files."""
+        return {file.name: files.sha256(file) for file in self.files}
 
 
 class Reader(NamedTuple):
@@ -166,9 +171,8 @@ def read_predictions(
         return dataclasses.replace(run, system=name or run.system)
     if path and not columns and (reader := reader_of(path, corpus)):
         found = Source(path, corpus)
-        return answers.of_rows(reader.read(found), corpus, found, name=name)
-    how = {"name": name, "columns": columns or {}}
-    return answers.whole(answers.of_table, path or source, corpus, **how)
+        return answers.of_rows(reader.read(found), found, name)
+    return next(answers.of_table(path or source, corpus, name=name, columns=columns or {}))
 
 
 def __getattr__(name: str) -> Any:

@@ -59,13 +59,11 @@ def of_run(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictions:
     return found
 
 
-def of_rows(
-    rows: Iterable[Row], corpus: Corpus, source: Source, *, name: str | None = None
-) -> Predictions:
+def of_rows(rows: Iterable[Row], source: Source, name: str | None = None) -> Predictions:
     """The predictions that rows of a reader are: its answers, and its calls as responses."""
-    roles = by_role(rows)
+    roles, corpus = by_role(rows), source.corpus
     systems = (row.get("system") for row in roles["answer"])
-    name = name or source.name or system_of(systems, source.path)
+    source.name = name or source.name or system_of(systems, source.path)
     if len({row.get("epoch") for row in roles["answer"]}) > 1:
         raise DataBroken("a log of several epochs", where=source.path, remedy="formlab score LOG")
     # What a log says of its own task is nothing of the corpus.
@@ -76,9 +74,8 @@ def of_rows(
     frame = pl.DataFrame(loose, {n: tables.RECORDS.get(n, pl.String) for n in names})
     known = tables.RESPONSES.keys() - {*others}
     calls = [{n: row[n] for n in row if n in known} for row in roles["call"]]
-    sources = {file.name: files.sha256(file) for file in source.files}
-    found = whole(in_parts, iter([frame]), corpus, notes=source.notes, name=name, sources=sources)
-    key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": name}
+    found = next(in_parts(iter([frame]), source, source.hashes))
+    key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": source.name}
     exact = [row for row in given if row.get("task")]
     records = tables.table("records", exact, role="prediction", **key)
     records = pl.concat([records, found.records], how="diagonal") if exact else found.records
@@ -87,60 +84,45 @@ def of_rows(
 
 
 def of_table(
-    source: Any, corpus: Corpus, *parts: Any, columns: Mapping[str, str], **how: Any
+    table: Any, corpus: Corpus, *parts: Any, name: str | None = None, columns: Any, **how: Any
 ) -> Iterator[Predictions]:
-    """The predictions in any table, JSON, folder or frame, for `parts` as for `in_parts`."""
-    path, notes = source if isinstance(source, Path) else None, Counter[str]()
+    """The predictions in any table, JSON, folder or frame; the rest as for `in_parts`."""
+    path = table if isinstance(table, Path) else None
+    source = Source(path, corpus, columns, name=name)
     objects = corpus.scan("records").filter(kind="json").select(pl.col("path").unique()).collect()
-    read = values.pieces(source, columns, notes, {*objects["path"]})
-    said = {"notes": notes, "path": path, "sources": sources_of(path)}
-    return in_parts(read, corpus, *parts, **said, **how)
+    read = values.pieces(table, columns, source.notes, {*objects["path"]})
+    return in_parts(read, source, sources_of(path), *parts, **how)
 
 
 def in_parts(
-    read: Iterator[pl.DataFrame],
-    corpus: Corpus,
-    parts: Iterable[Corpus],
-    places: pl.DataFrame,
-    folder: Path,
-    *,
-    strangers: int,
-    notes: Counter[str],
-    sources: Mapping[str, str],
-    name: str | None = None,
-    path: Path | None = None,
+    read: Iterator[pl.DataFrame], source: Source, sources: Any, *parts: Any, strangers: int = 0
 ) -> Iterator[Predictions]:
-    """Values as predictions by part of a corpus, whose names, lists and tasks follow from all.
+    """The values of a source as predictions for a corpus; names, lists and tasks follow from all.
 
-    `places` has the number of its part for each document: doc_id, batch; documents that it has not
-    are in that of `strangers`. What is read is kept in `folder` meanwhile.
+    `parts` are those of the corpus, one after another, and the number of each document's: doc_id,
+    batch; without them it is one. Documents that it has not are in the part of `strangers`.
     """
+    corpus, notes = source.corpus, source.notes
+    each, places = parts or ([corpus], corpus.documents.select("doc_id", batch=pl.lit(0)))
     fields = corpus.scan("records").drop_nulls("path").filter(pl.col("task") != "layout")
     fields = fields.group_by("path", "task").len().collect(engine="streaming")
-    given = values.Stored(read, folder)
-    renamed = renames(given.documents["doc_id"], places["doc_id"])
-    named = given.documents.select("doc_id", name=pl.col("doc_id").replace(renamed))
-    places = named.join(places.rename({"doc_id": "name"}), on="name", how="left")
-    paths = given.cut(places.with_columns(pl.col("batch").fill_null(strangers)))
-    notes[RENAMED] += len(renamed)
-    moved = moves(paths, fields["path"], notes)
-    tasks = fields.group_by("task").agg(pl.col("len").sum())
-    usual = tasks.sort("len", "task", descending=[True, False])["task"].first() or "text"
-    same = {"name": name or system_of(given.systems, path), "sources": sources, "usual": usual}
-    for number, part in enumerate(parts):
-        # Several values of a user's own field are a list.
-        rows = given.rows(number, given.lists if corpus.benchmark == OWN else ())
-        yield of_values(with_paths(rows, moved), part, notes=notes, **same)
-        notes.clear()
-
-
-def whole(
-    made: Callable[..., Iterator[Predictions]], read: Any, corpus: Corpus, **how: Any
-) -> Predictions:
-    """What `of_table` or `in_parts` makes of all of a corpus."""
-    places = corpus.documents.select("doc_id", batch=pl.lit(0))
     with TemporaryDirectory(prefix="formlab-") as folder:
-        return next(made(read, corpus, [corpus], places, Path(folder), strangers=0, **how))
+        given = values.Stored(read, Path(folder))
+        renamed = renames(given.documents["doc_id"], places["doc_id"])
+        named = given.documents.select("doc_id", name=pl.col("doc_id").replace(renamed))
+        places = named.join(places.rename({"doc_id": "name"}), on="name", how="left")
+        paths = given.cut(places.with_columns(pl.col("batch").fill_null(strangers)))
+        notes[RENAMED] += len(renamed)
+        moved = moves(paths, fields["path"], notes)
+        tasks = fields.group_by("task").agg(pl.col("len").sum())
+        usual = tasks.sort("len", "task", descending=[True, False])["task"].first() or "text"
+        name = source.name or system_of(given.systems, source.path)
+        same = {"name": name, "usual": usual, "sources": sources}
+        for number, part in enumerate(each):
+            # Several values of a user's own field are a list.
+            rows = given.rows(number, given.lists if corpus.benchmark == OWN else ())
+            yield of_values(with_paths(rows, moved), part, notes=notes, **same)
+            notes.clear()
 
 
 def system_of(systems: Iterable[str | None], path: Path | None) -> str:

@@ -16,8 +16,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from formlab import files, tables
-from formlab.benchmarks import BATCH
+from formlab import benchmarks, files, tables
 from formlab.benchmarks.corpus import batch_numbers, image_columns
 from formlab.errors import DataBroken, UnknownName
 from formlab.files import local
@@ -79,13 +78,13 @@ def corpus(
 
 
 def corpora(
-    source: Any, folder: Path, *, columns: Any = None, records: float = BATCH, **how: Any
+    source: Any, folder: Path, *, columns: Any = None, records: float = 0, **how: Any
 ) -> Iterator[Corpus]:
     """The same as corpora of at most so many `records` each, which are kept in `folder`."""
     notes = Counter[str]()
     values = Stored(pieces(source, columns or {}, notes), folder, sampled=True)
     # A document has one record more: its page.
-    numbers = batch_numbers(values.documents["n"] + 1, records)
+    numbers = batch_numbers(values.documents["n"] + 1, records or benchmarks.BATCH)
     values.cut(values.documents.select("doc_id", name="doc_id", batch=numbers))
     inferred = FieldTypes.inferred(values.samples, values.lists)
     made = _maker(source, values.documents, inferred, notes, **how)

@@ -173,7 +173,6 @@ def runs_of(rows: Iterable[Row], source: Source) -> list[Run]:
     scorer = next((name for name in (*headline["scorer"], *scorers) if name in scorers), None)
     split = pl.concat(frame["split"] for frame in by.values()).drop_nulls().first()
     log = {"name": split or stem, "headline": headline.to_dicts(), "scorer": scorer}
-    sources = {file.name: files.sha256(file) for file in source.files}
     runs, named = [], {f"{SCORE}{scorer}": "log_score"}
     for system, epoch in keys:
         # Gold and figures that do not say theirs are of every run.
@@ -183,7 +182,7 @@ def runs_of(rows: Iterable[Row], source: Source) -> list[Run]:
         of_run = {role: rows.drop("system", "epoch", "split") for role, rows in of_run.items()}
         is_one = sum(system == other for other, _ in keys) == 1
         name = system if is_one else f"{system}, epoch {epoch}"
-        runs.append(Run(name, of_run, log, Counter(source.notes), sources))
+        runs.append(Run(name, of_run, log, Counter(source.notes), source.hashes))
     return runs
 
 

@@ -115,7 +115,7 @@ def _beside(
     else:
         # Only one of them is in memory at a time.
         one_by_one, how = (part for part, _ in parts()), {"columns": columns, "strangers": count}
-        made = answers.of_table(found, corpus, one_by_one, places, folder / "read", **how)
+        made = answers.of_table(found, corpus, one_by_one, places, **how)
     for number, part in enumerate(made):
         if number < count or any(getattr(part, table).height for table in part.TABLES):
             scans.append(_stored(part, folder, number))

@@ -41,57 +41,44 @@ def test_groups_of_five_systems_add_up_and_parts_change_nothing():
     systems = evaluations_of(right)
     table = analysis.shared_failures(systems)
     assert "some right" in table["group"]
-    assert table["n_items"].sum() == 48
-    assert table["share"].sum() == pytest.approx(1)
-    assert table["expected"].sum() == pytest.approx(1)
+    sums = [table[name].sum() for name in ("n_items", "share", "expected")]
+    assert sums == pytest.approx([48, 1, 1])
     assert (table["expected"] >= 0).all()
     parts = [cut(evaluation, 3) for evaluation in systems]
-    assert analysis.shared_failures(parts).equals(table)
-    assert analysis.item_difficulty(parts).equals(analysis.item_difficulty(systems))
+    for function in (analysis.shared_failures, analysis.item_difficulty):
+        assert function(parts).equals(function(systems))
 
 
 def test_what_cannot_be_compared_is_refused():
     gold = {"a": {"x": "1", "y": "2"}, "b": {"x": "3", "y": "4"}}
-    whole = formlab.evaluate(gold, gold)
+    whole, other = (formlab.evaluate(of, gold) for of in (gold, {"a": {"x": "7"}, "b": gold["b"]}))
     with pytest.raises(DataBroken, match="two evaluations"):
         analysis.item_difficulty([whole])
     with pytest.raises(DataBroken, match="gold"):
-        analysis.shared_failures(
-            [whole, formlab.evaluate({"a": {"x": "7"}, "b": {"x": "3"}}, gold)]
-        )
-
-
-def table(seed=0, items=60, raters=4):
-    draw = np.random.default_rng(seed)
-    truth = draw.integers(0, 3, items)
-    said = {
-        f"r{n}": np.where(draw.random(items) < 0.8, truth, draw.integers(0, 3, items))
-        for n in range(raters)
-    }
-    return pl.DataFrame({"doc_id": [str(n // 6) for n in range(items)]} | said)
+        analysis.shared_failures([whole, other])
 
 
 def test_cohen_equals_scikit_learn_and_fleiss_equals_statsmodels():
     sklearn = pytest.importorskip("sklearn.metrics")
     inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
-    data = table()
-    names = data.columns[1:]
-    ours = dict(
-        agreement.rater_agreement(data, names, resamples=0).select("raters", "kappa").iter_rows()
-    )
-    assert len(ours) == 7
+    draw, names = np.random.default_rng(0), ["r0", "r1", "r2", "r3"]
+    truth = draw.integers(0, 3, 60)
+    said = {n: np.where(draw.random(60) < 0.8, truth, draw.integers(0, 3, 60)) for n in names}
+    data = pl.DataFrame({"doc_id": [str(n // 6) for n in range(60)]} | said)
+    table = agreement.rater_agreement(data, names, resamples=0)
+    kappas = dict(table.select("raters", "kappa").iter_rows())
+    assert len(kappas) == 7
     for one, other in (("r0", "r1"), ("r2", "r3")):
-        known = sklearn.cohen_kappa_score(data[one].to_numpy(), data[other].to_numpy())
-        assert ours[f"{one} × {other}"] == pytest.approx(known, abs=1e-12)
+        known = sklearn.cohen_kappa_score(said[one], said[other])
+        assert kappas[f"{one} × {other}"] == pytest.approx(known, abs=1e-12)
     uses, _ = inter_rater.aggregate_raters(data.select(names).to_numpy())
-    assert ours[" × ".join(names)] == pytest.approx(inter_rater.fleiss_kappa(uses), abs=1e-12)
+    assert kappas[" × ".join(names)] == pytest.approx(inter_rater.fleiss_kappa(uses), abs=1e-12)
 
 
 def test_what_is_undefined_or_left_out():
-    data = pl.DataFrame({"doc_id": ["a", "b"], "x": [True, True], "y": [True, True]})
-    assert np.isnan(agreement.rater_agreement(data, ["x", "y"])["kappa"][0])
+    for values in ({"x": [True, True], "y": [True, True]}, {"x": [], "y": []}):
+        data = pl.DataFrame({"doc_id": ["a", "b"][: len(values["x"])]} | values)
+        assert np.isnan(agreement.rater_agreement(data, ["x", "y"])["kappa"][0])
     data = pl.DataFrame({"doc_id": ["a", "b", "c"], "x": [1, 0, None], "y": [1, 0, 1]})
     row = agreement.rater_agreement(data, ["x", "y"], resamples=0).row(0, named=True)
     assert (row["kappa"], row["n_items"], row["n_same"]) == (1.0, 2, 2)
-    nothing = pl.DataFrame(schema=dict.fromkeys(("doc_id", "x", "y"), pl.String))
-    assert np.isnan(agreement.rater_agreement(nothing, ["x", "y"])["kappa"][0])

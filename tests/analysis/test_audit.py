@@ -27,22 +27,37 @@ def pages(folder, *texts):
     return folder
 
 
-@pytest.fixture
-def root(tmp_path):
-    return pages(tmp_path, "Net sales 4,310\nCosts 1250", OTHER)
+BROKEN = {
+    **dict.fromkeys(("[{}]", '[{"id": 1}, {"id": 1}]', "5", '{"0": 5}'), "raw.json"),
+    "doc_id,path\n0,/facts/0\n": "correct",
+    "doc_id,path,correct\n0,/f,perhaps\n": ":2",
+}
 
 
-def of_pages(folder):
-    """Three pages read, the last as nothing, and one without a fact, evaluated."""
-    pages(folder, "Net sales 4,310\nCosts 1,250", OTHER, "")
-    (folder / "gold_3.txt").write_text("<p>No fact</p>")
-    corpus = benchmarks.get("fincriticaled").load("test", folder)
-    return evaluate(corpus, read_predictions(folder / "pred", corpus))
+@pytest.mark.parametrize("content", BROKEN)
+def test_broken_answers_of_a_judge_or_people_say_where(evaluation, judge, tmp_path, content):
+    file = tmp_path / "raw.json"
+    file.write_text(content)
+    with pytest.raises(DataBroken, match=BROKEN[content]):
+        open_audit(evaluation, judge, humans=file) if "," in content[:9] else answers(file)
+
+
+def test_what_is_absent_is_said_and_without_a_judge_the_audit_is_empty(evaluation, judge, tmp_path):
+    with pytest.raises(DataMissing, match="--predictions"):
+        check(judge, root=tmp_path, predictions=tmp_path / "none")
+    with pytest.raises(DataMissing, match="no pages to audit"):
+        open_audit(dataclasses.replace(evaluation, predictions=None), judge)
+    audit = open_audit(evaluation)
+    assert (audit.table.height, audit.kappas.height, dict(audit.notes)) == (0, 0, {})
 
 
 @pytest.fixture
 def evaluation(tmp_path):
-    return of_pages(tmp_path)
+    """Three pages read, the last as nothing, and one without a fact."""
+    pages(tmp_path, "Net sales 4,310\nCosts 1,250", OTHER, "")
+    (tmp_path / "gold_3.txt").write_text("<p>No fact</p>")
+    corpus = benchmarks.get("fincriticaled").load("test", tmp_path)
+    return evaluate(corpus, read_predictions(tmp_path / "pred", corpus))
 
 
 def judged(correct):
@@ -61,31 +76,13 @@ def judge(tmp_path):
     return file
 
 
-def test_check_takes_the_released_array_and_pages_without_gold_are_counted(root):
-    raw = root / "raw.json"
-    raw.write_text(json.dumps([judged((True, True)) | {"id": 0}, judged((True, True)) | {"id": 9}]))
-    checked = check(raw, root=root)
+def test_check_takes_the_released_array_and_pages_without_gold_are_counted(tmp_path):
+    pages(tmp_path, "Net sales 4,310\nCosts 1250", OTHER)
+    raw = tmp_path / "raw.json"
+    raw.write_text(json.dumps([judged((True, True)) | {"id": number} for number in (0, 9)]))
+    checked = check(raw, root=tmp_path)
     assert list(checked.answers) == ["0"]
     assert checked.notes == {"answers for pages without gold": 1}
-
-
-@pytest.mark.parametrize("data", [[{}], [{"id": 1}, {"id": 1}], 5, {"0": 5}])
-def test_broken_answers_say_where(tmp_path, data):
-    file = tmp_path / "raw.json"
-    file.write_text(json.dumps(data))
-    with pytest.raises(DataBroken, match="raw.json"):
-        answers(file)
-
-
-def test_check_without_predictions_says_where_they_should_be(root, tmp_path):
-    (root / "raw.json").write_text("{}")
-    with pytest.raises(DataMissing, match="--predictions"):
-        check(root / "raw.json", root=root, predictions=tmp_path / "none")
-
-
-def test_without_a_judge_the_audit_is_empty(evaluation):
-    audit = open_audit(evaluation)
-    assert (audit.table.height, audit.kappas.height, dict(audit.notes)) == (0, 0, {})
 
 
 def test_audit_reads_the_predictions_beside_the_gold_(evaluation, judge):
@@ -104,22 +101,6 @@ def test_a_human_csv_takes_part_in_kappa_and_overrules(evaluation, judge, tmp_pa
     assert overruled.select("doc_id", "path", "final", "reason").rows() == [
         ("0", "/facts/0", False, "blurred")
     ]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [("doc_id,path\n0,/facts/0\n", "correct"), ("doc_id,path,correct\n0,/f,perhaps\n", ":2")],
-)
-def test_a_broken_human_csv_says_where(evaluation, judge, tmp_path, content, message):
-    file = tmp_path / "humans.csv"
-    file.write_text(content)
-    with pytest.raises(DataBroken, match=message):
-        open_audit(evaluation, judge, humans=file)
-
-
-def test_an_evaluation_without_what_it_scored_cannot_be_audited(evaluation, judge):
-    with pytest.raises(DataMissing, match="no pages to audit"):
-        open_audit(dataclasses.replace(evaluation, predictions=None), judge)
 
 
 def figures(scores, mode):

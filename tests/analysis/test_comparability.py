@@ -40,25 +40,18 @@ def test_what_differs_is_named(others, message):
         common([M, *others])
 
 
-def test_a_task_that_one_system_left_out_is_left_out_and_counted():
+def test_what_one_system_was_not_scored_on_is_left_out_and_counted():
     more = ("2", "/mark", 1, {"task": "marking"})
     ground = common([made("m", [*ROWS, more]), made("n", ROWS)])
     assert ground.notes == {"fields of task marking, scored for m only": 1}
-    assert [one.cases.height for one in ground.evaluations] == [3, 3]
-    assert [one.scores.height for one in ground.evaluations] == [3, 3]
-
-
-def test_a_field_that_one_system_could_not_be_scored_on_is_left_out_and_counted():
+    heights = [(one.cases.height, one.scores.height) for one in ground.evaluations]
+    assert heights == [(3, 3)] * 2
     blind = [ROWS[0], ("1", "/b", 0, {"outcome": "unscored"}), ROWS[2]]
-    ground = common([made("m", ROWS), made("n", blind)])
+    ground = common([M, made("n", blind)])
     assert ground.notes == {"fields that could not be scored for every system": 1}
     assert [one.scores["path"].to_list() for one in ground.evaluations] == [["/a", "/a"]] * 2
-
-
-def test_a_metric_of_one_system_is_left_out_and_counted():
-    first = made("m", ROWS)
-    extra = first.scores.with_columns(pl.lit("exact_accuracy").alias("metric"))
-    first = dataclasses.replace(first, scores=pl.concat([first.scores, extra]))
+    extra = M.scores.with_columns(pl.lit("exact_accuracy").alias("metric"))
+    first = dataclasses.replace(M, scores=pl.concat([M.scores, extra]))
     ground = common([first, made("n", ROWS)])
     assert ground.notes == {"metrics not scored for every system: exact_accuracy": 1}
     assert ground.evaluations[0].scores.height == 3

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from formlab import analysis, benchmarks, decisions, folders, tables
-from formlab.analysis.label_corrections import corrected, corrected_scores
+from formlab.analysis.label_corrections import corrected
 from formlab.errors import NotAvailable
 from formlab.folders import Evaluation
 
@@ -143,14 +143,3 @@ def test_a_field_to_fill_in_is_left_out_for_its_place_is_not_known(tmp_path):
     kept = mended.records.filter(doc_id=first["doc_id"], path="/Gender").row(0, named=True)
     assert (kept["value"], kept["status"]) == ("Female", "unscored")
     assert kept["meta"] == first["meta"]
-
-
-def test_scores_stand_as_labelled_and_corrected(read_as):
-    one = read_as("x", a1="Ada Borg", b0="")
-    errors = decided(verdict("a", 1, value="Ada Borg"))
-    scores, counts = corrected_scores([one], errors, resamples=20)
-    (row,) = tables.only(scores, metric="exact_accuracy").to_dicts()
-    # Of four labels Name: and the blank are right, then Ada Borg as well.
-    assert (row["value"], row["corrected"], row["change"]) == (0.5, 0.75, 0.25)
-    assert (row["n_cases"], row["n_corrected"]) == (4, 4)
-    assert counts == {"labels corrected": 1, "found label_error": 1}

@@ -9,8 +9,8 @@ from formlab import analysis
 from tests.analysis import planted as plants
 
 ALL = os.environ.get("FORMLAB_TESTS") == "all"
-# At 5 % more than 22 of 300 have a chance of 3 in 100, more than 5 of 20 one of 3 in 10,000.
-LOOKS, MOST = (300, 22) if ALL else (20, 5)
+# At 5 % more than 22 of 300 have a chance of 3 in 100, more than 4 of 12 one of 2 in 10,000.
+LOOKS, MOST = (300, 22) if ALL else (12, 4)
 
 
 def own_forms(noise, seed):

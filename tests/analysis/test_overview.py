@@ -5,10 +5,8 @@ import polars as pl
 import pytest
 
 from formlab import analysis, benchmarks, selection, systems, tables
-from formlab.analysis.overview import MEASURES
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Predictions
-from formlab.metrics import METRICS
 from tests.analysis.made_pairs import built
 from tests.made_slices import of
 from tests.systems.scripted_server import serving
@@ -97,10 +95,6 @@ def row(metric, part, value, **more):
 def levels(*rows):
     heads = analysis.headlines(tables.table("summary", list(rows)))
     return heads.select("level", "metric", "over", "value").rows()
-
-
-def test_every_measure_is_a_registered_metric():
-    assert {measure.metric for measure in MEASURES} <= set(METRICS)
 
 
 def test_scores_that_are_defined_speak_for_their_level():

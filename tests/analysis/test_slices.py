@@ -30,13 +30,6 @@ def forms(documents, fields, *, rate=0.3, seed=0, planted=0.0, name="m", spread=
     return made(name, rows)
 
 
-def test_planted_conjunction_is_found_and_its_parents_are_not_worse_without_it():
-    found = find_slices(forms(60, 20, planted=0.5), columns=["kind", "subtype", "page"])
-    assert found["slice_value"][0].to_list() == ["k1", "s1"]
-    # Refinements by the page, and what holds the slice, say nothing more.
-    assert found.height == 1
-
-
 def test_values_counts_and_interval_equal_a_plain_count_and_the_summary():
     one = forms(60, 20, planted=0.5)
     row = find_slices(one, columns=["kind", "subtype"]).row(0, named=True)

@@ -41,28 +41,24 @@ def test_seeds_are_averaged_with_a_t_interval(few):
     assert found["settings"]["interval"].startswith("t,splits")
 
 
-def test_one_split_keeps_its_own_score_and_interval(few):
+def test_one_split_keeps_its_own_score_and_line_items_stand_beside_simple_entities(few):
     # 1 of 4 entities found, nothing else predicted: 2 / (4 + 1).
     found = row(few, task="unseen", part=WHOLE, metric="micro_f1")
-    assert found["value"] == pytest.approx(0.4)
-    assert (found["interval"], found["n_splits"]) == ("documents", 1)
+    assert (found["value"], found["interval"], found["n_splits"]) == (0.4, "documents", 1)
     # One document gives no interval over documents.
     assert math.isnan(found["ci_low"])
-
-
-def test_line_items_stand_beside_simple_entities(few):
-    found = row(few, task="mixed", train_size=10, part=NESTED)
     # Both items, then one of two: (1 + 2/3) / 2.
-    assert found["value"] == pytest.approx((1 + 2 / 3) / 2)
-    assert row(few, task="mixed", train_size=10, part=SIMPLE)["value"] == 1
+    values = [
+        row(few, task="mixed", train_size=10, part=part)["value"] for part in (NESTED, SIMPLE)
+    ]
+    assert values == pytest.approx([(1 + 2 / 3) / 2, 1])
     assert few["task"].unique().sort().to_list() == ["mixed", "unseen"]
 
 
 def test_evaluation_of_another_benchmark_gives_nothing(evaluate):
     other = [evaluate({"doc_id": "a", "text": "x"})]
-    assert analysis.few_shot(other).is_empty()
-    assert analysis.by_entity(other).is_empty()
-    assert analysis.changed_entities(other).is_empty()
+    for function in (analysis.few_shot, analysis.by_entity, analysis.changed_entities):
+        assert function(other).is_empty()
 
 
 @pytest.fixture
@@ -75,6 +71,7 @@ def splits(tmp_path):
 
 
 def test_one_document_of_two_splits_counts_for_both_and_is_drawn_once(splits):
+    assert analysis.merge_splits(splits[:1]) is splits[0]
     whole = analysis.merge_splits(splits).check()
     assert whole.documents.height == 1
     assert whole.cases.height == sum(one.cases.height for one in splits)
@@ -85,10 +82,6 @@ def test_one_document_of_two_splits_counts_for_both_and_is_drawn_once(splits):
     assert (found["n_docs"], found["n_cases"]) == (1, 2)
     said = tables.settings_text(found)
     assert said.startswith("vrdu:Made, 2 splits|micro_f1|level=document|mode=official")
-
-
-def test_a_single_split_stays_as_it_is(splits):
-    assert analysis.merge_splits(splits[:1]) is splits[0]
 
 
 def test_entities_have_their_type_and_count_over_all_splits(splits):

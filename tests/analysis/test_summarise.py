@@ -1,4 +1,3 @@
-import numpy as np
 import polars as pl
 import pytest
 
@@ -59,22 +58,6 @@ def test_slices_go_by_case_by_document_and_by_band_in_order():
         "fields", "template=A", "template=B", "template=none",
         "length=empty", "length=1–4", "length=10–19",
     ]  # fmt: skip
-
-
-def test_interval_is_that_of_a_plain_bootstrap():
-    generator = np.random.default_rng(1)
-    rows = [
-        (str(d), f"/{f}", "x", int(generator.integers(0, 9)), 10)
-        for d in range(30)
-        for f in range(4)
-    ]
-    summary = analysis.summarise(evaluation(rows), resamples=4000, seed=3)
-    edits = np.array([row[3] for row in rows]).reshape(30, 4).sum(axis=1)
-    # The same by another road: draw documents, add up, divide, with another generator.
-    means = [edits[generator.integers(0, 30, 30)].sum() / 1200 for _ in range(4000)]
-    low, high = np.quantile(means, [0.025, 0.975])
-    assert get(summary, "cer", "fields", "ci_low") == pytest.approx(low, abs=0.006)
-    assert get(summary, "cer", "fields", "ci_high") == pytest.approx(high, abs=0.006)
 
 
 def test_interval_holds_the_value_and_the_seed_decides_it():
@@ -140,16 +123,6 @@ def filled():
 
 def cell(table, x, y):
     return table.filter(pl.col("x_value") == x, pl.col("y_value") == y).row(0, named=True)
-
-
-def test_every_cell_has_its_pooled_score_and_counts(filled):
-    table = analysis.surface(filled, "click_accuracy", "n_fields", "n_kinds")
-    # 4 fields and 2 types: forms a and b, 3 + 1 right of 8.
-    assert table.height == 4
-    first = cell(table, "4", "2")
-    assert (first["value"], first["n_docs"], first["n_cases"]) == (0.5, 2, 8)
-    assert (cell(table, "8", "2")["value"], cell(table, "8", "2")["n_docs"]) == (1.0, 1)
-    assert cell(table, "8", "3")["value"] == pytest.approx(1 / 3)
 
 
 def test_empty_cell_is_null_and_counts_nothing(filled):

@@ -44,26 +44,6 @@ def test_other_answers_that_are_as_wrong_are_no_identity():
     assert sentence.startswith("No difference in fields right was shown between m and n: ")
 
 
-def test_the_better_of_two_is_named_with_effect_interval_n_and_p_whatever_their_order():
-    good, bad = from_matrix("m", noise(0, 0.85)), from_matrix("n", noise(1, 0.4))
-    for pair, sign in (((good, bad), ">"), ((bad, good), "<")):
-        table, ranked, sentence = judged(*pair)
-        (row,) = table.to_dicts()
-        assert (row["verdict"], row["better"]) == (sign, "m")
-        gain = noise(0, 0.85).mean() - noise(1, 0.4).mean()
-        assert sentence.startswith(
-            f"m gets more fields right than n: {100 * noise(0, 0.85).mean():.1f} % against "
-            f"{100 * noise(1, 0.4).mean():.1f} % of 160 fields in 20 documents are right "
-            f"(difference {100 * gain:.1f} points, 95 % interval "
-        )
-        assert "; p = 0.001" in sentence
-        assert ranked["system"].to_list() == ["m", "n"]
-        assert ranked["groups"].to_list() == [[], []]
-        assert ranked["value"].to_list() == pytest.approx(
-            [noise(0, 0.85).mean(), noise(1, 0.4).mean()]
-        )
-
-
 def test_of_several_systems_each_pair_has_a_verdict_and_the_sentence_names_the_best():
     systems = [from_matrix("m", noise(0, 0.9)), from_matrix("n", noise(1, 0.88))]
     systems += [from_matrix("o", noise(2, 0.3)), from_matrix("p", noise(0, 0.9))]
@@ -84,16 +64,28 @@ def test_of_several_systems_each_pair_has_a_verdict_and_the_sentence_names_the_b
     assert first.select("system_a", "verdict").unique().rows() == [("o", "<")]
 
 
-def test_whole_documents_stand_beside_fields_or_alone():
-    good, bad = np.full(12, 0.1), np.full(12, 0.6)
-    matrix = noise(2, 0.6)[:12]
+def test_whole_documents_stand_beside_fields_or_alone_with_the_p_that_compare_has():
+    draw = np.random.default_rng(1)
+    good, matrix = draw.uniform(0.05, 0.15, 12), noise(2, 0.6)[:12]
+    bad = good + 0.5
     pair = with_pages(from_matrix("m", matrix), good), with_pages(from_matrix("n", matrix), bad)
     table, _, sentence = judged(*pair)
     assert table["metric"].to_list() == ["outcome", "cer"]
     assert ". m has the lower character error rate (CER) of whole documents" in sentence
-    table, ranked, sentence = judged(pages_alone("m", bad), pages_alone("n", good))
-    assert sentence.startswith("n has the lower character error rate (CER) of whole documents than")
-    assert ranked.select("system", "value").rows() == [("n", 0.1), ("m", 0.6)]
+    fields, pages = sorted(told(*pair), key=lambda one: "CER" in one.claim)
+    rows = analysis.compare(pair, metric="cer", average="pooled", **FEW).filter(level="page")
+    assert (fields.n_tested, pages.n_tested, pages.p_adjusted) == (1, 1, rows["p_holm"].item())
+    pair = pages_alone("m", bad), pages_alone("n", good)
+    table, ranked, sentence = judged(*pair)
+    claim = "n has the lower character error rate (CER) of whole documents than"
+    assert sentence.startswith(claim)
+    assert ranked["system"].to_list() == ["n", "m"]
+    (one,) = told(*pair)
+    assert one.claim.startswith(claim)
+    assert f"{good.mean():.3f} against {bad.mean():.3f} over 12 documents" in one.claim
+    (same,) = told(pair[0], pages_alone("n", bad))
+    assert same.claim.startswith("m and n are identical: every answer is the same (12 documents)")
+    assert not same.holds
 
 
 def test_one_document_is_no_test_and_nothing_scored_has_a_sentence():
@@ -106,33 +98,6 @@ def test_one_document_is_no_test_and_nothing_scored_has_a_sentence():
 def told(*evaluations):
     ground = analysis.common(evaluations).evaluations
     return tell_apart(ground, verdicts(ground, **FEW))
-
-
-def test_pages_speak_where_no_field_was_scored():
-    draw = np.random.default_rng(0)
-    bad = draw.uniform(0.4, 0.9, 50)
-    first, second = pages_alone("m", bad), pages_alone("n", bad - 0.1)
-    (one,) = told(first, second)
-    assert one.claim.startswith(
-        "n has the lower character error rate (CER) of whole documents than"
-    )
-    assert f"{(bad - 0.1).mean():.3f} against {bad.mean():.3f} over 50 documents" in one.claim
-    (same,) = told(first, pages_alone("n", bad))
-    assert same.claim.startswith("m and n are identical: every answer is the same (50 documents)")
-    assert not same.holds
-
-
-def test_fields_and_pages_have_the_p_that_compare_has():
-    draw = np.random.default_rng(1)
-    values = draw.uniform(0.2, 0.4, 20)
-    first = with_pages(from_matrix("m", noise(0, 0.85)), values)
-    second = with_pages(from_matrix("n", noise(1, 0.4)), values + draw.normal(0, 0.1, 20))
-    fields, pages = told(first, second)
-    assert fields.n_tested == pages.n_tested == 1
-    assert fields.p_adjusted == fields.p
-    how = {"metric": "cer", "average": "pooled", **FEW}
-    rows = analysis.compare([first, second], **how).filter(level="page")
-    assert pages.p_adjusted == rows["p_holm"].item()
 
 
 @pytest.mark.parametrize("cause", ["reader", "label_error"])
@@ -189,24 +154,6 @@ def test_only_what_is_shown_to_be_worse_loses_its_mark(rows):
     assert values == {"good": 1, "twin": pytest.approx(47 / 48), "bad": 0}
 
 
-def test_equal_systems_are_both_best_and_one_alone_has_no_mark():
-    cells = [("1", "/a", 1), ("2", "/a", 0)]
-    alike = [made("m", cells), made("n", cells)]
-    table = analysis.side_by_side(alike, [METRIC], average="pooled", resamples=0, permutations=9)
-    assert table["mark"].to_list() == ["best", "best"]
-    alone = analysis.side_by_side(alike[:1], [METRIC], average="pooled", resamples=0)
-    assert alone["mark"].to_list() == [None]
-
-
-def test_what_is_not_scored_or_not_of_the_same_documents_is_an_error():
-    one = made("m", [("1", "/a", 1)])
-    with pytest.raises(UnknownName, match="bleu_of_nothing"):
-        analysis.side_by_side([one], ["bleu_of_nothing"], resamples=0)
-    assert not analysis.side_by_side([one], ["bleu"], resamples=0).height
-    with pytest.raises(DataBroken, match="cannot be compared"):
-        analysis.side_by_side([one, made("n", [("2", "/a", 1)])], resamples=0)
-
-
 def test_papers_table_has_own_rows_first_and_published_ones_in_another_style(rows):
     printed = pl.DataFrame({"system": ["GPT-5"], "metric": [METRIC], "value": [0.5]})
     table = charts.paper_table(rows, printed, {METRIC: "right"}, digits=2)
@@ -230,16 +177,24 @@ def test_papers_table_has_own_rows_first_and_published_ones_in_another_style(row
     assert percent.frame[METRIC].to_list()[:4:3] == ["100.0 (n = 48) [100.0, 100.0]", "50.0"]
 
 
-def test_systems_are_tested_only_where_they_were_scored_on_the_same():
-    """`c` has another metric than `a` and `b`."""
-    cells = [(str(n), "/a", 1) for n in range(8)]
+def test_systems_are_marked_only_where_they_were_scored_on_the_same():
+    """`c` has another metric than `a` and `b`; equal systems are both best, one alone is none."""
+    cells, how = [(str(n), "/a", 1) for n in range(8)], {"average": "pooled", "permutations": 999}
     a, b = made("a", cells), made("b", [(doc, path, 0) for doc, path, _ in cells])
     c = made("c", cells)
     c = dataclasses.replace(c, scores=c.scores.with_columns(metric=pl.lit("fuzzy_accuracy")))
-    table = analysis.side_by_side([a, b, c], average="pooled", resamples=99, permutations=999)
+    table = analysis.side_by_side([a, b, c], resamples=99, **how)
     marks = dict(table.filter(metric=METRIC).select("system", "mark").rows())
     assert marks == {"a": "best", "b": "worse"}
     assert table.filter(metric="fuzzy_accuracy", system="c")["mark"].to_list() == [None]
+    for systems, marks in (([a, made("n", cells)], ["best", "best"]), ([a], [None])):
+        table = analysis.side_by_side(systems, [METRIC], resamples=0, **how)
+        assert table["mark"].to_list() == marks
+    assert not analysis.side_by_side([a], ["bleu"], resamples=0).height
+    with pytest.raises(UnknownName, match="bleu_of_nothing"):
+        analysis.side_by_side([a], ["bleu_of_nothing"], resamples=0)
+    with pytest.raises(DataBroken, match="cannot be compared"):
+        analysis.side_by_side([a, made("n", [("x", "/a", 1)])], resamples=0)
 
 
 def test_a_value_that_no_test_compared_is_marked_as_such():

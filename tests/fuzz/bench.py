@@ -57,26 +57,21 @@ def apply(folder: Path, changes: list[Change]) -> None:
 def dumped(changes: list[Change]) -> list[dict[str, str]]:
     """The changes as JSON: bytes as text where they are UTF-8, else in base64."""
     rows = []
-    for change in changes:
-        row = {"path": change.path, "kind": change.kind}
+    for path, kind, data in changes:
         try:
-            row["text"] = change.data.decode()
+            content = {"text": data.decode()}
         except UnicodeDecodeError:
-            row["base64"] = base64.b64encode(change.data).decode()
-        rows.append(row)
+            content = {"base64": base64.b64encode(data).decode()}
+        rows.append({"path": path, "kind": kind} | content)
     return rows
 
 
 def loaded(rows: list[dict[str, str]]) -> list[Change]:
     """The changes that `dumped` wrote."""
-    return [
-        Change(
-            row["path"],
-            row["kind"],
-            base64.b64decode(row["base64"]) if "base64" in row else row["text"].encode(),
-        )
-        for row in rows
+    data = [
+        base64.b64decode(row["base64"]) if "base64" in row else row["text"].encode() for row in rows
     ]
+    return [Change(row["path"], row["kind"], one) for row, one in zip(rows, data, strict=True)]
 
 
 class Found(NamedTuple):

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from formlab import analysis
+from formlab.analysis.comparability import common
 from formlab.analysis.compare import COMPARISON, compare, flips, side, under_other_rules
 from formlab.errors import DataBroken
 from formlab.scoring.evaluate import score_again
@@ -155,3 +156,58 @@ def test_fields_that_fail_together_do_not_fool_swapped_documents():
         pair = from_matrix("m", coin), from_matrix("n", 1 - coin)
         fooled += compare(pair, metric="outcome", resamples=0)["p"][0] <= 0.05
     assert fooled <= 6
+
+
+CELLS = [("1", "/a", 1), ("1", "/b", 0), ("2", "/a", 1)]
+
+
+def test_systems_of_one_name_are_told_apart():
+    first, second = common([made("m", CELLS), made("m", CELLS)]).evaluations
+    assert (first.system, second.system) == ("m", "m (2)")
+    assert second.cases["system"].unique().to_list() == ["m (2)"]
+
+
+OF_M = made("m", CELLS)
+
+
+@pytest.mark.parametrize(
+    ("others", "message"),
+    [
+        ([made("n", CELLS, split="t")], "split is s in m, t in n"),
+        ([made("n", CELLS, mode="official")], "mode is fixed in m, official in n"),
+        ([made("n", CELLS, settings={"threshold": 0.9})], "threshold is 0.8 in m, 0.9 in n"),
+        ([made("n", CELLS, benchmark="c")], "benchmark is b in m, c in n"),
+        ([made("n", CELLS[:2])], "1 documents are only in m, such as 2"),
+        ([made("n", CELLS, gold="y")], "gold of 3 cases differs .* first 1 /a: 'x' against 'y'"),
+        (
+            [made("n", [CELLS[0], CELLS[2]])],
+            "gold of 1 cases differs .* 1 /b: 'x' against nothing",
+        ),
+        ([], "two evaluations or more"),
+    ],
+)
+def test_what_differs_is_named(others, message):
+    with pytest.raises(DataBroken, match=message):
+        common([OF_M, *others])
+
+
+def test_what_one_system_was_not_scored_on_is_left_out_and_counted():
+    more = ("2", "/mark", 1, {"task": "marking"})
+    ground = common([made("m", [*CELLS, more]), made("n", CELLS)])
+    assert ground.notes == {"fields of task marking, scored for m only": 1}
+    heights = [(one.cases.height, one.scores.height) for one in ground.evaluations]
+    assert heights == [(3, 3)] * 2
+    blind = [CELLS[0], ("1", "/b", 0, {"outcome": "unscored"}), CELLS[2]]
+    ground = common([OF_M, made("n", blind)])
+    assert ground.notes == {"fields that could not be scored for every system": 1}
+    assert [one.scores["path"].to_list() for one in ground.evaluations] == [["/a", "/a"]] * 2
+    extra = OF_M.scores.with_columns(pl.lit("exact_accuracy").alias("metric"))
+    first = dataclasses.replace(OF_M, scores=pl.concat([OF_M.scores, extra]))
+    ground = common([first, made("n", CELLS)])
+    assert ground.notes == {"metrics not scored for every system: exact_accuracy": 1}
+    assert ground.evaluations[0].scores.height == 3
+
+
+def test_several_golds_at_one_path_keep_their_places():
+    twice = [("1", "/a", 1, {"gold": g, "gold_origin": g}) for g in ("p", "q")]
+    assert common([made("m", twice), made("n", twice[::-1])]).notes == {}

@@ -99,16 +99,7 @@ def test_entities_have_their_type_and_count_over_all_splits(splits):
     assert set(found["corpus"]) == {"Made"}
 
 
-TURNED = [["sum", one("6")], ["what", one("jam")]]
 SPLIT = ("mixed", 10, 0)
-
-
-@pytest.mark.parametrize("mode", ["official", "fixed"])
-def test_what_changes_between_the_modes_is_told_from_an_evaluation_in_either(tmp_path, mode):
-    answers = [WHO, ["day", one("2020-01-22")], *TURNED]
-    changes = analysis.changed_entities(evaluations(tmp_path, {SPLIT: answers}, mode=mode))
-    assert set(changes["effect"]) == {"worth more when fixed"}
-    assert "what: jam; sum: 6" in changes["gold"].to_list()
 
 
 def test_nothing_changes_where_all_is_right_in_both(tmp_path):

@@ -5,25 +5,19 @@ from formlab import analysis
 from formlab.errors import UnknownName
 from formlab.tables import only, readable
 from tests.analysis.made_pairs import built
-from tests.made_forms import made
 
 
-def evaluation(rows, templates=None):
+def evaluation(rows):
     """Field scores from rows of doc_id, path, kind, edits, length."""
-    docs = list(dict.fromkeys(row[0] for row in rows))
-    documents = [{"doc_id": doc, "template": (templates or {}).get(doc)} for doc in docs]
-    cases = [
-        {"doc_id": d, "path": p, "kind": k, "task": "text", "outcome": "mismatch", "gold": "x" * n}
-        for d, p, k, _, n in rows
-    ]
-    scores = [
-        {
-            "doc_id": d, "path": p, "level": "field", "metric": "cer", "hits": float(e),
-            "total": float(n), "value": e / n if n else float("nan"),
-        }
-        for d, p, _, e, n in rows
-    ]  # fmt: skip
-    return built(cases, scores, documents)
+    cases, scores = [], []
+    for doc, path, kind, edits, length in rows:
+        key = {"doc_id": doc, "path": path}
+        case = {"kind": kind, "task": "text", "outcome": "mismatch", "gold": "x" * length}
+        cases.append(key | case)
+        counts = {"hits": float(edits), "total": float(length)}
+        value = edits / length if length else float("nan")
+        scores.append(key | counts | {"level": "field", "metric": "cer", "value": value})
+    return built(cases, scores)
 
 
 ROWS = [
@@ -47,17 +41,6 @@ def test_pooled_value_sums_tallies_and_macro_takes_the_mean_of_documents():
     assert get(summary, "cer", "kind=name", "n_undefined") == 1
     assert get(summary, "cer", "kind=name", "n_docs") == 3
     assert get(summary, "cer", "kind=total", "n_docs") == 2
-
-
-def test_slices_go_by_case_by_document_and_by_band_in_order():
-    data = evaluation(ROWS, templates={"1": "A", "2": "B"})
-    slices = readable(analysis.summarise(data, by=["template", "length"]))["slice"].unique(
-        maintain_order=True
-    )
-    assert slices.to_list() == [
-        "fields", "template=A", "template=B", "template=none",
-        "length=empty", "length=1–4", "length=10–19",
-    ]  # fmt: skip
 
 
 def test_interval_holds_the_value_and_the_seed_decides_it():
@@ -101,11 +84,19 @@ def test_every_metric_has_a_mean_over_documents_beside_what_is_a_mean_itself():
     assert only(summary, metric="macro_f1", average="macro").height == 0
 
 
-def test_a_mean_counts_the_documents_that_it_leaves_out():
-    summary = analysis.summarise(evaluation(ROWS))
-    # The third document has nothing but a field of no length; it has one field, as fields go.
-    assert get(summary, "cer", "fields", "n_undefined", "macro") == 1
-    assert get(summary, "cer", "kind=total", "n_undefined", "macro") == 0
+def made(forms, kinds=None):
+    """An evaluation of forms: of each the number of fields, of types, and the fields' verdicts."""
+    documents = [{"doc_id": name, "n_fields": f, "n_kinds": k} for name, (f, k, _) in forms.items()]
+    cases, scores = [], []
+    for name, (*_, verdicts) in forms.items():
+        for place, right in enumerate(verdicts):
+            kind = kinds[place] if kinds else "string"
+            key = {"doc_id": name, "path": f"/{place}"}
+            cases.append(key | {"task": "click", "outcome": "match", "kind": kind, "gold": "a"})
+            value = float("nan") if right is None else float(right)
+            counts = {"hits": float(right or 0), "total": float(right is not None), "value": value}
+            scores.append(key | {"level": "field", "metric": "click_accuracy"} | counts)
+    return built(cases, scores, documents)
 
 
 FORMS = {

@@ -36,46 +36,13 @@ def test_order_of_day_and_month_is_that_of_the_text():
     assert in_control("05/06/2027", "date", order="day") == "2027-06-05"
 
 
-PAIRS = [
-    ("Full name", "Ada Berg"),
-    ("Web site", "https://ada.example/a_b_c?x=1:2"),
-    ("Phone", "(555) 010-2231 x75507"),
-    ("Opens at", "14:30"),
-    ("Do you have any pets?", "No"),
-    ("File", "my_own_file.pdf"),
-    ("Subject", "Re: a note: read it"),
-    ("Terms (short)", "2*3*4 - 5"),
-]
-
-
-@pytest.mark.parametrize(
-    "form",
-    [
-        lambda pairs: "\n".join(f"{k}: {v}" for k, v in pairs),
-        lambda pairs: "\n".join(f"- {k}: {v}" for k, v in pairs),
-        lambda pairs: "\n".join(f"{n}. {k}: {v}" for n, (k, v) in enumerate(pairs)),
-        lambda pairs: "# Data\n\n" + "\n\n".join(f"**{k}:** {v}" for k, v in pairs),
-        lambda pairs: "\n".join(f"* __{k}__: `{v}`" for k, v in pairs),
-        lambda pairs: (
-            "| Label | Value |\n|:--|--|\n" + "\n".join(f"| **{k}** | {v} |" for k, v in pairs)
-        ),
-        lambda pairs: "\n".join(f"{k}\t{v}" for k, v in pairs),
-        lambda pairs: "\n".join(f"{k} — {v}" for k, v in pairs),
-        lambda pairs: "\n".join(f'"{k}": "{v}"' for k, v in pairs),
-        lambda pairs: "\n".join(f"{k}:\n    {v}" for k, v in pairs),
-        lambda pairs: "\r\n".join(f"> {k}: {v}." for k, v in pairs),
-        lambda pairs: (
-            "Please enter this.\n\n"
-            + "\n".join(f"{k}: {v}" for k, v in pairs)
-            + "\n\nMany thanks,\nAda"
-        ),
-        lambda pairs: "; ".join(f"{k}: {v}" for k, v in pairs),
-        lambda pairs: "Here it is. " + " ".join(f"{k}: {v}." for k, v in pairs),
-    ],
-)
-def test_labels_and_values_are_read_back_in_any_notation(form):
-    read = labelled_values(form(PAIRS), [label for label, _ in PAIRS])
-    assert set(PAIRS) <= {(each.label, each.value) for each in read}
+def test_labels_and_values_are_read_back_in_any_notation():
+    pairs = [tuple(pair) for pair in VALUES["labelled"]]
+    for line, between, before, after in VALUES["notations"]:
+        lines = [line.format(n=n, k=k, v=v) for n, (k, v) in enumerate(pairs)]
+        text = before + between.join(lines) + after
+        read = labelled_values(text, [label for label, _ in pairs])
+        assert set(pairs) <= {(each.label, each.value) for each in read}, line
 
 
 def test_any_values_on_lines_are_read_back_exactly():

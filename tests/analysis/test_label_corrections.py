@@ -140,7 +140,7 @@ def test_an_entity_is_left_out_with_all_its_values_in_the_document(tmp_path):
 
 
 def test_a_field_to_fill_in_is_left_out_for_its_place_is_not_known(tmp_path):
-    corpus = benchmarks.get("formfactory").load("all", make(tmp_path))
+    corpus = benchmarks.load("formfactory", split="all", root=make(tmp_path))
     first = corpus.records.filter(path="/Gender").row(0, named=True)
     row = {name: first[name] for name in decisions.KEY} | {"label": first["value"]}
     said = decided(row | {"decision": "label_error", "value": "Male", "reviewer": "ada"})
@@ -195,7 +195,7 @@ def evaluation(tmp_path):
     """Three pages read, the last as nothing, and one without a fact."""
     pages(tmp_path, "Net sales 4,310\nCosts 1,250", OTHER, "")
     (tmp_path / "gold_3.txt").write_text("<p>No fact</p>")
-    corpus = benchmarks.get("fincriticaled").load("test", tmp_path)
+    corpus = benchmarks.load("fincriticaled", split="test", root=tmp_path)
     return evaluate(corpus, read_predictions(tmp_path / "pred", corpus))
 
 

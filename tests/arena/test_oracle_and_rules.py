@@ -3,8 +3,10 @@
 import dataclasses
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
+from PIL import Image, ImageDraw
 
 from formlab_arena.actions import Click, Fill, Press, Select, Type, Upload, Wait
 from formlab_arena.episode import RunSettings
@@ -16,7 +18,7 @@ from formlab_arena.oracle import Oracle
 from formlab_arena.page_fields import fields_of
 from formlab_arena.rules_agent import Rules
 from formlab_arena.rules_by_tree import RulesByTree, content_for
-from formlab_arena.screen import Screen, ScreenField, TextLine
+from formlab_arena.screen import Screen, ScreenField, TextLine, arrange
 from tests.arena.web.hosting import FOREIGN_RIGHT, FOREIGN_TEXT, hosting, page_of
 
 
@@ -148,6 +150,32 @@ def test_what_is_left_to_do_for_a_field():
         content = content_for(field, SAYS, mention, files=("a.pdf", "b.pdf"))
         todo = [] if content is None or field.holds(content) else field.enter(content)
         assert todo == parse("\n".join(lines))[0], (kind, name, more)
+
+
+# Two fields in a row, one beside its label, two rings and a box to tick, a button; where texts are,
+# of which OCR took a ring into one.
+BOXES = [(20, 50, 300, 86), (340, 50, 620, 86), (200, 110, 620, 200), (24, 310, 41, 327)]
+LINES = {
+    "First name": (20, 24, 110, 46), "Last name": (340, 24, 430, 46), "Ada": (30, 58, 60, 78),
+    "Remarks": (110, 116, 190, 138), "Travel": (22, 214, 80, 234), "By rail": (50, 238, 110, 258),
+    "By bus": (20, 268, 110, 288), "I agree": (50, 308, 110, 328), "Send": (55, 370, 105, 390),
+}  # fmt: skip
+
+
+def test_fields_have_the_nearest_label_and_what_is_in_them():
+    image = Image.new("L", (640, 420), 255)
+    pen = ImageDraw.Draw(image)
+    for box in BOXES:
+        pen.rectangle(box, outline=90)
+    for y in (240, 270):
+        pen.ellipse((24, y, 41, y + 17), outline=90)
+    pen.ellipse((29, 275, 36, 282), fill=90)
+    pen.rectangle((20, 360, 140, 400), fill=60)
+    found = arrange(np.asarray(image), [TextLine(text, box) for text, box in LINES.items()]).fields
+    assert [(f.labels[:1], f.text) for f in found] == [
+        (("First name",), "Ada"), (("Last name",), ""), (("Remarks",), ""), ((), "Send"),
+    ]  # fmt: skip
+    assert found[0].box == pytest.approx((20, 50, 301, 87), abs=2)
 
 
 def on_screens(text, *screens):

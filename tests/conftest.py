@@ -29,9 +29,9 @@ from tests.states import LONG
 LONGEST = (
     "test_notebooks_run.py", "test_arena.py", "test_reports.py", "test_batches.py",
     "test_frozen.py", "test_hostile_pages.py", "test_fuzz.py", "test_run.py", "test_sample_runs.py",
-    "test_web.py", "test_build.py", "test_client.py", "test_toys.py", "test_wheel.py",
+    "test_web.py", "test_build.py", "test_client.py", "test_wheel.py",
     "test_files_plugins.py", "test_install.py", "test_faults.py",
-    "test_docs.py", "test_own_data_page.py", "test_door.py", "test_models.py",
+    "test_docs.py", "test_door.py", "test_models.py",
     "test_scores.py", "test_compare.py", "test_experiments_review.py", "test_findings.py",
 )  # fmt: skip
 

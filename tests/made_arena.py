@@ -56,7 +56,7 @@ def fill(name, value, before="", into=None, at=None, hit=True):
     return [click(*(at or (x0 + 50, y0 + 10)), into), keys(value, into, change)]
 
 
-# What the hand-written episode is about: see tests/arena/test_evaluation.py.
+# What the hand-written episode is about: see tests/arena/test_clicks.py.
 CLUMSY = [
     screen(),
     *fill("holder", "Ada Berg"),

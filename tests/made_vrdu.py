@@ -2,19 +2,10 @@
 
 import gzip
 import json
+from pathlib import Path
 
 SPLIT = "Made-lv3-unk_Short-Form-train_10-test_2-valid_1-SD_4"
-META = {
-    "dataset_name": "Made",
-    "entity_name_to_match_func": {
-        "who": "NameMatch", "day": "DateMatch", "tag": "GeneralStringMatch",
-        "what": "GeneralStringMatch", "sum": "PriceMatch",
-    },
-    "entity_appearance_pattern": {
-        "who": "unrepeated", "day": "unrepeated", "tag": "repeated",
-        "what": "line_item", "sum": "line_item",
-    },
-}  # fmt: skip
+META = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
 BOX = [0, 0.1, 0.2, 0.5, 0.4]
 
 

@@ -1,11 +1,14 @@
-"""The command line: what commands print, the table of mistakes, and what old words say."""
+"""The command line: what commands print, the table of mistakes, old words, and facts."""
 
 import json
 import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+import yaml
 
 from formlab import benchmarks, registry
 from formlab.cli import COMMANDS, OLD_COMMANDS, OLD_OPTIONS
@@ -13,6 +16,7 @@ from formlab.tables import slice_name
 from formlab_arena.run_reader import READER
 from tests import made_arena
 from tests.analysis.made_pairs import made
+from tests.systems.scripted_server import serving
 
 M = [("1", "/a", 1), ("1", "/b", 1), ("2", "/a", 1), ("2", "/b", 0), ("3", "/a", 0)]
 N = [("1", "/a", 1), ("1", "/b", 0), ("2", "/a", 1), ("2", "/b", 1), ("3", "/a", 1)]
@@ -88,47 +92,19 @@ def test_a_run_of_the_arena_is_scored_like_a_log(formlab, work):
     assert (other.exit_code, "no run of the arena" in other.stderr) == (2, True)
 
 
-SCORE = "score funsd --root funsd --predictions"
-MISTAKES = {
-    "score funsd": "--predictions",
-    f"{SCORE} none.jsonl": "no such file or folder",
-    f"{SCORE} pages.jsonl --reader nearest": "unknown reading rule 'nearest'",
-    f"{SCORE} pages.jsonl --documents none.txt": "no such file (none.txt)",
-    f"{SCORE} pages.jsonl --documents 0": "no such file (0)",
-    f"{SCORE} pages.jsonl --workers two": "neither a number from 1 up nor a Dask scheduler",
-    "score gold.csv pages.jsonl --predictions pages.jsonl": "one GOLD",
-    "run funsd --system ocr --set scale": "is not NAME=VALUE",
-    "run funsd --system ocr --documents 1 --out gold.csv": "gold.csv",
-    "compare evals/m": "two",
-    "compare evals/m none": "none). Try: formlab score GOLD",
-    "compare gold.csv evals/m": "a file, not a folder (gold.csv)",
-    "compare evals evals/m": "this folder holds no evaluation",
-    "compare evals/m evals/n --metric cer": "unknown metric scored for all systems 'cer'",
-    "compare evals/m evals/n --by cause": "unknown column of the gold to compare by 'cause'",
-    "compare evals/m evals/n --reference x": "unknown system to compare with 'x'",
-    "compare evals/m evals/n --flips": "--flips is now: --metric outcome",
-    "compare evals/m evals/n --metric outcome --average macro": "no mean over documents",
-    "compare . --over-time --metric": "--metric",
-    "report 65_own_form": "unknown report '65_own_form'. Try: '65_own_forms'",
-    "report none/65_own_form.ipynb": "no such file",
-    "report 10_content_modality -p worts=3": "'worst'",
-    "report a.ipynb --manifest reports.yml": "go into the manifest",
-    "report --manifest nowhere.yml": "no such file",
-    "report --eval nowhere": "no evaluation here",
-    "report 10_content_modality --set layout=site": "'layout'",
-    "report 10_content_modality --set figures=some": "on or off",
-    "init gold.csv/work": "gold.csv",
-    "list cache": "cache",
-    f"--plugin {'n' * 5000} list benchmarks": "cannot be read",
-}
+MISTAKES = yaml.safe_load(Path(__file__).with_name("mistakes.yml").read_text("utf-8"))
+MISTAKES[f"--plugin {'n' * 5000} list benchmarks"] = "cannot be read"
 
 
 @pytest.mark.parametrize("words", MISTAKES, ids=range(len(MISTAKES)))
-def test_a_mistake_is_said_on_stderr_with_exit_code_2(formlab, work, words):
-    result = formlab(*words.split())
+def test_a_mistake_is_said_on_stderr_with_exit_code_2(formlab, work, monkeypatch, words):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    result = formlab(*words.format(samples=benchmarks.SAMPLES).split())
     assert (result.exit_code, result.stdout) == (2, "")
     assert MISTAKES[words] in result.stderr
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", result.stderr)
+    # An order is looked through before anything starts.
+    assert not {"r", "people"} & {path.name for path in work.iterdir()}
 
 
 @pytest.mark.parametrize("old", [*OLD_COMMANDS, *OLD_OPTIONS])
@@ -158,3 +134,84 @@ def test_what_is_compared_and_listed_has_a_short_table(formlab, work):
     assert "3 documents: nothing can be shown, 6 are needed" in shown.stdout
     listed = json.loads(formlab("list", "benchmarks", "--json").stdout)
     assert all(row["citation"] for row in listed if row["name"] == "funsd")
+
+
+KEY = "sk-a-secret-of-forty-characters-in-all-0"
+GOLD = "<p>Net sales <number>4,310</number></p><p>Costs <number>1,250</number></p>"
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "pred").mkdir()
+    (tmp_path / "gold_0.txt").write_text(GOLD)
+    (tmp_path / "pred" / "pred_0.txt").write_text("Net sales 4,310\nCosts 12")
+    return tmp_path
+
+
+def test_check_equals_the_released_code_in_every_answer_and_figure(formlab, shared, tmp_path):
+    golden = shared / "golden" / "fincriticaled"
+    out = tmp_path / "out"
+    result = formlab(
+        "facts", "check", golden / "judge_raw.json", "--root", golden, "--out", out, "--json"
+    )
+    assert result.exit_code == 0, result.stderr
+    figures = json.loads((golden / "performance.json").read_text())
+    assert json.loads(result.stdout) == [figures]
+    assert json.loads((out / "performance.json").read_text()) == figures
+    checked = json.loads((golden / "judge_checked.json").read_text())
+    assert json.loads((out / "judge_checked.json").read_text()) == checked
+
+
+VERDICT = {"number": 1, "found_in_prediction": True, "correct": True, "matched_text": "x"}
+SAID = json.dumps({"entity_diagnostics": [VERDICT]})
+
+
+@pytest.fixture
+def judge(formlab, root, monkeypatch):
+    """Runs the judge over two pages; gives its counts and what went to stderr."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    shutil.copy(root / "gold_0.txt", root / "gold_1.txt")
+    (root / "pred" / "pred_1.txt").write_text("Net sales 4,310\nCosts 13")
+
+    def run(server, *more):
+        result = formlab(
+            "facts", "judge", "fincriticaled", "--root", root, "--predictions", root / "pred",
+            "--model", "m", "--out", root / "raw.json", "--base-url", server.url,
+            "--set", "concurrency=1", "--set", "attempts=1", "--json", *more,
+        )  # fmt: skip
+        assert result.exit_code == 0, result.stderr
+        (row,) = json.loads(result.stdout)
+        return tuple(row[name] for name in ("judged", "failed", "not_asked")), result.stderr
+
+    return run
+
+
+def test_run_asks_page_by_page_goes_on_and_reports_failures(formlab, root, judge):
+    prompt = root / "prompt.md"
+    prompt.write_text("Judge kindly.")
+    with serving("hostile_error", then=SAID) as server:
+        counts, said = judge(server, "--prompt", prompt)
+        assert (counts, len(server.calls)) == ((1, 1, 0), 2)
+        assert "\x1b" not in said
+        # Only the page that failed is asked again.
+        counts, said = judge(server, "--prompt", prompt)
+        assert (counts, len(server.calls)) == ((2, 0, 0), 3)
+        prompts = [call["body"]["messages"][0]["content"] for call in server.calls]
+    assert prompts == ["Judge kindly."] * 3
+    assert set(json.loads((root / "raw.json").read_text())) == {"0", "1"}
+    assert formlab("facts", "check", root / "raw.json", "--root", root).exit_code == 0
+
+
+def test_a_file_for_the_answers_that_is_their_store_is_refused(formlab, root):
+    for more in (["--out", root / "j.sqlite"],
+                 ["--out", root / "j.json", "--set", f"store={root / 'j.json'}"]):  # fmt: skip
+        with serving(then="{}") as server:
+            result = formlab(
+                "facts", "judge", "fincriticaled", "--model", "m", "--root", root,
+                "--predictions", root / "pred", "--base-url", server.url, *more,
+            )  # fmt: skip
+            assert not server.calls
+        assert result.exit_code == 2
+        assert "is the store of answers" in result.stderr
+        assert not (root / "j.sqlite").exists()
+        assert not (root / "j.json").exists()

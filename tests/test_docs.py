@@ -1,5 +1,6 @@
 """The documentation: the site works with no network, and what its pages tell to run is run."""
 
+import csv
 import json
 import os
 import re
@@ -7,13 +8,17 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import lxml.html
+import nbformat
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from formlab import benchmarks, browser, metrics
+import formlab
+from formlab import benchmarks, browser, metrics, reports
 from formlab.cli import main
 
 ROOT = Path(__file__).parents[1]
@@ -22,15 +27,20 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 # Pages whose Python is run by another file of tests.
 ELSEWHERE = {
     "README.md": "contract/test_install.py",
-    "docs/tutorials/own-data.md": "test_own_data_page.py",
-    "docs/plugins/README.md": "plugins/test_toys.py", "docs/ci.md": "test_testing.py",
+    "docs/plugins/README.md": "plugins/test_registry.py", "docs/ci.md": "test_testing.py",
     "docs/experiments/counterfactual.md": "experiments/test_counterfactual.py",
 }  # fmt: skip
 # What a page names: the sample in the place of what the reader has.
-FOLDERS = {"docs/tutorials/funsd.md": {"funsd": "funsd"}, "docs/review.md": {"drafts": "formcraft"}}
+OWN_DATA = "docs/tutorials/own-data.md"
+FOLDERS = {
+    "docs/tutorials/funsd.md": {"funsd": "funsd"}, "docs/review.md": {"drafts": "formcraft"},
+    OWN_DATA: {"scans": "funsd/testing_data/images"},
+}  # fmt: skip
+# One report tells that a command for all of them is right.
+REPORTS = {OWN_DATA: "65_own_forms"}
 FOLLOWED = [
     "docs/judging.md", "docs/reading-reports.md", "docs/review.md",
-    "docs/tutorials/funsd.md",
+    "docs/tutorials/funsd.md", OWN_DATA,
 ]  # fmt: skip
 OWN_PARTS = "docs/tutorials/own-parts.md"
 NOTHING_TO_FIND = 'var __index = {"config": {"lang": ["en"], "separator": " "}, "docs": []}'
@@ -142,16 +152,17 @@ def follow(name, run, execute):
         elif kind == "sh":
             for line in content.splitlines():
                 words = shlex.split(line)[1:]
-                # One report tells that the command is right; figures as files take a browser.
+                # Figures as files take a browser.
                 if words[0] == "report":
-                    words += ["--set", "figures=off"] + ["00_overview"] * words[1].startswith("--")
+                    one = REPORTS.get(name, "00_overview")
+                    words += ["--set", "figures=off"] + [one] * words[1].startswith("--")
                 run(words)
         elif kind == "python":
             execute(content)
 
 
 @pytest.mark.parametrize("name", FOLLOWED)
-def test_commands_and_python_of_a_page_run(name, tmp_path, monkeypatch):
+def test_commands_and_python_of_a_page_run(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = {}
 
@@ -162,6 +173,16 @@ def test_commands_and_python_of_a_page_run(name, tmp_path, monkeypatch):
         assert done.exit_code == 0, done.output
 
     follow(name, run, lambda code: exec(compile(code, name, "exec"), names))
+    if name == OWN_DATA:
+        fields = formlab.open_evaluation("evals/mine").fields
+        # 11 values of the truth and `tax`; the number TC-118 is wrong.
+        counts = dict(fields["outcome"].value_counts().rows())
+        assert counts == {"match": 10, "mismatch": 1, "spurious": 1}
+        pairs = fields.select("path", "pred_path", "outcome").rows()
+        assert ("/items/0/hours", "/items/1/hours", "match") in pairs
+        assert "TC-ll8" in capsys.readouterr().out
+        page = Path("reports/65_own_forms--mine.html").read_text()
+        assert all(word in page for word in ("/items/*/hours", "scanner", "data:image/webp"))
 
 
 # Commands and Python of a page in a process that is not this one, whose registry stays as it is.
@@ -195,3 +216,84 @@ def test_plug_ins_of_the_tutorial_run_and_its_score_is_right(tmp_path, monkeypat
     # Of 1005 and 3190, read as 1005 and 8190, seven of eight digits are right.
     assert "0.875" in done.stdout
     assert list(Path("reports").glob("10_content_modality--lines.html"))
+
+
+def measured(groups):
+    command = [sys.executable, ROOT / "performance" / "floors.py", "--tiny", "--json"]
+    done = subprocess.run([*command, "--only", groups], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return {row["what"]: row for row in json.loads(done.stdout)}
+
+
+@pytest.mark.complete
+def test_floors_of_functions_are_measured():
+    rows = measured("text,tree,entities,facts,nested,bootstrap")
+    assert len(rows) == 9
+    # The same distances as zss, and as many facts as the pages have.
+    assert rows["tree edit distance"]["largest_difference"] < 1e-9
+    assert rows["facts matched"]["count"] == 100
+
+
+@pytest.mark.complete
+def test_floors_of_commands_are_measured_by_every_door():
+    rows = measured("start,score")
+    doors = [f"score by {door}, 1 workers" for door in ("own", "table", "run", "log")]
+    assert list(rows) == ["formlab --help", "formlab score", *doors]
+
+
+EXAMPLE = DOCS / "examples" / "kleister_nda.ipynb"
+OWN_PAGE = (DOCS / "tutorials" / "own-data.md").read_text()
+
+
+@pytest.mark.complete
+def test_published_f1_is_that_of_plain_python_and_of_formlab(tmp_path, shared):
+    contracts = shared.resolve() / "data" / "kleister-nda"
+    result, *_ = reports.build(
+        [EXAMPLE], out=tmp_path / "reports", figures=False,
+        parameters={"source": os.path.relpath(contracts, EXAMPLE.parent), "out": str(tmp_path),
+                    "resamples": 20},
+    )  # fmt: skip
+    assert result.ok, result.error
+    gold = pl.read_csv(tmp_path / "gold.csv", infer_schema=False).drop_nulls("value")
+    assert gold.height == 334
+    assert gold["doc_id"].n_unique() == 83
+    answers = pl.read_ndjson(tmp_path / "answers.jsonl")
+    # As filipg/geval counts: the pairs of key and value of each document, by how often they occur.
+    want = Counter((d, k, v.upper()) for d, k, v in gold.select("doc_id", "path", "value").rows())
+    have = Counter(
+        (row["doc_id"], key, value.upper())
+        for row in answers.to_dicts()
+        for key in ("effective_date", "jurisdiction", "term", "party")
+        for value in (row[key] if isinstance(row[key], list) else [row[key]])
+        if isinstance(value, str)
+    )
+    f1 = 2 * (want & have).total() / (want.total() + have.total())
+    executed = nbformat.read(tmp_path / "reports" / "kleister_nda.ipynb", as_version=4)
+    shown = str([cell.get("outputs") for cell in executed.cells])
+    printed = re.findall(r"\| (0\.\d{4}) \|", OWN_PAGE)
+    assert printed[:2] == [f"{f1:.4f}"] * 2
+    assert all(number in shown for number in printed)
+
+
+LOCK = (ROOT / "requirements.lock").read_text()
+ROWS = list(csv.reader((ROOT / "docs/licences.csv").read_text().splitlines()[1:]))
+# What asks whoever passes a program on for more than a notice; MPL asks it for its own files alone.
+ASKING = re.compile(r"GPL|General Public|EUPL|SSPL|BUSL|Non-?Commercial|Proprietary", re.I)
+
+
+def test_every_pin_has_the_hashes_of_its_files_and_no_address():
+    pins = re.split(r"\n(?=\S)", LOCK.strip())
+    assert len(pins) > 200
+    assert [pin for pin in pins if not re.search(r"--hash=sha256:[0-9a-f]{64}\b", pin)] == []
+    assert re.findall(r"\w+://|^\s*-[^-]|--(?!hash)\S+", LOCK, re.M) == []
+
+
+def test_the_licence_of_every_pin_is_listed():
+    listed = [(name, version) for name, version, _ in ROWS]
+    assert listed == re.findall(r"^([\w.-]+)==([^\s;\\]+)", LOCK, re.M)
+
+
+def test_no_licence_asks_for_more_than_a_notice():
+    assert [row for row in ROWS if ASKING.search(row[2])] == []
+    # Its metadata say nothing; its source says BSD. It is an oracle of the tests.
+    assert [name for name, _, licence in ROWS if licence == "not stated"] == ["zss"]

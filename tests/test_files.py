@@ -2,15 +2,20 @@
 
 import json
 import os
+from pathlib import Path
 
+import fsspec
 import msgspec
 import numpy as np
 import polars as pl
 import pytest
 from PIL import Image
+from yaml import safe_load
 
 from formlab import files, pictures
+from formlab.benchmarks import SAMPLES, load
 from formlab.errors import DataBroken, DataMissing, NotAvailable
+from formlab.scoring.evaluate import evaluate
 
 
 class Word(msgspec.Struct):
@@ -32,48 +37,25 @@ def yaml(path):
     return files.read_yaml(path, remedy="a: 1")
 
 
-BOX = [1, 2, 3, 4]
-# How a file is read, what is in it, and what is said of it.
-REFUSED = [
-    (files.read_text, b'{"a":\n"caf\xe9"}', r"not utf-8-sig text: byte 0xe9 \(.*a:2\)"),
-    (files.read_json, '{"a": 1,\n "b": }', r"broken JSON, Expecting value at column 7 \(.*a:2\)"),
-    (files.read_json, "[" * 200_000, r"nested too deep to be read \(.*a:1\)"),
-    (files.read_json, "[" + "1" * 5000 + "]", r"4300 digits.*a:1"),
-    (read_all, '{"doc_id": "1"}\n' * 6 + '{"doc_id": \n', r"broken JSON.*a:7"),
-    (read_all, '{"a": 1}\n[1]\n', r"Expected `object`, got `array` \(.*a:2\)"),
-    (read_all, "\n \n", "the file is empty"),
-    (yaml, "a: [", r"not YAML: .*a:1"),
-    (yaml, "a: &shared {b: 1}\nc: *shared\nd:\n - {e: 1,\n    e: 2}\n", r"'e' twice .*a:5"),
-    (yaml, "a: !!python/object:os.system x", "could not determine a constructor"),
-    *[(yaml, text, r"not YAML.*a") for text in (
-        "a: !!bool maybe", "a: !!timestamp x", "a: 2024-13-45", "- " * 5000,
-        "a: " + "9" * 5000, "? {a: 1}\n: b",
-    )],
-    (yaml, "[" * 100_000, "not YAML"),
-]  # fmt: skip
+WRONG = safe_load(Path(__file__).with_name("refused.yml").read_text("utf-8"))
+BOX, READERS = [1, 2, 3, 4], {"text": files.read_text, "json": files.read_json, "lines": read_all}
+REFUSED = [((READERS | {"yaml": yaml})[read], *more) for read, *more in WRONG["files"]]
+REFUSED += [(files.read_json, "[" * 200_000, r"nested too deep to be read \(.*a:1\)")]
+REFUSED += [(files.read_json, f"[{'1' * 5000}]", "4300 digits.*a:1")]
+NO_YAML = ("- " * 5000, f"a: {'9' * 5000}", "[" * 100_000)
+REFUSED += [(yaml, text, "not YAML.*a") for text in NO_YAML]
+FORMS = [*WRONG["forms"], ({"form": [], "id": 10**4000}, "at `$.id`")]
 
 
 @pytest.mark.parametrize(("read", "content", "says"), REFUSED)
 def test_what_cannot_be_read_is_one_error_with_file_and_line(tmp_path, read, content, says):
     file = tmp_path / "a"
-    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    file.write_bytes(content.encode("latin-1"))
     with pytest.raises(DataBroken, match=says):
         read(file)
 
 
-STRUCTURES = [
-    ([], "Expected `object`, got `array`"),
-    ({}, "missing required field `form`"),
-    ({"form": [{"box": BOX}, {"box": None}]}, "got `null` - at `$.form[1].box`"),
-    ({"form": [{"box": [1, 2, 3]}]}, "length 4, got 3 - at `$.form[0].box`"),
-    ({"form": [{"box": BOX, "text": 9}]}, "Expected `str`, got `int` - at `$.form[0].text`"),
-    ({"form": [], "id": True}, "got `bool` - at `$.id`"),
-    ({"form": [], "id": 10**4000}, "at `$.id`"),
-    ({"form": [], "scores": {"a": [], "b": [1, {}]}}, "got `object` - at `$.scores[...][1]`"),
-]
-
-
-@pytest.mark.parametrize(("value", "says"), STRUCTURES)
+@pytest.mark.parametrize(("value", "says"), FORMS)
 def test_another_structure_is_an_error_with_its_path(tmp_path, value, says):
     file = tmp_path / "a.json"
     file.write_text(json.dumps(value))
@@ -188,31 +170,23 @@ def pdf(tmp_path):
     return tmp_path / "a.pdf"
 
 
-def test_page_of_a_pdf_is_drawn_at_the_scale_of_its_first(pdf):
+def test_page_of_a_pdf_is_drawn_at_the_scale_of_its_first_and_each_has_its_size(pdf, tmp_path):
     # The first page is 200 points wide, the second 100.
+    assert pictures.page_sizes(pdf) == [(200, 100), (100, 50)]
     assert pictures.read_image(pdf).size == (200, 100)
     assert pictures.read_image(pdf, width=400).size == (400, 200)
     second = pictures.read_image(pdf, page=2, width=400, zoom=2)
-    assert second.size == (400, 200)
-    assert second.mode == "RGB"
+    assert (second.size, second.mode) == ((400, 200), "RGB")
     assert max(second.getpixel((200, 100))) < 10
-
-
-def test_page_that_a_pdf_does_not_have_or_that_would_eat_all_memory_is_an_error(pdf):
-    for page in (0, 3):
-        with pytest.raises(DataBroken, match=f"no page {page}, the PDF has 2"):
-            pictures.read_image(pdf, page=page)
-    with pytest.raises(DataBroken, match="pixels"):
-        pictures.read_image(pdf, width=10**6)
-
-
-def test_each_page_of_a_file_has_its_size(tmp_path, pdf):
+    for wrong, says in (
+        *(({"page": page}, f"no page {page}, the PDF has 2") for page in (0, 3)),
+        ({"width": 10**6}, "pixels"),
+    ):
+        with pytest.raises(DataBroken, match=says):
+            pictures.read_image(pdf, **wrong)
     pages = [Image.new("L", (20 + n, 10)) for n in range(3)]
     pages[0].save(tmp_path / "a.tiff", save_all=True, append_images=pages[1:])
-    pages[0].save(tmp_path / "b.png")
     assert pictures.page_sizes(tmp_path / "a.tiff") == [(20 + n, 10) for n in range(3)]
-    assert pictures.page_sizes(tmp_path / "b.png") == [(20, 10)]
-    assert pictures.page_sizes(pdf) == [(200, 100), (100, 50)]
 
 
 @pytest.mark.filterwarnings("ignore:Corrupt EXIF", "ignore:Truncated File")
@@ -231,28 +205,22 @@ def test_broken_tiff_is_an_error_or_has_fewer_pages(tmp_path):
 
 @pytest.mark.parametrize("name", ["a.png", "a.jpg", "a.webp", "a.tif"])
 def test_a_page_and_its_size_are_turned_as_its_exif_data_say(tmp_path, name):
-    file, tags = tmp_path / name, Image.Exif()
-    for orientation in range(1, 9):
+    file, tags, page = tmp_path / name, Image.Exif(), Image.new("RGB", (60, 40), "white")
+    page.paste("black", (0, 0, 30, 20))
+    # To the corner above left, row and column of the page, by each way that a camera was held.
+    corners = [(0, 0), (0, 1), (1, 1), (1, 0), (0, 0), (0, 1), (1, 1), (1, 0)]
+    for orientation, corner in enumerate(corners, start=1):
         tags[0x0112] = orientation
-        Image.new("RGB", (60, 40)).save(file, exif=tags)
+        page.save(file, exif=tags)
         # From the fifth way on the sides change places.
         size = (40, 60) if orientation > 4 else (60, 40)
-        assert pictures.read_image(file).size == pictures.image_size(file) == size
-        assert pictures.page_sizes(file)[0] == size
-
-
-def test_the_corner_of_a_turned_page_comes_to_lie_where_it_is_shown(tmp_path):
-    file, tags, page = tmp_path / "a.png", Image.Exif(), Image.new("L", (60, 40), 255)
-    tags[0x0112] = 6  # To be turned right by a quarter: above left comes to lie above right.
-    page.putpixel((0, 0), 0)
-    page.save(file, exif=tags)
-    shown = np.asarray(pictures.read_image(file).convert("L"))
-    assert np.argwhere(shown == 0).tolist() == [[0, 39]]
-
-
-def test_damaged_exif_data_do_not_cost_the_page(tmp_path):
-    file = tmp_path / "a.png"
-    Image.new("L", (60, 40)).save(file, exif=b"Exif\0\0MM\0*\0\0\xff\xff")
+        shown = pictures.read_image(file)
+        assert shown.size == pictures.image_size(file) == pictures.page_sizes(file)[0] == size
+        dark = np.argwhere(np.asarray(shown.convert("L")) < 99).mean(axis=0) * 2
+        assert tuple(dark > np.array(size[::-1]) / 2) == corner, orientation
+    # Damaged data do not cost the page.
+    file = tmp_path / "damaged.png"
+    page.save(file, exif=b"Exif\0\0MM\0*\0\0\xff\xff")
     assert pictures.read_image(file).size == pictures.image_size(file) == (60, 40)
 
 
@@ -268,3 +236,71 @@ def test_damaged_exif_data_do_not_cost_the_page(tmp_path):
 def test_greys_of_more_than_8_bits_are_not_cut_off(tmp_path, values, name, greys):
     Image.fromarray(values).save(tmp_path / name)
     assert np.asarray(pictures.read_image(tmp_path / name))[0, :, 0].tolist() == greys
+
+
+@pytest.fixture(autouse=True)
+def cache_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("FORMLAB_CACHE", str(tmp_path / "cache"))
+
+
+def test_paths_stay_and_addresses_are_fetched_until_they_change(tmp_path):
+    assert files.local(tmp_path / "a.csv") == tmp_path / "a.csv"
+    assert files.local(f"file://{tmp_path}/a.csv") == tmp_path / "a.csv"
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/forms/gold.csv", b"one")
+    first = files.local("memory://forms/gold.csv")
+    assert (first.name, first.read_bytes()) == ("gold.csv", b"one")
+    written = first.stat().st_mtime_ns
+    assert files.local("memory:/forms/gold.csv") == first
+    assert first.stat().st_mtime_ns == written
+    memory.pipe("/forms/gold.csv", b"other")
+    assert files.local("memory://forms/gold.csv").read_bytes() == b"other"
+
+
+def test_what_cannot_be_fetched_is_one_error(monkeypatch):
+    with pytest.raises(DataMissing, match=r"cannot be fetched.*memory://no/such.csv"):
+        files.local("memory://no/such.csv")
+    with pytest.raises(DataMissing, match=r"cannot be fetched: ValueError.*whale"):
+        files.local("whale://a/b.csv")
+
+    def absent(url):
+        raise ImportError("install s3fs to access S3")
+
+    monkeypatch.setattr(fsspec, "url_to_fs", absent)
+    with pytest.raises(DataMissing, match="cannot be fetched: ImportError: install s3fs"):
+        files.local("s3://bucket/b.csv")
+
+
+def test_gold_and_answers_may_be_addresses(formlab):
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/own/gold.csv", b"doc_id,name,total\na,Ada,9.00\nb,Bo,7.50\n")
+    memory.pipe("/own/answers.csv", b"doc_id,name,total\na,Ada,9.00\nb,Bob,7.50\n")
+    result = formlab(
+        "score", "memory://own/gold.csv", "--predictions", "memory://own/answers.csv",
+        "--resamples", "0", "--json",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    rows = {r["metric"]: r for r in json.loads(result.stdout) if r["slice_by"] is None}
+    assert (rows["exact_accuracy"]["value"], rows["exact_accuracy"]["n_cases"]) == (0.75, 4)
+
+
+def test_a_folder_is_fetched_whole():
+    memory = fsspec.filesystem("memory")
+    for name in ("a.json", "deep/b.json"):
+        memory.pipe(f"/run/{name}", name.encode())
+    folder = files.local("memory://run/")
+    found = {str(f.relative_to(folder)): f.read_text() for f in folder.rglob("*") if f.is_file()}
+    assert found == {"a.json": "a.json", "deep/b.json": "deep/b.json"}
+
+
+def test_evaluations_may_be_addresses_and_so_may_the_official_files(formlab, tmp_path):
+    memory = fsspec.filesystem("memory")
+    for name, total in (("a", "9"), ("b", "8")):
+        evaluate({"a": {"total": "9"}}, {"a": {"total": total}}).save(tmp_path / name)
+        memory.put(str(tmp_path / name), f"/evals/{name}", recursive=True)
+    named = ["memory://evals/a", "memory://evals/b"]
+    result = formlab("compare", *named, "--resamples", "0", "--json")
+    rows = {row["metric"]: row["difference"] for row in json.loads(result.stdout)}
+    assert rows["exact_accuracy"] == 1
+    memory.put(str(SAMPLES / "funsd"), "/funsd", recursive=True)
+    assert load("funsd", root="memory://funsd").documents.height == 8

@@ -1,8 +1,12 @@
+import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
-from formlab import tables
-from formlab.errors import TableBroken
+import formlab
+from formlab import analysis, charts, selection, tables
+from formlab.errors import DataBroken, TableBroken, UnknownName
 from formlab.folders import Evaluation
 
 BASE = {"benchmark": "b", "split": "s", "doc_id": "1"}
@@ -99,9 +103,99 @@ def test_rows_of_nothing_are_rows_and_what_is_left_out_is_null_or_what_all_have(
     given = [{"path": "/a"}, {"path": "/a", "task": "layout"}, {}, {"level": "document"}]
     levels = tables.table("cases", given)["level"].to_list()
     assert levels == ["field", "node", "page", "document"]
-
-
-def test_half_characters_are_kept_as_their_escapes_in_texts_and_lists():
-    rows = {"doc_id": ["\ud800"], "accepted": [["a", "\udfff"]]}
-    frame = tables.table("records", rows)
+    # Half characters are kept as their escapes in texts and lists.
+    frame = tables.table("records", {"doc_id": ["\ud800"], "accepted": [["a", "\udfff"]]})
     assert frame.select("doc_id", "accepted").row(0) == ("\\ud800", ["a", "\\udfff"])
+
+
+ODD = ["a:b", "a&b=c", "50 %", "#", "ü–½", "", "null", " ", "slice", "\u2028", "a/b"]
+
+
+@pytest.mark.parametrize("name", [*filter(None, ODD), *selection.NAMED])
+def test_what_is_written_is_read_again(name):
+    chosen = {name: [*ODD, None], "kind": ["answer"]}
+    assert selection.read(selection.text(chosen)) == chosen
+
+
+def test_rows_of_several_columns_select_what_fits_them_all():
+    row = {"slice_by": [["kind", "length"]], "slice_value": [["answer", "1–4"]]}
+    assert selection.of_rows(pl.DataFrame(row)) == ["slice=kind:answer&slice=length:1%E2%80%934"]
+
+
+@pytest.mark.parametrize("line", ["kind", "colour=red", "slice=", "=x"])
+def test_what_selects_nothing_is_told_apart(line):
+    with pytest.raises(DataBroken, match="selects no cases"):
+        selection.read(line)
+
+
+@pytest.fixture(scope="module")
+def small():
+    gold = [
+        {"doc_id": name, "value": value, "path": path, "kind": kind, "scanner": "A", "page": page}
+        for name in "abc"
+        for path, value, kind, page in (
+            ("/name", f"Ada {name}", "answer", 1), ("/total", "9.00", "number", None),
+        )
+    ]  # fmt: skip
+    answers = [row | {"value": row["value"].replace("Ada a", "Ado a")} for row in gold[:5]]
+    for row in answers:
+        del row["scanner"], row["kind"]
+    return formlab.evaluate(gold, answers)
+
+
+def test_tables_come_back_from_pandas_as_they_were(small):
+    summary = formlab.summarise(small, by=["kind", "scanner"], resamples=5)
+    assert summary["ci_low"].is_nan().any()
+    parts = small, small.corpus, small.predictions
+    every = [getattr(part, name) for part in parts for name in part.TABLES]
+    for table in (*every, summary):
+        assert_frame_equal(tables.to_polars(table.to_pandas()), table)
+
+
+def test_missing_values_of_any_kind_are_null_and_a_named_index_is_a_column():
+    frame = pd.DataFrame(
+        {
+            "page": [1.0, np.nan], "kind": [None, "answer"], "exact": [True, None],
+            "accepted": [["a", "b"], None], "when": [pd.Timestamp("2026-01-02"), pd.NaT],
+            "score": pd.array([1, None], dtype="Int64"), 7: [1, 2],
+        },
+        index=pd.Index(["a", "b"], name="doc_id"),
+    )  # fmt: skip
+    table = tables.to_polars(frame)
+    assert table.columns[0] == "doc_id"
+    assert table.columns[-1] == "7"
+    assert table.row(1)[1:7] == (None, "answer", None, None, None, None)
+    assert table.schema["page"] == pl.Int64
+    assert table["accepted"][0].to_list() == ["a", "b"]
+    assert tables.to_polars(pd.Series([1, 2])).to_list() == [1, 2]
+    assert tables.to_polars({"n": (pd.Series([1]), 3)})["n"][0].to_list() == [1]
+
+
+def test_frame_that_is_no_table_is_one_error():
+    for frame in (
+        pd.DataFrame([[1, 2]], columns=["a", "a"]),
+        pd.DataFrame({"a": [1, "x", {}]}),
+        pd.DataFrame({"page": ["first"]}),
+    ):
+        with pytest.raises(TableBroken, match="this frame cannot be read"):
+            analysis.cause_counts(frame)
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas"])
+def test_unknown_column_is_an_error_with_the_nearest_name(small, library):
+    cases, summary = small.cases, formlab.summarise(small, resamples=0)
+    if library == "pandas":
+        cases, summary = cases.to_pandas(), summary.to_pandas()
+    for call in (
+        lambda: formlab.summarise(small, by="kin"),
+        lambda: formlab.compare([small, small], by="kin"),
+        lambda: analysis.find_slices(small, columns="kin"),
+        lambda: analysis.cause_counts(cases, by="kin"),
+        lambda: tables.only(cases, kin="answer"),
+        lambda: charts.bars(cases, "kin", "similarity"),
+        lambda: charts.dots(summary, "slice_valu", metric="exact_accuracy"),
+    ):
+        with pytest.raises(
+            UnknownName, match=r"'kin'. Try: 'kind' |'slice_valu'. Try: 'slice_value'"
+        ):
+            call()

@@ -18,24 +18,16 @@ pytestmark = pytest.mark.complete
 EXTRAS = ("rapidocr", "openai", "flask", "playwright", "jupyterlab", "pandas", "numba")
 
 
-def requirements(wheel_metadata):
+def requirements(lines):
     """The distributions that the core needs, whatever needs them; by name."""
-    found = {}
-    todo = [Requirement(line) for line in wheel_metadata]
+    found, todo = {}, [(Requirement(line), {""}) for line in lines]
     while todo:
-        needed = todo.pop()
-        extras = {"", *needed.extras}
-        name = needed.name.lower().replace("_", "-")
-        if needed.marker and not needed.marker.evaluate({"extra": ""}):
-            continue
-        if found.get(name, set()) >= extras:
-            continue
-        found[name] = found.get(name, set()) | extras
-        for line in metadata.requires(needed.name) or ():
-            further = Requirement(line)
-            if not further.marker or any(further.marker.evaluate({"extra": e}) for e in extras):
-                further.marker = None
-                todo.append(further)
+        needed, wanted = todo.pop()
+        extras, name = {"", *needed.extras}, needed.name.lower().replace("_", "-")
+        applies = not needed.marker or any(needed.marker.evaluate({"extra": e}) for e in wanted)
+        if applies and not found.get(name, set()) >= extras:
+            found[name] = found.get(name, set()) | extras
+            todo += [(Requirement(line), extras) for line in metadata.requires(needed.name) or ()]
     return sorted(found)
 
 

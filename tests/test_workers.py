@@ -1,11 +1,14 @@
 """Jobs run here, in processes and on a cluster: the same results, whatever dies meanwhile."""
 
 import itertools
+import json
 import os
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 
 import psutil
 import pytest
@@ -13,9 +16,9 @@ import pytest
 from formlab import registry, resources, workers
 from formlab.errors import DataMissing, NotAvailable
 from tests import jobs
-from tests.cluster import ROOT, cluster, start_worker
 from tests.states import ended, until
 
+ROOT = Path(__file__).parents[1]
 SQUARES = [(n, n * n) for n in range(12)]
 
 
@@ -142,9 +145,37 @@ def test_scheduler_that_does_not_answer_and_an_absent_extra_are_clear_errors(mon
         list(workers.each(jobs.square, [1], workers="tcp://127.0.0.1:1"))
 
 
+@contextmanager
+def cluster(folder, count):
+    """A Dask cluster, started as a user starts one: address, processes, a way to one more."""
+    command = [sys.executable, "-W", "ignore", "-m", "dask"]
+    # Loopback alone; a job that ends its worker is not done again by Dask itself.
+    local = ["--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", folder / "scheduler.json"]
+    env = {"PYTHONPATH": str(ROOT), "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+    worker = ["worker", "--no-nanny", "--nthreads=1", "--local-directory", folder]
+
+    def start(*words):
+        with (folder / "dask.log").open("ab") as log:
+            streams = {"stdout": log, "stderr": log}
+            given = [str(word) for word in (*command, *words, *local)]
+            return subprocess.Popen(given, env=os.environ | env, cwd=folder, **streams)
+
+    # Workers wait for the scheduler's file, which is there before it is whole.
+    processes = [start("scheduler", "--port=0"), *(start(*worker) for _ in range(count))]
+    file = folder / "scheduler.json"
+    try:
+        until(lambda: file.is_file() and file.read_text().endswith("}"))
+        address = json.loads(file.read_text())["address"]
+        yield address, processes, lambda: processes.append(start(*worker))
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
 @pytest.mark.complete
 def test_cluster_gives_the_same_results_and_loses_a_worker_and_a_job(tmp_path, monkeypatch):
-    with cluster(tmp_path, 2) as (address, processes):
+    with cluster(tmp_path, 2) as (address, processes, start_worker):
         on = {"workers": address}
         # A job stays as it is, with what Dask would take for a task of its own.
         odd = [(len, "abc"), {"a": [1, (2,)]}]
@@ -162,7 +193,7 @@ def test_cluster_gives_the_same_results_and_loses_a_worker_and_a_job(tmp_path, m
         drawn = workers.each(jobs.drawn_elsewhere, itertools.repeat("of_cluster"), **on)
         next(drawn)
         # One that comes later knows the plug-in, too.
-        processes.append(start_worker(tmp_path))
+        start_worker()
         until(lambda: next(drawn)[1] == (processes[-1].pid, "mine"))
         drawn.close()
         registry.unload(plug_in)
@@ -175,7 +206,7 @@ def test_cluster_gives_the_same_results_and_loses_a_worker_and_a_job(tmp_path, m
 
         done = workers.each(jobs.slow_square, range(12), **on)
         first = next(done)
-        processes[0].kill()
+        processes[1].kill()
         assert sorted([first, *done]) == SQUARES
         # It ends both that are left.
         assert list(workers.each(jobs.odd_square, [3], **on)) == [(3, workers.Lost())]

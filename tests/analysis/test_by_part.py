@@ -76,11 +76,9 @@ def test_gallery_and_explorer_of_parts_show_the_same_cases(name, size):
     names = ("total", "asked", "drawn", "claims")
     assert [getattr(shown, n) for n in names] == [getattr(expected, n) for n in names]
     assert {case["key"] for case in shown.cases} == {case["key"] for case in expected.cases}
-    both = [
-        explore.Explorer([each], most=9).payload["gallery"] for each in (whole, cut(whole, size))
-    ]
-    cases = [sorted(case["key"] for case in each["cases"]) for each in both]
-    assert cases[0] == cases[1]
+    shown = [explore.Explorer([e], most=9).payload["gallery"] for e in (whole, cut(whole, size))]
+    keys = [sorted(case["key"] for case in each["cases"]) for each in shown]
+    assert keys[0] == keys[1]
 
 
 def test_sample_of_errors_is_of_keys_and_each_cause_in_proportion():

@@ -5,32 +5,25 @@ import polars as pl
 import pytest
 
 from formlab import analysis, benchmarks, selection, systems, tables
-from formlab.analysis.overview import MEASURES
-from formlab.errors import DataBroken, UnknownName
-from formlab.folders import Predictions
-from formlab.metrics import METRICS
+from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from tests.analysis.made_pairs import built
 from tests.made_slices import of
 from tests.systems.scripted_server import serving
 
+from ..made_splits import WHO, evaluations
+
 KEY = {"benchmark": "funsd", "split": "test", "system": "x"}
 
 
-def evaluation(rows, *, system="x", responses=None):
+def evaluation(rows, *, system="x"):
     """From (document, kind, outcome, status, cause) of each field."""
+    names = ("doc_id", "kind", "outcome", "status", "cause")
     cases = [
-        {
-            "doc_id": doc, "path": f"/{n}", "task": "text", "kind": kind, "outcome": outcome,
-            "status": status, "cause": cause, "gold": None if outcome == "spurious" else "g",
-        }
-        for n, (doc, kind, outcome, status, cause) in enumerate(rows)
-    ]  # fmt: skip
-    made = built(cases, **KEY | {"system": system})
-    if responses is None:
-        return made
-    calls = [KEY | {"doc_id": "1", "task": "text", "status": "ok"} | call for call in responses]
-    tables_of = tables.table("records", []), tables.table("responses", calls)
-    return dataclasses.replace(made, predictions=Predictions(*tables_of, system))
+        dict(zip(names, row, strict=True)) | {"path": f"/{n}", "task": "text", "gold": "g"}
+        for n, row in enumerate(rows)
+    ]
+    cases = [row | ({"gold": None} if row["outcome"] == "spurious" else {}) for row in cases]
+    return built(cases, **KEY | {"system": system})
 
 
 FIELDS = [
@@ -47,7 +40,6 @@ def test_runs_count_documents_and_values_by_what_became_of_them():
     row = analysis.runs([evaluation(FIELDS)]).row(0, named=True)
     assert [row[name] for name in ("documents", "answered", "values")] == [2, 2, 5]
     assert [row[name] for name in ("right", "wrong", "missing", "spurious")] == [1, 2, 2, 1]
-    assert row["calls"] is None
 
 
 FORM = '{"fields": [{"label": "Name", "value": "Ada"}]}'
@@ -88,63 +80,51 @@ def test_pages_come_by_word_errors_and_the_parts_sum(evaluate):
     assert analysis.worst_pages(result, limit=1)["doc_id"].to_list() == ["b"]
 
 
-def row(metric, part, value, **more):
+def headlines(*rows):
+    """Headlines of a summary, of which each row has a metric, a part, a value and what differs."""
     counts = {"n_docs": 2, "n_cases": 4, "n_missing": 0, "n_undefined": 0, "settings": {}}
-    bounds = {"ci_low": value, "ci_high": value}
-    return KEY | counts | bounds | of(part) | {"metric": metric, "value": value} | more
-
-
-def levels(*rows):
-    heads = analysis.headlines(tables.table("summary", list(rows)))
-    return heads.select("level", "metric", "over", "value").rows()
-
-
-def test_every_measure_is_a_registered_metric():
-    assert {measure.metric for measure in MEASURES} <= set(METRICS)
+    summary = [
+        KEY | counts | of(part) | {"metric": metric, "ci_low": value, "ci_high": value}
+        | {"value": value} | (more[0] if more else {})
+        for metric, part, value, *more in rows
+    ]  # fmt: skip
+    return analysis.headlines(tables.table("summary", summary))
 
 
 def test_scores_that_are_defined_speak_for_their_level():
-    assert levels(
-        row("normalised_accuracy", "fields", 0.5), row("normalised_accuracy", "all", 0.9),
-        row("fact_accuracy", "fields", math.nan, level="fact"),
-        row("tree_similarity", "all", 0.7, level="document"),
-        row("rougeL", "all", 0.1),
-    ) == [
+    heads = headlines(
+        ("normalised_accuracy", "fields", 0.5), ("normalised_accuracy", "all", 0.9),
+        ("fact_accuracy", "fields", math.nan, {"level": "fact"}),
+        ("tree_similarity", "all", 0.7, {"level": "document"}), ("rougeL", "all", 0.1),
+    )  # fmt: skip
+    assert heads.select("level", "metric", "over", "value").rows() == [
         ("reading", "normalised_accuracy", "fields", 0.5),
         ("structuring", "tree_similarity", "trees", 0.7),
-    ]  # fmt: skip
+    ]
 
 
 def test_same_accuracy_of_entities_is_of_locating_and_of_another_panel():
-    both = analysis.headlines(
-        tables.table("summary", [
-            row("normalised_accuracy", "fields", 0.5),
-            row("normalised_accuracy", "fields", 0.6, benchmark="vrdu"),
-            row("normalised_accuracy", "fields", 0.7, benchmark="formcraft"),
-            row("normalised_accuracy", "fields", 0.8, benchmark="formfactory"),
-        ])
-    )  # fmt: skip
-    found = {row["benchmark"]: (row["level"], row["tasks"]) for row in both.to_dicts()}
-    assert found == {
+    names = ("funsd", "vrdu", "formcraft", "formfactory")
+    rows = [("normalised_accuracy", "fields", 0.5, {"benchmark": name}) for name in names]
+    heads = headlines(*rows)
+    told = heads.rows_by_key("benchmark", named=True, unique=True)
+    assert {name: (row["level"], row["tasks"]) for name, row in told.items()} == {
         "funsd": ("reading", "text"), "vrdu": ("locating", "entity"),
         "formcraft": ("reading", "text, marking, visual, cross"),
     }  # fmt: skip
-    assert both["panel"].n_unique() == 3
+    assert heads["panel"].n_unique() == 3
 
 
 def test_panel_is_shared_where_the_rules_are_the_same_and_only_there():
-    def said(norm, version, interval):
-        return {"mode": "fixed", "settings": {
-            "rules": f"norm={norm}", "formlab": version, "average": "micro", "interval": interval,
-        }}  # fmt: skip
+    def said(norm, version, interval, **more):
+        rules = {"rules": f"norm={norm}", "formlab": version, "average": "micro"}
+        return {"mode": "fixed", "settings": rules | {"interval": interval}} | more
 
-    heads = analysis.headlines(
-        tables.table("summary", [
-            row("cer", "all", 0.1, **said("space", "0.1", "n1")),
-            row("cer", "all", 0.2, benchmark="sroie", **said("space", "0.2", "n9")),
-            row("cer", "all", 0.3, system="y", **said("none", "0.1", "n1")),
-        ])
-    )  # fmt: skip
+    heads = headlines(
+        ("cer", "all", 0.1, said("space", "0.1", "n1")),
+        ("cer", "all", 0.2, said("space", "0.2", "n9", benchmark="sroie")),
+        ("cer", "all", 0.3, said("none", "0.1", "n1", system="y")),
+    )
     panels = dict(heads.select("value", "panel").rows())
     assert panels[0.1] == panels[0.2] != panels[0.3]
     assert heads["mode"].to_list() == ["fixed"] * 3
@@ -230,3 +210,45 @@ def test_what_cannot_be_selected_is_said_in_one_error(sample):
         analysis.select(sample, "slice=knd:answer")
     with pytest.raises(DataBroken, match="selects no cases"):
         analysis.select(sample, "kind=answer")
+
+
+@pytest.fixture
+def ones(tmp_path):
+    return evaluations(tmp_path, {("mixed", 10, 0): [WHO], ("mixed", 10, 1): [WHO]})
+
+
+def test_a_folder_for_each_split_gives_all_in_order(ones, tmp_path):
+    for one in reversed(ones):
+        one.save(tmp_path / "evals" / one.split)
+    (tmp_path / "evals" / "notes").mkdir()
+    found = analysis.open_evaluations(tmp_path / "evals")
+    assert [one.split for one in found] == [one.split for one in ones]
+    assert found[0].scores.equals(ones[0].scores)
+
+
+def test_a_folder_without_any_is_named(tmp_path):
+    with pytest.raises(DataMissing, match="no evaluation here"):
+        analysis.open_evaluations(tmp_path)
+
+
+def test_evaluations_that_do_not_belong_together_are_refused(ones, tmp_path):
+    ones[0].save(tmp_path / "evals" / "a")
+    dataclasses.replace(ones[1], mode="fixed").save(tmp_path / "evals" / "b")
+    with pytest.raises(DataBroken, match="differ in their mode: fixed, official"):
+        analysis.open_evaluations(tmp_path / "evals")
+
+
+def test_every_reading_that_comes_with_formlab_is_opened_the_baseline_first():
+    opened = analysis.open_compared(benchmark="formcraft", system=())
+    assert len(opened) >= 3
+    assert analysis.of_system(opened).system == opened[0].system == "rules"
+    assert analysis.of_system(opened, opened[2].system).system == opened[2].system
+    with pytest.raises(UnknownName, match="unknown system 'nobody'"):
+        analysis.of_system(opened, "nobody")
+
+
+def test_without_a_browser_forms_cannot_be_filled_in(tmp_path, monkeypatch):
+    monkeypatch.setenv("FORMLAB_CACHE", str(tmp_path))
+    monkeypatch.setenv("FORMLAB_CHROMIUM", "/nowhere/chromium")
+    with pytest.raises(NotAvailable, match="FORMLAB_CHROMIUM names no executable"):
+        analysis.open_evaluation(benchmark="formfactory", system="oracle(scale=0.5)")

@@ -1,30 +1,30 @@
-import numpy as np
+import math
+
 import polars as pl
 import pytest
+from scipy import stats
 
-from formlab import analysis
+from formlab import analysis, tables
+from formlab.analysis.splits import NESTED, SIMPLE, WHOLE
 from formlab.errors import UnknownName
 from formlab.tables import only, readable
 from tests.analysis.made_pairs import built
-from tests.made_forms import made
+
+from ..made_splits import DAY, JAM, TEA, WHO, evaluations
+from ..made_vrdu import one
 
 
-def evaluation(rows, templates=None):
+def evaluation(rows):
     """Field scores from rows of doc_id, path, kind, edits, length."""
-    docs = list(dict.fromkeys(row[0] for row in rows))
-    documents = [{"doc_id": doc, "template": (templates or {}).get(doc)} for doc in docs]
-    cases = [
-        {"doc_id": d, "path": p, "kind": k, "task": "text", "outcome": "mismatch", "gold": "x" * n}
-        for d, p, k, _, n in rows
-    ]
-    scores = [
-        {
-            "doc_id": d, "path": p, "level": "field", "metric": "cer", "hits": float(e),
-            "total": float(n), "value": e / n if n else float("nan"),
-        }
-        for d, p, _, e, n in rows
-    ]  # fmt: skip
-    return built(cases, scores, documents)
+    cases, scores = [], []
+    for doc, path, kind, edits, length in rows:
+        key = {"doc_id": doc, "path": path}
+        case = {"kind": kind, "task": "text", "outcome": "mismatch", "gold": "x" * length}
+        cases.append(key | case)
+        counts = {"hits": float(edits), "total": float(length)}
+        value = edits / length if length else float("nan")
+        scores.append(key | counts | {"level": "field", "metric": "cer", "value": value})
+    return built(cases, scores)
 
 
 ROWS = [
@@ -48,33 +48,6 @@ def test_pooled_value_sums_tallies_and_macro_takes_the_mean_of_documents():
     assert get(summary, "cer", "kind=name", "n_undefined") == 1
     assert get(summary, "cer", "kind=name", "n_docs") == 3
     assert get(summary, "cer", "kind=total", "n_docs") == 2
-
-
-def test_slices_go_by_case_by_document_and_by_band_in_order():
-    data = evaluation(ROWS, templates={"1": "A", "2": "B"})
-    slices = readable(analysis.summarise(data, by=["template", "length"]))["slice"].unique(
-        maintain_order=True
-    )
-    assert slices.to_list() == [
-        "fields", "template=A", "template=B", "template=none",
-        "length=empty", "length=1–4", "length=10–19",
-    ]  # fmt: skip
-
-
-def test_interval_is_that_of_a_plain_bootstrap():
-    generator = np.random.default_rng(1)
-    rows = [
-        (str(d), f"/{f}", "x", int(generator.integers(0, 9)), 10)
-        for d in range(30)
-        for f in range(4)
-    ]
-    summary = analysis.summarise(evaluation(rows), resamples=4000, seed=3)
-    edits = np.array([row[3] for row in rows]).reshape(30, 4).sum(axis=1)
-    # The same by another road: draw documents, add up, divide, with another generator.
-    means = [edits[generator.integers(0, 30, 30)].sum() / 1200 for _ in range(4000)]
-    low, high = np.quantile(means, [0.025, 0.975])
-    assert get(summary, "cer", "fields", "ci_low") == pytest.approx(low, abs=0.006)
-    assert get(summary, "cer", "fields", "ci_high") == pytest.approx(high, abs=0.006)
 
 
 def test_interval_holds_the_value_and_the_seed_decides_it():
@@ -118,11 +91,19 @@ def test_every_metric_has_a_mean_over_documents_beside_what_is_a_mean_itself():
     assert only(summary, metric="macro_f1", average="macro").height == 0
 
 
-def test_a_mean_counts_the_documents_that_it_leaves_out():
-    summary = analysis.summarise(evaluation(ROWS))
-    # The third document has nothing but a field of no length; it has one field, as fields go.
-    assert get(summary, "cer", "fields", "n_undefined", "macro") == 1
-    assert get(summary, "cer", "kind=total", "n_undefined", "macro") == 0
+def made(forms, kinds=None):
+    """An evaluation of forms: of each the number of fields, of types, and the fields' verdicts."""
+    documents = [{"doc_id": name, "n_fields": f, "n_kinds": k} for name, (f, k, _) in forms.items()]
+    cases, scores = [], []
+    for name, (*_, verdicts) in forms.items():
+        for place, right in enumerate(verdicts):
+            kind = kinds[place] if kinds else "string"
+            key = {"doc_id": name, "path": f"/{place}"}
+            cases.append(key | {"task": "click", "outcome": "match", "kind": kind, "gold": "a"})
+            value = float("nan") if right is None else float(right)
+            counts = {"hits": float(right or 0), "total": float(right is not None), "value": value}
+            scores.append(key | {"level": "field", "metric": "click_accuracy"} | counts)
+    return built(cases, scores, documents)
 
 
 FORMS = {
@@ -140,16 +121,6 @@ def filled():
 
 def cell(table, x, y):
     return table.filter(pl.col("x_value") == x, pl.col("y_value") == y).row(0, named=True)
-
-
-def test_every_cell_has_its_pooled_score_and_counts(filled):
-    table = analysis.surface(filled, "click_accuracy", "n_fields", "n_kinds")
-    # 4 fields and 2 types: forms a and b, 3 + 1 right of 8.
-    assert table.height == 4
-    first = cell(table, "4", "2")
-    assert (first["value"], first["n_docs"], first["n_cases"]) == (0.5, 2, 8)
-    assert (cell(table, "8", "2")["value"], cell(table, "8", "2")["n_docs"]) == (1.0, 1)
-    assert cell(table, "8", "3")["value"] == pytest.approx(1 / 3)
 
 
 def test_empty_cell_is_null_and_counts_nothing(filled):
@@ -186,3 +157,103 @@ def test_unknown_names_are_told(filled):
         analysis.surface(filled, "nothing", "n_fields", "n_kinds")
     with pytest.raises(UnknownName, match="column"):
         analysis.surface(filled, "click_accuracy", "n_field", "n_kinds")
+
+
+@pytest.fixture
+def few(tmp_path):
+    answers = {
+        ("mixed", 10, 0): [WHO, DAY, *TEA, *JAM],
+        ("mixed", 10, 1): [WHO, DAY, *TEA],
+        ("mixed", 50, 0): [WHO, DAY, *TEA, *JAM],
+        ("unseen", 10, 0): [WHO],
+    }
+    return analysis.few_shot(evaluations(tmp_path, answers), resamples=50)
+
+
+def row(table, **equal):
+    found = tables.only(table, **equal)
+    assert found.height == 1
+    return found.row(0, named=True)
+
+
+def test_seeds_are_averaged_with_a_t_interval(few):
+    # Seed 0 finds all 4 entities (F1 1), seed 1 misses one: 2·3 / (4 + 3) = 6/7.
+    found = row(few, task="mixed", train_size=10, part=WHOLE, metric="micro_f1")
+    assert found["value"] == pytest.approx((1 + 6 / 7) / 2)
+    assert (found["interval"], found["n_splits"], found["n_docs"]) == ("splits", 2, 2)
+    # Half the distance of two values is their standard error; t of one degree is 12.7.
+    half = stats.t.ppf(0.975, 1) * (1 / 7) / 2
+    assert half > 0.9
+    assert found["ci_low"] == pytest.approx(max(0, found["value"] - half))
+    assert found["ci_high"] == 1
+    assert found["split"] == "Made, mixed, 2 splits"
+    assert found["settings"]["interval"].startswith("t,splits")
+
+
+def test_one_split_keeps_its_own_score_and_line_items_stand_beside_simple_entities(few):
+    # 1 of 4 entities found, nothing else predicted: 2 / (4 + 1).
+    found = row(few, task="unseen", part=WHOLE, metric="micro_f1")
+    assert (found["value"], found["interval"], found["n_splits"]) == (0.4, "documents", 1)
+    # One document gives no interval over documents.
+    assert math.isnan(found["ci_low"])
+    # Both items, then one of two: (1 + 2/3) / 2.
+    values = [
+        row(few, task="mixed", train_size=10, part=part)["value"] for part in (NESTED, SIMPLE)
+    ]
+    assert values == pytest.approx([(1 + 2 / 3) / 2, 1])
+    assert few["task"].unique().sort().to_list() == ["mixed", "unseen"]
+
+
+def test_evaluation_of_another_benchmark_gives_nothing(evaluate):
+    other = [evaluate({"doc_id": "a", "text": "x"})]
+    for function in (analysis.few_shot, analysis.by_entity, analysis.changed_entities):
+        assert function(other).is_empty()
+
+
+@pytest.fixture
+def splits(tmp_path):
+    answers = {
+        ("mixed", 10, 0): [WHO, DAY, *TEA, *JAM],
+        ("mixed", 10, 1): [["who", one("Ann")], DAY, *TEA, ["tag", one("x")]],
+    }
+    return evaluations(tmp_path, answers)
+
+
+def test_one_document_of_two_splits_counts_for_both_and_is_drawn_once(splits):
+    assert analysis.merge_splits(splits[:1]) is splits[0]
+    whole = analysis.merge_splits(splits).check()
+    assert whole.documents.height == 1
+    assert whole.cases.height == sum(one.cases.height for one in splits)
+    summary = analysis.summarise(whole, by=["kind"], resamples=20)
+    found = tables.only(summary, metric="micro_f1", slice_by=None).row(0, named=True)
+    # 4 of 4, then 2 of 4 with 4 predicted: 2·6 / (8 + 8).
+    assert found["value"] == pytest.approx(12 / 16)
+    assert (found["n_docs"], found["n_cases"]) == (1, 2)
+    said = tables.settings_text(found)
+    assert said.startswith("vrdu:Made, 2 splits|micro_f1|level=document|mode=official")
+
+
+def test_entities_have_their_type_and_count_over_all_splits(splits):
+    found = analysis.by_entity(splits, resamples=20)
+    f1 = {
+        tables.slice_name(row): (row["value"], row["n_gold"], row["type"])
+        for row in tables.only(found, metric="f1").to_dicts()
+    }
+    # who: right, then cut short; tag (string as well): predicted once, in no gold.
+    assert f1["entity=who"] == (0.5, 2, "string")
+    assert f1["entity=day"] == (1, 2, "date")
+    # 2 of 2 items, then 1 of 2: 2·3 / (4 + 3).
+    (items,) = (row for row in f1.values() if row[2] == "line items")
+    assert items == (pytest.approx(6 / 7), 4, "line items")
+    assert set(found["corpus"]) == {"Made"}
+
+
+SPLIT = ("mixed", 10, 0)
+
+
+def test_nothing_changes_where_all_is_right_in_both(tmp_path):
+    tags = [["who", [one("Ann Lee")]], ["tag", [one("x")]], ["day", [one("1/22/20")]]]
+    items = [[["what", "sum"], [[one("jam"), one("6")]]]]
+    answers = [WHO, ["tag", one("x")], DAY, *JAM]
+    ones = evaluations(tmp_path, {SPLIT: answers}, gold=[*tags, *items])
+    assert analysis.changed_entities(ones).is_empty()

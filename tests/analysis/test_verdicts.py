@@ -44,56 +44,28 @@ def test_other_answers_that_are_as_wrong_are_no_identity():
     assert sentence.startswith("No difference in fields right was shown between m and n: ")
 
 
-def test_the_better_of_two_is_named_with_effect_interval_n_and_p_whatever_their_order():
-    good, bad = from_matrix("m", noise(0, 0.85)), from_matrix("n", noise(1, 0.4))
-    for pair, sign in (((good, bad), ">"), ((bad, good), "<")):
-        table, ranked, sentence = judged(*pair)
-        (row,) = table.to_dicts()
-        assert (row["verdict"], row["better"]) == (sign, "m")
-        gain = noise(0, 0.85).mean() - noise(1, 0.4).mean()
-        assert sentence.startswith(
-            f"m gets more fields right than n: {100 * noise(0, 0.85).mean():.1f} % against "
-            f"{100 * noise(1, 0.4).mean():.1f} % of 160 fields in 20 documents are right "
-            f"(difference {100 * gain:.1f} points, 95 % interval "
-        )
-        assert "; p = 0.001" in sentence
-        assert ranked["system"].to_list() == ["m", "n"]
-        assert ranked["groups"].to_list() == [[], []]
-        assert ranked["value"].to_list() == pytest.approx(
-            [noise(0, 0.85).mean(), noise(1, 0.4).mean()]
-        )
-
-
-def test_of_several_systems_each_pair_has_a_verdict_and_the_sentence_names_the_best():
-    systems = [from_matrix("m", noise(0, 0.9)), from_matrix("n", noise(1, 0.88))]
-    systems += [from_matrix("o", noise(2, 0.3)), from_matrix("p", noise(0, 0.9))]
-    table, ranked, sentence = judged(*systems)
-    signs = {(row["system_a"], row["system_b"]): row["verdict"] for row in table.to_dicts()}
-    assert signs == {
-        ("m", "n"): "≈", ("m", "o"): ">", ("m", "p"): "=", ("n", "o"): ">", ("n", "p"): "≈",
-        ("o", "p"): "<",
-    }  # fmt: skip
-    assert set(table["n_tested"]) == {6}
-    assert ranked["system"][-1] == "o"
-    assert ranked["groups"].to_list() == [[1], [1], [1], []]
-    best = ranked["system"][0]
-    rest = " and ".join(name for name in ranked["system"].to_list()[1:3])
-    assert sentence.startswith(f"{best} gets more fields right than o (by ")
-    assert sentence.endswith(f"; no difference from {rest} was shown.")
-    first, *_ = judged(*systems, reference="o")
-    assert first.select("system_a", "verdict").unique().rows() == [("o", "<")]
-
-
-def test_whole_documents_stand_beside_fields_or_alone():
-    good, bad = np.full(12, 0.1), np.full(12, 0.6)
-    matrix = noise(2, 0.6)[:12]
+def test_whole_documents_stand_beside_fields_or_alone_with_the_p_that_compare_has():
+    draw = np.random.default_rng(1)
+    good, matrix = draw.uniform(0.05, 0.15, 12), noise(2, 0.6)[:12]
+    bad = good + 0.5
     pair = with_pages(from_matrix("m", matrix), good), with_pages(from_matrix("n", matrix), bad)
     table, _, sentence = judged(*pair)
     assert table["metric"].to_list() == ["outcome", "cer"]
     assert ". m has the lower character error rate (CER) of whole documents" in sentence
-    table, ranked, sentence = judged(pages_alone("m", bad), pages_alone("n", good))
-    assert sentence.startswith("n has the lower character error rate (CER) of whole documents than")
-    assert ranked.select("system", "value").rows() == [("n", 0.1), ("m", 0.6)]
+    fields, pages = sorted(told(*pair), key=lambda one: "CER" in one.claim)
+    rows = analysis.compare(pair, metric="cer", average="pooled", **FEW).filter(level="page")
+    assert (fields.n_tested, pages.n_tested, pages.p_adjusted) == (1, 1, rows["p_holm"].item())
+    pair = pages_alone("m", bad), pages_alone("n", good)
+    table, ranked, sentence = judged(*pair)
+    claim = "n has the lower character error rate (CER) of whole documents than"
+    assert sentence.startswith(claim)
+    assert ranked["system"].to_list() == ["n", "m"]
+    (one,) = told(*pair)
+    assert one.claim.startswith(claim)
+    assert f"{good.mean():.3f} against {bad.mean():.3f} over 12 documents" in one.claim
+    (same,) = told(pair[0], pages_alone("n", bad))
+    assert same.claim.startswith("m and n are identical: every answer is the same (12 documents)")
+    assert not same.holds
 
 
 def test_one_document_is_no_test_and_nothing_scored_has_a_sentence():
@@ -108,31 +80,14 @@ def told(*evaluations):
     return tell_apart(ground, verdicts(ground, **FEW))
 
 
-def test_pages_speak_where_no_field_was_scored():
-    draw = np.random.default_rng(0)
-    bad = draw.uniform(0.4, 0.9, 50)
-    first, second = pages_alone("m", bad), pages_alone("n", bad - 0.1)
-    (one,) = told(first, second)
-    assert one.claim.startswith(
-        "n has the lower character error rate (CER) of whole documents than"
-    )
-    assert f"{(bad - 0.1).mean():.3f} against {bad.mean():.3f} over 50 documents" in one.claim
-    (same,) = told(first, pages_alone("n", bad))
-    assert same.claim.startswith("m and n are identical: every answer is the same (50 documents)")
-    assert not same.holds
-
-
-def test_fields_and_pages_have_the_p_that_compare_has():
-    draw = np.random.default_rng(1)
-    values = draw.uniform(0.2, 0.4, 20)
-    first = with_pages(from_matrix("m", noise(0, 0.85)), values)
-    second = with_pages(from_matrix("n", noise(1, 0.4)), values + draw.normal(0, 0.1, 20))
-    fields, pages = told(first, second)
-    assert fields.n_tested == pages.n_tested == 1
-    assert fields.p_adjusted == fields.p
-    how = {"metric": "cer", "average": "pooled", **FEW}
-    rows = analysis.compare([first, second], **how).filter(level="page")
-    assert pages.p_adjusted == rows["p_holm"].item()
+def test_the_sentence_of_several_systems_names_the_best_and_from_whom_it_is_not_told_apart():
+    rates = {"m": 0.9, "n": 0.88, "o": 0.3}
+    systems = [from_matrix(name, noise(n, rate)) for n, (name, rate) in enumerate(rates.items())]
+    _, ranked, sentence = judged(*systems)
+    best, other, last = ranked["system"]
+    assert (last, ranked["groups"].to_list()) == ("o", [[1], [1], []])
+    assert sentence.startswith(f"{best} gets more fields right than o (by ")
+    assert sentence.endswith(f"; no difference from {other} was shown.")
 
 
 @pytest.mark.parametrize("cause", ["reader", "label_error"])
@@ -189,64 +144,50 @@ def test_only_what_is_shown_to_be_worse_loses_its_mark(rows):
     assert values == {"good": 1, "twin": pytest.approx(47 / 48), "bad": 0}
 
 
-def test_equal_systems_are_both_best_and_one_alone_has_no_mark():
-    cells = [("1", "/a", 1), ("2", "/a", 0)]
-    alike = [made("m", cells), made("n", cells)]
-    table = analysis.side_by_side(alike, [METRIC], average="pooled", resamples=0, permutations=9)
-    assert table["mark"].to_list() == ["best", "best"]
-    alone = analysis.side_by_side(alike[:1], [METRIC], average="pooled", resamples=0)
-    assert alone["mark"].to_list() == [None]
-
-
-def test_what_is_not_scored_or_not_of_the_same_documents_is_an_error():
-    one = made("m", [("1", "/a", 1)])
-    with pytest.raises(UnknownName, match="bleu_of_nothing"):
-        analysis.side_by_side([one], ["bleu_of_nothing"], resamples=0)
-    assert not analysis.side_by_side([one], ["bleu"], resamples=0).height
-    with pytest.raises(DataBroken, match="cannot be compared"):
-        analysis.side_by_side([one, made("n", [("2", "/a", 1)])], resamples=0)
-
-
 def test_papers_table_has_own_rows_first_and_published_ones_in_another_style(rows):
     printed = pl.DataFrame({"system": ["GPT-5"], "metric": [METRIC], "value": [0.5]})
     table = charts.paper_table(rows, printed, {METRIC: "right"}, digits=2)
     assert table.frame["system"].to_list() == [
         "good", "twin", "bad", "GPT-5 (published)", "metric", "average",
     ]  # fmt: skip
-    good, twin, bad, theirs, metric, average = table.frame[METRIC]
-    assert (metric, average) == (METRIC, "pooled")
+    *own, theirs, metric, average = table.frame[METRIC]
+    assert (theirs, metric, average) == ("0.50", METRIC, "pooled")
     # Twelve documents of four values.
-    assert good.startswith("1.00 (n = 48) [")
-    assert not good.endswith("≈")
-    assert twin.startswith("0.98 (n = 48) [")
-    assert twin.endswith("≈")
-    assert bad.startswith("0.00 (n = 48) [")
-    assert theirs == "0.50"
+    shares = [(text[:15], text.endswith("≈")) for text in own]
+    assert shares == [
+        (f"{value} (n = 48) [", value == "0.98") for value in ("1.00", "0.98", "0.00")
+    ]
     payload = table.payload
     assert (payload["aside"], payload["bold"]) == ([3, 4, 5], [[0, 1]])
     assert "no difference from the best was shown" in payload["note"]
     assert table._repr_mimebundle_()["text/html"].count('<tr class="aside">') == 3
-    percent = charts.paper_table(rows, printed, {METRIC: "right"}, digits=1, percent=True)
-    assert percent.frame[METRIC].to_list()[:4:3] == ["100.0 (n = 48) [100.0, 100.0]", "50.0"]
-
-
-def test_systems_are_tested_only_where_they_were_scored_on_the_same():
-    """`c` has another metric than `a` and `b`."""
-    cells = [(str(n), "/a", 1) for n in range(8)]
-    a, b = made("a", cells), made("b", [(doc, path, 0) for doc, path, _ in cells])
-    c = made("c", cells)
-    c = dataclasses.replace(c, scores=c.scores.with_columns(metric=pl.lit("fuzzy_accuracy")))
-    table = analysis.side_by_side([a, b, c], average="pooled", resamples=99, permutations=999)
-    marks = dict(table.filter(metric=METRIC).select("system", "mark").rows())
-    assert marks == {"a": "best", "b": "worse"}
-    assert table.filter(metric="fuzzy_accuracy", system="c")["mark"].to_list() == [None]
-
-
-def test_a_value_that_no_test_compared_is_marked_as_such():
+    # A value that no test compared is marked as such.
     own = pl.DataFrame({
         "system": ["m", "n", "o"], "metric": ["cer"] * 3, "value": [0.1, 0.2, math.nan],
         "ci_low": [None] * 3, "ci_high": [None] * 3, "mark": ["best", None, None],
     })  # fmt: skip
-    table = charts.paper_table(own, own.clear(), {"cer": "CER"}, digits=1)
-    assert table.frame["cer"].to_list() == ["0.1", "0.2 °", "–", "cer", "pooled"]
-    assert "°: not tested against the best" in table.note
+    untested = charts.paper_table(own, own.clear(), {"cer": "CER"}, digits=1)
+    assert untested.frame["cer"].to_list() == ["0.1", "0.2 °", "–", "cer", "pooled"]
+    assert "°: not tested against the best" in untested.note
+    percent = charts.paper_table(rows, printed, {METRIC: "right"}, digits=1, percent=True)
+    assert percent.frame[METRIC].to_list()[:4:3] == ["100.0 (n = 48) [100.0, 100.0]", "50.0"]
+
+
+def test_systems_are_marked_only_where_they_were_scored_on_the_same():
+    """`c` has another metric than `a` and `b`; equal systems are both best, one alone is none."""
+    cells, how = [(str(n), "/a", 1) for n in range(8)], {"average": "pooled", "permutations": 999}
+    a, b = made("a", cells), made("b", [(doc, path, 0) for doc, path, _ in cells])
+    c = made("c", cells)
+    c = dataclasses.replace(c, scores=c.scores.with_columns(metric=pl.lit("fuzzy_accuracy")))
+    table = analysis.side_by_side([a, b, c], resamples=99, **how)
+    marks = dict(table.filter(metric=METRIC).select("system", "mark").rows())
+    assert marks == {"a": "best", "b": "worse"}
+    assert table.filter(metric="fuzzy_accuracy", system="c")["mark"].to_list() == [None]
+    for systems, marks in (([a, made("n", cells)], ["best", "best"]), ([a], [None])):
+        table = analysis.side_by_side(systems, [METRIC], resamples=0, **how)
+        assert table["mark"].to_list() == marks
+    assert not analysis.side_by_side([a], ["bleu"], resamples=0).height
+    with pytest.raises(UnknownName, match="bleu_of_nothing"):
+        analysis.side_by_side([a], ["bleu_of_nothing"], resamples=0)
+    with pytest.raises(DataBroken, match="cannot be compared"):
+        analysis.side_by_side([a, made("n", [("x", "/a", 1)])], resamples=0)

@@ -11,6 +11,11 @@ from tests.plugins.conftest import fresh
 from tests.states import until
 
 __all__ = ["fresh"]
+# Right answers to the form E12.
+GOOD = {
+    "holder": "Ada Berg", "born": "1970-01-31", "account": "Joint", "proof": "Passport",
+    "number": "A1234567",
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

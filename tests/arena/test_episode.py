@@ -1,12 +1,15 @@
-import asyncio
+"""Episodes: what becomes of a form, and the account of what was sent."""
+
 import concurrent.futures
 import json
+import time
+from pathlib import Path
 
 import pytest
-from playwright import async_api
+import yaml
 
 from formlab.errors import DataBroken
-from formlab_arena.actions import Click, Scroll, Type
+from formlab_arena.actions import Answer, Click, Press, Scroll, Type
 from formlab_arena.agents import Unusable
 from formlab_arena.episode import (
     UNUSABLE,
@@ -18,7 +21,10 @@ from formlab_arena.episode import (
     run_steps,
 )
 from formlab_arena.observation import Observation
-from tests.arena.sites import form, script, site
+from tests.arena.web.hosting import site
+from tests.states import LONG
+
+from .conftest import events, go
 
 
 class Scripted:
@@ -59,51 +65,25 @@ class Pretended:
 SETTINGS = RunSettings("oracle")
 
 
-class Typist:
-    """Sees both boxes and writes its plan for both; looks again where it is given time."""
+class Sender:
+    """Fills in the boxes at its first look and presses the button at the top."""
 
-    name, observes = "typist", "tree"
-
-    def act(self, seen):
-        empty = [target for target in seen.elements if not target.value]
-        return [
-            action
-            for target in empty
-            for action in (Click(*target.middle), Type(target.field.upper()))
-        ]
-
-
-class Sender(Typist):
-    """Fills in the boxes and presses the button at the top."""
+    name, observes = "sender", "tree"
 
     def act(self, seen):
-        if seen.step > 1:
-            return []
-        return [
-            action
-            for target in seen.elements
-            if target.kind == "text"
-            for action in (Click(*target.middle), Type("Ada"))
-        ] + [Click(20, 20)]
+        boxes = [target for target in seen.elements if target.kind == "text" and seen.step == 1]
+        typed = [action for box in boxes for action in (Click(*box.middle), Type("Ada"))]
+        return [*typed, Click(20, 20)] if seen.step == 1 else []
 
 
-class Faulty(Typist):
+class Faulty(Sender):
     """Has a fault of its own."""
 
     def act(self, seen):
         return json.loads("[")
 
 
-FIELD = '<input name=name style="position:absolute;top:60px">'
-PAGES = {
-    "/form": form(FIELD, 'action="/thanks"'), "/thanks": "<h1>Thanks</h1>",
-    "/refused": form(FIELD, 'action="/none"'),
-    "/hangs": FIELD + script("send.onclick = () => { for (;;); }"),
-    "/alerts": f"<script>alert('Welcome')</script>{form(FIELD, 'action=/thanks')}",
-    "/picture": f"{form(FIELD, 'action=/thanks')}<img src=/never>",
-    "/closes": FIELD + script("send.onclick = () => { close() }"),
-    "/never": (0, {"seconds": 30}, ""),
-}  # fmt: skip
+PAGES = yaml.safe_load(Path(__file__).with_name("episode.yml").read_text("utf-8"))
 
 
 @pytest.mark.browser
@@ -140,35 +120,18 @@ def test_status_of_an_episode_is_what_became_of_the_form(tmp_path):
 
 
 @pytest.mark.browser
-def test_others_drive_the_same_browser_with_cookies_of_a_file_on_a_device(tmp_path):
+def test_a_session_has_cookies_of_a_file_which_are_not_logged_on_a_device(tmp_path):
     state = tmp_path / "state.json"
     prepare(tmp_path, "", {})
-    with site(PAGES | {"/": "<h1>Home</h1>"}) as server:
+    with site({"/": "<h1>Home</h1>"}) as server:
         cookie = {"name": "who", "value": "s3cret", "url": server.url}
         storage = {"origin": server.url, "localStorage": [{"name": "seen", "value": "yes"}]}
         state.write_text(json.dumps({"cookies": [cookie], "origins": [storage]}))
         settings = RunSettings("x", device="iPhone 13")
-        with open_session(server.url, tmp_path, "", settings, state=state, cdp=True) as session:
-            assert session.page.evaluate("[document.cookie, localStorage.seen]") == [
-                "who=s3cret", "yes",
-            ]  # fmt: skip
-            seen = session.look()
-            assert seen.size == (390, 664)
-            asyncio.run(drive(session.cdp_address, f"{server.url}/form"))
-            assert session.page.url == f"{server.url}/thanks"
-        assert session.summary["submissions"][0]["values"] == {"name": ["Bo"]}
+        with open_session(server.url, tmp_path, "", settings, state=state) as session:
+            kept = session.page.evaluate("[document.cookie, localStorage.seen]")
+            assert (kept, session.look().size) == (["who=s3cret", "yes"], (390, 664))
     assert "s3cret" not in (tmp_path / "events.jsonl").read_text()
-
-
-async def drive(address, form_at):
-    """What an agent with its own Playwright does, in a tab that it opens."""
-    async with async_api.async_playwright() as playwright:
-        browser = await playwright.chromium.connect_over_cdp(address)
-        page = await browser.contexts[0].new_page()
-        await page.goto(form_at)
-        await page.fill("input", "Bo")
-        await page.click("#send")
-        await page.wait_for_url("**/thanks")
 
 
 def test_folder_of_other_settings_is_refused_and_says_which(tmp_path):
@@ -202,3 +165,129 @@ def test_unusable_answers_cost_a_look_each_and_three_in_a_row_end_the_episode():
     assert session.done == [(3, Scroll(5))]
     assert ended == (6, "3 unusable answers in a row: bad_json: no JSON object", UNUSABLE)
     assert [event["unusable"] for event in session.noted] == ["bad_json"] * 5
+
+
+GO = Click(20, 20)
+FORMS = yaml.safe_load(Path(__file__).with_name("account.yml").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory):
+    tmp_path = tmp_path_factory.mktemp("account")
+    prepare(tmp_path, "", {"a b.pdf": b"%PDF", "é.pdf": b"%PDF"})
+    with (
+        site(FORMS) as server,
+        open_session(f"{server.url}/", tmp_path, "", RunSettings("x")) as session,
+    ):
+        session.server = server
+        yield session
+
+
+def sent(session, path, typed="Ada", count=1):
+    """The submissions of one page, when its first field was filled and its button clicked."""
+    since = time.monotonic()
+    go(session.page, session.server.url + path)
+    session.do(Click(40, 75))
+    session.do(Press("Control+A"))
+    session.do(Type(typed))
+    session.do(GO)
+    return answered(session, since, count)
+
+
+def answered(session, since, count=1):
+    """The submissions since a moment, when so many have come: a busy machine takes its time."""
+    end = time.monotonic() + LONG
+    while True:
+        session.driver.run(session.account.settled())
+        items = session.account.submissions(session.contents, since)
+        done = [item for item in items if item["outcome"] != "failed"]
+        if len(done) >= count or time.monotonic() > end:
+            return items
+        session.page.wait_for_timeout(50)
+
+
+@pytest.mark.browser
+def test_account_of_forms_equals_what_the_server_received(session):
+    server = session.server
+    (plain,) = sent(session, "/", "Ada Møller & Co")
+    assert plain["values"] == server.writes("/")[-1]
+    assert plain["values"] == {"name": ["Ada Møller & Co"], "note": [""], "token": ["t"]}
+    assert (plain["kind"], plain["status"], plain["outcome"]) == ("navigation", 200, "accepted")
+
+    go(session.page, f"{server.url}/many")
+    files = sorted(session.uploads.glob("*"))
+    session.page.set_input_files("input[type=file]", files)
+    since = time.monotonic()
+    session.do(GO)
+    (many,) = answered(session, since)
+    assert many["values"] == server.writes("/received")[-1]
+    assert many["values"]["pläne"] == [file.name for file in files]
+    assert many["values"]["x"] == ["1", "2"]
+
+    (search,) = sent(session, "/search")
+    assert (search["method"], search["values"]) == ("GET", {"name": ["Ada"]})
+    since = time.monotonic()
+    session.do(Click(40, 40))
+    session.page.wait_for_url("**?name=link")
+    assert answered(session, since, 0) == []
+
+    outcomes = {path: sent(session, path)[0] for path in ("/again", "/away", "/wrong")}
+    assert [(item["status"], item["outcome"]) for item in outcomes.values()] == [
+        (200, "returned"), (303, "accepted"), (404, "refused"),
+    ]  # fmt: skip
+    assert session.look().messages[-1] == "the server answered 404"
+    assert session.account.summary({})["http_status"] == 404
+    assert sent(session, "/new")[0]["outcome"] == "accepted"
+    session.page.wait_for_load_state()
+    assert [tab.active for tab in session.tabs] == [False, True]
+    assert session.page.url == f"{server.url}/received"
+    assert session.account.summary({})["blocked"] == []
+
+    # A submission that the browser holds back is none, and the page's message is told.
+    assert sent(session, "/must", "", count=0) == []
+    messages = {
+        item["field"]: item["message"] for item in session.account.summary({})["validation"]
+    }
+    assert sorted(messages) == ["mail", "name"]
+    assert all(messages.values())
+
+
+@pytest.mark.browser
+def test_submission_of_a_script_is_told_from_what_it_sends_aside(session):
+    (order,) = sent(session, "/app")
+    assert order["url"].endswith("/orders")
+    values = {"person.name": ["Ada"], "tags": ["a", "b"], "ok": ["true"]}
+    assert session.server.writes("/orders")[0] == values | {"none": ["null"]}
+    assert order["values"] == values
+    assert (order["kind"], order["status"], order["outcome"]) == ("fetch", 201, "accepted")
+    assert session.server.writes("/draft")
+    assert session.server.writes("/clicked")
+
+    # What is sent a while after the last click is waited for.
+    since = time.monotonic()
+    assert sent(session, "/late", count=0) == []
+    session.finish()
+    assert answered(session, since)[0]["outcome"] == "accepted"
+    assert session.server.writes("/orders")[1] == {"name": ["Ada"]}
+
+
+@pytest.mark.browser
+def test_dialog_is_seen_logged_and_answered_or_dismissed(session):
+    assert sent(session, "/sure", count=0) == []
+    seen = session.look("tree")
+    assert (seen.dialog.kind, seen.dialog.text) == ("confirm", "Sure?")
+    session.do(Answer(accept=False))
+    assert session.look().dialog is None
+    session.do(GO)
+    session.do(Press("Tab"))
+    assert session.look().messages[-1] == "the dialog was dismissed, since it had no answer"
+    session.do(GO)
+    since = time.monotonic()
+    session.do(Answer())
+    assert answered(session, since)[0]["outcome"] == "accepted"
+    assert session.server.writes("/received")[-1] == {"name": ["Ada"]}
+    session.do(Answer())
+    assert session.look().refused == ("Answer(): no dialog is open",)
+    told = session.account.summary({})["dialogs"]
+    assert [item["accepted"] for item in told] == [False, False, True]
+    assert [e["dialog"]["text"] for e in events(session.folder) if "kind" in e.get("dialog", {})]

@@ -1,29 +1,24 @@
+"""What was lost: chains of faults in a form, and the stage of each loss."""
+
 import dataclasses
 import itertools
 import json
+from pathlib import Path
 
 import polars as pl
 import pytest
+import yaml
 
 import formlab_arena
 from formlab import analysis
 from formlab.tables import only
 from formlab_arena.evaluation import read_run
 
-from ..made_arena import VALUES, fill, run, screen
+from ..made_arena import VALUES, click, fill, keys, run, screen
 
 HOLDER, BORN, ACCOUNT = "/Account holder", "/Born on", "/Kind of account"
 PROOF, NUMBER = "/Proof of identity", "/Number of the document"
-
-
-@pytest.fixture
-def faults(tmp_path):
-    def found(*events, **result):
-        folder = run(tmp_path / "run", ([screen(), *events], result))
-        table = formlab_arena.propagation(analysis.evaluate(*read_run(folder)))
-        return {row["path"]: row for row in table.iter_rows(named=True)}
-
-    return found
+SHIFTED = [*itertools.pairwise((HOLDER, BORN, ACCOUNT, PROOF, NUMBER))]
 
 
 def good(*names):
@@ -34,42 +29,36 @@ def brief(row):
     return row["fault"], row["first"], row["after"], row["root"], row["chain"]
 
 
-def test_values_shifted_by_one_field_are_one_chain(faults):
-    # The name in the date's field, the date in the account's, and so on to the last field.
-    names = list(VALUES)
-    shifted = [
-        event
-        for name, into in itertools.pairwise(names)
-        for event in fill(name, VALUES[name], into=into)
-    ]
-    found = faults(*shifted)
-    assert brief(found[HOLDER]) == ("misplaced", True, None, HOLDER, 5)
-    assert [found[path]["fault"] for path in (BORN, ACCOUNT, PROOF, NUMBER)] == ["wrong_field"] * 4
-    assert [found[path]["after"] for path in (BORN, ACCOUNT, PROOF, NUMBER)] == [
-        HOLDER, BORN, ACCOUNT, PROOF,
-    ]  # fmt: skip
-    assert {row["root"] for row in found.values()} == {HOLDER}
+# Whose values were entered into which fields, and of each faulty field the fault, whether it was
+# first, after which it came, the first of its chain and how many are in it.
+CHAINS = {
+    "values shifted by one field are one chain": (
+        [*itertools.pairwise(VALUES)],
+        [(HOLDER, "misplaced", True, None, HOLDER, 5)]
+        + [(path, "wrong_field", False, after, HOLDER, 5) for after, path in SHIFTED],
+    ),
+    "of two that changed places the first line wrote the date into the name's field": (
+        [*((n, n) for n in ("account", "proof", "number")), ("born", "holder"), ("holder", "born")],
+        [(HOLDER, "wrong_field", True, BORN, HOLDER, 2),
+         (BORN, "wrong_field", False, HOLDER, HOLDER, 2)],
+    ),
+    "a misclick that was made good leaves its damage as a first fault": (
+        [*((n, n) for n in ("account", "proof", "number", "holder")),
+         ("born", "holder"), ("born", "born")],
+        [(HOLDER, "overwritten", True, BORN, HOLDER, 1)],
+    ),
+}  # fmt: skip
 
 
-def test_of_two_values_that_changed_places_the_earlier_was_first(faults):
-    found = faults(
-        *good("account", "proof", "number"),
-        *fill("born", VALUES["born"], into="holder"),
-        *fill("holder", VALUES["holder"], into="born"),
-    )
-    # The first line of the two wrote the date into the name's field.
-    assert brief(found[HOLDER]) == ("wrong_field", True, BORN, HOLDER, 2)
-    assert brief(found[BORN]) == ("wrong_field", False, HOLDER, HOLDER, 2)
-
-
-def test_misclick_that_was_made_good_leaves_its_damage_as_a_first_fault(faults):
-    found = faults(
-        *good("account", "proof", "number", "holder"),
-        *fill("born", VALUES["born"], before=VALUES["holder"], into="holder"),
-        *good("born"),
-    )
-    assert list(found) == [HOLDER]
-    assert brief(found[HOLDER]) == ("overwritten", True, BORN, HOLDER, 1)
+@pytest.mark.parametrize("entered", CHAINS)
+def test_faults_of_a_form_are_in_chains(tmp_path, entered):
+    events, contents, (pairs, expected) = [screen()], {}, CHAINS[entered]
+    for name, into in pairs:
+        events += fill(name, VALUES[name], before=contents.get(into, ""), into=into)
+        contents[into] = VALUES[name]
+    done = analysis.evaluate(*read_run(run(tmp_path, (events, {}))))
+    rows = formlab_arena.propagation(done).sort("path").to_dicts()
+    assert [(row["path"], *brief(row)) for row in rows] == sorted(expected)
 
 
 def test_pages_that_never_came_follow_the_fault_that_held_them_up(tmp_path):
@@ -85,36 +74,24 @@ def test_pages_that_never_came_follow_the_fault_that_held_them_up(tmp_path):
     assert rows["E12-002", NUMBER] == ("not_reached", False, HOLDER, HOLDER, 5)
 
 
-def altered(folder, gold=VALUES, when=None):
-    """An evaluation whose form has other right answers, or a field that depends on another."""
-    (folder / "E12-001" / "values.json").write_text(json.dumps(gold))
-    done = analysis.evaluate(*read_run(folder))
-    meta = json.loads(done.documents["meta"][0]) | {"when": when or {}}
-    documents = done.documents.with_columns(meta=pl.lit(json.dumps(meta)))
-    return dataclasses.replace(done, documents=documents)
-
-
 def test_field_that_never_appeared_follows_the_one_it_depends_on(tmp_path):
     seen = screen(("holder", "born", "account", "proof"))
     log = [seen, *good("holder", "born", "account"), *fill("proof", "Driving licence")]
-    done = altered(run(tmp_path, (log, {})), when={NUMBER: [PROOF]})
+    done = analysis.evaluate(*read_run(run(tmp_path, (log, {}))))
+    meta = json.dumps(json.loads(done.documents["meta"][0]) | {"when": {NUMBER: [PROOF]}})
+    done = dataclasses.replace(done, documents=done.documents.with_columns(meta=pl.lit(meta)))
     rows = {row["path"]: brief(row) for row in formlab_arena.propagation(done).to_dicts()}
     assert rows[NUMBER] == ("not_shown", False, PROOF, PROOF, 2)
 
 
 def test_every_wrong_field_has_one_row_and_chains_add_up_to_them(tmp_path):
     # All ways of entering three values into three fields, some of them twice or never.
-    names = ("holder", "born", "number")
-    log = [screen()]
-    episodes = []
-    for first in names:
-        for second in names:
-            for third in names:
-                pairs = zip(names, (first, second, third), strict=True)
-                events = [e for name, into in pairs for e in fill(name, VALUES[name], into=into)]
-                episodes.append(([*log, *events], {}))
-    done = analysis.evaluate(*read_run(run(tmp_path, *episodes)))
-    table = formlab_arena.propagation(done)
+    names, episodes = ("holder", "born", "number"), []
+    for places in itertools.product(names, repeat=3):
+        pairs = zip(names, places, strict=True)
+        events = [e for name, into in pairs for e in fill(name, VALUES[name], into=into)]
+        episodes.append(([screen(), *events], {}))
+    table = formlab_arena.propagation(analysis.evaluate(*read_run(run(tmp_path, *episodes))))
     assert table.filter("first")["chain"].sum() == table.height
     assert table.select("doc_id", "path").is_unique().all()
     # The account and the proof are entered nowhere, in any of the 27 forms.
@@ -122,3 +99,87 @@ def test_every_wrong_field_has_one_row_and_chains_add_up_to_them(tmp_path):
     # A first fault is its own root, and a root is a first fault of the same form.
     roots = table.filter("first").select("doc_id", root="path")
     assert table.join(roots, on=["doc_id", "root"], how="anti").height == 0
+
+
+LABELS = {"holder": "/Account holder", "born": "/Born on", "number": "/Number of the document"}
+
+
+def doing(**changes):
+    """The events that fill in every field rightly, but for those that are given."""
+    return [
+        event for name in VALUES for event in changes.get(name, fill(name, VALUES[name]))
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def losses(tmp_path):
+    numbers = itertools.count()
+
+    def found(events, *, observed=True, alone=False, **evidence):
+        folder = run(
+            tmp_path / f"run{next(numbers)}", ([*([] if alone else [screen()]), *events], {})
+        )
+        fields = {
+            name: {
+                "source": f"/{name}", "text": value, "kind": "date" if name == "born" else "string",
+                "read": value if observed else None, "assigned": value if observed else None,
+            } | evidence.get(name, {})
+            for name, value in VALUES.items()
+        }  # fmt: skip
+        page = {"doc_id": "scan-7", "fields": fields}
+        (folder / "E12-001" / "page.json").write_text(json.dumps(page))
+        table = formlab_arena.loss_stages(analysis.evaluate(*read_run(folder)))
+        assert set(table["source"]) <= {"scan-7"}
+        return {
+            row["path"]: (row["stage"], row["cause"]) for row in table.iter_rows(named=True)
+        }  # fmt: skip
+
+    return found
+
+
+def test_nothing_is_found_where_nothing_was_lost(losses):
+    assert losses(doing()) == {}
+    # Nor where the reader erred and the agent knew better.
+    assert losses(doing(), holder={"read": "Ida Borg", "assigned": ""}) == {}
+
+
+STAGES = yaml.safe_load(Path(__file__).with_name("stages.yml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize(("name", "value", "evidence", "expected"), STAGES)
+def test_planted_fault_ends_in_its_stage(losses, name, value, evidence, expected):
+    if value is None:
+        events = []
+    elif expected == "click misplaced":
+        events = fill(name, value, at=(350, 20), hit=False)
+    elif name == "born":
+        # The calendar takes no words.
+        events = [click(150, 210, "born"), keys(value, "born", [["born", None, "", ""]])]
+    else:
+        events = fill(name, value)
+    found = losses(doing(**{name: events}), **{name: evidence})
+    assert found == {LABELS[name]: tuple(expected.split())}
+
+
+def test_page_that_never_came_is_lost_where_the_field_before_it_was(losses):
+    # The form was sent back for a date that was misread, so that its second page never came.
+    first = [screen(["holder", "born"]), *fill("holder", "Ada Berg")]
+    typed = [click(150, 210, "born"), keys("3 Fe8 1970", "born", [["born", None, "", "3 Fe8"]])]
+    misread = {"read": "3 Fe8 1970", "assigned": "3 Fe8 1970"}
+    found = losses([*first, *typed], alone=True, born=misread, number={"assigned": ""})
+    assert found.pop(LABELS["born"])[0] == "reading"
+    # What its label was not given would have been lost all the same.
+    assert found.pop(LABELS["number"]) == ("structure", "missed")
+    assert set(found.values()) == {("reading", "not_reached")}
+    assert len(found) == 2
+
+
+def test_swapped_labels_are_structure_and_values_of_another_row_a_relation(losses):
+    other = fill("holder", "K1234567")
+    swapped = {"holder": {"assigned": "K1234567"}, "number": {"assigned": "Ada Berg"}}
+    assert losses(doing(holder=other, number=fill("number", "Ada Berg")), **swapped) == {
+        LABELS[name]: ("structure", "wrong_field") for name in swapped
+    }
+    rows = {"holder": {"source": "/item/0/name", "assigned": "K1234567"},
+            "number": {"source": "/item/1/name"}}  # fmt: skip
+    assert losses(doing(holder=other), **rows) == {LABELS["holder"]: ("relation", "wrong_row")}

@@ -1,28 +1,37 @@
+import itertools
+import json
 from pathlib import Path
 
 import polars as pl
 import pytest
 import yaml
+from click.testing import CliRunner
 
 from formlab.benchmarks import SAMPLES
-from formlab.errors import DataMissing
-from formlab_arena import page_tasks, released, spec, texts, validate
+from formlab.cli import main
+from formlab.folders import Evaluation
+from formlab_arena import instances, page_tasks, released, spec, texts, writing
+from formlab_arena.designs import FACTORS, KINDS, web_form, web_plan
 from formlab_arena.instances import make, spoken
 from formlab_arena.spec import FormField, FormPage, WebForm, form, forms
 from formlab_arena.texts import lost, recover, task_set
 from formlab_arena.validate import read
+from tests.states import LONG
+from tests.systems.scripted_server import serving
 
 FACTORY = SAMPLES / "formfactory"
 
 
 def entered(form, values):
     """The answers that the server reads when these values are sent."""
+    given = {name: v for name, v in values.items() if v is not None and v is not False}
+    names = [field.name for field in form.fields if field.type == "file"]
+    files = {name: [given.pop(name)] for name in names if name in given}
     sent = {
         name: value if isinstance(value, list) else ["true" if value is True else str(value)]
-        for name, value in values.items()
-        if value is not None and value is not False
+        for name, value in given.items()
     }
-    return validate.read(form, sent, {})
+    return read(form, sent, files)
 
 
 def test_every_released_value_can_be_entered_and_comes_back_as_it_was(tmp_path, shared):
@@ -42,18 +51,6 @@ def test_every_released_value_can_be_entered_and_comes_back_as_it_was(tmp_path, 
     assert dict(spec.forms(folder)) == dict(tasks.forms)
 
 
-def test_sample_in_the_released_layout_is_read_the_same_way(tmp_path):
-    tasks = released.task_set(FACTORY, codes=["E12"], count=3)
-    assert [task.name for task in tasks.instances] == ["E12-001", "E12-002", "E12-003"]
-    first = tasks.instances[0]
-    assert entered(tasks.forms["E12"], first.values) == (first.values, {})
-    assert released.task_set(FACTORY, codes=["E12"]).digest == tasks.digest
-    with pytest.raises(DataMissing, match="no form B12"):
-        released.task_set(FACTORY, codes=["B12"])
-    with pytest.raises(DataMissing, match="3 texts for form E12"):
-        released.task_set(FACTORY, codes=["E12"], count=4)
-
-
 PUBLISHED = Path(__file__).parents[2] / "data" / "published" / "formfactory_table1.csv"
 # The column of the paper's Table 1 for each type; plain text has none.
 COLUMNS = {
@@ -66,46 +63,31 @@ COLUMNS = {
 def test_forms_have_the_names_counts_and_types_of_the_paper():
     published = pl.read_csv(PUBLISHED, infer_schema=False).head(25).rows_by_key("form", named=True)
     assert len(forms()) == len(published) == 25
-    for web_form in forms().values():
-        (row,) = published[web_form.name]
-        assert len(web_form.fields) == int(row["fields"]), web_form.name
+    for one in forms().values():
+        (row,) = published[one.name]
+        assert len(one.fields) == int(row["fields"]), one.name
         ticked = {kind for kind, column in COLUMNS.items() if row[column] == "yes"}
-        assert {field.type for field in web_form.fields} == ticked | {"string"}, web_form.name
-        assert (len(web_form.pages) > 1) == (row["multiple_pages"] == "yes"), web_form.name
+        assert {field.type for field in one.fields} == ticked | {"string"}, one.name
+        assert (len(one.pages) > 1) == (row["multiple_pages"] == "yes"), one.name
 
 
 def form_with(**field):
     return WebForm("Z1", "Tiny", "Test", {}, (FormPage("", (FormField("a", label="A", **field),)),))
 
 
-def answer(texts, **field):
-    answers, wrong = read(form_with(**field), {"a": texts}, {})
-    return answers["a"] if not wrong else wrong["a"]
+ANSWERS = yaml.safe_load(Path(__file__).with_name("answers.yml").read_text("utf-8"))
 
 
-NO_NUMBERS = ("", "abc", "1e5", "nan", "inf", "٣", "1,000", "--1", "9" * 400)
-NO_DATES = ("2027-02-29", "2027-13-01", "01/02/2027", "20270101", "2027-W01")
+def test_answer_is_taken_as_the_field_takes_it_or_refused():
+    for sent, field, answered in ANSWERS["taken"]:
+        answers, wrong = read(form_with(**field), {"a": sent}, {})
+        found = wrong["a"] if wrong else answers["a"]
+        assert answered in found if isinstance(answered, str) else found == answered, sent
 
 
-@pytest.mark.parametrize(
-    ("texts", "field", "answered"),
-    [
-        (["12"], {"type": "number"}, 12),
-        (["1.5"], {"type": "number"}, 1.5),
-        (["11"], {"type": "number", "range": (1, 10)}, "A: a number from 1 to 10"),
-        *(([text], {"type": "number"}, "A: ") for text in NO_NUMBERS),
-        *(([text], {"type": "date"}, "YYYY-MM-DD") for text in NO_DATES),
-        (["x", "y"], {"type": "string"}, "one answer only"),
-        (["<b>"], {"type": "dropdown", "options": ("x",)}, "options listed"),
-        (["x", "<b>"], {"type": "multiple", "options": ("x", "y")}, "options listed"),
-        # Choices are in the order of the form.
-        (["y", "x"], {"type": "multiple", "options": ("x", "y", "z")}, ["x", "y"]),
-        ([], {"type": "checkbox"}, "must be ticked"),
-    ],
-)
-def test_answer_is_taken_as_the_field_takes_it_or_refused(texts, field, answered):
-    found = answer(texts, **field)
-    assert answered in found if isinstance(answered, str) else found == answered
+def test_rule_by_which_a_value_is_recovered():
+    for value, text, phrase, field, rule in ANSWERS["recovered"]:
+        assert recover(form_with(**field), {"a": value}, text, {"a": phrase}) == {"a": rule}, text
 
 
 def test_field_that_does_not_apply_is_null_whatever_was_sent():
@@ -116,47 +98,7 @@ def test_field_that_does_not_apply_is_null_whatever_was_sent():
     assert "animals" in read(form("B12"), {"pets": ["Yes"]}, {})[1]
 
 
-def test_every_made_instance_passes_and_comes_back_as_it_was():
-    for web_form in forms().values():
-        for number in (1, 2, 3):
-            values = make(web_form, number, seed=5).values
-            files = {field.name for field in web_form.fields if field.type == "file"}
-            given = {name: value for name, value in values.items() if value not in (None, False)}
-            attached = {name: [value] for name, value in given.items() if name in files}
-            sent = {
-                name: value if isinstance(value, list) else [str(value)]
-                for name, value in given.items()
-                if name not in files
-            }
-            assert read(web_form, sent, attached) == (values, {})
-
-
 SAMPLE = texts.benchmarks.SAMPLES / "arena" / "prose.yaml"
-
-
-def one(value, text, phrase="", **field):
-    tiny = WebForm("Z1", "Tiny", "Test", {}, (FormPage("", (FormField("a", label="A", **field),)),))
-    return recover(tiny, {"a": value}, text, {"a": phrase})["a"]
-
-
-@pytest.mark.parametrize(
-    ("value", "text", "phrase", "field", "rule"),
-    [
-        ("Ada Berg", "I am Ada\nBERG.", "", {"type": "string"}, "exact"),
-        ("Ada Berg", "I am Ada Bergman.", "Ada Bergman", {"type": "string"}, ""),
-        ("2027-03-05", "on 5 March 2027", "", {"type": "date"}, "typed"),
-        # Fifth of March or third of May: a text must not leave it open.
-        ("2027-03-05", "on 05/03/2027", "", {"type": "date"}, ""),
-        (12500, "12,500 dollars, not 500", "", {"type": "number"}, "typed"),
-        (500, "12,500 dollars", "", {"type": "number"}, ""),
-        (7, "for seven years", "for seven years", {"type": "number"}, "declared"),
-        (True, "by all means", "by all means", {"type": "checkbox"}, "declared"),
-        (True, "by all means", "of course", {"type": "checkbox"}, ""),
-        ("scan.pdf", "see what I attached", "", {"type": "file", "accept": ("pdf",)}, "only file"),
-    ],
-)
-def test_rule_by_which_a_value_is_recovered(value, text, phrase, field, rule):
-    assert one(value, text, phrase, **field) == rule
 
 
 def test_sample_has_a_text_of_a_human_kind_for_each_form_and_loses_no_value():
@@ -214,14 +156,133 @@ def test_every_gold_value_can_be_entered_and_comes_back_as_it_was(benchmark, spl
     assert first.digest == again.digest == tasks.digest
 
 
-def test_text_carries_every_value_and_the_seed_decides():
-    for web_form in forms().values():
-        for instance in (make(web_form, number) for number in range(1, 4)):
-            for field in web_form.fields:
+def test_made_values_can_be_entered_their_text_carries_them_and_the_seed_decides():
+    for one in forms().values():
+        for instance in (make(one, number, seed=5) for number in range(1, 4)):
+            assert entered(one, instance.values) == (instance.values, {})
+            for field in one.fields:
                 value = instance.values[field.name]
                 if isinstance(value, bool):
                     assert f"“{field.label}”" in instance.text
                 elif value is not None:
                     assert spoken(field, value) in instance.text
-    assert make(form("B11"), 1, seed=3) == make(form("B11"), 1, seed=3)
-    assert make(form("B11"), 1, seed=3).values != make(form("B11"), 1, seed=4).values
+    first, again, other = (make(form("B11"), 1, seed=seed) for seed in (3, 3, 4))
+    assert first == again
+    assert first.values != other.values
+
+
+KEY = "sk-a-secret-of-forty-characters-in-all-0"
+# Jun Berg, born 1999-08-18, wants a current account and has the identity card S1977413.
+LETTER = (
+    "Good morning, Jun Berg here, born 18 August 1999. For my salary I need what your leaflet calls"
+    " the everyday one. I can show you my identity card, S1977413."
+)
+EVERYDAY = {"field": "account", "phrase": "the everyday one"}
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def said(text, *evidence):
+    return json.dumps({"text": text, "evidence": list(evidence)})
+
+
+def wrote(server, out, *, tries=3, codes=("E12",), **settings):
+    settings = {"base_url": server.url, "attempts": 1, "timeout": LONG} | settings
+    return writing.write(
+        out, task_set(codes=list(codes)), system="chat:m", settings=settings, tries=tries
+    )
+
+
+def asked(call):
+    return json.loads(call["body"]["messages"][1]["content"])
+
+
+def test_text_is_asked_for_again_with_what_is_missing_and_then_never_again(tmp_path):
+    script = [said(LETTER.replace("S1977413", "S197"), EVERYDAY), said(LETTER, EVERYDAY)]
+    with serving(*script) as server:
+        (entry,) = wrote(server, tmp_path)
+        assert [asked(call).get("MISSING") for call in server.calls] == [None, ["number"]]
+        assert asked(server.calls[1])["LAST"] == LETTER.replace("S1977413", "S197")
+        assert asked(server.calls[0])["FIELDS"][1] == {
+            "field": "born", "label": "Born on", "value": "18 August 1999",
+        }  # fmt: skip
+        assert wrote(server, tmp_path) == [entry]
+        assert len(server.calls) == 2
+    assert (entry["status"], entry["kind"], entry["tries"]) == ("written", "letter", 2)
+    # The arena fills in from it: the values are those of the instance.
+    (task,) = texts.read(tmp_path / texts.FILE)
+    assert (task.text, task.kind) == (LETTER, "letter")
+    assert task.values == task_set(codes=["E12"]).instances[0].values
+
+
+def test_limit_of_calls_leaves_plain_texts_and_a_later_run_goes_on(tmp_path):
+    with serving(then=said(LETTER, EVERYDAY)) as server:
+        first = wrote(server, tmp_path, codes=("E12", "E11"), max_calls=1, concurrency=1)
+        assert [entry["status"] for entry in first] == ["written", "plain"]
+        assert first[1]["error"].startswith(("not asked", "values"))
+        again = wrote(server, tmp_path, codes=("E12", "E11"), tries=1)
+        assert again[0] == first[0]
+        assert len(server.calls) == 2
+
+
+FACTORS_OF = {"fields": [5, 10], "kinds": [1, 4], "pages": [1, 2], "widgets": ["native", "custom"]}
+
+
+def test_a_plan_has_every_combination_and_a_fraction_pairs_almost_equally_often():
+    plan = web_plan(dict.fromkeys(FACTORS, ()) | {"fields": [8, 16]}, replicates=2)
+    assert plan.height == plan["doc_id"].n_unique() == 2 * 4 * 2 * 2 * 2
+    assert plan.group_by(list(FACTORS)).len()["len"].unique().to_list() == [2]
+    assert plan["doc_id"][0] == "f8k1p1wnativer1"
+    half = web_plan(FACTORS_OF, runs=8, seed=3)
+    for pair in itertools.combinations(FACTORS, 2):
+        assert half.group_by(pair).len()["len"].to_list() == [2] * 4
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_forms_have_the_fields_of_their_plan_and_texts_that_name_every_value(seed, tmp_path):
+    plan = web_plan({"fields": [8, 40], "kinds": [1, 8], "pages": [1, 3]}, seed=seed)
+    for row in plan.to_dicts():
+        form = web_form(row, seed)
+        assert form == web_form(row, seed)
+        spec.write(form, tmp_path / "form.yaml")
+        assert spec.load(tmp_path / "form.yaml") == form
+        labels = {field.label for field in form.fields}
+        assert len(form.fields) == len(labels) == row["fields"]
+        assert len({field.type for field in form.fields}) == row["kinds"]
+        sizes = [len(page.fields) for page in form.pages]
+        assert len(sizes) == row["pages"]
+        assert max(sizes) - min(sizes) <= 1
+        task = instances.make(form, 1, seed=seed)
+        assert None not in task.values.values()
+        assert all(label in task.text for label in labels)
+
+
+def invoked(*asked):
+    return CliRunner().invoke(main, ["arena", "design", *map(str, asked)])
+
+
+@pytest.mark.browser
+@pytest.mark.complete
+def test_oracle_fills_in_every_control_of_both_libraries_and_gold_is_complete(tmp_path):
+    asked = ("--factors", "fields=8", "kinds=8", "pages=2", "widgets", "--out", tmp_path)
+    done = invoked(*asked, "--system", "oracle", "--workers", 2)
+    assert done.exit_code == 0, done.output
+    head, native, custom, *_ = (line.split() for line in done.stdout.splitlines())
+    assert head[:3] == ["term", "value", "share"]
+    assert (native[:3], custom[:3]) == (
+        ["widgets", "native", "1.0000"], ["widgets", "custom", "1.0000"],
+    )  # fmt: skip
+    evaluation = Evaluation.load(tmp_path / "evals" / "oracle")
+    assert evaluation.documents.select("page_of", "fields", "kinds", "pages", "widgets").rows() == [
+        ("f8k8p2wcustomr1", 8, 8, 2, "custom"), ("f8k8p2wnativer1", 8, 8, 2, "native"),
+    ]  # fmt: skip
+    fields = evaluation.fields.filter(pl.col("gold").is_not_null())
+    assert fields.group_by("doc_id").len()["len"].to_list() == [8, 8]
+    assert fields["content"].n_unique() == len(KINDS)
+    # A list that a script opens, and ticks of which the label alone is seen, have their places.
+    assert evaluation.scores.filter(metric="click_accuracy")["value"].min() == 1
+    again = invoked(*asked, "--system", "oracle", "--json")
+    assert len(json.loads(again.stdout)) == 2 + len(KINDS)

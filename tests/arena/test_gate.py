@@ -1,12 +1,18 @@
-import pytest
+from pathlib import Path
 
+import pytest
+import yaml
+
+from formlab_arena.address_secrets import Secrets
 from formlab_arena.episode import RunSettings, open_session, prepare
 from formlab_arena.gate import Gate
+from formlab_arena.sent_values import carries, values_of
+from formlab_arena.uploads import inside
 from tests import leaking
 from tests.states import until, until_seen
 
 from .conftest import events
-from .sites import site
+from .web.hosting import site
 
 
 def test_server_is_compared_whole_and_path_from_its_start():
@@ -96,3 +102,46 @@ def test_sockets_and_datagrams_reach_nothing_and_are_counted(tmp_path):
             until(lambda: expected <= set(session.account.summary({})["blocked"]))
             assert session.driver.tabs[0].url.startswith(own.url)
         assert arrived == []
+
+
+def test_bodies_that_are_no_forms_and_hostile_ones_cost_nothing():
+    assert values_of(b"\xff\xfe", "application/json") == {}
+    assert values_of(b"[" * 100_000, "application/json") == {}
+    assert values_of(b"a=1\r\nb=x=y\r\n", "text/plain") == {"a": ["1"], "b": ["x=y"]}
+    assert values_of(b"--x\r\n\r\n", "multipart/form-data; boundary=x") == {}
+    assert values_of(b'[{"a": 1}, {"a": 2}]', "") == {"0.a": ["1"], "1.a": ["2"]}
+    assert carries({"food": ["on"]}, {"food": True})
+    assert carries({"food": ["veg"]}, {"food": ["veg", "fish"]})
+    assert not carries({"food": [""]}, {"food": "", "other": False})
+
+
+SECRETS = yaml.safe_load(Path(__file__).with_name("secrets.yml").read_text("utf-8"))
+
+
+def test_secrets_are_hidden_and_nothing_else():
+    for text, shown in SECRETS["shown"]:
+        assert Secrets(SECRETS["address"])({"at": [text, 5, None]}) == {"at": [shown, 5, None]}
+
+
+def test_query_without_a_name_and_what_is_no_address_are_hidden_too():
+    assert Secrets("http://h/?abc")("http://h/?abc") == "http://h/?***"
+    assert Secrets("ada:pw@h/form")("ada:pw@h/form is no address") == "h/form is no address"
+    assert Secrets("http://h/form")("http://ada@h/?x=1") == "http://ada@h/?x=1"
+
+
+@pytest.fixture
+def upload(tmp_path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "plan.pdf").write_text("%PDF")
+    (tmp_path / "secret.pdf").write_text("secret")
+    (folder / "link.pdf").symlink_to(tmp_path / "secret.pdf")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../secret.pdf", "link.pdf", "/etc/passwd", ".", "", "none.pdf", "a\0b", "\ud800", "x" * 9999],
+)
+def test_only_files_of_the_run_itself_can_be_uploaded(upload, name):
+    assert inside(upload, name) is None

@@ -1,68 +1,28 @@
 import contextlib
-from pathlib import Path
+import dataclasses
+import json
 
+import polars as pl
 import pytest
 import yaml
 
-from formlab import pictures
-from formlab_arena.actions import Click, Scroll, Type
+import formlab_arena
+from formlab import analysis, benchmarks, registry, tables
+from formlab.folders import Predictions
+from formlab_arena import page_reading, page_tasks
+from formlab_arena.actions import Click
 from formlab_arena.driver import PageLeft
 from formlab_arena.episode import RunSettings, open_session
+from formlab_arena.evaluation import read_run
+from formlab_arena.oracle import Oracle
 from formlab_arena.page_observer import MOST_ALIKE, PageObserver
+from formlab_arena.page_reading import PageValues
+from formlab_arena.run import fill
 from tests.states import until_seen
 
-from .conftest import events, opened
-from .web.hosting import Host, Page
+from .web.hosting import OBSERVED, Host, Page
 
-
-def at(session, name, kind=None):
-    matches = [t for t in session.elements() if t.field == name and kind in (None, t.kind)]
-    return Click(*matches[0].middle)
-
-
-@pytest.mark.browser
-def test_log_tells_screens_changes_and_places_on_the_whole_page(arena, tmp_path):
-    with opened(arena, "C11", tmp_path) as session:
-        session.look()
-        session.do(at(session, "artist"))
-        session.do(Type("Ada"))
-        session.do(Type("-Bo"))
-        session.do(Scroll(18))
-        session.do(at(session, "title"))
-        seen = session.look()
-        # An agent is not told what is recorded.
-        assert seen.elements == ()
-        session.page.evaluate("show(1)")
-        session.look()
-        session.do(at(session, "sale"))
-        session.look()
-    log = events(tmp_path)
-    screens = [event for event in log if "screen" in event]
-    # The first page, the second, and the second with the price that "for sale" brings.
-    assert [event["screen"] for event in screens] == [1, 2, 3]
-    for event in screens:
-        assert pictures.image_size(tmp_path / event["image"]) == tuple(event["size"])
-    shown = {control["field"] for control in screens[2]["controls"]}
-    assert shown - {control["field"] for control in screens[1]["controls"]} == {"price"}
-    done = [event for event in log if "asked" in event]
-    assert [event["changed"] for event in done] == [
-        [], [["artist", None, "", "Ada"]], [["artist", None, "Ada", "Ada-Bo"]], [], [],
-        [["sale", None, False, True]],
-    ]  # fmt: skip
-    looks = [event for event in log if "see" in event]
-    assert [event["scroll"] for event in looks] == [[0, 0], [0, 18], [0, 0], [0, 0]]
-    # The title's box on the page is where it was before the page was scrolled.
-    boxes = [{c["field"]: c["box"] for c in event["controls"]} for event in looks[:2]]
-    assert boxes[0]["title"] == boxes[1]["title"]
-    x0, y0, x1, y1 = boxes[0]["title"]
-    x, y = done[4]["at"]
-    assert x0 < x < x1
-    assert y0 < y < y1
-    assert y - done[4]["asked"]["y"] == pytest.approx(18, abs=0.1)
-
-
-OBSERVED = Path(__file__).parent / "observed"
-PAGES = Page("", "", {}, {}, folder=OBSERVED)
+PAGES = Page("", "", folder=OBSERVED)
 EXPECTED = yaml.safe_load((OBSERVED / "expected.yml").read_text("utf-8"))
 
 
@@ -248,3 +208,81 @@ def test_page_that_moves_or_is_drawn_anew_keeps_its_names_and_few_screens(observ
     assert page.look()[1] == [["name", None, "Ada", ""]]
     page.page.reload()
     assert page.handle(again.id) is page.handle("f9e9") is page.handle("name") is None
+
+
+def reading_of(folder, values=(), words=()):
+    """A reading of a page without a fault, but for these values of paths and words under boxes."""
+    records = benchmarks.load("formcraft").records.filter(doc_id="blood_report")
+    rows = []
+    for row in records.filter(pl.col("task").is_in(page_reading.WRITTEN)).to_dicts():
+        path, own = row["path"], row | {"role": "prediction", "system": "made"}
+        seen = {"task": "layout", "kind": "line", "path": f"/ocr{path}"}
+        rows.append(own | {"value": dict(values).get(path, row["value"])})
+        rows.append(own | seen | {"value": dict(words).get(path, row["value"])})
+    answered = [{key: rows[0][key] for key in ("benchmark", "split", "doc_id", "system", "task")}]
+    responses = tables.table("responses", [row | {"status": "ok"} for row in answered])
+    Predictions(tables.table("records", rows), responses, "made").save(folder)
+    return folder
+
+
+def test_label_on_the_form_gets_the_value_of_the_label_most_like_it():
+    rows = [("/Donor/Name", "Ada"), ("/Nurse/Name", "Ida"), ("/line_item/1/sub_amount", "$3"),
+            ("/Smoker", "no"), ("/Weight", "")]  # fmt: skip
+    values = PageValues([{"path": path, "value": value} for path, value in rows])
+    assert values.about("Nurse: Name").value == "Ida"
+    # The screen is read by OCR as well.
+    assert values.about("Line ltem 2: Sub amount").value == "$3"
+    assert values.about("Line item 1: Sub amount").value == "$3"
+    assert values.about("Smoker").denies
+    assert values.about("Weight") is None
+    assert values.about("Colour") is None
+
+
+def test_evidence_is_what_was_read_under_the_box_and_assigned_to_the_label(tmp_path):
+    tasks = page_tasks.task_set("formcraft", codes=["blood_report"])
+    misread = {"/Donor/Name": "Rufos Abara"}
+    reading = reading_of(tmp_path / "read", misread | {"/Donor/By": ""}, misread)
+    tasks = page_reading.read(tasks, tmp_path, "rules", reading)
+    fields = tasks.instances[0].page.evidence()["fields"]
+    seen = {row["source"]: (row["read"], row["assigned"]) for row in fields.values()}
+    assert seen["/Donor/Name"] == ("Rufos Abara", "Rufos Abara")
+    assert seen["/Donor/By"] == ("K. Lund", "")
+    assert seen["/Donor/Drawn"] == ("2022-11-08", "2022-11-08")
+    # A mark is not read as words.
+    assert seen["/Decision/Donor may"] == (None, "wait")
+
+
+class Hands(Oracle):
+    """Enters what was read with sure hands, but for one click that goes astray."""
+
+    def act(self, observation):
+        boxes = {t.field: t for t in observation.elements if t.field.endswith("reason")}
+        spots = [Click(*target.middle) for target in boxes.values()]
+        return [
+            dataclasses.replace(action, x=1270.0) if action in spots else action
+            for action in super().act(observation)
+        ]
+
+
+@pytest.mark.browser
+def test_planted_faults_end_in_their_stages(tmp_path, monkeypatch, fresh):
+    def hands(instance):
+        values, gold = instance.page.values, instance.page.gold
+        told = {name: values.about(row["label"]) for name, row in gold.items()}
+        return Hands({name: mention and mention.value for name, mention in told.items()})
+
+    registry.register("agents", "hands", hands)
+    monkeypatch.setitem(page_reading.READERS, "hands", "rules")
+    misread = {"/Donor/Name": "Rufos Abara"}
+    swapped = {"/Donor/By": "0 negative", "/Donor/Group": "K. Lund"}
+    reading = reading_of(tmp_path / "read", misread | swapped, misread)
+    tasks = page_tasks.task_set("formcraft", codes=["blood_report"])
+    settings = RunSettings("hands", texts="pages", steps=3)
+    fill(tmp_path / "run", settings, tasks=tasks, reading=reading)
+    lost = formlab_arena.loss_stages(analysis.evaluate(*read_run(tmp_path / "run")))
+    assert dict(lost.select("path", "stage").iter_rows()) == {
+        "/Name": "reading", "/Group": "structure", "/By": "structure", "/Reason": "click",
+    }  # fmt: skip
+    assert set(lost["source"]) == {"blood_report"}
+    kept = json.loads((tmp_path / "run" / "P0001-001" / "page.json").read_text())
+    assert kept["doc_id"] == "blood_report"

@@ -17,11 +17,24 @@ from formlab_arena.listening import listen
 from formlab_arena.people import People
 from formlab_arena.store import SubmissionStore
 from formlab_arena.texts import task_set
+from tests.made_arena import click, control, keys
 
 GOOD = {
     "holder": "Jun Berg", "born": "1999-08-18", "account": "Current", "proof": "Identity card",
     "number": "S1977413",
 }  # fmt: skip
+# Only the first two fields were recorded: the holder clicked, the day of birth reached by keyboard.
+AT_HOLDER, AT_BORN = ({"target": control(name)} for name in ("holder", "born"))
+DONE = [
+    click(150, 110) | {"hit": control("holder")},
+    keys("Jun Berg", changed=[["holder", None, "", "Jun Berg"]]) | AT_HOLDER,
+    keys("<Tab>") | AT_BORN,
+    keys("1999-08-18", changed=[["born", None, "", "1999-08-18"]]) | AT_BORN,
+]
+LOG = [
+    {"step": 1, "screen": 1, "size": [400, 600], "controls": [control("holder"), control("born")]}
+]
+LOG += [event | {"seconds": at} for event, at in zip(DONE, (1.5, 2.0, 3.0, 4.0), strict=True)]
 HOSTILE = '"><script>alert(1)</script>'
 
 
@@ -38,29 +51,6 @@ def client(store, people):
 
 def start(client, name="ada", task="E12-001"):
     return client.post("/play/", data={"name": name, "task": task})
-
-
-def control(name, y):
-    return {
-        "field": name, "option": None, "kind": "text", "value": "", "checked": None,
-        "box": [100, y, 300, y + 30], "labels": [],
-    }  # fmt: skip
-
-
-# Only the first two fields were recorded: the holder clicked, the day of birth reached by keyboard.
-LOG = [
-    {"step": 1, "screen": 1, "size": [400, 600],
-     "controls": [control("holder", 100), control("born", 200)]},
-    {"step": 1, "seconds": 1.5, "on": 1, "asked": {"do": "Click", "x": 150, "y": 110},
-     "at": [150, 110], "hit": {k: v for k, v in control("holder", 100).items() if k != "labels"},
-     "target": None, "changed": []},
-    {"step": 1, "seconds": 2.0, "on": 1, "asked": {"do": "Type", "text": "Jun Berg"},
-     "target": control("holder", 100), "changed": [["holder", None, "", "Jun Berg"]]},
-    {"step": 1, "seconds": 3.0, "on": 1, "asked": {"do": "Press", "key": "Tab"},
-     "target": control("born", 200), "changed": []},
-    {"step": 1, "seconds": 4.0, "on": 1, "asked": {"do": "Type", "text": "1999-08-18"},
-     "target": control("born", 200), "changed": [["born", None, "", "1999-08-18"]]},
-]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["", "..", "../x", HOSTILE, "a" * 41, "a/b"])
@@ -138,7 +128,7 @@ def test_hostile_texts_answers_and_field_names_are_inert(client, people):
     start(client)
     assert "<script>alert" not in client.get("/play/ada/E12-001").text + client.get("/play/").text
     changed = [[HOSTILE, None, "", HOSTILE]]
-    log = [LOG[0], LOG[1] | {"hit": control(HOSTILE, 10), "changed": changed}]
+    log = [LOG[0], LOG[1] | {"hit": control("holder") | {"field": HOSTILE}, "changed": changed}]
     sent = GOOD | {"holder": HOSTILE, "_log": json.dumps(log)}
     assert client.post("/play/ada/E12-001", data=sent).status_code == 303
     page = client.get("/play/ada/E12-001/score")

@@ -4,15 +4,22 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import yaml
 
-from formlab import analysis
+from formlab import analysis, registry
+from formlab.errors import DataBroken
 from formlab.tables import only
-from formlab_arena import web_tasks
+from formlab_arena import miniwob, recorder, web_tasks
+from formlab_arena.action_groups import Episode
+from formlab_arena.actions import Check, Click, Fill, Press, Select, Upload
+from formlab_arena.episode import RunSettings, prepare, run_episode
 from formlab_arena.evaluation import read_run
+from formlab_arena.form_url import fill_tasks
+from formlab_arena.oracle import Oracle
 from formlab_arena.web_tasks import WebTask
 from tests import seeds
-from tests.arena.web import pages
-from tests.arena.web.filling import play
+from tests.arena.web.hosting import HOME as WEB
+from tests.arena.web.hosting import hosting, page_of, pages, play
 
 AT = "http://127.0.0.1:9/form"
 
@@ -41,16 +48,8 @@ def test_texts_gold_and_files_are_read_beside_the_tasks(tmp_path):
     assert web_tasks.read(tmp_path / "again.jsonl") == (one, two)
 
 
-GOLD = {
-    "Full name": "Ada Berg", "Date of birth": "5 July 1987", "Room": "Family room",
-    "Food": "Vegetarian", "Days": ["Monday", "Friday"], "I can swim": True, "Photographs": False,
-    "Remarks": "Nuts do harm.", "CV": "ada.pdf",
-}  # fmt: skip
-SENT = {
-    "name": ["Ada Berg"], "dob": ["1987-07-05"], "room": ["F"], "food": ["v"],
-    "day[]": ["mo", "fr"], "swim": ["on"], "note": ["Nuts do harm."], "cv": ["ada.pdf"],
-    "csrf": ["x1"],
-}  # fmt: skip
+WEB_FORM = yaml.safe_load(Path(__file__).with_name("web.yml").read_text("utf-8"))
+GOLD, SENT, CONTROLS = (WEB_FORM[name] for name in ("gold", "sent", "controls"))
 
 
 def control(field, kind="text", label="", *, option=None, name=None, checked=None, at=100, **more):
@@ -59,20 +58,6 @@ def control(field, kind="text", label="", *, option=None, name=None, checked=Non
         "options": None, "values": None, "name": name or label, "label": label, "group": [],
         "box": [100, at, 300, at + 20], "labels": [],
     } | more  # fmt: skip
-
-
-CONTROLS = [
-    control("name", label="Full name"), control("dob", "date", "Date of birth", at=130),
-    control("room", "select", "Room", at=160, options=["…", "Single room", "Family room"],
-            values=["", "S", "F"]),
-    control("food", "radio", "Food", option="v", name="Vegetarian", checked=False, at=190),
-    control("food", "radio", "Food", option="a", name="Everything", checked=False, at=220),
-    *(control("day[]", "checkbox", "Days", option=day[:2].lower(), name=day, checked=False,
-              at=250 + 30 * n) for n, day in enumerate(("Monday", "Tuesday", "Friday"))),
-    control("swim", "checkbox", "I can swim", checked=False, at=340),
-    control("photo", "checkbox", "Photographs", checked=False, at=370),
-    control("note", label="Remarks", at=400), control("cv", "file", "CV", at=430),
-]  # fmt: skip
 
 
 def run(folder, *episodes, controls=CONTROLS, gold=GOLD):
@@ -141,66 +126,34 @@ def test_what_was_missing_or_wrong_is_counted_by_hand(tmp_path, change, wrong):
     assert submitted(run(tmp_path, [sent])) == (9 - len(wrong), 9, wrong)
 
 
-def test_wizard_is_the_union_of_its_steps_and_the_last_value_counts(tmp_path):
-    first = {"name": ["Bo"], "dob": ["1987-07-05"], "room": ["F"]}
-    assert submitted(run(tmp_path / "a", [first, SENT])) == (9, 9, [])
-    assert submitted(run(tmp_path / "b", [SENT, {"name": ["Bo"]}])) == (8, 9, ["Full name"])
-
-
-def test_names_of_a_script_are_matched_by_words_and_by_unique_values(tmp_path):
-    controls = [
-        control("Name", label="Name", group=["Child"]),
-        control("Name#2", label="Name", group=["Parent"], at=130),
-        control("Stars (1 to 5)", "number", "Stars (1 to 5)", at=160),
-        control("Guide", label="Guide", at=190),
-    ]
-    gold = {"Child Name": "Tuva", "Parent Name": "Lena", "Stars (1 to 5)": "4", "Guide": "Þóra"}
-    sent = {"child.name": ["Tuva"], "parent.name": ["Lena"], "stars": ["4"], "g1": ["Þóra"]}
-    assert submitted(run(tmp_path, [sent], controls=controls, gold=gold)) == (4, 4, [])
-
-
-def test_ticks_apart_and_together_are_those_of_the_gold(tmp_path):
-    controls = [
-        control(name, "checkbox", name, checked=False, group=["Toppings"], at=100 + 30 * n)
-        for n, name in enumerate(("Olives", "Onion", "Capers"))
-    ]
-    controls += [
-        control("day", "checkbox", "Days", option=day[:2], name=day, checked=False, at=200)
-        for day in ("Monday", "Friday")
-    ]
-    gold = {"Toppings": ["Olives", "Capers"], "Monday": True, "Friday": False}
-    sent = {"Olives": ["on"], "Capers": ["on"], "day": ["Mo"]}
-    assert submitted(run(tmp_path / "a", [sent], controls=controls, gold=gold)) == (3, 3, [])
-    corpus, _ = read_run(tmp_path / "a")
-    items = json.loads(only(corpus.records, path="/Toppings")["meta"][0])["items"]
-    assert [(item["value"], item["targets"][0][2]) for item in items] == [
-        ("Olives", 100), ("Capers", 160),
-    ]  # fmt: skip
-    sent = {"Olives": ["on"], "Onion": ["on"], "day": ["Mo", "Fr"]}
-    assert submitted(run(tmp_path / "b", [sent], controls=controls, gold=gold)) == (
-        1, 3, ["Toppings", "Friday"],
-    )  # fmt: skip
+@pytest.mark.parametrize("form", WEB_FORM["others"], ids=lambda form: form["what"])
+def test_what_arrived_is_told_by_the_controls_of_the_page(tmp_path, form):
+    sent = [SENT if values == "SENT" else values for values in form["sent"]]
+    gold, controls = form.get("gold", GOLD), form.get("controls", CONTROLS)
+    folder = run(tmp_path, sent, controls=controls, gold=gold)
+    assert submitted(folder) == tuple(form["arrived"])
+    corpus, predictions = read_run(folder)
+    assert ("labels of the gold on no page" in predictions.notes) == ("Shoe size" in gold)
+    if "Toppings" in gold:
+        items = json.loads(only(corpus.records, path="/Toppings")["meta"][0])["items"]
+        places = [(item["value"], item["targets"][0][2]) for item in items]
+        assert places == [("Olives", 100), ("Capers", 160)]
 
 
 ALL = os.environ.get("FORMLAB_WEB_PAGES") == "all"
-WEB = Path(__file__).parent / "web"
 # Pages whose kind of control or of sending no other test fills in.
 CHOICE = ("datepicker", "unsent", "frame-other")
 MORE = ("confirm", "returned", "shadow", "steps", "unnamed", "combobox", "formdata", "signature")
 CHOICE += MORE if seeds.ALL else ()
 # Seconds that a page may take on a busy machine, and those that an endless loop gets.
 DEADLINE, LOOP = 180, 12
-pytestmark = pytest.mark.browser
-
-
-def chosen(made, names):
-    return [page for page in made if ALL or page.name in names]
 
 
 @pytest.fixture(scope="module")
 def episodes(tmp_path_factory):
     """The oracle on the pages, several at a time, by the names of the pages."""
-    made = chosen([*pages(), *pages(WEB / "aside" / "pages")], CHOICE)
+    every = [*pages(), *pages(WEB / "aside" / "pages")]
+    made = [page for page in every if ALL or page.name in CHOICE]
     folder = tmp_path_factory.mktemp("oracle")
     # What becomes of a page that hangs is in `test_episode.py`, too.
     loop = [page for page in made if page.name == "loop"]
@@ -210,6 +163,7 @@ def episodes(tmp_path_factory):
     return {episode.page.name: episode for episode in played}
 
 
+@pytest.mark.browser
 def test_the_account_of_an_episode_says_what_the_server_got(episodes):
     told = {name: episode.told for name, episode in episodes.items()}
     assert told == {name: episode.got for name, episode in episodes.items()}
@@ -218,6 +172,7 @@ def test_the_account_of_an_episode_says_what_the_server_got(episodes):
     assert len(sending) >= len(told) - (3 if ALL else 1)
 
 
+@pytest.mark.browser
 def test_oracle_sends_all_that_a_page_lets_be_filled_in(episodes):
     wrong = {name: episode.wrong for name, episode in episodes.items()}
     assert {name: fields for name, fields in wrong.items() if fields} == {}
@@ -225,6 +180,7 @@ def test_oracle_sends_all_that_a_page_lets_be_filled_in(episodes):
     assert statuses == {name: episode.page.status for name, episode in episodes.items()}
 
 
+@pytest.mark.browser
 def test_another_server_gets_nothing_unless_it_is_allowed(episodes):
     got = {name: episode.host.other.requests for name, episode in episodes.items()}
     assert {name for name, requests in got.items() if requests} == {"frame-other"}
@@ -233,6 +189,7 @@ def test_another_server_gets_nothing_unless_it_is_allowed(episodes):
     assert {f"{other}/pixel", f"{other.replace('http', 'ws')}/live"} <= set(blocked)
 
 
+@pytest.mark.browser
 @pytest.mark.complete
 def test_rules_fills_in_a_form_in_six_looks(tmp_path):
     """One that was set aside: at least 95 in 100 values in each look, and all are sent."""
@@ -242,23 +199,99 @@ def test_rules_fills_in_a_form_in_six_looks(tmp_path):
     assert {look: share for look, share in shares.items() if share > 0.05} == {}
 
 
-def test_one_of_two_fields_of_a_name_has_its_own_value(tmp_path):
-    controls = [
-        control("phone", label="Home phone"),
-        control("phone#2", label="Work phone", at=130),
-    ]
-    gold = {"Home phone": "1", "Work phone": "2"}
-    folder = run(tmp_path, [{"phone": ["1", "3"]}], controls=controls, gold=gold)
-    assert submitted(folder) == (1, 2, ["Work phone"])
+RECORDED = {
+    "Name": "Ada Berg", "Born on": "2015-03-05", "Tent": "Large", "Food": "Vegetarian",
+    "Days": ["Monday", "Tuesday"], "I can swim": True, "Photographs": False,
+    "Letter": "letter.txt",
+}  # fmt: skip
 
 
-def test_nothing_sent_is_nothing_right_also_where_nothing_is_to_be_ticked(tmp_path):
-    right, asked, _ = submitted(run(tmp_path, []))
-    assert (right, asked) == (0, 9)
+def person(session):
+    """Fills in the form as a person would, and sends it."""
+    at = {(e.field, e.option): e.id for e in session.elements()}
+    session.do(Fill(at["child", None], "Ada Berg"))
+    session.do(Fill(at["secret", None], "hunter2"))
+    session.do(Fill(at["born", None], "2015-03-05"))
+    session.do(Select(at["tent", None], ("Large",)))
+    for mark in (("food", "v"), ("day", "mo"), ("day", "tu"), ("swim", None)):
+        session.do(Check(at[mark]))
+    session.do(Upload(at["letter", None], ("letter.txt",)))
+    session.do(Press("Enter", element=at["child", None]))
 
 
-def test_labels_on_no_page_are_missed_and_reported(tmp_path):
-    folder = run(tmp_path, [SENT], gold=GOLD | {"Shoe size": "42"})
-    assert submitted(folder) == (9, 10, ["Shoe size"])
-    _, predictions = read_run(folder)
-    assert predictions.notes == {"labels of the gold on no page": 1}
+# The test server leaves the files that it got to the collector.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.browser
+def test_recorded_task_has_what_was_sent_and_the_oracle_sends_the_same(tmp_path):
+    (tmp_path / "letter.txt").write_text("Dear camp")
+    out, quiet = tmp_path / "tasks.jsonl", RunSettings("person")
+    with hosting(page_of("recorded")) as host:
+        options = {"text": "I am Ada.", "uploads": [tmp_path / "letter.txt"], "settings": quiet}
+        recorder.record(host.url, out, person=person, **options)
+        (task,) = web_tasks.read(out)
+        assert task.gold == RECORDED
+        assert (task.address, task.text) == (host.url, "I am Ada.")
+        assert "hunter2" not in out.read_text()
+        prepare(tmp_path / "again", task.text, {"letter.txt": b"Dear camp"})
+        done = run_episode(
+            task.address, tmp_path / "again", task.text, quiet, Oracle(dict(task.gold))
+        )
+        assert done.status == "submitted"
+        first, again = (dict(sent["values"]) for sent in host.sent)
+        assert first.pop("secret") == ["hunter2"]
+        assert again.pop("secret") == [""]
+        assert first == again
+        with pytest.raises(DataBroken, match="there is a task"):
+            recorder.record(host.url, out, name=task.name, person=person, **options)
+
+
+def test_answers_are_by_labels_or_by_names_where_labels_repeat():
+    log = Episode({1: {"controls": CONTROLS}}, [], {})
+    account = {"submissions": [{"values": SENT, "outcome": "accepted"}]}
+    assert recorder.answers(account, log) == GOLD | {"Date of birth": "1987-07-05"}
+    twice = [control("a", label="Name"), control("b", label="Name"), control("c", "password", "P")]
+    log = Episode({1: {"controls": twice}}, [], {})
+    sent = {"a": ["Ada"], "b": ["Bo"], "c": ["hunter2"]}
+    account = {"submissions": [{"values": sent, "outcome": "accepted"}]}
+    assert recorder.answers(account, log) == {"a": "Ada", "b": "Bo"}
+
+
+class Scripted:
+    """Does what the text asks for in two tasks; what it is told to do wrong, wrongly."""
+
+    observes = "tree"
+
+    def __init__(self, instance):
+        self.wrong = instance.code.endswith("2")
+
+    def act(self, seen):
+        boxes = [e for e in seen.elements if e.kind in ("text", "password")]
+        buttons = [Click(element=e.id) for e in seen.elements if e.kind == "button"]
+        if self.wrong:
+            return buttons[-1:]
+        named = seen.text.removeprefix("Select ").removesuffix(" and click Submit.").split(", ")
+        ticks = [Check(e.id) for e in seen.elements if e.kind == "checkbox" and e.name in named]
+        texts = zip(boxes, seen.text.split('"')[1::2], strict=False)
+        return [*(Fill(e.id, text) for e, text in texts), *ticks, *buttons[:1]]
+
+
+@pytest.mark.browser
+@pytest.mark.complete
+def test_tasks_judge_what_was_done_and_their_reward_stands_beside_the_account(tmp_path, fresh):
+    pytest.importorskip("selenium", reason="the extra miniwob is not installed")
+    registry.register("agents", "scripted", Scripted)
+    right = miniwob.tasks(["login-user", "click-checkboxes"], seed=3)
+    wrong = miniwob.tasks(["login-user"], seed=2)
+    results = fill_tasks(tmp_path, RunSettings("scripted"), [*right, *wrong], workers=2)
+    assert [(r["doc_id"], r["reward"]) for r in results] == [
+        ("login-user-003", 1.0), ("click-checkboxes-003", 1.0), ("login-user-002", -1.0),
+    ]  # fmt: skip
+    assert {r["status"] for r in results} == {"submitted"}
+    assert [r["error"] for r in results] == [None] * 3
+    # Nothing of it was sent anywhere, and a run in another process has the same tasks.
+    assert [r["account"]["submissions"] for r in results] == [[]] * 3
+    assert results[0]["address"] == "miniwob:login-user:3"
+    text = (tmp_path / "login-user-003" / "task.txt").read_text()
+    assert text == (
+        'Enter the username "myron" and the password "TVkEp" into the text fields and press login.'
+    )

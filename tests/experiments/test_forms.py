@@ -1,6 +1,7 @@
 """Templates of forms: what is drawn from one, and what is said of a wrong one."""
 
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,34 +16,7 @@ from formlab_experiments.forms.scan import scan_box
 from formlab_experiments.forms.template import Template, draw
 from formlab_experiments.forms.values import State, Total, Values, make
 
-# One block of every kind.
-BLOCKS = """
-- {heading: Club of Sculptors, bar: true}
-- {note: Please fill in., size: 0.9}
-- {space: 8, rule: 1}
-- section: Member
-  blocks:
-  - row:
-    - {field: "Name:", value: Ada Marsh}
-    - {field: "Since:", value: "2014", kind: number, old: "2013"}
-  - {ticks: Class, options: full | half | guest, ticked: half, radio: true}
-  - {tick: Rules have been read, ticked: true}
-  - {cross: Diet, printed: Not, written: nuts}
-  - {rings: Days, options: Mon | Tue | Wed, ringed: Mon | Wed, at: 90}
-  - {mixed: Visits, parts: I come | 3 | times in | 10 | days.}
-- {ticks: How, options: Bus | Train, ticked: Bus | Train, columns: 2, at: 80}
-- {ratings: [[Rooms, 4]]}
-- {table: [[Item, 0.6], [Price, 0.4, right]], label: Costs, rows: "clay | 12.00\\nwire | 3.50"}
-- stack:
-  - {bar_chart: Visitors, bars: [[May, 20], [June, 34]]}
-  - {flow: Steps, steps: ask | wait | enter}
-- {bar_code: Card, digits: "40917"}
-- {sketch: Door, shape: key, value: a key}
-- {plan: Rooms, rooms: [[kiln, 0.1, 0.1, 0.4, 0.8]]}
-- {stamp: PAID, label: Stamp, x: 480, y: 60, angle: 8}
-- {elsewhere: {note: Page 1}, x: 560, y: 1075}
-- {signed: Member}
-"""
+BLOCKS = Path(__file__).with_name("blocks.yml").read_text("utf-8")
 
 
 def content(blocks, **more):
@@ -110,17 +84,7 @@ def test_a_formula_is_arithmetic_over_known_names_and_nothing_else(formula):
 
 
 def test_values_follow_from_each_other_in_their_order():
-    makers = """
-      start: {date: 2031, months: [1, 1], days: [5, 5]}
-      lines:
-        rows: [3, 3]
-        each: {day: {after: start, days: row}, cost: {amount: [2, 2], step: 50}}
-        correction: {cost: -5000}
-        chance: 1
-      total: {sum: lines.cost}
-      end: {latest: lines.day}
-      text: "{town}, {end:%d %b}: {total}"
-    """
+    makers = Path(__file__).with_name("values.yml").read_text("utf-8")
     state = State(random.Random(1), {"town": ("Ashmouth",)})
     for name, maker in TypeAdapter(Values).validate_python(yaml.safe_load(makers)).items():
         make(maker, state, name)

@@ -11,6 +11,7 @@ import shutil
 import tempfile
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -37,46 +38,39 @@ def apply(folder: Path, changes: list[Change]) -> None:
     """Make the changes in `folder`; a name that no file system takes is left out."""
     for change in changes:
         path = folder / change.path
-        try:
+        make = {
+            "bytes": lambda path=path, data=change.data: path.write_bytes(data),
+            "pipe": lambda path=path: os.mkfifo(path),
+            "folder": path.mkdir,
+            "link": lambda path=path, data=change.data: path.symlink_to(data.decode()),
+            "removed": lambda: None,
+        }[change.kind]
+        with suppress(OSError, ValueError):
             path.parent.mkdir(parents=True, exist_ok=True)
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             path.unlink(missing_ok=True)
-            if change.kind == "bytes":
-                path.write_bytes(change.data)
-            elif change.kind == "pipe":
-                os.mkfifo(path)
-            elif change.kind == "folder":
-                path.mkdir()
-            elif change.kind == "link":
-                path.symlink_to(change.data.decode())
-        except (OSError, ValueError):
-            continue
+            make()
 
 
 def dumped(changes: list[Change]) -> list[dict[str, str]]:
     """The changes as JSON: bytes as text where they are UTF-8, else in base64."""
     rows = []
-    for change in changes:
-        row = {"path": change.path, "kind": change.kind}
+    for path, kind, data in changes:
         try:
-            row["text"] = change.data.decode()
+            content = {"text": data.decode()}
         except UnicodeDecodeError:
-            row["base64"] = base64.b64encode(change.data).decode()
-        rows.append(row)
+            content = {"base64": base64.b64encode(data).decode()}
+        rows.append({"path": path, "kind": kind} | content)
     return rows
 
 
 def loaded(rows: list[dict[str, str]]) -> list[Change]:
     """The changes that `dumped` wrote."""
-    return [
-        Change(
-            row["path"],
-            row["kind"],
-            base64.b64decode(row["base64"]) if "base64" in row else row["text"].encode(),
-        )
-        for row in rows
+    data = [
+        base64.b64decode(row["base64"]) if "base64" in row else row["text"].encode() for row in rows
     ]
+    return [Change(row["path"], row["kind"], one) for row, one in zip(rows, data, strict=True)]
 
 
 class Found(NamedTuple):
@@ -146,10 +140,10 @@ def tried(target: Target, changes: list[Change]) -> tuple[str, str]:
         names = {part[:60] for path in paths for part in (path, Path(path).name)}
         has_place = target.placeless or any(name in str(error) for name in names)
         return (HELD if has_place else VAGUE), str(error)[:600]
-    except KeyboardInterrupt:
-        raise
     # A panic of Rust and a too deep recursion are no Exception of everybody's.
     except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            raise
         frames = [f for f in traceback.extract_tb(error.__traceback__) if "/formlab" in f.filename]
         places = [f"  {Path(frame.filename).name}:{frame.lineno}" for frame in frames[-4:]]
         return CRASHED, "\n".join([f"{type(error).__name__}: {str(error)[:300]}", *places])

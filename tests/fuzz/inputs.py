@@ -1,214 +1,169 @@
 """Small valid inputs, with an item a line: a change of one leaves the lines of the others."""
 
+import dataclasses
 import json
 import shutil
-from collections import Counter
 from pathlib import Path
 
+import polars as pl
+import yaml
 from PIL import Image
 
-from formlab import analysis, folders, resources
-from formlab.scoring.evaluate import evaluate
-from tests import made_formfactory, made_vrdu
-from tests.fuzz.bench import Found
+from formlab import resources
+from formlab_arena import spec
+from formlab_review import drafts
+from tests import made_arena, made_formfactory, made_vrdu
 from tests.fuzz.mutations import lined
 
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+INPUTS = yaml.safe_load((HERE / "inputs.yml").read_text("utf-8"))
 SAMPLES = resources.folder("data/sample")
 # Names that stand nowhere else in an input.
 DOCS = ("ada", "bob", "cyd")
 
 
-def put(folder: Path, name: str, value: object) -> None:
-    """A file of bytes, of text, of JSON Lines by its ending, or of JSON."""
-    path = folder / name
+def put(path, content, doc=""):
+    """A file of bytes, of text, an image of a size, JSON Lines by its ending, or JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    if isinstance(value, bytes):
-        path.write_bytes(value)
-    elif isinstance(value, str):
-        path.write_text(value)
-    elif path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in value))
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    elif path.suffix in (".png", ".jpg"):
+        Image.new("L", content, 255).save(path)
     else:
-        path.write_text(lined(value))
+        if path.suffix == ".jsonl" and not isinstance(content, str):
+            content = "".join(json.dumps(row) + "\n" for row in content)
+        text = content if isinstance(content, str) else lined(content)
+        path.write_text(text.replace("{doc}", doc))
 
 
-def files(made):
-    """A maker of these files."""
-    return lambda folder: [put(folder, name, content) for name, content in made.items()]
+def maker(made, below=""):
+    """Makes these files."""
+
+    def make(folder):
+        for name, content in made.items():
+            for doc in DOCS if "{doc}" in name else ("",):
+                put(folder / below / name.replace("{doc}", doc), content, doc)
+
+    return make
 
 
-def corpus_found(corpus: folders.Corpus) -> Found:
-    return Found(frozenset(corpus.documents["doc_id"]), corpus.flaws)
-
-
-def predictions_found(predictions: folders.Predictions) -> Found:
-    tables = (predictions.records, predictions.responses)
-    names = frozenset(name for table in tables for name in table["doc_id"])
-    odd = Counter(status for table in tables for status in table["status"] if status != "ok")
-    return Found(names, odd + Counter(predictions.notes))
-
-
-def scored(corpus: folders.Corpus, predictions: folders.Predictions) -> None:
-    """What was read is also scored and summed up: what a loader lets in must not fail there."""
-    analysis.summarise(evaluate(corpus, predictions), resamples=0)
-
-
-def page(folder: Path, name: str, size=(60, 40)) -> None:
-    (folder / name).parent.mkdir(parents=True, exist_ok=True)
-    Image.new("L", size, 255).save(folder / name)
-
-
-def funsd(folder: Path) -> None:
-    for number, name in enumerate(DOCS):
-        words = [
-            ("Name:", "question", [[0, 1]]), (f"Person {number}", "answer", [[0, 1]]),
-            ("Form", "header", []), ("9.00", "other", []),
-        ]  # fmt: skip
-        entities = []
-        for place, (text, label, links) in enumerate(words):
-            word = {"text": text, "box": [5, 9 * place, 55, 9 * place + 8]}
-            more = {"id": place, "label": label, "words": [word], "linking": links}
-            entities.append(word | more)
-        put(folder, f"testing_data/annotations/{name}.json", {"form": entities})
-        page(folder, f"testing_data/images/{name}.png")
-
-
-def sroie(folder: Path) -> None:
-    texts = ("TEA, LTD", "01/02/2020", "9.00")
-    lines = [f"0,{y},90,{y},90,{y + 9},0,{y + 9},{text}\n" for y, text in enumerate(texts)]
-    for name in ("000", "001", "002"):
-        put(folder, f"key/{name}.json", dict(zip(("company", "date", "total"), texts, strict=True)))
-        put(folder, f"box/{name}.csv", "".join(lines))
-        page(folder, f"img/{name}.jpg")
-
-
-def omniai(folder: Path) -> None:
-    names = {"type": "array", "items": {"properties": {"name": {"type": "string"}}}}
-    kinds = {"total": {"type": "number"}, "paid": {"type": "boolean"}, "names": names}
-    for name in DOCS:
-        item = {
-            "imageUrl": f"https://files.example/pages/{name}.png?sig=1",
-            "metadata": {"documentQuality": "scan", "format": "INVOICE"},
-            "jsonSchema": {"type": "object", "properties": kinds},
-            "trueJsonOutput": {"total": 9.5, "paid": None, "names": [{"name": "tea"}]},
-            "trueMarkdownOutput": "# Bill\n\n9.50",
-        }
-        put(folder, f"{name}.json", item)
-        page(folder, f"{name}.png")
-
-
-def ocrbench(folder: Path) -> None:
-    asked = (
-        ("key information extraction en", ["{'company': ['BERG & CO'], 'a/b': ['LOT 1', 'LOT']}"]),
-        ("reasoning VQA en", ["9.00", "RM 9.00"]), ("full-page OCR en", ["All of it"]),
-    )  # fmt: skip
-    items = []
-    for number, (name, (kind, answers)) in enumerate(zip(DOCS, asked, strict=True)):
-        image = f"EN_part/{name}.png"
-        page(folder, image)
-        item = {"image_path": image, "question": "?", "dataset_name": "SROIE", "type": kind}
-        items.append(item | {"id": number, "answers": answers})
-    put(folder, "OCRBench_v2.json", items)
-
-
-def formcraft(folder: Path) -> None:
-    for name in ("lease", "travel_claim", "repair_order"):
-        put(folder, f"test/forms/{name}.json", form(name))
-        for image in SAMPLES.glob(f"formcraft/test/images/{name}*.png"):
-            page(folder, f"test/images/{image.name}", (600, 800))
-
-
-def form(name: str) -> dict:
+def form(name):
     return json.loads((SAMPLES / f"formcraft/test/forms/{name}.json").read_text())
 
 
-def vrdu(folder: Path) -> None:
+def formcraft(folder):
+    for name in ("lease", "travel_claim", "repair_order"):
+        put(folder / f"test/forms/{name}.json", form(name))
+        for image in SAMPLES.glob(f"formcraft/test/images/{name}*.png"):
+            put(folder / f"test/images/{image.name}", (600, 800))
+
+
+def vrdu(folder):
     # Data sets stand in folders of their own below the root.
     home = made_vrdu.make(folder / "made")
     items = [[made_vrdu.one("tea"), made_vrdu.one("5")]]
     made_vrdu.put(home, [["who", [made_vrdu.one("Ann")]], [["what", "sum"], items]])
     for name in "abc":
-        put(home, f"main/pdfs/{name}.pdf", PDF)
+        put(home / f"main/pdfs/{name}.pdf", (HERE / "page.pdf").read_bytes())
 
 
-PDF = (
-    b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
-    b"2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>"
-    b"endobj\n3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 100]/CropBox[0 0 200 100]>>endobj\n"
-    b"trailer<</Root 1 0 R>>\n"
-)
-
-
-def fincriticaled(folder: Path) -> None:
+def fincriticaled(folder):
     for number in (3, 4, 7):
-        page(folder, f"images/{number}.png", (300, 400))
+        put(folder / f"images/{number}.png", (300, 400))
         for name in (f"gold_{number}.txt", f"meta_{number}.json", f"images/{number}.json"):
             shutil.copy(SAMPLES / "fincriticaled" / name, folder / name)
 
 
-MAKERS = {
-    "funsd": funsd, "sroie": sroie, "omniai": omniai, "ocrbench_v2": ocrbench,
-    "formcraft": formcraft, "formfactory": made_formfactory.make, "vrdu": vrdu,
-    "fincriticaled": fincriticaled,
-}  # fmt: skip
-FILING = """<?xml version="1.0"?>
-<html xmlns="http://www.w3.org/1999/xhtml" xmlns:ix="http://www.xbrl.org/2013/inlineXBRL"><body>
-<ix:header><ix:hidden><ix:nonNumeric name="dei:X">no</ix:nonNumeric></ix:hidden></ix:header>
-<p>Report of <ix:nonNumeric name="dei:EntityRegistrantName">Tarn Corp.</ix:nonNumeric></p>
-<hr style="page-break-after:always"/>
-<ix:nonNumeric name="us-gaap:TextBlock"><p>Income <ix:nonFraction name="us-gaap:NI"
- scale="6" sign="-" format="ixt:num-dot-decimal" unitRef="usd">1,279</ix:nonFraction>)</p>
-<hr style="page-break-after:always"/><p>Shares <ix:nonFraction name="us-gaap:S"
- format="ixt:num-comma-decimal">1.234,5</ix:nonFraction></p></ix:nonNumeric>
-</body></html>"""
-GOLD = [
-    {"doc_id": name, "total": f"{number}.00", "day": "2024-05-01", "note": "a, b", "paid": "on"}
-    for number, name in enumerate(DOCS)
-]
-ANSWERS = [{"doc_id": name, "path": path, "value": "2"} for name in DOCS for path in GOLD[0]]
-TYPES = """total: money
-day: {type: date, weight: 2}
-note:
-  type: string
-  comparator: typed
-  required: true
-paid: checkbox
-"""
-ITEM = {"type": "object", "properties": {"name": {"type": ["string", "null"]}}}
-KEYS = {
-    "total": {"type": "number", "tolerance": 0.01}, "day": {"type": "string", "format": "date"},
-    "items": {"type": "array", "items": {"$ref": "#/$defs/item"}},
-}  # fmt: skip
-SCHEMA = {"type": "object", "required": ["total"], "properties": KEYS, "$defs": {"item": ITEM}}
-TASKS = [
-    {"name": "ada", "address": "http://127.0.0.1:1/a", "text": "Fill.", "gold": {"Ok": True}},
-    {"name": "bob", "address": "https://x/b", "text_file": "text.txt", "gold_file": "gold.json"},
-    {"name": "cyd", "address": "https://example.com/c", "text": "x", "files": ["text.txt"]},
-]
-TEXT = """- name: A12-00{}
-  kind: prose
-  text: 'Given name: Jun.'
-  seed: 0
-  values: {{first: Jun, last: Berg, letter: false}}
-"""
-DECISION = {
-    "benchmark": "funsd", "split": "test", "task": "text", "path": "/entities/1",
-    "decision": "edit", "label": "a", "value": "b", "time": "2024-05-01T10:00:00",
-    "parts": {"subtype": "circle"},
-}  # fmt: skip
-QUESTION = {
-    "id": "d1", "question": "A?", "answers": ["5", "five"], "fields": ["/A"],
-    "scope": "intra-group", "reference": "direct-link", "complexity": "simple",
-    "modal": "single-modality",
-}  # fmt: skip
-# What a model answers, by what reads it.
-ANSWER_TEXTS = {
-    "json": 'Sure:\n```json\n{"fields": [{"label": "Name", "value": "Ada"}], "total": 9.00}\n```',
-    "html": "<html><body><h1>Bill</h1><table><tr><td colspan=2>Tea</td><td>9 &amp; more</td></tr>"
-    "</table><p>Total <number>1,279</number> of 03/05/2024</p></body></html>",
-    "markdown": "# Bill\n\n| Item | Price |\n|---|---|\n| tea | **9.00** |\n\n- [x] paid\n",
-    "lines": "[640,585] Ada Berg\n- [1,2] x\n[A13_2][5,6] Fall\n",
-    "actions": 'click(10, 20)\ntype("Ada")\n{"action": "click", "x": 1, "y": 2}\n',
-    "judge": '{"verdicts": [{"id": 1, "verdict": "correct"}]}',
-    "values": "9.00\n$1,234.50\n03/05/2024\nMay 3, 2024\nyes\n[x] a, [ ] b\n1 Main St\n1.5e3\n٣٤\n",
+MAKERS = {n: maker(INPUTS[f"load/{n}"]) for n in ("funsd", "sroie", "omniai", "ocrbench_v2")}
+MAKERS |= {"formcraft": formcraft, "formfactory": made_formfactory.make, "vrdu": vrdu}
+MAKERS["fincriticaled"] = fincriticaled
+HOMES = {
+    "funsd": "testing_data/annotations/{}.json",
+    "sroie": "key/{}.json",
+    "omniai": "{}.json",
+    "formcraft": "test/forms/{}.json",
+    "fincriticaled": "gold_{}.txt",
 }
+
+
+def form_answer(name):
+    answer = {key: value for key, value in form(name).items() if key in ("fields", "groups")}
+    return answer | {"vqa": {"q1": ["a"]}, "consistency": [{"id": "c1", "answer": "Ada"}]}
+
+
+FACTORY = "A12_json_grant_applications_20260102_03040{0[5]}.json"
+FORMS = {f"{name}.json": form_answer(name) for name in ("lease", "travel_claim")}
+FORMS["repair_order.txt"] = 'Sure:\n```json\n{fields: [{label: "Name", value: "Ada"}\n```'
+FOUND = [["what", made_vrdu.one("tea")], ["who", made_vrdu.one("Ann")]]
+RESULTS = {"meta": {"model": "m"}, "results": {"a.pdf": FOUND, "b.pdf": []}}
+PAGES = {f"pred_{n}.txt": "<p>Page <number>47</number> of <b>Tarn</b></p>" for n in (3, 4, 7)}
+
+
+def make_funsd_bench(folder):
+    documents = []
+    figures = {"success": True, "cer": 0.25, "wer": 0.0, "word_match_accuracy": 1}
+    ((path, parse),) = INPUTS["log/funsd_bench"].items()
+    for one in sorted((SAMPLES / "funsd/testing_data/annotations").glob("*"))[:3]:
+        put(folder / path.format(form=one.stem), parse | {"filename": f"{one.stem}.png"})
+        documents.append(figures | {"filename": one.stem, "ref_text": "N", "hyp_text": "N"})
+    summary = {"summary": {"successful_parses": 3}, "cer_stats": {"mean": 0.25}}
+    put(folder / "results/results.json", summary | {"documents": documents})
+
+
+GOLD = INPUTS["own/gold"]
+
+
+def make_own(ending, folder):
+    folder.mkdir(exist_ok=True)
+    given = [{"doc_id": name, "path": path, "value": "2"} for name in DOCS for path in GOLD[0]]
+    for stem, rows in (("gold", GOLD), ("answers", given)):
+        frame, file = pl.DataFrame(rows), folder / f"{stem}.{ending}"
+        if ending == "xlsx":
+            frame.to_pandas().to_excel(file, index=False)
+        elif ending in ("csv", "parquet"):
+            getattr(frame, f"write_{ending}")(file)
+        else:
+            put(file, rows)
+
+
+def make_image(name, folder):
+    modes = {"16.png": "I;16", "a.png": "RGBA", "c.jpg": "CMYK"}
+    picture = Image.radial_gradient("L").resize((40, 30)).convert("I")
+    picture = picture if name == "16.png" else picture.convert("RGB")
+    picture = picture.convert(modes.get(name, picture.mode))
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    more = {"save_all": True, "append_images": [picture] * 2} if name == "a.tiff" else {}
+    picture.save(folder / name, **more, **({"exif": exif} if name == "exif.jpg" else {}))
+
+
+def make_pdf(folder):
+    shutil.copy(min((SAMPLES / "vrdu/ad-buy-form/main/pdfs").glob("*.pdf")), folder / "a.pdf")
+
+
+def make_arena_run(folder):
+    right = [made_arena.screen()]
+    for name, value in made_arena.VALUES.items():
+        right += made_arena.fill(name, value)
+    sent = {"status": "submitted", "answers": made_arena.VALUES, "right": 5}
+    made_arena.run(folder / "run", (right, sent), (made_arena.CLUMSY, {}), (right, sent))
+
+
+DRAFT = dataclasses.asdict(
+    drafts.Draft("test", "", "vqa", "/vqa/d1", "repaired", item=INPUTS["review/drafts"])
+)
+DECIDED = {
+    f"decided/{who}.jsonl": [
+        INPUTS["review/decisions"] | {"doc_id": doc, "reviewer": who} for doc in DOCS
+    ]
+    for who in ("me", "you")
+}
+DRAFTS = [DRAFT | {"doc_id": doc} for doc in DOCS]
+EXPORT = json.loads((SAMPLES / "fincriticaled/annotations/label_studio.json").read_text())[:2]
+A12 = maker({"A12.yaml": (spec.FOLDER / "A12.yaml").read_text()})
+
+
+def made(name):
+    """Makes the files of an entry of `inputs.yml`."""
+    return maker(INPUTS[name])

@@ -4,8 +4,9 @@ import io
 import json
 import random
 from contextlib import suppress
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
+import yaml
 from backports.zstd import zipfile
 
 from tests.fuzz.bench import Change
@@ -13,18 +14,10 @@ from tests.nasty_json import BODIES
 
 # So deep nothing is nested that people write.
 DEEP = 3000
-TEXTS = (
-    "", " ", "\x00", "\x01", "\x1b[31m", "\ufeff", "\u202e", "\u2028", "\r", "\n", "\r\n", "\t",
-    "\x0c", '"', '""', "'", ",", ";", "|", "=1+1", "@x", "null", "nan", "inf", "-1", "0", "1e999",
-    "9" * 5000, "x" * 70_000, "../../x", "/", "a/b", "http://[::1/x", "\ufffd", "é", "e\u0301",
-    "<", "&", "</b>", "<!--", "]]>", "&#0;", "&#xD800;", "<?xml", "<x a=", "<number>" * DEEP,
-    "<div>" * DEEP, "[" * DEEP, "{" * DEEP, "{1." * 100_000, "- " * DEEP, "&a *a ", "*a",
-    "!!python/object:x", "---\n", "\ud800", "{", "}", "[", "]", ":", "#", "%", "\\", "\\u0000",
-)  # fmt: skip
-NAMES = (
-    "x" * 250, "e\u0301", " ", "a b", "\x01", "\x1b[31m", "\r", "\u202e", "-", "--help", "%2e",
-    "nan", "NUL", "a\nb", "#", "?", "*", "[x]", "~", ".hidden", "0", "x" * 80 + ".json",
-)  # fmt: skip
+ODD = yaml.safe_load(Path(__file__).with_name("inputs.yml").read_text("utf-8"))
+TEXTS = (*ODD["texts"], "\ud800", "9" * 5000, "x" * 70_000, "{1." * 100_000)
+TEXTS += tuple(mark * DEEP for mark in ("<number>", "<div>", "[", "{", "- "))
+NAMES = (*ODD["names"], "x" * 250, "x" * 80 + ".json")
 ENCODINGS = ("utf-16", "utf-16-le", "utf-32", "latin-1", "cp1252", "utf-8-sig", "utf-7")
 MARK = "\ue000raw\ue000"
 

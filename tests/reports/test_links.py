@@ -15,7 +15,7 @@ from formlab.reports import figures
 from formlab.reports import page as page_of
 from tests.reports.conftest import whole_page
 from tests.states import draw_all, until_seen
-from tests.test_selection import ODD as ODD_NAMES
+from tests.test_tables import ODD as ODD_NAMES
 
 pytestmark = pytest.mark.browser
 

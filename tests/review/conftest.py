@@ -1,12 +1,16 @@
 """A page with four fields, a question and a check, and a review of them."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 from PIL import Image, ImageDraw
 
 import formlab_review as review
 from formlab import tables
 from formlab.folders import Corpus
 
+FORMS = yaml.safe_load(Path(__file__).with_name("forms.yml").read_text("utf-8"))
 KEY = {"benchmark": "demo", "split": "test", "doc_id": "form"}
 EVIL = "</script><img src=x onerror=globalThis.pwned=1>\x1b[31m\u202e\x00"
 QUESTION = '{"question": "Who pays?", "fields": ["/Name"], "rationale": "It says so."}'

@@ -13,19 +13,10 @@ from formlab.errors import DataBroken
 from formlab_review import drafts
 from formlab_review.drafts import Draft
 
-# Three fields of one label, one in a group, and a date.
-FORM = {
-    "pages": ["order.png"],
-    "fields": [
-        {"label": "Name", "value": "Ada", "modality": "textual", "modality_subtype": "handwritten"},
-        {"label": "Name", "value": "Bob", "modality": "textual", "modality_subtype": "handwritten",
-         "accepted": ["Robert"], "box": [1, 2, 3, 4]},
-        {"label": "Paid", "value": "checked"},
-    ],
-    "groups": [{"label": "Days", "fields": [
-        {"label": "Start", "value": "1 May", "modality": "textual", "modality_subtype": "digital"},
-    ]}],
-}  # fmt: skip
+from .conftest import FORMS
+
+FORM = FORMS["order"]
+
 WORDS = {
     "scope": "intra-group", "reference": "direct-link", "complexity": "simple",
     "modal": "single-modality", "rationale": "So it says.",
@@ -196,20 +187,18 @@ def test_a_rejected_field_goes_and_what_names_the_others_still_finds_them(desk, 
     assert not any("field that is not there" in flaw for flaw in made.flaws)
 
 
-def test_an_edit_of_a_part_that_an_item_has_not_is_kept_out(accepted_one):
-    file = accepted_one.root / "reviews" / "ada.jsonl"
-    edit = {"decision": "edit", "parts": {"expected": "x"}}
-    file.write_text(json.dumps(json.loads(file.read_text()) | edit))
-    why = "the edit is of expected, and the item has no such part"
-    assert [reason for *_, reason in accepted_one.accepted().kept_out()] == [why]
-
-
 def test_the_forms_go_to_no_folder_where_they_could_be_mistaken(accepted_one, tmp_path):
     result = accepted_one.accepted()
     with pytest.raises(DataBroken, match="the ones drafted on"):
         result.save(accepted_one.root)
     out = result.save(tmp_path / "out")
     assert result.save(out) == out
+    # An edit of a part that an item has not is kept out.
+    file = accepted_one.root / "reviews" / "ada.jsonl"
+    edit = {"decision": "edit", "parts": {"expected": "x"}}
+    file.write_text(json.dumps(json.loads(file.read_text()) | edit))
+    why = "the edit is of expected, and the item has no such part"
+    assert [reason for *_, reason in accepted_one.accepted().kept_out()] == [why]
     (out / "test" / "forms" / "stale.json").write_text("{}")
     with pytest.raises(DataBroken, match="stale.json, which is not among"):
         result.save(out)

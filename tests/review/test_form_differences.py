@@ -8,23 +8,9 @@ import pytest
 import formlab_review as review
 from formlab import benchmarks, decisions
 
-FIELDS = [
-    ("Name", "textual", "handwritten", "Ada"), ("Sex", "marking", "checkbox", "f"),
-    ("Paid", "marking", "checkbox", "yes"), ("Photo", "visual", "static-image", "face"),
-]  # fmt: skip
-FORM = {
-    "fields": [
-        {"label": label, "modality": large, "modality_subtype": small, "value": value, "page": 1,
-         "box": [10, 10 + 30 * at, 90, 30 + 30 * at]}
-        for at, (label, large, small, value) in enumerate(FIELDS)
-    ],
-    "groups": [{"label": "Fees", "fields": [{"label": "Fee", "value": "9"}], "groups": []},
-               {"label": "Notes", "fields": [{"label": "Note", "value": "-"}], "groups": []}],
-    "vqa": [{"id": "q1", "question": "Who?", "answers": ["Ada"], "fields": ["/Name"],
-             "scope": "intra-group", "reference": "direct-link", "complexity": "simple"},
-            {"id": "q2", "question": "Paid?", "answers": ["yes"], "fields": ["/Paid"],
-             "scope": "inter-group", "reference": "direct-link", "complexity": "simple"}],
-}  # fmt: skip
+from .conftest import FORMS
+
+FORM = FORMS["reviewed"]
 
 
 @pytest.fixture

@@ -2,30 +2,22 @@
 
 import json
 import random
+from pathlib import Path
 
 import pytest
+import yaml
+from PIL import Image
 
 import formlab_review as review
+from formlab import benchmarks
 from formlab.errors import DataBroken, UnknownName
 from formlab_review import changes
 from formlab_review.attributes import attributes
 from tests.seeds import seeds
 
-FORM = {
-    "domain": "health", "own": {"kept": True}, "fields": [{"label": "Date", "value": "2 May"}],
-    "groups": [
-        {"label": "Patient", "groups": None, "fields": [
-            {"label": "Name", "modality": "Textual", "modality_subtype": "Handwritten",
-             "value": "Ada", "box": [1, 2, 30, 40], "page": 1},
-            {"label": "Name", "value": "Eve"},
-        ]},
-        {"label": "Doctor", "fields": [], "groups": [{"label": "Ward", "fields": []}]},
-    ],
-    "vqa": [{"id": "q1", "question": "Who?", "answers": ["Ada"], "fields": ["/Patient/Name"],
-             "scope": "intra-group", "derivation": {"op": "is", "fields": {"a": "/Date"}}}],
-    "consistency": [{"id": "c1", "source": "/Date", "dependent": "/Patient/Name#2",
-                     "expected": "Eve"}],
-}  # fmt: skip
+from .conftest import EVIL, FORMS
+
+FORM = FORMS["changed"]
 
 
 @pytest.fixture
@@ -78,30 +70,13 @@ def test_a_missing_field_is_added_with_or_without_a_box_and_a_question_about_it(
     form.check()
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda f: f.edit("/Patient/Name", {"modality_subtype": "smell"}), "modality_subtype"),
-        (lambda f: f.edit("/Patient/Name", {"colour": "red"}), "colour"),
-        (lambda f: f.edit("/Patient/Name", {"box": "4 3 2 1"}), "x0 y0 x1 y1"),
-        (lambda f: f.edit("/Patient/Name", {"box": "nan 1 2 inf"}), "x0 y0 x1 y1"),
-        (lambda f: f.edit("/Patient/Name", {"page": "two"}), "a number"),
-        (lambda f: f.edit("/Patient/Name", {"modality": "textual"}), "changes nothing"),
-        (lambda f: f.edit("/vqa/q1", {"fields": "/Nowhere"}), "no field at '/Nowhere'"),
-        (lambda f: f.edit("/vqa/q1", {"derivation": "[1]"}), "JSON object"),
-        (lambda f: f.edit("/Nowhere", {"label": "x"}), "no '/Nowhere'"),
-        (lambda f: f.move("/Doctor", "/Doctor/Ward", 0), "in itself"),
-        (lambda f: f.move("/Doctor", "/Date", 0), "takes none of groups"),
-        (lambda f: f.move("/vqa/q1", "/Doctor", 0), "takes none of vqa"),
-        (lambda f: f.move("/Date", "", 0), "there already"),
-        (lambda f: f.add("", "fields", {"value": "5"}), "label is empty"),
-        (lambda f: f.add("/Date", "fields", {"label": "x"}), "fields"),
-        (lambda f: f.delete(""), "cannot be deleted"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_done_is_refused_and_changes_nothing(form, make, message):
+REFUSED = yaml.safe_load(Path(__file__).with_name("refused.yml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize(("change", "arguments", "message"), REFUSED)
+def test_what_cannot_be_done_is_refused_and_changes_nothing(form, change, arguments, message):
     with pytest.raises((DataBroken, UnknownName), match=message):
-        make(form)
+        getattr(form, change)(*arguments)
     assert form.content() == FORM
 
 
@@ -162,3 +137,73 @@ def test_a_file_of_changes_is_a_line_each_and_inert(tmp_path):
     assert changes.forget_last(file, LINE)["after"] == {"value": "2\u202e\x1b"}
     assert changes.forget_last(file, LINE | {"doc_id": "b"}) is None
     assert [where.rpartition(":")[2] for where, _ in changes.read(file)] == ["1", "2"]
+
+
+EVIL_FORM = {
+    "fields": [{"label": "Date", "value": "2 May", "page": 1, "box": [20, 20, 90, 40]},
+               {"label": EVIL, "value": EVIL}],
+    "groups": [{"label": "Patient", "page": "x", "box": ["a", 1, 2, 3],
+                "fields": [{"label": "Name", "value": "Ada"}], "groups": []}],
+    "vqa": [{"id": "q", "question": EVIL, "answers": [EVIL],
+             "fields": ["/Nowhere", "/vqa/q", "/Patient"]}],
+}  # fmt: skip
+
+
+@pytest.fixture
+def desk(tmp_path):
+    for name in ("forms", "images"):
+        (tmp_path / "drafts" / name).mkdir(parents=True)
+    (tmp_path / "drafts" / "forms" / "a.json").write_text(json.dumps(EVIL_FORM))
+    Image.new("L", (400, 200), 255).save(tmp_path / "drafts" / "images" / "a.png")
+    corpus = benchmarks.load("formcraft", root=tmp_path / "drafts")
+    return review.FormReview(corpus, tmp_path / "edits", "ada")
+
+
+def test_a_change_is_answered_with_the_form_as_it_now_is(desk):
+    view, heard = desk.view(), []
+    view.send = lambda content, buffers=None: heard.append(content)
+    doc = {"doc": "a", "type": "change"}
+    for message in (
+        {"type": "hello"}, {"type": "open", "doc": "a"},
+        doc | {"do": "edit", "node": "/Patient/Name", "texts": {"label": "First name"}},
+        doc | {"do": "move", "node": "/Date", "parent": "/Patient", "index": 0},
+        doc | {"do": "verify"}, {"type": "undo", "doc": "a"},
+        doc | {"do": "delete", "node": "/Gone"}, doc | {"do": "burn"}, doc | {"do": "move"},
+        doc | {"do": "add", "kind": "fields", "texts": {"label": "x"}, "index": "first"},
+        {"type": "open", "doc": "b"}, {"type": "undo"},
+    ):  # fmt: skip
+        view._hear(view, message, [])
+    json.dumps(heard, ensure_ascii=False).encode()
+    assert [answer["type"] for answer in heard] == ["state", *["form"] * 5, *["refused"] * 6]
+    assert heard[0] == {"type": "state", "forms": [["a", 0, False]], "first": "a"}
+    (question,) = [node for node in heard[1]["nodes"] if node["kind"] == "vqa"]
+    assert "no field at /Nowhere" in question["notes"]
+    assert heard[3]["nodes"][2]["path"] == "/Patient/Date"
+    assert heard[3]["nodes"][2]["boxes"] == [[1, 20.0, 20.0, 90.0, 40.0]]
+    assert [(row["changes"], row["verified"]) for row in heard[3:6]] == [
+        (2, False), (2, True), (2, False),
+    ]  # fmt: skip
+    assert [row["node"] for _, row in changes.read(desk.file)] == ["/Patient/Name", "/Date"]
+
+
+def test_two_windows_on_one_form_do_not_mix_their_changes_in_silence(desk):
+    other = review.FormReview(desk.corpus, desk.folder, "ada")
+    view, heard = other.view(), []
+    view.send = lambda content, buffers=None: heard.append(content)
+    view._hear(view, {"type": "open", "doc": "a"}, [])
+    desk.make("a", desk.form("a").delete("/Date"))
+    # The node is gone by now: together with its deletion the file could not be read again.
+    edit = {"type": "change", "doc": "a", "do": "edit", "node": "/Date", "texts": {"label": "Day"}}
+    for message in (edit, {"type": "undo", "doc": "a"}, edit):
+        view._hear(view, message, [])
+    opened, refused, undone, edited = heard
+    assert refused["type"] == "refused"
+    assert "changed in another window" in refused["why"]
+    assert "/Date" in {node["id"] for node in opened["nodes"]}
+    assert "/Date" not in {node["id"] for node in refused["form"]["nodes"]}
+    # Having seen the deletion, the window may take it back.
+    assert (undone["type"], edited["type"]) == ("form", "form")
+    with pytest.raises(DataBroken, match="changed in another window"):
+        desk.undo("a")
+    assert [row["after"]["label"] for _, row in changes.read(desk.file)] == ["Day"]
+    assert desk.undo("a") == "/Date"

@@ -1,3 +1,4 @@
+import dataclasses
 import subprocess
 import sys
 from pathlib import Path
@@ -6,9 +7,10 @@ import polars as pl
 import pytest
 
 import formlab_review as review
-from formlab import decisions
+from formlab import decisions, tables
 from formlab.errors import DataBroken
 
+from ..made_readings import read_as
 from .conftest import EVIL
 
 ROOT = Path(__file__).parents[2]
@@ -29,17 +31,6 @@ def test_every_decision_is_in_the_file_at_once_and_a_new_session_goes_on(desk):
     assert again.progress().rows() == [
         ("text", 1, 1, 1, 1, 4), ("vqa", 0, 0, 0, 1, 1), ("consistency", 0, 0, 0, 1, 1),
     ]  # fmt: skip
-
-
-def test_undo_brings_back_what_was_decided_before(desk):
-    session = desk()
-    session.decide(0, "accept")
-    session.decide(0, "reject")
-    assert session.undo() == 0
-    assert desk().done[0]["decision"] == "accept"
-    assert session.undo() == 0
-    assert desk().done == {}
-    assert session.undo() is None
 
 
 def test_two_windows_of_one_reviewer_on_one_item_do_not_overwrite_each_other_in_silence(desk):
@@ -115,3 +106,81 @@ def test_hostile_text_is_inert_in_the_file_and_comes_back_as_it_was(desk):
 def test_a_reviewer_that_is_no_file_name_is_refused(desk, name):
     with pytest.raises(DataBroken, match="no name for a reviewer"):
         desk(name)
+
+
+def talk(desk, *messages):
+    """What the widget answers to each message, without the bytes of pages."""
+    view, heard = desk.view(), []
+    view.send = lambda content, buffers=None: heard.append(content | {"bytes": bool(buffers)})
+    for message in messages:
+        view._hear(view, message, [])
+    return heard
+
+
+def test_what_cannot_be_saved_is_refused_and_changes_nothing(desk, tmp_path):
+    session = desk()
+    bad = [
+        {"type": "decide", "at": 99, "decision": "accept"},
+        {"type": "decide", "at": 0, "decision": "maybe"},
+        {"type": "decide", "at": 0, "decision": "edit", "parts": ["x"]},
+        {"type": "decide"},
+    ]
+    assert [answer["type"] for answer in talk(session, *bad)] == ["refused"] * 4
+    (tmp_path / "reviews").write_text("a file where the folder should be")
+    (answer,) = talk(session, {"type": "decide", "at": 0, "decision": "accept"})
+    assert answer["type"] == "refused"
+    assert session.done == {}
+
+
+LABEL_KEY = {"benchmark": "b", "split": "s", "task": "text", "decision": "accept", "label": "x"}
+
+
+def decided(reviewer, words, **more):
+    own = LABEL_KEY | {"reviewer": reviewer} | more
+    rows = enumerate(words.split())
+    return [own | {"doc_id": str(n // 2), "path": f"/{n}", "decision": word} for n, word in rows]
+
+
+def test_kappa_of_two_reviewers_by_hand():
+    ada = "accept accept edit reject accept edit"
+    ben = "accept edit edit reject accept accept"
+    table = tables.table("decisions", [*decided("ada", ada), *decided("ben", ben)])
+    (row,) = review.reviewer_agreement(table, resamples=50).to_dicts()
+    # 4 of 6 alike; by chance (3·3 + 2·2 + 1·1) / 36 = 14/36: (24 - 14) / (36 - 14).
+    assert (row["kappa"], row["n_items"], row["n_same"]) == (pytest.approx(10 / 22), 6, 4)
+
+
+def test_disagreements_are_in_the_decision_or_in_the_value_given():
+    rows = decided("ada", "accept edit edit reject", value="1")
+    rows += decided("ben", "accept edit reject", value="1")
+    rows[5]["value"] = "2"
+    differing = review.disagreements(tables.table("decisions", rows))
+    assert differing.select("path", "ada", "ben").rows() == [
+        ("/1", "edit: 1", "edit: 2"), ("/2", "edit: 1", "reject: 1"),
+    ]  # fmt: skip
+    assert differing["label"].to_list() == ["x", "x"]
+
+
+__all__ = ["read_as"]
+
+
+def test_labels_that_most_systems_contradict_alike_come_first(read_as):
+    first = read_as("x", a1="Ada Borg", b0="Total 8.00", a0="NAME:")
+    second = read_as("y", a1="ada  borg", b0="Total 7.00", a2="smudge")
+    labels = review.proposals([first, second, read_as("z", a1="Ada Bug", b0="")])
+    # Ada Borg by x and y (case and space aside) of three; then one of three each, in the order
+    # of documents: the blank read as a smudge by y, b0 by x. NAME: differs in form alone.
+    assert labels.select("doc_id", "path", "n_agree", "n_systems").rows() == [
+        ("a", "/entities/1", 2, 3), ("a", "/entities/2", 1, 3), ("b", "/entities/0", 1, 3),
+    ]  # fmt: skip
+    assert labels["systems"][0].to_list() == ["x", "y"]
+    assert labels["pred"].to_list() == ["Ada Borg", "smudge", "Total 8.00"]
+
+
+def test_an_answer_that_depends_on_the_reading_rule_says_nothing_against_a_label(read_as):
+    evaluation, other = read_as("x", a1="Borg"), read_as("y", a1="Borg")
+    is_ruled = (pl.col("path") == "/entities/1") & (pl.col("doc_id") == "a")
+    cause = pl.when(is_ruled).then(pl.lit("reader")).otherwise("cause")
+    ruled = evaluation.cases.with_columns(cause=cause)
+    (row,) = review.proposals([dataclasses.replace(evaluation, cases=ruled), other]).to_dicts()
+    assert (row["systems"], row["n_agree"], row["n_systems"]) == (["y"], 1, 2)

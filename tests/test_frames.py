@@ -40,7 +40,7 @@ def test_functions_give_the_same_for_frames_of_both_libraries(evaluation):
     pages, one = evaluation.documents, {"slice_by": "kind", "metric": "exact_accuracy"}
     functions = (
         lambda cases, *_: analysis.cause_counts(cases, "kind"),
-        lambda cases, pages, _: gallery.errors(cases, root=None, documents=pages).cases,
+        lambda cases, *_: gallery.errors(cases, of=evaluation).cases,
         lambda *frames: tables.only(frames[-1], **one),
         lambda *frames: charts.dots(frames[-1], "slice_value", metric="cer").to_dict(),
     )

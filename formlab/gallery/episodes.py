@@ -21,8 +21,9 @@ from formlab.gallery.inline import Live
 Row = dict[str, Any]
 # A screenshot of the arena's window is 1,280 by 800; its small print is still read at 960 by 600.
 PIXELS = 960 * 600
-STEP_LIMIT, TEXT_LIMIT, VALUE_LIMIT = 600, 1_500, 300
-POINTED = ("Click", "DoubleClick", "RightClick")
+STEP_LIMIT, CHANGE_LIMIT, ANSWER_LIMIT, TEXT_LIMIT, VALUE_LIMIT = 600, 50, 200, 1_500, 300
+VERBS = {"DoubleClick": "double click", "RightClick": "right click"}
+POINTED = ("Click", *VERBS)
 # What a line of another shape raises.
 _ODD = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
 
@@ -51,7 +52,7 @@ class Episodes(Live):
     @property
     def payload(self) -> Row:
         """What ``episodes.js`` draws."""
-        return {"items": self.items, "images": self.images, "note": self.note}
+        return vars(self)
 
 
 def episodes(
@@ -72,8 +73,8 @@ def episodes(
     limit
         At most so many episodes.
     budget
-        At most so many bytes of screenshots, as they stand in the page. The steps of an episode
-        beyond it are left out, and the note says how many.
+        At most so many bytes of screenshots, as they stand in the page: of those that follow the
+        steps are shown without.
 
     Returns
     -------
@@ -90,41 +91,33 @@ def episodes(
     >>> str(episodes(None))
     'Note. No episode was recorded: there are no steps to show.'
     """
-    recorded = _recorded(Path(run)) if run is not None else {}
+    recorded = _recorded(Path(run)) if run is not None else []
     if not recorded:
         return note("No episode was recorded: there are no steps to show.")
-    shots = _Shots(budget)
-    items = []
-    for name in _worst_first(recorded)[:limit]:
-        if shots.spent >= budget:
-            break
-        items.append(_episode(name, *recorded[name], shots, cases))
-    notes = []
-    if len(items) < len(recorded):
-        notes.append(f"{len(items)} of {len(recorded)} episodes are shown.")
-    if left := sum(item["left"] for item in items):
-        notes.append(f"{left:,} step{'s are' if left > 1 else ' is'} left out.")
-    if notes and shots.spent >= budget:
-        notes.append(f"A page has at most {budget / 1e6:g} MB of screenshots.")
-    return Episodes(items, shots.crops.images, " ".join(notes))
+    crops = Crops(PIXELS)
+    items = [_episode(*one, crops, budget, cases) for one in recorded[:limit]]
+    few = f"{len(items)} of {len(recorded)} episodes are shown."
+    return Episodes(items, crops.images, few if len(items) < len(recorded) else "")
 
 
-def _recorded(run: Path) -> dict[str, tuple[Path, Row]]:
-    """Each episode's folder and what is known of it, by its name."""
+def _recorded(run: Path) -> list[tuple[Path, Row]]:
+    """The folder of each episode and what is known of it, the one with most wrong answers first."""
     if (run / "events.jsonl").is_file():
-        return {run.name: (run, {})}
+        return [(run, {})]
     if not run.is_dir():
         raise DataMissing("no folder of a run", where=run, remedy="what arena fill wrote")
-    log = run / "episodes.jsonl"
     # The last attempt is the one whose folder is left.
-    results = {str(row.get("doc_id")): row for row in (_lines(log) if log.is_file() else ())}
-    folders = sorted(file.parent for file in run.glob("*/events.jsonl"))
-    return {folder.name: (folder, results.get(folder.name, {})) for folder in folders}
+    results = {str(row.get("doc_id")): row for row in _lines(run / "episodes.jsonl")}
+    folders = (file.parent for file in run.glob("*/events.jsonl"))
+    return sorted(
+        ((folder, results.get(folder.name, {})) for folder in folders),
+        key=lambda one: (_right(one[1]), one[0].name),
+    )
 
 
 def _lines(path: Path) -> Iterator[Row]:
-    """The whole lines of a log; the last one may be torn by a crash."""
-    for line in files.read_bytes(path).split(b"\n"):
+    """The whole lines of a log, if there is one; the last may be torn by a crash."""
+    for line in files.read_bytes(path).split(b"\n") if path.is_file() else ():
         try:
             value = json.loads(line.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
@@ -133,39 +126,49 @@ def _lines(path: Path) -> Iterator[Row]:
             yield value
 
 
-def _worst_first(recorded: dict[str, tuple[Path, Row]]) -> list[str]:
-    def share(name: str) -> float:
-        entry = recorded[name][1]
-        fields = _number(entry.get("fields"))
-        return (_number(entry.get("right")) or 0) / fields if fields else 0.0
-
-    return sorted(recorded, key=lambda name: (share(name), name))
+def _right(entry: Row) -> float:
+    fields = _number(entry.get("fields"))
+    return (_number(entry.get("right")) or 0.0) / fields if fields else 0.0
 
 
-class _Shots:
-    """Screenshots as WebP, each distinct one once, as long as the budget lasts."""
-
-    def __init__(self, budget: int) -> None:
-        self.budget, self.spent = budget, 0
-        self.crops = Crops(PIXELS)
-
-    def add(self, folder: Path, name: str) -> tuple[str | None, str | None]:
-        """The key of an image, or why there is none; both None where the budget is spent."""
-        # A log may name anything; a screenshot lies beside it.
-        if Path(name).name != name:
-            return None, "the screenshot is not in the episode's folder"
-        known = set(self.crops.images)
+def _episode(
+    folder: Path, entry: Row, crops: Crops, budget: int, cases: pl.DataFrame | None
+) -> Row:
+    steps, screen, looks = list[Row](), _Screen(), 0
+    events = (event for event in _lines(folder / "events.jsonl") if "screen" not in event)
+    for event in events:
+        if not looks and event.keys() & {"left", "request"}:
+            # How the page was opened is nothing that an agent did.
+            continue
+        looks += "see" in event
         try:
-            key = self.crops.crop(PageSource(folder, name)).key
-        except FormlabError as error:
-            return None, clean(error.what, limit=200)
-        size = 0 if key in known else len(self.crops.images[key]["src"])
-        if known and self.spent + size > self.budget:
-            self.spent = self.budget
-            del self.crops.images[key]
-            return None, None
-        self.spent += size
-        return key, None
+            if "see" in event:
+                picture = _shot(crops, folder, str(event["see"]), budget)
+                screen = _Screen(*picture, event["size"], event["window"], event.get("on"))
+                step = {"do": "look", "text": _short(event["step"])}
+            else:
+                step = _action(event, event["asked"], screen)
+        except _ODD:
+            # A line of another shape is shown as it is.
+            rest = {key: value for key, value in event.items() if key != "step"}
+            text = json.dumps(rest, ensure_ascii=False)
+            step = {"do": "note", "text": clean(text, limit=TEXT_LIMIT)}
+        steps.append({"image": screen.image, "why": screen.why} | step)
+        if len(steps) == STEP_LIMIT:
+            break
+    more = f"; {left} more are left out" if (left := sum(1 for _ in events)) else ""
+    error = f". {_short(entry['error'])}" if entry.get("error") else ""
+    right, fields = (_number(entry.get(name)) for name in ("right", "fields"))
+    known = [_short(entry["status"])] if entry.get("status") else []
+    known += [f"{right:g} of {fields:g} sent right"] if None not in (right, fields) else []
+    task = folder / "task.txt"
+    return {
+        "name": clean(folder.name, limit=200) + (f" ({', '.join(known)})" if known else ""),
+        "facts": f"{looks} looks, {len(steps)} steps{more}{error}",
+        "instruction": clean(files.read_text(task), limit=TEXT_LIMIT) if task.is_file() else "",
+        "steps": steps,
+        "answers": [] if cases is None else _answers(cases.filter(doc_id=folder.name)),
+    }
 
 
 @dataclasses.dataclass
@@ -180,91 +183,63 @@ class _Screen:
     moved: bool = False
 
 
-def _episode(name: str, folder: Path, entry: Row, shots: _Shots, cases: pl.DataFrame | None) -> Row:
-    steps: list[Row] = []
-    looks = left = 0
-    full, screen = False, _Screen()
-    for event in _lines(folder / "events.jsonl"):
-        if "screen" in event or (not looks and event.keys() & {"left", "request"}):
-            # How the page was opened is nothing that an agent did.
-            continue
-        try:
-            if "see" in event:
-                looks += 1
-                key, why = (None, None) if full else shots.add(folder, str(event["see"]))
-                full = full or (key is None and why is None)
-                screen = _Screen(key, why, event["size"], event["window"], event.get("on"))
-                step = {"do": "Look", "text": f"look {_short(event['step'])}"}
-            else:
-                step = _action(event, event["asked"], screen)
-        except _ODD:
-            # A line of another shape is shown as it is.
-            rest = {key: value for key, value in event.items() if key != "step"}
-            text = json.dumps(rest, ensure_ascii=False)
-            step = {"do": "Note", "text": clean(text, limit=TEXT_LIMIT)}
-        if full or len(steps) >= STEP_LIMIT:
-            left += 1
-        else:
-            picture = {"image": screen.image, "why": screen.why}
-            steps.append(picture | {"moved": screen.moved} | step)
-    task = folder / "task.txt"
-    columns = ("path", "kind", "gold", "pred", "outcome", "cause")
-    rows: list[Row] = []
-    if cases is not None:
-        own = cases.filter(pl.col("doc_id") == name, pl.col("path").is_not_null())
-        rows = own.select(columns).head(200).to_dicts()
-    return {
-        "name": clean(name, limit=200),
-        **{key: _short(entry.get(key)) for key in ("form", "status", "error")},
-        **{key: _number(entry.get(key)) for key in ("right", "fields")},
-        "instruction": clean(files.read_text(task), limit=TEXT_LIMIT) if task.is_file() else None,
-        "steps": steps,
-        "looks": looks,
-        "left": left,
-        "answers": [{column: _short(row[column]) for column in columns} for row in rows],
-    }
+def _shot(crops: Crops, folder: Path, name: str, budget: int) -> tuple[str | None, str | None]:
+    """The key of a screenshot, or why there is none."""
+    if sum(len(image["src"]) for image in crops.images.values()) >= budget:
+        return None, f"left out: the page has its {budget / 1e6:g} MB of screenshots"
+    # A log may name anything; a screenshot lies beside it.
+    if Path(name).name != name:
+        return None, "the screenshot is not in the episode's folder"
+    try:
+        return crops.crop(PageSource(folder, name))[0], None
+    except FormlabError as error:
+        return None, clean(error.what, limit=200)
 
 
 def _action(event: Row, action: Row, screen: _Screen) -> Row:
-    """The step of an action, with its marks as fractions of the screenshot."""
+    """What was done and became of it; its marks as fractions of the screenshot."""
+    do, hit, target = action["do"], event.get("hit"), event.get("target")
+    refused, pointed = event.get("refused"), do in POINTED
     # A field that was shown or a turned page moves what stands below.
     moved = screen.moved or event.get("on") != screen.on
-    pointed, refused = action["do"] in POINTED, event.get("refused")
-    hit, target = event.get("hit"), event.get("target")
-    control = hit if pointed else target
-    done = event.get("done")
-    step = {
-        "do": _short(action["do"]),
-        "text": _operand(action),
-        "done": _operand(done) if done else None,
-        "refused": _short(refused),
-        "mark": _fractions([action.get("x"), action.get("y")], screen.size),
-    }
+    control, place, box = hit if pointed else target, "", None
+    facts = [("refused", _short(refused))] if refused else []
+    if done := event.get("done"):
+        facts.append(("in the window", _operand(done)))
     if control and control["field"] not in ("body", "html"):
-        step |= {name: _short(control[name]) for name in ("field", "option")}
-        step["box"] = _fractions(control["box"], screen.window)
+        place = _place(control["field"], control["option"])
+        box = _fractions(control["box"], screen.window)
+        facts.append(("hit" if pointed else "in", place))
     elif pointed and not refused:
-        step["field"] = None
-    if target:
+        facts.append(("hit", "nothing that can be filled in or pressed"))
+    changes = (event.get("changed") or [])[:CHANGE_LIMIT]
+    for field, option, before, after in changes:
+        changed = _place(field, option)
+        other = "" if changed == place else f"{changed}: "
+        facts.append(("changed", f"{other}{_content(before)} → {_content(after)}"))
+    if target and not changes:
         held = target["checked" if target["option"] is not None else "value"]
-        step["content"] = _content(held)
-    step["changes"] = [
-        {"field": _short(f), "option": _short(o), "before": _content(b), "after": _content(a)}
-        for f, o, b, a in (event.get("changed") or [])[:50]
-    ]
+        facts.append(("holds", _content(held)))
+    mark = _fractions([action.get("x"), action.get("y")], screen.size)
     if moved:
         # The marks would lie on a picture of another place of the page.
-        step |= {"mark": None, "box": None}
+        mark = box = None
+        facts.append(("picture", "taken before the page moved: no marks are drawn"))
     # What was hit and left no state has turned the page.
     turned = pointed and bool(hit) and target is None and not refused
-    screen.moved = moved or turned or action["do"] == "Scroll"
-    return step | {"moved": moved}
+    screen.moved = moved or turned or do == "Scroll"
+    step = {"do": VERBS.get(do, _short(do).lower()), "text": _operand(action), "place": place}
+    return step | {"refused": bool(refused), "mark": mark, "box": box, "facts": facts}
 
 
-def _content(value: object) -> str | None:
-    if isinstance(value, bool):
-        return "ticked" if value else "not ticked"
-    return _short(value)
+def _place(field: object, option: object) -> str:
+    return _short(field) if option is None else f"{_short(field)} · {_short(option)}"
+
+
+def _content(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "not known", True: "ticked", False: "not ticked"}[value]
+    return _short(value) or "empty"
 
 
 def _operand(action: Row) -> str:
@@ -273,7 +248,7 @@ def _operand(action: Row) -> str:
         return f"({action['x']:.0f}, {action['y']:.0f})"
     if "dy" in action:
         return f"{action['dy']:.0f} pixels"
-    return clean(action.get("text", action.get("key", "")), limit=VALUE_LIMIT)
+    return _short(action.get("text", action.get("key", "")))
 
 
 def _fractions(values: Sequence[Any] | None, size: Sequence[float]) -> list[float] | None:
@@ -286,6 +261,14 @@ def _fractions(values: Sequence[Any] | None, size: Sequence[float]) -> list[floa
     return shares
 
 
+def _answers(cases: pl.DataFrame) -> list[list[str]]:
+    """Field, type, the wanted and the given value, and what became of it."""
+    verdict = pl.format("× {}", pl.coalesce("cause", "outcome").str.replace_all("_", " "))
+    right = pl.when(outcome="match").then(pl.lit("✓ right")).otherwise(verdict)
+    rows = cases.drop_nulls("path").select("path", "kind", "gold", "pred", right).head(ANSWER_LIMIT)
+    return [["–" if cell is None else _short(cell) for cell in row] for row in rows.iter_rows()]
+
+
 def _number(value: object) -> float | None:
     """A number that a page can be drawn with, else None."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -293,6 +276,6 @@ def _number(value: object) -> float | None:
     return value if is_number and abs(value) < 1e9 else None
 
 
-def _short(value: object) -> str | None:
+def _short(value: object) -> str:
     """Anything as a text of bounded length."""
-    return None if value is None else clean(value, limit=VALUE_LIMIT)
+    return clean(value, limit=VALUE_LIMIT)

@@ -12,6 +12,7 @@ import polars as pl
 
 from formlab import analysis, metrics, selection, tables
 from formlab.analysis import Finding
+from formlab.analysis.finding import origin
 from formlab.analysis.slices import COLUMNS
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
@@ -30,6 +31,7 @@ MEASURES = {
 FOLLOWING = ("outcome", "cause", "status", "finding")
 # A column with more values than this has names and no groups; documents are welcome all the same.
 _MOST_VALUES = 60
+_NO_INTERVAL = {"ci_low": np.nan, "ci_high": np.nan}
 RATES = tables.schema(
     "benchmark split system metric slice_by slice_value value:number ci_low:number ci_high:number "
     "n_docs:int n_cases:int"
@@ -103,48 +105,12 @@ class Units:
 
     def chosen(self, line: str, findings: Sequence[Finding] = ()) -> pl.DataFrame:
         """The cases that a line selects, with their number in a column ``_unit``."""
-        of_units = dataclasses.replace(self.evaluation, cases=self.cases.with_row_index("_unit"))
-        return analysis.select(of_units, line, findings=findings)
+        numbered = dataclasses.replace(self.evaluation, cases=self.cases.with_row_index("_unit"))
+        return analysis.select(numbered, line, findings=findings)
 
-    def rates(
-        self, by: str, measure: str, line: str, findings: Sequence[Finding], **draws: Any
-    ) -> list[dict[str, Any]]:
-        """The rows of `rates`."""
-        before = {n: values for n, values in selection.read(line).items() if n not in FOLLOWING}
-        numbers = np.arange(self.cases.height)
-        fit, among = (
-            np.isin(numbers, self.chosen(text, findings)["_unit"].to_numpy())
-            for text in (line, selection.text(before))
-        )
-        is_after, is_errors = by in FOLLOWING, measure == ERRORS
-        tally, values = self.tally(measure), sliced(self.cases, self.evaluation.documents, by)
-        ranked = sorted(values.unique(), key=lambda value: order(values, value))
-        ranked = pl.Series(ranked, dtype=values.dtype).cast(pl.String).unique(maintain_order=True)
-        values = values.cast(pl.String)
-        names = {name: getattr(self.evaluation, name) for name in ("benchmark", "split", "system")}
-        rows, parts = [], []
-        for value in ranked:
-            same = values.eq_missing(value).to_numpy()
-            hit = same & fit
-            # Errors are counted among all values, whatever became of them.
-            base = among & (is_after | same) if is_errors else hit
-            if not (hit & (tally[:, 0] > 0) if is_errors and is_after else base).any():
-                continue
-            columns = [tally[:, 0] * hit, tally[:, 1] * base]
-            parts.append(by_document(self.document, columns, self.n_documents))
-            taken = base & (tally[:, 1] > 0)
-            rows.append(
-                names
-                | {"metric": measure, "slice_by": by, "slice_value": value}
-                | {"value": float(ratio(parts[-1].sum(axis=0))), "n_cases": int(taken.sum())}
-                | {"n_docs": len(np.unique(self.document[taken]))}
-            )
-        ends = intervals([(part, ratio) for part in parts], **draws)
-        for row, (low, high) in zip(rows, ends, strict=True):
-            # Of a single document there is no interval.
-            alone = row["n_docs"] < 2
-            row |= {"ci_low": np.nan if alone else low, "ci_high": np.nan if alone else high}
-        return rows
+    def fits(self, line: str, findings: Sequence[Finding]) -> np.ndarray:
+        """Which of the units a line selects."""
+        return np.isin(np.arange(self.cases.height), self.chosen(line, findings)["_unit"])
 
 
 def cases(
@@ -195,6 +161,32 @@ def rates(
     125
     """
     several = [evaluations] if isinstance(evaluations, Evaluation) else evaluations
-    draws = {"resamples": resamples, "level": level, "seed": seed}
-    rows = [Units(evaluation).rates(by, measure, line, findings, **draws) for evaluation in several]
-    return pl.DataFrame([row for of_one in rows for row in of_one], schema=RATES)
+    before = {n: values for n, values in selection.read(line).items() if n not in FOLLOWING}
+    is_after, is_errors, rows = by in FOLLOWING, measure == ERRORS, []
+    for units in map(Units, several):
+        fit, among = (units.fits(text, findings) for text in (line, selection.text(before)))
+        hits, total = units.tally(measure).T
+        values = sliced(units.cases, units.evaluation.documents, by)
+        ranked = sorted(values.unique(), key=lambda value: order(values, value))
+        ranked = pl.Series(ranked, dtype=values.dtype).cast(pl.String).unique(maintain_order=True)
+        values, found, parts = values.cast(pl.String), [], []
+        for value in ranked:
+            same = values.eq_missing(value).to_numpy()
+            hit = same & fit
+            # Errors are counted among all values, whatever became of them.
+            base = among & (is_after | same) if is_errors else hit
+            if not (hit & (hits > 0) if is_errors and is_after else base).any():
+                continue
+            part = by_document(units.document, [hits * hit, total * base], units.n_documents)
+            taken = base & (total > 0)
+            n_docs = len(np.unique(units.document[taken]))
+            row = {"metric": measure, "slice_by": by, "slice_value": value, "n_docs": n_docs}
+            row |= {"value": float(ratio(part.sum(axis=0))), "n_cases": int(taken.sum())}
+            found.append(origin(units.evaluation) | row)
+            parts.append((part, ratio))
+        ends = intervals(parts, resamples=resamples, level=level, seed=seed)
+        for row, (low, high) in zip(found, ends, strict=True):
+            # Of a single document there is no interval.
+            is_known = row["n_docs"] > 1
+            rows.append(row | ({"ci_low": low, "ci_high": high} if is_known else _NO_INTERVAL))
+    return pl.DataFrame(rows, schema=RATES)

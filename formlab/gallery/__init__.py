@@ -62,17 +62,12 @@ class Gallery(Live):
         """What ``gallery.js`` draws."""
         answers = (answer for case in self.cases for answer in (case, *case.get("beside", ())))
         systems = sorted({answer["system"] for answer in answers})
+        colours = {"outcome": theme.OUTCOME_COLOURS, "cause": theme.CAUSE_COLOURS}
+        colours["system"] = theme.system_colours(systems)
         levels = self.frame["level"].unique()
-        named = ("cases", "images", "total", "asked", "drawn", "claims")
-        return {name: getattr(self, name) for name in named} | {
-            "unit": levels[0] if len(levels) == 1 else "case",
-            "colours": {
-                "system": theme.system_colours(systems),
-                "outcome": theme.OUTCOME_COLOURS,
-                "cause": theme.CAUSE_COLOURS,
-            },
-            "columns": list(self.cases[0]["slices"]) if self.cases else [],
-        }
+        unit = levels[0] if len(levels) == 1 else "case"
+        data = {name: value for name, value in super().payload.items() if name != "frame"}
+        return data | {"unit": unit, "colours": colours}
 
     @property
     def selected(self) -> pl.DataFrame:
@@ -120,39 +115,24 @@ def errors(
     not ``unscored``. Each case is titled by its label or question, where that is known, and shows
     the part of its page around the boxes; without boxes the whole page.
 
-    Parameters
-    ----------
-    cases
-        A table of the schema ``cases``; or an evaluation, of which only the cases shown are read,
-        however large it is. A table may have further columns: ``verdict``, what a review
-        decided of the case, and ``label`` or ``question``, what the case is called.
-    of
-        The evaluations that the cases are of: they have the pages, scores and labels. Without one
-        no page is shown.
-    beside
-        Tables of the same cases read by further systems: row i of each is row i of `cases`.
-    by
-        Columns that the cases can be filtered by: of cases or documents, a user's own among them,
-        or bands, as in `analysis.summarise`.
-    findings
-        Those of the page, in its order: the cases behind the second are selected by ``finding=2``.
-    most
-        At most so many cases; of more a sample, each cause in proportion: of the cases of a cause
-        those whose keys come first, whatever their order. None keeps all.
-    pictures
-        At most so many cases stand there with their place on the page, which takes some 5 kB each:
-        the first 24, and of those that follow one in every few.
-    crop
-        False shows the whole page in place of the part around the boxes.
-    right
-        Whether cases that are right, or not scored, are shown as well.
+    `cases` are a table of the schema ``cases``, which may have further columns: ``verdict``, what a
+    review decided of the case, and ``label`` or ``question``, what it is called; or an evaluation,
+    of which only the cases shown are read, however large it is. `of` are the evaluations that they
+    are of, which have the pages, scores and labels: without one no page is shown. `beside` has
+    tables of the same cases read by further systems: row i of each is row i of `cases`.
 
-    Raises
-    ------
-    TableBroken
-        If a table lacks columns, or one of `beside` is of other cases.
-    UnknownName
-        If a column of `by` is in no table.
+    The cases can be filtered by the columns `by`: of cases or documents, a user's own among them,
+    or bands, as in `analysis.summarise`; and by `findings`, those of the page in its order: the
+    cases behind the second are selected by ``finding=2``. With `right` cases that are right, or not
+    scored, are shown as well.
+
+    At most `most` cases are kept, all with None: of more a sample, each cause in proportion, of the
+    cases of a cause those whose keys come first, whatever their order. At most `pictures` of them
+    have their place on the page, which takes some 5 kB each: the first 24, and of those that follow
+    one in every few. Without `crop` it is the whole page in place of the part around the boxes.
+
+    `TableBroken` if a table lacks columns, or one of `beside` is of other cases; `UnknownName` if a
+    column of `by` is in no table.
 
     Examples
     --------

@@ -89,10 +89,7 @@ def scores_by_case(scores: pl.DataFrame) -> dict[Any, list[Any]]:
     of_cases = scores.filter(pl.col("path").is_not_null(), ~rungs)
     numbers = pl.col("value", "hits", "total").cast(pl.Float64)
     rounded = pl.when(numbers.is_finite()).then(numbers.round(4))
-    by_case: dict[Any, list[Any]] = {}
-    for *place, metric, value, hits, total in of_cases.select(*_SCORED, "metric", rounded).rows():
-        by_case.setdefault(tuple(place), []).append([metric, value, hits, total])
-    return by_case
+    return of_cases.select(*_SCORED, "metric", rounded).rows_by_key(_SCORED)
 
 
 # Where an answer differs
@@ -167,17 +164,17 @@ def labels(cases: pl.DataFrame, gold: pl.DataFrame, documents: pl.DataFrame) -> 
     """
     ends = pl.col("value").str.split_exact(" ", 1).struct.rename_fields(["path", "end"])
     links = gold.filter(kind="link").select(*_DOCUMENT, ends.alias("ends")).unnest("ends")
-    questions = gold.filter(kind="question").select(*_PLACE, known=pl.col("value"))
+    questions = gold.filter(kind="question").select(*_PLACE, _label=pl.col("value"))
     linked = links.join(questions, on=_PLACE, maintain_order="left")
-    linked = linked.select(*_DOCUMENT, path="end", known=pl.col("known").str.strip_chars())
+    linked = linked.select(*_DOCUMENT, path="end", _label=pl.col("_label").str.strip_chars())
     stated = (_filled(pl.col("meta").str.json_path_match(f"$.{name}")) for name in _NAMES)
-    stated = gold.select(*_PLACE, known=pl.coalesce(stated))
+    stated = gold.select(*_PLACE, _label=pl.coalesce(stated))
     # The last that is known of a place is its label.
     known = pl.concat([linked, stated, _declared(cases, documents)])
-    known = known.filter(_filled(pl.col("known")).is_not_null()).unique(_PLACE, keep="last")
+    known = known.filter(_filled(pl.col("_label")).is_not_null()).unique(_PLACE, keep="last")
     same = {"on": _PLACE, "how": "left", "nulls_equal": True, "maintain_order": "left"}
     own = (_filled(pl.col(name).cast(pl.String)) for name in _NAMES if name in cases.columns)
-    label = pl.coalesce(*own, "known")
+    label = pl.coalesce(*own, "_label")
     rows = cases.join(known, **same).select(label, "path", "pred_path", "kind", "level").iter_rows()
     return [
         label or path_label(path or pred_path, kind or level)
@@ -198,7 +195,7 @@ def _declared(cases: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
     fields = cases.select(_PLACE).join(typed, on=_DOCUMENT).iter_rows()
     found = [(place, types(meta).of(place[-1])) for *place, meta in fields]
     rows = [(*place, field.label or field.question) for place, field in found]
-    return pl.DataFrame(rows, dict.fromkeys([*_PLACE, "known"], pl.String), orient="row")
+    return pl.DataFrame(rows, dict.fromkeys([*_PLACE, "_label"], pl.String), orient="row")
 
 
 def path_label(path: str | None, kind: str | None) -> str:

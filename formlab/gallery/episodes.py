@@ -42,17 +42,9 @@ class Episodes(Live):
     images: dict[str, Row]
     note: str
 
-    def __len__(self) -> int:
-        return len(self.items)
-
     def __str__(self) -> str:
         steps = sum(len(item["steps"]) for item in self.items)
         return f"{len(self.items)} episodes, {steps:,} steps. {self.note}".strip()
-
-    @property
-    def payload(self) -> Row:
-        """What ``episodes.js`` draws."""
-        return vars(self)
 
 
 def episodes(
@@ -62,29 +54,12 @@ def episodes(
     limit: int = 6,
     budget: int = 4_000_000,
 ) -> Episodes | Caption:
-    """Episodes of a run, those with the most wrong answers first.
+    """Episodes of a run, those with the most wrong answers first; a note where none was recorded.
 
-    Parameters
-    ----------
-    run
-        The folder that ``formlab arena fill`` wrote; or that of one episode.
-    cases
-        A table of the schema ``cases``: the right answer of each field and the one entered.
-    limit
-        At most so many episodes.
-    budget
-        At most so many bytes of screenshots, as they stand in the page: of those that follow the
-        steps are shown without.
-
-    Returns
-    -------
-    Episodes
-        Or a note, where the folder holds no recorded episode.
-
-    Raises
-    ------
-    DataMissing
-        If there is no folder of a run.
+    `run` is the folder that ``formlab arena fill`` wrote, or that of one episode; `cases` a table
+    of the schema ``cases``, the right answer of each field and the one entered. There are at most
+    `limit` episodes, and at most `budget` bytes of screenshots, as they stand in the page: steps
+    that follow are shown without. `DataMissing` if there is no folder of a run.
 
     Examples
     --------
@@ -108,11 +83,17 @@ def _recorded(run: Path) -> list[tuple[Path, Row]]:
         raise DataMissing("no folder of a run", where=run, remedy="what arena fill wrote")
     # The last attempt is the one whose folder is left.
     results = {str(row.get("doc_id")): row for row in _lines(run / "episodes.jsonl")}
-    folders = (file.parent for file in run.glob("*/events.jsonl"))
-    return sorted(
-        ((folder, results.get(folder.name, {})) for folder in folders),
-        key=lambda one: (_right(one[1]), one[0].name),
-    )
+    folders = sorted(file.parent for file in run.glob("*/events.jsonl"))
+    found = [(folder, results.get(folder.name, {})) for folder in folders]
+    return sorted(found, key=lambda one: _right(one[1]))
+
+
+def _right(entry: Row) -> float:
+    """The share of the fields that are right, 0 where it is not known."""
+    try:
+        return float(entry["right"]) / float(entry["fields"])
+    except _ODD:
+        return 0.0
 
 
 def _lines(path: Path) -> Iterator[Row]:
@@ -126,15 +107,13 @@ def _lines(path: Path) -> Iterator[Row]:
             yield value
 
 
-def _right(entry: Row) -> float:
-    fields = _number(entry.get("fields"))
-    return (_number(entry.get("right")) or 0.0) / fields if fields else 0.0
-
-
 def _episode(
     folder: Path, entry: Row, crops: Crops, budget: int, cases: pl.DataFrame | None
 ) -> Row:
-    steps, screen, looks = list[Row](), _Screen(), 0
+    steps, looks = list[Row](), 0
+    # The last look, and whether the page has moved since.
+    screen: Row = {"image": None, "why": "no screenshot was taken", "moved": False}
+    screen |= {"size": (1.0, 1.0), "window": (1.0, 1.0)}
     events = (event for event in _lines(folder / "events.jsonl") if "screen" not in event)
     for event in events:
         if not looks and event.keys() & {"left", "request"}:
@@ -143,8 +122,7 @@ def _episode(
         looks += "see" in event
         try:
             if "see" in event:
-                picture = _shot(crops, folder, str(event["see"]), budget)
-                screen = _Screen(*picture, event["size"], event["window"], event.get("on"))
+                screen = event | _shot(crops, folder, str(event["see"]), budget)
                 step = {"do": "look", "text": _short(event["step"])}
             else:
                 step = _action(event, event["asked"], screen)
@@ -153,14 +131,14 @@ def _episode(
             rest = {key: value for key, value in event.items() if key != "step"}
             text = json.dumps(rest, ensure_ascii=False)
             step = {"do": "note", "text": clean(text, limit=TEXT_LIMIT)}
-        steps.append({"image": screen.image, "why": screen.why} | step)
+        steps.append({"image": screen["image"], "why": screen["why"]} | step)
         if len(steps) == STEP_LIMIT:
             break
     more = f"; {left} more are left out" if (left := sum(1 for _ in events)) else ""
     error = f". {_short(entry['error'])}" if entry.get("error") else ""
-    right, fields = (_number(entry.get(name)) for name in ("right", "fields"))
     known = [_short(entry["status"])] if entry.get("status") else []
-    known += [f"{right:g} of {fields:g} sent right"] if None not in (right, fields) else []
+    if {"right", "fields"} <= entry.keys():
+        known.append(f"{_short(entry['right'])} of {_short(entry['fields'])} sent right")
     task = folder / "task.txt"
     return {
         "name": clean(folder.name, limit=200) + (f" ({', '.join(known)})" if known else ""),
@@ -171,44 +149,35 @@ def _episode(
     }
 
 
-@dataclasses.dataclass
-class _Screen:
-    """A screenshot, its size and the window's, and whether the page still is as it shows."""
-
-    image: str | None = None
-    why: str | None = "no screenshot was taken"
-    size: Sequence[float] = (1.0, 1.0)
-    window: Sequence[float] = (1.0, 1.0)
-    on: object = None
-    moved: bool = False
-
-
-def _shot(crops: Crops, folder: Path, name: str, budget: int) -> tuple[str | None, str | None]:
-    """The key of a screenshot, or why there is none."""
-    if sum(len(image["src"]) for image in crops.images.values()) >= budget:
-        return None, f"left out: the page has its {budget / 1e6:g} MB of screenshots"
+def _shot(crops: Crops, folder: Path, name: str, budget: int) -> Row:
+    """The key of a screenshot, or why there is none; the page is still as it shows."""
+    image = why = None
+    if sum(len(shot["src"]) for shot in crops.images.values()) >= budget:
+        why = f"left out: the page has its {budget / 1e6:g} MB of screenshots"
     # A log may name anything; a screenshot lies beside it.
-    if Path(name).name != name:
-        return None, "the screenshot is not in the episode's folder"
-    try:
-        return crops.crop(PageSource(folder, name))[0], None
-    except FormlabError as error:
-        return None, clean(error.what, limit=200)
+    elif Path(name).name != name:
+        why = "the screenshot is not in the episode's folder"
+    else:
+        try:
+            image, _ = crops.crop(PageSource(folder, name))
+        except FormlabError as error:
+            why = clean(error.what, limit=200)
+    return {"image": image, "why": why, "moved": False}
 
 
-def _action(event: Row, action: Row, screen: _Screen) -> Row:
+def _action(event: Row, action: Row, screen: Row) -> Row:
     """What was done and became of it; its marks as fractions of the screenshot."""
     do, hit, target = action["do"], event.get("hit"), event.get("target")
     refused, pointed = event.get("refused"), do in POINTED
     # A field that was shown or a turned page moves what stands below.
-    moved = screen.moved or event.get("on") != screen.on
+    moved = screen["moved"] or event.get("on") != screen.get("on")
     control, place, box = hit if pointed else target, "", None
     facts = [("refused", _short(refused))] if refused else []
     if done := event.get("done"):
         facts.append(("in the window", _operand(done)))
     if control and control["field"] not in ("body", "html"):
         place = _place(control["field"], control["option"])
-        box = _fractions(control["box"], screen.window)
+        box = _fractions(control["box"], screen["window"])
         facts.append(("hit" if pointed else "in", place))
     elif pointed and not refused:
         facts.append(("hit", "nothing that can be filled in or pressed"))
@@ -220,14 +189,14 @@ def _action(event: Row, action: Row, screen: _Screen) -> Row:
     if target and not changes:
         held = target["checked" if target["option"] is not None else "value"]
         facts.append(("holds", _content(held)))
-    mark = _fractions([action.get("x"), action.get("y")], screen.size)
+    mark = _fractions([action.get("x"), action.get("y")], screen["size"])
     if moved:
         # The marks would lie on a picture of another place of the page.
         mark = box = None
         facts.append(("picture", "taken before the page moved: no marks are drawn"))
     # What was hit and left no state has turned the page.
     turned = pointed and bool(hit) and target is None and not refused
-    screen.moved = moved or turned or do == "Scroll"
+    screen["moved"] = moved or turned or do == "Scroll"
     step = {"do": VERBS.get(do, _short(do).lower()), "text": _operand(action), "place": place}
     return step | {"refused": bool(refused), "mark": mark, "box": box, "facts": facts}
 
@@ -267,13 +236,6 @@ def _answers(cases: pl.DataFrame) -> list[list[str]]:
     right = pl.when(outcome="match").then(pl.lit("✓ right")).otherwise(verdict)
     rows = cases.drop_nulls("path").select("path", "kind", "gold", "pred", right).head(ANSWER_LIMIT)
     return [["–" if cell is None else _short(cell) for cell in row] for row in rows.iter_rows()]
-
-
-def _number(value: object) -> float | None:
-    """A number that a page can be drawn with, else None."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    # NaN and the infinities are not below it either.
-    return value if is_number and abs(value) < 1e9 else None
 
 
 def _short(value: object) -> str:

@@ -138,6 +138,11 @@ def _listener_class() -> Any:
 class Live(Shown):
     """What a script draws: in a report its data alone, in JupyterLab a frame with a listener."""
 
+    @property
+    def payload(self) -> dict[str, Any]:
+        """What its script draws."""
+        return {name: value for name, value in vars(self).items() if name != "_listener"}
+
     @cached_property
     def _listener(self) -> Any:
         return _listener_class()(token=secrets.token_hex(8))

@@ -75,6 +75,7 @@ def same(page, explorer):
     """What the page shows is what its Python makes; intervals within the error of 1,000 draws."""
     code, shown = page.locator(".fx-python pre").text_content(), []
     space = {"display": lambda *parts: shown.extend(map(type, parts))}
+    space["evaluations"] = list(explorer.evaluations.values())
     exec(compile(code, "shown", "exec"), space)
     assert {gallery.Gallery, charts.Table} <= set(shown)
     rows = {(system, label): row for system, label, row in page.evaluate(ROWS)}
@@ -92,15 +93,14 @@ def same(page, explorer):
             continue
         assert wide["ci_low"] - 1e-5 <= row["low"] <= narrow["ci_low"] + 1e-5
         assert narrow["ci_high"] - 1e-5 <= row["high"] <= wide["ci_high"] + 1e-5
-    every = [explore.cases(each) for each in explorer.evaluations.values()]
+    every = [explore.cases(each) for each in space["evaluations"]]
     chosen = [every[e].row(unit) for e, unit in page.evaluate(CHOSEN)]
     assert chosen == [row for cases in space["cases"] for row in cases.rows()]
 
 
 @pytest.mark.browser
 def test_chart_filters_gallery_address_and_python_agree(results, tmp_path):
-    explorer = explore.Explorer([str(each.save(tmp_path / each.system)) for each in results])
-    explorer.findings = analysis.findings(list(explorer.evaluations.values()))
+    explorer = explore.Explorer(results, findings=analysis.findings(results))
     file = tmp_path / "explorer.html"
     file.write_text(inline.document(explorer.payload, kind="explorer"), "utf-8")
     with browser.page(file) as visit:

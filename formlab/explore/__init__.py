@@ -31,18 +31,15 @@ __all__ = ["Explorer", "cases", "rates"]
 class Explorer(Live):
     """Evaluations to look around in; shows itself in JupyterLab and in reports.
 
-    They are evaluations, or folders as written by ``formlab score … --out``; none explores the
-    samples. `by`, `measure` and `line` are what is shown first: the column that the rows are of,
-    what is shown of each, the filters. `findings` are those that the report shows, in its order,
-    for ``finding=2`` in a line, and may be set later. At most `most` wrong cases are in the
-    gallery; of more, a sample by cause. The attribute `evaluations` has those with scores of fields
-    or documents, by name.
+    Without `evaluations` they are those of the samples; the attribute of this name has those with
+    scores of fields or documents, by name. `by`, `measure` and `line` are what is shown first: the
+    column that the rows are of, what is shown of each, the filters. `findings` are those that the
+    report shows, in its order, for ``finding=2`` in a line, and may be set later. At most `most`
+    wrong cases are in the gallery; of more, a sample by cause.
 
     `DataMissing` if no evaluation has any; `UnknownName` if there is no such column or measure;
     `DataBroken` if the line cannot be read.
 
-    Examples
-    --------
     >>> str(Explorer([analysis.open_evaluation()], by="length", line="slice=kind:header"))
     'Explorer of 1. ocr on funsd:test'
     """
@@ -51,7 +48,7 @@ class Explorer(Live):
 
     def __init__(
         self,
-        evaluations: Sequence[str | Evaluation] = (),
+        evaluations: Evaluation | Sequence[Evaluation] = (),
         *,
         by: str = "",
         measure: str = "",
@@ -59,32 +56,27 @@ class Explorer(Live):
         findings: Sequence[Finding] = (),
         most: int = 1_000,
     ) -> None:
-        everything = "evaluations" if evaluations else "analysis.open_all()"
-        opened = [
-            (one, f"{everything}[{number}]")
-            if isinstance(one, Evaluation)
-            else (analysis.open_evaluation(one), f"analysis.open_evaluation({str(one)!r})")
-            for number, one in enumerate(evaluations or analysis.open_all())
-        ]
-        counted = [(Units(evaluation), source) for evaluation, source in opened]
-        counted = [(units, source) for units, source in counted if units.measures]
-        if not counted:
+        whose = "evaluations" if evaluations else "analysis.open_all()"
+        several = [evaluations] if isinstance(evaluations, Evaluation) else evaluations
+        units = map(Units, several or analysis.open_all())
+        # By the Python that opens each evaluation.
+        self._units = {f"{whose}[{n}]": of for n, of in enumerate(units) if of.measures}
+        if not self._units:
             raise DataMissing("no evaluation with scored fields", remedy="formlab score … --out")
-        self._units, self._sources = zip(*counted, strict=True)
+        opened = (of.evaluation for of in self._units.values())
         self.evaluations = {
             f"{number}. {one.system} on {one.benchmark}:{one.split}": one
-            for number, one in enumerate((units.evaluation for units in self._units), start=1)
+            for number, one in enumerate(opened, start=1)
         }
         self.findings, self.most = list(findings), most
-        self._columns = pl.concat([units.columns for units in self._units], how="diagonal")
-        self._measures = {n: how for units in self._units for n, how in units.measures.items()}
-        for noun, name, known in (
-            ("column", by, self._columns.columns),
-            ("measure", measure, self._measures),
-        ):
+        every = self._units.values()
+        self._columns = pl.concat([of.columns for of in every], how="diagonal")
+        self._measures = {name: how for of in every for name, how in of.measures.items()}
+        names = self._columns.columns
+        for noun, name, known in (("column", by, names), ("measure", measure, self._measures)):
             if name and name not in known:
                 raise UnknownName.of(noun, name, known)
-        by = by or ("kind" if "kind" in self._columns.columns else "doc_id")
+        by = by or ("kind" if "kind" in names else "doc_id")
         line = selection.text(selection.read(line))
         self._first = {"by": by, "measure": measure or next(iter(self._measures)), "line": line}
 
@@ -94,8 +86,8 @@ class Explorer(Live):
     @property
     def payload(self) -> dict[str, Any]:
         """What ``explorer.js`` draws: columns and measures as codes of units, and a gallery."""
-        of, findings = list(self.evaluations.values()), self.findings
-        cases = pl.concat([units.cases for units in self._units], how="diagonal_relaxed")
+        of, findings, every = list(self.evaluations.values()), self.findings, self._units.values()
+        cases = pl.concat([units.cases for units in every], how="diagonal_relaxed")
         cases = cases.with_row_index("_unit")
         shown = gallery.errors(cases, of=of, findings=findings, most=self.most)
         columns = [_coded(values.name, values) for values in self._columns]
@@ -104,10 +96,10 @@ class Explorer(Live):
             column = _coded("finding", pl.Series(numbers, dtype=pl.String))
             # The values of findings are sets of numbers.
             column["values"] = [value.split(",") for value in column["values"]]
-            columns.append(column | {"claims": [clean(finding, limit=300) for finding in findings]})
+            columns.append(column)
         measures = []
         for name, how in self._measures.items():
-            tallies = np.concatenate([units.tally(name) for units in self._units])
+            tallies = np.concatenate([units.tally(name) for units in every])
             pairs, codes = np.unique(tallies, axis=0, return_inverse=True)
             counted = {"pairs": pairs.tolist(), "codes": _packed(codes.ravel())}
             measures.append({"name": name} | how | counted)
@@ -121,11 +113,9 @@ class Explorer(Live):
                     "documents": units.n_documents,
                     "whole": units.of_documents,
                 }
-                for name, source, units in zip(
-                    self.evaluations, self._sources, self._units, strict=True
-                )
+                for name, (source, units) in zip(self.evaluations, self._units.items(), strict=True)
             ],
-            "document": _packed(np.concatenate([units.document for units in self._units])),
+            "document": _packed(np.concatenate([units.document for units in every])),
             "colours": theme.system_colours(sorted({one.system for one in of})),
             "columns": columns,
             "measures": measures,

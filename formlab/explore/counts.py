@@ -121,8 +121,6 @@ def cases(
     Without any field those of whole pages and documents. `line` and `findings` are as for
     `analysis.select`; the result has the schema CASES.
 
-    Examples
-    --------
     >>> result = analysis.open_evaluation()
     >>> cases(result).height, cases(result, "slice=kind:header")["kind"].unique().to_list()
     (499, ['header'])
@@ -155,8 +153,6 @@ def rates(
     `n_docs` documents. `value` is NaN without any; the interval for fewer than two documents.
     `UnknownName` if the column or the measure is unknown; `DataBroken` if the line selects nothing.
 
-    Examples
-    --------
     >>> rates(analysis.open_evaluation(), by="kind", line="slice=length:1–4")["n_cases"].sum()
     125
     """

@@ -75,8 +75,6 @@ class Gallery(Live):
 
         All of them until something is chosen there, and where widgets do not run.
 
-        Examples
-        --------
         >>> cases = tables.table("cases", [{"benchmark": "b", "split": "s", "doc_id": "1",
         ...     "system": "ocr", "task": "value", "outcome": "missing", "path": "/total"}])
         >>> errors(cases).selected["path"].to_list()
@@ -134,8 +132,6 @@ def errors(
     `TableBroken` if a table lacks columns, or one of `beside` is of other cases; `UnknownName` if a
     column of `by` is in no table.
 
-    Examples
-    --------
     >>> cases = tables.table("cases", [{"benchmark": "b", "split": "s", "doc_id": "1",
     ...     "system": "ocr", "task": "value", "outcome": "mismatch", "gold": "Co", "pred": "C0",
     ...     "path": "/unit_price"}])

@@ -103,8 +103,6 @@ def diff(gold: str | None, pred: str | None) -> list[tuple[str, str]]:
     are not ``insert`` give gold, and those that are not ``delete`` give the answer. Takes O(n²) of
     the words and of each changed stretch: the caller cuts long texts first.
 
-    Examples
-    --------
     >>> diff("Rheumatic fever", "fever")
     [('delete', 'Rheumatic '), ('equal', 'fever')]
     """
@@ -201,8 +199,6 @@ def _declared(cases: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
 def path_label(path: str | None, kind: str | None) -> str:
     """A name made of the path, where nothing else is known.
 
-    Examples
-    --------
     >>> path_label("/items/2/unit_price", "money"), path_label("/entities/64", "question")
     ('unit price', 'question 64')
     >>> path_label(None, "page")

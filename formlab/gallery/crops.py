@@ -62,8 +62,6 @@ class PageSource(NamedTuple):
 def finite(values: Sequence[float | None]) -> Box | None:
     """Four coordinates as a box with its corners in order; None if any is null, NaN or infinite.
 
-    Examples
-    --------
     >>> finite([5, 9, 1, 2]), finite([0, 0, None, 1]), finite([0, 0, float("inf"), 1])
     ((1.0, 2.0, 5.0, 9.0), None, None)
     """
@@ -77,8 +75,6 @@ def area(boxes: Sequence[Box], page: tuple[int, int]) -> tuple[int, int, int, in
     """The part of a page to show, as left, top, width and height: the union of `boxes` with a
     margin, else the whole page.
 
-    Examples
-    --------
     >>> area([(300, 300, 340, 312)], (1000, 1000))
     (200, 264, 240, 84)
     >>> area([], (1000, 800))
@@ -178,7 +174,7 @@ def pictures_of(
                 picture = _picture(crops, source, rows, crop=crop)
             except FormlabError as error:
                 picture["why"] = f"{error.what}: {clean(source.image, limit=200)}"
-        elif source:
+        elif source and most:
             picture["why"] = f"pictures are shown of {len(chosen):,} cases"
         shown.append(picture)
     return shown, crops.images

@@ -61,8 +61,6 @@ def episodes(
     `limit` episodes, and at most `budget` bytes of screenshots, as they stand in the page: steps
     that follow are shown without. `DataMissing` if there is no folder of a run.
 
-    Examples
-    --------
     >>> str(episodes(None))
     'Note. No episode was recorded: there are no steps to show.'
     """

@@ -31,8 +31,6 @@ _STYLES += ["gallery/assets/gallery.css", "reports/assets/report.css"]
 def data_block(value: Any) -> str:
     """JSON that is safe between script tags.
 
-    Examples
-    --------
     >>> data_block({"a": "</script>"})
     '{"a":"\\\\u003c/script\\\\u003e"}'
     """

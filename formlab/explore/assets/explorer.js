@@ -141,24 +141,22 @@
 
     /* A filter is one of all parts. */
     offered() {
-      return super.offered().filter(({ column }) => this.counts.columns.has(column));
+      const { columns } = this.counts;
+      const facets = super.offered().filter(({ column }) => columns.has(column));
+      this.titles = new Map([...columns].map(([name, { title }]) => [name, title]));
+      this.columns = new Set([...columns.keys(), "system"]);
+      return facets;
     }
 
     values(i, column) {
       const known = this.counts.columns.get(column);
-      return known ? [known.values[known.codes[this.cards[i]]]].flat() : super.values(i, column);
+      if (!known) return super.values(i, column);
+      const value = known.values[known.codes[this.cards[i]]];
+      return value === null && column === "finding" ? [] : [value].flat();
     }
 
     fits(i) {
       return this.of.includes(this.counts.of(this.cards[i])) && super.fits(i);
-    }
-
-    titled(column) {
-      return this.counts.columns.get(column)?.title ?? super.titled(column);
-    }
-
-    knows(wanted) {
-      return [...wanted.keys()].every((name) => this.counts.columns.has(name) || name === "system");
     }
 
     /* The evaluations of a selection's systems, and what else it asks for. */
@@ -175,7 +173,7 @@
 
     choose(wanted) {
       const [places, chosen] = this.parted(wanted);
-      this.unknown = [...chosen.keys()].filter((name) => !this.counts.columns.has(name));
+      this.unknown = [...chosen.keys()].filter((name) => !this.columns.has(name));
       for (const name of this.unknown) chosen.delete(name);
       if (wanted.has("system") && places.length) this.of = places.slice(0, 2);
       // A finding is about evaluations of its own.
@@ -260,7 +258,7 @@
       fill(this.choices[1], [[-1, "none"], ...names.filter((_, e) => e !== of[0])], of[1] ?? -1);
       this.choices[1].parentNode.hidden = evaluations.length < 2;
       fill(this.measure, [...measures].map(([name, { title }]) => [name, title]), this.shownMeasure);
-      fill(this.column, [...columns].filter(([, { claims }]) => !claims).map(([name, { title }]) => [name, title]), this.by);
+      fill(this.column, [...columns].filter(([name]) => name !== "finding").map(([name, { title }]) => [name, title]), this.by);
       this.fit = this.counts.fits(this.chosen);
       this.status.replaceChildren(...of.map((e, n) => this.summary(e, n)));
       const unknown = (this.unknown ?? []).map((name) => `There is no column ${visible(name)} here: that filter is left out. `);

@@ -140,8 +140,7 @@ def errors(
     ([('equal', 'C'), ('delete', 'o'), ('insert', '0')], 'unit price')
     """
     evaluations = [of] if isinstance(of, Evaluation) else list(of)
-    is_wrong = ~pl.col("outcome").is_in(["match", "unscored"])
-    shown = is_wrong | right
+    shown = ~pl.col("outcome").is_in(["match", "unscored"]) | right
     if isinstance(cases, Evaluation):
         evaluations = list(dict.fromkeys([cases, *evaluations]))
         names = [*_cases.KEY, "outcome", "cause"]
@@ -163,7 +162,7 @@ def errors(
     sources = _sources(documents, evaluations)
     places = [sources.get(tuple(row[name] for name in _SAME[:3])) for row, *_ in rows]
     shots, images = pictures_of(rows, places, most=pictures, crop=crop)
-    of_cases = _cases.scores_by_case(scores)
+    of_cases = _cases.scores_by_case(scores, answers)
     columns = zip(
         rows,
         shots,

@@ -79,14 +79,16 @@ def _number(value: float | None) -> float | None:
     return round(value, 4) if value is not None and math.isfinite(value) else None
 
 
-def scores_by_case(scores: pl.DataFrame) -> dict[Any, list[Any]]:
+def scores_by_case(scores: pl.DataFrame, answers: Sequence[pl.DataFrame]) -> dict[Any, list[Any]]:
     """``[metric, value, hits, total]`` of the scores that belong to one case, by case.
 
     Scores of a page or a document, which have no path, belong to no single case; of the rungs of
     the ladder each case tells by itself.
     """
     rungs = pl.col("metric").is_in([f"{rung}_accuracy" for rung in LADDER])
+    known = pl.concat(table.select(_SCORED) for table in answers)
     of_cases = scores.filter(pl.col("path").is_not_null(), ~rungs)
+    of_cases = of_cases.join(known, on=_SCORED, how="semi")
     numbers = pl.col("value", "hits", "total").cast(pl.Float64)
     rounded = pl.when(numbers.is_finite()).then(numbers.round(4))
     return of_cases.select(*_SCORED, "metric", rounded).rows_by_key(_SCORED)

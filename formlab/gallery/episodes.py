@@ -120,7 +120,9 @@ def _episode(
         looks += "see" in event
         try:
             if "see" in event:
-                screen = event | _shot(crops, folder, str(event["see"]), budget)
+                shot = _shot(crops, folder, str(event["see"]), budget)
+                screen = shot | {name: event[name] for name in ("size", "window")}
+                screen["on"] = event.get("on")
                 step = {"do": "look", "text": _short(event["step"])}
             else:
                 step = _action(event, event["asked"], screen)

@@ -133,9 +133,12 @@ def test_chart_filters_gallery_address_and_python_agree(results, tmp_path):
         page.goto("about:blank")
         page.goto(before[2])
         assert (chips.all_text_contents(), page.evaluate(ROWS), page.url) == before
-        # Of chosen errors no share is right: their rate is shown.
+        # What no column is called is left out.
         page.goto("about:blank")
-        page.goto(f"{file.as_uri()}#outcome=mismatch")
+        page.goto(f"{file.as_uri()}#slice=ink:<b>x</b>&outcome=mismatch")
+        expect(page.locator(".fx-note").first).to_contain_text("There is no column ink here")
+        expect(chips).to_have_text(["outcome: mismatch ×"])
+        # Of chosen errors no share is right: their rate is shown.
         expect(page.get_by_label("Measure")).to_have_value("errors")
         same(page, explorer)
         # A finding selects its cases in its own evaluation.

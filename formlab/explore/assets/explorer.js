@@ -180,7 +180,7 @@
       const owners = chosen.has("finding") ? places.filter((e) => this.counts.chosen(this.counts.fits(chosen), [e])) : [];
       if (owners.length && !owners.some((e) => this.of.includes(e))) this.of = [owners[0]];
       super.choose(chosen);
-      return this.matching(wanted);
+      return this.counts.chosen(this.fit, places);
     }
 
     line() {

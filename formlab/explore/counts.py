@@ -50,7 +50,6 @@ class Units:
         names = evaluation.document_names
         self.document = self.cases["doc_id"].cast(pl.Enum(names)).to_physical().to_numpy()
         self.n_documents = len(names)
-        self.tally = functools.cache(self._tally)
 
     @functools.cached_property
     def scores(self) -> pl.DataFrame:
@@ -81,7 +80,7 @@ class Units:
             or (not of.dtype.is_nested() and 1 < of.n_unique() <= _MOST_VALUES)
         )
 
-    def _tally(self, measure: str) -> np.ndarray:
+    def tally(self, measure: str) -> np.ndarray:
         """Hits and total of each unit, shape (units, 2), both 0 where it is not scored."""
         asked = pl.col("gold").is_not_null() & (pl.col("outcome") != "unscored")
         similarity = pl.col("similarity").fill_nan(None)

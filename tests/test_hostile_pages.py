@@ -21,6 +21,7 @@ from formlab_review.widget import ReviewWidget, script
 from tests.hostile import STRINGS
 from tests.made_hostile import COLUMNS, NAMES, evaluation
 from tests.seeds import ALL
+from tests.states import draw_all
 
 # As a table holds them.
 TEXTS = [files.storable(text) for text in STRINGS]
@@ -66,19 +67,14 @@ def visit(built):
         yield opened
 
 
-def drawn(page):
-    """Scroll until every object is drawn; how each came out."""
-    left = """() => {
-        const left = [...document.querySelectorAll('.fl-object')].filter(b => !b.dataset.state);
-        left[0]?.scrollIntoView();
-        return left.length;
-    }"""
-    for _ in range(600):
-        if page.evaluate(left) == 0:
-            break
-        page.wait_for_timeout(100)
-    objects = "boxes => boxes.map(b => [b.dataset.kind, b.dataset.state, b.dataset.state === 'failed' ? b.textContent : ''])"
-    return page.eval_on_selector_all(".fl-object", objects)
+def failed(page):
+    """Objects that are not drawn once all were in view: a surface far away gives its drawing back."""
+    draw_all(page)
+    objects = (
+        "boxes => boxes.map(b => [b.dataset.kind, b.dataset.state, b.textContent.slice(0, 300)])"
+    )
+    states = page.eval_on_selector_all(".fl-object", objects)
+    return [state for state in states if state[1] not in ("drawn", "waiting")]
 
 
 LAID = """() => {
@@ -128,9 +124,7 @@ def test_every_object_of_a_report_is_drawn_and_shows_the_strings_as_text(built, 
     assert ["was not drawn to a file" in note for note in built.notes] == [True, True]
     visit.page.set_viewport_size({"width": 1280 if ALL else 390, "height": 800})
     visit.page.goto(built.html.as_uri())
-    # A surface that is far away gives its drawing back.
-    failed = [each for each in drawn(visit.page) if each[1] not in ("drawn", "waiting")]
-    assert failed == []
+    assert failed(visit.page) == []
     assert holds(visit.page, [text[:2000] for text in TEXTS], "td")
     for box in visit.page.locator(".fl-vega svg:visible, .fl-plotly").all():
         box.hover(force=True)

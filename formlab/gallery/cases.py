@@ -7,7 +7,6 @@ import hashlib
 import itertools
 import json
 import math
-import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,7 +15,6 @@ import polars as pl
 from rapidfuzz.distance import Indel, Levenshtein
 
 from formlab.analysis.finding import KEYS, Finding
-from formlab.benchmarks.meta import meta_of
 from formlab.charts.harmless import clean
 from formlab.readers.types import FieldTypes
 from formlab.scoring.bands import sliced
@@ -26,14 +24,17 @@ from formlab.trees import unescape
 
 Row = Mapping[str, Any]
 KEY = ("benchmark", "split", "doc_id", "task", "level", "path", "pred_path")
-_CORPUS = ("benchmark", "split")
-_PLACE = (*_CORPUS, "doc_id", "path")
+_CORPUS = ["benchmark", "split"]
+_DOCUMENT = [*_CORPUS, "doc_id"]
+_PLACE = [*_DOCUMENT, "path"]
 _OF_CASE = ("benchmark", "split", "doc_id", "level", "task", "path", "kind", "gold_origin")
 _OF_ANSWER = ("system", "outcome", "cause", "status", "pred_origin")
-_SCORED = (*_CORPUS, "doc_id", "system", "path")
+_SCORED = [*_PLACE, "system"]
 # Columns that charts slice by without being asked.
 _ALWAYS = ("modality", "subtype", "field", "flip")
-_VALUE, _WORDS, _LABEL = 1_200, 300, 200
+_VALUE, _WORDS = 1_200, 300
+# Columns of cases, and names in `meta`, that say what a field is called.
+_NAMES = ("label", "question")
 # Words this similar are compared by character; of others the common characters are chance.
 ALIKE = 0.5
 # Values that share less than this of the shorter one are two different values.
@@ -43,34 +44,31 @@ _TOKENS = re.compile(r"\w+|\s+|[^\w\s]")
 
 def keys(cases: pl.DataFrame) -> list[str]:
     """Ten hexadecimal digits for each case, the same in every build and for every system."""
-    return [
-        hashlib.sha256(json.dumps(row).encode()).hexdigest()[:10]
-        for row in cases.select(KEY).iter_rows()
-    ]
+    texts = (json.dumps(row).encode() for row in cases.select(KEY).iter_rows())
+    return [hashlib.sha256(text).hexdigest()[:10] for text in texts]
 
 
-def words(row: Row, beside: Sequence[Row], scores: Mapping[Any, list[Any]]) -> dict[str, Any]:
-    """The texts and numbers of a case; ``beside`` has the answers of further systems."""
-    gold = _text(row["gold"], limit=_VALUE)
+def words(answers: Sequence[Row], scores: Mapping[Any, list[Any]]) -> dict[str, Any]:
+    """The texts and numbers of a case, a row for each of its answers."""
+    row, gold = answers[0], _text(answers[0]["gold"], limit=_VALUE)
     case = {name: _text(row[name]) for name in _OF_CASE} | {"gold": gold}
     if row.get("verdict") is not None:
         case["verdict"] = _text(row["verdict"])
-    first, *others = [_answer(answer, gold, scores) for answer in (row, *beside)]
+    first, *others = [_answer(answer, gold, scores) for answer in answers]
     return case | first | ({"beside": others} if others else {})
 
 
 def _answer(row: Row, gold: str | None, scores: Mapping[Any, list[Any]]) -> dict[str, Any]:
-    pred = _text(row["pred"], limit=_VALUE)
+    pred, cause = _text(row["pred"], limit=_VALUE), row["cause"]
     answer: dict[str, Any] = {name: _text(row[name]) for name in _OF_ANSWER}
-    answer |= {"stage": STAGE_OF.get(row["cause"]), "pred": pred, "diff": diff(gold, pred)}
+    answer |= {"stage": STAGE_OF.get(cause), "pred": pred, "diff": diff(gold, pred)}
     answer |= {"ladder": [row[rung] for rung in LADDER], "similarity": _number(row["similarity"])}
-    if (confidence := _number(row["confidence"])) is not None:
-        answer["confidence"] = confidence
-    if row["failed"] is not None and len(row["failed"]):
-        answer["failed"] = [_text(path) for path in row["failed"]]
-    if numbers := scores.get(tuple(row[name] for name in _SCORED)):
-        answer["scores"] = numbers
-    return answer
+    more = {
+        "confidence": _number(row["confidence"]),
+        "failed": [_text(path) for path in row["failed"] or ()],
+        "scores": scores.get(tuple(row[name] for name in _SCORED)),
+    }
+    return answer | {name: value for name, value in more.items() if value not in (None, [])}
 
 
 def _text(value: object, *, limit: int = _WORDS) -> str | None:
@@ -81,24 +79,19 @@ def _number(value: float | None) -> float | None:
     return round(value, 4) if value is not None and math.isfinite(value) else None
 
 
-def scores_by_case(scores: pl.DataFrame, cases: Sequence[pl.DataFrame]) -> dict[Any, list[Any]]:
+def scores_by_case(scores: pl.DataFrame, answers: Sequence[pl.DataFrame]) -> dict[Any, list[Any]]:
     """``[metric, value, hits, total]`` of the scores that belong to one case, by case.
 
     Scores of a page or a document, which have no path, belong to no single case; of the rungs of
     the ladder each case tells by itself.
     """
-    known = pl.concat([table.select(_SCORED) for table in cases]).unique()
     rungs = pl.col("metric").is_in([f"{rung}_accuracy" for rung in LADDER])
+    known = pl.concat(table.select(_SCORED) for table in answers)
     of_cases = scores.filter(pl.col("path").is_not_null(), ~rungs)
     of_cases = of_cases.join(known, on=_SCORED, how="semi")
     numbers = pl.col("value", "hits", "total").cast(pl.Float64)
     rounded = pl.when(numbers.is_finite()).then(numbers.round(4))
-    by_case: dict[Any, list[Any]] = {}
-    for *place, metric, value, hits, total in of_cases.select(
-        *_SCORED, "metric", rounded
-    ).iter_rows():
-        by_case.setdefault(tuple(place), []).append([metric, value, hits, total])
-    return by_case
+    return of_cases.select(*_SCORED, "metric", rounded).rows_by_key(_SCORED)
 
 
 # Where an answer differs
@@ -112,8 +105,6 @@ def diff(gold: str | None, pred: str | None) -> list[tuple[str, str]]:
     are not ``insert`` give gold, and those that are not ``delete`` give the answer. Takes O(n²) of
     the words and of each changed stretch: the caller cuts long texts first.
 
-    Examples
-    --------
     >>> diff("Rheumatic fever", "fever")
     [('delete', 'Rheumatic '), ('equal', 'fever')]
     """
@@ -164,31 +155,52 @@ def _joined(runs: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 # What a case is called
 
 
-def labels(cases: pl.DataFrame, gold: pl.DataFrame | None, documents: pl.DataFrame) -> list[str]:
+def labels(cases: pl.DataFrame, gold: pl.DataFrame, documents: pl.DataFrame) -> list[str]:
     """The label of each case: the first that is known of these.
 
-    A column ``label`` or ``question`` of the cases; that of the gold's `meta`; that of the type
-    declared for the field of an own form; the question that the gold links to it; the last part
-    of its path, a number with the kind of the field before it.
+    A column ``label`` or ``question`` of the cases; that of the type declared for the field of an
+    own form; that of the gold's `meta`; the question that the gold links to it; the last part of
+    its path, a number with the kind of the field before it.
     """
-    known = _of_types(cases, documents)
-    if gold is not None and gold.height:
-        gold = gold.join(cases.select(_PLACE[:3]).unique(), on=_PLACE[:3], how="semi")
-        known = _of_links(gold) | dict(_of_meta(gold)) | known
-    columns = [name for name in ("label", "question") if name in cases.columns]
+    ends = pl.col("value").str.split_exact(" ", 1).struct.rename_fields(["path", "end"])
+    links = gold.filter(kind="link").select(*_DOCUMENT, ends.alias("ends")).unnest("ends")
+    questions = gold.filter(kind="question").select(*_PLACE, _label=pl.col("value"))
+    linked = links.join(questions, on=_PLACE, maintain_order="left")
+    linked = linked.select(*_DOCUMENT, path="end", _label=pl.col("_label").str.strip_chars())
+    stated = (_filled(pl.col("meta").str.json_path_match(f"$.{name}")) for name in _NAMES)
+    stated = gold.select(*_PLACE, _label=pl.coalesce(stated))
+    # The last that is known of a place is its label.
+    known = pl.concat([linked, stated, _declared(cases, documents)])
+    known = known.filter(_filled(pl.col("_label")).is_not_null()).unique(_PLACE, keep="last")
+    same = {"on": _PLACE, "how": "left", "nulls_equal": True, "maintain_order": "left"}
+    own = (_filled(pl.col(name).cast(pl.String)) for name in _NAMES if name in cases.columns)
+    label = pl.coalesce(*own, "_label")
+    rows = cases.join(known, **same).select(label, "path", "pred_path", "kind", "level").iter_rows()
     return [
-        next((str(row[name]) for name in columns if row[name]), None)
-        or known.get(tuple(row[name] for name in _PLACE))
-        or path_label(row["path"] or row["pred_path"], row["kind"] or row["level"])
-        for row in cases.select(*_PLACE, "pred_path", "kind", "level", *columns).to_dicts()
+        label or path_label(path or pred_path, kind or level)
+        for label, path, pred_path, kind, level in rows
     ]
+
+
+def _filled(text: pl.Expr) -> pl.Expr:
+    return text.replace("", None)
+
+
+def _declared(cases: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
+    """Labels of the fields of own forms, whose documents carry the declared types."""
+    typed = documents.filter(pl.col("meta").str.contains('"(question|label)"'))
+    typed = typed.select(*_DOCUMENT, "meta").unique(_DOCUMENT)
+    # The documents of a corpus mostly share their types.
+    types = functools.lru_cache(maxsize=64)(lambda meta: FieldTypes.of_document({"meta": meta}))
+    fields = cases.select(_PLACE).join(typed, on=_DOCUMENT).iter_rows()
+    found = [(place, types(meta).of(place[-1])) for *place, meta in fields]
+    rows = [(*place, field.label or field.question) for place, field in found]
+    return pl.DataFrame(rows, dict.fromkeys([*_PLACE, "_label"], pl.String), orient="row")
 
 
 def path_label(path: str | None, kind: str | None) -> str:
     """A name made of the path, where nothing else is known.
 
-    Examples
-    --------
     >>> path_label("/items/2/unit_price", "money"), path_label("/entities/64", "question")
     ('unit price', 'question 64')
     >>> path_label(None, "page")
@@ -204,79 +216,40 @@ def path_label(path: str | None, kind: str | None) -> str:
     return f"{name.replace('_', ' ')} {last}"
 
 
-def _of_links(gold: pl.DataFrame) -> dict[Any, str]:
-    """The question that the gold links to each path."""
-    ends = pl.col("value").str.split_exact(" ", 1).struct.rename_fields(["path", "end"])
-    links = gold.filter(pl.col("kind") == "link").select(*_PLACE[:3], ends.alias("_ends"))
-    questions = gold.filter(pl.col("kind") == "question").select(*_PLACE, "value")
-    linked = links.unnest("_ends").join(questions, on=_PLACE, maintain_order="left")
-    rows = linked.select(*_PLACE[:3], "end", pl.col("value").str.strip_chars()).iter_rows()
-    return {tuple(place): text for *place, text in rows if text}
-
-
-def _of_meta(gold: pl.DataFrame) -> Iterator[tuple[Any, str]]:
-    stated = gold.filter(pl.col("meta").str.contains('"(question|label)"'))
-    for *place, text in stated.select(*_PLACE, "meta").iter_rows():
-        meta = meta_of(text)
-        if label := meta.get("label") or meta.get("question"):
-            yield tuple(place), str(label)
-
-
-def _of_types(cases: pl.DataFrame, documents: pl.DataFrame) -> dict[Any, str]:
-    """Labels of the fields of own forms, whose documents carry the declared types."""
-    declared = documents.filter(pl.col("meta").str.contains('"(question|label)"'))
-    # The documents of a corpus mostly share their types.
-    types = functools.lru_cache(maxsize=64)(lambda meta: FieldTypes.of_document({"meta": meta}))
-    declared = declared.select(*_PLACE[:3], "meta").unique(_PLACE[:3])
-    fields = cases.select(_PLACE).join(declared, on=_PLACE[:3])
-    found = {tuple(place): types(meta).of(place[-1]) for *place, meta in fields.iter_rows()}
-    texts = {place: field.label or field.question for place, field in found.items()}
-    return {place: text for place, text in texts.items() if text}
-
-
 # What cases belong to
 
 
 def slices(cases: pl.DataFrame, documents: pl.DataFrame, by: Sequence[str]) -> list[dict[str, Any]]:
     """The value of each column of `by` for each case, as texts; a list where the column has lists.
 
-    Raises
-    ------
-    UnknownName
-        If a column is neither of the cases nor of the documents, and no band.
+    `UnknownName` if a column is neither of the cases nor of the documents, and no band.
     """
-    always = [name for name in _ALWAYS if name in cases.columns and cases[name].count()]
-    names = list(dict.fromkeys([*by, *always]))
-    parts = []
+    always = (name for name in _ALWAYS if name in cases.columns and cases[name].count())
+    names, parts = dict.fromkeys([*by, *always]), [cases.select(_row=pl.lit(0)).clear()]
     # Documents of two benchmarks may have one name, and those of two systems are listed twice.
-    for group in cases.with_row_index("_row").partition_by(*_CORPUS, maintain_order=True):
-        own = documents.join(group.select(_CORPUS).unique(), on=_CORPUS, how="semi")
-        own = own.unique("doc_id", keep="first", maintain_order=True)
+    for group in cases.with_row_index("_row").partition_by(_CORPUS):
+        own = documents.join(group, on=_CORPUS, how="semi").unique("doc_id", keep="first")
         columns = {name: _texts(sliced(group, own, name)) for name in names}
         parts.append(pl.DataFrame({"_row": group["_row"]} | columns))
-    if not parts:
-        return []
     return pl.concat(parts, how="diagonal_relaxed").sort("_row").drop("_row").to_dicts()
 
 
 def _texts(values: pl.Series) -> pl.Series:
-    kind = pl.List(pl.String) if isinstance(values.dtype, pl.List) else pl.String
-    return values.cast(kind)
+    return values.cast(pl.List(pl.String) if values.dtype == pl.List else pl.String)
 
 
-def findings_of(tables: Sequence[pl.DataFrame], findings: Sequence[Finding]) -> list[list[int]]:
+def findings_of(answers: Sequence[pl.DataFrame], findings: Sequence[Finding]) -> list[list[int]]:
     """Of each case the findings, from 1, that it is behind; row i of every table is case i."""
-    cases = tables[0].with_row_index("_row")
+    systems = pl.concat_list(pl.lit(table["system"]) for table in answers)
+    cases = answers[0].select(*KEYS, *_CORPUS, systems=systems).with_row_index("_row")
     members: list[list[int]] = [[] for _ in range(cases.height)]
     for number, finding in enumerate(findings, start=1):
-        rows = cases.join(finding.cases.unique(), on=KEYS, how="semi", nulls_equal=True)
-        for name in _CORPUS:
-            if getattr(finding, name):
-                rows = rows.filter(pl.col(name) == getattr(finding, name))
+        names = [name for name in _CORPUS if getattr(finding, name)]
+        same = [pl.col(name) == getattr(finding, name) for name in names]
         if finding.system and finding.about != "systems":
-            systems = [table["system"] == finding.system for table in tables]
-            rows = rows.filter(functools.reduce(operator.or_, systems).gather(rows["_row"]))
-        for row in rows["_row"]:
+            same.append(pl.col("systems").list.contains(finding.system))
+        behind = cases.filter(True, *same)
+        for row in behind.join(finding.cases, on=KEYS, how="semi", nulls_equal=True)["_row"]:
             members[row].append(number)
     return members
 
@@ -286,20 +259,14 @@ def sample(cases: pl.DataFrame, most: int | None) -> tuple[pl.Series, list[list[
 
     A sample has of each cause its share (largest remainder), the cases whose `keys` come first.
     """
-    cause = pl.coalesce("cause", "outcome").alias("cause")
+    most = cases.height if most is None else most
     # Keys are as good as random, and the same in whatever order the cases come.
-    few = most is None or cases.height <= most
-    key = pl.lit("") if few else pl.Series(keys(cases))
-    ranked = cases.select(cause).with_row_index("_row").with_columns(key=key)
-    ranked = ranked.with_columns(
-        rank=pl.col("key").rank("ordinal").over("cause") - 1, all=pl.len().over("cause")
-    )
+    key = pl.Series(keys(cases)) if cases.height > most else pl.lit("")
+    ranked = cases.select(cause=pl.coalesce("cause", "outcome"), key=key).with_row_index("_row")
+    rank, count = pl.col("key").rank("ordinal").over("cause"), pl.len().over("cause").cast(pl.Int64)
     # A cause's nth case comes when n - 1/2 of its cases would be due, as Sainte-Laguë has it.
-    due = (pl.col("rank") + 0.5) / pl.col("all")
-    chosen = ranked.sort(due, -pl.col("all").cast(pl.Int64), "cause")
-    chosen = chosen.head(cases.height if most is None else most)
-    counts = ranked.group_by("cause").agg(
-        pl.col("_row").is_in(chosen["_row"].implode()).sum().alias("shown"), pl.len().alias("all")
-    )
-    counts = counts.sort(-pl.col("all").cast(pl.Int64), "cause")
-    return chosen["_row"].sort(), [list(row) for row in counts.iter_rows()]
+    chosen = ranked.sort((rank - 0.5) / count, -count, "cause")["_row"].head(most)
+    shown = pl.col("_row").is_in(chosen.implode()).sum().alias("shown")
+    counts = ranked.group_by("cause").agg(shown, all=pl.len().cast(pl.Int64))
+    counts = counts.sort(-pl.col("all"), "cause")
+    return chosen.sort(), [list(row) for row in counts.iter_rows()]

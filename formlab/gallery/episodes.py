@@ -21,8 +21,9 @@ from formlab.gallery.inline import Live
 Row = dict[str, Any]
 # A screenshot of the arena's window is 1,280 by 800; its small print is still read at 960 by 600.
 PIXELS = 960 * 600
-STEP_LIMIT, TEXT_LIMIT, VALUE_LIMIT = 600, 1_500, 300
-POINTED = ("Click", "DoubleClick", "RightClick")
+STEP_LIMIT, CHANGE_LIMIT, ANSWER_LIMIT, TEXT_LIMIT, VALUE_LIMIT = 600, 50, 200, 1_500, 300
+VERBS = {"DoubleClick": "double click", "RightClick": "right click"}
+POINTED = ("Click", *VERBS)
 # What a line of another shape raises.
 _ODD = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
 
@@ -41,17 +42,9 @@ class Episodes(Live):
     images: dict[str, Row]
     note: str
 
-    def __len__(self) -> int:
-        return len(self.items)
-
     def __str__(self) -> str:
         steps = sum(len(item["steps"]) for item in self.items)
         return f"{len(self.items)} episodes, {steps:,} steps. {self.note}".strip()
-
-    @property
-    def payload(self) -> Row:
-        """What ``episodes.js`` draws."""
-        return {"items": self.items, "images": self.images, "note": self.note}
 
 
 def episodes(
@@ -61,70 +54,49 @@ def episodes(
     limit: int = 6,
     budget: int = 4_000_000,
 ) -> Episodes | Caption:
-    """Episodes of a run, those with the most wrong answers first.
+    """Episodes of a run, those with the most wrong answers first; a note where none was recorded.
 
-    Parameters
-    ----------
-    run
-        The folder that ``formlab arena fill`` wrote; or that of one episode.
-    cases
-        A table of the schema ``cases``: the right answer of each field and the one entered.
-    limit
-        At most so many episodes.
-    budget
-        At most so many bytes of screenshots, as they stand in the page. The steps of an episode
-        beyond it are left out, and the note says how many.
+    `run` is the folder that ``formlab arena fill`` wrote, or that of one episode; `cases` a table
+    of the schema ``cases``, the right answer of each field and the one entered. There are at most
+    `limit` episodes, and at most `budget` bytes of screenshots, as they stand in the page: steps
+    that follow are shown without. `DataMissing` if there is no folder of a run.
 
-    Returns
-    -------
-    Episodes
-        Or a note, where the folder holds no recorded episode.
-
-    Raises
-    ------
-    DataMissing
-        If there is no folder of a run.
-
-    Examples
-    --------
     >>> str(episodes(None))
     'Note. No episode was recorded: there are no steps to show.'
     """
-    recorded = _recorded(Path(run)) if run is not None else {}
+    recorded = _recorded(Path(run)) if run is not None else []
     if not recorded:
         return note("No episode was recorded: there are no steps to show.")
-    shots = _Shots(budget)
-    items = []
-    for name in _worst_first(recorded)[:limit]:
-        if shots.spent >= budget:
-            break
-        items.append(_episode(name, *recorded[name], shots, cases))
-    notes = []
-    if len(items) < len(recorded):
-        notes.append(f"{len(items)} of {len(recorded)} episodes are shown.")
-    if left := sum(item["left"] for item in items):
-        notes.append(f"{left:,} step{'s are' if left > 1 else ' is'} left out.")
-    if notes and shots.spent >= budget:
-        notes.append(f"A page has at most {budget / 1e6:g} MB of screenshots.")
-    return Episodes(items, shots.crops.images, " ".join(notes))
+    crops = Crops(PIXELS)
+    items = [_episode(*one, crops, budget, cases) for one in recorded[:limit]]
+    few = f"{len(items)} of {len(recorded)} episodes are shown."
+    return Episodes(items, crops.images, few if len(items) < len(recorded) else "")
 
 
-def _recorded(run: Path) -> dict[str, tuple[Path, Row]]:
-    """Each episode's folder and what is known of it, by its name."""
+def _recorded(run: Path) -> list[tuple[Path, Row]]:
+    """The folder of each episode and what is known of it, the one with most wrong answers first."""
     if (run / "events.jsonl").is_file():
-        return {run.name: (run, {})}
+        return [(run, {})]
     if not run.is_dir():
         raise DataMissing("no folder of a run", where=run, remedy="what arena fill wrote")
-    log = run / "episodes.jsonl"
     # The last attempt is the one whose folder is left.
-    results = {str(row.get("doc_id")): row for row in (_lines(log) if log.is_file() else ())}
+    results = {str(row.get("doc_id")): row for row in _lines(run / "episodes.jsonl")}
     folders = sorted(file.parent for file in run.glob("*/events.jsonl"))
-    return {folder.name: (folder, results.get(folder.name, {})) for folder in folders}
+    found = [(folder, results.get(folder.name, {})) for folder in folders]
+    return sorted(found, key=lambda one: _right(one[1]))
+
+
+def _right(entry: Row) -> float:
+    """The share of the fields that are right, 0 where it is not known."""
+    try:
+        return float(entry["right"]) / float(entry["fields"])
+    except _ODD:
+        return 0.0
 
 
 def _lines(path: Path) -> Iterator[Row]:
-    """The whole lines of a log; the last one may be torn by a crash."""
-    for line in files.read_bytes(path).split(b"\n"):
+    """The whole lines of a log, if there is one; the last may be torn by a crash."""
+    for line in files.read_bytes(path).split(b"\n") if path.is_file() else ():
         try:
             value = json.loads(line.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
@@ -133,138 +105,110 @@ def _lines(path: Path) -> Iterator[Row]:
             yield value
 
 
-def _worst_first(recorded: dict[str, tuple[Path, Row]]) -> list[str]:
-    def share(name: str) -> float:
-        entry = recorded[name][1]
-        fields = _number(entry.get("fields"))
-        return (_number(entry.get("right")) or 0) / fields if fields else 0.0
-
-    return sorted(recorded, key=lambda name: (share(name), name))
-
-
-class _Shots:
-    """Screenshots as WebP, each distinct one once, as long as the budget lasts."""
-
-    def __init__(self, budget: int) -> None:
-        self.budget, self.spent = budget, 0
-        self.crops = Crops(PIXELS)
-
-    def add(self, folder: Path, name: str) -> tuple[str | None, str | None]:
-        """The key of an image, or why there is none; both None where the budget is spent."""
-        # A log may name anything; a screenshot lies beside it.
-        if Path(name).name != name:
-            return None, "the screenshot is not in the episode's folder"
-        known = set(self.crops.images)
-        try:
-            key = self.crops.crop(PageSource(folder, name)).key
-        except FormlabError as error:
-            return None, clean(error.what, limit=200)
-        size = 0 if key in known else len(self.crops.images[key]["src"])
-        if known and self.spent + size > self.budget:
-            self.spent = self.budget
-            del self.crops.images[key]
-            return None, None
-        self.spent += size
-        return key, None
-
-
-@dataclasses.dataclass
-class _Screen:
-    """A screenshot, its size and the window's, and whether the page still is as it shows."""
-
-    image: str | None = None
-    why: str | None = "no screenshot was taken"
-    size: Sequence[float] = (1.0, 1.0)
-    window: Sequence[float] = (1.0, 1.0)
-    on: object = None
-    moved: bool = False
-
-
-def _episode(name: str, folder: Path, entry: Row, shots: _Shots, cases: pl.DataFrame | None) -> Row:
-    steps: list[Row] = []
-    looks = left = 0
-    full, screen = False, _Screen()
-    for event in _lines(folder / "events.jsonl"):
-        if "screen" in event or (not looks and event.keys() & {"left", "request"}):
+def _episode(
+    folder: Path, entry: Row, crops: Crops, budget: int, cases: pl.DataFrame | None
+) -> Row:
+    steps, looks = list[Row](), 0
+    # The last look, and whether the page has moved since.
+    screen: Row = {"image": None, "why": "no screenshot was taken", "moved": False}
+    screen |= {"size": (1.0, 1.0), "window": (1.0, 1.0)}
+    events = (event for event in _lines(folder / "events.jsonl") if "screen" not in event)
+    for event in events:
+        if not looks and event.keys() & {"left", "request"}:
             # How the page was opened is nothing that an agent did.
             continue
+        looks += "see" in event
         try:
             if "see" in event:
-                looks += 1
-                key, why = (None, None) if full else shots.add(folder, str(event["see"]))
-                full = full or (key is None and why is None)
-                screen = _Screen(key, why, event["size"], event["window"], event.get("on"))
-                step = {"do": "Look", "text": f"look {_short(event['step'])}"}
+                shot = _shot(crops, folder, str(event["see"]), budget)
+                screen = shot | {name: event[name] for name in ("size", "window")}
+                screen["on"] = event.get("on")
+                step = {"do": "look", "text": _short(event["step"])}
             else:
                 step = _action(event, event["asked"], screen)
         except _ODD:
             # A line of another shape is shown as it is.
             rest = {key: value for key, value in event.items() if key != "step"}
             text = json.dumps(rest, ensure_ascii=False)
-            step = {"do": "Note", "text": clean(text, limit=TEXT_LIMIT)}
-        if full or len(steps) >= STEP_LIMIT:
-            left += 1
-        else:
-            picture = {"image": screen.image, "why": screen.why}
-            steps.append(picture | {"moved": screen.moved} | step)
+            step = {"do": "note", "text": clean(text, limit=TEXT_LIMIT)}
+        steps.append({"image": screen["image"], "why": screen["why"]} | step)
+        if len(steps) == STEP_LIMIT:
+            break
+    more = f"; {left} more are left out" if (left := sum(1 for _ in events)) else ""
+    error = f". {_short(entry['error'])}" if entry.get("error") else ""
+    known = [_short(entry["status"])] if entry.get("status") else []
+    if {"right", "fields"} <= entry.keys():
+        known.append(f"{_short(entry['right'])} of {_short(entry['fields'])} sent right")
     task = folder / "task.txt"
-    columns = ("path", "kind", "gold", "pred", "outcome", "cause")
-    rows: list[Row] = []
-    if cases is not None:
-        own = cases.filter(pl.col("doc_id") == name, pl.col("path").is_not_null())
-        rows = own.select(columns).head(200).to_dicts()
     return {
-        "name": clean(name, limit=200),
-        **{key: _short(entry.get(key)) for key in ("form", "status", "error")},
-        **{key: _number(entry.get(key)) for key in ("right", "fields")},
-        "instruction": clean(files.read_text(task), limit=TEXT_LIMIT) if task.is_file() else None,
+        "name": clean(folder.name, limit=200) + (f" ({', '.join(known)})" if known else ""),
+        "facts": f"{looks} looks, {len(steps)} steps{more}{error}",
+        "instruction": clean(files.read_text(task), limit=TEXT_LIMIT) if task.is_file() else "",
         "steps": steps,
-        "looks": looks,
-        "left": left,
-        "answers": [{column: _short(row[column]) for column in columns} for row in rows],
+        "answers": [] if cases is None else _answers(cases.filter(doc_id=folder.name)),
     }
 
 
-def _action(event: Row, action: Row, screen: _Screen) -> Row:
-    """The step of an action, with its marks as fractions of the screenshot."""
+def _shot(crops: Crops, folder: Path, name: str, budget: int) -> Row:
+    """The key of a screenshot, or why there is none; the page is still as it shows."""
+    image = why = None
+    if sum(len(shot["src"]) for shot in crops.images.values()) >= budget:
+        why = f"left out: the page has its {budget / 1e6:g} MB of screenshots"
+    # A log may name anything; a screenshot lies beside it.
+    elif Path(name).name != name:
+        why = "the screenshot is not in the episode's folder"
+    else:
+        try:
+            image, _ = crops.crop(PageSource(folder, name))
+        except FormlabError as error:
+            why = clean(error.what, limit=200)
+    return {"image": image, "why": why, "moved": False}
+
+
+def _action(event: Row, action: Row, screen: Row) -> Row:
+    """What was done and became of it; its marks as fractions of the screenshot."""
+    do, hit, target = action["do"], event.get("hit"), event.get("target")
+    refused, pointed = event.get("refused"), do in POINTED
     # A field that was shown or a turned page moves what stands below.
-    moved = screen.moved or event.get("on") != screen.on
-    pointed, refused = action["do"] in POINTED, event.get("refused")
-    hit, target = event.get("hit"), event.get("target")
-    control = hit if pointed else target
-    done = event.get("done")
-    step = {
-        "do": _short(action["do"]),
-        "text": _operand(action),
-        "done": _operand(done) if done else None,
-        "refused": _short(refused),
-        "mark": _fractions([action.get("x"), action.get("y")], screen.size),
-    }
+    moved = screen["moved"] or event.get("on") != screen.get("on")
+    control, place, box = hit if pointed else target, "", None
+    facts = [("refused", _short(refused))] if refused else []
+    if done := event.get("done"):
+        facts.append(("in the window", _operand(done)))
     if control and control["field"] not in ("body", "html"):
-        step |= {name: _short(control[name]) for name in ("field", "option")}
-        step["box"] = _fractions(control["box"], screen.window)
+        place = _place(control["field"], control["option"])
+        box = _fractions(control["box"], screen["window"])
+        facts.append(("hit" if pointed else "in", place))
     elif pointed and not refused:
-        step["field"] = None
-    if target:
+        facts.append(("hit", "nothing that can be filled in or pressed"))
+    changes = (event.get("changed") or [])[:CHANGE_LIMIT]
+    for field, option, before, after in changes:
+        changed = _place(field, option)
+        other = "" if changed == place else f"{changed}: "
+        facts.append(("changed", f"{other}{_content(before)} → {_content(after)}"))
+    if target and not changes:
         held = target["checked" if target["option"] is not None else "value"]
-        step["content"] = _content(held)
-    step["changes"] = [
-        {"field": _short(f), "option": _short(o), "before": _content(b), "after": _content(a)}
-        for f, o, b, a in (event.get("changed") or [])[:50]
-    ]
+        facts.append(("holds", _content(held)))
+    mark = _fractions([action.get("x"), action.get("y")], screen["size"])
     if moved:
         # The marks would lie on a picture of another place of the page.
-        step |= {"mark": None, "box": None}
+        mark = box = None
+        facts.append(("picture", "taken before the page moved: no marks are drawn"))
     # What was hit and left no state has turned the page.
     turned = pointed and bool(hit) and target is None and not refused
-    screen.moved = moved or turned or action["do"] == "Scroll"
-    return step | {"moved": moved}
+    screen["moved"] = moved or turned or do == "Scroll"
+    step = {"do": VERBS.get(do, _short(do).lower()), "text": _operand(action), "place": place}
+    return step | {"refused": bool(refused), "mark": mark, "box": box, "facts": facts}
 
 
-def _content(value: object) -> str | None:
-    if isinstance(value, bool):
-        return "ticked" if value else "not ticked"
-    return _short(value)
+def _place(field: object, option: object) -> str:
+    return _short(field) if option is None else f"{_short(field)} · {_short(option)}"
+
+
+def _content(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "not known", True: "ticked", False: "not ticked"}[value]
+    return _short(value) or "empty"
 
 
 def _operand(action: Row) -> str:
@@ -273,7 +217,7 @@ def _operand(action: Row) -> str:
         return f"({action['x']:.0f}, {action['y']:.0f})"
     if "dy" in action:
         return f"{action['dy']:.0f} pixels"
-    return clean(action.get("text", action.get("key", "")), limit=VALUE_LIMIT)
+    return _short(action.get("text", action.get("key", "")))
 
 
 def _fractions(values: Sequence[Any] | None, size: Sequence[float]) -> list[float] | None:
@@ -286,13 +230,14 @@ def _fractions(values: Sequence[Any] | None, size: Sequence[float]) -> list[floa
     return shares
 
 
-def _number(value: object) -> float | None:
-    """A number that a page can be drawn with, else None."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    # NaN and the infinities are not below it either.
-    return value if is_number and abs(value) < 1e9 else None
+def _answers(cases: pl.DataFrame) -> list[list[str]]:
+    """Field, type, the wanted and the given value, and what became of it."""
+    verdict = pl.format("× {}", pl.coalesce("cause", "outcome").str.replace_all("_", " "))
+    right = pl.when(outcome="match").then(pl.lit("✓ right")).otherwise(verdict)
+    rows = cases.drop_nulls("path").select("path", "kind", "gold", "pred", right).head(ANSWER_LIMIT)
+    return [["–" if cell is None else _short(cell) for cell in row] for row in rows.iter_rows()]
 
 
-def _short(value: object) -> str | None:
+def _short(value: object) -> str:
     """Anything as a text of bounded length."""
-    return None if value is None else clean(value, limit=VALUE_LIMIT)
+    return clean(value, limit=VALUE_LIMIT)

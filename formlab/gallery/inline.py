@@ -21,16 +21,9 @@ from formlab.charts.html import MIME, Shown
 
 # What keeps a value from ending its <script>, as escapes that JSON allows.
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
-# As a key; quotes within a text are escaped, so that none can look like one.
-_UNSAFE_KEYS = ('"__proto__":', '"constructor":', '"prototype":')
-_GALLERY = [f"gallery/assets/{name}.js" for name in ("parts", "selection", "gallery")]
-_SCRIPTS = {
-    "gallery": _GALLERY,
-    "episodes": [*_GALLERY, "gallery/assets/episodes.js"],
-    "explorer": [*_GALLERY, "explore/assets/explorer.js"],
-}
-_SCRIPTS["report"] = list(dict.fromkeys(path for paths in _SCRIPTS.values() for path in paths))
-_SCRIPTS["report"] += [f"reports/assets/{name}.js" for name in ("plotly", "report")]
+_GALLERY = [f"gallery/assets/{name}.js" for name in ("parts", "selection", "gallery", "episodes")]
+_SCRIPTS = {"frame": [*_GALLERY, "explore/assets/explorer.js"]}
+_SCRIPTS["report"] = _SCRIPTS["frame"] + [f"reports/assets/{n}.js" for n in ("plotly", "report")]
 _STYLES = [f"charts/assets/{name}.css" for name in ("tokens", "parts")]
 _STYLES += ["gallery/assets/gallery.css", "reports/assets/report.css"]
 
@@ -38,25 +31,13 @@ _STYLES += ["gallery/assets/gallery.css", "reports/assets/report.css"]
 def data_block(value: Any) -> str:
     """JSON that is safe between script tags.
 
-    Examples
-    --------
     >>> data_block({"a": "</script>"})
     '{"a":"\\\\u003c/script\\\\u003e"}'
     """
-    # Written first and searched then: a walk of the millions of values of an explorer takes long.
-    try:
-        text = _json(value)
-    except ValueError:  # not finite
-        text = ""
-    if not text or any(key in text for key in _UNSAFE_KEYS):
-        text = _json(harmless.data(value))
+    text = json.dumps(harmless.data(value), separators=(",", ":"), allow_nan=False)
     for sign, escape in _ESCAPES.items():
         text = text.replace(sign, escape)
     return text
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
 def _hash(source: str) -> str:
@@ -79,9 +60,9 @@ def policy(scripts: Sequence[str], style: str | None) -> str:
 
 
 @cache
-def script(kind: str) -> str:
-    """The script that draws a gallery, episodes or an explorer; or a whole report."""
-    return "\n".join(map(_asset, _SCRIPTS[kind]))
+def script(of: str) -> str:
+    """The script that draws galleries, episodes and explorers in a frame; or a whole report."""
+    return "\n".join(map(_asset, _SCRIPTS[of]))
 
 
 @cache
@@ -101,30 +82,26 @@ def _asset(path: str) -> str:
 
 def document(payload: Mapping[str, Any], *, kind: str = "gallery") -> str:
     """A whole page that shows one object: a gallery, episodes or an explorer."""
+    sources, styles = script("frame"), style()
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy([script(kind)], style())}">'
-        f"<style>{style()}</style></head>"
-        f'<body class="fl-frame"><div id="fl-{kind}"></div>'
-        f'<script type="application/json" id="fl-{kind}-data">{data_block(payload)}</script>'
-        f"<script>{script(kind)}</script></body></html>"
+        f'<meta http-equiv="Content-Security-Policy" content="{policy([sources], styles)}">'
+        f"<style>{styles}</style></head>"
+        f'<body class="fl-frame"><div id="fl-frame" data-kind="{kind}"></div>'
+        f'<script type="application/json" id="fl-data">{data_block(payload)}</script>'
+        f"<script>{sources}</script></body></html>"
     )
 
 
-# The frame is a sandbox and its cases are hostile: of its messages only numbers and texts count,
-# and only those of the frame with this gallery's token.
+# The frame is a sandbox and its cases are hostile: messages count of the frame with this gallery's
+# token alone, and of them what the types below admit.
 _ESM = """
 export default { render({ model, el }) {
-  const frames = () => [...document.querySelectorAll("iframe[data-formlab]")]
-    .filter((frame) => frame.dataset.formlab === model.get("token"));
   const hear = ({ data, source }) => {
-    if (data?.formlab !== "selection" || !frames().some((f) => f.contentWindow === source)) return;
-    const texts = (list) => list.slice(0, 100).map((text) => String(text).slice(0, 200));
-    if (Array.isArray(data.rows)) model.set("rows", data.rows.filter(Number.isSafeInteger));
-    if (Array.isArray(data.tags)) model.set("tags", data.tags
-      .filter(([row, tags]) => Number.isSafeInteger(row) && Array.isArray(tags))
-      .map(([row, tags]) => [row, texts(tags)]));
-    model.set("line", String(data.line).slice(0, 4000));
+    const frames = [...document.querySelectorAll("iframe[data-formlab]")];
+    const own = frames.find((frame) => frame.contentWindow === source);
+    if (own?.dataset.formlab !== model.get("token") || data?.formlab !== "selection") return;
+    for (const name of ["rows", "tags"]) model.set(name, data[name]);
     model.save_changes();
   };
   el.hidden = true;
@@ -141,28 +118,28 @@ def _listener_class() -> Any:
     import traitlets
 
     class SelectionListener(anywidget.AnyWidget):
-        """Hears from the frame with the `token` what is chosen and tagged in it.
+        """Hears from the frame with the `token` which rows are shown and tagged in it.
 
         It shows nothing: where widgets do not run, the frame works without it.
         """
 
         _esm = _ESM
         token = traitlets.Unicode("").tag(sync=True)
-        line = traitlets.Unicode("").tag(sync=True)
         rows = traitlets.List(traitlets.Int(), default_value=None, allow_none=True).tag(sync=True)
-        tags = traitlets.List(default_value=[]).tag(sync=True)
-
-        def bundle(self) -> dict[str, Any]:
-            """Its mime bundle, with nothing to read in its place."""
-            made = self._repr_mimebundle_() or {}
-            data = made[0] if isinstance(made, tuple) else made
-            return data | {"text/plain": ""}
+        tags = traitlets.List(
+            traitlets.Tuple(traitlets.Int(), traitlets.List(traitlets.Unicode()))
+        ).tag(sync=True)
 
     return SelectionListener
 
 
 class Live(Shown):
     """What a script draws: in a report its data alone, in JupyterLab a frame with a listener."""
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """What its script draws."""
+        return {name: value for name, value in vars(self).items() if name != "_listener"}
 
     @cached_property
     def _listener(self) -> Any:
@@ -193,4 +170,7 @@ class Live(Shown):
 
         display(self._repr_mimebundle_(), raw=True)
         if not theme.in_report():
-            display(self._listener.bundle(), raw=True)
+            shown = self._listener._repr_mimebundle_()
+            display(
+                {**(shown[0] if isinstance(shown, tuple) else shown), "text/plain": ""}, raw=True
+            )

@@ -12,27 +12,34 @@ from playwright.sync_api import expect
 from formlab import browser, gallery, tables
 from formlab.analysis.finding import Finding
 from formlab.errors import UnknownName
+from formlab.folders import Evaluation
 from formlab.gallery.cases import diff
 from tests.states import until_seen
 
 KEY = {"benchmark": "demo", "split": "test", "doc_id": "1"}
 ROW = KEY | {"system": "ocr", "task": "value", "outcome": "mismatch", "gold": "a", "pred": "b"}
 BOX = {"x0": 400.0, "y0": 500.0, "x1": 480.0, "y1": 516.0}
+PRED = {f"pred_{name}": value for name, value in BOX.items()}
 
 
 @pytest.fixture
 def root(tmp_path):
+    """A page with a black box, a broken one, and both pages of a PDF that is 800 points wide."""
     page = Image.new("L", (800, 1000), 255)
     ImageDraw.Draw(page).rectangle((400, 500, 480, 516), fill=0)
     page.save(tmp_path / "page.png")
+    blank = Image.new("L", page.size, 200)
+    page.save(tmp_path / "page.pdf", resolution=72, save_all=True, append_images=[blank])
     (tmp_path / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\nnothing")
     return tmp_path
 
 
-def shown(root, *rows, image="page.png", **options):
-    documents = tables.table("documents", [KEY | {"image": image}])
+def shown(root, *rows, image="page.png", width=None, **options):
+    documents = tables.table("documents", [KEY | {"image": image, "width": width}])
     cases = tables.table("cases", [ROW | row for row in rows])
-    return gallery.errors(cases, root=root, documents=documents, **options)
+    names = {name: ROW[name] for name in ("benchmark", "split", "system")}
+    of = Evaluation(documents, cases, tables.table("scores", []), **names, root=root)
+    return gallery.errors(cases, of=of, **options)
 
 
 def image_of(made, case):
@@ -42,11 +49,11 @@ def image_of(made, case):
 
 def test_view_shows_exactly_the_gold_box(root):
     made = shown(root, BOX)
-    case = made.cases[0]
-    image = image_of(made, case)
+    image = image_of(made, made.cases[0])
     # The box is 80 x 16 at 400, 500; the least view of 240 x 84 lies around it: left 320, top 466.
     assert image.size == (240, 84)
-    assert case["boxes"] == {"gold": [round(x, 5) for x in (80 / 240, 34 / 84, 80 / 240, 16 / 84)]}
+    box = [round(x, 5) for x in (80 / 240, 34 / 84, 80 / 240, 16 / 84)]
+    assert made.cases[0]["boxes"] == {"gold": box}
     assert image.getpixel((120, 42)) < 40
     assert image.getpixel((40, 42)) > 215
 
@@ -73,15 +80,50 @@ def test_case_without_a_usable_image_says_why_and_one_of_no_page_nothing(root, i
     assert case["gold"] == "a"
 
 
-def test_diff_rebuilds_both_sides():
-    rng = random.Random(5)
-    for _ in range(3_000):
-        gold, pred = ("".join(rng.choices("abc é😀.,1", k=rng.randrange(14))) for _ in range(2))
-        runs = diff(gold, pred)
-        assert "".join(text for op, text in runs if op != "insert") == gold
-        assert "".join(text for op, text in runs if op != "delete") == pred
-        assert all(text for _, text in runs)
-        assert all(a[0] != b[0] for a, b in pairwise(runs))
+@pytest.mark.parametrize("width", [None, 1600])
+def test_box_on_a_pdf_is_placed_in_the_unit_of_its_document(root, width):
+    row = {name: value * (width or 800) / 800 for name, value in BOX.items()}
+    made = shown(root, row, image="page.pdf", width=width)
+    image = image_of(made, made.cases[0])
+    x, y, across, down = made.cases[0]["boxes"]["gold"]
+    at = [int((x + across / 2) * image.width), int((y + down / 2) * image.height)]
+    assert image.getpixel(tuple(at)) < 60
+    assert image.getpixel((int((x - 0.05) * image.width), at[1])) > 200
+
+
+def test_page_of_the_gold_box_is_shown_and_what_is_elsewhere_is_named(root):
+    pages = {"page": 1, "pred_page": 2}
+    rows = [BOX | PRED | pages, PRED | pages, BOX | {"page": 9}]
+    made = shown(root, *rows, image="page.pdf")
+    both, alone, absent = made.cases
+    assert set(both["boxes"]) == {"gold"}
+    assert both["why"] == "the predicted box is on page 2"
+    assert set(alone["boxes"]) == {"pred"}
+    assert 190 < image_of(made, alone).getpixel((5, 5)) < 210
+    assert absent["image"] is None
+    assert absent["why"].startswith("no page 9, the PDF has 2")
+
+
+def test_pictures_are_of_the_first_cases_and_evenly_of_the_others(root):
+    made = shown(root, *[BOX | {"path": f"/{n}"} for n in range(40)], pictures=30)
+    places = [n for n, case in enumerate(made.cases) if case["image"]]
+    assert places[:24] == list(range(24))
+    assert len(places) == 30
+    assert places[-1] > 35
+    assert made.cases[39]["why"] == "pictures are shown of 30 cases"
+
+
+def test_of_too_many_each_cause_has_its_share_in_the_order_of_the_cases(root):
+    causes = ["digit"] * 6 + ["clipped"] * 3 + [None]
+    rows = [{"doc_id": str(i % 3), "path": f"/{i}", "cause": c} for i, c in enumerate(causes)]
+    made = shown(root, *rows, {"outcome": "match", "path": "/right"}, most=5)
+    paths = [int(case["path"][1:]) for case in made.cases]
+    assert paths == sorted(paths)
+    # Of 6, 3 and 1 of ten, five are 3, 1.5 and 0.5: what is due first comes first.
+    assert made.drawn == [["digit", 3, 6], ["clipped", 2, 3], ["mismatch", 0, 1]]
+    assert (len(made), made.total, made.asked) == (5, 10, 11)
+    assert len(shown(root, *rows, most=None)) == 10
+    assert [c["stage"] for c in shown(root, {"cause": "digit"}, {}).cases] == ["characters", None]
 
 
 def test_cases_carry_the_slices_asked_for_and_the_findings_they_are_behind():
@@ -102,126 +144,29 @@ def test_cases_carry_the_slices_asked_for_and_the_findings_they_are_behind():
         Finding("d", "slice", cases=keys, system="chat", **about),
     ]
     # Two systems read the same documents.
-    twice = pl.concat([documents, documents])
-    made = gallery.errors(
-        cases, documents=twice, by=["length", "domain", "tags"], findings=findings
-    )
-    assert [case["slices"] for case in made.cases] == [
-        {"length": "5–9", "domain": "tax", "tags": ["x", "y"], "modality": "textual"},
-        {"length": "1–4", "domain": "law", "tags": [], "modality": None},
-        {"length": "1–4", "domain": None, "tags": None, "modality": None},
-    ]
+    scores = tables.table("scores", [])
+    of = [Evaluation(documents, cases, scores, **about, system=name) for name in ("ocr", "chat")]
+    by = ["length", "domain", "tags"]
+    made = gallery.errors(cases, of=of, by=by, findings=findings)
+    values = [tuple(case["slices"][name] for name in (*by, "modality")) for case in made.cases]
+    assert values == [
+        ("5–9", "tax", ["x", "y"], "textual"), ("1–4", "law", [], None), ("1–4", None, None, None),
+    ]  # fmt: skip
     assert [case["finding"] for case in made.cases] == [[1, 2], [], [2, 4]]
-    assert made.payload["claims"] == ["a", "b", "c", "d"]
+    assert made.claims == ["a", "b", "c", "d"]
     with pytest.raises(UnknownName, match="column to slice by"):
-        gallery.errors(cases, documents=documents, by=["domian"])
+        gallery.errors(cases, of=of, by=["domian"])
 
 
-@pytest.mark.browser
-def test_frame_for_lab_draws_its_cards_and_runs_nothing_else(root, tmp_path, monkeypatch):
-    monkeypatch.delenv("FORMLAB_REPORT", raising=False)
-    evil = "</script><script>parent.pwned=1</script><img src=x onerror=parent.pwned=2>"
-    made = shown(root, BOX | {"gold": evil, "pred": "x", "path": evil}, {"outcome": "missing"})
-    page = made._repr_mimebundle_()["text/html"]
-    assert page.startswith('<iframe sandbox="allow-scripts allow-downloads" ')
-    assert page.count("<") == 2
-    (tmp_path / "lab.html").write_text(page)
-    with browser.page(tmp_path / "lab.html") as visit:
-        frame = visit.page.frame_locator("iframe")
-        expect(frame.locator(".fl-card")).to_have_count(2)
-        expect(frame.locator(".fl-card").first).to_contain_text(evil)
-        frame.locator(".fl-card").first.click()
-        expect(frame.locator("dialog[open] img")).to_have_count(1)
-        assert visit.page.evaluate("typeof pwned") == "undefined"
-        assert visit.trouble == []
-
-
-@pytest.mark.browser
-def test_cases_chosen_in_the_frame_are_selected_in_python(root, tmp_path, monkeypatch):
-    monkeypatch.delenv("FORMLAB_REPORT", raising=False)
-    made = shown(root, *({"path": f"/{n}", "kind": "ab"[n % 2]} for n in range(5)))
-    assert made.selected["path"].to_list() == ["/0", "/1", "/2", "/3", "/4"]
-    frame = made._repr_mimebundle_()["text/html"]
-    message = "{formlab: 'selection', line: 'x', rows: [0]}"
-    evil = f'<iframe srcdoc="<script>parent.postMessage({message}, `*`)</script>"></iframe>'
-    listener = made._listener
-    (tmp_path / "lab.html").write_text(frame + evil)
-    with browser.page(tmp_path / "lab.html") as visit:
-        visit.page.evaluate(
-            """async ([source, token]) => {
-                const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
-                window.values = { token };
-                window.saved = [];
-                const model = { get: (name) => values[name], save_changes: () => saved.push(0),
-                  set: (name, value) => { values[name] = value; }, on: () => {} };
-                (await import(url)).default.render({ model, el: document.createElement("div") });
-                postMessage({ formlab: "selection", line: "", rows: [1] }, "*");
-                const evil = document.querySelectorAll("iframe")[1];
-                evil.srcdoc += " ";
-            }""",
-            [listener._esm, listener.token],
-        )
-        visit.page.frame_locator("iframe >> nth=0").get_by_label("Kind").select_option("b")
-        until_seen(visit.page, lambda: visit.page.evaluate("saved.length"))
-        assert visit.page.evaluate("saved.length") == 1
-        assert visit.page.evaluate("values.line") == "slice=kind:b"
-        listener.rows = visit.page.evaluate("values.rows")
-    assert made.selected["path"].to_list() == ["/1", "/3"]
-    # Numbers of another gallery, from a page that is hostile, reach no other row.
-    listener.rows = [99, 4, -1]
-    assert made.selected["path"].to_list() == ["/4"]
-    assert listener.bundle()["text/plain"] == ""
-
-
-@pytest.fixture
-def pdf(root):
-    """The page of `root` as the first of two in a PDF that is 800 points wide."""
-    with Image.open(root / "page.png") as first:
-        blank = Image.new("L", first.size, 200)
-        first.save(root / "page.pdf", resolution=72, save_all=True, append_images=[blank])
-    return root
-
-
-def of_pdf(root, row, width):
-    documents = tables.table("documents", [KEY | {"image": "page.pdf", "width": width}])
-    return gallery.errors(tables.table("cases", [ROW | row]), root=root, documents=documents)
-
-
-@pytest.mark.parametrize("width", [None, 1600])
-def test_box_on_a_pdf_is_placed_in_the_unit_of_its_document(pdf, width):
-    scale = (width or 800) / 800
-    made = of_pdf(pdf, {name: value * scale for name, value in BOX.items()}, width)
-    image = image_of(made, made.cases[0])
-    x, y, across, down = made.cases[0]["boxes"]["gold"]
-    at = [int((x + across / 2) * image.width), int((y + down / 2) * image.height)]
-    assert image.getpixel(tuple(at)) < 60
-    assert image.getpixel((int((x - 0.05) * image.width), at[1])) > 200
-
-
-def test_page_of_the_gold_box_is_shown_and_what_is_elsewhere_is_named(pdf):
-    boxes = {f"pred_{name}": value for name, value in BOX.items()}
-    case = of_pdf(pdf, BOX | boxes | {"page": 1, "pred_page": 2}, None).cases[0]
-    assert set(case["boxes"]) == {"gold"}
-    assert case["why"] == "the predicted box is on page 2"
-    alone = of_pdf(pdf, boxes | {"page": 1, "pred_page": 2}, None)
-    assert set(alone.cases[0]["boxes"]) == {"pred"}
-    assert 190 < image_of(alone, alone.cases[0]).getpixel((5, 5)) < 210
-    absent = of_pdf(pdf, BOX | {"page": 9}, None).cases[0]
-    assert absent["image"] is None
-    assert absent["why"].startswith("no page 9, the PDF has 2")
-
-
-def test_of_too_many_each_cause_has_its_share_in_the_order_of_the_cases(root):
-    causes = ["digit"] * 6 + ["clipped"] * 3 + [None]
-    rows = [{"doc_id": str(i % 3), "path": f"/{i}", "cause": c} for i, c in enumerate(causes)]
-    made = shown(root, *rows, {"outcome": "match", "path": "/right"}, most=5)
-    paths = [int(case["path"][1:]) for case in made.cases]
-    assert paths == sorted(paths)
-    # Of 6, 3 and 1 of ten, five are 3, 1.5 and 0.5: what is due first comes first.
-    assert made.drawn == [["digit", 3, 6], ["clipped", 2, 3], ["mismatch", 0, 1]]
-    assert (len(made), made.total, made.asked) == (5, 10, 11)
-    assert len(shown(root, *rows, most=None)) == 10
-    assert [c["stage"] for c in shown(root, {"cause": "digit"}, {}).cases] == ["characters", None]
+def test_diff_rebuilds_both_sides():
+    rng = random.Random(5)
+    for _ in range(3_000):
+        gold, pred = ("".join(rng.choices("abc é😀.,1", k=rng.randrange(14))) for _ in range(2))
+        runs = diff(gold, pred)
+        assert "".join(text for op, text in runs if op != "insert") == gold
+        assert "".join(text for op, text in runs if op != "delete") == pred
+        assert all(text for _, text in runs)
+        assert all(a[0] != b[0] for a, b in pairwise(runs))
 
 
 @pytest.mark.parametrize(
@@ -248,10 +193,49 @@ def test_diff_marks_no_more_than_what_differs(gold, pred, marked):
     assert "".join(signs[op].format(text) for op, text in diff(gold, pred)) == marked
 
 
-def test_pictures_are_of_the_first_cases_and_evenly_of_the_others(root):
-    made = shown(root, *[BOX | {"path": f"/{n}"} for n in range(40)], pictures=30)
-    places = [n for n, case in enumerate(made.cases) if case["image"]]
-    assert places[:24] == list(range(24))
-    assert len(places) == 30
-    assert places[-1] > 35
-    assert made.cases[39]["why"] == "pictures are shown of 30 cases"
+LISTEN = """async ([source, token]) => {
+    const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+    window.values = { token };
+    window.saved = [];
+    const model = { get: (name) => values[name], save_changes: () => saved.push(0),
+      set: (name, value) => { values[name] = value; }, on: () => {} };
+    (await import(url)).default.render({ model, el: document.createElement("div") });
+    postMessage({ formlab: "selection", rows: [1] }, "*");
+    document.querySelectorAll("iframe")[1].srcdoc += " ";
+}"""
+
+
+@pytest.mark.browser
+def test_frame_draws_its_cards_runs_nothing_else_and_tells_python(root, tmp_path, monkeypatch):
+    monkeypatch.delenv("FORMLAB_REPORT", raising=False)
+    evil = "</script><script>parent.pwned=1</script><img src=x onerror=parent.pwned=2>"
+    rows = [BOX | {"path": f"/{n}{evil}", "kind": "ab"[n % 2], "gold": evil} for n in range(5)]
+    made = shown(root, *rows)
+    paths = [row["path"] for row in rows]
+    assert made.selected["path"].to_list() == paths
+    frame, listener = made._repr_mimebundle_()["text/html"], made._listener
+    assert frame.startswith('<iframe sandbox="allow-scripts allow-downloads" ')
+    assert frame.count("<") == 2
+    message = "{formlab: 'selection', rows: [0]}"
+    other = f'<iframe srcdoc="<script>parent.postMessage({message}, `*`)</script>"></iframe>'
+    (tmp_path / "lab.html").write_text(frame + other)
+    with browser.page(tmp_path / "lab.html") as visit:
+        page, inside = visit.page, visit.page.frame_locator("iframe >> nth=0")
+        page.evaluate(LISTEN, [listener._esm, listener.token])
+        expect(inside.locator(".fl-card")).to_have_count(5)
+        expect(inside.locator(".fl-card").first).to_contain_text(evil)
+        inside.get_by_label("Kind").select_option("b")
+        inside.locator(".fl-card").first.click()
+        expect(inside.locator("dialog[open] img")).to_have_count(1)
+        inside.get_by_label("Tags").fill("blurred, ask")
+        inside.get_by_label("Tags").press("Tab")
+        until_seen(page, lambda: page.evaluate("saved.length") == 2)
+        for name in ("rows", "tags"):
+            setattr(listener, name, page.evaluate(f"values.{name}"))
+        assert page.evaluate("typeof pwned") == "undefined"
+    assert made.selected["path"].to_list() == [paths[1], paths[3]]
+    assert made.tagged.select("path", "tags").rows() == [(paths[1], ["blurred", "ask"])]
+    # Numbers of another gallery, from a page that is hostile, reach no other row.
+    listener.rows, listener.tags = [99, 4, -1], [[99, ["x"]]]
+    assert made.selected["path"].to_list() == [paths[4]]
+    assert made.tagged.height == 0

@@ -46,7 +46,7 @@ def page(result, tmp_path_factory):
     rows = summary.filter(metric="cer").drop_nulls("slice_by")
     cells = analysis.surface(result, "cer", *BY, resamples=0)
     wrong = wrong_of(result.cases)
-    made = gallery.errors(wrong, documents=result.documents, by=BY, most=None)
+    made = gallery.errors(wrong, of=result, by=BY, most=None, pictures=0)
     objects = [
         ("vega", charts.bars(rows.filter(slice_by="kind"), "slice_value", metric="cer").to_dict()),
         ("vega", charts.heatmap(cells, "x_value", "y_value").to_dict()),

@@ -86,7 +86,7 @@ def test_every_page_is_read_shown_and_sent(scans, tmp_path):
     # Without boxes in the gold, fields are found in the text of the pages.
     result = formlab.evaluate(corpus, predictions)
     assert result.fields["outcome"].to_list() == ["match"] * 6
-    shown = gallery.errors(result.fields, root=corpus.root, documents=corpus.documents, right=True)
+    shown = gallery.errors(result.fields, of=result, right=True)
     assert [case["why"] for case in shown.cases] == [None] * 6
     crops = [case["image"] for case in shown.cases]
     assert len(set(crops[:2])) == 2

@@ -1,15 +1,16 @@
-/* An explorer: rates by a column, filters, a gallery of their cases, and the Python of what is shown. */
+/* An explorer: a gallery with rates by a column above it, and the Python of what is shown. */
 "use strict";
 (() => {
-  const { el, visible, shape, words, count, several, selection } = window.formlabGallery;
+  const { el, visible, shape, button, select, bdi, fold, fill, words, several, count, selection, Gallery, kinds } = window.formlabGallery;
   const [MOST, DRAWS] = [15, 1000];
-  const label = (value, column) => (value === null ? "no value" : visible(column?.after ? words(value) : value) || "(empty)");
+  const ORDERS = [["given", "in order"], ["worst", "worst first"], ["most", "most values first"]];
+  const STEPS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100];
   const quiet = (act) => { try { return act(); } catch { return null; } };
-  const option = (value, text, chosen) => el("option", { value, text, selected: value === chosen ? "" : null });
   const percent = (value) => (value === null ? "–" : `${(100 * value).toFixed(1)} %`);
   const plain = (value) => (value === null ? "–" : value.toFixed(3));
   const interval = ({ low, high }, form) => (low === null ? "" : ` (${form(low).replace(" %", "")}–${form(high)})`);
   const add = (values) => values.reduce((a, b) => a + b, 0);
+  const plus = (sums, document, number) => sums.set(document, (sums.get(document) ?? 0) + number);
 
   /* ---- counts: sums by document of the units that a selection chooses, and draws of documents ---- */
 
@@ -37,469 +38,332 @@
     return new kind(buffer);
   }
 
+  /* The units of all evaluations, one after the other. */
   class Counts {
-    constructor({ evaluations, columns, measures }) {
-      const unpacked = (each) => each.codes.map((text, e) => unpack(text, evaluations[e].units));
-      this.evaluations = evaluations.map((each) => ({ ...each, document: unpack(each.document, each.units) }));
-      this.columns = new Map(columns.map((column) => [column.name, { ...column, codes: unpacked(column), number: new Map(column.values.map((value, n) => [value, n + 1])) }]));
-      this.measures = new Map(measures.map((measure) => [measure.name, { ...measure, codes: unpacked(measure) }]));
-      this.drawn = new Map();
+    constructor({ evaluations, document, columns, measures }) {
+      let start = 0;
+      this.evaluations = evaluations.map((each) => ({ ...each, start, end: start += each.units }));
+      const unpacked = (each) => [each.name, { ...each, codes: unpack(each.codes, start) }];
+      this.document = unpack(document, start);
+      this.columns = new Map(columns.map((each) => unpacked({ ...each, values: [null, ...each.values] })));
+      this.measures = new Map(measures.map(unpacked));
     }
 
-    /* How often each document is in each draw, draw by draw for the first, and so on. */
-    draws(e) {
-      if (!this.drawn.has(e)) {
-        const { documents } = this.evaluations[e];
-        const often = new Uint8Array(documents * DRAWS);
-        const random = randoms(1);
-        for (let draw = 0; draw < DRAWS; draw += 1) for (let n = 0; n < documents; n += 1) often[Math.floor(random() * documents) * DRAWS + draw] += 1;
-        this.drawn.set(e, often);
-      }
-      return this.drawn.get(e);
+    /* The evaluation that a unit is of. */
+    of(unit) {
+      return this.evaluations.findIndex(({ end }) => unit < end);
     }
 
     /* For each unit: 2 if it fits, 1 if it fits but for what became of it, else 0. */
-    fits(e, chosen) {
-      const fit = new Uint8Array(this.evaluations[e].units).fill(2);
+    fits(chosen) {
+      const fit = new Uint8Array(this.document.length).fill(2);
       for (const [name, values] of chosen) {
-        const { values: known, number, claims, codes, after } = this.columns.get(name);
-        const ok = new Uint8Array(known.length + 1);
-        for (const value of values) {
-          const code = value === null ? 0 : number.get(value);
-          if (code !== undefined) ok[code] = 1;
-          // The values of findings are sets of numbers.
-          if (claims) known.forEach((set, n) => { if (set.includes(value)) ok[n + 1] = 1; });
-        }
-        codes[e].forEach((code, unit) => { if (!ok[code]) fit[unit] = after ? Math.min(fit[unit], 1) : 0; });
+        const { values: known, codes, after } = this.columns.get(name);
+        const ok = known.map((own) => values.some((value) => selection.fits(own, value)));
+        codes.forEach((code, unit) => { if (!ok[code]) fit[unit] = after ? Math.min(fit[unit], 1) : 0; });
       }
       return fit;
     }
 
-    /* The rows of a measure by a column. */
-    rows(e, by, measure, chosen) {
-      const others = new Map([...chosen].filter(([name]) => name !== by));
-      const column = this.columns.get(by);
-      const [fit, codes, errors] = [this.fits(e, others), column.codes[e], measure === "errors"];
-      const [sums, all] = [new Map(), new Sums()];
-      const of = (code) => { if (!sums.has(code)) sums.set(code, new Sums()); return sums.get(code); };
-      this.each(e, measure, (unit, document, hits, total) => {
-        if (fit[unit] === 0 || (fit[unit] === 1 && !errors)) return;
-        if (!errors) of(codes[unit]).add(document, hits, total);
-        else if (!column.after) of(codes[unit]).add(document, fit[unit] === 2 ? hits : 0, total);
-        else {
-          all.add(document, 0, total);
-          if (fit[unit] === 2 && hits > 0) of(codes[unit]).add(document, hits, 0);
-        }
-      });
-      if (!this.scored(e, measure)) return [];
-      const made = [...sums].map(([code, sum]) => this.finish(e, errors && column.after ? sum.over(all) : sum, { code, label: code === 0 ? null : column.values[code - 1] }));
-      const place = ({ code }) => (code === 0 ? Infinity : code);
-      return made.sort((a, b) => place(a) - place(b));
+    /* How many units of some evaluations fit. */
+    chosen(fit, places) {
+      return add(places.map((e) => fit.subarray(this.evaluations[e].start, this.evaluations[e].end).filter((n) => n === 2).length));
     }
 
-    /* One number over what a selection chooses. */
-    row(e, measure, chosen) {
-      const [sum, fit] = [new Sums(), this.fits(e, chosen)];
-      this.each(e, measure, (unit, document, hits, total) => {
-        if (fit[unit] === 2) sum.add(document, hits, total);
-        else if (fit[unit] === 1 && measure === "errors") sum.add(document, 0, total);
-      });
-      return this.finish(e, sum, {});
-    }
-
-    scored(e, measure) {
-      const { pairs, codes } = this.measures.get(measure) ?? { pairs: [], codes: [] };
-      return codes[e]?.some((code) => pairs[code][1] > 0 || pairs[code][0] > 0) ?? false;
-    }
-
-    each(e, measure, use) {
+    /* A measure by the values of a column, or over all units that fit. Errors are counted among all
+       values, whatever became of them. */
+    rows(e, measure, fit, by = null) {
+      const { start, end } = this.evaluations[e];
       const { pairs, codes } = this.measures.get(measure);
-      const { document } = this.evaluations[e];
-      codes[e].forEach((code, unit) => use(unit, document[unit], pairs[code][0], pairs[code][1]));
+      if (!codes.subarray(start, end).some((code) => pairs[code][0] > 0 || pairs[code][1] > 0)) return [];
+      const [column, errors, groups] = [this.columns.get(by), measure === "errors", new Map()];
+      const all = errors && column?.after ? { total: new Map(), cases: 0 } : null;
+      for (let unit = start; unit < end; unit += 1) {
+        const [hits, total] = pairs[codes[unit]];
+        if (fit[unit] < (errors ? 1 : 2)) continue;
+        const code = column ? column.codes[unit] : 0;
+        if (!groups.has(code) && (!all || (fit[unit] === 2 && hits > 0))) groups.set(code, { hits: new Map(), ...all ?? { total: new Map(), cases: 0 } });
+        const group = all ?? groups.get(code);
+        plus(group.total, this.document[unit], total);
+        group.cases += total > 0;
+        if (fit[unit] === 2 && hits > 0) plus(groups.get(code).hits, this.document[unit], hits);
+      }
+      const below = all && this.summed(e, all.total);
+      const made = [...groups].map(([code, { hits, total, cases }]) => {
+        const whole = add([...total.values()]);
+        const documents = [...total.values()].filter((n) => n > 0).length;
+        const [low, high] = documents > 1 ? this.interval(this.summed(e, hits), below ?? this.summed(e, total)) : [null, null];
+        const value = whole > 0 ? add([...hits.values()]) / whole : null;
+        return { code, label: column?.values[code] ?? null, value, low, high, documents, cases: all?.cases ?? cases };
+      });
+      return made.sort((a, b) => (a.code || Infinity) - (b.code || Infinity));
     }
 
-    finish(e, sum, head) {
-      const whole = add(sum.total);
-      const documents = sum.taken.filter((n) => n > 0).length;
-      const [low, high] = documents > 1 ? this.interval(e, sum) : [null, null];
-      return { ...head, value: whole > 0 ? add(sum.hits) / whole : null, low, high, documents, cases: sum.cases };
-    }
-
-    interval(e, sum) {
-      // Rows that share their values share their totals.
-      const whole = sum.all ?? sum;
-      whole.below ??= this.summed(e, whole, whole.total);
-      const known = this.summed(e, sum, sum.hits).map((hits, draw) => hits / whole.below[draw]).filter(Number.isFinite).sort();
+    interval(hits, total) {
+      const known = hits.map((n, draw) => n / total[draw]).filter(Number.isFinite).sort();
       return known.length ? [quantile(known, 0.025), quantile(known, 0.975)] : [null, null];
     }
 
     /* One number of each document summed over each draw. */
-    summed(e, { place }, numbers) {
-      const [often, sums] = [this.draws(e), new Float64Array(DRAWS)];
-      for (const [document, n] of place) if (numbers[n] !== 0) for (let draw = 0; draw < DRAWS; draw += 1) sums[draw] += often[document * DRAWS + draw] * numbers[n];
-      return sums;
+    summed(e, sums) {
+      const [often, made] = [this.draws(this.evaluations[e]), new Float64Array(DRAWS)];
+      for (const [document, n] of sums) if (n !== 0) for (let draw = 0; draw < DRAWS; draw += 1) made[draw] += often[document * DRAWS + draw] * n;
+      return made;
     }
-  }
 
-  /* Hits and total of each document that has any, and how many units are in the total. */
-  class Sums {
-    constructor() { Object.assign(this, { place: new Map(), hits: [], total: [], taken: [], cases: 0 }); }
-
-    add(document, hits, total) {
-      if (!this.place.has(document)) {
-        this.place.set(document, this.hits.length);
-        for (const list of [this.hits, this.total, this.taken]) list.push(0);
+    /* How often each document is in each draw, draw by draw for the first, and so on. */
+    draws(evaluation) {
+      const { documents } = evaluation;
+      if (!evaluation.often) {
+        const random = randoms(1);
+        evaluation.often = new Uint8Array(documents * DRAWS);
+        for (let draw = 0; draw < DRAWS; draw += 1) for (let n = 0; n < documents; n += 1) evaluation.often[Math.floor(random() * documents) * DRAWS + draw] += 1;
       }
-      const n = this.place.get(document);
-      this.hits[n] += hits;
-      this.total[n] += total;
-      if (total > 0) { this.taken[n] += 1; this.cases += 1; }
-    }
-
-    /* These hits over the totals of another. */
-    over(all) {
-      const sum = new Sums();
-      for (const [document, n] of all.place) sum.add(document, 0, all.total[n]);
-      for (const [document, n] of this.place) sum.add(document, this.hits[n], 0);
-      return Object.assign(sum, { all, taken: [...all.taken], cases: all.cases });
+      return evaluation.often;
     }
   }
 
   /* ---- the page ---- */
 
-  class Explorer {
-    constructor(root, data) {
-      this.root = root;
-      this.counts = new Counts(data);
-      this.cards = new Map(data.evaluations.map((_, e) => [e, new Map()]));
-      data.cards.forEach(([e, unit], n) => this.cards.get(e).set(unit, n));
-      this.first = data.first;
-      this.build(data.gallery);
-      this.arrive();
-      addEventListener("popstate", () => this.arrive());
-    }
-
-    take({ of, by, measure, line }) {
-      const { evaluations, columns, measures } = this.counts;
-      const there = (of ?? []).filter((e) => evaluations[e]);
-      this.of = there.length ? [...new Set(there)].slice(0, 2) : [0];
-      this.by = columns.has(by) && by !== "finding" ? by : [...columns.keys()][0];
-      this.measured = measures.has(measure) ? measure : [...measures.keys()][0];
-      [this.wasAfter, this.gaveWay] = [false, false];
-      this.choose(selection.read(line ?? ""));
-    }
-
-    /* Its system, if a selection names one, is an evaluation here. */
-    choose(wanted) {
-      const chosen = new Map(wanted ?? []);
-      const systems = chosen.get("system");
-      chosen.delete("system");
-      const named = [...this.counts.evaluations.keys()].filter((e) => systems?.includes(this.counts.evaluations[e].system));
-      if (named.length) this.of = named.slice(0, 2);
-      // A finding is about evaluations of its own.
-      const owners = (chosen.get("finding") ?? []).flatMap((n) => this.counts.columns.get("finding")?.owners[n - 1] ?? []);
-      if (owners.length && !owners.some((e) => this.of.includes(e))) this.of = [owners[0]];
-      this.unknown = [...chosen.keys()].filter((name) => !this.counts.columns.has(name));
-      for (const name of this.unknown) chosen.delete(name);
-      this.selection = chosen;
-    }
-
-    /* What the links of a report ask of a gallery. */
-    get linked() {
-      const { evaluations, columns } = this.counts;
-      const fitting = (chosen) => {
-        const rest = new Map([...chosen].filter(([name]) => name !== "system"));
-        const systems = chosen.get("system");
-        const fit = [...evaluations.keys()].filter((e) => !systems || systems.includes(evaluations[e].system)).map((e) => this.counts.fits(e, rest));
-        return add(fit.map((units) => units.filter((unit) => unit === 2).length));
-      };
-      return {
-        root: this.root, fitting, knows: (chosen) => [...chosen.keys()].every((name) => columns.has(name) || name === "system"),
-        choose: (chosen) => { this.choose(chosen); this.update(); return fitting(chosen); }, open: (key) => this.gallery.open(key),
-      };
-    }
-
-    address() {
-      const views = Object.entries({ of: this.of.join(","), by: this.by, measure: this.measured }).filter(([name, value]) => value !== String(this.first[name]))
-        .map(([name, value]) => `view=${name}:${encodeURIComponent(value)}`);
-      return [selection.text(this.selection), ...views].filter(Boolean).join("&");
-    }
-
-    arrive() {
-      const parts = location.hash.slice(1).split("&").filter(Boolean);
-      const state = { ...this.first };
-      const lines = parts.filter((part) => !part.startsWith("view="));
-      for (const part of parts.filter((text) => text.startsWith("view="))) {
-        const [name, value = ""] = part.slice(5).split(":");
-        const read = quiet(() => decodeURIComponent(value)) ?? "";
-        if (["of", "by", "measure"].includes(name)) state[name] = name === "of" ? read.split(",").map(Number) : read;
-      }
-      const chosen = selection.read(lines.join("&"));
-      // Headings have addresses as well.
-      if (parts.length && chosen) state.line = lines.join("&");
-      if (chosen || !this.of) this.take(state);
-      if (lines.length && chosen) this.root.scrollIntoView({ block: "start" });
-      this.update();
-    }
-
-    changed() {
-      this.update();
-      const address = this.address();
-      quiet(() => history.pushState(null, "", address ? `#${address}` : location.pathname + location.search));
-    }
-
-    build(data) {
-      const button = (text, onclick, more = {}) => el("button", { type: "button", text, onclick, ...more });
-      this.choices = [0, 1].map((n) => el("select", { "aria-label": n ? "Beside it" : "Evaluation", onchange: ({ target }) => {
-        const e = Number(target.value);
-        if (n === 0) this.of = [e, ...this.of.slice(1).filter((other) => other !== e)];
-        else this.of = e < 0 ? this.of.slice(0, 1) : [this.of[0], e];
-        this.changed();
-      } }));
-      this.chips = el("div", { class: "fx-row", role: "group", "aria-label": "filters" });
-      this.status = el("div", { class: "fx-status", role: "status", "aria-live": "polite" });
-      this.panel = new Panel(this);
-      this.python = el("pre", { "aria-label": "Python of this view" });
-      const copy = button("Copy", ({ target }) => {
-        getSelection().selectAllChildren(this.python);
-        (navigator.clipboard?.writeText(this.python.textContent) ?? Promise.reject()).then(() => { target.textContent = "Copied"; }, () => { target.textContent = "Selected"; });
-      });
-      this.note = el("p", { class: "fx-note" });
-      const box = el("div", {});
-      this.root.classList.add("fx", "fl-gallery");
-      this.root.append(el("div", { class: "fx-row" }, ...this.choices.map((select, n) => el("label", {}, el("span", { text: n ? "Beside it " : "Evaluation " }), select))),
-        this.status, this.chips, this.panel.node,
-        el("details", { class: "fx-python" }, el("summary", { text: "Show me the Python" }), copy, this.python), this.note, box);
-      this.gallery = window.formlabGallery.show(box, data);
-      box.addEventListener("formlab-selection", (event) => { event.stopPropagation(); this.fromGallery(selection.read(event.detail.line)); });
-    }
-
-    toggle(column, value, alone) {
-      const values = this.selection.get(column) ?? [];
-      const rest = values.filter((other) => other !== value);
-      this.set(column, rest.length < values.length ? rest : alone ? [value] : [...values, value]);
-      this.changed();
-    }
-
-    set(column, values) {
-      if (values.length) this.selection.set(column, values); else this.selection.delete(column);
-    }
-
-    /* What the filters of the gallery changed is changed here too. */
-    fromGallery(wanted) {
-      for (const { column } of this.gallery.facets.filter((facet) => this.counts.columns.has(facet.column))) {
-        const [before, now] = [this.selection.get(column) ?? [], wanted.get(column) ?? []];
-        if (String(before.length === 1 ? before : []) !== String(now)) this.set(column, now);
-      }
-      this.changed();
-    }
-
-    update() {
-      const { evaluations } = this.counts;
-      this.choices.forEach((select, n) => {
-        const names = evaluations.map((each, e) => option(String(e), visible(each.name), String(this.of[n] ?? -1)));
-        select.replaceChildren(...(n ? [option("-1", "none", String(this.of[1] ?? -1)), ...names.filter((_, e) => e !== this.of[0])] : names));
-      });
-      this.choices[1].parentNode.hidden = evaluations.length < 2;
-      this.measureErrors();
-      this.fit = new Map(this.of.map((e) => [e, this.counts.fits(e, this.selection)]));
-      this.drawFilters();
-      this.drawStatus();
-      this.panel.draw();
-      this.python.textContent = this.code();
-      this.drawGallery();
-    }
-
-    drawFilters() {
-      const chip = (text, act, label_ = null) => el("button", { type: "button", class: "fx-chip", "aria-label": label_, onclick: act }, el("bdi", { text }));
-      const chips = [...this.selection].flatMap(([name, values]) => values.map((value) => {
-        const column = this.counts.columns.get(name);
-        const text = `${column.title}: ${label(column.claims?.[Number(value) - 1] ?? value, column)}`;
-        return chip(`${text} ×`, () => this.toggle(name, value), `remove the filter ${text}`);
-      }));
-      if (chips.length > 1) chips.push(el("button", { type: "button", text: "Clear all", onclick: () => { this.selection.clear(); this.changed(); } }));
-      if (!chips.length) chips.push(el("span", { class: "fx-note", text: "No filter. A click on a row below filters all parts by it; with Ctrl or Shift it joins the rows chosen before." }));
-      for (const name of this.unknown) chips.push(el("span", { class: "fx-note", text: `There is no column ${visible(name)} here: that filter is left out.` }));
-      this.chips.replaceChildren(...chips);
-    }
-
-    /* Of chosen errors no share is right: while they are chosen, that measure gives way. */
-    measureErrors() {
-      // Whether a filter is of what became of values: then these are errors among all values.
-      this.after = [...this.selection.keys()].some((name) => this.counts.columns.get(name).after);
-      if (this.after === this.wasAfter) return;
-      this.wasAfter = this.after;
-      if (this.after && this.measured === "outcome") [this.measured, this.gaveWay] = ["errors", true];
-      else if (this.gaveWay && this.measured === "errors") [this.measured, this.gaveWay] = ["outcome", false];
-    }
-
-    drawStatus() {
-      this.status.replaceChildren(...this.of.map((e, n) => {
-        const each = this.counts.evaluations[e];
-        const thing = each.whole ? "document" : "value";
-        const name = this.after ? "errors" : "outcome";
-        const row = this.counts.scored(e, name) ? this.counts.row(e, name, this.selection) : null;
-        const chosen = this.fit.get(e).filter((fit) => fit === 2).length;
-        const rate = row?.cases ? `${percent(row.value)} of ${several(row.cases, thing)} ${this.after ? "wrong as chosen" : "right"}${interval(row, percent)}, in ${several(row.documents, "document")}` : several(chosen, thing);
-        const mark = shape("svg", { viewBox: "-7 -7 14 14", width: 14, height: 14, "aria-hidden": "true" }, marker(n, each.colour));
-        return el("p", {}, mark, el("b", {}, el("bdi", { text: ` ${visible(each.name)} ` })), (each.whole ? "No field of it was scored: these are whole documents. " : "") + rate);
-      }));
-    }
-
-    /* The gallery's own filters do what they can show, so that they offer what other filters leave. */
-    drawGallery() {
-      const facets = new Set(this.gallery.facets.map(({ column }) => column));
-      const rest = new Map([...this.selection].filter(([name, values]) => values.length !== 1 || !facets.has(name)));
-      const errors = this.counts.measures.get("errors");
-      const shown = [];
-      let [wrong, some] = [0, 0];
-      for (const e of this.of) {
-        const full = this.fit.get(e);
-        this.counts.fits(e, rest).forEach((fit, unit) => {
-          const card = this.cards.get(e).get(unit);
-          if (fit === 2 && card !== undefined) shown.push(card);
-          if (full[unit] < 2) return;
-          if (errors?.pairs[errors.codes[e][unit]][0] > 0) wrong += 1;
-          if (card !== undefined) some += 1;
-        });
-      }
-      this.note.textContent = some < wrong ? `Of ${several(wrong, "wrong case")} chosen, a sample of ${count(some)} is below.` : `${several(wrong, "wrong case")} chosen, all below.`;
-      this.gallery.mirror(shown, this.counts.columns, this.selection);
-      // A filter of the gallery with one value left is none.
-      for (const { select, chosen } of this.gallery.facets) select.parentNode.hidden = chosen === "" && select.length < 3;
-    }
-
-    /* The Python that makes the tables and the cases shown. A JSON text is one of Python too. */
-    code() {
-      const quote = JSON.stringify;
-      const line = selection.text(this.selection);
-      const findings = this.selection.has("finding");
-      const more = findings ? ", findings=findings" : "";
-      const rows = new Map([...this.selection].filter(([name]) => name !== this.by));
-      const sources = (evaluations) => evaluations.map(({ source }) => `    ${source},`);
-      return [
-        "from formlab import analysis, charts, explore, gallery", "", "results = [", ...sources(this.of.map((e) => this.counts.evaluations[e])), "]",
-        ...(findings ? ["findings = analysis.findings([", ...sources(this.counts.evaluations), "])"] : []),
-        `table = explore.rates(results, by=${quote(this.by)}, measure=${quote(this.measured)}, line=${quote(selection.text(rows))}${more})`,
-        "display(charts.dots(table, \"slice_value\", colour=\"system\"), charts.Table(table))",
-        `cases = [explore.cases(result, ${quote(line)}${more}) for result in results]`, "for result, chosen in zip(results, cases):", "    display(gallery.errors(chosen, of=result))",
-      ].join("\n");
-    }
-  }
-
   const marker = (n, colour) => shape("path", { class: n ? "second" : "first", fill: colour, d: n ? "M-4.5-4.5h9v9h-9z" : "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0" });
 
-  /* Rows of one column: a point with its interval for each evaluation, and its numbers. */
-  class Panel {
-    constructor(explorer) {
-      Object.assign(this, { explorer, order: null, all: false });
-      const choice = (name, act) => el("select", { "aria-label": name, onchange: ({ target }) => { this.all = false; act(target.value); } });
-      this.measure = choice("Measure", (value) => { explorer.measured = value; explorer.changed(); });
-      this.by = choice("By", (value) => this.group(value));
-      this.sort = choice("Order", (value) => { this.order = value; this.draw(); });
+  class Explorer extends Gallery {
+    constructor(root, data) {
+      super(root, data.gallery);
+      Object.assign(this, { counts: new Counts(data), cards: data.cards, colours: data.colours, first: data.first, of: [0], by: data.first.by, measured: data.first.measure });
+    }
+
+    start() {
+      super.start(el("div"));
+      addEventListener("popstate", () => this.arrive());
+      this.arrive();
+    }
+
+    /* A filter is one of all parts. */
+    offered() {
+      const { columns } = this.counts;
+      const facets = super.offered().filter(({ column }) => columns.has(column));
+      this.titles = new Map([...columns].map(([name, { title }]) => [name, title]));
+      this.columns = new Set([...columns.keys(), "system"]);
+      return facets;
+    }
+
+    values(i, column) {
+      const known = this.counts.columns.get(column);
+      if (!known) return super.values(i, column);
+      const value = known.values[known.codes[this.cards[i]]];
+      return value === null && column === "finding" ? [] : [value].flat();
+    }
+
+    fits(i) {
+      return this.of.includes(this.counts.of(this.cards[i])) && super.fits(i);
+    }
+
+    /* The evaluations of a selection's systems, and what else it asks for. */
+    parted(wanted) {
+      const [chosen, systems] = [new Map(wanted), wanted.get("system")];
+      chosen.delete("system");
+      return [[...this.counts.evaluations.keys()].filter((e) => !systems || systems.includes(this.counts.evaluations[e].system)), chosen];
+    }
+
+    matching(wanted) {
+      const [places, chosen] = this.parted(wanted);
+      return this.counts.chosen(this.counts.fits(chosen), places);
+    }
+
+    choose(wanted) {
+      const [places, chosen] = this.parted(wanted);
+      this.unknown = [...chosen.keys()].filter((name) => !this.columns.has(name));
+      for (const name of this.unknown) chosen.delete(name);
+      if (wanted.has("system") && places.length) this.of = places.slice(0, 2);
+      // A finding is about evaluations of its own.
+      const owners = chosen.has("finding") ? places.filter((e) => this.counts.chosen(this.counts.fits(chosen), [e])) : [];
+      if (owners.length && !owners.some((e) => this.of.includes(e))) this.of = [owners[0]];
+      super.choose(chosen);
+      return this.counts.chosen(this.fit, places);
+    }
+
+    line() {
+      const views = Object.entries({ of: this.of.join(","), by: this.by, measure: this.measured }).filter(([name, value]) => value !== String(this.first[name] ?? 0));
+      return [selection.text(this.chosen), ...views.map(([name, value]) => `view=${name}:${encodeURIComponent(value)}`)].filter(Boolean).join("&");
+    }
+
+    /* Shows what the page's address says. */
+    arrive() {
+      const { counts, first } = this;
+      const parts = location.hash.slice(1).split("&").filter(Boolean);
+      const line = parts.filter((part) => !part.startsWith("view=")).join("&");
+      const chosen = selection.read(line);
+      // Headings have addresses as well.
+      if (!chosen && this.unknown) return;
+      const view = Object.fromEntries(parts.filter((part) => part.startsWith("view=")).map((part) => part.slice(5).split(":")).map(([name, value = ""]) => [name, quiet(() => decodeURIComponent(value)) ?? ""]));
+      const there = (view.of ?? "0").split(",").map(Number).filter((e) => counts.evaluations[e]);
+      this.of = there.length ? [...new Set(there)].slice(0, 2) : [0];
+      this.by = [view.by, first.by].find((name) => counts.columns.has(name) && name !== "finding");
+      this.measured = [view.measure, first.measure].find((name) => counts.measures.has(name));
+      this.choose(parts.length && chosen ? chosen : selection.read(first.line));
+      if (line && chosen) this.root.scrollIntoView({ block: "start" });
+    }
+
+    filtered() {
+      this.update();
+      this.tell();
+      const line = this.line();
+      quiet(() => history.pushState(null, "", line ? `#${line}` : location.pathname + location.search));
+    }
+
+    build(box) {
+      this.choices = [0, 1].map((n) => select(n ? "Beside it" : "Evaluation", (value) => {
+        const e = Number(value);
+        if (n === 0) this.of = [e, ...this.of.slice(1).filter((other) => other !== e)];
+        else this.of = e < 0 ? this.of.slice(0, 1) : [this.of[0], e];
+        this.filtered();
+      }));
+      this.status = el("div", { class: "fx-status", role: "status", "aria-live": "polite" });
+      this.note = el("p", { class: "fx-note" });
+      this.python = el("pre", { "aria-label": "Python of this view" });
+      this.root.classList.add("fx");
+      super.build(box);
+      this.root.append(el("div", { class: "fx-row" }, ...this.choices.map((node, n) => el("label", {}, el("span", { text: n ? "Beside it " : "Evaluation " }), node))),
+        this.status, this.chips, this.panel(), this.note, fold("fx-python", "Show me the Python", button("Copy", () => quiet(() => navigator.clipboard.writeText(this.python.textContent))), this.python), box);
+    }
+
+    /* Rows of one column: a point with its interval for each evaluation, and its numbers. */
+    panel() {
+      const choice = (name, act) => select(name, (value) => { this.all = false; act(value); });
+      this.measure = choice("Measure", (value) => { this.measured = value; this.filtered(); });
+      this.column = choice("By", (value) => { [this.by, this.placed] = [value, null]; this.filtered(); });
+      this.sorted = choice("Order", (value) => { this.placed = value; this.draw(); });
+      [this.head, this.title] = [el("th", { scope: "col" }), el("th", { scope: "col" })];
       this.body = el("tbody", { onclick: (event) => this.clicked(event) });
-      this.head = el("th", { scope: "col" });
-      this.title = el("th", { scope: "col" });
       this.foot = el("td", {});
-      this.more = el("button", { type: "button", onclick: () => { this.all = true; this.draw(); } });
-      this.node = el("section", { "aria-label": "chart", class: "fx-panel" }, el("div", { class: "fx-row" }, this.measure, "by", this.by, this.sort), el("table", {},
+      this.more = button("", () => { this.all = true; this.draw(); });
+      return el("section", { "aria-label": "chart", class: "fx-panel" }, el("div", { class: "fx-row" }, this.measure, "by", this.column, this.sorted), el("table", {},
         el("thead", {}, el("tr", {}, this.title, this.head, el("th", { class: "right", scope: "col", text: "value" }, el("i", { text: ", 95 % interval" })), el("th", { class: "right", scope: "col", text: "n" }))),
         this.body, el("tfoot", {}, el("tr", {}, el("td", {}), this.foot, el("td", {}), el("td", {})))), this.more);
     }
 
-    /* What became of a value is no group to take a share of; its rate of errors is. */
-    group(value) {
-      const { explorer } = this;
-      explorer.by = value;
-      if (explorer.counts.columns.get(value).after && explorer.measured === "outcome") explorer.measured = "errors";
-      this.order = null;
-      explorer.changed();
+    /* What became of a value is no group to take a share of, and of chosen errors no share is right:
+       their rate among all values is shown. */
+    get shownMeasure() {
+      const { columns } = this.counts;
+      this.after = [...this.chosen.keys()].some((name) => columns.get(name).after);
+      return this.measured === "outcome" && (this.after || columns.get(this.by).after) ? "errors" : this.measured;
+    }
+
+    update() {
+      const { counts: { evaluations, columns, measures }, of } = this;
+      const names = evaluations.map(({ name }, e) => [e, visible(name)]);
+      fill(this.choices[0], names, of[0]);
+      fill(this.choices[1], [[-1, "none"], ...names.filter((_, e) => e !== of[0])], of[1] ?? -1);
+      this.choices[1].parentNode.hidden = evaluations.length < 2;
+      fill(this.measure, [...measures].map(([name, { title }]) => [name, title]), this.shownMeasure);
+      fill(this.column, [...columns].filter(([name]) => name !== "finding").map(([name, { title }]) => [name, title]), this.by);
+      this.fit = this.counts.fits(this.chosen);
+      this.status.replaceChildren(...of.map((e, n) => this.summary(e, n)));
+      const unknown = (this.unknown ?? []).map((name) => `There is no column ${visible(name)} here: that filter is left out. `);
+      this.note.textContent = `${unknown.join("")}A click on a row filters all parts by it; with Ctrl or Shift it joins the rows chosen before.`;
+      this.draw();
+      this.python.textContent = this.code();
+      super.update();
+      // A filter of the gallery with one value left is none.
+      for (const { select: node } of this.facets) node.parentNode.hidden = node.value === "" && node.length < 3;
+    }
+
+    summary(e, n) {
+      const { name, whole, system } = this.counts.evaluations[e];
+      const thing = whole ? "document" : "value";
+      const [row] = this.counts.rows(e, this.after ? "errors" : "outcome", this.fit);
+      const rate = row?.cases ? `${percent(row.value)} of ${several(row.cases, thing)} ${this.after ? "wrong as chosen" : "right"}${interval(row, percent)}, in ${several(row.documents, "document")}`
+        : several(this.counts.chosen(this.fit, [e]), thing);
+      const mark = shape("svg", { viewBox: "-7 -7 14 14", width: 14, height: 14, "aria-hidden": "true" }, marker(n, this.colours[system]));
+      return el("p", {}, mark, el("b", {}, bdi(` ${name} `)), (whole ? "No field of it was scored: these are whole documents. " : "") + rate);
     }
 
     draw() {
-      const { explorer } = this;
-      const { counts, of, by, measured: name } = explorer;
-      const measure = counts.measures.get(name);
-      this.placed = this.order ?? (by === "doc_id" || counts.columns.get(by).after ? "worst" : "given");
-      const titles = [...counts.columns].filter(([, column]) => !column.claims).map(([value, column]) => option(value, column.title, by));
-      this.by.replaceChildren(...titles);
-      this.measure.replaceChildren(...[...counts.measures].map(([value, each]) => option(value, each.title, name)));
-      this.sort.replaceChildren(...[["given", "in order"], ["worst", "worst first"], ["most", "most values first"]].map(([value, text]) => option(value, text, this.placed)));
+      const { counts, of, by } = this;
+      const column = counts.columns.get(by);
+      const measure = counts.measures.get(this.shownMeasure);
+      const order = this.placed ?? (by === "doc_id" || column.after ? "worst" : "given");
+      fill(this.sorted, ORDERS, order);
+      const fit = counts.fits([...this.chosen].filter(([name]) => name !== by));
       const rows = new Map();
-      of.forEach((e, at) => counts.rows(e, by, name, explorer.selection).forEach((row) => {
+      of.forEach((e, at) => counts.rows(e, measure.name, fit, by).forEach((row) => {
         if (!rows.has(row.code)) rows.set(row.code, { code: row.code, label: row.label, own: [] });
         rows.get(row.code).own[at] = row;
       }));
-      this.rows = this.sorted([...rows.values()], measure);
-      this.form = measure.percent ? percent : plain;
-      const ends = this.rows.flatMap(({ own }) => own.flatMap((row) => [row.value ?? 0, row.high ?? 0]));
-      const most = Math.max(0, ...ends);
-      this.high = measure.high !== null && most > measure.high / 2 ? Math.max(measure.high, most) : most * 1.05 || 1;
-      this.title.textContent = counts.columns.get(by).title;
-      this.head.textContent = measure.title;
-      const shown = this.all ? this.rows : this.rows.slice(0, MOST);
-      this.more.hidden = shown.length === this.rows.length;
+      const worst = ({ own }) => { const { value } = own.find(Boolean); return value === null ? Infinity : measure.down ? -value : value; };
+      const most = ({ own }) => -Math.max(...own.filter(Boolean).map(({ cases }) => cases));
+      const given = ({ code }) => code || Infinity;
+      const rank = { given, worst, most }[order];
+      this.rows = [...rows.values()].sort((a, b) => (rank(a) === rank(b) ? a.code - b.code : rank(a) - rank(b)));
+      const end = Math.max(0, ...this.rows.flatMap(({ own }) => own.flatMap(({ value, high }) => [value ?? 0, high ?? 0])));
+      this.high = measure.high !== null && end > measure.high / 2 ? Math.max(measure.high, end) : end * 1.05 || 1;
+      [this.title.textContent, this.head.textContent] = [column.title, measure.title];
+      const top = this.all ? this.rows : this.rows.slice(0, MOST);
+      this.more.hidden = top.length === this.rows.length;
       this.more.textContent = `Show all ${count(this.rows.length)} rows`;
-      this.body.replaceChildren(...shown.map((row, place) => this.row(row, place)));
-      const none = name === "errors" ? "No error fits these filters." : "Nothing of it was scored under these filters.";
-      if (!shown.length) this.body.append(el("tr", {}, el("td", { colspan: 4, class: "fx-note", text: none })));
+      this.body.replaceChildren(...top.map((row, place) => this.row(row, place, measure.percent ? percent : plain)));
+      const none = measure.name === "errors" ? "No error fits these filters." : "Nothing of it was scored under these filters.";
+      if (!top.length) this.body.append(el("tr", {}, el("td", { colspan: 4, class: "fx-note", text: none })));
       this.foot.replaceChildren(this.axis(measure.percent));
     }
 
-    sorted(rows, { down }) {
-      const worst = ({ own }) => { const { value } = own.find(Boolean); return value === null ? Infinity : down ? -value : value; };
-      const most = ({ own }) => -Math.max(...own.filter(Boolean).map((row) => row.cases));
-      const given = ({ code }) => (code === 0 ? Infinity : code);
-      const by = { given, worst, most }[this.placed];
-      return rows.sort((a, b) => (by(a) === by(b) ? a.code - b.code : by(a) - by(b)));
+    row({ label, own }, place, form) {
+      const { by, of } = this;
+      const chosen = (this.chosen.get(by) ?? []).includes(label);
+      const name = label === null ? "no value" : visible(this.counts.columns.get(by).after ? words(label) : label) || "(empty)";
+      const plot = shape("svg", { width: "100%", height: 20 * of.length, "aria-hidden": "true" }, ...of.flatMap((e, at) => (own[at] ? this.point(own[at], this.colours[this.counts.evaluations[e].system], at) : [])));
+      const lines = (make) => of.map((_, at) => (own[at] ? make(own[at]) : el("span", { text: "–" })));
+      return el("tr", { "data-place": place, "data-chosen": chosen ? "yes" : this.chosen.has(by) ? "no" : null },
+        el("th", { scope: "row" }, el("button", { type: "button", "aria-pressed": String(chosen), title: name }, bdi(name))), el("td", {}, plot),
+        el("td", { class: "right" }, ...lines((each) => el("span", {}, el("b", { text: form(each.value) }), el("i", { text: interval(each, form) })))),
+        el("td", { class: "right" }, ...lines((each) => el("span", { text: count(each.cases), title: `in ${several(each.documents, "document")}` }))));
     }
 
-    row(row, place) {
-      const { explorer, form } = this;
-      const { by } = explorer;
-      const chosen = (explorer.selection.get(by) ?? []).includes(row.label);
-      const lines = (make) => explorer.of.map((e, at) => (row.own[at] ? make(row.own[at], explorer.counts.evaluations[e], at) : el("span", { text: "–" })));
-      const plot = shape("svg", { width: "100%", height: 20 * explorer.of.length, "aria-hidden": "true" });
-      lines((own, evaluation, at) => { this.point(plot, own, evaluation.colour, at); return ""; });
-      const name = label(row.label, explorer.counts.columns.get(by));
-      return el("tr", { "data-place": place, "data-chosen": chosen ? "yes" : explorer.selection.has(by) ? "no" : null },
-        el("th", { scope: "row" }, el("button", { type: "button", "aria-pressed": String(chosen), title: name }, el("bdi", { text: name }))), el("td", {}, plot),
-        el("td", { class: "right" }, ...lines((own) => el("span", {}, el("b", { text: form(own.value) }), el("i", { text: interval(own, form) })))),
-        el("td", { class: "right" }, ...lines((own) => el("span", { text: count(own.cases), title: `in ${several(own.documents, "document")}` }))));
-    }
-
-    point(plot, { value, low, high }, colour, at) {
+    point({ value, low, high }, colour, at) {
       const [y, x] = [20 * at + 10, (number) => `${Math.min(100, (100 * number) / this.high)}%`];
-      plot.append(shape("line", { class: "rule", x1: 0, x2: "100%", y1: y, y2: y }));
-      if (value === null) return;
-      if (low !== null) plot.append(shape("line", { class: `span ${at ? "second" : "first"}`, x1: x(low), x2: x(high), y1: y, y2: y, stroke: colour }));
-      plot.append(shape("svg", { x: x(value), y, overflow: "visible" }, marker(at, colour)));
+      const line = (kind, from, to, more = {}) => shape("line", { class: kind, x1: from, x2: to, y1: y, y2: y, ...more });
+      const span = low === null ? [] : [line(`span ${at ? "second" : "first"}`, x(low), x(high), { stroke: colour })];
+      return [line("rule", 0, "100%"), ...value === null ? [] : [...span, shape("svg", { x: x(value), y, overflow: "visible" }, marker(at, colour))]];
     }
 
     axis(shares) {
-      const svg = shape("svg", { width: "100%", height: 16, "aria-hidden": "true" });
-      const step = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100].find((each) => this.high / each <= 4) ?? this.high;
-      for (let at = 0; at <= this.high * 1.0001; at += step) {
-        svg.append(shape("text", { x: `${(100 * at) / this.high}%`, y: 12, "text-anchor": at === 0 ? "start" : at > this.high * 0.95 ? "end" : "middle" }, shares ? `${+(100 * at).toFixed(1)}` : `${+at.toFixed(3)}`));
-      }
-      return svg;
+      const step = STEPS.find((each) => this.high / each <= 4) ?? this.high;
+      const labels = Array.from({ length: Math.floor((this.high * 1.0001) / step) + 1 }, (_, n) => n * step).map((at) => shape("text", {
+        x: `${(100 * at) / this.high}%`, y: 12, "text-anchor": at === 0 ? "start" : at > this.high * 0.95 ? "end" : "middle",
+      }, shares ? `${+(100 * at).toFixed(1)}` : `${+at.toFixed(3)}`));
+      return shape("svg", { width: "100%", height: 16, "aria-hidden": "true" }, ...labels);
     }
 
     clicked(event) {
       const place = event.target.closest("tr")?.dataset.place;
       if (place === undefined || String(getSelection()) !== "") return;
-      const { explorer } = this;
-      explorer.toggle(explorer.by, this.rows[Number(place)].label, !(event.ctrlKey || event.metaKey || event.shiftKey));
+      const { label } = this.rows[Number(place)];
+      const values = this.chosen.get(this.by) ?? [];
+      const rest = values.filter((other) => other !== label);
+      const joined = event.ctrlKey || event.metaKey || event.shiftKey;
+      this.set(this.by, rest.length < values.length ? rest : joined ? [...values, label] : [label]);
       this.body.querySelector(`tr[data-place="${place}"] button`)?.focus({ preventScroll: true });
+    }
+
+    /* The Python that makes the tables and the cases shown. A JSON text is one of Python too. */
+    code() {
+      const quote = JSON.stringify;
+      const findings = this.chosen.has("finding");
+      const more = findings ? ", findings=findings" : "";
+      const rows = selection.text([...this.chosen].filter(([name]) => name !== this.by));
+      const sources = (evaluations) => evaluations.map(({ source }) => `    ${source},`);
+      return [
+        "from formlab import analysis, charts, explore, gallery", "", "results = [", ...sources(this.of.map((e) => this.counts.evaluations[e])), "]",
+        ...(findings ? ["findings = analysis.findings([", ...sources(this.counts.evaluations), "])"] : []),
+        `table = explore.rates(results, by=${quote(this.by)}, measure=${quote(this.shownMeasure)}, line=${quote(rows)}${more})`,
+        "display(charts.dots(table, \"slice_value\", colour=\"system\"), charts.Table(table))",
+        `cases = [explore.cases(result, ${quote(selection.text(this.chosen))}${more}) for result in results]`,
+        "for result, chosen in zip(results, cases):", "    display(gallery.errors(chosen, of=result))",
+      ].join("\n");
     }
   }
 
-  const explorers = [];
-  const show = (root, data) => {
-    explorers.push(new Explorer(root, data));
-    return explorers.at(-1);
-  };
-  window.formlabExplorer = Object.freeze({ show, explorers });
-  const data = document.getElementById("fl-explorer-data");
-  if (data) show(document.getElementById("fl-explorer"), JSON.parse(data.textContent));
+  kinds.explorer = (root, data) => new Explorer(root, data).start();
 })();

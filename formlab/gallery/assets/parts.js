@@ -35,11 +35,18 @@
     });
   }
 
+  const button = (text, onclick, more = {}) => el("button", { type: "button", text, onclick, ...more });
+  const select = (label, onchange) => el("select", { "aria-label": label, onchange: ({ target }) => onchange(target.value) });
+  const bdi = (text) => el("bdi", { text: visible(text) });
+  const fold = (name, summary, ...children) => el("details", { class: name }, el("summary", { text: summary }), ...children);
+  function fill(node, options, chosen) {
+    node.replaceChildren(...options.map(([value, text]) => el("option", { value, text })));
+    node.value = chosen;
+  }
+
   const words = (name) => String(name).replaceAll("_", " ");
   const count = (n) => n.toLocaleString("en");
   const several = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
-  const title = (item) => item.label || item.path || item.kind || item.task || "case";
-  const answers = (item) => [item, ...(item.beside || [])];
 
   function chip(text, colour, extra = "") {
     const node = el("span", { class: `fl-chip ${extra}`.trim(), text: visible(text) });
@@ -61,57 +68,48 @@
     return RUNGS[item.ladder.indexOf(true)] ?? "none";
   }
 
-  /* Gold is the reference and stays plain. */
-  function goldValue({ gold }) {
-    if (!gold) return el("span", { class: "fl-none", text: gold === "" ? "empty" : "not on the form" });
-    return el("bdi", { class: "fl-value", text: visible(gold) });
-  }
-
-  /* An answer with its wrong places marked: more than gold has, other than gold, and a sign where
-     something of gold is missing. Colour alone says nothing: each has a mark of its own. */
-  function predValue({ pred, diff }) {
-    if (!pred) return el("span", { class: "fl-none", text: pred === "" ? "empty" : "nothing given" });
+  /* A value, or what its absence is called; the runs of `diff` mark what is wrong in an answer: more
+     than gold has, other than gold, and a sign where something of gold is missing. Colour alone says
+     nothing: each has a mark of its own. */
+  function value(text, absent, diff = [["equal", text]]) {
+    if (!text) return el("span", { class: "fl-none", text: text === "" ? "empty" : absent });
     const node = el("bdi", { class: "fl-value" });
-    diff.forEach(([op, text], i) => {
+    diff.forEach(([op, run], i) => {
       const before = op === "insert" && diff[i - 1]?.[0] === "delete" ? visible(diff[i - 1][1]) : null;
-      if (op === "equal") node.append(visible(text));
-      else if (op === "insert") node.append(el(before === null ? "ins" : "mark", { title: before === null ? "not in gold" : `gold: ${before}`, text: visible(text) }));
+      if (op === "equal") node.append(visible(run));
+      else if (op === "insert") node.append(el(before === null ? "ins" : "mark", { title: before === null ? "not in gold" : `gold: ${before}`, text: visible(run) }));
       else if (diff[i + 1]?.[0] !== "insert") {
-        node.append(el("span", { class: "fl-missing", title: `missing: ${visible(text)}` }, el("span", { "aria-hidden": "true", text: "‸" }),
-          el("span", { class: "fl-hidden", text: `[missing: ${visible(text)}]` })));
+        node.append(el("span", { class: "fl-missing", title: `missing: ${visible(run)}` }, el("span", { "aria-hidden": "true", text: "‸" }),
+          el("span", { class: "fl-hidden", text: `[missing: ${visible(run)}]` })));
       }
     });
     return node;
   }
 
-  /* A picture with shapes over it, in its own pixels, so that a point is a circle. */
-  function overlaid(image, alt, damaged, shapes) {
-    if (!image || !IMAGE.test(image.src) || !(image.width > 0 && image.height > 0)) return null;
-    const [width, height] = [Number(image.width), Number(image.height)];
-    const holder = el("div", { class: "fl-holder" }, el("img", { src: image.src, width, height, alt, decoding: "async", onerror: damaged }),
-      shape("svg", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" }, ...shapes(width, height)));
-    holder.style.setProperty("--ratio", String(width / height));
-    return holder;
-  }
-
   const rect = (name, [x, y, w, h], width, height) => shape("rect", { class: name, x: x * width, y: y * height, width: w * width, height: h * height });
   const dot = (name, [x, y], width, height, r) => shape("circle", { class: name, cx: x * width, cy: y * height, r });
 
-  /* The part of a page that a case is on, with its boxes; nothing where no page is known. */
-  function picture(item, images) {
-    if (item.image === null && !item.why) return null;
-    const frame = el("div", { class: "fl-picture" });
-    const missing = (why) => frame.replaceChildren(el("p", { class: "fl-noimage", text: visible(why) }));
-    const name = (side) => `fl-box ${/^(gold|pred\d*)$/.test(side) ? side : "pred"}`;
-    const boxes = (width, height) => Object.entries(item.boxes).map(([side, box]) => {
-      const [x, y, w, h] = box.map(Number);
-      return w || h ? rect(name(side), [x, y, w, h], width, height) : dot(`${name(side)} point`, [x, y], width, height, Math.max(4, 0.012 * width));
-    });
-    const shown = overlaid(item.image === null ? null : images[item.image], "", () => missing("the image is damaged"), boxes);
-    if (shown) frame.append(shown, item.why ? el("p", { class: "fl-why", text: visible(item.why) }) : "");
-    else missing(item.why || "the image cannot be shown");
+  /* An image with `shapes(width, height)` over it, in its own pixels, so that a point is a circle; or
+     why there is none. */
+  function picture(name, image, why, shapes, alt = "") {
+    const frame = el("div", { class: name });
+    const missing = (text) => frame.replaceChildren(el("p", { class: "fl-noimage", text: visible(text) }));
+    const [width, height] = [Number(image?.width), Number(image?.height)];
+    if (!IMAGE.test(image?.src) || !(width > 0 && height > 0)) {
+      missing(why || "the image cannot be shown");
+      return frame;
+    }
+    const onerror = () => missing("the image is damaged");
+    const holder = el("div", { class: "fl-holder" }, el("img", { src: image.src, width, height, alt, decoding: "async", onerror }),
+      shape("svg", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" }, ...shapes(width, height)));
+    holder.style.setProperty("--ratio", String(width / height));
+    frame.append(holder, why ? el("p", { class: "fl-why", text: visible(why) }) : "");
     return frame;
   }
 
-  window.formlabGallery = { el, shape, visible, words, count, several, title, answers, chip, ladder, rung, goldValue, predValue, overlaid, rect, dot, picture };
+  /* What draws an object into an element, by its kind. */
+  const kinds = {};
+  window.formlabGallery = {
+    el, shape, visible, button, select, bdi, fold, fill, words, count, several, chip, ladder, rung, value, rect, dot, picture, kinds,
+  };
 })();

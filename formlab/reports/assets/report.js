@@ -1,16 +1,10 @@
 /* A report: its objects that scripts draw, tables, the way from marks to cases, theme, contents. */
 "use strict";
 (() => {
-  const { el, visible, words, selection, show, valuesOf } = window.formlabGallery;
+  const { el, visible, words, selection, kinds, galleries } = window.formlabGallery;
   const root = document.documentElement;
-  const galleries = [];
   const state = new Map();
-  const kinds = {
-    gallery: (data, box) => { galleries.push(show(box, data)); },
-    episodes: (data, box) => window.formlabEpisodes.show(box, data),
-    explorer: (data, box) => { galleries.push(window.formlabExplorer.show(box, data).linked); },
-    plotly: (data, box) => window.formlabPlotly(data, box).then(() => linkPlotly(box)),
-  };
+  kinds.plotly = (box, data) => window.formlabPlotly(data, box).then(() => linkPlotly(box));
 
   /* ---- objects ---- */
   async function draw(box) {
@@ -19,7 +13,7 @@
     try {
       const data = JSON.parse(box.fl);
       box.replaceChildren();
-      await kinds[box.dataset.kind](data, box);
+      await kinds[box.dataset.kind](box, data);
       box.dataset.state = "drawn";
     } catch (error) {
       box.dataset.state = "failed";
@@ -45,8 +39,7 @@
   const LONGEST = 4_000;
   // Whose cases they are: left out of an address where all cases are theirs.
   const WHOSE = new Set(["system", "benchmark", "level", "task"]);
-  const matching = (gallery, chosen) => (gallery.fitting ? gallery.fitting(new Map(chosen)) : gallery.cases.filter((item) => chosen.every(([column, values]) =>
-    valuesOf(item, column).some((own) => values.some((value) => selection.fits(own, value))))).length);
+  const matching = (gallery, chosen) => gallery.matching(new Map(chosen));
 
   /* The address for the line of a mark; null where no gallery of the page has a case of it. */
   const addresses = new Map();
@@ -55,7 +48,7 @@
       const chosen = [...selection.read(line) ?? []];
       const knowing = galleries.filter((gallery) => gallery.knows(new Map(chosen)));
       const some = chosen.length > 0 && knowing.some((gallery) => matching(gallery, chosen) > 0);
-      const telling = chosen.filter((pair) => !WHOSE.has(pair[0]) || knowing.some((gallery) => gallery.fitting || matching(gallery, [pair]) < gallery.cases.length));
+      const telling = chosen.filter((pair) => !WHOSE.has(pair[0]) || knowing.some((gallery) => matching(gallery, [pair]) < matching(gallery, [])));
       addresses.set(line, some && telling.length ? selection.text(telling) : null);
     }
     return addresses.get(line);

@@ -21,9 +21,9 @@ HOMES = {
         "page_error_bars runs_table scores_table show_answered show_causes show_scores "
         "status_table"
     ),
-    "charts._surface": "surface",
+    "charts.surface": "surface",
     "charts.compare": "comparison_table difference_dots flip_table not_shown",
-    "charts.first_screen": "Card Cards FirstScreen first_screen right_of score_cards",
+    "charts.header": "Card Cards first_screen right_of score_cards",
     "charts.marks": "bars dots heatmap lines stacked",
     "charts.published": "beside cited defined paper_table published published_levels",
     "charts.trees": "edit_trees",

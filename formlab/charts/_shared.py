@@ -17,7 +17,7 @@ from formlab.analysis.finding import Finding, finding_table, has_pages
 from formlab.analysis.label_corrections import corrected_scores
 from formlab.analysis.overview import cause_counts, rungs, runs
 from formlab.charts import theme
-from formlab.charts.harmless import clean
+from formlab.charts.escaping import clean
 from formlab.charts.html import number
 from formlab.charts.marks import lines, stacked
 from formlab.charts.words import Caption, Table, note, sentences, show, table

@@ -30,10 +30,12 @@ def dots(
 ) -> Drawn:
     """A point for each row of a frame, with its interval where it has one.
 
+    Rows without a value are left out; where no row has one, a note is given.
+
     Parameters
     ----------
     frame
-        One row a point. Rows without a value are left out.
+        One row a point.
     y, x
         The column that names the row, or a column of numbers for a scatter; the column of values.
     tick
@@ -55,11 +57,6 @@ def dots(
         from a mark to its cases; without it ``slice_by`` and columns named as those of cases are
         taken, with {} none.
 
-    Returns
-    -------
-    altair chart
-        Or a note, where no row has a value.
-
     Examples
     --------
     >>> scores = pl.DataFrame({"label": ["a", "b"], "value": [0.5, float("nan")]})
@@ -71,18 +68,17 @@ def dots(
     if isinstance(plot, Caption):
         return plot
     marks, plain = plot.marks()
-    tip = plot.tooltip(plot.row, plot.column, y, plot.colour, plot.kind, x, tick)
+    tip = plot.tooltip(y, plot.colour, plot.kind, x, tick)
     wide = max(150, (theme.WIDTH - 180) // max(1, len(plot.values(plot.column))))
     if is_scatter:
         # Panels may be of different things, and have axes of their own.
-        apart = bool(plot.row or plot.column)
-        axes = [plot.at(channel, name) for channel, name in ((alt.X, x), (alt.Y, y))]
-        points = plot.base.encode(*(axis.scale(zero=zero or apart) for axis in axes), tooltip=tip)
-        points = points.mark_point(opacity=0.8, **plain).encode(**marks)
+        scale = alt.Scale(zero=zero or bool(plot.by))
+        axes = [plot.at(channel, name, scale=scale) for channel, name in ((alt.X, x), (alt.Y, y))]
+        points = plot.base.encode(*axes, tooltip=tip).mark_point(opacity=0.8, **plain)
         names = [name for name in plot.tips if plot.frame[name].dtype == pl.String]
         text = plot.described(x, *names[:1], y, plot.colour, plot.kind, by=y)
-        chart = plot.panels(points.properties(width=wide, height=240), text)
-        return chart.resolve_scale(x="independent", y="independent") if apart else chart
+        chart = plot.panels(points.encode(**marks).properties(width=wide, height=240), text)
+        return chart.resolve_scale(x="independent", y="independent") if plot.by else chart
     dodge = plot.dodge(y)
     base = plot.base.encode(plot.rows(y), **dodge)
     hue = marks.get("stroke", alt.value(theme.GOLD))
@@ -92,7 +88,7 @@ def dots(
     points = base.mark_point(opacity=1, strokeWidth=2, **plain)
     layers.append(points.encode(plot.length(alt.X, x, tick), tooltip=tip, **marks))
     if tick:
-        bar = base.mark_tick(thickness=3, size=16, color="#555B66")
+        bar = base.mark_tick(thickness=3, size=16, color=theme.SLATE)
         layers.append(bar.encode(plot.at(alt.X, tick, title=plot.title(x)), tooltip=tip))
     layers += plot.counts(y, dodge)
     chart = alt.layer(*layers).properties(width=wide, height=alt.Step(15 if dodge else 26))
@@ -104,8 +100,6 @@ def dots(
 def bars(frame: pl.DataFrame, y: str = "label", x: str = "value", **look: Any) -> Drawn:
     """A bar from zero for each row of a frame, with its interval; `look` as of `dots`.
 
-    Examples
-    --------
     >>> counts = pl.DataFrame({"label": ["a", "b"], "value": [3, 1]})
     >>> bars(counts, say="Fields").description
     'Fields: a 3; b 1'
@@ -116,10 +110,8 @@ def bars(frame: pl.DataFrame, y: str = "label", x: str = "value", **look: Any) -
     dodge = plot.dodge(y)
     base = plot.base.encode(plot.rows(y), **dodge)
     hue = {"color": plot.hue(alt.Color)} if plot.colour else {}
-    tip = plot.tooltip(plot.row, y, plot.colour, x)
-    layers = [base.mark_bar().encode(plot.length(alt.X, x), tooltip=tip, **hue)]
-    layers += [*plot.spans(base, x), *plot.counts(y, dodge)]
-    return _sized(plot, layers, plot.described(x, y, plot.colour, by=y))
+    bar = base.mark_bar().encode(plot.length(alt.X, x), **hue)
+    return _bars(plot, bar, y, x, plot.spans(base, x), **dodge)
 
 
 def stacked(
@@ -133,12 +125,10 @@ def stacked(
 ) -> Drawn:
     """One bar a row, made of its parts: shares of a whole, or without `percent` counts.
 
-    Each row of the frame is a part: `y` is the column of the bar's name and `x` that of the part's
-    size. `colour` names the part; parts stand in the order of `colours`. `pieces` is a column that
-    cuts parts into pieces of the same colour; all else is as of `dots`.
+    `y` is the column of the bar's name and `x` that of the part's size. `colour` names the part;
+    parts stand in the order of `colours`. `pieces` is a column that cuts parts into pieces of the
+    same colour; all else is as of `dots`.
 
-    Examples
-    --------
     >>> parts = pl.DataFrame({"label": ["a", "a"], "share": [0.75, 0.25], "what": ["ok", "no"]})
     >>> stacked(parts, colour="what", say="Answers").description
     'Answers: a, ok 0.750; a, no 0.250'
@@ -146,24 +136,34 @@ def stacked(
     plot = Plot.of(frame, [x], [y, pieces], percent=percent, **look)
     if isinstance(plot, Caption):
         return plot
-    whole = plot.frame.group_by([y, *filter(None, [plot.row])]).agg(pl.col(x).sum())
+    whole = plot.frame.group_by([y, *[plot.row] * bool(plot.row)]).agg(pl.col(x).sum())
     plot.domain = plot.domain or ([0, 1] if percent else Plot(whole).ends(x))
     hue = plot.hue(alt.Color)
     turns = {name: place for place, name in enumerate(hue.to_dict()["sort"])}
     turn = pl.col(plot.colour).cast(pl.String).replace_strict(turns, return_dtype=pl.Int64)
     plot.frame = plot.frame.with_columns(turn=turn)
-    tip = plot.tooltip(plot.row, y, plot.colour, pieces, x)
     more = {"detail": plot.at(alt.Detail, pieces, type="nominal")} if pieces else {}
     bar = plot.base.mark_bar(stroke="white", strokeWidth=0.7 if pieces else 0)
     length = plot.length(alt.X, x, stack="zero")
-    bar = bar.encode(length, plot.rows(y), hue, alt.Order("turn:Q"), tooltip=tip, **more)
-    text = plot.described(x, y, plot.colour, pieces, by=y)
-    return _sized(plot, [bar, *plot.counts(y, {})], text)
+    bar = bar.encode(length, plot.rows(y), hue, alt.Order("turn:Q"), **more)
+    return _bars(plot, bar, y, x, pieces=pieces)
 
 
-def _sized(plot: Plot, layers: list[Any], text: str) -> Any:
+def _bars(
+    plot: Plot,
+    bar: Any,
+    y: str,
+    x: str,
+    spans: Sequence[Any] = (),
+    *,
+    pieces: str | None = None,
+    **dodge: Any,
+) -> Drawn:
+    """Bars with their tooltips and alt text, and above them their intervals and counts."""
+    named = y, plot.colour, pieces
+    layers = [bar.encode(tooltip=plot.tooltip(*named, x)), *spans, *plot.counts(y, dodge)]
     chart = alt.layer(*layers).properties(width=theme.WIDTH - 180, height=alt.Step(24))
-    return plot.panels(chart, text, rows=True)
+    return plot.panels(chart, plot.described(x, *named, by=y), rows=True)
 
 
 def lines(
@@ -181,8 +181,6 @@ def lines(
     `smooth` is a column that the line follows instead of the points, which the axis then says. Of
     `kind` all values but `filled` have open points and dashed lines; all else is as of `dots`.
 
-    Examples
-    --------
     >>> rungs = pl.DataFrame({"rung": ["exact", "typed"], "value": [0.25, 0.5]})
     >>> lines(rungs, "rung", say="Ladder").description
     'Ladder: exact 0.250; typed 0.500'
@@ -198,17 +196,17 @@ def lines(
     hue = {"stroke": marks.get("stroke", alt.value(theme.GOLD))}
     dash = {"strokeDash": marks["strokeDash"]} if plot.kind else {}
     base = plot.base.encode(_along(plot, x, log))
-    if plot.colour and (smooth or plot.has(plot.low)) and not plot.frame[x].dtype.is_numeric():
+    if plot.colour and (smooth or plot.has(plot.low)) and not plot.is_number(x):
         # Points and intervals of several lines stand beside each other, and each on its line.
         base = base.encode(xOffset=plot.names(alt.XOffset, plot.colour, sort=None))
-    tip = plot.tooltip(plot.row, plot.column, plot.colour, plot.kind, x, y, smooth)
+    tip = plot.tooltip(plot.colour, plot.kind, x, y, smooth)
     points = base.mark_point(opacity=1, strokeWidth=2, **plain)
     chart = alt.layer(
         *(rules.encode(opacity=alt.value(0.6), **hue) for rules in plot.spans(base, y, up=True)),
         base.mark_line().encode(plot.at(alt.Y, smooth or y), **hue, **dash),
         points.encode(plot.length(alt.Y, y), tooltip=tip, **marks),
     )
-    if not (plot.row or plot.column):
+    if not plot.by:
         return plot.panels(chart.properties(width=theme.WIDTH - 160, height=240), text)
     wide = (theme.WIDTH + 60) // max(1, len(plot.values(plot.column))) - 16
     return plot.panels(chart.properties(width=wide, height=130), text, spacing=16)
@@ -216,16 +214,16 @@ def lines(
 
 def _along(plot: Plot, x: str, log: bool) -> alt.X:
     """The axis that lines go along: names in order, or numbers at the places that have points."""
-    if not plot.frame[x].dtype.is_numeric():
+    if not plot.is_number(x):
         return plot.names(alt.X, x, plot.order, title=plot.title(x))
     places = plot.frame[x].drop_nulls().unique().sort().to_list()
     # A line through many points has round numbers instead.
     marked = {"values": places} if len(places) <= _PLACES else {}
     axis = alt.Axis(labelFlush=False, labelOverlap=not log, labelFontSize=11, **marked)
-    along = plot.at(alt.X, x, axis=axis)
+    scale = alt.Scale(zero=False, padding=12)
     if log:
-        return along.scale(type="log", domain=[0.8 * places[0], 1.25 * places[-1]])
-    return along.scale(zero=False, padding=12)
+        scale = alt.Scale(type="log", domain=[0.8 * places[0], 1.25 * places[-1]])
+    return plot.at(alt.X, x, axis=axis, scale=scale)
 
 
 def heatmap(
@@ -244,8 +242,6 @@ def heatmap(
     order of columns and rows, empty ones among them. `n` are counts that stand below the value; all
     else is as of `dots`.
 
-    Examples
-    --------
     >>> cells = pl.DataFrame({"scope": ["field"], "task": ["vqa"], "value": [0.5]})
     >>> heatmap(cells, "scope", "task", say="Right").description
     'Right: field, vqa 0.500'
@@ -256,12 +252,13 @@ def heatmap(
     (low, high), form = plot.ends(value), ".0%" if plot.percent else ".3~g"
     across, up = list(xs) or plot.values(x), list(ys) or plot.values(y)
     base = plot.base.encode(
-        plot.names(alt.X, x, across, title=plot.title(x)).scale(domain=across),
-        plot.names(alt.Y, y, up, title=plot.title(y)).scale(domain=up),
+        plot.names(alt.X, x, across, title=plot.title(x), scale=alt.Scale(domain=across)),
+        plot.names(alt.Y, y, up, title=plot.title(y), scale=alt.Scale(domain=up)),
     )
-    shade = plot.at(alt.Color, value, title=None).scale(scheme=theme.SCORES, domain=[low, high])
-    tip = plot.tooltip(plot.row, plot.column, x, y, value)
-    layers = [base.mark_rect(stroke="white").encode(shade.legend(format=form), tooltip=tip)]
+    scale = alt.Scale(scheme=theme.SCORES, domain=[low, high])
+    shade = plot.at(alt.Color, value, title=None, scale=scale, legend=alt.Legend(format=form))
+    tip = plot.tooltip(x, y, value)
+    layers = [base.mark_rect(stroke="white").encode(shade, tooltip=tip)]
     # The ground has its own colours on light and dark pages alike, and so has the text on it.
     light = f"({datum(value)} - {low}) / {max(high - low, 1e-9)} > {_LIGHT_FROM}"
     ink = alt.condition(light, alt.value("#1F2328"), alt.value("#FFFFFF"))

@@ -13,7 +13,7 @@ from typing import Any
 import altair as alt
 import plotly.io as pio
 
-from formlab.charts.harmless import specification
+from formlab.charts.escaping import specification
 from formlab.scoring.causes import STAGE_OF
 
 REPORT_VARIABLE = "FORMLAB_REPORT"

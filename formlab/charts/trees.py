@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from formlab import metrics
-from formlab.charts.harmless import clean
-from formlab.charts.words import Caption, Table, how, note, sentences
+from formlab import metrics, tables
+from formlab.charts.escaping import clean
+from formlab.charts.words import Caption, Table, note, sentences
 from formlab.trees import unescape
 
 # The most lines that are shown of a form, and of kept nodes that follow each other.
@@ -33,7 +33,7 @@ def edit_trees(
         none = "No tree differs from its gold." if sizes.height else "No trees were compared."
         return [note(none)]
     shown: list[Caption | Table] = []
-    for row in worst.to_dicts():
+    for row in tables.readable(worst).to_dicts():
         lines = list(_lines(cases.filter(pl.col("doc_id") == row["doc_id"])))
         text = (
             f"{clean(row['doc_id'], limit=120)}: {row['nodes']:,} nodes in the gold tree, "
@@ -44,7 +44,7 @@ def edit_trees(
         schema = dict.fromkeys(("gold", "edit", "predicted"), pl.String)
         frame = pl.DataFrame(lines[:LINES], schema=schema, orient="row")
         strong = [(at, "edit") for at in range(frame.height)]
-        caption = Caption(sentences(text, cut), label="Table", settings=how(row))
+        caption = Caption(sentences(text, cut), label="Table", settings=row.get("settings"))
         shown += [caption, Table(frame, strong=strong, cases={})]
     return shown
 

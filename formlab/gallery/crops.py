@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from PIL import Image
 
 from formlab import files, pictures
-from formlab.charts.harmless import clean
+from formlab.charts.escaping import clean
 from formlab.errors import DataBroken, FormlabError
 
 Box = tuple[float, float, float, float]

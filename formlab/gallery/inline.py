@@ -16,7 +16,7 @@ from functools import cache, cached_property
 from importlib import resources
 from typing import Any
 
-from formlab.charts import harmless, theme
+from formlab.charts import escaping, theme
 from formlab.charts.html import MIME, Shown
 
 # What keeps a value from ending its <script>, as escapes that JSON allows.
@@ -49,7 +49,7 @@ def data_block(value: Any) -> str:
     except ValueError:  # not finite
         text = ""
     if not text or any(key in text for key in _UNSAFE_KEYS):
-        text = _json(harmless.data(value))
+        text = _json(escaping.data(value))
     for sign, escape in _ESCAPES.items():
         text = text.replace(sign, escape)
     return text

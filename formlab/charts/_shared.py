@@ -23,7 +23,6 @@ from formlab.charts.marks import lines, stacked
 from formlab.charts.words import Caption, Table, note, sentences, show, table
 from formlab.errors import NotAvailable
 from formlab.folders import Evaluation
-from formlab.scoring.causes import STAGES
 from formlab.tables import LADDER
 
 # The other reports of its folder: a JSON object of name to ``benchmark:split:system`` of each
@@ -42,10 +41,20 @@ def status_table(evaluation: Evaluation) -> Table | Caption:
 
 def notes_table(evaluation: Evaluation) -> Table | Caption:
     """Irregularities of the files, with counts, and each file left out with the reason."""
-    counts = list(evaluation.notes.items())
-    counts += [(f"left out: {file}: {why}", 1) for file, why in evaluation.unreadable.items()]
-    rows = [{"what": clean(name), "count": count} for name, count in counts]
-    return table(pl.DataFrame(rows), empty="No irregularity was noted.")
+    left_out = [(f"left out: {file}: {why}", 1) for file, why in evaluation.unreadable.items()]
+    rows = [(clean(what), count) for what, count in (*evaluation.notes.items(), *left_out)]
+    rows = pl.DataFrame(rows, ["what", "count"], orient="row")
+    return table(rows, empty="No irregularity was noted.")
+
+
+def show_answered(
+    evaluation: Evaluation,
+    say: str = "What was scored, by status and outcome.",
+    odd: str = "What is odd in the files; nothing was left out for it.",
+) -> None:
+    """Display `status_table` and `notes_table`, each under its caption."""
+    show(say, status_table(evaluation))
+    show(odd, notes_table(evaluation))
 
 
 def cause_bars(
@@ -53,29 +62,36 @@ def cause_bars(
 ) -> Any:
     """How many cases each cause has, a piece for each value of `by`, in the stage's colour.
 
-    `what` names the cases; without `pages` what to try says nothing of images.
-
-    A note where there is but one cause, which a table says better.
+    `what` names the cases; without `pages` what to try says nothing of images. A note where there
+    is but one cause, which a table says better.
     """
-    counts = _causes(cases, by, pages=pages)
+    counts, titles = _causes(cases, what, by, pages=pages)
     if counts["cause"].n_unique() == 1:
         total = counts["cases"].sum()
         return note(f"One cause explains all {total:,} of them: {counts['cause'][0]}.")
-    colours = {name: theme.STAGE_COLOURS[name] for name in STAGES if name in counts["stage"]}
-    look = {"pieces": by, "percent": False, "tips": ["try"], "colours": colours}
-    look["titles"] = {"cases": what, "try": "what to try", "stage": "stage"}
+    look = {"pieces": by, "percent": False, "tips": ["try"], "titles": titles}
     look |= {"say": f"{what.capitalize()} by cause of error", "empty": _NO_CAUSE}
-    look["cases"] = {"cause": "of_cause", by: by}
-    return stacked(counts, "cause", "cases", colour="stage", **look)
+    return stacked(
+        counts, "cause", "cases", colour="stage", cases={"cause": "of_cause", by: by}, **look
+    )
 
 
 def cause_table(
     cases: pl.DataFrame, *, what: str = "fields", pages: bool = True
 ) -> Table | Caption:
     """Each cause with its stage, its cases (called `what`), their share, and what to try."""
-    counts, titles = _causes(cases, pages=pages), {"cases": what, "try": "what to try"}
+    counts, titles = _causes(cases, what, pages=pages)
     look = {"titles": titles, "empty": _NO_CAUSE, "cases": {"cause": "of_cause"}}
     return table(counts, "stage", "cause", "cases", "share", "try", **look)
+
+
+def _causes(
+    cases: pl.DataFrame, what: str, by: str | None = None, *, pages: bool
+) -> tuple[pl.DataFrame, dict[str, str]]:
+    """The counts of causes, each with its name in words beside it, and titles of columns."""
+    counts = cause_counts(cases, by, pages=pages).with_columns(of_cause="cause")
+    counts = counts.with_columns(pl.col("cause").str.replace_all("_", " "))
+    return counts, {"cases": what, "try": "what to try", "stage": "stage"}
 
 
 def show_causes(
@@ -97,35 +113,6 @@ def show_causes(
     show("What to try for each cause.", cause_table(cases, **look))
 
 
-def show_answered(
-    evaluation: Evaluation,
-    say: str = "What was scored, by status and outcome.",
-    odd: str = "What is odd in the files; nothing was left out for it.",
-) -> None:
-    """Display `status_table` and `notes_table`, each under its caption."""
-    show(say, status_table(evaluation))
-    show(odd, notes_table(evaluation))
-
-
-def show_scores(summary: pl.DataFrame, *, more: str = "") -> None:
-    """Display `scores_table` of each level of a summary, under captions that end in `more`."""
-    for (level,), rows in summary.group_by("level", maintain_order=True):
-        say = f"Every score of the level {level}, of all and by slice."
-        show(say, scores_table(rows), more=more)
-
-
-def runs_table(evaluations: Sequence[Evaluation], **look: Any) -> Table | Caption:
-    """Evaluations with their settings, documents and values, and what became of these."""
-    columns = "system settings documents answered values right wrong missing"
-    return table(runs(evaluations), *columns.split(), **look)
-
-
-def _causes(cases: pl.DataFrame, by: str | None = None, *, pages: bool) -> pl.DataFrame:
-    """The counts of causes, each with its name in words beside it."""
-    counts = cause_counts(cases, by, pages=pages).with_columns(of_cause="cause")
-    return counts.with_columns(pl.col("cause").str.replace_all("_", " "))
-
-
 def scores_table(summary: pl.DataFrame) -> Table | Caption:
     """The scores of a summary: pooled, mean of documents, interval, counts; slices by name."""
     slices = pl.format("{}: {}", "slice_by", "slice_value").fill_null("all")
@@ -139,6 +126,19 @@ def scores_table(summary: pl.DataFrame) -> Table | Caption:
     titles = {"value": "pooled", "macro": "mean of documents", "n_cases": "cases"}
     columns += ["n_undefined", *some]
     return table(shown, *key, *columns, titles=titles, sparse=True, rows=5_000)
+
+
+def show_scores(summary: pl.DataFrame, *, more: str = "") -> None:
+    """Display `scores_table` of each level of a summary, under captions that end in `more`."""
+    for (level,), rows in summary.group_by("level", maintain_order=True):
+        say = f"Every score of the level {level}, of all and by slice."
+        show(say, scores_table(rows), more=more)
+
+
+def runs_table(evaluations: Sequence[Evaluation], **look: Any) -> Table | Caption:
+    """Evaluations with their settings, documents and values, and what became of these."""
+    columns = "system settings documents answered values right wrong missing"
+    return table(runs(evaluations), *columns.split(), **look)
 
 
 def page_error_bars(pages: pl.DataFrame) -> Any:
@@ -186,12 +186,10 @@ def findings_table(findings: Sequence[Finding], reports: Mapping[str, str]) -> T
         pl.Series("report", [_report_of(one, reports) for one in findings], dtype=pl.String),
     )
     below = "Effect: the share of gold values, or the difference. A finding without p is a count."
-    if shown["p_adjusted"].count():
-        below += " p is adjusted for the tests of its kind."
+    below += " p is adjusted for the tests of its kind." * (shown["p_adjusted"].count() > 0)
     titles = {"effect": "effect (95 % interval)", "n_cases": "values"}
-    look = {"links": ["report"], "note": below, "sparse": True}
-    look["empty"] = "There is no finding: see what was run for the counts."
-    return table(shown, titles=titles, **look)
+    look = {"links": ["report"], "note": below, "sparse": True, "titles": titles}
+    return table(shown, empty="There is no finding: see what was run for the counts.", **look)
 
 
 def _report_of(finding: Finding, reports: Mapping[str, str]) -> str | None:
@@ -205,8 +203,7 @@ def _report_of(finding: Finding, reports: Mapping[str, str]) -> str | None:
     }
     stem = notebook.rstrip("-")
     named = [n for n in built if n.partition("--")[0] == stem and own <= set(built[n])]
-    if not named:
-        named = [n for n in (notebook,) if n in built and not built[n]]
+    named = named or [n for n in (notebook,) if n in built and not built[n]]
     return f"{min(named, key=lambda n: (len(built[n]), n))}.html" if named else None
 
 

@@ -1,4 +1,4 @@
-"""The charts: points with intervals, bars, lines and heat maps, as plain altair objects."""
+"""The charts: points with intervals, bars, lines and heat maps of altair, surfaces of plotly."""
 
 from __future__ import annotations
 
@@ -6,17 +6,28 @@ from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
+import numpy as np
+import plotly.graph_objects as go
 import polars as pl
 
 from formlab.charts import theme
-from formlab.charts.plot import Plot, datum
+from formlab.charts.html import number
+from formlab.charts.plot import Plot, datum, short
 from formlab.charts.words import Caption
+from formlab.errors import UnknownName
+from formlab.selection import LINES
 
 Drawn = alt.TopLevelMixin | Caption
 # The most places of points that an axis of numbers marks.
 _PLACES = 25
 # Cividis is light enough for dark text from here on.
 _LIGHT_FROM = 0.55
+# A cell is a block around its middle: wall, top, top, wall, and a gap that parts it from the next.
+_EDGES, _GAP = (-0.45, -0.45, 0.45, 0.45, 0.5), (1, 1, 1, 1, np.nan)
+_COLOUR = np.outer(_GAP, _GAP)
+_HEIGHT = np.outer((0, 1, 1, 0, 0), (0, 1, 1, 0, 0)) * _COLOUR
+# A longer name along the surface is shortened there, and whole beside it and on hover.
+_TICK = 14
 
 
 def dots(
@@ -30,35 +41,24 @@ def dots(
 ) -> Drawn:
     """A point for each row of a frame, with its interval where it has one.
 
-    Rows without a value are left out; where no row has one, a note is given.
+    `y` is the column that names the row, or a column of numbers for a scatter; `x` that of values.
+    Rows without a value are left out; where no row has one, a note is given. `tick` is a column of
+    values to compare with, drawn as a tick in each row. With `zero` a line marks zero, as for
+    differences; the axes of a scatter then begin there.
 
-    Parameters
-    ----------
-    frame
-        One row a point.
-    y, x
-        The column that names the row, or a column of numbers for a scatter; the column of values.
-    tick
-        A column of values to compare with, drawn as a tick in each row.
-    zero
-        Whether a line marks zero, as for differences; of a scatter, whether its axes begin there.
-    look
-        What all charts take. Columns: `colour`, whose values have a colour and a shape each;
-        several points of one row stand below each other. `kind`, of which one value, `filled`, is
-        a filled marker and any other an open one: published figures beside what was measured
-        here. `low` and `high`, the ends of the interval, ``ci_low`` and ``ci_high`` if the frame
-        has them. `n`, counts at the end of the row. `row` and `column`: a panel for each of their
-        values, below or beside each other. `tips` are shown by the tooltip beside those drawn.
-        `titles` are titles of columns, `order` the names of the rows from top to bottom.
-        `metric` names the axis and gives it its ends, `domain` gives it others; `percent` shows
-        values as percentages. `colours` are those of the values of `colour`, if not the theme's.
-        `say` begins the alt text; `empty` is the note if there is nothing to draw. `cases` says
-        which column of cases each column of the frame has the values of, for a report that leads
-        from a mark to its cases; without it ``slice_by`` and columns named as those of cases are
-        taken, with {} none.
+    `look` is what all charts take. Columns: `colour`, whose values have a colour and a shape each;
+    several points of one row stand below each other. `kind`, of which one value, `filled`, is a
+    filled marker and any other an open one: published figures beside what was measured here. `low`
+    and `high`, the ends of the interval, ``ci_low`` and ``ci_high`` if the frame has them. `n`,
+    counts at the end of the row. `row` and `column`: a panel for each of their values, below or
+    beside each other. `tips` are shown by the tooltip beside those drawn. `titles` are titles of
+    columns, `order` the names of the rows from top to bottom. `metric` names the axis and gives it
+    its ends, `domain` gives it others; `percent` shows values as percentages. `colours` are those
+    of the values of `colour`, if not the theme's. `say` begins the alt text; `empty` is the note if
+    there is nothing to draw. `cases` says which column of cases each column of the frame has the
+    values of, for a report that leads from a mark to its cases; without it ``slice_by`` and columns
+    named as those of cases are taken, with {} none.
 
-    Examples
-    --------
     >>> scores = pl.DataFrame({"label": ["a", "b"], "value": [0.5, float("nan")]})
     >>> dots(scores, metric="cer", say="CER by kind").description
     'CER by kind: a 0.500'
@@ -81,10 +81,9 @@ def dots(
         return chart.resolve_scale(x="independent", y="independent") if plot.by else chart
     dodge = plot.dodge(y)
     base = plot.base.encode(plot.rows(y), **dodge)
+    line = plot.base.mark_rule(strokeDash=[4, 3], color=theme.NEUTRAL).encode(x=alt.datum(0))
     hue = marks.get("stroke", alt.value(theme.GOLD))
-    line = plot.base.mark_rule(strokeDash=[4, 3], color=theme.NEUTRAL)
-    layers = [line.encode(x=alt.datum(0))] if zero else []
-    layers += [rules.encode(tooltip=tip, stroke=hue) for rules in plot.spans(base, x)]
+    layers = [line] * zero + [rule.encode(tooltip=tip, stroke=hue) for rule in plot.spans(base, x)]
     points = base.mark_point(opacity=1, strokeWidth=2, **plain)
     layers.append(points.encode(plot.length(alt.X, x, tick), tooltip=tip, **marks))
     if tick:
@@ -111,7 +110,7 @@ def bars(frame: pl.DataFrame, y: str = "label", x: str = "value", **look: Any) -
     base = plot.base.encode(plot.rows(y), **dodge)
     hue = {"color": plot.hue(alt.Color)} if plot.colour else {}
     bar = base.mark_bar().encode(plot.length(alt.X, x), **hue)
-    return _bars(plot, bar, y, x, plot.spans(base, x), **dodge)
+    return _bars(plot, bar, y, x, *plot.spans(base, x), **dodge)
 
 
 def stacked(
@@ -150,14 +149,7 @@ def stacked(
 
 
 def _bars(
-    plot: Plot,
-    bar: Any,
-    y: str,
-    x: str,
-    spans: Sequence[Any] = (),
-    *,
-    pieces: str | None = None,
-    **dodge: Any,
+    plot: Plot, bar: Any, y: str, x: str, *spans: Any, pieces: str | None = None, **dodge: Any
 ) -> Drawn:
     """Bars with their tooltips and alt text, and above them their intervals and counts."""
     named = y, plot.colour, pieces
@@ -270,3 +262,94 @@ def heatmap(
         layers.append(label.encode(text="text:N", color=ink))
     chart = alt.layer(*layers).properties(width=84 * len(across), height=44 * len(up))
     return plot.panels(chart, plot.described(value, x, y), spacing=14)
+
+
+def surface(frame: pl.DataFrame, x: str, y: str, value: str = "value", **look: Any) -> list[Any]:
+    """A block for each cell as high as its value, with its interval, and its flat twin beside it.
+
+    The surface is level over a cell and has no slopes: nothing was measured between cells, and
+    cells without a value are gaps. Browsers without WebGL draw it flat.
+
+    `x`, `y` and `value` are the columns of the cell's place, in order, and of its value; all else
+    is as of `dots`. Gives the surface and its twin, a heat map with value and count in each cell,
+    both to be displayed; or a note, where no cell has a value.
+
+    >>> cells = pl.DataFrame({"size": ["1", "2"], "kinds": ["a", "a"], "value": [0.5, 0.25]})
+    >>> three_d, flat = surface(cells, "size", "kinds", say="CER")
+    >>> flat.description
+    'CER: 1, a 0.500; 2, a 0.250'
+    """
+    for name in (x, y):
+        if name not in frame.columns:
+            raise UnknownName.of("column", name, frame.columns)
+    frame = frame.with_columns(short(name, pl.String()) for name in (x, y))
+    plot = Plot.of(frame, [value], [x, y], **{"n": "n_cases"} | look)
+    if isinstance(plot, Caption):
+        return [plot]
+    # Cells without a value are gaps between the others.
+    xs, ys = (frame[name].unique(maintain_order=True).to_list() for name in (x, y))
+    low, high, n = plot.low, plot.high, plot.n if plot.has(plot.n) else None
+    ends, form = plot.ends(value, low, high), ".0%" if plot.percent else ".3~g"
+    look |= {"titles": {low: "95 % interval from", high: "to", **plot.titles}, "domain": ends}
+    flat = heatmap(frame, x, y, value, xs=xs, ys=ys[::-1], **look | {"n": n})
+    rows = plot.frame.to_dicts()
+    texts = [_hover(plot, row, x, y, value) for row in rows]
+    at = [ys.index(row[y]) for row in rows], [xs.index(row[x]) for row in rows]
+    # A report leads from a cell to its cases: their lines, by row and column.
+    heights, hover, cases = (np.full((len(ys), len(xs)), None) for _ in range(3))
+    heights[at], hover[at], cases[at] = plot.frame[value], texts, plot.frame[LINES]
+    bar = {"title": {"text": ""}, "tickformat": form, "orientation": "h", "thickness": 12}
+    bar |= {"len": 0.6, "y": 1.0, "yanchor": "top", "nticks": 6}
+    sides = zip("xy", (xs, ys), strict=True)
+    sheet = {side: np.add.outer(range(len(of)), _EDGES).ravel().tolist() for side, of in sides}
+    sheet |= {"z": _blocks(heights, _HEIGHT), "surfacecolor": _blocks(heights, _COLOUR)}
+    sheet |= {"type": "surface", "cmin": ends[0], "cmax": ends[1], "colorbar": bar}
+    # Heights are looked up by y and then x, but custom data by x and then y.
+    sheet |= {"customdata": hover.repeat(5, 0).repeat(5, 1).T.tolist()}
+    sheet |= {"hovertemplate": "%{customdata}<extra></extra>", "colorscale": theme.PLOTLY_SCORES}
+    sheet["contours"] = {axis: {"highlight": False} for axis in "xyz"}
+    sheet["lighting"] = {"ambient": 0.85, "diffuse": 0.35, "specular": 0.05, "roughness": 0.9}
+    known = [(row.get(low), row[value], row.get(high)) for row in rows]
+    known = [(0.0, 0.0, 0.0) if None in interval else interval for interval in known]
+    error = {"array": [max(high - value, 0.0) for _, value, high in known], "thickness": 3}
+    error |= {"arrayminus": [max(value - low, 0.0) for low, value, _ in known]}
+    points = {"x": at[1], "y": at[0], "z": plot.frame[value].to_list(), "text": texts}
+    points |= {
+        "error_z": error | {"color": theme.PREDICTED},
+        "hovertemplate": "%{text}<extra></extra>",
+    }
+    points |= {"marker": {"size": 3, "color": theme.PREDICTED}, "mode": "markers"}
+    points["type"] = "scatter3d"
+    scene: dict[str, Any] = {
+        "camera": theme.CAMERA | {"center": {"x": 0, "y": 0, "z": -0.15}},
+        "aspectmode": "manual",
+        "aspectratio": {"x": 1.4, "y": 1.15, "z": 0.8},
+        "dragmode": "turntable",
+        "zaxis": {"title": {"text": plot.title(value)}, "range": ends, "tickformat": form},
+    }
+    for side, name, marks in (("x", x, xs), ("y", y, ys)):
+        ticks = [mark if len(mark) <= _TICK else mark[: _TICK - 1] + "…" for mark in marks]
+        axis = {"title": {"text": f"<br><br>{plot.title(name)}"}}
+        axis["range"] = [-0.6, len(marks) - 0.4]
+        scene[f"{side}axis"] = axis | {"ticktext": ticks, "tickvals": list(range(len(marks)))}
+    meta = {"alt": plot.described(value, x, y), "cases": cases.tolist()}
+    layout = {"scene": scene, "height": theme.SURFACE_HEIGHT, "showlegend": False, "meta": meta}
+    return [go.Figure({"data": [sheet, points], "layout": layout}), flat]
+
+
+def _blocks(cells: np.ndarray, block: np.ndarray) -> list[list[float | None]]:
+    """A grid with a block for each cell, times the cell's value; what is undefined is null."""
+    grid = np.kron(cells.astype(float), block)
+    return np.where(np.isnan(grid), None, grid).tolist()
+
+
+def _hover(plot: Plot, row: dict[str, Any], x: str, y: str, value: str) -> str:
+    """What the pointer shows of a cell. Plotly reads markup in it, so there is none in names."""
+    lines = [f"{plot.title(name)}: {row[name]}" for name in (x, y)]
+    lines.append(f"{plot.title(value)}: {number(row[value])}")
+    low, high = row.get(plot.low), row.get(plot.high)
+    if low is not None and high is not None:
+        lines.append(f"95 % interval {number(low)} to {number(high)}")
+    counts = [(name, row.get(name)) for name in (plot.n, "n_docs")]
+    lines += [f"{plot.title(name)}: {count:,}" for name, count in counts if count is not None]
+    return "<br>".join(line.replace("<", "‹") for line in lines)

@@ -29,6 +29,10 @@ from formlab.tables import LADDER
 # evaluation; reports of the project's samples have none.
 LINKS_VARIABLE = "FORMLAB_REPORTS"
 _NO_CAUSE = "No field has a cause of error."
+_NO_VERDICTS = (
+    "Labels are taken as they are: there are no verdicts on them. Judge them in the notebook on "
+    "review, and name the folder of verdicts as the parameter verdicts."
+)
 
 
 def status_table(evaluation: Evaluation) -> Table | Caption:
@@ -173,23 +177,20 @@ def findings_table(findings: Sequence[Finding], reports: Mapping[str, str]) -> T
     shows another one where it is given no evaluation; under ``systems`` that of comparisons. A
     finding links to the report of its own evaluations where one was built in the same folder.
     """
-    effects = []
+    rows = []
     for finding in findings:
         effect, *ends = map(number, finding.numbers)
-        effects.append(effect + f" ({' to '.join(ends)})" * (not math.isnan(finding.ci_low)))
-    shown = finding_table(findings).select(
-        "finding",
-        pl.Series("effect", effects, dtype=pl.String),
-        "n_docs",
-        "n_cases",
-        pl.col("p_adjusted").fill_nan(None),
-        pl.Series("report", [_report_of(one, reports) for one in findings], dtype=pl.String),
-    )
+        effect += f" ({' to '.join(ends)})" * (not math.isnan(finding.ci_low))
+        rows.append((effect, _report_of(finding, reports)))
+    added = pl.DataFrame(rows, {"effect": pl.String, "report": pl.String}, orient="row")
+    shown = finding_table(findings).drop("effect").hstack(added)
+    shown = shown.with_columns(pl.col("p_adjusted").fill_nan(None))
     below = "Effect: the share of gold values, or the difference. A finding without p is a count."
     below += " p is adjusted for the tests of its kind." * (shown["p_adjusted"].count() > 0)
     titles = {"effect": "effect (95 % interval)", "n_cases": "values"}
-    look = {"links": ["report"], "note": below, "sparse": True, "titles": titles}
-    return table(shown, empty="There is no finding: see what was run for the counts.", **look)
+    look = {"links": ["report"], "note": below, "sparse": True, "titles": titles, "cases": {}}
+    look["empty"] = "There is no finding: see what was run for the counts."
+    return table(shown, "finding", "effect", "n_docs", "n_cases", "p_adjusted", "report", **look)
 
 
 def _report_of(finding: Finding, reports: Mapping[str, str]) -> str | None:
@@ -208,7 +209,7 @@ def _report_of(finding: Finding, reports: Mapping[str, str]) -> str | None:
 
 
 def label_corrections(
-    evaluations: Evaluation | Sequence[Evaluation],
+    evaluations: Sequence[Evaluation],
     verdicts: str | Path,
     *,
     resamples: int = 1000,
@@ -220,16 +221,10 @@ def label_corrections(
     note instead where there are no verdicts, or nothing can be scored again.
     """
     if not str(verdicts):
-        return (
-            note(
-                "Labels are taken as they are: there are no verdicts on them. Judge them in the "
-                "notebook on review, and name the folder of verdicts as the parameter verdicts."
-            ),
-        )
-    several = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
+        return (note(_NO_VERDICTS),)
     # A path that somebody named is to be there.
     audit = decided.read(verdicts).filter(pl.col("decision").is_in(list(decided.LABEL_AUDIT)))
-    several = [result for result in several if result.benchmark in audit["benchmark"]]
+    several = [result for result in evaluations if result.benchmark in audit["benchmark"]]
     audit = audit.filter(pl.col("benchmark").is_in([result.benchmark for result in several]))
     if not several:
         return (note("There are no verdicts on the labels of what is shown here."),)

@@ -35,13 +35,12 @@ class Card:
     label: str
     value: str | float | None
     note: str = ""
-    digits: int = 3
 
     @property
     def shown(self) -> dict[str, str]:
         """Label, value and note as shown."""
-        value, digits = self.value, 0 if isinstance(self.value, int) else self.digits
-        text = value if isinstance(value, str) else number(value, digits)
+        digits = 0 if isinstance(self.value, int) else 3
+        text = self.value if isinstance(self.value, str) else number(self.value, digits)
         return {"label": self.label, "value": text, "note": self.note}
 
 
@@ -107,7 +106,7 @@ def score_cards(
 
 
 def first_screen(
-    results: Evaluation | Sequence[Evaluation],
+    results: Sequence[Evaluation],
     findings: Finding | Sequence[Finding] = (),
     *,
     cards: Cards | Sequence[Card] | None = None,
@@ -128,7 +127,6 @@ def first_screen(
     >>> print(first_screen([]))
     Nothing was scored.
     """
-    results = [results] if isinstance(results, Evaluation) else list(results)
     findings = [findings] if isinstance(findings, Finding) else list(findings)
     counts = runs(results).to_dicts()
     # What all evaluations have in common is not named again and again.
@@ -188,11 +186,10 @@ def _run(row: Row, evaluation: Evaluation) -> str:
     line = f"{_name(row)}: {row['answered']:,} of {row['documents']:,} documents answered"
     if row["values"]:
         line += f", {row['right']:,} of {row['values']:,} values right"
-        levels = evaluation.gathered(_by_level).group_by("level").sum()
-        levels = [
-            f"{right:,} of {of:,} {name}{'es' if name == 'stretch' else 's'}"
-            for name, right, of in levels.sort(pl.col("level").cast(pl.Enum(LEVELS))).iter_rows()
-        ]
+        counts = evaluation.gathered(_by_level).group_by("level").sum()
+        counts = counts.sort(pl.col("level").cast(pl.Enum(LEVELS))).iter_rows()
+        ends = {"stretch": "es"}
+        levels = [f"{right:,} of {n:,} {of}{ends.get(of, 's')}" for of, right, n in counts]
         line += f" ({', '.join(levels)})" * (len(levels) > 1)
         line += f", {row['spurious']:,} more predicted without gold" * (row["spurious"] > 0)
     elif row["page_cer"] is not None:
@@ -261,8 +258,7 @@ def _wrong(finding: Finding, results: Sequence[Evaluation]) -> int:
         .select("doc_id", "task", place)
         .collect()
         for one in results
-        if same == (one.benchmark, one.split)
-        and (finding.system == one.system or f", {one.system}, " in f", {finding.system}, ")
+        if same == (one.benchmark, one.split) and f", {one.system}, " in f", {finding.system}, "
         for part in one.parts()
     ]
     return pl.concat(rows).n_unique() if rows and finding.cases.height else 0

@@ -14,7 +14,6 @@ from formlab.charts import theme
 from formlab.charts.html import number
 from formlab.charts.plot import Plot, datum, short
 from formlab.charts.words import Caption
-from formlab.errors import UnknownName
 from formlab.selection import LINES
 
 Drawn = alt.TopLevelMixin | Caption
@@ -63,7 +62,7 @@ def dots(
     >>> dots(scores, metric="cer", say="CER by kind").description
     'CER by kind: a 0.500'
     """
-    is_scatter = y in frame.columns and frame[y].dtype.is_numeric()
+    is_scatter = frame[y].dtype.is_numeric()
     plot = Plot.of(frame, [x, y] if is_scatter else [x], [y, tick], **{"n": "n_cases"} | look)
     if isinstance(plot, Caption):
         return plot
@@ -279,9 +278,6 @@ def surface(frame: pl.DataFrame, x: str, y: str, value: str = "value", **look: A
     >>> flat.description
     'CER: 1, a 0.500; 2, a 0.250'
     """
-    for name in (x, y):
-        if name not in frame.columns:
-            raise UnknownName.of("column", name, frame.columns)
     frame = frame.with_columns(short(name, pl.String()) for name in (x, y))
     plot = Plot.of(frame, [value], [x, y], **{"n": "n_cases"} | look)
     if isinstance(plot, Caption):

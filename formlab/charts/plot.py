@@ -16,7 +16,6 @@ from formlab import metrics, selection
 from formlab.charts import escaping, theme
 from formlab.charts.html import number
 from formlab.charts.words import NOTHING, OWN, Caption, counted, note, slice_title, words
-from formlab.errors import UnknownName
 
 # A label or an alt text no longer than one reads; what a file holds may be longer.
 _LABEL, _ROWS = 200, 80
@@ -36,11 +35,10 @@ def datum(name: str) -> str:
 
 def short(name: str, kind: pl.DataType) -> pl.Expr:
     """A column fit for a chart: NaN as null, categories as text, no text longer than a label."""
-    if kind in (pl.String, pl.Categorical, pl.Enum):
-        text = pl.col(name).cast(pl.String)
-        cut = pl.when(text.str.len_chars() > _LABEL)
-        return cut.then(text.str.head(_LABEL) + "…").otherwise(text)
-    return pl.col(name).fill_nan(None) if kind.is_float() else pl.col(name)
+    if kind not in (pl.String, pl.Categorical, pl.Enum):
+        return pl.col(name).fill_nan(None) if kind.is_float() else pl.col(name)
+    text = pl.col(name).cast(pl.String)
+    return pl.when(text.str.len_chars() > _LABEL).then(text.str.head(_LABEL) + "…").otherwise(text)
 
 
 @dataclasses.dataclass
@@ -77,9 +75,8 @@ class Plot:
         none of cases, though it may have the name of one.
         """
         plot = cls(frame, **look)
-        for name in filter(None, [*numbers, *names, plot.colour, plot.kind, *plot.by, *plot.tips]):
-            if name not in frame.columns:
-                raise UnknownName.of("column", name, frame.columns)
+        used = [*numbers, *names, plot.colour, plot.kind, *plot.by, *plot.tips]
+        frame.select(*dict.fromkeys(filter(None, used)))
         if {"metric", "n_cases", "n_undefined"} <= set(frame.columns):
             n = [counted(row) for row in frame.iter_rows(named=True)]
             frame = frame.with_columns(pl.Series("n_cases", n, pl.Int64), n_undefined=pl.lit(0))

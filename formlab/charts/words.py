@@ -13,7 +13,6 @@ from IPython.display import display
 from formlab import metrics, selection, tables
 from formlab.analysis.finding import counted as _counted
 from formlab.charts.html import Shown, cell, number
-from formlab.errors import UnknownName
 from formlab.scoring.bands import BANDS
 
 OWN, PUBLISHED = "measured here", "published"
@@ -272,12 +271,9 @@ def table(
     kind  documents  p
     date          3  < 0.0001
     """
-    for name in columns:
-        if name not in frame.columns:
-            raise UnknownName.of("column", name, frame.columns)
+    shown = frame.select(columns or pl.exclude(selection.LINES))
     if not frame.height:
         return note(empty)
-    shown = frame.select(columns or pl.exclude(selection.LINES))
     if sparse:
         shown = shown.select(name for name in shown.columns if shown[name].count())
     strong = []

@@ -20,7 +20,7 @@ from formlab.charts import theme
 from formlab.charts.escaping import clean
 from formlab.charts.html import number
 from formlab.charts.marks import lines, stacked
-from formlab.charts.words import Caption, Table, note, sentences, show, table
+from formlab.charts.words import WORDING, Caption, Table, note, sentences, show, table
 from formlab.errors import NotAvailable
 from formlab.folders import Evaluation
 from formlab.tables import LADDER
@@ -28,7 +28,6 @@ from formlab.tables import LADDER
 # The other reports of its folder: a JSON object of name to ``benchmark:split:system`` of each
 # evaluation; reports of the project's samples have none.
 LINKS_VARIABLE = "FORMLAB_REPORTS"
-_NO_CAUSE = "No field has a cause of error."
 _NO_VERDICTS = (
     "Labels are taken as they are: there are no verdicts on them. Judge them in the notebook on "
     "review, and name the folder of verdicts as the parameter verdicts."
@@ -69,33 +68,31 @@ def cause_bars(
     `what` names the cases; without `pages` what to try says nothing of images. A note where there
     is but one cause, which a table says better.
     """
-    counts, titles = _causes(cases, what, by, pages=pages)
+    counts, look = _causes(cases, what, by, pages=pages)
     if counts["cause"].n_unique() == 1:
         total = counts["cases"].sum()
         return note(f"One cause explains all {total:,} of them: {counts['cause'][0]}.")
-    look = {"pieces": by, "percent": False, "tips": ["try"], "titles": titles}
-    look |= {"say": f"{what.capitalize()} by cause of error", "empty": _NO_CAUSE}
-    return stacked(
-        counts, "cause", "cases", colour="stage", cases={"cause": "of_cause", by: by}, **look
-    )
+    look |= {"pieces": by, "percent": False, "tips": ["try"], "colour": "stage"}
+    look |= {"say": f"{what.capitalize()} by cause of error"}
+    return stacked(counts, "cause", "cases", cases={"cause": "of_cause", by: by}, **look)
 
 
 def cause_table(
     cases: pl.DataFrame, *, what: str = "fields", pages: bool = True
 ) -> Table | Caption:
     """Each cause with its stage, its cases (called `what`), their share, and what to try."""
-    counts, titles = _causes(cases, what, pages=pages)
-    look = {"titles": titles, "empty": _NO_CAUSE, "cases": {"cause": "of_cause"}}
-    return table(counts, "stage", "cause", "cases", "share", "try", **look)
+    counts, look = _causes(cases, what, pages=pages)
+    columns = ("stage", "cause", "cases", "share", "try")
+    return table(counts, *columns, cases={"cause": "of_cause"}, **look)
 
 
 def _causes(
     cases: pl.DataFrame, what: str, by: str | None = None, *, pages: bool
-) -> tuple[pl.DataFrame, dict[str, str]]:
-    """The counts of causes, each with its name in words beside it, and titles of columns."""
-    counts = cause_counts(cases, by, pages=pages).with_columns(of_cause="cause")
-    counts = counts.with_columns(pl.col("cause").str.replace_all("_", " "))
-    return counts, {"cases": what, "try": "what to try", "stage": "stage"}
+) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """The counts of causes, each with its name in words beside it, and what they are called."""
+    name, look = pl.col("cause").str.replace_all("_", " "), WORDING["causes"]
+    counts = cause_counts(cases, by, pages=pages).with_columns(name, of_cause="cause")
+    return counts, look | {"titles": look["titles"] | {"cases": what}}
 
 
 def show_causes(
@@ -126,10 +123,9 @@ def scores_table(summary: pl.DataFrame) -> Table | Caption:
     shown = summary.filter(average="pooled").join(means, on=key, how="left", maintain_order="left")
     # What few scores have is a column only where one of them has it.
     some = [n for n in ("n_reader", "n_ambiguous") if (shown[n].fill_null(0) > 0).any()]
-    columns = ["value", "ci_low", "ci_high", "macro", "n_docs", "n_cases", "n_missing"]
-    titles = {"value": "pooled", "macro": "mean of documents", "n_cases": "cases"}
-    columns += ["n_undefined", *some]
-    return table(shown, *key, *columns, titles=titles, sparse=True, rows=5_000)
+    columns = "value ci_low ci_high macro n_docs n_cases n_missing n_undefined"
+    look = WORDING["scores"] | {"sparse": True, "rows": 5_000}
+    return table(shown, *key, *columns.split(), *some, **look)
 
 
 def show_scores(summary: pl.DataFrame, *, more: str = "") -> None:
@@ -153,10 +149,8 @@ def page_error_bars(pages: pl.DataFrame) -> Any:
     pages = pages.rename({"order": "out of order"})
     index = ["doc_id", "words", "wer"]
     long = pages.unpivot(list(colours), index=index, variable_name="error", value_name="rate")
-    titles = {"rate": "word errors per word of the gold text", "doc_id": "page"}
-    look = {"titles": titles | {"wer": "WER", "words": "gold words"}, "tips": ["wer", "words"]}
-    look |= {"say": "Word errors of pages", "empty": "No text of whole pages was scored."}
-    return stacked(long, "doc_id", "rate", colour="error", percent=False, colours=colours, **look)
+    look = {"colour": "error", "colours": colours, "percent": False} | WORDING["page_errors"]
+    return stacked(long, "doc_id", "rate", **look)
 
 
 def ladder_lines(summary: pl.DataFrame, *, by: str) -> Any:
@@ -164,10 +158,10 @@ def ladder_lines(summary: pl.DataFrame, *, by: str) -> Any:
 
     Lines that cross mean that the ranking depends on how strictly one judges.
     """
-    titles = {"rung": "strictness, from strict to lenient", "value": "share right"}
-    look = {"titles": titles | {"slice_value": by.replace("_", " ")}, "percent": True}
-    look |= {"domain": [0, 1], "say": f"Accuracy from strict to lenient by {by}"}
-    return lines(rungs(summary, by), "rung", colour="slice_value", order=LADDER, **look)
+    titles = WORDING["ladder"]["titles"] | {"slice_value": by.replace("_", " ")}
+    look = {"titles": titles, "percent": True, "domain": [0, 1], "order": LADDER}
+    look["say"] = f"Accuracy from strict to lenient by {by}"
+    return lines(rungs(summary, by), "rung", colour="slice_value", **look)
 
 
 def findings_table(findings: Sequence[Finding], reports: Mapping[str, str]) -> Table | Caption:
@@ -185,11 +179,8 @@ def findings_table(findings: Sequence[Finding], reports: Mapping[str, str]) -> T
     added = pl.DataFrame(rows, {"effect": pl.String, "report": pl.String}, orient="row")
     shown = finding_table(findings).drop("effect").hstack(added)
     shown = shown.with_columns(pl.col("p_adjusted").fill_nan(None))
-    below = "Effect: the share of gold values, or the difference. A finding without p is a count."
-    below += " p is adjusted for the tests of its kind." * (shown["p_adjusted"].count() > 0)
-    titles = {"effect": "effect (95 % interval)", "n_cases": "values"}
-    look = {"links": ["report"], "note": below, "sparse": True, "titles": titles, "cases": {}}
-    look["empty"] = "There is no finding: see what was run for the counts."
+    look = WORDING["findings"] | {"links": ["report"], "sparse": True, "cases": {}}
+    look["note"] += " p is adjusted for the tests of its kind." * (shown["p_adjusted"].count() > 0)
     return table(shown, "finding", "effect", "n_docs", "n_cases", "p_adjusted", "report", **look)
 
 
@@ -237,7 +228,5 @@ def label_corrections(
     text = sentences(say, done or "No verdict is on a label of these splits")
     settings = f"verdicts={decided.version(audit)}|ci=bootstrap,documents,n={resamples},seed={seed}"
     columns = [name for name in scores.columns if name != "of" or scores["of"].n_unique() > 1]
-    titles = {"level": "over", "value": "as labelled", "corrected": "without label errors"}
-    titles |= {"corrected_low": "low", "corrected_high": "high", "n_cases": "cases"}
-    titles |= {"n_corrected": "cases left"}
-    return Caption(text, label="Table", settings=settings), table(scores, *columns, titles=titles)
+    shown = table(scores, *columns, **WORDING["corrections"])
+    return Caption(text, label="Table", settings=settings), shown

@@ -16,7 +16,7 @@ from formlab.charts import theme
 from formlab.charts.escaping import clean
 from formlab.charts.html import number
 from formlab.charts.marks import dots
-from formlab.charts.words import Caption, Table, note, sentences, table
+from formlab.charts.words import WORDING, Caption, Table, note, sentences, table
 from formlab.trees import unescape
 
 # From so many documents on a percentile interval is about as wide as it should be.
@@ -46,12 +46,9 @@ def difference_dots(rows: pl.DataFrame) -> Any:
     systems = dict.fromkeys(name for row in rows.select("^system_[ab]$").rows() for name in row)
     cases = _of_pair(rows)
     look = {"row": "pair"} if cases else {}
-    look |= {"kind": "shown", "filled": SHOWN, "zero": True, "cases": cases, "say": "Differences"}
+    look |= {"kind": "shown", "filled": SHOWN, "zero": True, "cases": cases, "colour": "better"}
     look["colours"] = theme.system_colours(systems) | {NOT_SHOWN: theme.NEUTRAL}
-    look["tips"] = ["value_a", "value_b", "p", "p_holm", "least_difference"]
-    look["titles"] = {"difference": "lead of the first system", "better": "does better"}
-    look["empty"] = "No difference was shown in any share or error rate."
-    return dots(rows, "what", "difference", colour="better", **look)
+    return dots(rows, "what", "difference", **look, **WORDING["differences"])
 
 
 def named(rows: pl.DataFrame) -> pl.DataFrame:
@@ -107,11 +104,8 @@ def flip_table(matrix: pl.DataFrame, *, by: str) -> Table | Caption:
     pairs, cases = rows.select("system_a", "system_b").unique().rows(), _of_pair(rows)
     first, second = pairs[0] if len(pairs) == 1 else ("the first", "the second")
     columns = "slice both_right only_a only_b both_wrong difference ci_low ci_high p_holm n_docs"
-    below = "The difference is the first system's share of fields right less the second's; "
-    below += "p is of swapping whole documents, adjusted over the kinds and pairs."
-    look = {"titles": {"slice": by, "only_a": f"only {first}", "only_b": f"only {second}"}}
-    look |= {"note": below, "cases": cases}
-    look["empty"] = "Neither a field nor a whole document was scored for both systems."
+    titles = {"slice": by, "only_a": f"only {first}", "only_b": f"only {second}"}
+    look = WORDING["flips"] | {"titles": titles, "cases": cases}
     return table(rows.with_columns(slice=slices), *cases or (), *columns.split(), **look)
 
 
@@ -126,17 +120,10 @@ def comparison_table(rows: pl.DataFrame) -> Table | Caption:
     alike = ["system_a", "system_b", "n_docs", "n_cases"]
     alike = [name for name in alike if rows[name].n_unique() == 1]
     columns = [name for name in columns if name not in alike and name in rows.columns]
-    below = (
-        "p is of swapping whole documents between the systems; Holm's is over the pairs of systems "
-        "and the slices of one metric, kinds apart. A system is shown to do better only "
-        "where Holm's p, the interval and the reading rules agree."
-    )
+    look = WORDING["comparisons"] | {"cases": _of_pair(rows)}
+    look["fold"] = f"All {rows.height:,} comparisons"
     if (rows["n_docs"].max() or 0) < FEW:
-        below += " With so few documents the interval is too narrow; trust p."
-    titles = {"what": "", "value_a": "first", "value_b": "second", "better": "shown better"}
-    look = {"titles": titles | {"difference": "lead of the first"}, "note": below}
-    look |= {"fold": f"All {rows.height:,} comparisons", "cases": _of_pair(rows)}
-    look["empty"] = "Nothing to show: no such score of both systems."
+        look["note"] += " With so few documents the interval is too narrow; trust p."
     return table(rows, *columns, **look)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import polars as pl
@@ -21,21 +23,15 @@ ELSEWHERE = "published, on other forms"
 NOTHING = "Nothing was scored for it."
 # What a value is taken over, by its level.
 _OVER = {"field": "all fields", "page": "whole pages", "document": "all forms"}
-# Ends of further intervals have a blank that tells them from those of the first.
-_TITLES = {
-    "ci_low": "low", "ci_high": "high", "n_docs": "documents", "n_cases": "fields",
-    "doc_id": "document", "system_a": "first system", "system_b": "second system",
-    "p_holm": "p, Holm", "p_adjusted": "p, adjusted", "n_missing": "missing",
-    "n_pages": "pages", "n_fields": "fields", "n_items": "fields", "n_splits": "splits",
-    "difference_low": "low ", "difference_high": "high ", "excess_low": "low ",
-    "excess_high": "high ", "n_undefined": "undefined", "n_reader": "depend on reading rule",
-    "n_ambiguous": "ambiguous dates", "least_difference": "smallest detectable",
-}  # fmt: skip
+# The texts of tables and charts that stand in no sentence.
+WORDING = tomllib.loads(
+    Path(__file__).with_name("assets").joinpath("wording.toml").read_text("utf-8")
+)
 
 
 def words(column: str, titles: Mapping[str, str] | None = None) -> str:
     """What readers call a column: its title, or its name with underscores as spaces."""
-    return (titles or {}).get(column) or _TITLES.get(column) or column.replace("_", " ")
+    return (titles or {}).get(column) or WORDING["titles"].get(column) or column.replace("_", " ")
 
 
 def slice_title(column: str) -> str:

@@ -49,7 +49,7 @@ class Cards(Shown):
     """Number cards under one sentence; the header of a report with findings and runs below.
 
     The first `Cards` of a notebook stands for its report in the index. With `lead` the sentence is
-    that of the first of `findings`, as from `first_screen`.
+    that of the first of `findings`, as from `first_screen`; behind `ran` the runs are folded away.
 
     >>> print(Cards([Card("Exact", 0.5, "n = 8")], finding="Half the fields are right."))
     Half the fields are right.
@@ -61,18 +61,14 @@ class Cards(Shown):
     finding: str = ""
     findings: Sequence[Row] = ()
     runs: Sequence[str] = ()
+    ran: str = ""
     lead: bool = False
 
     def _data(self) -> dict[str, Any]:
-        failed = sum(_FAILED in run for run in self.runs)
-        ran = f"{len(self.runs):,} evaluations: what was run, and how much was answered"
-        ran += f"; answers of {failed:,} could not be used" * (failed > 0)
-        # More evaluations than so many fold away.
-        shown = vars(self) | {"open": len(self.runs) <= _RUNS, "ran": ran}
-        return shown | {"cards": [card.shown for card in self.cards]}
+        return vars(self) | {"cards": [card.shown for card in self.cards]}
 
     def __str__(self) -> str:
-        cards = [f"{c['label']}: {c['value']} ({c['note']})" for c in self.payload["cards"]]
+        cards = [f"{c['label']}: {c['value']} ({c['note']})" for c in self._data()["cards"]]
         lines = [self.finding, *(card.removesuffix(" ()") for card in cards)]
         lines += [f"- {sentences(row['alone'], row['effect'])}" for row in self.findings]
         return "\n".join(clean(line, limit=2_000) for line in (*lines, *self.runs) if line)
@@ -145,8 +141,12 @@ def first_screen(
     if cards is None:
         cards = [card for row in counts for card in _cards(row, named)]
     made = cards.cards if isinstance(cards, Cards) else cards
-    ran = [_run(row, one) for row, one in zip(counts, results, strict=True)]
-    return Cards(list(made)[:_CARDS], sentences(sentence), shown, ran, lead)
+    lines, ran = [_run(row, one) for row, one in zip(counts, results, strict=True)], ""
+    if len(lines) > _RUNS:
+        failed = sum(_FAILED in line for line in lines)
+        ran = f"{len(lines):,} evaluations: what was run, and how much was answered"
+        ran += f"; answers of {failed:,} could not be used" * (failed > 0)
+    return Cards(list(made)[:_CARDS], sentences(sentence), shown, lines, ran, lead)
 
 
 def _name(row: Row, named: Sequence[str] = ("system", "benchmark")) -> str:
@@ -176,7 +176,8 @@ def _cards(row: Row, named: Sequence[str]) -> list[Card]:
     of = f": {_name(row, named)}" if named else ""
     if row["values"]:
         note = f"{row['right']:,} of {row['values']:,} values"
-        return [Card(f"values right{of}", _percent(row["right"] / row["values"]), note)]
+        share = number(100 * row["right"] / row["values"], 1)
+        return [Card(f"values right{of}", f"{share} %", note)]
     cer = row["page_cer"]
     return [] if cer is None else [Card(f"CER of pages{of}", cer, "mean over pages")]
 
@@ -208,27 +209,20 @@ def _by_level(part: Evaluation) -> pl.DataFrame:
     return asked.agg(right=(pl.col("outcome") == "match").sum(), values=pl.len()).collect()
 
 
-def _percent(share: float) -> str:
-    return f"{_tenths(share)} %"
-
-
-def _tenths(share: float) -> str:
-    return number(100 * share, 1)
-
-
 def _finding(finding: Finding, where: str) -> dict[str, Any]:
     """A finding as it is shown: its sentences, its effect in words and what to try."""
     claim, effect, (value, low, high) = finding.claim, "", finding.numbers
     if not math.isnan(value):
         # All shares of a header are in percent, and their differences in points.
-        points = not finding.is_share and finding.metric in ("", OUTCOME)
-        show = _percent if finding.is_share else _tenths if points else number
-        size = show(value) + " points" * points
-        text = [size, finding.measure] if finding.is_share else [finding.measure, size]
+        share, points = finding.is_share, finding.metric in ("", OUTCOME)
+        scale, digits = (100, 1) if share or points else (1, 3)
+        size, *ends = (number(scale * x, digits) + " %" * share for x in (value, low, high))
+        size += " points" * (points and not share)
+        text = [size, finding.measure] if share else [finding.measure, size]
         n = counted(finding.n_docs, "document")
         if finding.about != "pages" and finding.n_cases:
             n = f"{finding.n_cases:,} in {n}"
-        interval = f", 95 % interval {show(low)} to {show(high)}" * (not math.isnan(low))
+        interval = f", 95 % interval {' to '.join(ends)}" * (not math.isnan(low))
         # What the sentence says is not said twice.
         said = f"{' '.join(filter(None, text))}{interval}, " * ("interval" not in claim)
         effect = f"{said}n = {n}"

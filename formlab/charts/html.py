@@ -89,7 +89,7 @@ class Shown:
         return data(self._data(), text=lambda text, _: clean(text, limit=_LONGEST))
 
     def _data(self) -> dict[str, Any]:
-        raise NotImplementedError
+        return vars(self)
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
         payload = self.payload

@@ -13,7 +13,7 @@ import polars as pl
 from formlab.charts import theme
 from formlab.charts.html import number
 from formlab.charts.plot import Plot, datum, short
-from formlab.charts.words import Caption
+from formlab.charts.words import Caption, note
 from formlab.selection import LINES
 
 Drawn = alt.TopLevelMixin | Caption
@@ -63,11 +63,9 @@ def dots(
     'CER by kind: a 0.500'
     """
     is_scatter = frame[y].dtype.is_numeric()
-    plot = Plot.of(frame, [x, y] if is_scatter else [x], [y, tick], **{"n": "n_cases"} | look)
-    if isinstance(plot, Caption):
-        return plot
-    marks, plain = plot.marks()
-    tip = plot.tooltip(y, plot.colour, plot.kind, x, tick)
+    look = {"n": "n_cases", "further": tick, "number": y if is_scatter else ""} | look
+    plot = Plot.of(frame, x, y, look.get("colour"), look.get("kind"), **look)
+    tip, (marks, plain) = plot.tooltip, plot.marks()
     wide = max(150, (theme.WIDTH - 180) // max(1, len(plot.values(plot.column))))
     if is_scatter:
         # Panels may be of different things, and have axes of their own.
@@ -75,9 +73,10 @@ def dots(
         axes = [plot.at(channel, name, scale=scale) for channel, name in ((alt.X, x), (alt.Y, y))]
         points = plot.base.encode(*axes, tooltip=tip).mark_point(opacity=0.8, **plain)
         names = [name for name in plot.tips if plot.frame[name].dtype == pl.String]
-        text = plot.described(x, *names[:1], y, plot.colour, plot.kind, by=y)
-        chart = plot.panels(points.encode(**marks).properties(width=wide, height=240), text)
-        return chart.resolve_scale(x="independent", y="independent") if plot.by else chart
+        plot.labels = [*names[:1], *plot.labels]
+        chart = plot.panels(points.encode(**marks).properties(width=wide, height=240), y)
+        apart = bool(plot.by) and not isinstance(chart, Caption)
+        return chart.resolve_scale(x="independent", y="independent") if apart else chart
     dodge = plot.dodge(y)
     base = plot.base.encode(plot.rows(y), **dodge)
     line = plot.base.mark_rule(strokeDash=[4, 3], color=theme.NEUTRAL).encode(x=alt.datum(0))
@@ -90,9 +89,8 @@ def dots(
         layers.append(bar.encode(plot.at(alt.X, tick, title=plot.title(x)), tooltip=tip))
     layers += plot.counts(y, dodge)
     chart = alt.layer(*layers).properties(width=wide, height=alt.Step(15 if dodge else 26))
-    text = plot.described(x, y, plot.colour, plot.kind, by=y)
     spacing = 64 if plot.column and plot.has(plot.n) else 32
-    return plot.panels(chart, text, spacing=spacing, rows=True)
+    return plot.panels(chart, y, spacing=spacing, rows=True)
 
 
 def bars(frame: pl.DataFrame, y: str = "label", x: str = "value", **look: Any) -> Drawn:
@@ -102,14 +100,12 @@ def bars(frame: pl.DataFrame, y: str = "label", x: str = "value", **look: Any) -
     >>> bars(counts, say="Fields").description
     'Fields: a 3; b 1'
     """
-    plot = Plot.of(frame, [x], [y], **look)
-    if isinstance(plot, Caption):
-        return plot
+    plot = Plot.of(frame, x, y, look.get("colour"), **look)
     dodge = plot.dodge(y)
     base = plot.base.encode(plot.rows(y), **dodge)
     hue = {"color": plot.hue(alt.Color)} if plot.colour else {}
     bar = base.mark_bar().encode(plot.length(alt.X, x), **hue)
-    return _bars(plot, bar, y, x, *plot.spans(base, x), **dodge)
+    return _bars(plot, bar, y, *plot.spans(base, x), **dodge)
 
 
 def stacked(
@@ -131,9 +127,7 @@ def stacked(
     >>> stacked(parts, colour="what", say="Answers").description
     'Answers: a, ok 0.750; a, no 0.250'
     """
-    plot = Plot.of(frame, [x], [y, pieces], percent=percent, **look)
-    if isinstance(plot, Caption):
-        return plot
+    plot = Plot.of(frame, x, y, look.get("colour"), pieces, percent=percent, **look)
     whole = plot.frame.group_by([y, *[plot.row] * bool(plot.row)]).agg(pl.col(x).sum())
     plot.domain = plot.domain or ([0, 1] if percent else Plot(whole).ends(x))
     hue = plot.hue(alt.Color)
@@ -144,17 +138,14 @@ def stacked(
     bar = plot.base.mark_bar(stroke="white", strokeWidth=0.7 if pieces else 0)
     length = plot.length(alt.X, x, stack="zero")
     bar = bar.encode(length, plot.rows(y), hue, alt.Order("turn:Q"), **more)
-    return _bars(plot, bar, y, x, pieces=pieces)
+    return _bars(plot, bar, y)
 
 
-def _bars(
-    plot: Plot, bar: Any, y: str, x: str, *spans: Any, pieces: str | None = None, **dodge: Any
-) -> Drawn:
+def _bars(plot: Plot, bar: Any, y: str, *spans: Any, **dodge: Any) -> Drawn:
     """Bars with their tooltips and alt text, and above them their intervals and counts."""
-    named = y, plot.colour, pieces
-    layers = [bar.encode(tooltip=plot.tooltip(*named, x)), *spans, *plot.counts(y, dodge)]
-    chart = alt.layer(*layers).properties(width=theme.WIDTH - 180, height=alt.Step(24))
-    return plot.panels(chart, plot.described(x, *named, by=y), rows=True)
+    chart = alt.layer(bar.encode(tooltip=plot.tooltip), *spans, *plot.counts(y, dodge))
+    chart = chart.properties(width=theme.WIDTH - 180, height=alt.Step(24))
+    return plot.panels(chart, y, rows=True)
 
 
 def lines(
@@ -176,11 +167,9 @@ def lines(
     >>> lines(rungs, "rung", say="Ladder").description
     'Ladder: exact 0.250; typed 0.500'
     """
-    plot = Plot.of(frame, [y], [x, smooth], **look)
-    if isinstance(plot, Caption):
-        return plot
-    text = plot.described(y, plot.colour, plot.kind, x, by=x)
+    plot = Plot.of(frame, y, look.get("colour"), look.get("kind"), x, further=smooth, **look)
     if smooth:
+        plot.say = plot.say or f"{plot.title(y)} by {plot.title(x)}"
         heading = f"{plot.title(y)} (lines: mean of neighbouring points)"
         plot.titles = {**plot.titles, y: heading, smooth: heading}
     marks, plain = plot.marks()
@@ -190,17 +179,16 @@ def lines(
     if plot.colour and (smooth or plot.has(plot.low)) and not plot.is_number(x):
         # Points and intervals of several lines stand beside each other, and each on its line.
         base = base.encode(xOffset=plot.names(alt.XOffset, plot.colour, sort=None))
-    tip = plot.tooltip(plot.colour, plot.kind, x, y, smooth)
     points = base.mark_point(opacity=1, strokeWidth=2, **plain)
     chart = alt.layer(
         *(rules.encode(opacity=alt.value(0.6), **hue) for rules in plot.spans(base, y, up=True)),
         base.mark_line().encode(plot.at(alt.Y, smooth or y), **hue, **dash),
-        points.encode(plot.length(alt.Y, y), tooltip=tip, **marks),
+        points.encode(plot.length(alt.Y, y), tooltip=plot.tooltip, **marks),
     )
     if not plot.by:
-        return plot.panels(chart.properties(width=theme.WIDTH - 160, height=240), text)
+        return plot.panels(chart.properties(width=theme.WIDTH - 160, height=240), x)
     wide = (theme.WIDTH + 60) // max(1, len(plot.values(plot.column))) - 16
-    return plot.panels(chart.properties(width=wide, height=130), text, spacing=16)
+    return plot.panels(chart.properties(width=wide, height=130), x, spacing=16)
 
 
 def _along(plot: Plot, x: str, log: bool) -> alt.X:
@@ -212,7 +200,7 @@ def _along(plot: Plot, x: str, log: bool) -> alt.X:
     marked = {"values": places} if len(places) <= _PLACES else {}
     axis = alt.Axis(labelFlush=False, labelOverlap=not log, labelFontSize=11, **marked)
     scale = alt.Scale(zero=False, padding=12)
-    if log:
+    if log and places:
         scale = alt.Scale(type="log", domain=[0.8 * places[0], 1.25 * places[-1]])
     return plot.at(alt.X, x, axis=axis, scale=scale)
 
@@ -237,9 +225,7 @@ def heatmap(
     >>> heatmap(cells, "scope", "task", say="Right").description
     'Right: field, vqa 0.500'
     """
-    plot = Plot.of(frame, [value], [x, y], **look)
-    if isinstance(plot, Caption):
-        return plot
+    plot = Plot.of(frame, value, x, y, **look)
     (low, high), form = plot.ends(value), ".0%" if plot.percent else ".3~g"
     across, up = list(xs) or plot.values(x), list(ys) or plot.values(y)
     base = plot.base.encode(
@@ -248,8 +234,7 @@ def heatmap(
     )
     scale = alt.Scale(scheme=theme.SCORES, domain=[low, high])
     shade = plot.at(alt.Color, value, title=None, scale=scale, legend=alt.Legend(format=form))
-    tip = plot.tooltip(x, y, value)
-    layers = [base.mark_rect(stroke="white").encode(shade, tooltip=tip)]
+    layers = [base.mark_rect(stroke="white").encode(shade, tooltip=plot.tooltip)]
     # The ground has its own colours on light and dark pages alike, and so has the text on it.
     light = f"({datum(value)} - {low}) / {max(high - low, 1e-9)} > {_LIGHT_FROM}"
     ink = alt.condition(light, alt.value("#1F2328"), alt.value("#FFFFFF"))
@@ -260,7 +245,7 @@ def heatmap(
         label = label.mark_text(fontSize=size, fontWeight=weight, dy=down)
         layers.append(label.encode(text="text:N", color=ink))
     chart = alt.layer(*layers).properties(width=84 * len(across), height=44 * len(up))
-    return plot.panels(chart, plot.described(value, x, y), spacing=14)
+    return plot.panels(chart, spacing=14)
 
 
 def surface(frame: pl.DataFrame, x: str, y: str, value: str = "value", **look: Any) -> list[Any]:
@@ -279,9 +264,9 @@ def surface(frame: pl.DataFrame, x: str, y: str, value: str = "value", **look: A
     'CER: 1, a 0.500; 2, a 0.250'
     """
     frame = frame.with_columns(short(name, pl.String()) for name in (x, y))
-    plot = Plot.of(frame, [value], [x, y], **{"n": "n_cases"} | look)
-    if isinstance(plot, Caption):
-        return [plot]
+    plot = Plot.of(frame, value, x, y, **{"n": "n_cases"} | look)
+    if not plot.frame.height:
+        return [note(plot.empty)]
     # Cells without a value are gaps between the others.
     xs, ys = (frame[name].unique(maintain_order=True).to_list() for name in (x, y))
     low, high, n = plot.low, plot.high, plot.n if plot.has(plot.n) else None
@@ -328,7 +313,7 @@ def surface(frame: pl.DataFrame, x: str, y: str, value: str = "value", **look: A
         axis = {"title": {"text": f"<br><br>{plot.title(name)}"}}
         axis["range"] = [-0.6, len(marks) - 0.4]
         scene[f"{side}axis"] = axis | {"ticktext": ticks, "tickvals": list(range(len(marks)))}
-    meta = {"alt": plot.described(value, x, y), "cases": cases.tolist()}
+    meta = {"alt": plot.described(), "cases": cases.tolist()}
     layout = {"scene": scene, "height": theme.SURFACE_HEIGHT, "showlegend": False, "meta": meta}
     return [go.Figure({"data": [sheet, points], "layout": layout}), flat]
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -46,6 +48,9 @@ class Plot:
     """One frame on its way to a chart, with the options that all charts share (see `dots`)."""
 
     frame: pl.DataFrame
+    value: str = "value"
+    labels: Sequence[str] = ()
+    further: str | None = None
     colour: str | None = None
     kind: str | None = None
     filled: str = OWN
@@ -67,23 +72,22 @@ class Plot:
 
     @classmethod
     def of(
-        cls, frame: pl.DataFrame, numbers: Sequence[str], names: Sequence[str | None], **look: Any
-    ) -> Plot | Caption:
-        """The rows whose `numbers` are finite; a note where there are none.
+        cls, frame: pl.DataFrame, value: str, *labels: str | None, number: str = "", **look: Any
+    ) -> Plot:
+        """The rows whose `value` and `number` are finite, each called by its `labels`.
 
         Each row has the line of its cases in the column `LINES`; the column of open markers is
         none of cases, though it may have the name of one.
         """
-        plot = cls(frame, **look)
-        used = [*numbers, *names, plot.colour, plot.kind, *plot.by, *plot.tips]
+        plot = cls(frame, value, [name for name in labels if name], **look)
+        numbers = [value, number] if number else [value]
+        used = [*numbers, *plot.labels, plot.further, *plot.by, *plot.tips]
         frame.select(*dict.fromkeys(filter(None, used)))
         if {"metric", "n_cases", "n_undefined"} <= set(frame.columns):
             n = [counted(row) for row in frame.iter_rows(named=True)]
             frame = frame.with_columns(pl.Series("n_cases", n, pl.Int64), n_undefined=pl.lit(0))
         finite = [pl.col(name).is_finite() for name in numbers if frame[name].dtype.is_numeric()]
         shown = frame.drop_nulls(numbers).filter(*finite)
-        if not shown.height:
-            return note(plot.empty)
         style = [plot.kind] if plot.kind else []
         lines = pl.Series(selection.LINES, selection.of_rows(shown, plot.cases, without=style))
         if "slice_by" in plot.by:
@@ -166,8 +170,8 @@ class Plot:
         """The ends of an axis: zero and the metric's own, unless all values are far below that."""
         if self.domain:
             return list(self.domain)
-        values = pl.concat(self.frame[name].cast(pl.Float64) for name in columns if self.has(name))
-        seen = [0.0, *values.filter(values.is_finite())]
+        values = (self.frame[name].drop_nulls() for name in columns if self.has(name))
+        seen = [0.0, *filter(math.isfinite, itertools.chain(*values))]
         low, high = min(seen), max(seen)
         of_metric = metrics.get(self.metric).high if self.metric else None
         room = 0.05 * (high - low) or 0.01
@@ -255,11 +259,12 @@ class Plot:
         text = text.mark_text(align="left", dx=8, fontSize=11, color=theme.SOFT)
         return [text.encode(x=alt.value("width"), y=self.rows(y), text="n_text:N", **dodge)]
 
-    def tooltip(self, *columns: str | None) -> list[alt.Tooltip]:
+    @property
+    def tooltip(self) -> list[alt.Tooltip]:
         """A line for each column, and for the counts of documents and fields where they are."""
         lines = []
-        shown = [*self.by, *columns, self.low, self.high, *self.tips, "n_docs", "n_cases"]
-        for name in filter(self.has, dict.fromkeys(shown)):
+        drawn = [*self.by, *self.labels, self.value, self.further, self.low, self.high]
+        for name in filter(self.has, dict.fromkeys([*drawn, *self.tips, "n_docs", "n_cases"])):
             form = ".1%" if self.percent else ".3f"
             if self.frame[name].dtype.is_integer():
                 form = ","
@@ -271,11 +276,11 @@ class Plot:
             lines.append(self.at(alt.Tooltip, name, **more))
         return lines
 
-    def described(self, value: str, *columns: str | None, by: str = "") -> str:
+    def described(self, by: str = "") -> str:
         """What the chart shows for readers who cannot see it: each row's names and value."""
-        title = self.title(value)
+        title, value = self.title(self.value), self.value
         say = self.say or (title if by in ("", "label") else f"{title} by {self.title(by)}")
-        names = [name for name in dict.fromkeys([*self.by, *columns]) if name and name != value]
+        names = [name for name in dict.fromkeys([*self.by, *self.labels]) if name != value]
         digits = 0 if self.frame[value].dtype.is_integer() else 3
         drawn, rows = self.frame.drop_nulls(value), []
         for row in drawn.head(_ROWS).iter_rows(named=True):
@@ -287,11 +292,15 @@ class Plot:
         more = drawn.height - len(rows)
         return f"{say}: {'; '.join(rows)}" + f"; and {more:,} more" * (more > 0)
 
-    def panels(self, chart: Any, text: str, *, spacing: int = 20, rows: bool = False) -> Any:
+    def panels(
+        self, chart: Any, by: str = "", *, spacing: int = 20, rows: bool = False
+    ) -> alt.TopLevelMixin | Caption:
         """The chart with its alt text, once for each value of `row` and `column`.
 
-        With `rows`, panels below each other have rows of their own.
+        With `rows`, panels below each other have rows of their own. A note where there is no row.
         """
+        if not self.frame.height:
+            return note(self.empty)
         head = alt.Header(labelFontSize=13, labelAnchor="start")
         if len(self.by) == 2:
             grid = {"row": (alt.Row, self.row), "column": (alt.Column, self.column)}
@@ -306,4 +315,4 @@ class Plot:
             chart = chart.facet(panel, columns=many or 1, spacing=spacing)
             if rows and self.row:
                 chart = chart.resolve_scale(y="independent")
-        return chart.properties(description=text)
+        return chart.properties(description=self.described(by))

@@ -61,10 +61,6 @@ class Caption(Shown):
     label: Literal["Figure", "Table", "Note"] = "Figure"
     settings: str | None = None
 
-    def _data(self) -> dict[str, Any]:
-        # The number is given by a report.
-        return vars(self) | {"number": 0}
-
     def __str__(self) -> str:
         shown = self.payload
         settings = f" [{shown['settings']}]" if shown["settings"] else ""

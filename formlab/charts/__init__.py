@@ -35,12 +35,8 @@ __all__ = sorted(["CHARTS", "theme", *" ".join(HOMES.values()).split()])
 class _Room(tables.Room):
     def __getattr__(self, name: str) -> Any:
         # A chart that a plug-in registers is used as one of formlab's own.
-        try:
-            return super().__getattr__(name)
-        except AttributeError:
-            if name.startswith("_") or name not in CHARTS:
-                raise
-            return CHARTS[name]
+        is_own = name.startswith("_") or name in __all__
+        return super().__getattr__(name) if is_own or name not in CHARTS else CHARTS[name]
 
 
 CHARTS = Registry("charts", {})

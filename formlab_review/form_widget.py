@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from formlab.charts.harmless import clean
+from formlab.charts.escaping import clean
 from formlab.errors import FormlabError
 from formlab_review.attributes import MODELS, WORDS, attributes
 from formlab_review.faults import faults

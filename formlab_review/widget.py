@@ -9,7 +9,7 @@ import anywidget
 import traitlets
 
 from formlab import decisions as decided
-from formlab.charts.harmless import clean
+from formlab.charts.escaping import clean
 from formlab.errors import FormlabError
 from formlab_review.items import LISTS, Item
 

@@ -50,7 +50,7 @@ def good():
 
 def test_two_identical_systems_are_called_identical(tmp_path, good):
     first, shown, _ = run("80_compare_systems", saved(tmp_path, good, good))
-    assert first["sentence"] == (
+    assert first["finding"] == (
         "m and m (2) are identical: every answer is the same (160 fields in 20 documents)."
     )
     assert first["findings"] == []
@@ -61,8 +61,8 @@ def test_two_identical_systems_are_called_identical(tmp_path, good):
 def test_two_systems_that_differ_by_chance_are_not_told_apart(tmp_path):
     pair = from_matrix("m", noise(2, 0.6)), from_matrix("n", noise(3, 0.6))
     first, shown, space = run("80_compare_systems", saved(tmp_path, *pair))
-    assert first["sentence"].startswith("No difference in fields right was shown between m and n: ")
-    assert "would have been seen" in first["sentence"]
+    assert first["finding"].startswith("No difference in fields right was shown between m and n: ")
+    assert "would have been seen" in first["finding"]
     assert first["findings"] == []
     # All the flipped fields are there, though the systems are not told apart.
     cases, *_ = (part for part in shown if isinstance(part, gallery.Gallery))
@@ -75,12 +75,12 @@ def test_two_systems_that_differ_are_told_apart_with_the_fields_behind_it(tmp_pa
     bad = from_matrix("n", noise(1, 0.4))
     first, shown, space = run("80_compare_systems", saved(tmp_path, good, bad))
     gain = noise(0, 0.85).mean() - noise(1, 0.4).mean()
-    assert first["sentence"].startswith(
+    assert first["finding"].startswith(
         f"m gets more fields right than n: {100 * noise(0, 0.85).mean():.1f} % against "
     )
     says = f"160 fields in 20 documents are right (difference {100 * gain:.1f} points, 95 % inter"
-    assert says in first["sentence"]
-    assert "; p = 0.001" in first["sentence"]
+    assert says in first["finding"]
+    assert "; p = 0.001" in first["finding"]
     assert [row["place"] for row in first["findings"]] == [1]
     cases, *_ = (part for part in shown if isinstance(part, gallery.Gallery))
     only_a = (noise(0, 0.85) > noise(1, 0.4)).sum()
@@ -111,7 +111,7 @@ def test_two_systems_that_differ_are_told_apart_with_the_fields_behind_it(tmp_pa
 def test_history_begins_with_what_the_last_run_changed(tmp_path, last, says):
     saved(tmp_path, from_matrix("m", noise(0, 0.4)), from_matrix("m", last))
     first, shown, space = run("80_compare_systems", [tmp_path], over_time=True)
-    assert first["sentence"].startswith(says)
+    assert first["finding"].startswith(says)
     before = noise(0, 0.4)
     only_last, only_first = (last > before).sum(), (before > last).sum()
     held = " gets more " in says

@@ -21,12 +21,10 @@ HOMES = {
         "page_error_bars runs_table scores_table show_answered show_causes show_scores "
         "status_table"
     ),
-    "charts._surface": "surface",
-    "charts.compare": "comparison_table difference_dots flip_table not_shown",
-    "charts.first_screen": "Card Cards FirstScreen first_screen right_of score_cards",
-    "charts.marks": "bars dots heatmap lines stacked",
+    "charts.compare": "comparison_table difference_dots edit_trees flip_table not_shown",
+    "charts.header": "Card Cards first_screen right_of score_cards",
+    "charts.marks": "bars dots heatmap lines stacked surface",
     "charts.published": "beside cited defined paper_table published published_levels",
-    "charts.trees": "edit_trees",
     "charts.words": (
         "Caption ELSEWHERE OWN PUBLISHED Table caption note sentences show span table"
     ),
@@ -37,12 +35,8 @@ __all__ = sorted(["CHARTS", "theme", *" ".join(HOMES.values()).split()])
 class _Room(tables.Room):
     def __getattr__(self, name: str) -> Any:
         # A chart that a plug-in registers is used as one of formlab's own.
-        try:
-            return super().__getattr__(name)
-        except AttributeError:
-            if name.startswith("_") or name not in CHARTS:
-                raise
-            return CHARTS[name]
+        is_own = name.startswith("_") or name in __all__
+        return super().__getattr__(name) if is_own or name not in CHARTS else CHARTS[name]
 
 
 CHARTS = Registry("charts", {})

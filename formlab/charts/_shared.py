@@ -17,19 +17,21 @@ from formlab.analysis.finding import Finding, finding_table, has_pages
 from formlab.analysis.label_corrections import corrected_scores
 from formlab.analysis.overview import cause_counts, rungs, runs
 from formlab.charts import theme
-from formlab.charts.harmless import clean
+from formlab.charts.escaping import clean
 from formlab.charts.html import number
 from formlab.charts.marks import lines, stacked
-from formlab.charts.words import Caption, Table, note, sentences, show, table
+from formlab.charts.words import WORDING, Caption, Table, note, sentences, show, table
 from formlab.errors import NotAvailable
 from formlab.folders import Evaluation
-from formlab.scoring.causes import STAGES
 from formlab.tables import LADDER
 
 # The other reports of its folder: a JSON object of name to ``benchmark:split:system`` of each
 # evaluation; reports of the project's samples have none.
 LINKS_VARIABLE = "FORMLAB_REPORTS"
-_NO_CAUSE = "No field has a cause of error."
+_NO_VERDICTS = (
+    "Labels are taken as they are: there are no verdicts on them. Judge them in the notebook on "
+    "review, and name the folder of verdicts as the parameter verdicts."
+)
 
 
 def status_table(evaluation: Evaluation) -> Table | Caption:
@@ -42,10 +44,20 @@ def status_table(evaluation: Evaluation) -> Table | Caption:
 
 def notes_table(evaluation: Evaluation) -> Table | Caption:
     """Irregularities of the files, with counts, and each file left out with the reason."""
-    counts = list(evaluation.notes.items())
-    counts += [(f"left out: {file}: {why}", 1) for file, why in evaluation.unreadable.items()]
-    rows = [{"what": clean(name), "count": count} for name, count in counts]
-    return table(pl.DataFrame(rows), empty="No irregularity was noted.")
+    left_out = [(f"left out: {file}: {why}", 1) for file, why in evaluation.unreadable.items()]
+    rows = [(clean(what), count) for what, count in (*evaluation.notes.items(), *left_out)]
+    rows = pl.DataFrame(rows, ["what", "count"], orient="row")
+    return table(rows, empty="No irregularity was noted.")
+
+
+def show_answered(
+    evaluation: Evaluation,
+    say: str = "What was scored, by status and outcome.",
+    odd: str = "What is odd in the files; nothing was left out for it.",
+) -> None:
+    """Display `status_table` and `notes_table`, each under its caption."""
+    show(say, status_table(evaluation))
+    show(odd, notes_table(evaluation))
 
 
 def cause_bars(
@@ -53,29 +65,34 @@ def cause_bars(
 ) -> Any:
     """How many cases each cause has, a piece for each value of `by`, in the stage's colour.
 
-    `what` names the cases; without `pages` what to try says nothing of images.
-
-    A note where there is but one cause, which a table says better.
+    `what` names the cases; without `pages` what to try says nothing of images. A note where there
+    is but one cause, which a table says better.
     """
-    counts = _causes(cases, by, pages=pages)
+    counts, look = _causes(cases, what, by, pages=pages)
     if counts["cause"].n_unique() == 1:
         total = counts["cases"].sum()
         return note(f"One cause explains all {total:,} of them: {counts['cause'][0]}.")
-    colours = {name: theme.STAGE_COLOURS[name] for name in STAGES if name in counts["stage"]}
-    look = {"pieces": by, "percent": False, "tips": ["try"], "colours": colours}
-    look["titles"] = {"cases": what, "try": "what to try", "stage": "stage"}
-    look |= {"say": f"{what.capitalize()} by cause of error", "empty": _NO_CAUSE}
-    look["cases"] = {"cause": "of_cause", by: by}
-    return stacked(counts, "cause", "cases", colour="stage", **look)
+    look |= {"pieces": by, "percent": False, "tips": ["try"], "colour": "stage"}
+    look |= {"say": f"{what.capitalize()} by cause of error"}
+    return stacked(counts, "cause", "cases", cases={"cause": "of_cause", by: by}, **look)
 
 
 def cause_table(
     cases: pl.DataFrame, *, what: str = "fields", pages: bool = True
 ) -> Table | Caption:
     """Each cause with its stage, its cases (called `what`), their share, and what to try."""
-    counts, titles = _causes(cases, pages=pages), {"cases": what, "try": "what to try"}
-    look = {"titles": titles, "empty": _NO_CAUSE, "cases": {"cause": "of_cause"}}
-    return table(counts, "stage", "cause", "cases", "share", "try", **look)
+    counts, look = _causes(cases, what, pages=pages)
+    columns = ("stage", "cause", "cases", "share", "try")
+    return table(counts, *columns, cases={"cause": "of_cause"}, **look)
+
+
+def _causes(
+    cases: pl.DataFrame, what: str, by: str | None = None, *, pages: bool
+) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """The counts of causes, each with its name in words beside it, and what they are called."""
+    name, look = pl.col("cause").str.replace_all("_", " "), WORDING["causes"]
+    counts = cause_counts(cases, by, pages=pages).with_columns(name, of_cause="cause")
+    return counts, look | {"titles": look["titles"] | {"cases": what}}
 
 
 def show_causes(
@@ -97,14 +114,18 @@ def show_causes(
     show("What to try for each cause.", cause_table(cases, **look))
 
 
-def show_answered(
-    evaluation: Evaluation,
-    say: str = "What was scored, by status and outcome.",
-    odd: str = "What is odd in the files; nothing was left out for it.",
-) -> None:
-    """Display `status_table` and `notes_table`, each under its caption."""
-    show(say, status_table(evaluation))
-    show(odd, notes_table(evaluation))
+def scores_table(summary: pl.DataFrame) -> Table | Caption:
+    """The scores of a summary: pooled, mean of documents, interval, counts; slices by name."""
+    slices = pl.format("{}: {}", "slice_by", "slice_value").fill_null("all")
+    key = ["slice", "metric"] if summary["slice_by"].count() else ["metric"]
+    summary = summary.with_columns(slice=slices)
+    means = summary.filter(average="macro").select(*key, macro="value")
+    shown = summary.filter(average="pooled").join(means, on=key, how="left", maintain_order="left")
+    # What few scores have is a column only where one of them has it.
+    some = [n for n in ("n_reader", "n_ambiguous") if (shown[n].fill_null(0) > 0).any()]
+    columns = "value ci_low ci_high macro n_docs n_cases n_missing n_undefined"
+    look = WORDING["scores"] | {"sparse": True, "rows": 5_000}
+    return table(shown, *key, *columns.split(), *some, **look)
 
 
 def show_scores(summary: pl.DataFrame, *, more: str = "") -> None:
@@ -120,27 +141,6 @@ def runs_table(evaluations: Sequence[Evaluation], **look: Any) -> Table | Captio
     return table(runs(evaluations), *columns.split(), **look)
 
 
-def _causes(cases: pl.DataFrame, by: str | None = None, *, pages: bool) -> pl.DataFrame:
-    """The counts of causes, each with its name in words beside it."""
-    counts = cause_counts(cases, by, pages=pages).with_columns(of_cause="cause")
-    return counts.with_columns(pl.col("cause").str.replace_all("_", " "))
-
-
-def scores_table(summary: pl.DataFrame) -> Table | Caption:
-    """The scores of a summary: pooled, mean of documents, interval, counts; slices by name."""
-    slices = pl.format("{}: {}", "slice_by", "slice_value").fill_null("all")
-    key = ["slice", "metric"] if summary["slice_by"].count() else ["metric"]
-    summary = summary.with_columns(slice=slices)
-    means = summary.filter(average="macro").select(*key, macro="value")
-    shown = summary.filter(average="pooled").join(means, on=key, how="left", maintain_order="left")
-    # What few scores have is a column only where one of them has it.
-    some = [n for n in ("n_reader", "n_ambiguous") if (shown[n].fill_null(0) > 0).any()]
-    columns = ["value", "ci_low", "ci_high", "macro", "n_docs", "n_cases", "n_missing"]
-    titles = {"value": "pooled", "macro": "mean of documents", "n_cases": "cases"}
-    columns += ["n_undefined", *some]
-    return table(shown, *key, *columns, titles=titles, sparse=True, rows=5_000)
-
-
 def page_error_bars(pages: pl.DataFrame) -> Any:
     """The word errors of pages by what became of the words; `pages` from `analysis.worst_pages`."""
     hues = {"omitted": "missing", "inserted": "spurious", "substituted": "mismatch"}
@@ -149,10 +149,8 @@ def page_error_bars(pages: pl.DataFrame) -> Any:
     pages = pages.rename({"order": "out of order"})
     index = ["doc_id", "words", "wer"]
     long = pages.unpivot(list(colours), index=index, variable_name="error", value_name="rate")
-    titles = {"rate": "word errors per word of the gold text", "doc_id": "page"}
-    look = {"titles": titles | {"wer": "WER", "words": "gold words"}, "tips": ["wer", "words"]}
-    look |= {"say": "Word errors of pages", "empty": "No text of whole pages was scored."}
-    return stacked(long, "doc_id", "rate", colour="error", percent=False, colours=colours, **look)
+    look = {"colour": "error", "colours": colours, "percent": False} | WORDING["page_errors"]
+    return stacked(long, "doc_id", "rate", **look)
 
 
 def ladder_lines(summary: pl.DataFrame, *, by: str) -> Any:
@@ -160,10 +158,10 @@ def ladder_lines(summary: pl.DataFrame, *, by: str) -> Any:
 
     Lines that cross mean that the ranking depends on how strictly one judges.
     """
-    titles = {"rung": "strictness, from strict to lenient", "value": "share right"}
-    look = {"titles": titles | {"slice_value": by.replace("_", " ")}, "percent": True}
-    look |= {"domain": [0, 1], "say": f"Accuracy from strict to lenient by {by}"}
-    return lines(rungs(summary, by), "rung", colour="slice_value", order=LADDER, **look)
+    titles = WORDING["ladder"]["titles"] | {"slice_value": by.replace("_", " ")}
+    look = {"titles": titles, "percent": True, "domain": [0, 1], "order": LADDER}
+    look["say"] = f"Accuracy from strict to lenient by {by}"
+    return lines(rungs(summary, by), "rung", colour="slice_value", **look)
 
 
 def findings_table(findings: Sequence[Finding], reports: Mapping[str, str]) -> Table | Caption:
@@ -173,25 +171,17 @@ def findings_table(findings: Sequence[Finding], reports: Mapping[str, str]) -> T
     shows another one where it is given no evaluation; under ``systems`` that of comparisons. A
     finding links to the report of its own evaluations where one was built in the same folder.
     """
-    effects = []
+    rows = []
     for finding in findings:
         effect, *ends = map(number, finding.numbers)
-        effects.append(effect + f" ({' to '.join(ends)})" * (not math.isnan(finding.ci_low)))
-    shown = finding_table(findings).select(
-        "finding",
-        pl.Series("effect", effects, dtype=pl.String),
-        "n_docs",
-        "n_cases",
-        pl.col("p_adjusted").fill_nan(None),
-        pl.Series("report", [_report_of(one, reports) for one in findings], dtype=pl.String),
-    )
-    below = "Effect: the share of gold values, or the difference. A finding without p is a count."
-    if shown["p_adjusted"].count():
-        below += " p is adjusted for the tests of its kind."
-    titles = {"effect": "effect (95 % interval)", "n_cases": "values"}
-    look = {"links": ["report"], "note": below, "sparse": True}
-    look["empty"] = "There is no finding: see what was run for the counts."
-    return table(shown, titles=titles, **look)
+        effect += f" ({' to '.join(ends)})" * (not math.isnan(finding.ci_low))
+        rows.append((effect, _report_of(finding, reports)))
+    added = pl.DataFrame(rows, {"effect": pl.String, "report": pl.String}, orient="row")
+    shown = finding_table(findings).drop("effect").hstack(added)
+    shown = shown.with_columns(pl.col("p_adjusted").fill_nan(None))
+    look = WORDING["findings"] | {"links": ["report"], "sparse": True, "cases": {}}
+    look["note"] += " p is adjusted for the tests of its kind." * (shown["p_adjusted"].count() > 0)
+    return table(shown, "finding", "effect", "n_docs", "n_cases", "p_adjusted", "report", **look)
 
 
 def _report_of(finding: Finding, reports: Mapping[str, str]) -> str | None:
@@ -205,13 +195,12 @@ def _report_of(finding: Finding, reports: Mapping[str, str]) -> str | None:
     }
     stem = notebook.rstrip("-")
     named = [n for n in built if n.partition("--")[0] == stem and own <= set(built[n])]
-    if not named:
-        named = [n for n in (notebook,) if n in built and not built[n]]
+    named = named or [n for n in (notebook,) if n in built and not built[n]]
     return f"{min(named, key=lambda n: (len(built[n]), n))}.html" if named else None
 
 
 def label_corrections(
-    evaluations: Evaluation | Sequence[Evaluation],
+    evaluations: Sequence[Evaluation],
     verdicts: str | Path,
     *,
     resamples: int = 1000,
@@ -223,16 +212,10 @@ def label_corrections(
     note instead where there are no verdicts, or nothing can be scored again.
     """
     if not str(verdicts):
-        return (
-            note(
-                "Labels are taken as they are: there are no verdicts on them. Judge them in the "
-                "notebook on review, and name the folder of verdicts as the parameter verdicts."
-            ),
-        )
-    several = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
+        return (note(_NO_VERDICTS),)
     # A path that somebody named is to be there.
     audit = decided.read(verdicts).filter(pl.col("decision").is_in(list(decided.LABEL_AUDIT)))
-    several = [result for result in several if result.benchmark in audit["benchmark"]]
+    several = [result for result in evaluations if result.benchmark in audit["benchmark"]]
     audit = audit.filter(pl.col("benchmark").is_in([result.benchmark for result in several]))
     if not several:
         return (note("There are no verdicts on the labels of what is shown here."),)
@@ -245,7 +228,5 @@ def label_corrections(
     text = sentences(say, done or "No verdict is on a label of these splits")
     settings = f"verdicts={decided.version(audit)}|ci=bootstrap,documents,n={resamples},seed={seed}"
     columns = [name for name in scores.columns if name != "of" or scores["of"].n_unique() > 1]
-    titles = {"level": "over", "value": "as labelled", "corrected": "without label errors"}
-    titles |= {"corrected_low": "low", "corrected_high": "high", "n_cases": "cases"}
-    titles |= {"n_corrected": "cases left"}
-    return Caption(text, label="Table", settings=settings), table(scores, *columns, titles=titles)
+    shown = table(scores, *columns, **WORDING["corrections"])
+    return Caption(text, label="Table", settings=settings), shown

@@ -1,25 +1,32 @@
-"""Two or more systems beside each other: fields that flip, and differences with their tests."""
+"""Two sides beside each other: systems, with fields that flip and tests; trees, line by line."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
 
-from formlab import metrics
+from formlab import metrics, tables
+from formlab.analysis.finding import word
 from formlab.analysis.verdicts import OUTCOME, detectable_text
 from formlab.charts import theme
+from formlab.charts.escaping import clean
 from formlab.charts.html import number
 from formlab.charts.marks import dots
-from formlab.charts.words import Caption, Table, note, table
+from formlab.charts.words import WORDING, Caption, Table, note, sentences, table
+from formlab.trees import unescape
 
 # From so many documents on a percentile interval is about as wide as it should be.
 FEW = 20
 # So many metrics that show no difference are named.
 _NAMED = 4
 SHOWN, NOT_SHOWN = "a difference was shown", "none was shown"
+# The most lines that are shown of a form, and of kept nodes that follow each other.
+LINES, UNFOLDED = 60, 3
+_INDENT, _DEEPEST, _CHARACTERS = "\u2003", 9, 60
 
 
 def difference_dots(rows: pl.DataFrame) -> Any:
@@ -32,43 +39,32 @@ def difference_dots(rows: pl.DataFrame) -> Any:
     """
     # Error rates are 1 where as much is wrong as there is to read.
     rates = [name for name, e in metrics.METRICS.items() if e.high == 1.0 or name in ("cer", "wer")]
-    rows = named(rows).filter(pl.col("average").ne_missing("macro"))
-    rows = rows.filter(pl.col("metric").is_in([OUTCOME, *rates]))
-    none = pl.when(pl.col("better").is_null()).then(pl.lit(NOT_SHOWN))
-    better = pl.col("better").fill_null(NOT_SHOWN)
-    rows = rows.with_columns(better, shown=none.otherwise(pl.lit(SHOWN)))
+    is_rate = pl.col("metric").is_in([OUTCOME, *rates])
+    rows = named(rows).filter(pl.col("average").ne_missing("macro"), is_rate)
+    shown = pl.when(pl.col("better").is_null()).then(pl.lit(NOT_SHOWN)).otherwise(pl.lit(SHOWN))
+    rows = rows.with_columns(pl.col("better").fill_null(NOT_SHOWN), shown=shown)
     systems = dict.fromkeys(name for row in rows.select("^system_[ab]$").rows() for name in row)
-    colours = theme.system_colours(systems) | {NOT_SHOWN: theme.NEUTRAL}
-    look = {"row": "pair"} if rows["pair"].n_unique() > 1 else {}
-    look |= {"kind": "shown", "filled": SHOWN, "zero": True, "colours": colours}
-    look["tips"] = ["value_a", "value_b", "p", "p_holm", "least_difference"]
-    look["titles"] = {"difference": "lead of the first system", "better": "does better"}
-    look |= {"say": "Differences", "cases": _cases(rows)}
-    look["empty"] = "No difference was shown in any share or error rate."
-    return dots(rows, "what", "difference", colour="better", **look)
+    cases = _of_pair(rows)
+    look = {"row": "pair"} if cases else {}
+    look |= {"kind": "shown", "filled": SHOWN, "zero": True, "cases": cases, "colour": "better"}
+    look["colours"] = theme.system_colours(systems) | {NOT_SHOWN: theme.NEUTRAL}
+    return dots(rows, "what", "difference", **look, **WORDING["differences"])
 
 
 def named(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of comparisons with `what`, the metric and slice, and `pair`.
-
-    Examples
-    --------
-    >>> row = {"system_a": "a", "system_b": "b", "metric": "cer", "level": "field"}
-    >>> row |= {"slice_by": "kind", "slice_value": "date"}
-    >>> named(pl.DataFrame([row])).select("what", "pair").row(0)
-    ('character error rate (CER), kind date', 'a → b')
-    """
+    """Rows of comparisons with `what`, the metric and slice, and `pair`: ``first → second``."""
     texts = []
     for row in rows.iter_rows(named=True):
-        by, is_outcome = row["slice_by"], row["metric"] == OUTCOME
+        is_outcome, of = row["metric"] == OUTCOME, f"{row['slice_by']} {row['slice_value']}"
         title = "fields right" if is_outcome else metrics.title(row["metric"], row.get("average"))
-        of = f"{by} {row['slice_value']}" if by else "" if is_outcome else f"all {row['level']}s"
-        texts.append(f"{title}, {of}".removesuffix(", ").replace("_", " "))
+        if not row["slice_by"]:
+            of = "" if is_outcome else f"all {row['level']}s"
+        texts.append(word(f"{title}, {of}".removesuffix(", ")))
     pair = pl.format("{} → {}", "system_a", "system_b")
     return rows.with_columns(pl.Series("what", texts, dtype=pl.String), pair=pair)
 
 
-def _cases(rows: pl.DataFrame) -> Mapping[str, str] | None:
+def _of_pair(rows: pl.DataFrame) -> Mapping[str, str] | None:
     """Which cases a row leads to: those of its slice, and among several pairs those of its own."""
     return {"pair": "pair"} if rows["pair"].n_unique() > 1 else None
 
@@ -90,10 +86,9 @@ def not_shown(rows: pl.DataFrame) -> Caption:
         inside += [", ".join(group["pair"].unique(maintain_order=True))] * (pairs > 1)
         texts.append(f"{what} ({'; '.join(inside)})" if inside else what)
     rest = [f"{len(texts) - _NAMED:,} other metrics"] * (len(texts) > _NAMED)
-    if more := of.height - whole.height:
-        rest.append(f"{more:,} slices and means over documents")
+    more, documents = of.height - whole.height, whole["n_docs"].max()
+    rest += [f"{more:,} slices and means over documents"] * (more > 0)
     few = {"metric": OUTCOME, "difference": 0, "least_difference": 0, "n_tested": pairs}
-    documents = whole["n_docs"].max()
     detectable = "" if documents is None else detectable_text(few | {"n_docs": documents})
     say = "No difference was shown in (in brackets the one that would have been seen)"
     return note(f"{say}: {'; '.join(texts[:_NAMED] + rest)}{detectable}.")
@@ -106,16 +101,12 @@ def flip_table(matrix: pl.DataFrame, *, by: str) -> Table | Caption:
     """
     rows = named(matrix.filter(pl.col("slice_by").is_null() | (pl.col("slice_by") == by)))
     slices = pl.col("slice_value").str.replace_all("_", " ").fill_null("all fields")
-    pairs = rows.select("system_a", "system_b").unique().rows()
+    pairs, cases = rows.select("system_a", "system_b").unique().rows(), _of_pair(rows)
     first, second = pairs[0] if len(pairs) == 1 else ("the first", "the second")
-    columns = ["slice", "both_right", "only_a", "only_b", "both_wrong", "difference"]
-    columns += ["ci_low", "ci_high", "p_holm", "n_docs"]
-    below = "The difference is the first system's share of fields right less the second's; "
-    below += "p is of swapping whole documents, adjusted over the kinds and pairs."
-    look = {"titles": {"slice": by, "only_a": f"only {first}", "only_b": f"only {second}"}}
-    look |= {"note": below, "cases": _cases(rows)}
-    look["empty"] = "Neither a field nor a whole document was scored for both systems."
-    return table(rows.with_columns(slice=slices), *["pair"] * (len(pairs) > 1), *columns, **look)
+    columns = "slice both_right only_a only_b both_wrong difference ci_low ci_high p_holm n_docs"
+    titles = {"slice": by, "only_a": f"only {first}", "only_b": f"only {second}"}
+    look = WORDING["flips"] | {"titles": titles, "cases": cases}
+    return table(rows.with_columns(slice=slices), *cases or (), *columns.split(), **look)
 
 
 def comparison_table(rows: pl.DataFrame) -> Table | Caption:
@@ -124,20 +115,80 @@ def comparison_table(rows: pl.DataFrame) -> Table | Caption:
     `rows` are from `formlab.compare`. What all rows have alike stands in the caption.
     """
     rows = named(rows)
-    names = ("system_a", "system_b", "n_docs", "n_cases")
-    alike = [name for name in names if rows[name].n_unique() == 1]
     columns = "what system_a system_b value_a value_b difference ci_low ci_high better p p_holm"
     columns = [*columns.split(), "least_difference", "n_docs", "n_cases"]
+    alike = ["system_a", "system_b", "n_docs", "n_cases"]
+    alike = [name for name in alike if rows[name].n_unique() == 1]
     columns = [name for name in columns if name not in alike and name in rows.columns]
-    below = (
-        "p is of swapping whole documents between the systems; Holm's is over the pairs of systems "
-        "and the slices of one metric, kinds apart. A system is shown to do better only "
-        "where Holm's p, the interval and the reading rules agree."
-    )
+    look = WORDING["comparisons"] | {"cases": _of_pair(rows)}
+    look["fold"] = f"All {rows.height:,} comparisons"
     if (rows["n_docs"].max() or 0) < FEW:
-        below += " With so few documents the interval is too narrow; trust p."
-    titles = {"what": "", "value_a": "first", "value_b": "second", "better": "shown better"}
-    look = {"titles": titles | {"difference": "lead of the first"}, "note": below}
-    look |= {"fold": f"All {rows.height:,} comparisons", "cases": _cases(rows)}
-    look["empty"] = "Nothing to show: no such score of both systems."
+        look["note"] += " With so few documents the interval is too narrow; trust p."
     return table(rows, *columns, **look)
+
+
+def edit_trees(
+    cases: pl.DataFrame, sizes: pl.DataFrame, *, limit: int = 3
+) -> list[Caption | Table]:
+    """A caption and a table of lines for each of the `limit` forms with the largest distance.
+
+    `sizes` are tree edit distances with `nodes`, `given` and `similarity`, the largest first. A
+    line has the gold and the predicted label, indented by their depth, and the edit in bold; kept
+    nodes without an edit at or below them are folded where several follow each other.
+    """
+    worst = sizes.filter(pl.col("distance") > 0).head(limit)
+    if not worst.height:
+        none = "No tree differs from its gold." if sizes.height else "No trees were compared."
+        return [note(none)]
+    shown: list[Caption | Table] = []
+    for row in tables.readable(worst).to_dicts():
+        lines = list(_lines(cases.filter(doc_id=row["doc_id"])))
+        text = (
+            f"{clean(row['doc_id'], limit=120)}: {row['nodes']:,} nodes in the gold tree, "
+            f"{row['given']:,} predicted; {metrics.title('tree_edit_distance')} "
+            f"{row['distance']:.2f}, similarity {row['similarity']:.2f}"
+        )
+        cut = f"The first {LINES} of {len(lines):,} lines are shown" * (len(lines) > LINES)
+        schema = dict.fromkeys(("gold", "edit", "predicted"), pl.String)
+        frame = pl.DataFrame(lines[:LINES], schema=schema, orient="row")
+        strong = [(at, "edit") for at in range(frame.height)]
+        shown.append(Caption(sentences(text, cut), label="Table", settings=row.get("settings")))
+        shown.append(Table(frame, strong=strong, cases={}))
+    return shown
+
+
+def _lines(cases: pl.DataFrame) -> Iterator[tuple[str | None, str, str | None]]:
+    """Gold label, edit and predicted label of each line; what is absent on a side is None."""
+    nodes = cases.filter(pl.col("subtype").is_in([*theme.EDIT_COLOURS]), level="node")
+    rows = nodes.select("path", "pred_path", "depth", "gold", "pred", op="subtype").to_dicts()
+    # Paths such as /Section A/Name show depths, and such as /entities/3 do not.
+    nested = all(row["path"].count("/") == row["depth"] for row in rows if row["path"] is not None)
+    # The least depth of the nodes below that have an edit, back to the next top node.
+    least = math.inf
+    for row in reversed(rows):
+        row["needed"] = row["op"] != "kept" or row["depth"] < least < math.inf
+        least = min(least, row["depth"]) if row["needed"] else least
+        least = math.inf if row["depth"] == 1 else least
+    for needed, group in itertools.groupby(rows, lambda row: row["needed"]):
+        run = list(group)
+        if not needed and len(run) > UNFOLDED:
+            folded = _label(f"⋯ {len(run)} kept", min(row["depth"] for row in run))
+            yield folded, "", folded
+            continue
+        for row in run:
+            path, text = row["pred_path"], row["pred"]
+            depth = path.count("/") if nested and path is not None else row["depth"]
+            if row["op"] == "moved" and nested:
+                parent = unescape(path.rpartition("/")[0].rpartition("/")[2])
+                text = f"{text} (now in {parent or 'the form'})"
+            edit = row["op"].replace("kept", "")
+            yield _label(row["gold"], row["depth"]), edit, _label(text, depth)
+
+
+def _label(text: str | None, depth: int) -> str | None:
+    """A name as one short line at its depth."""
+    if text is None:
+        return None
+    line = clean(" ".join(text[:400].split()))
+    line = line if len(line) <= _CHARACTERS else f"{line[: _CHARACTERS - 1]}…"
+    return _INDENT * (min(depth, _DEEPEST) - 1) + (line or "(no name)")

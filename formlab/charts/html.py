@@ -12,30 +12,27 @@ from typing import Any, ClassVar
 import jinja2
 from markupsafe import Markup
 
-from formlab.charts.harmless import clean, data, visible
+from formlab.charts.escaping import clean, data, visible
 
 MISSING = "–"
 _LONGEST = 2_000
 # The data of what formlab displays, by its kind, beside HTML and plain text.
 MIME = "application/vnd.formlab+json"
 # What the template makes HTML of.
-KINDS = ("first", "cards", "caption", "table")
+KINDS = ("cards", "caption", "table")
 _ASSETS = [Path(__file__).parents[1] / room / "assets" for room in ("charts", "reports")]
 
 
 def number(value: float | None, digits: int = 3) -> str:
     """A number as a table shows it: fixed digits, ``–`` for null and NaN, thousands apart.
 
-    Examples
-    --------
     >>> number(0.5), number(None), number(float("nan")), number(12345, 0), number(-1.5)
     ('0.500', '–', '–', '12,345', '−1.500')
     """
     if value is None or math.isnan(value):
         return MISSING
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    return f"{value:,.{digits}f}".replace("-", "−")
+    text = f"{value:,.{digits}f}" if math.isfinite(value) else f"{value}".replace("inf", "∞")
+    return text.replace("-", "−")
 
 
 def cell(value: object, digits: object = None) -> str:
@@ -47,26 +44,20 @@ def cell(value: object, digits: object = None) -> str:
     return str(value)
 
 
-def is_page(text: str) -> bool:
-    """Whether it is the name of a page beside this one: no scheme, no folder."""
-    return re.fullmatch(r"\w[\w-]*\.html", text) is not None
-
-
-def _plain(value: Any) -> Any:
+def _visible(value: Any) -> Any:
     """What a reader may see of a text that anybody wrote, signs for what has none."""
-    if type(value) is not str:
-        return value
-    return visible(clean(value, limit=None)).replace("\r", "␍")
+    return visible(clean(value, limit=None)).replace("\r", "␍") if type(value) is str else value
 
 
 TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(_ASSETS),
     autoescape=True,
-    finalize=_plain,
+    finalize=_visible,
     undefined=jinja2.StrictUndefined,
 )
 TEMPLATES.filters["cell"] = cell
-TEMPLATES.tests["page"] = is_page
+# The name of a page beside this one has no scheme and no folder.
+TEMPLATES.tests["page"] = re.compile(r"\w[\w-]*\.html").fullmatch
 
 
 def render(kind: str, payload: Mapping[str, Any], *, in_report: bool) -> Markup:
@@ -98,7 +89,7 @@ class Shown:
         return data(self._data(), text=lambda text, _: clean(text, limit=_LONGEST))
 
     def _data(self) -> dict[str, Any]:
-        raise NotImplementedError
+        return vars(self)
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
         payload = self.payload

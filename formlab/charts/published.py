@@ -11,6 +11,7 @@ import polars as pl
 from formlab import files, metrics, resources, selection
 from formlab.charts.html import MISSING, number
 from formlab.charts.words import NOTHING, OWN, PUBLISHED, Caption, Table
+from formlab.charts.words import note as line
 from formlab.errors import DataBroken, UnknownName
 
 FOLDER = resources.folder("data/published")
@@ -25,8 +26,6 @@ def published(*names: str) -> pl.DataFrame:
     `measure` is what formlab calls the same score in a summary and `average` how the paper averages
     it (``data/published/definitions.csv``).
 
-    Examples
-    --------
     >>> table = published("formcraft_table3", "formcraft_table4")
     >>> table.filter(system="GPT-5", metric="vqa_accuracy")["value"].round(4).to_list()
     [0.7913]
@@ -51,16 +50,14 @@ def _read(name: str) -> pl.DataFrame:
 
 def defined(printed: pl.DataFrame, name: str) -> pl.DataFrame:
     """Rows of the published table `name`, by `metric`, with `measure` and `average` beside them."""
-    definitions = _read("definitions").filter(table=name)
-    definitions = definitions.select("column", measure="metric", average="average")
-    kinds = pl.col("kind") if "kind" in printed.columns else pl.lit(None, pl.String)
-    of_kind = pl.format("{} {}", kinds, "metric")
-    column = pl.when(of_kind.is_in(definitions["column"].implode())).then(of_kind)
-    printed = printed.with_columns(column.otherwise("metric").alias("_column"))
-    joined = printed.join(
-        definitions, left_on="_column", right_on="column", how="left", maintain_order="left"
-    )
-    return joined.drop("_column")
+    known = _read("definitions").filter(table=name)
+    known = known.select(_column="column", measure="metric", average="average")
+    column = pl.col("metric")
+    if "kind" in printed.columns:
+        of_kind = pl.format("{} {}", "kind", "metric")
+        column = pl.when(of_kind.is_in(known["_column"].implode())).then(of_kind).otherwise(column)
+    printed = printed.with_columns(_column=column)
+    return printed.join(known, on="_column", how="left", maintain_order="left").drop("_column")
 
 
 def cited(printed: pl.DataFrame, *, drawn: bool = True) -> str:
@@ -68,13 +65,13 @@ def cited(printed: pl.DataFrame, *, drawn: bool = True) -> str:
     if not printed.height:
         return ""
     # Each paper once, with its tables.
-    places: dict[str, list[str]] = {}
+    papers: dict[str, list[str]] = {}
     for source in printed["source"].unique(maintain_order=True):
         paper, _, table = source.rpartition(", ")
-        places.setdefault(paper or table, []).extend([table] if paper else [])
-    papers = "; ".join(", ".join([paper, *tables]) for paper, tables in places.items())
+        papers.setdefault(paper or table, []).extend([table] if paper else [])
+    places = "; ".join(", ".join([paper, *tables]) for paper, tables in papers.items())
     start = "Open markers are published figures, " if drawn else "Published figures are "
-    return f"{start}on the forms of their paper and not on those measured here: {papers}."
+    return f"{start}on the forms of their paper and not on those measured here: {places}."
 
 
 def beside(rows: pl.DataFrame, printed: pl.DataFrame, kind: str = PUBLISHED) -> pl.DataFrame:
@@ -82,8 +79,6 @@ def beside(rows: pl.DataFrame, printed: pl.DataFrame, kind: str = PUBLISHED) -> 
 
     The `system` of those measured here says on which forms.
 
-    Examples
-    --------
     >>> own = pl.DataFrame({"system": ["ocr"], "benchmark": ["b"], "split": ["s"], "value": [0.5]})
     >>> beside(own, pl.DataFrame({"system": ["GPT-5"], "value": [0.9]}))["system"].to_list()
     ['ocr on b:s', 'GPT-5']
@@ -111,30 +106,16 @@ def paper_table(
     followed by the number of cases behind it: those that have a value, and of a mean over documents
     the documents.
 
-    Parameters
-    ----------
-    own
-        Rows of `analysis.side_by_side`, one for each system and column.
-    printed
-        Published rows with `system` and `value`, in the same units; where they have `measure` and
-        `average`, as from `published`, these have to be those of `own`.
-    columns
-        What the column named by `column` holds, in the order of the paper, to the heading.
-    digits
-        Decimals, of a share or of percent: of all columns, or by column, where 3 is the default.
-    percent
-        Whether values are shown in percent.
-    note
-        A sentence under the table, after what the marks say.
+    `own` are rows of `analysis.side_by_side`, one for each system and column; `printed` published
+    rows with `system` and `value`, in the same units: where they have `measure` and `average`, as
+    from `published`, these have to be those of `own`. `columns` is what the column named by
+    `column` holds, in the order of the paper, to the heading. `digits` are the decimals, of a share
+    or with `percent` of percent: of all columns, or by column, where 3 is the default. `note` is a
+    sentence under the table, after what the marks say.
 
-    Raises
-    ------
-    DataBroken
-        If published figures of a column are of another metric than those measured here, or averaged
-        in another way, or if a system has both averages of a column.
+    Raises `DataBroken` if published figures of a column are of another metric than those measured
+    here, or averaged in another way, or if a system has both averages of a column.
 
-    Examples
-    --------
     >>> own = pl.DataFrame({"system": ["ocr"], "metric": ["cer"], "value": [0.2], "ci_low": [0.1],
     ...                     "ci_high": [0.3], "mark": [None]})
     >>> printed = pl.DataFrame({"system": ["GPT-5"], "metric": ["cer"], "value": [0.21]})
@@ -152,99 +133,89 @@ def paper_table(
         raise DataBroken(what, remedy='rows of one: .filter(average="pooled")')
     systems = own["system"].unique(maintain_order=True).to_list()
     if not systems and not printed.height:
-        return Caption(NOTHING, label="Note")
-    scale = 100 if percent else 1
+        return line(NOTHING)
     decimals = digits if isinstance(digits, Mapping) else dict.fromkeys(columns, digits)
-    known = own.filter(pl.col("value").is_not_nan()).to_dicts()
-    strong = [(systems.index(row["system"]), row[column]) for row in known if row["mark"] == "best"]
-    ranked = {name for _, name in strong}
+
+    def text(row: Mapping[str, Any], name: str) -> str:
+        value = row[name] and row[name] * (100 if percent else 1)
+        return number(value, decimals.get(row[column], 3))
+
+    measured = own.filter(pl.col("value").is_not_nan()).to_dicts()
+    best = [
+        (systems.index(row["system"]), row[column]) for row in measured if row["mark"] == "best"
+    ]
+    ranked, signs = {name for _, name in best}, set()
     rows: dict[str, dict[str, str]] = {name: {} for name in systems}
-    signs = set()
-    for row in known:
-        name = row[column]
-        sign = {"near": NEAR, None: UNTESTED}.get(row["mark"], "") if name in ranked else ""
+    for row in measured:
+        sign = {"near": NEAR, None: UNTESTED}.get(row["mark"], "") * (row[column] in ranked)
         signs |= {sign or row["mark"]}
-        rows[row["system"]][name] = _measured(row, sign, decimals.get(name, 3), scale)
+        value, *ends = (text(row, name) for name in ("value", "ci_low", "ci_high"))
+        if row.get("n_cases") is not None:
+            over = "n_docs" if row.get("average") == metrics.MACRO else "n_cases"
+            value += f" (n = {row[over] - (row.get('n_undefined') or 0):,})"
+        interval = f" [{', '.join(ends)}]" * (ends[0] != MISSING)
+        rows[row["system"]][row[column]] = f"{value}{interval} {sign}".rstrip()
     for row in printed.to_dicts():
-        text = number(row["value"] and row["value"] * scale, decimals.get(row[column], 3))
-        rows.setdefault(f"{row['system']} ({PUBLISHED})", {})[row[column]] = text
-    scored = [{"system": name} | dict.fromkeys(columns, MISSING) | rows[name] for name in rows]
-    measures, unstated = _measures(own, printed, columns, column)
-    sides = enumerate(("metric", "average") if measures else ())
-    scored += [{"system": n} | {key: measures[key][at] for key in measures} for at, n in sides]
+        rows.setdefault(f"{row['system']} ({PUBLISHED})", {})[row[column]] = text(row, "value")
+    blank = dict.fromkeys(columns, MISSING)
+    scored = [{"system": name} | blank | cells for name, cells in rows.items()]
+    measures, unstated = _definitions(own, printed, column)
+    for side in ("metric", "average") if measures.height else ():
+        scored.append({"system": side} | dict(measures.select("key", side).iter_rows()))
+    unsaid = [head.rstrip(" ↑↓") for key, head in columns.items() if key in unstated]
     claims = {
-        "In brackets the 95 % interval by documents.": known,
-        "n: the cases with a value; of a mean over documents, the documents.": known
+        "In brackets the 95 % interval by documents.": measured,
+        "n: the cases with a value; of a mean over documents, the documents.": measured
         and "n_cases" in own.columns,
-        "Bold: the best of those measured here.": strong,
+        "Bold: the best of those measured here.": best,
         f"{NEAR}: no difference from the best was shown.": NEAR in signs,
         "No sign: shown to be worse than the best.": "worse" in signs,
         f"{UNTESTED}: not tested against the best, of other fields.": UNTESTED in signs,
-        f"The paper does not say how it averages {', '.join(unstated)}.": unstated,
+        f"The paper does not say how it averages {', '.join(dict.fromkeys(unsaid))}.": unsaid,
         note: note,
     }
+    lines = selection.of_rows(pl.DataFrame({"system": systems}, schema={"system": pl.String}))
     return Table(
         pl.DataFrame(scored, schema=dict.fromkeys(["system", *columns], pl.String)),
         # An arrow at the end of a heading stays with its last word.
         titles={key: re.sub(" (?=[↑↓]$)", "\u00a0", head) for key, head in columns.items()},
         note=" ".join(text for text, holds in claims.items() if holds) or None,
-        strong=strong,
+        strong=best,
         aside=tuple(range(len(systems), len(scored))),
         numeric=list(columns),
         # Published systems have no cases.
-        cases=selection.of_rows(pl.DataFrame({"system": systems}, schema={"system": pl.String}))
-        + [None] * (len(scored) - len(systems)),
+        cases=lines + [None] * (len(scored) - len(systems)),
     )
 
 
-def _measures(
-    own: pl.DataFrame, printed: pl.DataFrame, columns: Mapping[str, str], column: str
-) -> tuple[dict[str, tuple[str, str]], list[str]]:
-    """Metric and average of each column that has one, and the headings that state no average."""
-    measures, unstated = {}, []
-    for key, head in columns.items():
-        here, there = (
-            frame.filter(pl.col(column) == key)
-            .select("^(metric|measure|average)$")
-            .unique()
-            .sort(pl.all())
-            .to_dicts()
-            for frame in (own, printed)
+def _definitions(
+    own: pl.DataFrame, printed: pl.DataFrame, column: str
+) -> tuple[pl.DataFrame, list[str]]:
+    """Metric and average of each `key`, a value of `column`, and the keys that state no average."""
+    averages = {name: metric.average for name, metric in metrics.METRICS.items()}
+    usual = pl.col("metric").replace_strict(averages, default=None, return_dtype=pl.String)
+    sides = []
+    for frame, mean in ((own, metrics.MACRO), (printed, OVER_DOCUMENTS)):
+        absent = {name: pl.lit(None, pl.String) for name in ("measure", "average")}
+        frame = frame.with_columns(**{n: e for n, e in absent.items() if n not in frame.columns})
+        metric = pl.coalesce("measure", "metric")
+        frame = frame.select(key=column, metric=metric, stated="average").unique().sort(pl.all())
+        average = pl.when(pl.col("stated") == mean).then(pl.lit(OVER_DOCUMENTS)).otherwise(usual)
+        sides.append(frame.with_columns(average=average))
+    here, there = sides
+    stated = (pl.col("stated") != NOT_STATED).fill_null(False)
+    differs = stated & pl.col("stated").ne_missing(pl.col("average_own"))
+    both = there.join(here, on="key", suffix="_own", maintain_order="left")
+    wrong = both.filter(differs | (pl.col("metric") != pl.col("metric_own")))
+    for row in wrong.head(1).iter_rows(named=True):
+        raise DataBroken(
+            f"column {row['key']!r}: published is {row['metric']}, {row['stated']}; "
+            f"measured here {row['metric_own']}, {row['average_own']}",
+            remedy="the published metric and average, or no published figures",
         )
-        for row in there:
-            row["metric"], average = row.get("measure") or row["metric"], row.get("average")
-            if average == NOT_STATED:
-                unstated.append(head.rstrip(" ↑↓"))
-            for one in here:
-                differs = average not in (None, NOT_STATED) and average != _average(one)
-                if differs or one["metric"] != row["metric"]:
-                    raise DataBroken(
-                        f"column {key!r}: published is {row['metric']}, {average}; "
-                        f"measured here {one['metric']}, {_average(one)}",
-                        remedy="the published metric and average, or no published figures",
-                    )
-        for row in (*here, *there):
-            if row["metric"] in metrics.METRICS:
-                measures.setdefault(key, (row["metric"], _average(row)))
-    return measures, list(dict.fromkeys(unstated))
-
-
-def _average(row: Mapping[str, Any]) -> str:
-    """How a score of a summary, or a published one, is averaged."""
-    over_documents = row.get("average") in (metrics.MACRO, OVER_DOCUMENTS)
-    return OVER_DOCUMENTS if over_documents else metrics.get(row["metric"]).average
-
-
-def _measured(row: Mapping[str, Any], sign: str, digits: int, scale: int) -> str:
-    """A value with the number of cases behind it, its interval and its sign."""
-    numbers = [row[name] for name in ("value", "ci_low", "ci_high")]
-    text, low, high = (number(value and value * scale, digits) for value in numbers)
-    if row.get("n_cases") is not None:
-        over = "n_docs" if row.get("average") == metrics.MACRO else "n_cases"
-        text += f" (n = {row[over] - (row.get('n_undefined') or 0):,})"
-    if low != MISSING:
-        text += f" [{low}, {high}]"
-    return f"{text} {sign}".rstrip()
+    known = pl.concat(sides).filter(pl.col("metric").is_in([*averages]))
+    unstated = there.filter(stated=NOT_STATED)["key"].to_list()
+    return known.unique("key", keep="first", maintain_order=True), unstated
 
 
 def published_levels() -> pl.DataFrame:
@@ -252,26 +223,22 @@ def published_levels() -> pl.DataFrame:
 
     `metric` is formlab's, which is the paper's in that `mode` (``data/published/levels.csv``).
 
-    Examples
-    --------
     >>> sorted(published_levels().filter(why="")["metric"].unique())
     ['consistency_accuracy', 'episodic_click', 'episodic_value', 'micro_f1', 'vqa_accuracy']
     """
-    tables = []
+    parts = []
     for level in _read("levels").fill_null("").to_dicts():
-        rows = published(level["table"])
-        for name, _, wanted in (part.partition("=") for part in level["where"].split("&")):
-            rows = rows.filter(pl.col(name) == wanted) if name else rows
-        benchmark = level["table"].partition("_")[0]
-        names = {name: level[name] for name in ("level", "metric", "mode", "why")}
-        names |= {"benchmark": benchmark}
+        only = dict(part.split("=") for part in level["where"].split("&") if part)
+        rows, benchmark = published(level["table"]).filter(**only), level["table"].partition("_")[0]
         corpus = pl.format(", {}", "corpus") if "corpus" in rows.columns else pl.lit("")
-        tables.append(
+        facts = {name: pl.lit(level[name]) for name in ("level", "metric", "mode", "why")}
+        parts.append(
             rows.select(
                 "source",
                 system=pl.format("{} on {}{}", "system", pl.lit(benchmark), corpus),
                 value=pl.col(level["column"]).cast(pl.Float64) / float(level["scale"]),
-                **{name: pl.lit(text) for name, text in names.items()},
+                **facts,
+                benchmark=pl.lit(benchmark),
             )
         )
-    return pl.concat(tables)
+    return pl.concat(parts)

@@ -6,14 +6,16 @@ A name keeps its colour and its marker shape in every chart, chip and legend.
 from __future__ import annotations
 
 import itertools
+import json
 import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import altair as alt
 import plotly.io as pio
 
-from formlab.charts.harmless import specification
+from formlab.charts.escaping import specification
 from formlab.scoring.causes import STAGE_OF
 
 REPORT_VARIABLE = "FORMLAB_REPORT"
@@ -24,12 +26,9 @@ VEGA_LITE = "application/vnd.vegalite.v5+json"
 SYSTEM_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#C2659B", "#B87700", "#2B8CC4")
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = SYSTEM_COLOURS
 SYSTEM_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
-SCORES = "cividis"
-COUNTS = "blues"
-PLOTLY_SCORES = "Cividis"
+SCORES, PLOTLY_SCORES = "cividis", "Cividis"
 GOLD, PREDICTED = BLUE, VERMILION
-NEUTRAL = "#848C96"
-
+NEUTRAL, SOFT = "#848C96", "#57606A"
 VIOLET, SLATE, BROWN = "#7A4FA3", "#555B66", "#8C6D1F"
 
 OUTCOME_COLOURS = {"match": GREEN, "mismatch": VERMILION, "missing": PURPLE}
@@ -47,13 +46,14 @@ CAUSE_COLOURS = {cause: STAGE_COLOURS[stage] for cause, stage in STAGE_OF.items(
 EDIT_COLOURS = {"kept": NEUTRAL, "renamed": VERMILION, "deleted": PURPLE}
 EDIT_COLOURS |= {"inserted": ORANGE, "moved": VIOLET, "reordered": SKY}
 
-FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-WIDTH, HEIGHT = 620, 190
+# Fonts, lines and sizes, as Vega-Lite's config has them.
+CONFIG = json.loads(Path(__file__).with_name("assets").joinpath("theme.json").read_text("utf-8"))
+CONFIG["range"] |= {"category": list(SYSTEM_COLOURS), "symbol": list(SYSTEM_SHAPES)}
+FONT, WIDTH = CONFIG["font"], CONFIG["view"]["continuousWidth"]
 # What a phone shows without scrolling.
 PHONE = 330
 SURFACE_HEIGHT = 460
 CAMERA = {"eye": {"x": 1.5, "y": -1.5, "z": 0.9}}
-_INK, SOFT, _RULE = "#1F2328", "#57606A", "#D8DEE4"
 
 
 def in_report() -> bool:
@@ -64,8 +64,6 @@ def in_report() -> bool:
 def system_colours(systems: Iterable[str]) -> dict[str, str]:
     """A colour for each system, in their order; the seventh starts the palette anew.
 
-    Examples
-    --------
     >>> system_colours(["ocr", "chat"])
     {'ocr': '#0072B2', 'chat': '#D55E00'}
     """
@@ -73,37 +71,14 @@ def system_colours(systems: Iterable[str]) -> dict[str, str]:
 
 
 def system_shapes(systems: Iterable[str]) -> dict[str, str]:
-    """A marker shape for each system, in their order; with its colour it is no other's of 36.
-
-    Examples
-    --------
-    >>> system_shapes(["ocr", "chat"])
-    {'ocr': 'circle', 'chat': 'square'}
-    """
-    many = len(SYSTEM_SHAPES)
-    names = enumerate(dict.fromkeys(systems))
+    """A marker shape for each system, in their order; with its colour it is no other's of 36."""
+    many, names = len(SYSTEM_SHAPES), enumerate(dict.fromkeys(systems))
     return {name: SYSTEM_SHAPES[(place + place // many) % many] for place, name in names}
 
 
 def scale(colours: Mapping[str, str]) -> alt.Scale:
     """An altair scale that gives each name of `colours` its colour (or shape), in that order."""
     return alt.Scale(domain=list(colours), range=list(colours.values()))
-
-
-def _config() -> alt.theme.ThemeConfig:
-    text = {"labelFontSize": 12, "titleFontSize": 13, "labelColor": SOFT, "titleColor": _INK}
-    text["titleFontWeight"] = 500
-    axis = text | dict.fromkeys(("gridColor", "domainColor", "tickColor"), _RULE)
-    view = {"continuousWidth": WIDTH, "continuousHeight": HEIGHT, "stroke": None}
-    config = {"font": FONT, "background": "transparent", "view": view, "header": text}
-    config |= {"axis": axis | {"titlePadding": 8, "labelLimit": 220}, "axisX": {"labelAngle": 0}}
-    config |= {"axisY": {"labelPadding": 7}, "axisBand": {"grid": False}}
-    config |= {"legend": text | {"symbolSize": 90, "labelLimit": 260}, "rule": {"color": SOFT}}
-    config["title"] = {"anchor": "start", "fontSize": 15, "fontWeight": 600, "color": _INK}
-    config["range"] = {"category": list(SYSTEM_COLOURS), "symbol": list(SYSTEM_SHAPES)}
-    config["range"] |= {"heatmap": {"scheme": SCORES}, "ramp": {"scheme": COUNTS}}
-    config |= {"point": {"size": 70, "filled": True}, "bar": {"color": BLUE}}
-    return {"config": config | {"line": {"strokeWidth": 2, "color": BLUE}}}
 
 
 def _specification(spec: dict[str, Any], **_: object) -> dict[str, Any]:
@@ -117,20 +92,13 @@ def enable() -> None:
     In a report run (FORMLAB_REPORT=1) altair emits its specification, which `formlab.reports`
     draws. A plotly figure may carry ``layout.meta = {"alt": …, "fallback": figure}``: the text for
     readers who cannot see it, and a flat figure for browsers without WebGL.
-
-    Examples
-    --------
-    >>> enable()
-    >>> alt.theme.active
-    'formlab'
     """
-    alt.theme.register("formlab", enable=True)(_config)
+    alt.theme.register("formlab", enable=True)(lambda: {"config": CONFIG})
     pio.renderers.default = "plotly_mimetype"
-    if in_report():
-        alt.renderers.register("formlab", _specification)
-        alt.renderers.enable("formlab")
-        return
-    alt.renderers.enable("jupyter", offline=True)
-    live = alt.renderers.get()
-    alt.renderers.register("formlab-live", lambda spec, **_: live(specification(spec)))
-    alt.renderers.enable("formlab-live")
+    name, renderer = "formlab", _specification
+    if not in_report():
+        alt.renderers.enable("jupyter", offline=True)
+        live = alt.renderers.get()
+        name, renderer = "formlab-live", lambda spec, **_: live(specification(spec))
+    alt.renderers.register(name, renderer)
+    alt.renderers.enable(name)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import polars as pl
 from IPython.display import display
 
 from formlab import metrics, selection, tables
+from formlab.analysis.finding import counted as _counted
 from formlab.charts.html import Shown, cell, number
-from formlab.errors import UnknownName
 from formlab.scoring.bands import BANDS
 
 OWN, PUBLISHED = "measured here", "published"
@@ -21,38 +23,25 @@ ELSEWHERE = "published, on other forms"
 NOTHING = "Nothing was scored for it."
 # What a value is taken over, by its level.
 _OVER = {"field": "all fields", "page": "whole pages", "document": "all forms"}
-_TITLES = {"ci_low": "low", "ci_high": "high", "n_docs": "documents", "n_cases": "fields"}
-_TITLES |= {"doc_id": "document", "system_a": "first system", "system_b": "second system"}
-_TITLES |= {"p_holm": "p, Holm", "p_adjusted": "p, adjusted", "n_missing": "missing"}
-_TITLES |= {"n_pages": "pages", "n_fields": "fields", "n_items": "fields", "n_splits": "splits"}
-# Ends of a second interval, with a blank that tells them from those of the first.
-_TITLES |= {"difference_low": "low ", "difference_high": "high "}
-_TITLES |= {"excess_low": "low ", "excess_high": "high "}
-_TITLES |= {"n_undefined": "undefined", "n_reader": "depend on reading rule"}
-_TITLES |= {"n_ambiguous": "ambiguous dates", "least_difference": "smallest detectable"}
+# The texts of tables and charts that stand in no sentence.
+WORDING = tomllib.loads(
+    Path(__file__).with_name("assets").joinpath("wording.toml").read_text("utf-8")
+)
 
 
 def words(column: str, titles: Mapping[str, str] | None = None) -> str:
     """What readers call a column: its title, or its name with underscores as spaces."""
-    return (titles or {}).get(column) or _TITLES.get(column) or column.replace("_", " ")
+    return (titles or {}).get(column) or WORDING["titles"].get(column) or column.replace("_", " ")
 
 
 def slice_title(column: str) -> str:
     """What readers call a column that cases are sliced by: of a band, what it is of."""
-    if column not in BANDS:
-        return words(column)
-    title = BANDS[column].title
-    return f"{words(column)} ({title})" if column == "length" else title
+    title = BANDS[column].title if column in BANDS else words(column)
+    return f"length ({title})" if column == "length" else title
 
 
 def sentences(*claims: object) -> str:
-    """Claims as sentences; what is empty is left out.
-
-    Examples
-    --------
-    >>> sentences("One", None, "Two.")
-    'One. Two.'
-    """
+    """Claims as sentences, without empty ones: ``sentences("One", None, "Two.")``, “One. Two.”."""
     texts = [str(claim).strip() for claim in claims if claim is not None and str(claim).strip()]
     return " ".join(text if text[-1] in ".!?" else f"{text}." for text in texts)
 
@@ -63,8 +52,6 @@ class Caption(Shown):
 
     `settings` says how the score was computed; it is printed small beside the text.
 
-    Examples
-    --------
     >>> print(Caption("CER falls with scan quality", settings="funsd:test|cer"))
     Figure. CER falls with scan quality [funsd:test|cer]
     """
@@ -73,10 +60,6 @@ class Caption(Shown):
     text: str
     label: Literal["Figure", "Table", "Note"] = "Figure"
     settings: str | None = None
-
-    def _data(self) -> dict[str, Any]:
-        # The number is given by a report.
-        return dataclasses.asdict(self) | {"number": 0}
 
     def __str__(self) -> str:
         shown = self.payload
@@ -103,8 +86,6 @@ def caption(
     is the column that says what each value is of; what it was taken over, if left out. `more` are
     sentences that follow the figures.
 
-    Examples
-    --------
     >>> rows = pl.DataFrame({"system": ["ocr"], "metric": ["cer"], "value": [0.25],
     ...     "ci_low": [0.2], "ci_high": [0.3], "n_docs": [9], "n_cases": [80]})
     >>> print(caption("Errors.", rows, name="system"))
@@ -119,10 +100,10 @@ def caption(
         over = "Values"
         if not name:
             over = _OVER.get(row["level"], f"all {row['level']}s")
-            over = f"Over {tables.slice_name(row) if row.get('slice_by') else over}"
+            over = f"Over {row['slice'] if row.get('slice_by') else over}"
         of = row[name] if name else metrics.title(row["metric"], row.get("average"))
         values.setdefault(over, []).append(f"{of} {value} ({span(row)})")
-        settings[how(row)] = None
+        settings[row.get("settings")] = None
     numbers = "; ".join(f"{over}: {', '.join(texts)}" for over, texts in values.items())
     text = sentences(say, numbers or NOTHING, more)
     return Caption(text, label=label, settings="; ".join(filter(None, settings)) or None)
@@ -132,11 +113,6 @@ def counted(row: Mapping[str, Any]) -> int | None:
     """The cases that a ratio is taken over: those whose own value is defined; None if unknown.
 
     Of a mean over documents, `n_undefined` counts documents; other scores pool all cases.
-
-    Examples
-    --------
-    >>> counted({"metric": "click_accuracy", "n_cases": 5, "n_undefined": 1})
-    4
     """
     entry = metrics.METRICS.get(row.get("metric"))
     is_mean = row.get("average") == metrics.MACRO
@@ -147,21 +123,12 @@ def counted(row: Mapping[str, Any]) -> int | None:
 
 def span(row: Mapping[str, Any]) -> str:
     """The interval and counts of one row of a summary, in words."""
-    counts = f"{row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
+    counts, low = _counted(row["n_docs"], "document"), row.get("ci_low")
     if row.get("n_cases") is not None:
         counts = f"{counted(row):,} in {counts}"
-    low = row.get("ci_low")
     if low is None or math.isnan(low):
         return f"n = {counts}"
     return f"95 % interval {number(low)} to {number(row['ci_high'])}, n = {counts}"
-
-
-def how(row: Mapping[str, Any]) -> str | None:
-    """How the value of a row was made, on one line."""
-    settings = row.get("settings")
-    if settings is None or isinstance(settings, str):
-        return settings
-    return tables.settings_text(dict(row) | {"level": row.get("score_level", row.get("level"))})
 
 
 def show(
@@ -178,8 +145,6 @@ def show(
     first of them stands alone, and nothing where there are no things. All else is as of `caption`;
     `settings` are those of scores that are not in `rows`.
 
-    Examples
-    --------
     >>> show("Errors.", note("Nothing was scored."))
     Note. Nothing was scored.
     """
@@ -197,35 +162,19 @@ def show(
 class Table(Shown):
     """A table for readers: titled columns, numbers right-aligned in fixed digits, ``–`` for none.
 
-    Parameters
-    ----------
-    frame
-        Rows and columns as shown, in order.
-    titles, digits
-        Headings by column, beside the house's own, and decimals of floats, of all columns or by
-        column.
-    note
-        A line under the table.
-    rows
-        At most so many rows are shown; the note then says how many there are.
-    links
-        Columns of names of pages beside the report; what is no such name is shown as text.
-    strong, aside
-        Cells to print bold, by number of the row and name of the column; numbers of rows that are
-        not measured here, printed in another style.
-    numeric
-        Columns of text that hold numbers and are right-aligned.
-    cases
-        For a report that leads from a row to its cases: the columns of cases, and those of `frame`
-        that hold their values; or for each row the line of `formlab.selection`. Without it
-        ``slice_by`` and columns named as those of cases are taken; with {} no row leads anywhere.
-    fold
-        The table is folded away behind these words.
+    `frame` has the rows and columns as shown, in order; `titles` are headings by column, beside the
+    house's own; `digits` the decimals of floats, of all columns or by column; `note` is a line
+    below. At most so many `rows` are shown, and the note then says of how many. `links` are columns
+    of names of pages beside the report; what is no such name is text. Printed bold are the cells
+    `strong`, by number of the row and name of the column, and in another style the rows `aside`,
+    that are not measured here. `numeric` are columns of text that are right-aligned. `fold` are
+    words behind which the table is folded away.
 
-    Examples
-    --------
-    >>> table = Table(pl.DataFrame({"system": ["a"], "value": [0.25]}), titles={"value": "CER"})
-    >>> print(table)
+    `cases` leads a report from a row to its cases: the columns of cases, and those of `frame` that
+    hold their values; or for each row the line of `formlab.selection`. Without it ``slice_by`` and
+    columns named as those of cases are taken; with {} no row leads anywhere.
+
+    >>> print(Table(pl.DataFrame({"system": ["a"], "value": [0.25]}), titles={"value": "CER"}))
     system    CER
     a       0.250
     """
@@ -249,9 +198,8 @@ class Table(Shown):
     def _data(self) -> dict[str, Any]:
         """Columns and rows as shown, cells to print bold, the line of each row's cases."""
         shown, names = self.frame.head(self.rows), self.frame.columns
-        notes = [self.note] if self.note else []
-        if shown.height < self.frame.height:
-            notes.append(f"First {shown.height:,} of {self.frame.height:,} rows.")
+        cut = f"First {shown.height:,} of {self.frame.height:,} rows."
+        notes = [self.note or "", cut * (shown.height < self.frame.height)]
         lines = self.cases
         if lines is None or isinstance(lines, Mapping):
             lines = selection.of_rows(shown, lines)
@@ -260,20 +208,18 @@ class Table(Shown):
             "rows": [[_plain(value) for value in row] for row in shown.iter_rows()],
             "bold": [[row, names.index(name)] for row, name in self.strong if row < shown.height],
             "aside": list(self.aside),
-            "note": " ".join(notes) or None,
+            "note": " ".join(filter(None, notes)) or None,
             "cases": lines[: shown.height],
             "fold": self.fold or None,
         }
 
     def _column(self, name: str, kind: pl.DataType) -> dict[str, Any]:
-        usual = 3 if isinstance(self.digits, Mapping) else self.digits
-        named = self.digits if isinstance(self.digits, Mapping) else {}
+        named, usual = (self.digits, 3) if isinstance(self.digits, Mapping) else ({}, self.digits)
         digits = named.get(name, 0 if kind.is_integer() else usual)
-        right = kind.is_numeric() or name in self.numeric
         return {
             "name": name,
             "title": words(name, self.titles),
-            "align": "right" if right else "left",
+            "align": "right" if kind.is_numeric() or name in self.numeric else "left",
             "digits": digits if kind.is_numeric() else None,
             "link": name in self.links,
         }
@@ -281,11 +227,9 @@ class Table(Shown):
     def __str__(self) -> str:
         shown = self.payload
         columns = shown["columns"]
+        digits = [column["digits"] for column in columns]
         rows = [[column["title"] for column in columns]]
-        rows += [
-            [cell(value, column["digits"]) for value, column in zip(row, columns, strict=True)]
-            for row in shown["rows"]
-        ]
+        rows += [list(map(cell, row, digits)) for row in shown["rows"]]
         widths = [min(60, max(map(len, texts))) for texts in zip(*rows, strict=True)]
         sides = ["<" if column["align"] == "left" else ">" for column in columns]
         line = "  ".join(f"{{:{s}{w}}}" for s, w in zip(sides, widths, strict=True))
@@ -315,18 +259,13 @@ def table(
     are not shown; `empty` is the note in place of a table without rows. All else is as of `Table`:
     `titles`, `digits`, `note`, `rows`, `links`, `fold`.
 
-    Examples
-    --------
     >>> print(table(pl.DataFrame({"kind": ["date"], "n_docs": [3], "p": [1e-9]})))
     kind  documents  p
     date          3  < 0.0001
     """
-    for name in columns:
-        if name not in frame.columns:
-            raise UnknownName.of("column", name, frame.columns)
+    shown = frame.select(columns or pl.exclude(selection.LINES))
     if not frame.height:
         return note(empty)
-    shown = frame.select(columns or pl.exclude(selection.LINES))
     if sparse:
         shown = shown.select(name for name in shown.columns if shown[name].count())
     strong = []

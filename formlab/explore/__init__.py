@@ -16,7 +16,7 @@ import polars as pl
 from formlab import analysis, gallery, selection, tables
 from formlab.analysis import Finding
 from formlab.charts import theme
-from formlab.charts.harmless import clean
+from formlab.charts.escaping import clean
 from formlab.charts.words import slice_title
 from formlab.errors import DataMissing, UnknownName
 from formlab.explore.counts import FOLLOWING, Units, cases, rates

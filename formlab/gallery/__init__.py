@@ -14,7 +14,7 @@ from formlab import tables
 from formlab.analysis.finding import Finding, cases_at
 from formlab.benchmarks.meta import page_images
 from formlab.charts import theme
-from formlab.charts.harmless import clean
+from formlab.charts.escaping import clean
 from formlab.errors import TableBroken
 from formlab.folders import Evaluation
 from formlab.gallery import cases as _cases

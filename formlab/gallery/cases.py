@@ -15,7 +15,7 @@ import polars as pl
 from rapidfuzz.distance import Indel, Levenshtein
 
 from formlab.analysis.finding import KEYS, Finding
-from formlab.charts.harmless import clean
+from formlab.charts.escaping import clean
 from formlab.readers.types import FieldTypes
 from formlab.scoring.bands import sliced
 from formlab.scoring.causes import STAGE_OF

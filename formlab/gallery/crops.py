@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from PIL import Image
 
 from formlab import pictures
-from formlab.charts.harmless import clean
+from formlab.charts.escaping import clean
 from formlab.errors import DataBroken, FormlabError
 from formlab.tables import BOX
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from formlab import files
 from formlab.charts import note
-from formlab.charts.harmless import clean
+from formlab.charts.escaping import clean
 from formlab.charts.words import Caption
 from formlab.errors import DataMissing, FormlabError
 from formlab.gallery.crops import Crops, PageSource

@@ -16,7 +16,7 @@ from functools import cache, cached_property
 from importlib import resources
 from typing import Any
 
-from formlab.charts import harmless, theme
+from formlab.charts import escaping, theme
 from formlab.charts.html import MIME, Shown
 
 # What keeps a value from ending its <script>, as escapes that JSON allows.
@@ -34,7 +34,7 @@ def data_block(value: Any) -> str:
     >>> data_block({"a": "</script>"})
     '{"a":"\\\\u003c/script\\\\u003e"}'
     """
-    text = json.dumps(harmless.data(value), separators=(",", ":"), allow_nan=False)
+    text = json.dumps(escaping.data(value), separators=(",", ":"), allow_nan=False)
     for sign, escape in _ESCAPES.items():
         text = text.replace(sign, escape)
     return text

@@ -18,7 +18,7 @@ from traitlets.config import Config
 
 from formlab import files
 from formlab.charts._shared import LINKS_VARIABLE
-from formlab.charts.harmless import clean
+from formlab.charts.escaping import clean
 from formlab.charts.theme import REPORT_VARIABLE
 from formlab.errors import NotAvailable
 from formlab.reports import figures, page, record, sanitize

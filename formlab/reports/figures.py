@@ -17,7 +17,7 @@ from typing import Any
 from lxml import etree
 
 from formlab import files
-from formlab.charts.harmless import clean
+from formlab.charts.escaping import clean
 from formlab.charts.theme import FONT
 from formlab.reports import sanitize
 from formlab.reports.plan import slug

@@ -19,8 +19,8 @@ import nbformat
 from markupsafe import Markup
 
 from formlab import files
-from formlab.charts import harmless
-from formlab.charts.harmless import clean
+from formlab.charts import escaping
+from formlab.charts.escaping import clean
 from formlab.charts.html import KINDS, MIME, TEMPLATES, render
 from formlab.gallery import inline
 from formlab.reports import sanitize
@@ -92,7 +92,7 @@ def _object(bundle: Mapping[str, Any]) -> Object | None:
                     return Object(kind, data, text or kind)
         if _VEGA.fullmatch(mime):
             alt = _words(value.get("description")) or _words(value.get("title")) or "chart"
-            return Object("vega", harmless.specification(value), clean(alt, limit=2_000))
+            return Object("vega", escaping.specification(value), clean(alt, limit=2_000))
         if mime == _PLOTLY:
             return _plotly_object(value)
     return None
@@ -106,9 +106,9 @@ def _plotly_object(figure: dict[str, Any]) -> Object:
     meta = dict(meta) if isinstance(meta, dict) else {}
     fallback = meta.pop("fallback", None)
     alt = clean(_words(meta.get("alt")) or _words(layout.get("title")) or "figure", limit=2_000)
-    data = {"figure": harmless.figure(figure | {"layout": layout | {"meta": meta}}), "alt": alt}
+    data = {"figure": escaping.figure(figure | {"layout": layout | {"meta": meta}}), "alt": alt}
     if isinstance(fallback, dict):
-        data["fallback"] = harmless.figure(fallback)
+        data["fallback"] = escaping.figure(fallback)
     return Object("plotly", data, alt)
 
 

@@ -12,8 +12,8 @@ from pygments import highlight
 from pygments.formatters.html import HtmlFormatter
 from pygments.lexers.python import PythonLexer
 
-from formlab.charts import harmless
-from formlab.charts.harmless import clean
+from formlab.charts import escaping
+from formlab.charts.escaping import clean
 
 TEXT_LIMIT = 200_000
 HTML_LIMIT = 3_000_000
@@ -71,7 +71,7 @@ def safe_html(source: str) -> Markup:
     if len(source) > HTML_LIMIT:
         size = f"{len(source) / 1e6:.1f} MB of HTML are too much for a page and are not shown."
         return trusted("<p>{}</p>").format(size)
-    text = harmless.visible(clean(source, limit=None))
+    text = escaping.visible(clean(source, limit=None))
     return trusted(nh3.clean(
         text, tags=_TAGS, attributes=_ATTRIBUTES, attribute_filter=_attribute, url_schemes=_SCHEMES
     ))  # fmt: skip
@@ -124,4 +124,4 @@ def plain(text: object) -> str:
     text = text.replace("\r\n", "\n")
     # A terminal shows what was written after the last carriage return of a line.
     text = re.sub(r"[^\n]*\r(?=[^\n])", "", text).replace("\r", "")
-    return clean(harmless.visible(text), limit=TEXT_LIMIT)
+    return clean(escaping.visible(text), limit=TEXT_LIMIT)

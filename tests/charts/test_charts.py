@@ -1,4 +1,3 @@
-import json
 import math
 import random
 import re
@@ -8,37 +7,19 @@ import polars as pl
 import pytest
 
 from formlab import browser, charts, metrics, tables
+from formlab.analysis import Finding
 from formlab.analysis.compare import COMPARISON
-from formlab.charts import (
-    PUBLISHED,
-    Caption,
-    Card,
-    Cards,
-    Table,
-    beside,
-    cited,
-    published,
-    published_levels,
-    theme,
-)
-from formlab.charts.compare import difference_dots
+from formlab.charts import theme
+from formlab.charts._shared import LINKS_VARIABLE
 from formlab.charts.published import FOLDER
 from tests.made_slices import of
 from tests.seeds import seeds
 
-ROWS = [("4", "2", 0.5, 8, 0.25, 0.75), ("4", "3", None, 0, None, None),
-        ("8", "2", 1.0, 2, None, None), ("8", "3", 1 / 3, 3, None, None)]  # fmt: skip
-COLUMNS = ["fields", "kinds", "value", "n_cases", "ci_low", "ci_high"]
-TABLE = pl.DataFrame(ROWS, schema=COLUMNS, orient="row")
-TITLES = {"fields": "fields in the form", "kinds": "types of field"}
-
-
-def surface(table=TABLE, **more):
-    return charts.surface(table, "fields", "kinds", titles=TITLES, metric="click_accuracy", **more)
-
 
 def test_surface_is_level_over_each_cell_and_has_gaps():
-    sheet, points = surface()[0].to_dict()["data"]
+    rows = [("4", "2", 0.5), ("4", "3", None), ("8", "2", 1.0), ("8", "3", 1 / 3)]
+    table = pl.DataFrame(rows, ["fields", "kinds", "value"], orient="row")
+    sheet, points = charts.surface(table, "fields", "kinds")[0].to_dict()["data"]
     # Five grid lines a value: wall, top, top, wall, gap. Rows are of y, 2 and then 3.
     assert (len(sheet["z"]), len(sheet["z"][0])) == (10, 10)
     assert sheet["z"][1] == [0.0, 0.5, 0.5, 0.0, None, 0.0, 1.0, 1.0, 0.0, None]
@@ -49,31 +30,14 @@ def test_surface_is_level_over_each_cell_and_has_gaps():
     assert sorted(points["z"]) == pytest.approx([1 / 3, 0.5, 1.0])
 
 
-PLAIN = "<script>alert(1)</script>\x00"
-# polars holds no lone surrogate, a label can.
-EVIL = PLAIN + "\ud800"
-
-
 @pytest.mark.browser
 def test_styles_that_jupyterlab_has_for_elements_do_not_reach_what_is_displayed():
     lab = "<style>.x dt, .x td { float: left; text-align: right }</style><div class=x>"
-    shown = [Cards([Card("CER", 0.5)]), Table(pl.DataFrame({"system": ["ocr"]}))]
+    shown = [charts.Cards([charts.Card("CER", 0.5)]), charts.table(pl.DataFrame({"x": ["y"]}))]
     look = "nodes => nodes.map(n => getComputedStyle(n).float + getComputedStyle(n).textAlign)"
     with browser.page() as visit:
         visit.page.set_content(lab + "".join(o._repr_mimebundle_()["text/html"] for o in shown))
         assert visit.page.locator("dt, td").evaluate_all(look) == ["nonestart", "noneleft"]
-
-
-def test_hostile_text_is_escaped():
-    for shown in (
-        Table(pl.DataFrame({PLAIN: [PLAIN]}), note=EVIL),
-        Cards([Card(EVIL, EVIL, EVIL)], EVIL),
-        Caption(EVIL, settings=EVIL),
-    ):
-        bundle = shown._repr_mimebundle_()
-        assert "<script" not in bundle["text/html"]
-        assert "&lt;script" in bundle["text/html"]
-        json.dumps(bundle, ensure_ascii=False).encode("utf-8")
 
 
 def tokens(theme_of):
@@ -139,28 +103,32 @@ def test_n_beside_a_ratio_is_of_the_fields_it_is_taken_over():
 
 
 @pytest.mark.parametrize("seed", seeds(30))
-def test_every_number_of_a_caption_stands_in_its_rows(seed):
+def test_every_number_of_a_caption_and_of_cards_stands_in_its_rows(seed):
     draw = random.Random(seed)
     names = draw.sample(sorted(set(metrics.METRICS)), 3)
     values = [draw.choice([math.nan, 0.0, 1.0, draw.random() * 3]) for _ in names]
     rows = summary_of(*zip(names, ["fields"] * 3, values, strict=True))
     caption = charts.caption("X.", rows, name="metric").text
+    cards = str(charts.score_cards(rows, dict(zip(names, names, strict=True))))
     for name, value in zip(names, values, strict=True):
         number = "undefined" if math.isnan(value) else f"{value:.3f}"
         assert f"{name} {number} (" in caption
-    assert "nan" not in caption.split()
+        span = f"95 % interval {value - 0.1:.3f} to {value + 0.1:.3f}, n = 4 in 2 documents"
+        card = f"{name}: {value:.3f} ({span})".replace("-", "−")
+        assert (card in cards) == (not math.isnan(value))
+    assert "nan" not in f"{caption} {cards}".split()
 
 
 def test_every_published_table_is_read_with_its_source():
     for file in FOLDER.glob("*.csv"):
-        table = published(file.stem)
+        table = charts.published(file.stem)
         assert table.height
         assert table["source"].null_count() == 0
         assert "value" not in table.columns or table["value"].is_finite().all(), file
 
 
 def test_published_figures_are_in_units_of_the_metric():
-    printed = published_levels()
+    printed = charts.published_levels()
     assert printed["source"].null_count() == 0
     # FORMCRAFT table 4, FinCriticalED table 4, FormFactory table 2 (72.7 %).
     values = {(s, m): v for s, m, v in printed.select("system", "metric", "value").rows()}
@@ -169,44 +137,80 @@ def test_published_figures_are_in_units_of_the_metric():
     assert values["Qwen-VL-Max on formfactory", "episodic_value"] == pytest.approx(0.727)
 
 
-def row(value, difference, low, high, *, by="kind", metric="cer", b="n", docs=30, p_holm=0.001):
+def compared(value, difference, low, high, *, b="n", p_holm=0.001):
+    """A row of `formlab.compare` of m and `b`, over all or of a kind."""
     shown = p_holm <= 0.05 and (low > 0 or high < 0)
-    better = ("m" if difference > 0 else b) if shown else None
     return dict.fromkeys(COMPARISON) | {
-        "benchmark": "b", "split": "s", "metric": metric, "level": "field", "system_a": "m",
-        "slice_by": by if value else None, "slice_value": value,
-        "system_b": b, "value_a": 0.3, "value_b": 0.3 + difference, "difference": difference,
-        "ci_low": low, "ci_high": high, "better": better, "p": 0.00001, "p_holm": p_holm,
-        "p_bh": 0.1, "least_difference": 0.05, "n_docs": docs, "n_cases": 90, "n_undefined": 0,
+        "metric": "cer", "level": "field", "slice_by": "kind" if value else None,
+        "slice_value": value, "system_a": "m", "system_b": b, "difference": difference,
+        "ci_low": low, "ci_high": high, "p_holm": p_holm,
+        "better": ("m" if difference > 0 else b) if shown else None,
     }  # fmt: skip
 
 
-def frame(*rows):
-    return pl.DataFrame(list(rows), schema=COMPARISON)
-
-
-def values(chart):
-    return next(rows for rows in chart.to_dict()["datasets"].values() if "pair" in rows[0])
-
-
 def test_dots_have_a_systems_colour_only_where_test_and_interval_agree():
-    rows = [row("a", 0.1, -0.01, 0.2), row("b", 0.1, 0.05, 0.2, p_holm=0.06)]
-    rows = [row(None, -0.1, -0.15, -0.05), *rows, row("c", 0.1, 0.05, 0.2)]
-    shown = values(difference_dots(frame(*rows)))
-    assert [r["better"] for r in shown] == ["n", "none was shown", "none was shown", "m"]
+    rows = [(None, -0.1, -0.15, -0.05), ("a", 0.1, -0.01, 0.2), ("c", 0.1, 0.05, 0.2)]
+    rows = [*(compared(*row) for row in rows), compared("b", 0.1, 0.05, 0.2, p_holm=0.06)]
+    drawn = charts.difference_dots(pl.DataFrame(rows, COMPARISON)).to_dict()
+    (shown,) = drawn["datasets"].values()
+    none = "none was shown"
+    assert [row["better"] for row in shown if "pair" in row] == ["n", none, "m", none]
     # Each pair of several has a panel.
-    drawn = difference_dots(frame(*rows, row("c", 0.1, 0.05, 0.2, b="third"))).to_dict()
+    rows.append(compared("c", 0.1, 0.05, 0.2, b="third"))
+    drawn = charts.difference_dots(pl.DataFrame(rows, COMPARISON)).to_dict()
     assert drawn["facet"]["sort"] == ["m → n", "m → third"]
 
 
 def test_own_rows_stand_beside_published_ones_and_say_on_which_forms():
-    printed = published("formcraft_table4").filter(metric="tree_edit_distance")
-    both = beside(summary_of(("tree_edit_distance", "all", 40.0)), printed).sort("value")
+    printed = charts.published("formcraft_table4").filter(metric="tree_edit_distance")
+    both = charts.beside(summary_of(("tree_edit_distance", "all", 40.0)), printed).sort("value")
     # Smaller is better: 30.20, 40, 45.15, 60.15, 76.06.
     assert both["system"].to_list() == [
         "Claude 4 Sonnet", "x on b:s", "GPT-5", "Gemini 2.5 Flash", "Qwen2.5-VL-72B",
     ]  # fmt: skip
-    assert set(both.filter(kind=PUBLISHED)["system"]) == set(printed["system"])
-    assert beside(summary_of(), printed).height == 4
-    assert cited(printed).endswith("Table 4a.")
-    assert cited(printed.clear()) == ""
+    assert set(both.filter(kind=charts.PUBLISHED)["system"]) == set(printed["system"])
+    assert charts.beside(summary_of(), printed).height == 4
+    assert charts.cited(printed).endswith("Table 4a.")
+    assert charts.cited(printed.clear()) == ""
+
+
+def test_page_of_a_notebook_that_shows_another_sample_is_none_of_a_finding(monkeypatch):
+    numbers = {"effect": 0.5, "ci_low": 0.4, "ci_high": 0.6, "n_cases": 4, "n_docs": 2}
+    of = {"benchmark": "funsd", "split": "test", "system": "ocr"}
+    findings = [Finding("half is lost", "cause", **of, **numbers)]
+    monkeypatch.setenv(LINKS_VARIABLE, '{"10_content": [], "20_layout": []}')
+    for notebook, pages in (("10_content", ["10_content.html"]), ("20_layout--", [])):
+        frame = charts.findings_table(findings, {"funsd": notebook}).frame
+        assert (frame["report"].to_list() if "report" in frame.columns else []) == pages
+
+
+def test_only_a_page_beside_the_report_becomes_a_link():
+    names = ["10_a.html", "javascript:alert(1)//.html", "../x.html", "<b>.html"]
+    table = charts.Table(pl.DataFrame({"report": names}), links=("report",))
+    page = table._repr_mimebundle_()["text/html"]
+    assert page.count("<a ") == 1
+    assert '<a href="10_a.html">10_a.html</a>' in page
+
+
+def test_lines_of_two_trees_stand_side_by_side_and_what_is_kept_is_folded():
+    rows = [  # path, predicted path, label, predicted label, edit
+        ("/A", "/A", "A", "A", "kept"), ("/A/b", None, "b", None, "deleted"),
+        (None, "/A/e", None, "e", "inserted"), ("/C", "/C", "C", "C", "kept"),
+        *((f"/C/{n}", f"/C/{n}", n, n, "kept") for n in "1234"),
+        ("/C/f", "/A/f", "f", "f", "moved"), ("/D", "/D", "D", "D", "kept"),
+    ]  # fmt: skip
+    names = ("path", "pred_path", "gold", "pred", "subtype")
+    same = {"doc_id": "1", "level": "node"}
+    cases = [same | dict(zip(names, row, strict=True)) for row in rows]
+    for case in cases:
+        case["depth"] = (case["path"] or case["pred_path"]).count("/")
+    sizes = {"doc_id": "1", "distance": 3.0, "similarity": 0.5, "nodes": 5, "given": 5}
+    over, table = charts.edit_trees(tables.table("cases", cases), pl.DataFrame([sizes]))
+    assert over.text.startswith("1: 5 nodes in the gold tree, 5 predicted; ")
+    assert table.frame.rows() == [
+        ("A", "", "A"), ("\u2003b", "deleted", None), (None, "inserted", "\u2003e"),
+        ("C", "", "C"), ("\u2003⋯ 4 kept", "", "\u2003⋯ 4 kept"),
+        ("\u2003f", "moved", "\u2003f (now in A)"), ("D", "", "D"),
+    ]  # fmt: skip
+    nothing = charts.edit_trees(tables.table("cases", []), pl.DataFrame([sizes]).clear())
+    assert [part.label for part in nothing] == ["Note"]

@@ -1,6 +1,6 @@
 """Every sentence against its own table: random tables in, each number and name looked up again.
 
-Values tie, are undefined, all 0 or all 1; there are no rows, one document, or very many.
+Values tie, are undefined or all right; there are one document or many.
 """
 
 import dataclasses
@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from formlab import analysis, charts, tables
+from formlab import analysis
 from formlab.analysis import Finding
 from tests.analysis.made_pairs import made, pages_alone
 from tests.seeds import seeds
@@ -24,8 +24,6 @@ COMPARES = re.compile(
 )
 NUMBER = re.compile(r"[+−]?\d[\d,]*(?:\.\d+)?(?: ?%)?")
 NAMES = ("ant", "bee", "cat", "dog", "elk")
-# What sentences say of themselves: the level of intervals and the number of a cell's axes.
-FIXED = {"95 %", "1", "0", "5", "0.0001"}
 
 
 def compares(text):
@@ -33,53 +31,8 @@ def compares(text):
     return COMPARES.search(text.replace("at least", ""))
 
 
-def values(draw, count, scale=1.0):
-    """Values in one of several moods: undefined, all the same, tied, random."""
-    mood = draw.integers(0, 6)
-    if mood < 2:
-        return [float("nan") if mood == 0 else float(draw.integers(0, 2)) * scale] * count
-    if mood == 2:
-        return [float(x) * scale for x in draw.integers(0, 3, count) / 2]
-    return [float("nan") if draw.random() < 0.15 else float(x) * scale for x in draw.random(count)]
-
-
-def counts(draw):
-    docs = int(draw.choice([1, 2, 7, 40, 100_000]))
-    return {"n_docs": docs, "n_cases": docs * int(draw.integers(1, 30))}
-
-
-def ends(draw, value):
-    if draw.random() < 0.2 or value != value:
-        return {"ci_low": float("nan"), "ci_high": float("nan")}
-    return {"ci_low": value - float(draw.random()), "ci_high": value + float(draw.random())}
-
-
-def shown(value):
-    """Every way in which a sentence may write a number."""
-    if value is None or value != value:
-        return set()
-    forms = {f"{value:,.{d}f}".replace("-", "−") for d in (0, 1, 2, 3)}
-    forms |= {f"{value:+,.{d}f}".replace("-", "−") for d in (2, 3)}
-    forms |= {form.removeprefix("+") for form in forms}
-    # What rounds to 0 is written with and without a sign.
-    forms |= {form.removeprefix("−") for form in forms if not re.search("[1-9]", form)}
-    forms |= {f"{value:.0%}", f"{value:.1%}".replace("%", " %"), f"{value:.2g}", f"{value:.3g}"}
-    return forms
-
-
 def numbers(text):
     return {number.strip() for number in NUMBER.findall(text)}
-
-
-def check(text, *frames, more=()):
-    """Each number of the sentence is one of its tables, and nothing in it compares."""
-    known = FIXED | set(map(str, more))
-    for values in (frame[name] for frame in frames for name in frame.columns):
-        if values.dtype.is_numeric():
-            known |= {form for value in values for form in shown(value)}
-    assert numbers(text) <= known, (text, numbers(text) - known)
-    assert not compares(text), text
-    assert "nan" not in text.split()
 
 
 def random_evaluation(draw, name="fox"):
@@ -142,7 +95,9 @@ def test_sentence_about_systems_is_what_the_fields_show(seed):
 def test_sentences_over_all_evaluations_are_counts_or_hold(seed):
     draw = np.random.default_rng(seed)
     several = [random_evaluation(draw), random_evaluation(draw, "owl")]
-    several.append(pages_alone("parser", values(draw, 7, 1.5)))
+    # Values tie, are undefined, all 0, or random.
+    moods = [math.nan] * 7, [0.0] * 7, draw.integers(0, 3, 7) * 0.75, draw.random(7) * 1.5
+    several.append(pages_alone("parser", [float(value) for value in moods[draw.integers(0, 4)]]))
     for finding in analysis.findings(several, most=None, resamples=100, seed=seed):
         if compares(finding.claim) or finding.about in ("slice", "kinds", "systems"):
             supported(finding)
@@ -167,17 +122,3 @@ def test_sentences_over_all_evaluations_are_counts_or_hold(seed):
             cer = several[2].scores["value"].drop_nans()
             assert f"{(cer >= 0.5).sum()} of {cer.len()} pages" in finding.claim
             assert f"the mean is {cer.mean():.3f}" in finding.claim
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_cards_of_a_summary(seed):
-    draw = np.random.default_rng(seed)
-    metrics = ("click_accuracy", "value_found_accuracy", "form_completed")
-    rows = tables.table("summary", [
-        {
-            "benchmark": "b", "split": "s", "system": "fox", "metric": metric, "level": "field",
-            "value": value, "n_missing": 0, "n_undefined": 0, "settings": tables.Settings(),
-        } | counts(draw) | ends(draw, value)
-        for metric, value in zip(metrics, values(draw, 3), strict=True) if draw.random() > 1 / 6
-    ])  # fmt: skip
-    check(str(charts.score_cards(rows, dict(zip(metrics, "abc", strict=True)))), rows)

@@ -12,7 +12,7 @@ from formlab.reports import page
 
 pytestmark = pytest.mark.browser
 
-BOTTOM = "document.querySelector('[data-kind=first]').getBoundingClientRect().bottom"
+BOTTOM = "document.querySelector('[data-kind=cards]').getBoundingClientRect().bottom"
 WIDE = "document.documentElement.scrollWidth"
 
 

@@ -207,7 +207,7 @@ def test_a_finding_of_the_first_screen_leads_to_its_cases_in_the_explorer(result
     explorer = explore.Explorer([result])
     explorer.findings = analysis.findings([result])
     first = charts.first_screen([result], explorer.findings)
-    objects = [("first", first.payload), ("explorer", explorer.payload)]
+    objects = [("cards", first.payload), ("explorer", explorer.payload)]
     with browser.page(report(tmp_path / "page.html", objects)) as visit:
         drawn(visit.page)
         links = visit.page.locator("a[href^='#finding=']")

@@ -41,9 +41,9 @@
 
   /* A surface is a heatmap seen from above; without WebGL that view is what remains. */
   function flat({ data, layout }) {
-    const axis = (side) => ({ title: layout.scene?.[side]?.title });
+    const axis = (side) => (({ title, tickvals, ticktext } = {}) => ({ title, tickvals, ticktext }))(layout.scene?.[side]);
     const traces = data.filter((trace) => trace.type === "surface").slice(0, 1)
-      .map(({ x, y, z, colorscale, cmin, cmax, colorbar, name }) => ({ type: "heatmap", x, y, z, colorscale, zmin: cmin, zmax: cmax, colorbar, name }));
+      .map(({ x, y, z, surfacecolor, colorscale, cmin, cmax, colorbar, name }) => ({ type: "heatmap", x, y, z: surfacecolor ?? z, colorscale, zmin: cmin, zmax: cmax, colorbar, name }));
     return { data: traces, layout: { title: layout.title, xaxis: axis("xaxis"), yaxis: axis("yaxis") } };
   }
 

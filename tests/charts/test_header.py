@@ -40,7 +40,7 @@ def test_first_finding_that_holds_is_the_sentence_and_keeps_its_place_and_its_wr
     chance = finding("Chance", holds=False)
     holds = finding("The cause is “x”", paths=["/0", "/1", "/7"], what_to_try="look")
     shown = payload(evaluation("match", "mismatch", "missing"), [chance, holds, holds])
-    assert (shown["sentence"], shown["lead"]) == ("The cause is “x”.", True)
+    assert (shown["finding"], shown["lead"]) == ("The cause is “x”.", True)
     first, again = shown["findings"]
     # Of the three cases one is right and one is none of this evaluation's.
     assert (first["place"], first["wrong"], first["try"]) == (2, 1, "look")
@@ -53,7 +53,7 @@ def test_first_finding_that_holds_is_the_sentence_and_keeps_its_place_and_its_wr
     (other,) = payload(evaluation("match"), [finding("X", metric="")])["findings"]
     assert other["effect"].startswith("50.0 %, 95 % interval")
     own = payload(evaluation("match"), [holds], sentence="My words")
-    assert (own["sentence"], own["lead"], len(own["findings"])) == ("My words.", False, 1)
+    assert (own["finding"], own["lead"], len(own["findings"])) == ("My words.", False, 1)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_first_finding_that_holds_is_the_sentence_and_keeps_its_place_and_its_wr
 )  # fmt: skip
 def test_without_a_finding_that_holds_a_sentence_says_so(results, findings, sentence):
     shown = payload(results, findings)
-    assert (shown["sentence"], shown["findings"]) == (sentence, [])
+    assert (shown["finding"], shown["findings"]) == (sentence, [])
 
 
 def test_values_right_are_counted_by_level_and_what_the_gold_has_not_beside_them():

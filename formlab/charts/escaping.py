@@ -1,4 +1,4 @@
-"""Text that strangers wrote, fit for a chart: it breaks no drawing and is nobody's expression."""
+"""Texts that strangers wrote, escaped for a chart: they break no drawing and are no expression."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 _CUT = 20_000
 # plotly lays a text out sign by sign: one of 40,000 takes a reader's browser half a minute.
 _LABEL = 1_000
-_SURROGATES = re.compile("[\ud800-\udfff]")
-# Invisible, or not in XML, or turning what stands beside them around.
-_CONTROL = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]"
-)
+# What is invisible, or not in XML, or turns what stands beside it around, has a sign to be seen.
+_HIDDEN = [*range(0x80, 0xA0), 0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F)]
+_HIDDEN += [*range(0x2066, 0x206A), 0xFFFE, 0xFFFF]
+_SIGNS = dict.fromkeys(_HIDDEN, 0xFFFD) | {0x7F: 0x2421}
+_SIGNS |= {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"}
 # Vega and plotly look values up in plain objects, where these names find JavaScript's own.
 _INHERITED = re.compile(
     "constructor|toString|valueOf|toLocaleString|hasOwnProperty|isPrototypeOf|propertyIsEnumerable"
@@ -26,50 +26,35 @@ _LOOKALIKES = str.maketrans({"\\": "\u29f5", '"': "\u2033", "'": "\u2032", "\n":
 
 
 def clean(text: object, *, limit: int | None = _CUT) -> str:
-    """Text that can travel as JSON and UTF-8: lone surrogates spelt out, the rest past `limit` cut.
+    r"""Text fit for JSON and UTF-8: lone surrogates spelt out, the rest past `limit` cut.
 
-    Examples
-    --------
     >>> clean("a" + chr(0xD800)), clean("abcdef", limit=4)
-    ('a\\\\ud800', 'abcd… (2 more characters)')
+    ('a\\ud800', 'abcd… (2 more characters)')
     """
     text = str(text)
     if limit is not None and len(text) > limit:
         text = f"{text[:limit]}… ({len(text) - limit} more characters)"
-    return _SURROGATES.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def visible(text: str) -> str:
     r"""`text` with its control characters as signs that can be seen.
 
-    Examples
-    --------
     >>> visible("a\x00" + chr(0x202E))
     'a␀\ufffd'
     """
-    return _CONTROL.sub(_sign, text)
-
-
-def _sign(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    return chr(0x2400 + code) if code < 32 else "\u2421" if code == 127 else "\ufffd"
-
-
-def _sound(text: str, _: str | None = None) -> str:
-    return clean(text, limit=None)
+    return text.translate(_SIGNS)
 
 
 def _drawn(text: str) -> str:
     """Text of a chart: an invisible sign keeps a name of JavaScript's own from being one."""
-    text = visible(_sound(text)).replace("\u2028", " ").replace("\u2029", " ")
+    text = visible(clean(text, limit=None)).replace("\u2028", " ").replace("\u2029", " ")
     return text + _JOINER if _INHERITED.fullmatch(text) else text
 
 
 def name(text: str) -> str:
     r"""A column's name that no expression of Vega ends at: quotes and backslashes look alike.
 
-    Examples
-    --------
     >>> name('size (in)'), name('size "\n')
     ('size (in)', 'size ″ ')
     """
@@ -77,14 +62,15 @@ def name(text: str) -> str:
 
 
 def data(
-    value: Any, *, text: Callable[[str, str | None], str] = _sound, key: str | None = None
+    value: Any,
+    *,
+    text: Callable[[str, str | None], str] = lambda text, _: clean(text, limit=None),
+    key: str | None = None,
 ) -> Any:
     """A JSON value for a page: finite, without keys that reach prototypes.
 
     `text` is applied to every string and the name it stands under, and to names.
 
-    Examples
-    --------
     >>> data({"__proto__": 1, "x": [float("nan"), "a"]})
     {'x': [None, 'a']}
     """
@@ -108,23 +94,19 @@ def figure(value: dict[str, Any]) -> dict[str, Any]:
     Plotly renders ``<b> <i> <a> <span style>`` in any text; only line breaks and its own
     ``<extra></extra>`` stay what they are.
 
-    Examples
-    --------
     >>> figure({"data": [{"name": "<b>&"}], "layout": {"images": [{"source": "http://a/b.png"}]}})
     {'data': [{'name': '&lt;b&gt;&amp;'}], 'layout': {}}
     """
     value = data(value, text=_literal)
-    layout = value.get("layout")
-    if isinstance(layout, dict):
-        for name in list(layout):
-            if name in {"images", "template"} or name.startswith("map"):
-                del layout[name]
+    if isinstance(layout := value.get("layout"), dict):
+        for name in [n for n in layout if n in {"images", "template"} or n.startswith("map")]:
+            del layout[name]
     return value
 
 
 def _literal(text: str, key: str | None) -> str:
     # The packed numbers of an array are no text.
-    text = text if key == "bdata" or len(text) <= _LABEL else clean(text, limit=_LABEL)
+    text = text if key == "bdata" else clean(text, limit=_LABEL)
     shown = html.escape(_drawn(text), quote=False).replace("&lt;br&gt;", "<br>")
     return shown.replace("&lt;extra&gt;&lt;/extra&gt;", "<extra></extra>")
 
@@ -135,8 +117,6 @@ def specification(value: Any) -> Any:
     Vega-Lite writes titles into expressions of Vega and leaves a backslash in them as it is: a
     title could end its string and go on as an expression. Signs that look alike stand there.
 
-    Examples
-    --------
     >>> specification({"title": 'a\\" + 1', "data": {"values": [{"kind": "constructor"}]}})
     {'title': 'a⧵″ + 1', 'data': {'values': [{'kind': 'constructor\u2060'}]}}
     """

@@ -1,4 +1,4 @@
-"""What a report says first: one sentence, its numbers, the findings that hold, what was run."""
+"""The header of a report: an answer, numbers, significant findings and the coverage of each run."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import polars as pl
 
 from formlab.analysis.comparability import of_gold
-from formlab.analysis.finding import KEYS, OUTCOME, Finding, in_fields
+from formlab.analysis.finding import KEYS, OUTCOME, Finding, counted, in_fields, word
 from formlab.analysis.overview import failures, runs
-from formlab.charts.harmless import clean
+from formlab.charts.escaping import clean
 from formlab.charts.html import Shown, number
 from formlab.charts.words import sentences, span
 from formlab.folders import Evaluation
@@ -35,24 +35,22 @@ class Card:
     label: str
     value: str | float | None
     note: str = ""
-    digits: int = 3
 
     @property
     def shown(self) -> dict[str, str]:
         """Label, value and note as shown."""
-        value, digits = self.value, 0 if isinstance(self.value, int) else self.digits
-        text = value if isinstance(value, str) else number(value, digits)
+        digits = 0 if isinstance(self.value, int) else 3
+        text = self.value if isinstance(self.value, str) else number(self.value, digits)
         return {"label": self.label, "value": text, "note": self.note}
 
 
 @dataclasses.dataclass(frozen=True)
 class Cards(Shown):
-    """A row of number cards under the one-sentence finding of a report.
+    """Number cards under one sentence; the header of a report with findings and runs below.
 
-    The first `Cards` of a notebook stands for its report in the index.
+    The first `Cards` of a notebook stands for its report in the index. With `lead` the sentence is
+    that of the first of `findings`, as from `first_screen`; behind `ran` the runs are folded away.
 
-    Examples
-    --------
     >>> print(Cards([Card("Exact", 0.5, "n = 8")], finding="Half the fields are right."))
     Half the fields are right.
     Exact: 0.500 (n = 8)
@@ -61,16 +59,19 @@ class Cards(Shown):
     kind: ClassVar[str] = "cards"
     cards: Sequence[Card]
     finding: str = ""
+    findings: Sequence[Row] = ()
+    runs: Sequence[str] = ()
+    ran: str = ""
+    lead: bool = False
 
     def _data(self) -> dict[str, Any]:
-        return {"cards": [card.shown for card in self.cards], "finding": self.finding or None}
+        return vars(self) | {"cards": [card.shown for card in self.cards]}
 
     def __str__(self) -> str:
-        shown = self.payload
-        lines = [f"{card['label']}: {card['value']} ({card['note']})" for card in shown["cards"]]
-        return "\n".join(
-            [*filter(None, [shown["finding"]]), *(x.removesuffix(" ()") for x in lines)]
-        )
+        cards = [f"{c['label']}: {c['value']} ({c['note']})" for c in self._data()["cards"]]
+        lines = [self.finding, *(card.removesuffix(" ()") for card in cards)]
+        lines += [f"- {sentences(row['alone'], row['effect'])}" for row in self.findings]
+        return "\n".join(clean(line, limit=2_000) for line in (*lines, *self.runs) if line)
 
 
 def score_cards(
@@ -85,8 +86,6 @@ def score_cards(
     Cards stand in the order of `titles`; rows of metrics without a title are left out. `names` are
     columns whose value tells apart the cards of one metric, `more` are cards that follow.
 
-    Examples
-    --------
     >>> row = {"system": "ocr", "metric": "cer", "value": 0.25, "ci_low": 0.2, "ci_high": 0.3,
     ...     "n_docs": 9, "n_cases": 80}
     >>> print(score_cards(pl.DataFrame([row]), {"cer": "CER"}))
@@ -97,92 +96,57 @@ def score_cards(
     cards = []
     for row in rows.iter_rows(named=True):
         values = ", ".join(clean(row[name], limit=60) for name in names if row[name])
-        label = titles[row["metric"]] + (f" of {values}" if values else "")
+        label = titles[row["metric"]] + f" of {values}" * bool(values)
         cards.append(Card(label, row["value"], span(row)))
     return Cards([*cards, *more])
 
 
-@dataclasses.dataclass(frozen=True)
-class FirstScreen(Shown):
-    """The first screen of a report; made by `first_screen`."""
-
-    kind: ClassVar[str] = "first"
-    sentence: str
-    cards: Sequence[Card]
-    findings: Sequence[Row]
-    runs: Sequence[str]
-    lead: bool = False
-
-    def __str__(self) -> str:
-        text = [self.sentence, *str(Cards(self.cards)).splitlines()]
-        text += [f"- {sentences(row['alone'], row['effect'])}" for row in self.findings]
-        return "\n".join(clean(line, limit=2_000) for line in (*text, *self.runs) if line)
-
-    def _data(self) -> dict[str, Any]:
-        failed = sum(_FAILED in run for run in self.runs)
-        ran = f"{len(self.runs):,} evaluations: what was run, and how much was answered"
-        return {
-            "sentence": self.sentence,
-            "lead": self.lead,
-            "cards": [card.shown for card in self.cards],
-            "findings": self.findings,
-            "runs": self.runs,
-            # More evaluations than so many fold away.
-            "open": len(self.runs) <= _RUNS,
-            "ran": f"{ran}; answers of {failed:,} could not be used" if failed else ran,
-        }
-
-
 def first_screen(
-    results: Evaluation | Sequence[Evaluation],
+    results: Sequence[Evaluation],
     findings: Finding | Sequence[Finding] = (),
     *,
     cards: Cards | Sequence[Card] | None = None,
     sentence: str = "",
-) -> FirstScreen:
-    """What a report says first; it also stands for the report in the index.
+) -> Cards:
+    """The header of a report, which also stands for it in the index.
 
     The sentence is the first finding that holds; if none does, that nothing was shown. Up to five
-    findings that hold follow, each with its effect, 95 % interval and n, a link
-    to its wrong cases (``#finding=N``: N counts `findings` from 1, held or not, as
-    `gallery.errors` does) and what to try; then what was run and how much of it was answered.
+    findings that hold follow, each with its effect, 95 % interval and n, a link to its wrong cases
+    (``#finding=N``: N counts `findings` from 1, held or not, as `gallery.errors` does) and what to
+    try; then what was run and how much of it was answered.
 
-    Parameters
-    ----------
-    results
-        The evaluations that the report is of.
-    findings
-        Of `analysis.findings`, `kinds` or `tell_apart`, over these evaluations.
-    cards
-        At most four are shown; the share of values right in each evaluation, if left out.
-    sentence
-        Takes the place of the first finding, which then joins the others.
-    Examples
-    --------
+    `results`: the evaluations that the report is of. `findings`: of `analysis.findings`, `kinds` or
+    `tell_apart`, over these. `cards`: at most four are shown; the share of values right in each
+    evaluation, if left out. `sentence` takes the place of the first finding, which then joins the
+    others.
+
     >>> print(first_screen([]))
     Nothing was scored.
     """
-    results = [results] if isinstance(results, Evaluation) else list(results)
     findings = [findings] if isinstance(findings, Finding) else list(findings)
     counts = runs(results).to_dicts()
     # What all evaluations have in common is not named again and again.
     several = len({(row["benchmark"], row["split"]) for row in counts}) > 1
     named = ["system", *["benchmark"] * several] * (len(counts) > 1)
     held = [(place, finding) for place, finding in enumerate(findings, 1) if finding.holds]
-    held = held[:_FINDINGS]
     shown: list[dict[str, Any]] = []
-    for place, finding in held:
-        row = _finding(finding, place, results, _name(vars(finding), named))
+    for place, finding in held[:_FINDINGS]:
+        row = _finding(finding, _name(vars(finding), named))
         # The same advice is given once.
-        repeated = row["try"] in [earlier["try"] for earlier in shown]
-        shown.append(row | {"try": "" if repeated else row["try"]})
+        if row["try"] in [earlier["try"] for earlier in shown]:
+            row["try"] = ""
+        shown.append(row | {"place": place, "wrong": _wrong(finding, results)})
     lead = bool(shown) and not sentence
     sentence = sentence or (shown[0]["alone"] if shown else _nothing(counts, findings))
     if cards is None:
         cards = [card for row in counts for card in _cards(row, named)]
     made = cards.cards if isinstance(cards, Cards) else cards
-    ran = [_run(row, one) for row, one in zip(counts, results, strict=True)]
-    return FirstScreen(sentences(sentence), [*made][:_CARDS], shown, ran, lead)
+    lines, ran = [_run(row, one) for row, one in zip(counts, results, strict=True)], ""
+    if len(lines) > _RUNS:
+        failed = sum(_FAILED in line for line in lines)
+        ran = f"{len(lines):,} evaluations: what was run, and how much was answered"
+        ran += f"; answers of {failed:,} could not be used" * (failed > 0)
+    return Cards(list(made)[:_CARDS], sentences(sentence), shown, lines, ran, lead)
 
 
 def _name(row: Row, named: Sequence[str] = ("system", "benchmark")) -> str:
@@ -194,18 +158,17 @@ def _name(row: Row, named: Sequence[str] = ("system", "benchmark")) -> str:
 
 def _nothing(counts: Sequence[Row], findings: Sequence[Finding]) -> str:
     """The sentence where no finding holds: the first one's own, or the counts."""
-    values, right = (sum(row[name] for row in counts) for name in ("values", "right"))
+    values, right, pages = (sum(row[n] for row in counts) for n in ("values", "right", "documents"))
     if not values and all(row["page_cer"] is None for row in counts):
         return "Nothing was scored"
     if findings:
         return findings[0].claim
     if not values:
-        pages = sum(row["documents"] for row in counts)
         return f"No finding stands out in the {pages:,} documents that were read"
     if right == values:
         return f"All {values:,} values are right"
-    wrong, are = values - right, "is" if values - right == 1 else "are"
-    return f"{wrong:,} of {values:,} values {are} not right, and no finding stands out"
+    are = "is" if values - right == 1 else "are"
+    return f"{values - right:,} of {values:,} values {are} not right, and no finding stands out"
 
 
 def _cards(row: Row, named: Sequence[str]) -> list[Card]:
@@ -213,7 +176,8 @@ def _cards(row: Row, named: Sequence[str]) -> list[Card]:
     of = f": {_name(row, named)}" if named else ""
     if row["values"]:
         note = f"{row['right']:,} of {row['values']:,} values"
-        return [Card(f"values right{of}", _percent(row["right"] / row["values"]), note)]
+        share = number(100 * row["right"] / row["values"], 1)
+        return [Card(f"values right{of}", f"{share} %", note)]
     cer = row["page_cer"]
     return [] if cer is None else [Card(f"CER of pages{of}", cer, "mean over pages")]
 
@@ -224,95 +188,74 @@ def _run(row: Row, evaluation: Evaluation) -> str:
     if row["values"]:
         line += f", {row['right']:,} of {row['values']:,} values right"
         counts = evaluation.gathered(_by_level).group_by("level").sum()
-        levels = [
-            f"{right:,} of {of:,} {name}{'es' if name == 'stretch' else 's'}"
-            for name, right, of in counts.sort(pl.col("level").cast(pl.Enum(LEVELS))).iter_rows()
-        ]
-        line += f" ({', '.join(levels)})" if len(levels) > 1 else ""
-        more = row["spurious"]
-        line += f", {more:,} more predicted without gold" if more else ""
+        counts = counts.sort(pl.col("level").cast(pl.Enum(LEVELS))).iter_rows()
+        ends = {"stretch": "es"}
+        levels = [f"{right:,} of {n:,} {of}{ends.get(of, 's')}" for of, right, n in counts]
+        line += f" ({', '.join(levels)})" * (len(levels) > 1)
+        line += f", {row['spurious']:,} more predicted without gold" * (row["spurious"] > 0)
     elif row["page_cer"] is not None:
         line += f", mean CER of pages {number(row['page_cer'])}"
-    failed = ", ".join(
-        f"{status.replace('_', ' ')} in {_counted(count, 'document')}"
-        for status, count in failures(evaluation).items()
-    )
-    line += f"; {_FAILED}: {failed}" if failed else ""
+    if failed := failures(evaluation):
+        texts = (f"{word(status)} in {counted(n, 'document')}" for status, n in failed.items())
+        line += f"; {_FAILED}: {', '.join(texts)}"
     if gone := [*evaluation.unreadable]:
-        more = ", …" if len(gone) > _NAMED else ""
-        line += f"; gold left out, unreadable: {len(gone):,} ({', '.join(gone[:_NAMED])}{more})"
+        files = ", ".join(gone[:_NAMED]) + ", …" * (len(gone) > _NAMED)
+        line += f"; gold left out, unreadable: {len(gone):,} ({files})"
     return line
 
 
 def _by_level(part: Evaluation) -> pl.DataFrame:
-    asked = part.scan("cases").filter(in_fields(), of_gold())
-    right = (pl.col("outcome") == "match").sum()
-    return asked.group_by("level").agg(right=right, values=pl.len()).collect()
+    asked = part.scan("cases").filter(in_fields(), of_gold()).group_by("level")
+    return asked.agg(right=(pl.col("outcome") == "match").sum(), values=pl.len()).collect()
 
 
-def _counted(n: int, name: str) -> str:
-    return f"{n:,} {name}{'s' * (n != 1)}"
-
-
-def _percent(share: float) -> str:
-    return f"{_tenths(share)} %"
-
-
-def _tenths(share: float) -> str:
-    return number(100 * share, 1)
-
-
-def _finding(one: Finding, place: int, results: Sequence[Evaluation], where: str) -> dict[str, Any]:
-    """A finding as it is shown: its effect in words and on an axis, its place, its wrong cases."""
-    claim, effect = one.claim, ""
-    value, low, high = one.numbers
+def _finding(finding: Finding, where: str) -> dict[str, Any]:
+    """A finding as it is shown: its sentences, its effect in words and what to try."""
+    claim, effect, (value, low, high) = finding.claim, "", finding.numbers
     if not math.isnan(value):
         # All shares of a header are in percent, and their differences in points.
-        points = not one.is_share and one.metric in ("", OUTCOME)
-        show = _percent if one.is_share else _tenths if points else number
-        size = show(value) + " points" * points
-        text = [size, one.measure] if one.is_share else [one.measure, size]
-        docs = _counted(one.n_docs, "document")
-        of = docs if one.about == "pages" or not one.n_cases else f"{one.n_cases:,} in {docs}"
-        span = "" if math.isnan(low) else f", 95 % interval {show(low)} to {show(high)}"
+        share, points = finding.is_share, finding.metric in ("", OUTCOME)
+        scale, digits = (100, 1) if share or points else (1, 3)
+        size, *ends = (number(scale * x, digits) + " %" * share for x in (value, low, high))
+        size += " points" * (points and not share)
+        text = [size, finding.measure] if share else [finding.measure, size]
+        n = counted(finding.n_docs, "document")
+        if finding.about != "pages" and finding.n_cases:
+            n = f"{finding.n_cases:,} in {n}"
+        interval = f", 95 % interval {' to '.join(ends)}" * (not math.isnan(low))
         # What the sentence says is not said twice.
-        effect = f"{' '.join(filter(None, text))}{span}, " * ("interval" not in claim) + f"n = {of}"
+        said = f"{' '.join(filter(None, text))}{interval}, " * ("interval" not in claim)
+        effect = f"{said}n = {n}"
     alone = claim
     if where and not claim.startswith(f"{where} "):
         # The name of a system keeps its letters.
         starts = claim.partition(" ")[0] in _FIRST_WORDS
         alone = f"{where}: {claim[:1].lower() + claim[1:] if starts else claim}"
-    return {
-        "claim": sentences(claim),
-        "alone": alone,
-        "where": where,
-        "effect": effect,
-        # Of two systems a field is behind the finding because only one of them has it right.
-        "behind": "flipped field" if one.about == "systems" else "wrong case",
-        "place": place,
-        "wrong": _wrong(one, results),
-        "try": one.what_to_try,
-    }
+    # Of two systems a field is behind the finding because only one of them has it right.
+    behind = "flipped field" if finding.about == "systems" else "wrong case"
+    row = {"claim": sentences(claim), "alone": alone, "where": where, "effect": effect}
+    return row | {"behind": behind, "try": finding.what_to_try}
 
 
 def _wrong(finding: Finding, results: Sequence[Evaluation]) -> int:
     """How many of the cases behind a finding are wrong, each counted once over its systems."""
-    behind, of = finding.cases, finding.system
-    wrong = ~pl.col("outcome").is_in(["match", "unscored"])
+    wrong, same = (
+        ~pl.col("outcome").is_in(["match", "unscored"]),
+        (finding.benchmark, finding.split),
+    )
     # What the gold does not have is known by its place in the answer.
     place = pl.coalesce("path", "pred_path")
     rows = [
         part.scan("cases")
         .filter(wrong)
-        .join(behind.lazy(), on=KEYS, how="semi", nulls_equal=True)
+        .join(finding.cases.lazy(), on=KEYS, how="semi", nulls_equal=True)
         .select("doc_id", "task", place)
         .collect()
         for one in results
-        if (one.benchmark, one.split) == (finding.benchmark, finding.split)
-        and (of == one.system or f", {one.system}, " in f", {of}, ")
+        if same == (one.benchmark, one.split) and f", {one.system}, " in f", {finding.system}, "
         for part in one.parts()
     ]
-    return pl.concat(rows).n_unique() if rows and behind.height else 0
+    return pl.concat(rows).n_unique() if rows and finding.cases.height else 0
 
 
 def right_of(system: str, cases: pl.DataFrame, by: str | None = None, *, of: str = "fields") -> str:
@@ -328,14 +271,14 @@ def right_of(system: str, cases: pl.DataFrame, by: str | None = None, *, of: str
     'ocr has 2 of 3 fields right: date 2 of 2, mark 0 of 1'
     """
     cases = cases.drop_nulls("gold").filter(pl.col("outcome").ne_missing("unscored"))
-    right = (pl.col("outcome") == "match").sum()
-    whole = cases.select(right=right, n=pl.len()).row(0)
-    text = f"{clean(system, limit=60)} has {whole[0]:,} of {whole[1]:,} {of} right" * (whole[1] > 0)
+    counts = {"right": (pl.col("outcome") == "match").sum(), "n": pl.len()}
+    right, n = cases.select(**counts).row(0)
+    text = f"{clean(system, limit=60)} has {right:,} of {n:,} {of} right" * (n > 0)
     if by is None or cases[by].drop_nulls().n_unique() < 2:
         return text
-    parts = cases.drop_nulls(by).group_by(by).agg(right=right, n=pl.len())
     order = pl.col("right") / pl.col("n"), pl.col("n") - pl.col("right"), "n", by
-    parts = parts.sort(*order, descending=[True, False, True, False]).rows()
+    parts = cases.drop_nulls(by).group_by(by).agg(**counts)
+    parts = parts.sort(*order, descending=[True, False, True, False]).iter_rows()
     named = [f"{clean(str(p), limit=60) or '–'} {right:,} of {n:,}" for p, right, n in parts]
     if len(named) > _PARTS:
         named[_END:-_END] = ["…"]

@@ -7,7 +7,7 @@ import sys
 import polars as pl
 
 from formlab import charts
-from formlab.charts import harmless
+from formlab.charts import escaping
 from formlab.files import storable
 from tests.hostile import STRINGS
 
@@ -46,12 +46,12 @@ def test_every_hostile_string_is_drawn_as_a_name_and_as_a_title_and_any_column()
         frame = pl.DataFrame({column: ["known", "b"], "value": [0.5, 0.25], "ci_low": [0.1, 0.1]})
         frame = frame.with_columns(ci_high=pl.col("value"))
         specs.append(charts.dots(frame, column, colour=column).to_dict())
-    assert drawn(*map(harmless.specification, specs)) == ""
+    assert drawn(*map(escaping.specification, specs)) == ""
 
 
 def test_a_long_text_of_a_figure_is_cut_and_packed_numbers_are_not():
     packed = {"dtype": "f8", "bdata": "A" * 40_000}
-    shown = harmless.figure({"data": [{"x": packed, "text": ["<" * 5_000, "a " * 20_000]}]})
+    shown = escaping.figure({"data": [{"x": packed, "text": ["<" * 5_000, "a " * 20_000]}]})
     (trace,) = shown["data"]
     assert trace["x"] == packed
     ends = ["… (4000 more characters)", "… (39000 more characters)"]

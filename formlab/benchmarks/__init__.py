@@ -1,4 +1,4 @@
-"""The benchmarks that formlab reads: one file or folder each, and one entry."""
+"""The benchmarks that formlab reads: one file or folder each, and one entry in a table."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from formlab import files, resources
-from formlab.benchmarks.entries import ENTRIES
-from formlab.benchmarks.spec import Benchmark, part_of
+from formlab.benchmarks.spec import Benchmark, builtin, part_of
 from formlab.errors import DataMissing
 from formlab.registry import Registry
 
 if TYPE_CHECKING:
     from formlab.folders import Corpus
 
-BENCHMARKS = Registry("benchmarks", dict.fromkeys(ENTRIES, "formlab.benchmarks.entries:ENTRIES"))
+ENTRIES = builtin()
+BENCHMARKS = Registry("benchmarks", dict.fromkeys(ENTRIES, "formlab.benchmarks:ENTRIES"))
 # What `training` notes of documents that it leaves out.
 LEAKED = "train documents that are to be read too, left out"
 # How many gold records are read and scored together at most, unless one document has more.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from formlab.errors import UnknownName
@@ -75,15 +77,6 @@ class Benchmark:
         """The same in corpora of at most so many gold records, or of one document."""
         from formlab.benchmarks.corpus import SplitReader, cut
 
-        found = self.read(self._named(split, root, part), root)
-        yield from (
-            found.corpora(records)
-            if isinstance(found, SplitReader)
-            else cut(found.check(), records)
-        )
-
-    def _named(self, split: str, root: Path, part: str | None) -> str:
-        """The name of one split under `root`, or of a part of it (the one to test on)."""
         known = self.splits_in(root)
         if split not in known:
             split, named = part_of(split, self.parts)
@@ -93,7 +86,9 @@ class Benchmark:
         part = part or self.parts[0]
         if part not in self.parts:
             raise UnknownName.of(f"part of a split of {self.name}", part, self.parts)
-        return split if part == self.parts[0] else f"{split}-{part}"
+        found = self.read(split if part == self.parts[0] else f"{split}-{part}", root)
+        is_reader = isinstance(found, SplitReader)
+        yield from found.corpora(records) if is_reader else cut(found.check(), records)
 
 
 def part_of(name: str, parts: tuple[str, ...]) -> tuple[str, str]:
@@ -106,3 +101,21 @@ def part_of(name: str, parts: tuple[str, ...]) -> tuple[str, str]:
     """
     split, _, part = name.rpartition("-")
     return (split, part) if part in parts else (name, parts[0])
+
+
+def builtin() -> dict[str, Benchmark]:
+    """formlab's own benchmarks, as `benchmarks.toml` lists them."""
+    listed = tomllib.loads(Path(__file__).with_name("benchmarks.toml").read_text("utf-8"))
+    return {name: Benchmark(name, **_values(entry)) for name, entry in listed.items()}
+
+
+def _values(entry: dict[str, Any]) -> dict[str, Any]:
+    def later(function: str) -> Callable[..., Any]:
+        """The function ``module:name``, which is imported when it is called."""
+        return lambda *values: resolve_name(function)(*values)
+
+    functions = {
+        key: later(entry[key]) for key in ("read", "find_splits", "schema") if key in entry
+    }
+    tuples = {key: tuple(value) for key, value in entry.items() if isinstance(value, list)}
+    return entry | functions | tuples

@@ -149,7 +149,7 @@ DOUBTS = [
     (funsd, "funsd", "testing_data/annotations/b.json",
      {"form": [entity(1, "a", BOX[1:]), entity(1, "b", BOX[1:])]}, "entity ids given twice: 1"),
     (funsd, "funsd", "testing_data/annotations/b.json",
-     {"form": [entity(1, "a", BOX[1:], links=[(1, 2), (1, "2")])]}, "two links at one path"),
+     {"form": [entity(1, "a", BOX[1:], links=[(1, 2), (1, "2")])]}, "two values of b at one path"),
     (sroie, "sroie", "key/b.json", {"lines/0": "9.00"}, "two values of b at one path: /lines/0"),
     (omniai, "omniai", "b.json", ITEM | {"trueJsonOutput": {"": 1}}, "two values of b at one path"),
     (formcraft, "formcraft", "forms/b.json",

@@ -34,6 +34,6 @@ def evaluations(folder, answers, *, gold=GOLD, mode="official"):
         file = folder / f"{name}{SUFFIX}"
         text = {"meta": {"model": "demo"}, "results": {"a.pdf": entities}}
         file.write_text(json.dumps(text))
-        corpus = benchmarks.get("vrdu").load(name, root)
+        corpus = benchmarks.load("vrdu", split=name, root=root)
         found.append(analysis.evaluate(corpus, read_predictions(file, corpus), mode=mode))
     return found

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,8 +55,10 @@ def load(
     >>> corpus.documents.height
     8
     """
-    benchmark, folder = get(name), _folder(name, root)
-    return benchmark.load(split or benchmark.first_split(folder), folder, part)
+    from formlab.tables import uncollected
+
+    with uncollected():
+        return next(corpora(name, root=root, split=split, part=part, records=math.inf))
 
 
 def corpora(
@@ -74,17 +78,12 @@ def corpora(
     >>> [corpus.documents.height for corpus in corpora("funsd", split="test", records=800)]
     [3, 2, 3]
     """
-    benchmark, folder = get(name), _folder(name, root)
-    split = split or benchmark.first_split(folder)
-    return benchmark.corpora(split, folder, part, records=records or BATCH)
-
-
-def _folder(name: str, root: str | Path | None) -> Path:
-    folder = SAMPLES / name if root is None else files.local(root)
-    if not (folder.is_dir() or (name == "own" and folder.is_file())):
+    benchmark, folder = get(name), SAMPLES / name if root is None else files.local(root)
+    if not folder.exists():
         remedy = "--root with the folder of the official files"
         raise DataMissing(f"no files of {name}", where=folder, remedy=remedy)
-    return folder
+    split = split or benchmark.first_split(folder)
+    return benchmark.corpora(split, folder, part, records=records or BATCH)
 
 
 def training(corpus: Corpus, *, limit: int | None = None, seed: int = 0) -> Corpus:
@@ -100,8 +99,6 @@ def training(corpus: Corpus, *, limit: int | None = None, seed: int = 0) -> Corp
     >>> few.split.removeprefix(corpus.split), few.documents.height
     ('-train', 1)
     """
-    import random
-
     import polars as pl
 
     benchmark = get(corpus.benchmark)
@@ -111,7 +108,8 @@ def training(corpus: Corpus, *, limit: int | None = None, seed: int = 0) -> Corp
         where = f"{corpus.benchmark}:{corpus.split}"
         raise DataMissing("no documents to learn from", where=where, remedy=remedy)
     split = part_of(corpus.split, benchmark.parts)[0] if is_part else "train"
-    found = benchmark.load(split, corpus.root, "train" if is_part else None)
+    part = "train" if is_part else None
+    found = load(benchmark.name, root=corpus.root, split=split, part=part)
     own = set(corpus.documents["doc_id"])
     names = [doc for doc in found.documents["doc_id"] if doc not in own]
     flaws = {LEAKED: n} if (n := found.documents.height - len(names)) else {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -60,21 +59,14 @@ class Benchmark:
         found = self.find_splits(root) if self.find_splits else {}
         return next(iter(found or self.splits))
 
-    def load(self, split: str, root: Path, part: str | None = None) -> Corpus:
-        """The corpus of one split under `root`, or of a part of it (the one to test on).
+    def corpora(
+        self, split: str, root: Path, part: str | None = None, *, records: float
+    ) -> Iterator[Corpus]:
+        """One split under `root`, or a part of it (the one to test on), in corpora as of `corpora`.
 
         `UnknownName` if the benchmark has no such split, or its splits no such part; `DataMissing`
         or `DataBroken` if files are absent or unreadable.
         """
-        from formlab.tables import uncollected
-
-        with uncollected():
-            return next(self.corpora(split, root, part, records=math.inf))
-
-    def corpora(
-        self, split: str, root: Path, part: str | None = None, *, records: float
-    ) -> Iterator[Corpus]:
-        """The same in corpora of at most so many gold records, or of one document."""
         from formlab.benchmarks.corpus import SplitReader, cut
 
         known = self.splits_in(root)

@@ -36,7 +36,7 @@ def of_pages(folder):
     """Three pages read, the last as nothing, and one without a fact, evaluated."""
     pages(folder, "Net sales 4,310\nCosts 1,250", OTHER, "")
     (folder / "gold_3.txt").write_text("<p>No fact</p>")
-    corpus = benchmarks.get("fincriticaled").load("test", folder)
+    corpus = benchmarks.load("fincriticaled", split="test", root=folder)
     return evaluate(corpus, read_predictions(folder / "pred", corpus))
 
 

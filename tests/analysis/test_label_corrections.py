@@ -134,7 +134,7 @@ def test_an_entity_is_left_out_with_all_its_values_in_the_document(tmp_path):
 
 
 def test_a_field_to_fill_in_is_left_out_for_its_place_is_not_known(tmp_path):
-    corpus = benchmarks.get("formfactory").load("all", make(tmp_path))
+    corpus = benchmarks.load("formfactory", split="all", root=make(tmp_path))
     first = corpus.records.filter(path="/Gender").row(0, named=True)
     row = {name: first[name] for name in decisions.KEY} | {"label": first["value"]}
     said = decided(row | {"decision": "label_error", "value": "Male", "reviewer": "ada"})

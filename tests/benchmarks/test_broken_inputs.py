@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from formlab import benchmarks
-from formlab.errors import DataBroken, FormlabError, GoldInDoubt
+from formlab.errors import FormlabError, GoldInDoubt
 
 from ..conftest import entity
 from ..made_formfactory import make as formfactory
@@ -197,10 +197,3 @@ def test_boxes_of_impossible_numbers_are_counted(tmp_path, number):
     annotate(vrdu(tmp_path / "vrdu"), [["who", [["Ann", [number, 0.1, 0.2, 0.3, 0.4]]]]])
     for name, root in (("funsd", tmp_path), ("vrdu", tmp_path / "vrdu")):
         assert load(name, root).flaws["boxes missing or malformed"] == 1, name
-
-
-def test_a_list_of_forms_has_no_say_over_other_folders(tmp_path):
-    formcraft(tmp_path)
-    put(tmp_path, "splits/test.txt", "a\n../forms/b\n")
-    with pytest.raises(DataBroken, match=r"'\.\./forms/b' is no name of a form .*test\.txt:2"):
-        load("formcraft", tmp_path)

@@ -13,7 +13,7 @@ def facts(markup):
 
 
 def load(root):
-    return benchmarks.get("fincriticaled").load("test", root)
+    return benchmarks.load("fincriticaled", split="test", root=root)
 
 
 @pytest.mark.parametrize(

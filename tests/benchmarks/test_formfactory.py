@@ -24,7 +24,7 @@ def items(row):
 
 
 def test_made_forms_are_read(root):
-    corpus = benchmarks.get("formfactory").load("all", root)
+    corpus = benchmarks.load("formfactory", split="all", root=root)
     assert corpus.documents["doc_id"].to_list() == ["A12-01", "A12-02", "F12-01"]
     assert corpus.records.height == 6 + 6 + 4
     first = corpus.documents.row(0, named=True)
@@ -38,19 +38,19 @@ def test_made_forms_are_read(root):
 
 
 def test_option_of_a_radio_button_is_the_one_that_is_meant(root):
-    row = gold(benchmarks.get("formfactory").load("all", root), "A12-01", "/Gender")
+    row = gold(benchmarks.load("formfactory", split="all", root=root), "A12-01", "/Gender")
     assert (row["kind"], row["x0"], row["y0"]) == ("radio", 10, 85)
     assert items(row) == [{"value": "Female", "targets": [[1, 10, 85, 20, 95]]}]
 
 
 def test_list_may_be_clicked_on_its_input_and_on_the_option(root):
-    row = gold(benchmarks.get("formfactory").load("all", root), "F12-01", "/Availability")
+    row = gold(benchmarks.load("formfactory", split="all", root=root), "F12-01", "/Availability")
     places = [[1, 10, 40, 100, 60], [2, 10, 40, 100, 60], [2, 10, 70, 100, 80]]
     assert items(row) == [{"value": "Weekends", "targets": places}]
 
 
 def test_box_to_leave_alone_has_nothing_to_do(root):
-    corpus = benchmarks.get("formfactory").load("all", root)
+    corpus = benchmarks.load("formfactory", split="all", root=root)
     row = gold(corpus, "A12-01", "/Subscribe to Newsletter")
     assert (row["value"], items(row), row["page"]) == ("false", [], None)
     ticked = gold(corpus, "A12-02", "/Subscribe to Newsletter")
@@ -59,7 +59,7 @@ def test_box_to_leave_alone_has_nothing_to_do(root):
 
 
 def test_what_is_odd_is_counted_and_nothing_is_dropped(root):
-    flaws = benchmarks.get("formfactory").load("all", root).flaws
+    flaws = benchmarks.load("formfactory", split="all", root=root).flaws
     assert flaws["malformed box lines"] == 1
     assert flaws["malformed box line F12_1.txt:2"] == 1
     assert flaws["boxes named for another screenshot"] == 1

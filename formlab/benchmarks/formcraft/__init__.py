@@ -1,20 +1,14 @@
 """FORMCRAFT: forms with fields, groups, nested groups, and relations between fields.
 
 The set is announced and not released, and the paper gives no file layout; this is formlab's own,
-around the paper's schema (`schema`). A split is a folder, or a list of document ids::
+around the paper's schema (`schema`). A split is a folder::
 
     <root>/<split>/forms/<doc_id>.json       the form: fields, groups, and what is below
     <root>/<split>/images/<doc_id>.png       page 1; further pages as <doc_id>_2.png, …
 
-or ``<root>/forms``, ``<root>/images`` and ``<root>/splits/<split>.txt`` with one id a line; without
-``splits`` all forms are the split `test`. Beside `fields` and `groups` a form may hold `pages` (its
-images, relative to `images`), `template`, `domain`, and the items of L3:
-
-- `vqa`: `id`, `question`, `answers` (all accepted), `options`, `fields` (paths of those involved);
-- `consistency`: `id`, `source`, `fields` (further sources) and `dependent` (paths of fields),
-  `expected`, `confidence`;
-- both: `scope`, `reference`, `complexity`, `modal` (words of `taxonomy`), `rationale`, `kind`, and
-  `derivation`, an operation and the paths of the fields it is applied to.
+or, for the split `test` alone, ``<root>/forms`` and ``<root>/images``. Beside `fields` and `groups`
+a form may hold `pages` (its images, relative to `images`), `template`, `domain`, and the items of
+L3, `vqa` and `consistency`; `formcraft.toml` lists the attributes of each.
 
 The folders of FUNSD and of SROIE are read too, as forms in FORMCRAFT's terms: groups and fields
 from links (`linked`) or from the places of lines (`receipts`), and the relations that rules find
@@ -27,13 +21,12 @@ escaped as in a JSON Pointer and ``#2`` after the second of equal paths.
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from formlab import files
 from formlab.benchmarks import funsd
@@ -54,39 +47,23 @@ _HOMES = {
 IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
 
 
-class SplitFiles(NamedTuple):
-    """The files of the forms of one split, how a form is read, and where the images are."""
-
-    files: list[Path]
-    form_of: Callable[[Path, Counter[str]], Object]
-    images: Path
-
-
 def splits(root: Path) -> dict[str, int]:
     """The splits found under `root`, each with its count of forms."""
-    if others := _other_datasets(root):
-        return {name: len(split.files) for name, split in others.items()}
-    listed = sorted((root / "splits").glob("*.txt"))
-    if listed:
-        return {file.stem: len(_ids(file)) for file in listed}
-    if (root / "forms").is_dir():
-        return {"test": len(list((root / "forms").glob("*.json")))}
-    folders = sorted(folder for folder in root.glob("*/forms") if folder.is_dir())
-    return {folder.parent.name: len(list(folder.glob("*.json"))) for folder in folders}
+    return {split: len(forms) for split, (forms, _, _) in _splits(root).items()}
 
 
 def reader(split: str, root: Path) -> SplitReader:
-    """The forms of one split: a record per field, group, question and consistency check.
-
-    `DataMissing` if there is no folder of forms, or a listed form is not there.
-    """
-    forms = _other_datasets(root).get(split) or _own_forms(split, root)
+    """The forms of one split: a record per field, group, question and consistency check."""
+    if (found := _splits(root).get(split)) is None:
+        remedy = f"a folder with forms or {split}/forms in it"
+        raise DataMissing("no folder of forms", where=root, remedy=remedy)
+    forms, images, form_of = found
 
     def read(file: Path, flaws: Counter[str]) -> Iterator[Part]:
-        form = forms.form_of(file, flaws)
+        form = form_of(file, flaws)
         fields = list(field_rows(form, flaws))
         rows = [*fields, *item_rows(form, {row["path"] for row in fields}, flaws)]
-        pages = _pages(forms.images, form, file.stem)
+        pages = _pages(images, form, file.stem)
         missing = [page for page in pages if not files.is_file(page)]
         flaws["images missing"] += len(missing) if pages else 1
         asked = [
@@ -102,33 +79,29 @@ def reader(split: str, root: Path) -> SplitReader:
             document |= image_columns(root, pages[0], flaws)
         yield document, [{"origin": f"{file.name}#{row['path']}"} | row for row in rows]
 
-    return SplitReader("formcraft", split, root, forms.files, read, empty="forms")
+    return SplitReader("formcraft", split, root, forms, read, empty="forms")
 
 
-def _other_datasets(root: Path) -> dict[str, SplitFiles]:
-    """The splits of FUNSD or SROIE in the folder `root`, named as the dataset names them."""
-    if (root / "key").is_dir() and (root / "box").is_dir():
-        keys, form_of = sorted((root / "key").glob("*.json")), partial(receipts.form_of, root)
-        return {"train": SplitFiles(keys, form_of, root / "img")}
-    found = {}
-    for split, folder in reversed(funsd.FOLDERS.items()):
-        if (home := root / folder / "annotations").is_dir():
-            forms = sorted(home.glob("*.json"))
-            found[split] = SplitFiles(forms, linked.form_of, root / folder / "images")
-    return found
+def _splits(root: Path) -> dict[str, tuple[list[Path], Path, Callable[..., Object]]]:
+    """The splits of forms, of FUNSD or of SROIE in a folder: files, images, how a form is read."""
 
+    def own(file: Path, _: Counter[str]) -> Object:
+        return read_form(file)
 
-def _own_forms(split: str, root: Path) -> SplitFiles:
-    base = root / split if (root / split / "forms").is_dir() else root
-    folder = files.folder(base / "forms", remedy=f"a folder with forms or {split}/forms in it")
-    listed = base / "splits" / f"{split}.txt"
-    forms = sorted(folder.glob("*.json"))
-    if files.is_file(listed):
-        forms = [folder / f"{name}.json" for name in _ids(listed)]
-        # The list says which documents the split has: one that is not there is missing in it.
-        if gone := [form for form in forms if not os.path.lexists(form)]:
-            raise DataMissing("a listed form is not there", where=gone[0], remedy=f"see {listed}")
-    return SplitFiles(forms, lambda file, _: read_form(file), base / "images")
+    train, test = (root / funsd.FOLDERS[split] for split in ("train", "test"))
+    places: list[tuple[str, Path, Path, Callable[..., Object]]] = [
+        ("test", test / "annotations", test / "images", linked.form_of),
+        ("train", train / "annotations", train / "images", linked.form_of),
+        ("train", root / "key", root / "img", partial(receipts.form_of, root)),
+        ("test", root / "forms", root / "images", own),
+    ]
+    for folder in sorted(root.glob("*/forms")):
+        places.append((folder.parent.name, folder, folder.parent / "images", own))
+    return {
+        split: (sorted(folder.glob("*.json")), images, form_of)
+        for split, folder, images, form_of in places
+        if folder.is_dir()
+    }
 
 
 def read_form(file: Path) -> Object:
@@ -147,15 +120,6 @@ def questions_of(document: Row) -> list[Row]:
     [{'id': 'q1', 'question': 'Who signed?'}]
     """
     return meta_of(document).get("questions") or []
-
-
-def _ids(file: Path) -> list[str]:
-    lines = [line.strip() for line in files.read_text(file).split("\n")]
-    for number, line in enumerate(lines, start=1):
-        # A list has no say over other folders.
-        if Path(line).name != line and line:
-            raise DataBroken(f"{line!r} is no name of a form", where=f"{file}:{number}")
-    return list(dict.fromkeys(filter(None, lines)))
 
 
 def _pages(folder: Path, form: Object, stem: str) -> list[Path]:

@@ -82,7 +82,7 @@ def reader(split: str, root: Path) -> SplitReader:
         annotated, path, size = by_name[key], None, None
         if isinstance(annotated, dataset.Annotated):
             rows = list(dataset.records(annotated, schema, flaws))
-            path, size = annotated.file, next(iter(annotated.sizes), None)
+            path, size = annotated.file_path, next(iter(annotated.sizes), None)
         else:
             rows = annotated
             flaws["labels left blank"] += sum(row["value"] is None for row in rows)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import msgspec
 
@@ -33,20 +33,6 @@ _STREAMS: dict[tuple, IO[bytes]] = {}
 _LOCK = threading.Lock()
 
 
-class Annotated(NamedTuple):
-    """One line of the data set without its OCR, which stands at `offset` of the unpacked file.
-
-    `sizes` are width and height of each page where the OCR states them, else None.
-    """
-
-    name: str
-    file: str | None
-    annotations: list[Any]
-    sizes: list[tuple[float, float] | None]
-    where: str
-    offset: int
-
-
 class _Page(msgspec.Struct, gc=False):
     width: Any = None
     height: Any = None
@@ -57,13 +43,23 @@ class _Ocr(msgspec.Struct, gc=False):
     pages: list[_Page] | None = None
 
 
-class _Line(msgspec.Struct):
-    """What is read of a line; its tokens, nine tenths of it, never become objects."""
+class Annotated(msgspec.Struct):
+    """One line of the data set; its tokens, nine tenths of it, never become objects.
+
+    `place` is file and line; the text of the line stands at `offset` of the unpacked file.
+    """
 
     filename: str
     annotations: list[Any]
     file_path: str | None = None
     ocr: _Ocr | None = None
+    place: str = ""
+    offset: int = 0
+
+    @property
+    def sizes(self) -> list[tuple[float, float] | None]:
+        """Width and height of each page where the OCR states them, else None."""
+        return [_page_size(page) for page in (self.ocr and self.ocr.pages) or ()]
 
 
 def find(home: Path) -> Path | None:
@@ -84,18 +80,16 @@ def _state(path: Path) -> tuple[Path, int, int]:
 # All splits of a benchmark share one file, which takes far longer to read than to score.
 @lru_cache(maxsize=2)
 def _documents(path: Path, _changed: int, _size: int) -> tuple[dict[str, Annotated], int]:
-    found: list[Annotated] = []
+    by_name, twice = dict[str, Annotated](), 0
     for number, offset, text in _lines(path):
-        line = files.parse_json(text, _Line, where=str(path), first_line=number, remedy=PUBLISHED)
-        sizes = [_page_size(page) for page in (line.ocr and line.ocr.pages) or ()]
-        place = f"{path.name}:{number}"
-        found.append(
-            Annotated(line.filename, line.file_path, line.annotations, sizes, place, offset)
-        )
-    if not found:
+        how = {"where": str(path), "first_line": number, "remedy": PUBLISHED}
+        line = files.parse_json(text, Annotated, **how)
+        line.place, line.offset = f"{path.name}:{number}", offset
+        twice += line.filename in by_name
+        by_name[line.filename] = line
+    if not by_name:
         raise DataBroken("no documents in the file", where=path, remedy="check the download")
-    by_name = {document.name: document for document in found}
-    return by_name, len(found) - len(by_name)
+    return by_name, twice
 
 
 def _lines(path: Path) -> Iterator[tuple[int, int, str]]:
@@ -131,7 +125,7 @@ def records(document: Annotated, schema: Schema, flaws: Counter[str]) -> Iterato
     """The gold records of a document: entities at ``/<name>``, line items' parts below theirs."""
     seen: Counter[str] = Counter()
     for index, annotation in enumerate(document.annotations):
-        where = f"{document.where}#/annotations/{index}"
+        where = f"{document.place}#/annotations/{index}"
         record = partial(_record, document, where, flaws)
         match annotation:
             case [str() as name, [_, *_] as entities]:
@@ -273,7 +267,7 @@ def words(document: Row, root: Path | None, flaws: Counter[str] | None = None) -
     if file is None or annotated is None:
         what, where = f"{document['doc_id']} is no longer in the data set", Path(root) / home
         raise DataBroken(what, where=where, remedy="load the corpus anew")
-    ocr = files.parse_json(_line(file, annotated.offset), where=annotated.where).get("ocr") or {}
+    ocr = files.parse_json(_line(file, annotated.offset), where=annotated.place).get("ocr") or {}
     rows: list[Row] = []
     for number, page in enumerate(ocr.get("pages") or ()):
         for token in page.get("tokens") or ():

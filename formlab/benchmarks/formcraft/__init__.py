@@ -11,8 +11,8 @@ a form may hold `pages` (its images, relative to `images`), `template`, `domain`
 L3, `vqa` and `consistency`; `formcraft.toml` lists the attributes of each.
 
 The folders of FUNSD and of SROIE are read too, as forms in FORMCRAFT's terms: groups and fields
-from links (`linked`) or from the places of lines (`receipts`), and the relations that rules find
-to hold on the page (`linked`). Splits and documents keep the names that the dataset gives them.
+from links (`relations`) or from the places of lines (`receipts`), and the relations that rules
+find to hold on the page. Splits and documents keep the names that the dataset gives them.
 
 The path of a field is its labels from the top, ``/Section A/Name``, with ``~`` and ``/`` in labels
 escaped as in a JSON Pointer and ``#2`` after the second of equal paths.
@@ -31,7 +31,7 @@ from typing import Any
 from formlab import files
 from formlab.benchmarks import funsd
 from formlab.benchmarks.corpus import Part, Row, SplitReader, counts_of, image_columns
-from formlab.benchmarks.formcraft import linked, receipts
+from formlab.benchmarks.formcraft import receipts, relations
 from formlab.benchmarks.formcraft.records import field_rows, item_rows
 from formlab.benchmarks.formcraft.schema import NotAFormError, Object, tidied
 from formlab.benchmarks.meta import meta_of
@@ -41,8 +41,7 @@ from formlab.errors import DataBroken, DataMissing
 _HOMES = {
     "relations": "NoFormulaError is_written_as number_in value_of",
     "records": "CONSISTENCY VQA ItemMeta Paths item_meta label_of",
-    "schema": "ATTRIBUTES item_of",
-    "taxonomy": "MODALITIES RELATIONS TASK_OF canonical modality_of",
+    "schema": "ATTRIBUTES MODALITIES RELATIONS TASK_OF canonical item_of modality_of",
 }
 IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
 
@@ -90,8 +89,8 @@ def _splits(root: Path) -> dict[str, tuple[list[Path], Path, Callable[..., Objec
 
     train, test = (root / funsd.FOLDERS[split] for split in ("train", "test"))
     places: list[tuple[str, Path, Path, Callable[..., Object]]] = [
-        ("test", test / "annotations", test / "images", linked.form_of),
-        ("train", train / "annotations", train / "images", linked.form_of),
+        ("test", test / "annotations", test / "images", relations.form_of),
+        ("train", train / "annotations", train / "images", relations.form_of),
         ("train", root / "key", root / "img", partial(receipts.form_of, root)),
         ("test", root / "forms", root / "images", own),
     ]

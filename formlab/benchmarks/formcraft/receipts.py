@@ -19,6 +19,7 @@ counted.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import dropwhile, pairwise
@@ -54,23 +55,8 @@ _NO_LETTER = re.compile(r"[^a-z]+")
 _BEHIND_LABEL = re.compile(r"(?:\b(?:RM|MYR)|[\s:$=(*-])+$")
 _COUNT = re.compile(r"[\s@xX*]+\d{1,3}\s*[xX*@]?$")
 _COUNTED = re.compile(r"\bqty\b|quantity|\bitems?\b")
-# What a row is by its label, the first that fits; others can be part of no sum.
-_PATTERNS = {
-    "change": r"\bchange\b",
-    "none": r"\bqty\b|quantity|item|saving|point|balance|outstanding|total.*disc|disc.*total"
-    r"|included in|includes",
-    "rounding": r"^(?!.*(?:total|amt|amount|after|net\b)).*\bround|round\w* adj",
-    "discount": r"\bdisc",
-    "service": r"^(?!.*total).*\b(?:serv|svc|srv)",
-    "total": r"^(?!gst|tax|.*\btotal (?:gst|tax)$|.*\btotal (?:gst|tax) (?:amt|amount|paid)).*"
-    r"(?:\b(?:sub ?)?total\b|\b(?:amount|amt|net)\b.*\b(?:due|payable|round\w*)\b)"
-    r"|^(?:gross|nett?|round\w*) (?:amt|amount)",
-    "included": r"\bincl|\bincluded|\binclusive",
-    "tax": r"\b(?:gst|tax|sst)\b",
-    "cash": r"\b(?:cash|tender\w*|received)\b|^paid|^payment",
-    "card": r"\b(?:visa|master\w*|amex|debit|credit card|edc)\b",
-}
-_ROLES = {role: re.compile(pattern) for role, pattern in _PATTERNS.items()}
+_TABLE = tomllib.loads(Path(__file__).with_name("receipts.toml").read_text("utf-8"))
+_ROLES = {role: re.compile(pattern) for role, pattern in _TABLE.items()}
 _SIGNS = {"tax": "+", "service": "+", "rounding": "+", "discount": "-"}
 _OF_TOTALS = {"total", "tax", "service", "rounding", "cash", "card", "change"}
 # In the order of their questions.

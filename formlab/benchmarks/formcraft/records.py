@@ -9,8 +9,16 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from formlab import tables
-from formlab.benchmarks.formcraft.schema import Object, item_of, share, tidied
-from formlab.benchmarks.formcraft.taxonomy import RELATIONS, TASK_OF, canonical, modality_of
+from formlab.benchmarks.formcraft.schema import (
+    RELATIONS,
+    TASK_OF,
+    Object,
+    canonical,
+    item_of,
+    modality_of,
+    share,
+    tidied,
+)
 from formlab.benchmarks.meta import Row, meta_of
 from formlab.text.normalise import as_text
 from formlab.trees import escape, unescape
@@ -58,25 +66,6 @@ def item_meta(record: Row | str | None) -> ItemMeta:
     """
     meta = meta_of(record)
     return ItemMeta(**{name: meta[name] for name in ItemMeta._fields if name in meta})
-
-
-def answer_meta(item: Mapping[str, Any]) -> str | None:
-    """The `meta` of the record of an answer: its `reason`, and the values of its `fields`.
-
-    Those are a mapping of paths to values, or a list of objects with `path` and `value`.
-
-    >>> answer_meta({"answer": "9", "fields": [{"path": "/Parts", "value": 4}]})
-    '{"values": {"/Parts": "4"}}'
-    """
-    fields = item.get("fields")
-    if isinstance(fields, list):
-        fields = [field for field in fields if isinstance(field, dict) and "path" in field]
-        fields = {as_text(field["path"]): field.get("value") for field in fields}
-    named = fields.items() if isinstance(fields, dict) else ()
-    values = {path: as_text(value) for path, value in named if value is not None}
-    meta = {"reason": as_text(item.get("reason")), "values": values}
-    meta = {name: value for name, value in meta.items() if value}
-    return json.dumps(meta) if meta else None
 
 
 class Paths:
@@ -189,8 +178,14 @@ def form_rows(value: Any, notes: Counter[str]) -> tuple[list[Row], tuple[str, ..
 def answer_rows(task: str, found: Any) -> Iterator[Row]:
     """A row for each answer, of an object by id or a list; without an id its path is null.
 
+    Its `meta` has its `reason`, and the values of its `fields`: a mapping of paths to values, or a
+    list of objects with `path` and `value`.
+
     >>> [row["path"] for row in answer_rows("vqa", {"q1": "9.00"})]
     ['/vqa/q1']
+    >>> answer = {"id": "c1", "answer": 9, "fields": [{"path": "/Parts", "value": 4}]}
+    >>> [row["meta"] for row in answer_rows("consistency", [answer])]
+    ['{"values": {"/Parts": "4"}}']
     """
     pairs = list(found.items()) if isinstance(found, dict) else []
     if isinstance(found, list):
@@ -199,7 +194,15 @@ def answer_rows(task: str, found: Any) -> Iterator[Row]:
         path = None if name is None else f"{ITEMS[task]}/{as_text(name)}"
         row: Row = {"task": task, "path": path}
         if isinstance(answer, dict):
-            row["meta"] = answer_meta(answer)
+            listed = answer.get("fields")
+            if isinstance(listed, list):
+                listed = [item for item in listed if isinstance(item, dict) and "path" in item]
+                listed = {as_text(item["path"]): item.get("value") for item in listed}
+            named = listed.items() if isinstance(listed, dict) else ()
+            values = {place: as_text(value) for place, value in named if value is not None}
+            meta = {"reason": as_text(answer.get("reason")), "values": values}
+            meta = {key: value for key, value in meta.items() if value}
+            row["meta"] = json.dumps(meta) if meta else None
             row["confidence"] = share(answer.get("confidence"))
             answer = next((answer[key] for key in _ANSWERS if key in answer), None)
         yield row | ({"status": "missing"} if answer is None else {"value": as_text(answer)})

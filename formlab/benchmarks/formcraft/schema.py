@@ -1,20 +1,50 @@
 """FORMCRAFT's form as JSON: fields, groups and nested groups, questions and consistency checks.
 
-`formcraft.toml` lists the attributes of each. JSON that is close to the schema is mended.
+`formcraft.toml` lists the attributes of each, the modalities and their subtypes (L1), and the
+labels of relations (L3). JSON that is close to the schema is mended; words have one spelling,
+however a file or a model spells them.
 """
 
 from __future__ import annotations
 
 import math
+import re
+import tomllib
 from collections import Counter
 from collections.abc import Collection
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from formlab.benchmarks.corpus import box_of
-from formlab.benchmarks.formcraft.taxonomy import TABLE
 from formlab.text.normalise import as_text, as_texts
 
+TABLE = tomllib.loads(Path(__file__).with_name("formcraft.toml").read_text("utf-8"))
+MODALITIES: dict[str, tuple[str, ...]] = {
+    modality: tuple(subtypes) for modality, subtypes in TABLE["subtype"].items()
+}
+RELATIONS: dict[str, tuple[str, ...]] = {
+    axis: tuple(labels) for axis, labels in TABLE["relation"].items()
+}
+# The task that a field of each modality is an instance of.
+TASK_OF = {"textual": "text", "marking": "marking", "visual": "visual", "cross": "cross"}
+_LETTERS = re.compile(r"[^a-z]+")
+# A label is a few words; what is longer is no label.
+_LONGEST = 80
+
+
+def _letters(label: str) -> str:
+    return _LETTERS.sub("", label[:_LONGEST].casefold())
+
+
+_SUBTYPES = {
+    name: words for subtypes in TABLE["subtype"].values() for name, words in subtypes.items()
+}
+_AXES = {"modality": TABLE["modality"], "subtype": _SUBTYPES, **TABLE["relation"]}
+_KNOWN = {
+    axis: {_letters(word): name for name, words in names.items() for word in (name, *words.split())}
+    for axis, names in _AXES.items()
+}
 # Real forms nest four or five groups; what nests deeper is a model caught in a loop.
 DEEPEST = 40
 ITEMS = ("vqa", "consistency")
@@ -68,6 +98,36 @@ def _object(value: Any) -> Object | None:
 
 READERS = {"text": as_text, "value": as_text, "word": _word, "texts": as_texts}
 READERS |= {"page": _page, "box": _box, "share": share, "object": _object}
+
+
+def canonical(axis: str, label: str | None) -> str | None:
+    """The one spelling of `label` on an axis (modality, subtype, scope …), or None if unknown.
+
+    Case, hyphens, slashes and spaces do not count.
+
+    >>> canonical("subtype", "Radio Buttons"), canonical("reference", "Consistency or Constraint")
+    ('checkbox', 'constraint')
+    >>> canonical("modality", "olfactory")
+    """
+    return None if label is None else _KNOWN[axis].get(_letters(label))
+
+
+def modality_of(modality: str | None, subtype: str | None) -> tuple[str | None, str | None]:
+    """Modality and subtype of a field in their one spelling; a known subtype tells the modality.
+
+    >>> modality_of(None, "Handwritten")
+    ('textual', 'handwritten')
+    >>> modality_of("Cross", "Textual + Marking")
+    ('cross', 'cross')
+    """
+    small, large = canonical("subtype", subtype), canonical("modality", modality)
+    if large == "cross":
+        return "cross", "cross"
+    if small is not None and (large is None or small not in MODALITIES[large]):
+        owner = next(name for name, members in MODALITIES.items() if small in members)
+        # Where the two contradict each other the modality stands, and the subtype is unknown.
+        return (owner, small) if large is None else (large, None)
+    return large, small
 
 
 def item_of(task: str, item: Object) -> SimpleNamespace:

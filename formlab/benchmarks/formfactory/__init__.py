@@ -30,7 +30,7 @@ from formlab.text import as_text, checked
 from formlab.trees import escape
 
 __all__ = ["Box", "FormField", "WebForm", "doc_id", "elements_of", "forms"]
-__all__ += ["gold_items", "gold_row", "instances", "items_of", "pointer", "split_texts"]
+__all__ += ["gold_row", "instances", "items_of", "pointer", "split_texts"]
 _MARK = re.compile(r"^[ \t*#]*(\d{1,4})([.)])", re.MULTILINE)
 
 
@@ -110,11 +110,10 @@ def _records(
         kind = "number" if isinstance(value, int | float) else "string"
         kind = "checkbox" if isinstance(value, bool) else kind
         field, places = form.fields.get(label, FormField(label, kind, ())), boxes.get(label, [])
-        entries = gold_items(field, value, places)
+        row, items = gold_row(field, value, places)
         flaws["values whose field has no box"] += not places
-        has_target = any(entry["targets"] for entry in entries)
-        flaws["values whose option has no box"] += bool(places and entries and not has_target)
-        yield gold_row(field, value, entries) | {"origin": f"{origin}{pointer(label)}"}
+        flaws["values whose option has no box"] += bool(places and items and row["page"] is None)
+        yield row | {"origin": f"{origin}{pointer(label)}"}
 
 
 def pointer(label: str) -> str:
@@ -126,34 +125,31 @@ def pointer(label: str) -> str:
     return f"/{escape(label)}"
 
 
-def gold_items(field: FormField, value: Any, boxes: Sequence[Box]) -> list[Row]:
-    """The values to enter one by one, each with its `targets`; none for a field to leave empty.
+def gold_row(field: FormField, value: Any, boxes: Sequence[Box]) -> tuple[Row, list[Row]]:
+    """What *records* has of a field, and its items, which its `meta` has.
 
-    >>> gold_items(FormField("Age", "number", ("Age",)), 40, [Box("Age", 1, (10, 10, 90, 30))])
+    Items are the values to enter one by one, each with its `targets`; a field to leave empty has
+    none. Page and box of the record are those of the first place that is right.
+
+    >>> gold_row(FormField("Age", "number", ("Age",)), 40, [Box("Age", 1, (10, 10, 90, 30))])[1]
     [{'value': '40', 'targets': [[1, 10, 10, 90, 30]]}]
     """
-    if _left_empty(field.kind, value):
-        return []
     chosen = value if field.kind == "choice" and isinstance(value, list) else [value]
-    return [
+    items = [
         {"value": entry, "targets": [box.row for box in targets(field, list(boxes), entry)]}
-        for entry in map(_typed, chosen)
+        for entry in (() if _left_empty(field.kind, value) else map(_typed, chosen))
     ]
-
-
-def gold_row(field: FormField, value: Any, entries: list[Row]) -> Row:
-    """What *records* has of a field: page and box are those of the first place that is right."""
-    places = [target for entry in entries for target in entry["targets"]]
+    places = [target for item in items for target in item["targets"]]
     page, *box = places[0] if places else [None] * 5
     row = {"task": "click", "path": pointer(field.label), "kind": field.kind, "page": page}
     row |= {"value": as_text(value), "accepted": _accepted(field, value)}
-    row |= {"meta": json.dumps({"items": entries}, ensure_ascii=False)}
+    row |= {"meta": json.dumps({"items": items}, ensure_ascii=False)}
     edges = zip(tables.BOX, box, strict=True)
-    return row | {name: None if edge is None else float(edge) for name, edge in edges}
+    return row | {name: None if edge is None else float(edge) for name, edge in edges}, items
 
 
 def items_of(metas: Iterable[str | None]) -> list[list[Row]]:
-    """The `items` of records, as `gold_items` makes them, from the `meta` of each.
+    """The `items` of records, as `gold_row` makes them, from the `meta` of each.
 
     >>> items_of(['{"items": [{"value": "40", "targets": []}]}', None])
     [[{'value': '40', 'targets': []}], []]
@@ -213,22 +209,22 @@ def split_texts(
         folded = passage.casefold()
         return sum(bool(value.strip()) and value.casefold() in folded for value in answers)
 
-    starts: list[re.Match[str]] = []
+    chosen: dict[int, re.Match[str]] = {}
+    last = -1
     for number, answers in enumerate(values, start=1):
-        last = starts[-1].start() if starts else -1
         places = [mark for mark in marks if int(mark[1]) == number and mark.start() > last]
         counts = [held(text[mark.end() : ends.get(mark)], answers) for mark in places]
-        starts += [places[counts.index(max(counts))]] if places else []
-    chosen = {int(mark[1]): mark for mark in starts}
-    ends = dict(zip(starts, [mark.start() for mark in starts[1:]], strict=False))
+        if places:
+            chosen[number] = places[counts.index(max(counts))]
+            last = chosen[number].start()
+    ends = {mark: after.start() for mark, after in pairwise(chosen.values())}
     texts: list[str | None] = []
     for number, answers in enumerate(values, start=1):
         mark = chosen.get(number)
-        passage = text[mark.end() : ends.get(mark)].strip() if mark else None
-        flaws["instances without a text"] += passage is None
-        is_strange = passage is not None and not held(passage, answers)
+        texts.append(text[mark.end() : ends.get(mark)].strip() if mark else None)
+        flaws["instances without a text"] += mark is None
+        is_strange = bool(mark) and not held(texts[-1] or "", answers)
         flaws["texts that hold none of their values"] += is_strange
-        texts.append(passage)
     others = {int(mark[1]) for mark in marks} - set(range(1, len(values) + 1))
     flaws["numbered texts without an instance"] += len(others)
     return texts

@@ -15,9 +15,9 @@ from typing import Any
 import polars as pl
 
 from formlab import files
+from formlab.benchmarks import part_of
 from formlab.benchmarks.corpus import Part, Row, SplitReader, counts_of
 from formlab.benchmarks.meta import meta_of
-from formlab.benchmarks.spec import part_of
 from formlab.benchmarks.vrdu import dataset
 from formlab.benchmarks.vrdu.dataset import flat_path, fractions, placed, whole, words
 from formlab.benchmarks.vrdu.schema import REPEATED, UNREPEATED, Schema, Split, decode

@@ -14,11 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
 from formlab import files, tables
 from formlab.benchmarks.corpus import Part, Row, SplitReader, box_of, counts_of, image_columns
-from formlab.benchmarks.facts import FACTS, Fact, tagged
+from formlab.benchmarks.facts import FACTS, tagged
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, GoldInDoubt
 from formlab.text.markup import written_events
@@ -81,7 +79,13 @@ def reader(split: str, root: Path) -> SplitReader:
     def read(unit: _Page | Path, flaws: Counter[str]) -> Iterator[Part]:
         page = unit if isinstance(unit, _Page) else _page(unit, flaws)
         facts = tagged(written_events(page.markup), flaws=flaws, where=page.origin)
-        _count_flaws(page.markup, facts, flaws)
+        opened, closed = (
+            Counter(name.lower() for name in tag.findall(page.markup)) for tag in (_OPEN, _CLOSE)
+        )
+        flaws["fact tags not closed"] += (opened - closed).total()
+        flaws["fact tags closed but not opened"] += (closed - opened).total()
+        flaws["fact tags without text"] += opened.total() - len(facts)
+        flaws["pages without a fact"] += not facts
         image, boxes = _picture(root.parent if root.is_file() else root, page.name, flaws)
         rows: list[Row] = [{"kind": "page", "value": page.markup, "origin": page.origin}]
         for number, fact in enumerate(facts):
@@ -122,19 +126,13 @@ def _units(root: Path, flaws: Counter[str], sources: dict[str, str]) -> list[Any
     return [page for file in sorted(root.glob("*.csv"))[:1] for page in _rows(file, flaws, sources)]
 
 
-class _Meta(msgspec.Struct):
-    """What must be of its type in what a page says of itself."""
-
-    document_type: str | None = None
-
-
 def _page(file: Path, flaws: Counter[str]) -> _Page:
     number = _NAME.fullmatch(file.name)[1]  # type: ignore[index]
     # What it says of itself: the type of document becomes its domain.
     beside, stated = file.with_name(f"meta_{number}.json"), {}
     if beside.is_file():
-        meta = files.read_json(beside)
-        domain = files.convert(meta, _Meta, where=beside).document_type
+        meta = files.read_json(beside, dict[str, Any])
+        domain = files.convert(meta.get("document_type"), str | None, where=beside)
         stated = {"domain": domain, "meta": json.dumps(meta, ensure_ascii=False)}
     return _Page(str(int(number)), decoded(file, flaws), file.name, stated)
 
@@ -169,12 +167,3 @@ def _picture(base: Path, stem: str, flaws: Counter[str]) -> tuple[Row, dict[int,
             else:
                 flaws["fact boxes not known"] += 1
     return columns, boxes
-
-
-def _count_flaws(markup: str, facts: list[Fact], flaws: Counter[str]) -> None:
-    opened = Counter(name.lower() for name in _OPEN.findall(markup))
-    closed = Counter(name.lower() for name in _CLOSE.findall(markup))
-    flaws["fact tags not closed"] += (opened - closed).total()
-    flaws["fact tags closed but not opened"] += (closed - opened).total()
-    flaws["fact tags without text"] += opened.total() - len(facts)
-    flaws["pages without a fact"] += not facts

@@ -33,6 +33,7 @@ _BOXES = """names => [...document.querySelectorAll(names)].map(fact => {
   return box.width && box.height ? sides.map(side => Math.round(side * 10) / 10) : null;
 })"""
 _NO_FACT = "formlab-no-fact"
+_VALUES = ("nonFraction", "nonNumeric")
 _ENTITIES = ("EntityRegistrantName", "TradingSymbol")
 
 
@@ -55,7 +56,11 @@ def gold_pages(filing: Path) -> tuple[list[str], list[int], dict[str, int]]:
         _drop_hidden(body, notes)
         for node in list(body.iter()):
             if _is_tag(node):
-                _retag(node, notes)
+                tag = _tag(node, "".join(node.itertext()).strip())
+                is_value = tag is None and _name(node) in _VALUES
+                notes["tags without a printed figure, date or name left out"] += is_value
+                node.tag = tag or _NO_FACT
+                node.attrib.clear()
             elif _name(node).lower() in FACTS:
                 # Only what the filing tags is a fact.
                 node.tag = "span"
@@ -134,18 +139,9 @@ def _is_tag(node: etree._Element) -> bool:
 def _drop_hidden(body: etree._Element, notes: Counter[str]) -> None:
     headers = [node for node in body.iter() if _is_tag(node) and _name(node) == "header"]
     for node in headers:
-        hidden = [child for child in node.iter() if _name(child) in ("nonFraction", "nonNumeric")]
-        notes["hidden facts left out"] += len(hidden)
+        notes["hidden facts left out"] += sum(_name(child) in _VALUES for child in node.iter())
     if headers:
         etree.strip_elements(body, *{node.tag for node in headers}, with_tail=False)
-
-
-def _retag(node: etree._Element, notes: Counter[str]) -> None:
-    tag = _tag(node, "".join(node.itertext()).strip())
-    is_value = _name(node) in ("nonFraction", "nonNumeric")
-    notes["tags without a printed figure, date or name left out"] += is_value and tag is None
-    node.tag = tag or _NO_FACT
-    node.attrib.clear()
 
 
 def _tag(node: etree._Element, text: str) -> str | None:

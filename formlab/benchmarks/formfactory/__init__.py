@@ -135,9 +135,13 @@ def gold_row(field: FormField, value: Any, boxes: Sequence[Box]) -> tuple[Row, l
     [{'value': '40', 'targets': [[1, 10, 10, 90, 30]]}]
     """
     chosen = value if field.kind == "choice" and isinstance(value, list) else [value]
+    # A box not to tick, and a file not to upload: the right thing to do is nothing.
+    empty = (None, "", "None") if field.kind == "file" else (None,)
+    if value in empty or (field.kind == "checkbox" and checked(as_text(value)) is False):
+        chosen = []
     items = [
         {"value": entry, "targets": [box.row for box in targets(field, list(boxes), entry)]}
-        for entry in (() if _left_empty(field.kind, value) else map(_typed, chosen))
+        for entry in map(_typed, chosen)
     ]
     places = [target for item in items for target in item["targets"]]
     page, *box = places[0] if places else [None] * 5
@@ -179,13 +183,6 @@ def _accepted(field: FormField, value: Any) -> list[str] | None:
     if isinstance(value, list):
         return [_typed(value)]
     return None
-
-
-def _left_empty(kind: str, value: Any) -> bool:
-    """Whether the right thing to do is nothing: a box not to tick, a file not to upload."""
-    if kind == "file":
-        return value in (None, "", "None")
-    return value is None or (kind == "checkbox" and checked(as_text(value)) is False)
 
 
 def split_texts(

@@ -59,7 +59,15 @@ class Annotated(msgspec.Struct):
     @property
     def sizes(self) -> list[tuple[float, float] | None]:
         """Width and height of each page where the OCR states them, else None."""
-        return [_page_size(page) for page in (self.ocr and self.ocr.pages) or ()]
+        sizes = []
+        for page in (self.ocr and self.ocr.pages) or ():
+            pair = (page.width, page.height)
+            if isinstance(page.dimension, dict) and page.dimension:
+                pair = (page.dimension.get("width"), page.dimension.get("height"))
+            # A width of 1 is a page measured in fractions, not in pixels.
+            is_size = all(isinstance(side, int | float) and 1 < side < _WIDEST for side in pair)
+            sizes.append(pair if is_size else None)
+        return sizes
 
 
 def find(home: Path) -> Path | None:
@@ -80,45 +88,29 @@ def _state(path: Path) -> tuple[Path, int, int]:
 # All splits of a benchmark share one file, which takes far longer to read than to score.
 @lru_cache(maxsize=2)
 def _documents(path: Path, _changed: int, _size: int) -> tuple[dict[str, Annotated], int]:
-    by_name, twice = dict[str, Annotated](), 0
-    for number, offset, text in _lines(path):
-        how = {"where": str(path), "first_line": number, "remedy": PUBLISHED}
-        line = files.parse_json(text, Annotated, **how)
-        line.place, line.offset = f"{path.name}:{number}", offset
-        twice += line.filename in by_name
-        by_name[line.filename] = line
-    if not by_name:
-        raise DataBroken("no documents in the file", where=path, remedy="check the download")
-    return by_name, twice
-
-
-def _lines(path: Path) -> Iterator[tuple[int, int, str]]:
-    """Number, offset and text of each line."""
-    number = offset = 0
+    by_name, twice, number, offset = dict[str, Annotated](), 0, 0, 0
     try:
         with _opened(path) as stream:
             for number, line in enumerate(iter(partial(stream.readline, files.LARGEST), b""), 1):
                 if line.strip():
-                    yield number, offset, line.decode()
+                    how = {"where": str(path), "first_line": number, "remedy": PUBLISHED}
+                    read = files.parse_json(line.decode(), Annotated, **how)
+                    read.place, read.offset = f"{path.name}:{number}", offset
+                    twice += read.filename in by_name
+                    by_name[read.filename] = read
                 offset += len(line)
     except UnicodeDecodeError as error:
         raise DataBroken(f"not UTF-8: {error.reason}", where=f"{path}:{number}") from error
     except (EOFError, OSError, zlib.error) as error:
         what = f"the file is damaged, was cut off or cannot be read: {error}"
         raise DataBroken(what, where=f"{path}:{number + 1}", remedy="download it again") from error
+    if not by_name:
+        raise DataBroken("no documents in the file", where=path, remedy="check the download")
+    return by_name, twice
 
 
 def _opened(path: Path) -> Any:
     return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
-
-
-def _page_size(page: _Page) -> tuple[float, float] | None:
-    pair = (page.width, page.height)
-    if isinstance(page.dimension, dict) and page.dimension:
-        pair = (page.dimension.get("width"), page.dimension.get("height"))
-    # A width of 1 is a page measured in fractions, not in pixels.
-    is_size = all(isinstance(side, int | float) and 1 < side < _WIDEST for side in pair)
-    return pair if is_size else None
 
 
 def records(document: Annotated, schema: Schema, flaws: Counter[str]) -> Iterator[Row]:

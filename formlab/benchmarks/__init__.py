@@ -169,9 +169,9 @@ def corpora(
 ) -> Iterator[Corpus]:
     """The corpus that `load` gives, in corpora of documents that follow one another.
 
-    Each has at most `records` gold records, by default `BATCH`, or one document. Documents are read
-    when their corpus is asked for, except by a plug-in that reads all of them first. The other
-    parameters and errors are those of `load`.
+    Each has at most `records` gold records, by default `BATCH`, or the documents of one file.
+    Documents are read when their corpus is asked for, except by a plug-in that reads all of them
+    first. The other parameters and errors are those of `load`.
 
     >>> [corpus.documents.height for corpus in corpora("funsd", split="test", records=800)]
     [3, 2, 3]

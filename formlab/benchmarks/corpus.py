@@ -51,63 +51,63 @@ class SplitReader:
     unread: str = "documents unreadable"
 
     def corpora(self, records: float) -> Iterator[Corpus]:
-        """The documents in corpora of at most so many gold records, or of one document."""
+        """The documents in corpora of at most so many gold records, or of one unit."""
         # What is odd in the split as a whole is counted once.
-        batch, is_first = _Batch(Counter(self.flaws), dict(self.sources)), True
+        batch, is_first = _Batch(Counter(self.flaws)), True
         for unit in self.units:
-            flaws, sources = Counter[str](), dict[str, str]()
-            for document, rows in self._parts(unit, flaws, sources, batch.unreadable):
-                if batch.documents and len(batch.rows) + len(rows) > records:
-                    yield self._corpus(batch)
-                    batch, is_first = _Batch(sources=dict(self.sources)), False
-                _check(document, rows, self.file_of(unit))
-                batch.documents.append(document)
-                batch.rows += rows
-            batch.flaws.update(flaws)
-            batch.sources |= sources
+            found = self._found(unit)
+            if batch.documents and len(batch.rows) + len(found.rows) > records:
+                yield self._corpus(batch)
+                batch, is_first = _Batch(), False
+            batch.flaws.update(found.flaws)
+            batch.documents += found.documents
+            batch.rows += found.rows
+            batch.sources |= found.sources
+            batch.unreadable |= found.unreadable
         if is_first and not batch.documents and batch.unreadable:
             raise none_read(batch.unreadable, self.root)
         if is_first and not batch.documents and self.empty:
             raise DataMissing(f"no {self.empty}", where=self.root, remedy="check the download")
         yield self._corpus(batch)
 
-    def _parts(
-        self, unit: Any, flaws: Counter[str], sources: dict[str, str], unreadable: dict[str, str]
-    ) -> Iterator[Part]:
+    def _found(self, unit: Any) -> _Batch:
         """The documents of a unit; none, and nothing counted, if its own file cannot be read."""
-        if (file := self.file_of(unit)) is None:
-            yield from self.read(unit, flaws)
-            return
-        name = file.relative_to(self.root).as_posix()
+        file, found = self.file_of(unit), _Batch()
         try:
-            parts = list(self.read(unit, flaws))
-            read = (file, *filter(files.is_file, self.beside(unit)))
-            sources |= {path.relative_to(self.root).as_posix(): files.sha256(path) for path in read}
+            for document, rows in self.read(unit, found.flaws):
+                for row in rows:
+                    row["doc_id"] = document["doc_id"]
+                paths = Counter(row["path"] for row in rows if row.get("path") is not None)
+                if twice := [path for path, count in paths.items() if count > 1]:
+                    what = f"two values of {document['doc_id']} at one path: {twice[0]}"
+                    raise GoldInDoubt(what, where=file, remedy="keep one of them")
+                found.documents.append(document)
+                found.rows += rows
+            for path in (file, *filter(files.is_file, self.beside(unit))) if file else ():
+                found.sources[path.relative_to(self.root).as_posix()] = files.sha256(path)
         except GoldInDoubt:
             raise
         except (DataBroken, DataMissing, RecursionError) as error:
-            flaws.clear()
-            flaws[self.unread] += 1
+            if file is None:
+                raise
             what = error if isinstance(error, FormlabError) else f"nested too deeply ({file})"
-            unreadable[name] = str(what).replace(f"{self.root}/", "")
-        else:
-            yield from parts
+            name, reason = file.relative_to(self.root), str(what).replace(f"{self.root}/", "")
+            return _Batch(Counter({self.unread: 1}), unreadable={name.as_posix(): reason})
+        return found
 
     def _corpus(self, batch: _Batch) -> Corpus:
         base = {"benchmark": self.benchmark, "split": self.split}
+        # What all records of gold have, unless they say otherwise.
+        gold = {"role": "gold", "status": "ok"} | base | self.same
         return Corpus(
             documents=tables.table("documents", batch.documents, **base),
-            records=tables.table("records", batch.rows, **_GOLD | base | self.same),
+            records=tables.table("records", batch.rows, **gold),
             **base,
             root=self.root,
             flaws={what: count for what, count in sorted(batch.flaws.items()) if count},
-            sources=batch.sources,
+            sources=self.sources | batch.sources,
             unreadable=batch.unreadable,
         ).check()
-
-
-# What all records of gold have, unless they say otherwise.
-_GOLD = {"role": "gold", "status": "ok"}
 
 
 @dataclass
@@ -115,20 +115,10 @@ class _Batch:
     """Documents and their records as they are collected."""
 
     flaws: Counter[str] = field(default_factory=Counter)
-    sources: dict[str, str] = field(default_factory=dict)
     documents: list[Row] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
+    sources: dict[str, str] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
-
-
-def _check(document: Row, rows: list[Row], file: Path | None) -> None:
-    """Name the document in its records, no two of which may be at one path."""
-    for row in rows:
-        row["doc_id"] = document["doc_id"]
-    counts = Counter(row["path"] for row in rows if row.get("path") is not None)
-    if twice := [path for path, count in counts.items() if count > 1]:
-        what = f"two values of {document['doc_id']} at one path: {twice[0]}"
-        raise GoldInDoubt(what, where=file, remedy="keep one of them")
 
 
 def none_read(unreadable: dict[str, str], where: Path | None) -> DataBroken:

@@ -65,34 +65,6 @@ class Benchmark:
         """The splits that can be asked for under `root`, and their counts of documents."""
         return self.splits | (self.find_splits(root) if self.find_splits else {})
 
-    def first_split(self, root: Path) -> str:
-        """The split that is loaded where none is asked for: the first one found under `root`."""
-        found = self.find_splits(root) if self.find_splits else {}
-        return next(iter(found or self.splits))
-
-    def corpora(
-        self, split: str, root: Path, part: str | None = None, *, records: float
-    ) -> Iterator[Corpus]:
-        """One split under `root`, or a part of it (the one to test on), in corpora as of `corpora`.
-
-        `UnknownName` if the benchmark has no such split, or its splits no such part; `DataMissing`
-        or `DataBroken` if files are absent or unreadable.
-        """
-        from formlab.benchmarks.corpus import SplitReader, cut
-
-        known = self.splits_in(root)
-        if split not in known:
-            split, named = part_of(split, self.parts)
-            part = part or named
-        if split not in known:
-            raise UnknownName.of(f"split of {self.name}", split, known)
-        part = part or self.parts[0]
-        if part not in self.parts:
-            raise UnknownName.of(f"part of a split of {self.name}", part, self.parts)
-        found = self.read(split if part == self.parts[0] else f"{split}-{part}", root)
-        is_reader = isinstance(found, SplitReader)
-        yield from found.corpora(records) if is_reader else cut(found.check(), records)
-
 
 def part_of(name: str, parts: tuple[str, ...]) -> tuple[str, str]:
     """The split's own name, and which of its `parts` a corpus of that name has.
@@ -176,12 +148,29 @@ def corpora(
     >>> [corpus.documents.height for corpus in corpora("funsd", split="test", records=800)]
     [3, 2, 3]
     """
+    from formlab.benchmarks.corpus import SplitReader, cut
+
     benchmark, folder = get(name), SAMPLES / name if root is None else files.local(root)
     if not folder.exists():
         remedy = "--root with the folder of the official files"
         raise DataMissing(f"no files of {name}", where=folder, remedy=remedy)
-    split = split or benchmark.first_split(folder)
-    return benchmark.corpora(split, folder, part, records=records or BATCH)
+    found, records = (
+        benchmark.find_splits(folder) if benchmark.find_splits else {},
+        records or BATCH,
+    )
+    known = benchmark.splits | found
+    # Where none is asked for it is the first one that is there.
+    split = split or next(iter(found or known))
+    if split not in known:
+        split, named = part_of(split, benchmark.parts)
+        part = part or named
+    if split not in known:
+        raise UnknownName.of(f"split of {name}", split, known)
+    part = part or benchmark.parts[0]
+    if part not in benchmark.parts:
+        raise UnknownName.of(f"part of a split of {name}", part, benchmark.parts)
+    read = benchmark.read(split if part == benchmark.parts[0] else f"{split}-{part}", folder)
+    return read.corpora(records) if isinstance(read, SplitReader) else cut(read.check(), records)
 
 
 def training(corpus: Corpus, *, limit: int | None = None, seed: int = 0) -> Corpus:

@@ -144,12 +144,11 @@ def gold_row(field: FormField, value: Any, boxes: Sequence[Box]) -> tuple[Row, l
         for entry in map(_typed, chosen)
     ]
     places = [target for item in items for target in item["targets"]]
-    page, *box = places[0] if places else [None] * 5
+    page, *box = places[0] if places else [None]
     row = {"task": "click", "path": pointer(field.label), "kind": field.kind, "page": page}
     row |= {"value": as_text(value), "accepted": _accepted(field, value)}
     row |= {"meta": json.dumps({"items": items}, ensure_ascii=False)}
-    edges = zip(tables.BOX, box, strict=True)
-    return row | {name: None if edge is None else float(edge) for name, edge in edges}, items
+    return row | dict(zip(tables.BOX, map(float, box), strict=False)), items
 
 
 def items_of(metas: Iterable[str | None]) -> list[list[Row]]:

@@ -26,7 +26,7 @@ from formlab.errors import DataBroken, DataMissing, FormlabError, NotAvailable, 
 VARIABLE = "FORMLAB_PLUGINS"
 # What is registered, and what a decorated function becomes: a class and the field it goes into.
 KINDS: dict[str, tuple[str, str] | None] = {
-    "benchmarks": ("formlab.benchmarks.spec:Benchmark", "read"),
+    "benchmarks": ("formlab.benchmarks:Benchmark", "read"),
     "metrics": ("formlab.metrics.metric:Metric", "tallies"),
     "systems": ("formlab.systems.system:System", "start"),
     "readers": ("formlab.readers:Reader", "read"),

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from formlab import files, tables
-from formlab.benchmarks.formfactory import Box, FormField, gold_items, gold_row, pointer
+from formlab.benchmarks.formfactory import Box, FormField, gold_row, pointer
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Corpus, Predictions
 from formlab.systems.journal import BROKEN, entries
@@ -191,8 +191,7 @@ class _EpisodeTables:
     def _gold(self, field: spec.FormField) -> Row:
         kind = KINDS.get(field.type, field.type)
         target, value = FormField(field.label, kind, (field.label,)), self.values.get(field.name)
-        items = gold_items(target, value, self.boxes[field.name])
-        row = gold_row(target, value, items)
+        row, items = gold_row(target, value, self.boxes[field.name])
         shown = [item | {"targets": item["targets"] or [NEVER]} for item in items]
         return row | {
             "meta": action_groups.dumps({"items": shown}),

@@ -58,7 +58,7 @@ class Templates:
         for form in forms:
             flaws: Counter[str] = Counter()
             content = annotation(form, draw(form, seed))
-            read = formcraft.FormCraft.model_validate(content)
+            read = formcraft.tidied(content)[0]
             fields = list(formcraft.field_rows(read, flaws))
             items = formcraft.item_rows(read, {row["path"] for row in fields}, flaws)
             records += [row | {"doc_id": form.name} for row in (*fields, *items)]
@@ -89,7 +89,7 @@ class Templates:
         """A form with other values; at the paths `legible` nothing is smudged or crossed out."""
         form = self.forms[page_of]
         drawing = draw(rewritten(form, values, legible), self.seed)
-        read = formcraft.FormCraft.model_validate(drawing.form)
+        read = formcraft.tidied(drawing.form)[0]
         sizes = [(sheet.paper.width, sheet.paper.height) for sheet in drawing.sheets]
         rows = list(formcraft.field_rows(read, Counter()))
         return Changed(lambda: drawing.images, sizes, rows)

@@ -7,24 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from formlab import files
-from formlab.benchmarks.formcraft import (
-    MODALITIES,
-    RELATIONS,
-    Check,
-    FieldModel,
-    Group,
-    Question,
-    Relation,
-)
+from formlab.benchmarks.formcraft import ATTRIBUTES, MODALITIES, RELATIONS
 from formlab.errors import DataBroken, UnknownName
 from formlab.text.normalise import as_text
 
 # What names fields in a question or check.
 NAMED = ("fields", "source", "dependent")
-# The lists of a form, and what stands in each of them.
-MODELS = {"fields": FieldModel, "groups": Group, "vqa": Question, "consistency": Check}
-# What is no attribute: the id, and the lists of a group.
-_SKIPPED = {"groups": ("fields", "groups")}
+# The lists of a form.
+KINDS = ("fields", "groups", "vqa", "consistency")
+# How a value is written by how it is read; other values are texts.
+_NOTATIONS = {"texts": "lines", "object": "json", "box": "box", "page": "number", "share": "number"}
 # Attributes whose values are words of the taxonomy.
 WORDS = {
     "modality": tuple(MODALITIES),
@@ -40,22 +32,16 @@ def attributes(kind: str) -> dict[str, str]:
     >>> attributes("groups")
     {'label': 'text', 'page': 'number', 'box': 'box'}
     """
-    skipped = ("id", *_SKIPPED.get(kind, ()))
-    fields = MODELS[kind].model_fields if kind in MODELS else {}
-    # What an item asks comes before its place in the taxonomy.
-    names = sorted(
-        (name for name in fields if name not in skipped), key=Relation.model_fields.__contains__
-    )
-    return {name: _notation(name, str(fields[name].annotation)) for name in names}
+    known = ATTRIBUTES[kind] if kind in KINDS else {}
+    return {name: _notation(name, read) for name, read in known.items() if name != "id"}
 
 
-def _notation(name: str, hint: str) -> str:
+def _notation(name: str, read: str) -> str:
     if name in WORDS:
         return "word"
     if name in NAMED:
-        return "paths" if "list" in hint else "path"
-    kinds = {"list": "lines", "dict": "json", "tuple": "box", "int": "number", "float": "number"}
-    return next((notation for name, notation in kinds.items() if name in hint), "text")
+        return "paths" if read == "texts" else "path"
+    return _NOTATIONS.get(read, "text")
 
 
 def written(value: Any, notation: str) -> str:

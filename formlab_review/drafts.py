@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from formlab import files, tables
-from formlab.benchmarks.formcraft import CONSISTENCY, VQA, FormCraft, item_rows
+from formlab.benchmarks.formcraft import CONSISTENCY, VQA, NotAFormError, item_rows, tidied
 from formlab.errors import DataBroken
 
 FILE = "drafts.jsonl"
@@ -74,13 +74,10 @@ def _draft(row: Row, where: str) -> Draft:
         if sound([draft]) and draft.task in ROOTS:
             _form(draft)
         return draft
-    except ValidationError as error:
-        wrong = ", ".join(
-            dict.fromkeys(
-                "/".join(map(str, fault["loc"])) or fault["msg"] for fault in error.errors()
-            )
-        )
-        what = f"not a draft: {wrong}"
+    except (ValidationError, NotAFormError) as error:
+        faults = error.errors() if isinstance(error, ValidationError) else []
+        places = ("/".join(map(str, fault["loc"])) or fault["msg"] for fault in faults)
+        what = f"not a draft: {', '.join(dict.fromkeys(places)) or error}"
         raise DataBroken(what, where=where, remedy="formlab formcraft …") from error
 
 
@@ -97,9 +94,9 @@ def sound(drafts: Iterable[Draft]) -> list[Draft]:
     return [draft for draft in drafts if draft.path and draft.item and not draft.rejected]
 
 
-def _form(draft: Draft) -> FormCraft:
+def _form(draft: Draft) -> Row:
     """A form of one item."""
-    return FormCraft.model_validate({draft.task: [draft.item]})
+    return tidied({draft.task: [draft.item]})[0]
 
 
 def records(drafts: Iterable[Draft]) -> pl.DataFrame:

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
-
-from pydantic import ValidationError
 
 from formlab import text
 from formlab.benchmarks.formcraft import (
     RELATIONS,
-    Check,
     NoFormulaError,
-    Question,
-    Relation,
+    NotAFormError,
     canonical,
     is_written_as,
+    item_of,
     label_of,
     modality_of,
     number_in,
     value_of,
 )
 
-_ITEMS: dict[str, type[Relation]] = {"vqa": Question, "consistency": Check}
 Row = dict[str, Any]
 Fields = Mapping[str, Row]
 
@@ -44,10 +41,9 @@ def faults(task: str, item: Row, fields: Fields) -> tuple[str, ...]:
     ("expected '8', and the annotation of /B says '7'",)
     """
     try:
-        parsed: Any = _ITEMS[task].model_validate(item)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        return (f"not of the schema: {first['loc'][0]}: {first['msg']}",)
+        parsed = item_of(task, item)
+    except NotAFormError as error:
+        return (f"not of the schema: {error}",)
     named = parsed.fields if task == "vqa" else [parsed.source, parsed.dependent]
     why = [f"no field at {path}" for path in dict.fromkeys(named) if path not in fields]
     why += [
@@ -76,7 +72,7 @@ def field_faults(modality: str | None, subtype: str | None) -> tuple[str, ...]:
     return ("its modality subtype is not known",) if small is None else ()
 
 
-def _of_question(made: Question, fields: Fields) -> str:
+def _of_question(made: SimpleNamespace, fields: Fields) -> str:
     answer = next((answer for answer in made.answers if answer.strip()), "")
     if not made.question.strip():
         return "no question"
@@ -98,7 +94,7 @@ def _of_question(made: Question, fields: Fields) -> str:
     return f"the answer {answer!r} does not stand on the form, and {wrong}" if wrong else ""
 
 
-def _of_check(made: Check, item: Row, fields: Fields) -> str:
+def _of_check(made: SimpleNamespace, item: Row, fields: Fields) -> str:
     if item.get("determined") is False:
         return "a mere constraint: the value does not follow from the other field"
     if made.source == made.dependent:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from formlab.charts.escaping import clean
 from formlab.errors import FormlabError
-from formlab_review.attributes import MODELS, WORDS, attributes
+from formlab_review.attributes import KINDS, WORDS, attributes
 from formlab_review.faults import faults
 from formlab_review.forms import ITEMS
 from formlab_review.widget import LIMIT, DeskWidget, script
@@ -26,7 +26,7 @@ class FormWidget(DeskWidget):
     _esm = script("form.js")
 
     def __init__(self, review: FormReview) -> None:
-        known = {kind: [list(pair) for pair in attributes(kind).items()] for kind in MODELS}
+        known = {kind: [list(pair) for pair in attributes(kind).items()] for kind in KINDS}
         super().__init__(review, setup={"attributes": known, "words": {**WORDS}})
 
     def _answer(self, what: Any, message: dict[str, Any]) -> None:

@@ -16,13 +16,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-from pydantic import ValidationError
 
 from formlab import files
 from formlab.benchmarks.formcraft import (
     MODALITIES,
     RELATIONS,
-    FormCraft,
     NotAFormError,
     Paths,
     canonical,
@@ -35,7 +33,7 @@ from formlab.errors import DataBroken, UnknownName
 from formlab.files import convert
 from formlab.text.normalise import as_text
 from formlab_review.attributes import (
-    MODELS,
+    KINDS,
     attributes,
     numbers_in,
     read_value,
@@ -44,7 +42,7 @@ from formlab_review.attributes import (
 )
 
 # The lists of a form and of a group.
-INSIDE = {"": tuple(MODELS), "groups": ("fields", "groups")}
+INSIDE = {"": tuple(KINDS), "groups": ("fields", "groups")}
 ITEMS = ("vqa", "consistency")
 Row = dict[str, Any]
 Texts = dict[str, str]
@@ -59,14 +57,8 @@ class _Group(msgspec.Struct):
     consistency: list[Row] | None = None
 
 
-def dumped(form: FormCraft) -> Row:
-    """A form as its JSON without defaults."""
-    whole = form.model_dump(exclude_none=True, exclude_defaults=True)
-    return {"fields": [], "groups": []} | whole
-
-
 class FormNode(NamedTuple):
-    """Where a node stands: its list is `kind`, a key of `MODELS`; `path` is as in the corpus."""
+    """Where a node stands: its list is `kind`, a key of `KINDS`; `path` is as in the corpus."""
 
     id: str
     parent: str
@@ -118,7 +110,7 @@ class FormNodes:
         form, content = read_form(file), files.read_json(file, once=True)
         convert(content, _Group, where=file)
         # Other names of keys, or fields elsewhere: such a file is written anew.
-        content = dumped(form) if tidied(content)[1] else content
+        content = form if tidied(content)[1] else content
         return cls(content, files.read_text(file), reviewer)
 
     def _read(self, node: str, kind: str, row: Row, paths: Paths) -> None:
@@ -352,9 +344,9 @@ class FormNodes:
     def check(self) -> dict[str, Row]:
         """Rows of the fields and groups by their paths now; `DataBroken` if it is no such form."""
         try:
-            form = FormCraft.model_validate(tidied(self.content())[0])
+            form, _ = tidied(self.content())
             return {row["path"]: row for row in field_rows(form, Counter())}
-        except (NotAFormError, ValidationError) as error:
+        except NotAFormError as error:
             raise DataBroken(f"then this is no form: {str(error).splitlines()[0]}") from error
 
     def _fresh(self, node: str) -> str:

@@ -102,7 +102,7 @@ def check(raw: str | Path, *, root: str | Path, predictions: str | Path | None =
     ``pred_<i>.txt``, ``pred`` in `root` if left out. `DataMissing` or `DataBroken` if a file is
     absent or unreadable, or no answer is for a gold page.
     """
-    corpus = benchmarks.get("fincriticaled").load("test", Path(root))
+    corpus = benchmarks.load("fincriticaled", split="test", root=Path(root))
     where = Path(root) / "pred" if predictions is None else Path(predictions)
     reader = readers.reader_of(where, corpus)
     if reader is None or reader.name != corpus.benchmark:

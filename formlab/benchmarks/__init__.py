@@ -1,27 +1,99 @@
-"""The benchmarks that formlab reads: one file or folder each, and one entry."""
+"""The benchmarks that formlab reads: one file or folder each, and one entry in a table."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+import math
+import random
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
 
 from formlab import files, resources
-from formlab.benchmarks.entries import ENTRIES
-from formlab.benchmarks.spec import Benchmark, part_of
-from formlab.errors import DataMissing
+from formlab.errors import DataMissing, UnknownName
 from formlab.registry import Registry
 
 if TYPE_CHECKING:
+    from formlab.benchmarks.corpus import SplitReader
     from formlab.folders import Corpus
 
-BENCHMARKS = Registry("benchmarks", dict.fromkeys(ENTRIES, "formlab.benchmarks.entries:ENTRIES"))
 # What `training` notes of documents that it leaves out.
 LEAKED = "train documents that are to be read too, left out"
 # How many gold records are read and scored together at most, unless one document has more.
 BATCH = 50_000
 SAMPLES = resources.folder("data/sample")
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A source of forms with gold records.
+
+    `splits` maps each split, as published, to its count of documents; `tasks` are the tasks its
+    gold can be scored on; `modes` are the ways to score it, the default first. `read` gives one
+    split of a folder in the published layout, as a corpus or as a `SplitReader`, which gives it
+    document by document, so that some of it can be read without the rest; `find_splits`, if not
+    None, counts the documents of the splits in a folder, beside those in `splits`. A model is asked
+    with `prompt`, for an answer of the JSON schema `schema`, whose leaves stand at their JSON
+    pointers in the gold; a schema may be a function of a document's row. Without a schema a model
+    is asked for the fields that the gold of a document has. A split may have `parts`, the one to
+    test on first; the others are read as the split ``<split>-<part>``.
+    """
+
+    name: str
+    read: Callable[[str, Path], Corpus | SplitReader]
+    title: str = ""
+    licence: str = "not stated"
+    citation: str = ""
+    source: str = ""
+    splits: dict[str, int] = field(default_factory=dict)
+    tasks: tuple[str, ...] = ("text",)
+    slices: tuple[str, ...] = ("kind",)
+    modes: tuple[str, ...] = ("fixed",)
+    find_splits: Callable[[Path], dict[str, int]] | None = None
+    parts: tuple[str, ...] = ("test",)
+    prompt: str = ""
+    schema: dict[str, Any] | Callable[[dict[str, Any]], dict[str, Any]] | None = None
+
+    def schema_of(self, document: dict[str, Any]) -> dict[str, Any] | None:
+        """The JSON Schema of a model's answer about a document; None if there is none."""
+        return self.schema(document) if callable(self.schema) else self.schema
+
+    def splits_in(self, root: Path) -> dict[str, int]:
+        """The splits that can be asked for under `root`, and their counts of documents."""
+        return self.splits | (self.find_splits(root) if self.find_splits else {})
+
+
+def part_of(name: str, parts: tuple[str, ...]) -> tuple[str, str]:
+    """The split's own name, and which of its `parts` a corpus of that name has.
+
+    >>> part_of("train_3-test_6-SD_0-train", ("test", "train"))
+    ('train_3-test_6-SD_0', 'train')
+    >>> part_of("train_3-test_6-SD_0", ("test", "train"))
+    ('train_3-test_6-SD_0', 'test')
+    """
+    split, _, part = name.rpartition("-")
+    return (split, part) if part in parts else (name, parts[0])
+
+
+def _entry(name: str, entry: dict[str, Any]) -> Benchmark:
+    """An entry of `benchmarks.toml`, whose functions are imported when they are called."""
+
+    def later(function: str) -> Callable[..., Any]:
+        return lambda *values: resolve_name(function)(*values)
+
+    functions = {
+        key: later(entry[key]) for key in ("read", "find_splits", "schema") if key in entry
+    }
+    tuples = {key: tuple(value) for key, value in entry.items() if isinstance(value, list)}
+    return Benchmark(name, **entry | functions | tuples)
+
+
+_TABLE = tomllib.loads(Path(__file__).with_name("benchmarks.toml").read_text("utf-8"))
+ENTRIES = {name: _entry(name, entry) for name, entry in _TABLE.items()}
+BENCHMARKS = Registry("benchmarks", dict.fromkeys(ENTRIES, "formlab.benchmarks:ENTRIES"))
 
 
 def get(name: str) -> Benchmark:
@@ -53,8 +125,10 @@ def load(
     >>> corpus.documents.height
     8
     """
-    benchmark, folder = get(name), _folder(name, root)
-    return benchmark.load(split or benchmark.first_split(folder), folder, part)
+    from formlab.tables import uncollected
+
+    with uncollected():
+        return next(corpora(name, root=root, split=split, part=part, records=math.inf))
 
 
 def corpora(
@@ -67,24 +141,36 @@ def corpora(
 ) -> Iterator[Corpus]:
     """The corpus that `load` gives, in corpora of documents that follow one another.
 
-    Each has at most `records` gold records, by default `BATCH`, or one document. Documents are read
-    when their corpus is asked for, except by a plug-in that reads all of them first. The other
-    parameters and errors are those of `load`.
+    Each has at most `records` gold records, by default `BATCH`, or the documents of one file.
+    Documents are read when their corpus is asked for, except by a plug-in that reads all of them
+    first. The other parameters and errors are those of `load`.
 
     >>> [corpus.documents.height for corpus in corpora("funsd", split="test", records=800)]
     [3, 2, 3]
     """
-    benchmark, folder = get(name), _folder(name, root)
-    split = split or benchmark.first_split(folder)
-    return benchmark.corpora(split, folder, part, records=records or BATCH)
+    from formlab.benchmarks.corpus import SplitReader, cut
 
-
-def _folder(name: str, root: str | Path | None) -> Path:
-    folder = SAMPLES / name if root is None else files.local(root)
-    if not (folder.is_dir() or (name == "own" and folder.is_file())):
+    benchmark, folder = get(name), SAMPLES / name if root is None else files.local(root)
+    if not folder.exists():
         remedy = "--root with the folder of the official files"
         raise DataMissing(f"no files of {name}", where=folder, remedy=remedy)
-    return folder
+    found, records = (
+        benchmark.find_splits(folder) if benchmark.find_splits else {},
+        records or BATCH,
+    )
+    known = benchmark.splits | found
+    # Where none is asked for it is the first one that is there.
+    split = split or next(iter(found or known))
+    if split not in known:
+        split, named = part_of(split, benchmark.parts)
+        part = part or named
+    if split not in known:
+        raise UnknownName.of(f"split of {name}", split, known)
+    part = part or benchmark.parts[0]
+    if part not in benchmark.parts:
+        raise UnknownName.of(f"part of a split of {name}", part, benchmark.parts)
+    read = benchmark.read(split if part == benchmark.parts[0] else f"{split}-{part}", folder)
+    return read.corpora(records) if isinstance(read, SplitReader) else cut(read.check(), records)
 
 
 def training(corpus: Corpus, *, limit: int | None = None, seed: int = 0) -> Corpus:
@@ -100,8 +186,6 @@ def training(corpus: Corpus, *, limit: int | None = None, seed: int = 0) -> Corp
     >>> few.split.removeprefix(corpus.split), few.documents.height
     ('-train', 1)
     """
-    import random
-
     import polars as pl
 
     benchmark = get(corpus.benchmark)
@@ -111,7 +195,8 @@ def training(corpus: Corpus, *, limit: int | None = None, seed: int = 0) -> Corp
         where = f"{corpus.benchmark}:{corpus.split}"
         raise DataMissing("no documents to learn from", where=where, remedy=remedy)
     split = part_of(corpus.split, benchmark.parts)[0] if is_part else "train"
-    found = benchmark.load(split, corpus.root, "train" if is_part else None)
+    part = "train" if is_part else None
+    found = load(benchmark.name, root=corpus.root, split=split, part=part)
     own = set(corpus.documents["doc_id"])
     names = [doc for doc in found.documents["doc_id"] if doc not in own]
     flaws = {LEAKED: n} if (n := found.documents.height - len(names)) else {}

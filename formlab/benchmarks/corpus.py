@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,119 +18,107 @@ from formlab.errors import DataBroken, DataMissing, FormlabError, GoldInDoubt
 from formlab.folders import Corpus
 
 Row = dict[str, Any]
-# The row of a document, and its gold records as rows or, which is quicker, as columns.
-Part = tuple[Row, list[Row] | dict[str, Sequence[Any]]]
+# The row of a document, and its gold records.
+Part = tuple[Row, list[Row]]
 
 
 @dataclass(frozen=True)
 class SplitReader:
     """One split of a benchmark, of which any documents can be read without the others.
 
-    `units` are what documents are read from, such as files; ``read(unit, flaws, sources)`` yields
-    those of one with their gold records and counts what is odd; `flaws` and `sources` here are of
-    the whole split; `empty` is raised where there is no document.
+    `units` are what documents are read from, such as files; ``read(unit, flaws)`` yields those of
+    one with their gold records and counts what is odd; `same` are columns of records that leave
+    them out; `flaws` and `sources` are of the whole split; `empty` says what is missing where there
+    is no document.
 
-    A unit whose own file (`file_of`) cannot be read is left out, counted as `unread`, and listed
-    with the reason. It is an error if the gold contradicts itself (`GoldInDoubt`), if the file
-    holds other documents (`file_of` is None), or if no unit can be read.
+    A unit whose own file (`file_of`; `beside` it are others) cannot be read is left out, counted as
+    `unread`, and listed with the reason. It is an error if the gold contradicts itself
+    (`GoldInDoubt`), if the file holds other documents (`file_of` is None), or if no unit can be
+    read.
     """
 
     benchmark: str
     split: str
     root: Path
     units: Sequence[Any]
-    read: Callable[[Any, Counter[str], dict[str, str]], Iterator[Part]]
+    read: Callable[[Any, Counter[str]], Iterator[Part]]
+    same: Row = field(default_factory=dict)
     flaws: Counter[str] = field(default_factory=Counter)
     sources: dict[str, str] = field(default_factory=dict)
-    empty: FormlabError | None = None
+    empty: str = ""
     file_of: Callable[[Any], Path | None] = lambda unit: unit if isinstance(unit, Path) else None
+    beside: Callable[[Any], Iterable[Path]] = lambda _: ()
     unread: str = "documents unreadable"
 
     def corpora(self, records: float) -> Iterator[Corpus]:
-        """The documents in corpora of at most so many gold records, or of one document."""
+        """The documents in corpora of at most so many gold records, or of one unit."""
         # What is odd in the split as a whole is counted once.
-        batch, is_first = _Batch(self, Counter(self.flaws)), True
+        batch, is_first = _Batch(Counter(self.flaws)), True
         for unit in self.units:
-            flaws, sources = Counter[str](), dict[str, str]()
-            for document, rows in self._parts(unit, flaws, sources, batch.unreadable):
-                columns = rows if isinstance(rows, dict) else tables.columns_of(rows, _GOLD)
-                count = len(next(iter(columns.values()), ()))
-                if batch.documents and len(batch.columns["doc_id"]) + count > records:
-                    yield batch.corpus()
-                    batch, is_first = _Batch(self, Counter()), False
-                batch.add(document, columns, count, self.file_of(unit))
-                batch.note(flaws, sources)
-            batch.note(flaws, sources)
-        if is_first and not batch.documents and (batch.unreadable or self.empty):
-            raise none_read(batch.unreadable, self.root) if batch.unreadable else self.empty
-        yield batch.corpus()
+            found = self._found(unit)
+            if batch.documents and len(batch.rows) + len(found.rows) > records:
+                yield self._corpus(batch)
+                batch, is_first = _Batch(), False
+            batch.flaws.update(found.flaws)
+            batch.documents += found.documents
+            batch.rows += found.rows
+            batch.sources |= found.sources
+            batch.unreadable |= found.unreadable
+        if is_first and not batch.documents and batch.unreadable:
+            raise none_read(batch.unreadable, self.root)
+        if is_first and not batch.documents and self.empty:
+            raise DataMissing(f"no {self.empty}", where=self.root, remedy="check the download")
+        yield self._corpus(batch)
 
-    def _parts(
-        self, unit: Any, flaws: Counter[str], sources: dict[str, str], unreadable: dict[str, str]
-    ) -> Iterator[Part]:
+    def _found(self, unit: Any) -> _Batch:
         """The documents of a unit; none, and nothing counted, if its own file cannot be read."""
-        if (file := self.file_of(unit)) is None:
-            yield from self.read(unit, flaws, sources)
-            return
+        file, found = self.file_of(unit), _Batch()
         try:
-            # All of them or none.
-            yield from list(self.read(unit, flaws, sources))
+            for document, rows in self.read(unit, found.flaws):
+                for row in rows:
+                    row["doc_id"] = document["doc_id"]
+                paths = Counter(row["path"] for row in rows if row.get("path") is not None)
+                if twice := [path for path, count in paths.items() if count > 1]:
+                    what = f"two values of {document['doc_id']} at one path: {twice[0]}"
+                    raise GoldInDoubt(what, where=file, remedy="keep one of them")
+                found.documents.append(document)
+                found.rows += rows
+            for path in (file, *filter(files.is_file, self.beside(unit))) if file else ():
+                found.sources[path.relative_to(self.root).as_posix()] = files.sha256(path)
         except GoldInDoubt:
             raise
         except (DataBroken, DataMissing, RecursionError) as error:
-            flaws.clear()
-            sources.clear()
-            flaws[self.unread] += 1
+            if file is None:
+                raise
             what = error if isinstance(error, FormlabError) else f"nested too deeply ({file})"
-            reason = str(what).replace(f"{self.root}/", "")
-            unreadable[file.relative_to(self.root).as_posix()] = reason
+            name, reason = file.relative_to(self.root), str(what).replace(f"{self.root}/", "")
+            return _Batch(Counter({self.unread: 1}), unreadable={name.as_posix(): reason})
+        return found
 
-
-# What all records of gold have, unless they say otherwise.
-_GOLD = {"role": "gold", "status": "ok"}
-
-
-class _Batch:
-    """The records of some documents as they are collected."""
-
-    def __init__(self, split: SplitReader, flaws: Counter[str]) -> None:
-        self.split, self.flaws, self.sources = split, flaws, dict(split.sources)
-        self.documents, self.columns = list[Row](), dict[str, list[Any]](doc_id=[])
-        self.unreadable: dict[str, str] = {}
-
-    def add(self, document: Row, columns: Mapping[str, Any], count: int, file: Any) -> None:
-        """Take a document and its records, which are so many."""
-        paths = [path for path in columns.get("path", ()) if path is not None]
-        if len(set(paths)) < len(paths):
-            twice = next(path for path, count in Counter(paths).items() if count > 1)
-            what = f"two values of {document['doc_id']} at one path: {twice}"
-            raise GoldInDoubt(what, where=file, remedy="keep one of them")
-        self.documents.append(document)
-        columns = {**columns, "doc_id": [document["doc_id"]] * count}
-        height = len(self.columns["doc_id"])
-        for name in columns.keys() | self.columns.keys():
-            usual = [_GOLD.get(name)]
-            column = self.columns.setdefault(name, usual * height)
-            column += columns.get(name, usual * count)
-
-    def note(self, flaws: Counter[str], sources: dict[str, str]) -> None:
-        """Take over what was counted since the last time."""
-        self.flaws.update(flaws)
-        self.sources |= sources
-        flaws.clear()
-        sources.clear()
-
-    def corpus(self) -> Corpus:
-        base = {"benchmark": self.split.benchmark, "split": self.split.split}
+    def _corpus(self, batch: _Batch) -> Corpus:
+        base = {"benchmark": self.benchmark, "split": self.split}
+        # What all records of gold have, unless they say otherwise.
+        gold = {"role": "gold", "status": "ok"} | base | self.same
         return Corpus(
-            documents=tables.table("documents", self.documents, **base),
-            records=tables.table("records", self.columns, **base, **_GOLD),
+            documents=tables.table("documents", batch.documents, **base),
+            records=tables.table("records", batch.rows, **gold),
             **base,
-            root=self.split.root,
-            flaws={what: count for what, count in sorted(self.flaws.items()) if count},
-            sources=self.sources,
-            unreadable=self.unreadable,
+            root=self.root,
+            flaws={what: count for what, count in sorted(batch.flaws.items()) if count},
+            sources=self.sources | batch.sources,
+            unreadable=batch.unreadable,
         ).check()
+
+
+@dataclass
+class _Batch:
+    """Documents and their records as they are collected."""
+
+    flaws: Counter[str] = field(default_factory=Counter)
+    documents: list[Row] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    sources: dict[str, str] = field(default_factory=dict)
+    unreadable: dict[str, str] = field(default_factory=dict)
 
 
 def none_read(unreadable: dict[str, str], where: Path | None) -> DataBroken:

@@ -14,13 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
 from formlab import files, tables
 from formlab.benchmarks.corpus import Part, Row, SplitReader, box_of, counts_of, image_columns
-from formlab.benchmarks.facts import FACTS, Fact, tagged
+from formlab.benchmarks.facts import FACTS, tagged
 from formlab.benchmarks.meta import meta_of
-from formlab.errors import DataBroken, DataMissing, GoldInDoubt
+from formlab.errors import DataBroken, GoldInDoubt
 from formlab.text.markup import written_events
 
 FOLDERS = ("", "gold", "gold_annotation_html", "data/gold_annotation_html")
@@ -31,8 +29,6 @@ _OPEN = re.compile(rf"<({'|'.join(FACTS)})\b[^>]*>", re.IGNORECASE)
 _CLOSE = re.compile(rf"</({'|'.join(FACTS)})\s*>", re.IGNORECASE)
 _REMEDY = "a folder with gold_0.txt, gold_1.txt, …, or a CSV with a column of tagged HTML"
 __all__ = ["FACTS", "FactMeta", "decoded", "fact_meta", "tagged", "untagged"]
-# Number, HTML, origin and document columns of a page.
-_Page = tuple[str, str, str, Row]
 
 
 class FactMeta(NamedTuple):
@@ -78,40 +74,48 @@ def reader(split: str, root: Path) -> SplitReader:
     concepts, each from top to bottom. `kind` is the fact's type; `meta` holds the published name
     of that type and the hint of its context.
     """
-    split_flaws: Counter[str] = Counter()
-    split_sources: dict[str, str] = {}
+    flaws, sources = Counter[str](), dict[str, str]()
 
-    def read(unit: _Page | Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[Part]:
-        stem, markup, origin, stated = unit if isinstance(unit, tuple) else _page(unit, flaws)
-        if isinstance(unit, Path):
-            sources[unit.relative_to(root).as_posix()] = files.sha256(unit)
-        facts = tagged(written_events(markup), flaws=flaws, where=origin)
-        _count_flaws(markup, facts, flaws)
-        image, boxes = _picture(root.parent if root.is_file() else root, stem, flaws)
-        gold = {"task": "fact", "page": 1}
-        rows = [gold | {"kind": "page", "value": markup, "origin": origin}]
+    def read(unit: _Page | Path, flaws: Counter[str]) -> Iterator[Part]:
+        page = unit if isinstance(unit, _Page) else _page(unit, flaws)
+        facts = tagged(written_events(page.markup), flaws=flaws, where=page.origin)
+        opened, closed = (
+            Counter(name.lower() for name in tag.findall(page.markup)) for tag in (_OPEN, _CLOSE)
+        )
+        flaws["fact tags not closed"] += (opened - closed).total()
+        flaws["fact tags closed but not opened"] += (closed - opened).total()
+        flaws["fact tags without text"] += opened.total() - len(facts)
+        flaws["pages without a fact"] += not facts
+        image, boxes = _picture(root.parent if root.is_file() else root, page.name, flaws)
+        rows: list[Row] = [{"kind": "page", "value": page.markup, "origin": page.origin}]
         for number, fact in enumerate(facts):
             path, said = f"/facts/{number}", FactMeta(fact.type, fact.hint, fact.mark)._asdict()
             row = {"path": path, "kind": fact.kind, "value": fact.value}
-            row |= {"origin": f"{origin}#{path}", "meta": json.dumps(said, ensure_ascii=False)}
-            rows.append(gold | row | boxes.get(fact.mark, {}))
-        yield {"doc_id": stem} | counts_of(rows[1:]) | image | stated, rows
+            row |= {"origin": f"{page.origin}#{path}", "meta": json.dumps(said, ensure_ascii=False)}
+            rows.append(row | boxes.get(fact.mark, {}))
+        yield {"doc_id": page.name} | counts_of(rows[1:]) | image | page.stated, rows
 
-    empty = DataMissing("no gold pages", where=root, remedy=_REMEDY)
-    units = _units(root, split_flaws, split_sources)
-    found = {"flaws": split_flaws, "sources": split_sources, "empty": empty}
-    return SplitReader("fincriticaled", split, root, units, read, **found)
+    units, same = _units(root, flaws, sources), {"task": "fact", "page": 1}
+    found: Row = {"flaws": flaws, "sources": sources, "empty": f"gold pages: {_REMEDY}"}
+    return SplitReader("fincriticaled", split, root, units, read, same, **found)
+
+
+class _Page(NamedTuple):
+    """A page's number and HTML, where it stands, and what it says of its document."""
+
+    name: str
+    markup: str
+    origin: str
+    stated: Row
 
 
 def _units(root: Path, flaws: Counter[str], sources: dict[str, str]) -> list[Any]:
     """The files of pages in the order of their numbers, or the pages of a CSV."""
     if root.is_file():
         return list(_rows(root, flaws, sources))
-    if not root.is_dir():
-        raise DataMissing("no such folder", where=root, remedy=_REMEDY)
     for name in FOLDERS:
         numbered: dict[int, Path] = {}
-        for file in sorted((root / name).glob("gold_*")):
+        for file in sorted((files.folder(root, remedy=_REMEDY) / name).glob("gold_*")):
             if match := _NAME.fullmatch(file.name):
                 first = numbered.setdefault(int(match[1]), file)
                 if first is not file:
@@ -122,38 +126,30 @@ def _units(root: Path, flaws: Counter[str], sources: dict[str, str]) -> list[Any
     return [page for file in sorted(root.glob("*.csv"))[:1] for page in _rows(file, flaws, sources)]
 
 
-class _Meta(msgspec.Struct):
-    """What must be of its type in what a page says of itself."""
-
-    document_type: str | None = None
-
-
 def _page(file: Path, flaws: Counter[str]) -> _Page:
     number = _NAME.fullmatch(file.name)[1]  # type: ignore[index]
     # What it says of itself: the type of document becomes its domain.
     beside, stated = file.with_name(f"meta_{number}.json"), {}
     if beside.is_file():
-        meta = files.read_json(beside)
-        domain = files.convert(meta, _Meta, where=beside).document_type
+        meta = files.read_json(beside, dict[str, Any])
+        domain = files.convert(meta.get("document_type"), str | None, where=beside)
         stated = {"domain": domain, "meta": json.dumps(meta, ensure_ascii=False)}
-    return str(int(number)), decoded(file, flaws), file.name, stated
+    return _Page(str(int(number)), decoded(file, flaws), file.name, stated)
 
 
 def _rows(file: Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[_Page]:
-    rows = files.csv_rows(file, decoded(file, flaws))
+    (_, header), *rows = files.csv_rows(file, decoded(file, flaws)) or [(1, [])]
     sources[file.name] = files.sha256(file)
-    header = rows[0][1] if rows else []
-    places = {name.strip().lower(): place for place, name in enumerate(header)}
-    column = next((places[name] for name in COLUMNS if name in places), None)
+    names = [name.strip().lower() for name in header]
+    column = next((names.index(name) for name in COLUMNS if name in names), None)
     if column is None:
         remedy = f"a column named {', '.join(COLUMNS[:-1])} or {COLUMNS[-1]}"
         raise DataBroken("no column of tagged HTML", where=f"{file}:1", remedy=remedy)
-    kind = places.get("document_type", len(header))
-    for number, (line, row) in enumerate(rows[1:]):
+    for number, (line, row) in enumerate(rows):
         if len(row) <= column:
             raise DataBroken("a row without its HTML", where=f"{file}:{line}")
-        stated = {"domain": row[kind] if kind < len(row) else None}
-        yield str(number), row[column], f"{file.name}:{line}", stated
+        stated = {"domain": dict(zip(names, row, strict=False)).get("document_type")}
+        yield _Page(str(number), row[column], f"{file.name}:{line}", stated)
 
 
 def _picture(base: Path, stem: str, flaws: Counter[str]) -> tuple[Row, dict[int, Row]]:
@@ -171,12 +167,3 @@ def _picture(base: Path, stem: str, flaws: Counter[str]) -> tuple[Row, dict[int,
             else:
                 flaws["fact boxes not known"] += 1
     return columns, boxes
-
-
-def _count_flaws(markup: str, facts: list[Fact], flaws: Counter[str]) -> None:
-    opened = Counter(name.lower() for name in _OPEN.findall(markup))
-    closed = Counter(name.lower() for name in _CLOSE.findall(markup))
-    flaws["fact tags not closed"] += (opened - closed).total()
-    flaws["fact tags closed but not opened"] += (closed - opened).total()
-    flaws["fact tags without text"] += opened.total() - len(facts)
-    flaws["pages without a fact"] += not facts

@@ -5,11 +5,8 @@ Layout: ``{training_data,testing_data}/{annotations/<id>.json,images/<id>.png}``
 
 from __future__ import annotations
 
-import hashlib
-import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -17,16 +14,13 @@ from typing import Any
 import msgspec
 
 from formlab import files
-from formlab.benchmarks.corpus import Part, SplitReader, box_of, image_columns
-from formlab.errors import DataBroken, GoldInDoubt
+from formlab.benchmarks.corpus import Part, Row, SplitReader, box_of, counts_of, image_columns
+from formlab.errors import GoldInDoubt
 from formlab.files import Whole
 from formlab.tables import BOX
 
 FOLDERS = {"train": "training_data", "test": "testing_data"}
 LABELS = ("header", "question", "answer", "other")
-COLUMNS = ("task", "path", "kind", "value", "origin", "modality", *BOX)
-_NO_BOX = (None,) * 4
-_Box = tuple[float, float, float, float]
 
 
 class _Word(msgspec.Struct, gc=False):
@@ -54,27 +48,21 @@ def reader(split: str, root: Path) -> SplitReader:
     """
     remedy = "a folder that holds training_data and testing_data, as FUNSD is published"
     folder = files.folder(root / FOLDERS[split] / "annotations", remedy=remedy)
-    images = root / FOLDERS[split] / "images"
 
-    def read(file: Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[Part]:
-        data = files.read_bytes(file)
-        columns = columns_of(file, data, flaws)
-        sides = zip(columns["task"], columns["kind"], strict=True)
-        kinds = [kind for task, kind in sides if task == "text"][1:]
-        document = {"doc_id": file.stem, "n_fields": len(kinds), "n_kinds": len(set(kinds))}
-        sources[file.relative_to(root).as_posix()] = hashlib.sha256(data).hexdigest()
-        yield document | image_columns(root, f"{images}/{file.stem}.png", flaws), columns
+    def read(file: Path, flaws: Counter[str]) -> Iterator[Part]:
+        page, *rows = records_of(file, flaws)
+        counts = counts_of(row for row in rows if row["task"] == "text")
+        image = image_columns(root, root / FOLDERS[split] / "images" / f"{file.stem}.png", flaws)
+        yield {"doc_id": file.stem} | counts | image, [page, *rows]
 
-    empty = DataBroken("no annotation files", where=folder, remedy="check the download")
     annotations = sorted(folder.glob("*.json"), key=attrgetter("name"))
-    return SplitReader("funsd", split, root, annotations, read, empty=empty)
+    empty = f"annotation files in {FOLDERS[split]}"
+    return SplitReader("funsd", split, root, annotations, read, {"page": 1}, empty=empty)
 
 
-def columns_of(file: Path, data: bytes, flaws: Counter[str]) -> dict[str, Sequence[Any]]:
+def records_of(file: Path, flaws: Counter[str]) -> list[Row]:
     """The records of a file of annotations: the page, the entities, their words, and links."""
-    text = files.decoded(data, where=file, encodings=("utf-8-sig",))
-    remedy = "an object with a list 'form' of entities"
-    entities = files.parse_json(text, _Form, where=str(file), remedy=remedy).form
+    entities = files.read_json(file, _Form, remedy="an object with a list 'form' of entities").form
     for index, entity in enumerate(entities):
         entity.id = index if entity.id is None else entity.id
     texts = {entity.id: entity.text.strip() for entity in entities}
@@ -83,22 +71,24 @@ def columns_of(file: Path, data: bytes, flaws: Counter[str]) -> dict[str, Sequen
         twice = ", ".join(number for number, count in counts.items() if count > 1)
         raise GoldInDoubt(f"entity ids given twice: {twice}", where=file)
     page = " ".join(filter(None, map(texts.get, sorted(texts))))
-    rows: list[tuple] = [("text", None, "page", page, file.name, None, *_NO_BOX)]
-    boxes = _boxes([item for entity in entities for item in (entity, *entity.words)])
-    places = (box or _NO_BOX for box in boxes)
+    rows: list[Row] = [{"task": "text", "kind": "page", "value": page, "origin": file.name}]
+
+    def add(item: _Word, **columns: Any) -> None:
+        box = box_of(item.box)
+        flaws["boxes missing or malformed"] += box is None
+        flaws["boxes without area"] += box is not None and (box[0] >= box[2] or box[1] >= box[3])
+        sides = dict(zip(BOX, box, strict=True)) if box else {}
+        rows.append(columns | {"value": item.text} | sides)
+
     for entity in entities:
         path = f"/entities/{entity.id}"
-        origin = f"{file.name}#{path}"
-        row = ("text", path, entity.label, entity.text, origin, "textual")
-        rows.append((*row, *next(places)))
+        shared = {"origin": f"{file.name}#{path}"}
+        add(entity, task="text", path=path, kind=entity.label, modality="textual", **shared)
+        flaws["entities without text"] += not entity.text.strip()
+        flaws["entities with an unknown label"] += entity.label not in LABELS
         for number, word in enumerate(entity.words):
-            row = ("layout", f"{path}/words/{number}", "word", word.text, origin, None)
-            rows.append((*row, *next(places)))
-    flaws["entities without text"] += list(texts.values()).count("")
-    flaws["entities with an unknown label"] += sum(e.label not in LABELS for e in entities)
-    flaws["words without text"] += sum(not w.text.strip() for e in entities for w in e.words)
-    flaws["boxes missing or malformed"] += boxes.count(None)
-    flaws["boxes without area"] += sum(b[0] >= b[2] or b[1] >= b[3] for b in boxes if b)
+            add(word, task="layout", path=f"{path}/words/{number}", kind="word", **shared)
+            flaws["words without text"] += not word.text.strip()
     # Both ends of a link list it; it is one link.
     mentions = Counter(link for entity in entities for link in entity.linking)
     blank = {number for number, text in texts.items() if not text}
@@ -110,19 +100,7 @@ def columns_of(file: Path, data: bytes, flaws: Counter[str]) -> dict[str, Sequen
         is_loop = len(ends) == 1 and len(link) == 2
         flaws["links to itself"] += is_loop
         flaws["links named by one end only"] += count < 2 and not is_loop
-        path = f"/links/{'/'.join(map(str, link))}"
+        row = {"task": "layout", "path": f"/links/{'/'.join(map(str, link))}", "kind": "link"}
         value = " ".join(f"/entities/{end}" for end in link)
-        rows.append(("layout", path, "link", value, f"{file.name}#/linking", None, *_NO_BOX))
-    columns = dict(zip(COLUMNS, zip(*rows, strict=True), strict=True))
-    if len(set(columns["path"])) < len(rows):
-        raise GoldInDoubt("two links at one path, of numbers and of texts", where=file)
-    return {**columns, "page": [1] * len(rows)}
-
-
-def _boxes(items: list[_Word]) -> list[_Box | None]:
-    """The box of each item, null where it has none or one that is malformed."""
-    with suppress(ValueError, OverflowError):
-        boxes = msgspec.convert([item.box for item in items], list[_Box | None])
-        if math.isfinite(sum(map(sum, filter(None, boxes)))):
-            return boxes
-    return [box_of(item.box) for item in items]
+        rows.append(row | {"value": value, "origin": f"{file.name}#/linking"})
+    return rows

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lxml import etree
 
@@ -24,12 +23,9 @@ DPI = 300
 # US letter in inches; a page that is longer is drawn in full.
 _WIDE, _HIGH = 8.5, 11
 _LONGEST = 80
-# No issuer states a number in units of ten to a hundred.
-_SCALE = re.compile(r"\s*[+-]?\d{1,2}\s*")
 _TAG = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _BREAK = re.compile(r"(?:page-)?break-(after|before)\s*:\s*(?:always|page)", re.IGNORECASE)
 _DATE = re.compile(r"\d{4}|\d{1,2}[-/.]\d|\b(?:month|year|day)s?\b", re.IGNORECASE)
-_NO_FIGURE = re.compile(r"[^\d.,-]")
 _STYLE = "html { zoom: %.4f; background: #fff } body { margin: 0.4in }"
 _BOXES = """names => [...document.querySelectorAll(names)].map(fact => {
   const box = fact.getBoundingClientRect();
@@ -37,21 +33,20 @@ _BOXES = """names => [...document.querySelectorAll(names)].map(fact => {
   return box.width && box.height ? sides.map(side => Math.round(side * 10) / 10) : null;
 })"""
 _NO_FACT = "formlab-no-fact"
-_NUMBERED = re.compile(rf'(<(?:{"|".join(FACTS)})\b[^<>]*?) data-fact="(\d+)"')
-_ATTRIBUTES = ("name", "contextRef", "unitRef", "scale", "sign", "format")
+_VALUES = ("nonFraction", "nonNumeric")
 _ENTITIES = ("EntityRegistrantName", "TradingSymbol")
 
 
-def gold_pages(filing: Path) -> tuple[list[str], list[list[dict[str, Any]]], dict[str, int]]:
-    """The pages of a filing as HTML with fact tags, and what its tags say of each fact.
+def gold_pages(filing: Path) -> tuple[list[str], list[int], dict[str, int]]:
+    """The pages of a filing as HTML with fact tags, the facts of each, and counts of its tags.
 
     ``ix:nonFraction`` becomes ``<number>``; ``ix:nonNumeric`` becomes ``<temporal>`` where it is a
     date or duration and ``<reportingentity>`` where it names the issuer. What is hidden, has no
-    figure or spans blocks keeps its text and loses its tag; the third value counts these.
+    figure or spans blocks keeps its text and loses its tag; the counts are of these and of facts.
     """
     data = files.read_bytes(filing)
     parser = etree.XMLParser(recover=True, huge_tree=True, resolve_entities=False, no_network=True)
-    notes, facts = Counter[str](), list[dict[str, Any]]()
+    notes = Counter[str]()
     try:
         root = etree.fromstring(data, parser)
         body = None if root is None else next((n for n in root.iter() if _name(n) == "body"), None)
@@ -61,7 +56,11 @@ def gold_pages(filing: Path) -> tuple[list[str], list[list[dict[str, Any]]], dic
         _drop_hidden(body, notes)
         for node in list(body.iter()):
             if _is_tag(node):
-                _retag(node, facts, notes)
+                tag = _tag(node, "".join(node.itertext()).strip())
+                is_value = tag is None and _name(node) in _VALUES
+                notes["tags without a printed figure, date or name left out"] += is_value
+                node.tag = tag or _NO_FACT
+                node.attrib.clear()
             elif _name(node).lower() in FACTS:
                 # Only what the filing tags is a fact.
                 node.tag = "span"
@@ -72,10 +71,9 @@ def gold_pages(filing: Path) -> tuple[list[str], list[list[dict[str, Any]]], dic
     except UnicodeDecodeError as error:
         # libxml2 takes half characters that lxml cannot hand over.
         raise DataBroken("half a character in a name", where=filing) from error
-    pages = [page for page in pages if re.sub(r"<[^>]*>|\s|&#160;", "", page)]
-    facts_of_pages = [[facts[int(n)] for _, n in _NUMBERED.findall(page)] for page in pages]
-    notes["facts"] = sum(map(len, facts_of_pages))
-    return [_NUMBERED.sub(r"\1", page) for page in pages], facts_of_pages, dict(notes)
+    pages = [page for page in pages if re.sub(r"<[^>]*>|\s|&#160;", "", page[0])]
+    notes["facts"] = sum(count for _, count in pages)
+    return [text for text, _ in pages], [count for _, count in pages], dict(notes)
 
 
 def write_pages(
@@ -91,8 +89,8 @@ def write_pages(
     and facts written, the ``pages not drawn``, the ``requests blocked``, and the tags of each sort
     that the filing has beside its facts.
     """
-    texts, facts, notes = gold_pages(filing)
-    chosen = [number for number, page_facts in enumerate(facts) if page_facts][:limit]
+    texts, counts, notes = gold_pages(filing)
+    chosen = [number for number, count in enumerate(counts) if count][:limit]
     undrawn, size = 0, (round(_WIDE * dpi), round(_HIGH * dpi))
     style = f"<head><style>{_STYLE % (dpi / 96)}</style></head>"
     with browser.page(size=size, allow=("data:",), scripts=False) as visit:
@@ -100,11 +98,10 @@ def write_pages(
             text, image = f"<body>{texts[number]}</body>", out / "images" / f"{number}.png"
             files.write_text(out / f"gold_{number}.txt", f"<html>{text}</html>\n")
             meta = {"document_type": "financial statement", "filing": filing.name}
-            files.write_json(out / f"meta_{number}.json", meta | {"facts": facts[number]})
+            files.write_json(out / f"meta_{number}.json", meta)
             undrawn += not _drawn(visit.page, f"<html>{style}{text}</html>", image)
-    notes |= {"pages": len(chosen), "pages not drawn": undrawn}
-    notes["facts"] = sum(len(facts[number]) for number in chosen)
-    return notes | {"requests blocked": len(set(visit.requests))}
+    notes |= {"pages": len(chosen), "facts": sum(counts[number] for number in chosen)}
+    return notes | {"pages not drawn": undrawn, "requests blocked": len(set(visit.requests))}
 
 
 def _drawn(page: Page, html: str, image: Path) -> bool:
@@ -142,24 +139,9 @@ def _is_tag(node: etree._Element) -> bool:
 def _drop_hidden(body: etree._Element, notes: Counter[str]) -> None:
     headers = [node for node in body.iter() if _is_tag(node) and _name(node) == "header"]
     for node in headers:
-        hidden = [child for child in node.iter() if _name(child) in ("nonFraction", "nonNumeric")]
-        notes["hidden facts left out"] += len(hidden)
+        notes["hidden facts left out"] += sum(_name(child) in _VALUES for child in node.iter())
     if headers:
         etree.strip_elements(body, *{node.tag for node in headers}, with_tail=False)
-
-
-def _retag(node: etree._Element, facts: list[dict[str, Any]], notes: Counter[str]) -> None:
-    text = "".join(node.itertext()).strip()
-    if not (tag := _tag(node, text)):
-        is_value = _name(node) in ("nonFraction", "nonNumeric")
-        notes["tags without a printed figure, date or name left out"] += is_value
-        node.tag = _NO_FACT
-        return
-    fact = {key: node.get(key) for key in _ATTRIBUTES if node.get(key) is not None}
-    facts.append(fact | {"text": text, "value": _value(text, node)})
-    node.attrib.clear()
-    node.tag = tag
-    node.set("data-fact", str(len(facts) - 1))
 
 
 def _tag(node: etree._Element, text: str) -> str | None:
@@ -175,27 +157,6 @@ def _tag(node: etree._Element, text: str) -> str | None:
     form = node.get("format") or ""
     dated = "date" in form or "dur" in form or concept.endswith("Date")
     return "temporal" if dated and _DATE.search(text) else None
-
-
-def _value(text: str, node: etree._Element) -> str | None:
-    """The number that the tag states: as printed, times ten to the `scale`, negated by `sign`.
-
-    >>> node = etree.fromstring('<f scale="6" sign="-" format="ixt:num-dot-decimal"/>')
-    >>> _value("1,279.5", node)
-    '-1279500000'
-    """
-    if _name(node) == "nonNumeric":
-        return None
-    figures, scale = _NO_FIGURE.sub("", text), node.get("scale") or "0"
-    has_comma = "comma" in (node.get("format") or "").split(":")[-1]
-    figures = figures.replace(".", "").replace(",", ".") if has_comma else figures.replace(",", "")
-    if not _SCALE.fullmatch(scale):
-        return None
-    try:
-        value = Decimal(figures).scaleb(int(scale))
-    except InvalidOperation:
-        return None
-    return f"{-value if node.get('sign') == '-' else value:f}"
 
 
 def _cut(body: etree._Element) -> list[list[etree._Element]]:
@@ -217,11 +178,15 @@ def _cut(body: etree._Element) -> list[list[etree._Element]]:
     return [page for page in pages if page]
 
 
-def _page(nodes: list[etree._Element]) -> str:
+def _page(nodes: list[etree._Element]) -> tuple[str, int]:
+    """The HTML of a page, and how many facts it has."""
+    count = 0
     for node in nodes:
         for inner in node.iter():
             if isinstance(inner.tag, str):
                 inner.tag = _name(inner)
+                count += inner.tag in FACTS
         if isinstance(node.tag, str):
             etree.cleanup_namespaces(node)
-    return "".join(etree.tostring(node, encoding="unicode", method="html") for node in nodes)
+    texts = (etree.tostring(node, encoding="unicode", method="html") for node in nodes)
+    return "".join(texts), count

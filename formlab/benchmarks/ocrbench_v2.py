@@ -64,7 +64,7 @@ def reader(split: str, root: Path) -> SplitReader:
     stems = Counter(path.stem for path in by_image)
     plain = Counter(path.with_suffix("") for path in by_image)
 
-    def read(name: Path, flaws: Counter[str], _: dict[str, str]) -> Iterator[Part]:
+    def read(name: Path, flaws: Counter[str]) -> Iterator[Part]:
         flaws["images of one name in several folders"] += stems[name.stem] > 1
         # With its folders, and with its ending, only where it takes them to tell images apart.
         bare = name.with_suffix("")
@@ -81,9 +81,12 @@ def reader(split: str, root: Path) -> SplitReader:
         yield document | image_columns(root, image, flaws), list(rows.values())
 
     # All stand in one file.
-    one_file = {"sources": {FILE: files.sha256(root / FILE)}, "file_of": lambda _: None}
-    empty = DataBroken("no entries", where=root / FILE, remedy="check the download")
-    return SplitReader("ocrbench_v2", split, root, list(by_image), read, empty=empty, **one_file)
+    found: Row = {"sources": {FILE: files.sha256(root / FILE)}, "empty": f"entries in {FILE}"}
+    same = {"modality": "textual", "page": 1}
+    units = list(by_image)
+    return SplitReader(
+        "ocrbench_v2", split, root, units, read, same, file_of=lambda _: None, **found
+    )
 
 
 def _entries(root: Path) -> list[_Entry]:
@@ -95,29 +98,30 @@ def _entries(root: Path) -> list[_Entry]:
 
 def _rows(entry: _Entry, index: int, flaws: Counter[str]) -> Iterator[Row]:
     kind, answers = str(entry.type), accepted(entry.answers)
-    shared = {"modality": "textual", "origin": f"{FILE}#/{index}", "page": 1}
+    origin = f"{FILE}#/{index}"
     if isinstance(answers, dict):
         for key, values in answers.items():
-            row = {"task": "text", "path": f"/{escape(key)}", "kind": key}
-            yield shared | row | _values(as_texts(values))
+            row = {"task": "text", "path": f"/{escape(key)}", "kind": key, "origin": origin}
+            yield row | _values(values)
         return
     flaws["entries whose keys cannot be read"] += "key information" in kind
     number = index if entry.id is None else entry.id
-    row = {"task": "vqa", "path": f"{VQA}/{number}", "kind": kind}
+    row = {"task": "vqa", "path": f"{VQA}/{number}", "kind": kind, "origin": origin}
     row["meta"] = json.dumps({"question": entry.question or ""}, ensure_ascii=False)
     if kind.startswith("full-page OCR"):
-        row = {"task": "text", "path": None, "kind": "page"}
-    row |= shared | _values(as_texts(answers))
-    if not_text := any(word in kind for word in _NOT_TEXT):
-        row["status"] = "unscored"
+        row = {"task": "text", "path": None, "kind": "page", "origin": origin}
+    not_text = any(word in kind for word in _NOT_TEXT)
     flaws["answers that are places, tables or formulas: not scored"] += not_text
-    yield row
+    yield row | _values(answers) | ({"status": "unscored"} if not_text else {})
 
 
-def _values(values: list[str]) -> Row:
-    if not values:
-        return {"status": "unscored"}
-    return {"value": values[0], "accepted": values[1:] or None}
+def _values(answers: Any) -> Row:
+    first, *others = as_texts(answers) or [None]
+    return {
+        "value": first,
+        "accepted": others or None,
+        "status": "unscored" if first is None else "ok",
+    }
 
 
 def accepted(answers: Any) -> Any:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
@@ -43,6 +43,15 @@ class _Item(msgspec.Struct):
     id: str | int | None = None
 
 
+class _Unit(NamedTuple):
+    """A document's id and place, and the file that it has alone, or its item among others."""
+
+    doc_id: str
+    where: str
+    file: Path | None
+    item: Any
+
+
 def reader(split: str, root: Path) -> SplitReader:
     """The forms: a record per leaf of the true JSON, one for all of it, one for the page's text.
 
@@ -51,54 +60,59 @@ def reader(split: str, root: Path) -> SplitReader:
     """
     folder = files.folder(root, remedy="a folder with OmniAI's items as JSON files")
     base = folder / split if (folder / split).is_dir() else folder
-    several: set[Path] = set()
-    # Of equal names the second gets a number, so all names are known before a form is read.
-    names, taken = {}, set[str]()
+    units, sources, taken = list[_Unit](), dict[str, str](), set[str]()
     for file in sorted([*base.glob("*.json"), *base.glob("*.jsonl")]):
-        names[file] = []
-        with suppress(*() if file.suffix == ".jsonl" else (DataBroken, DataMissing)):
-            if file.suffix == ".jsonl" or isinstance(files.read_json(file), list):
-                several.add(file)
+        items: list[tuple[str, Any]] = [(file.name, None)]
         # Of a file with one form, reading the form says what is wrong.
-        with suppress(*() if file in several else (DataBroken, DataMissing)):
-            names[file] = [_doc_id(item, file, where, taken) for where, item in _items(file)]
+        with suppress(*() if file.suffix == ".jsonl" else (DataBroken, DataMissing)):
+            items = _items(file)
+        for where, item in items:
+            # Of equal names the second gets a number.
+            alone, stem = where == file.name, _stem(item, file, where)
+            numbered = (f"{stem}_{number}" for number in range(2, len(taken) + 3))
+            doc_id = next(name for name in (stem, *numbered) if name not in taken)
+            taken.add(doc_id)
+            units.append(_Unit(doc_id, where, file if alone else None, None if alone else item))
+            sources |= {} if alone else {str(file.relative_to(root)): files.sha256(file)}
 
-    def read(file: Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[Part]:
-        sources[str(file.relative_to(root))] = files.sha256(file)
-        for doc_id, (where, item) in zip(names[file], _items(file), strict=True):
-            rows = list(records_of(item, where, flaws))
-            document = {"doc_id": doc_id} | _document(item, base, root, rows, flaws)
-            yield document, [row | {"page": 1} for row in rows]
+    def read(unit: _Unit, flaws: Counter[str]) -> Iterator[Part]:
+        item = _items(unit.file)[0][1] if unit.file else unit.item
+        remedy = "an object with imageUrl, jsonSchema and trueJsonOutput"
+        files.convert(item, _Item, where=base / unit.where, remedy=remedy)
+        rows = list(records_of(item, unit.where, flaws))
+        name, meta = basename(_image(item)), item.get("metadata")
+        metadata = meta if isinstance(meta, dict) else {}
+        domain = metadata.get("format") or metadata.get("documentType")
+        said = {
+            "imageUrl": _image(item),
+            "metadata": metadata,
+            "jsonSchema": item.get("jsonSchema"),
+        }
+        document = {"doc_id": unit.doc_id, "domain": None if domain is None else str(domain)}
+        document |= {"meta": json.dumps(said, ensure_ascii=False)}
+        document |= counts_of(row for row in rows if row.get("path") not in (None, WHOLE))
+        image = next(filter(files.is_file, (base / name, base / "images" / name)), None)
+        yield document | image_columns(root, image, flaws, missing="images not in the folder"), rows
 
-    empty = DataBroken("no items", where=base, remedy="one JSON file a form")
-    alone = {"empty": empty, "file_of": lambda file: None if file in several else file}
-    return SplitReader("omniai", split, root, list(names), read, **alone)
+    alone = {"sources": sources, "empty": "items", "file_of": lambda unit: unit.file}
+    return SplitReader("omniai", split, root, units, read, {"task": "text", "page": 1}, **alone)
 
 
-def _items(file: Path) -> Iterator[tuple[str, Row]]:
-    """The items of a file, each with its place."""
+def _items(file: Path) -> list[tuple[str, Any]]:
+    """The items of a file, each with its place; one that is alone has the file's name for it."""
     if file.suffix == ".jsonl":
-        items = [(f":{number}", item) for number, item in files.each_jsonl(file)]
-    elif isinstance(value := files.read_json(file), list):
-        items = [(f"#/{number}", item) for number, item in enumerate(value)]
-    else:
-        items = [("", value)]
-    remedy = "an object with imageUrl, jsonSchema and trueJsonOutput"
-    for place, item in items:
-        files.convert(item, _Item, where=f"{file}{place}", remedy=remedy)
-        yield f"{file.name}{place}", item
+        return [(f"{file.name}:{number}", item) for number, item in files.each_jsonl(file)]
+    value = files.read_json(file)
+    if isinstance(value, list):
+        return [(f"{file.name}#/{number}", item) for number, item in enumerate(value)]
+    return [(file.name, value)]
 
 
-def _doc_id(item: Row, file: Path, where: str, taken: set[str]) -> str:
-    """The name of the file if it holds one item, else that of the image."""
-    name = file.stem if where == file.name else PurePosixPath(basename(_image(item))).stem
-    name = _NAME.sub("_", str(item.get("id") or name))[:_LONGEST] or "item"
-    unique, number = name, 1
-    while unique in taken:
-        number += 1
-        unique = f"{name}_{number}"
-    taken.add(unique)
-    return unique
+def _stem(item: Any, file: Path, where: str) -> str:
+    """The item's id, else the name of the file if it holds one item, else that of the image."""
+    known = item if isinstance(item, dict) else {}
+    name = file.stem if where == file.name else PurePosixPath(basename(_image(known))).stem
+    return _NAME.sub("_", str(known.get("id") or name))[:_LONGEST] or "item"
 
 
 def _image(item: Row) -> str:
@@ -126,8 +140,8 @@ def records_of(item: Row, where: str, flaws: Counter[str]) -> Iterator[Row]:
     """The gold records of one item: the page's text, the whole JSON, and its leaves."""
     text, truth = item.get("trueMarkdownOutput"), item["trueJsonOutput"]
     flaws["items without Markdown"] += not text
-    row = {"task": "text", "kind": "page", "value": text, "origin": f"{where}#/trueMarkdownOutput"}
-    yield row | {"status": "ok" if text else "unscored"}
+    row: Row = {"kind": "page", "value": text, "status": "ok" if text else "unscored"}
+    yield row | {"origin": f"{where}#/trueMarkdownOutput"}
     if isinstance(truth, str):
         # An item from a data set viewer has it as text.
         with suppress(DataBroken):
@@ -136,37 +150,23 @@ def records_of(item: Row, where: str, flaws: Counter[str]) -> Iterator[Row]:
     yield {"task": "value", "path": WHOLE, "kind": "json", "value": text, "origin": origin}
     for path, kind, value in _leaves(truth, item.get("jsonSchema"), "", where):
         flaws["true values of null"] += value is None
-        row = {"task": "text", "path": path, "kind": kind, "origin": f"{origin}{path}"}
-        yield row | {"value": None if value is None else as_text(value)}
+        value = None if value is None else as_text(value)
+        yield {"path": path, "kind": kind, "value": value, "origin": f"{origin}{path}"}
 
 
-def _leaves(
-    value: Any, schema: Any, path: str, where: str, depth: int = 0
-) -> Iterator[tuple[str, str, Any]]:
+def _leaves(value: Any, schema: Any, path: str, where: str) -> Iterator[tuple[str, str, Any]]:
+    """Path, kind and value of each leaf."""
     rules = schema if isinstance(schema, dict) else {}
-    if depth > _DEEPEST:
+    if path.count("/") > _DEEPEST:
         raise DataBroken(f"JSON nested deeper than {_DEEPEST} levels", where=f"{where}#{path[:80]}")
     if isinstance(value, dict):
         inner = rules.get("properties")
+        inner = inner if isinstance(inner, dict) else {}
         for key, item in value.items():
-            rule = inner.get(key) if isinstance(inner, dict) else None
-            yield from _leaves(item, rule, f"{path}/{escape(key)}", where, depth + 1)
+            yield from _leaves(item, inner.get(key), f"{path}/{escape(key)}", where)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _leaves(item, rules.get("items"), f"{path}/{index}", where, depth + 1)
+            yield from _leaves(item, rules.get("items"), f"{path}/{index}", where)
     elif path:
         kind = "choice" if "enum" in rules else _KINDS.get(str(rules.get("type")), "string")
         yield path, kind, value
-
-
-def _document(item: Row, base: Path, root: Path, rows: list[Row], flaws: Counter[str]) -> Row:
-    metadata = item.get("metadata") if isinstance(item.get("metadata"), dict) else {}
-    domain = metadata.get("format") or metadata.get("documentType")
-    meta = {"imageUrl": _image(item), "metadata": metadata, "jsonSchema": item.get("jsonSchema")}
-    row = counts_of(row for row in rows if row.get("path") not in (None, WHOLE))
-    row |= {"domain": None if domain is None else str(domain)}
-    row |= {"meta": json.dumps(meta, ensure_ascii=False)}
-    name = basename(_image(item))
-    places = (base / name, base / "images" / name) if name else ()
-    image = next(filter(files.is_file, places), None)
-    return row | image_columns(root, image, flaws, missing="images not in the folder")

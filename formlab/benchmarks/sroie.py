@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from rapidfuzz import fuzz
 
 from formlab import files
-from formlab.benchmarks.corpus import Part, Row, SplitReader, image_columns
-from formlab.errors import DataBroken
+from formlab.benchmarks.corpus import Part, Row, SplitReader, counts_of, image_columns
+from formlab.tables import BOX
 
 KEYS = ("company", "date", "address", "total")
 # A key value is looked for in at most this many lines that follow each other.
 LINES_PER_KEY = 6
 # Below this similarity (0 to 100) the lines do not hold the value.
 SAME = 85.0
-_TEXT = {"task": "text", "modality": "textual", "page": 1}
 
 
 def reader(split: str, root: Path) -> SplitReader:
@@ -35,18 +34,17 @@ def reader(split: str, root: Path) -> SplitReader:
     """
     folder = files.folder(root / "key", remedy="a folder that holds key, box and img")
 
-    def read(file: Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[Part]:
+    def read(file: Path, flaws: Counter[str]) -> Iterator[Part]:
         keys, lines = receipt(file, root, flaws)
-        page = " ".join(line["value"].strip() for line in lines if line["value"].strip())
-        row = {"task": "text", "kind": "page", "value": page, "page": 1}
+        text = " ".join(filter(None, (line["value"].strip() for line in lines)))
+        page = {"kind": "page", "value": text, "modality": None, "origin": f"{file.stem}.csv"}
+        counts = counts_of(row for row in keys if row.get("status") != "unscored")
         image = image_columns(root, root / "img" / f"{file.stem}.jpg", flaws)
-        count = sum(row.get("status") != "unscored" for row in keys)
-        sources[f"key/{file.name}"] = files.sha256(file)
-        document = {"doc_id": file.stem, "n_fields": count, "n_kinds": count} | image
-        yield document, [row | {"origin": f"{file.stem}.csv"}, *keys, *lines]
+        yield {"doc_id": file.stem} | counts | image, [page, *keys, *lines]
 
-    empty = DataBroken("no key files", where=folder, remedy="check the download")
-    return SplitReader("sroie", split, root, sorted(folder.glob("*.json")), read, empty=empty)
+    keys = sorted(folder.glob("*.json"))
+    same = {"task": "text", "modality": "textual", "page": 1}
+    return SplitReader("sroie", split, root, keys, read, same, empty="key files")
 
 
 def receipt(file: Path, root: Path, flaws: Counter[str]) -> tuple[list[Row], list[Row]]:
@@ -57,7 +55,7 @@ def receipt(file: Path, root: Path, flaws: Counter[str]) -> tuple[list[Row], lis
     keys = files.read_json(file, dict[str, str | None], as_written=True)
     rows = []
     for name in dict.fromkeys((*KEYS, *keys)):
-        row = _TEXT | {"path": f"/{name}", "kind": name, "origin": f"{file.name}#/{name}"}
+        row: Row = {"path": f"/{name}", "kind": name, "origin": f"{file.name}#/{name}"}
         value = keys.get(name)
         if value is None:
             flaws[f"keys absent: {name}"] += 1
@@ -66,8 +64,8 @@ def receipt(file: Path, root: Path, flaws: Counter[str]) -> tuple[list[Row], lis
             continue
         flaws[f"keys empty: {name}"] += not value.strip()
         box = _find(value, boxed)
-        flaws["key values not found in the lines"] += box is None and bool(value.strip())
-        rows.append(row | {"value": value} | (box or {}))
+        flaws["key values not found in the lines"] += bool(value.strip()) and not box
+        rows.append(row | {"value": value} | box)
     return rows, lines
 
 
@@ -80,12 +78,13 @@ def _lines(file: Path, flaws: Counter[str]) -> list[Row]:
     for number, line in enumerate(files.read_text(file).split("\n"), start=1):
         if not line.strip():
             continue
-        row = _TEXT | {"kind": "line", "path": f"/lines/{len(lines)}", "value": line.rstrip("\r")}
+        row: Row = {"kind": "line", "path": f"/lines/{len(lines)}", "value": line.rstrip("\r")}
         # The text may hold commas; the eight numbers before it may not.
         *corners, text = line.rstrip("\r").split(",", 8)
         try:
-            x, y = ([float(corner) for corner in corners[axis::2]] for axis in (0, 1))
-            if len(x) != 4 or len(y) != 4 or not all(map(math.isfinite, x + y)):
+            numbers = list(map(float, corners))
+            x, y = numbers[::2], numbers[1::2]
+            if len(corners) != 8 or not all(map(math.isfinite, numbers)):
                 raise ValueError
             row |= {"value": text, "x0": min(x), "y0": min(y), "x1": max(x), "y1": max(y)}
         except ValueError:
@@ -94,13 +93,11 @@ def _lines(file: Path, flaws: Counter[str]) -> list[Row]:
     return lines
 
 
-def _find(value: str, lines: list[Row]) -> dict[str, float] | None:
-    """The box of the text lines that hold `value`, or None."""
+def _find(value: str, lines: list[Row]) -> Row:
+    """The box of the text lines that hold `value`; empty if there are none."""
     target = value.casefold().strip()
-    if not target:
-        return None
-    texts = [str(line["value"]).casefold().strip() for line in lines]
-    best, best_box = SAME, None
+    texts = [line["value"].casefold().strip() for line in lines] if target else []
+    best, found = SAME, {}
     for start, text in enumerate(texts):
         is_longer = len(text) >= len(target)
         alignment = is_longer and fuzz.partial_ratio_alignment(target, text, score_cutoff=best)
@@ -109,17 +106,20 @@ def _find(value: str, lines: list[Row]) -> dict[str, float] | None:
             # "9.00" does not stand in "59.00".
             if not (before[-1:].isalnum() or after[:1].isalnum()):
                 span = (alignment.dest_start, alignment.dest_end, len(text))
-                best, best_box = alignment.score, part_of_line(lines[start], span)
+                best, found = alignment.score, part_of_line(lines[start], span)
         for end in range(start + 1, min(start + LINES_PER_KEY, len(texts)) + 1):
             joined = " ".join(texts[start:end])
             if len(joined) > 2 * len(target) + 8:
                 break
-            score = fuzz.ratio(target, joined, score_cutoff=best)
-            if score > best:
-                ends = {"x0": min, "y0": min, "x1": max, "y1": max}
-                best, joint = score, lines[start:end]
-                best_box = {side: choose(x[side] for x in joint) for side, choose in ends.items()}
-    return best_box
+            if (score := fuzz.ratio(target, joined, score_cutoff=best)) > best:
+                best, found = score, around(lines[start:end])
+    return found
+
+
+def around(rows: Iterable[Row]) -> dict[str, float]:
+    """The box around the boxes of rows."""
+    x0, y0, x1, y1 = zip(*([row[side] for side in BOX] for row in rows), strict=True)
+    return {"x0": min(x0), "y0": min(y0), "x1": max(x1), "y1": max(y1)}
 
 
 def part_of_line(line: Row, span: tuple[int, int, int]) -> dict[str, float]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from formlab import files, text
-from formlab.benchmarks.formcraft.taxonomy import RELATIONS
+from formlab.benchmarks.formcraft import RELATIONS
 from formlab.errors import DataBroken
 from formlab.text.values import date_readings
 from formlab_experiments.forms.blocks import Cells

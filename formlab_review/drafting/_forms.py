@@ -9,12 +9,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from formlab import files, text
 from formlab.benchmarks.formcraft import (
     IMAGES,
-    FormCraft,
     NotAFormError,
     field_rows,
     label_of,
@@ -26,7 +23,6 @@ from formlab.systems.chat.benchmarks import FORM
 from formlab_review.drafting._asking import asked, keep
 from formlab_review.drafts import Draft
 from formlab_review.faults import field_faults
-from formlab_review.forms import dumped
 
 SPLIT = "test"
 # Short texts occur in any annotation by chance; a longer one that does not is made up or changed.
@@ -109,22 +105,22 @@ def _images(folder: Path, images: str | Path | None) -> tuple[Path | None, dict[
 
 def _form(value: Any, _: Place) -> list[Row]:
     try:
-        form = FormCraft.model_validate(tidied(value)[0])
-    except (NotAFormError, ValidationError) as error:
+        form, _ = tidied(value)
+    except NotAFormError as error:
         raise WrongShape(str(error).splitlines()[0]) from error
     if not any(True for _ in field_rows(form, Counter())):
         raise WrongShape("a form without a field or group")
     return [{"form": form}]
 
 
-def _write(form: FormCraft, name: str, image: Path | None, out: Path) -> None:
+def _write(form: Row, name: str, image: Path | None, out: Path) -> None:
     if image:
         with files.atomic(out / "images" / f"{name}{image.suffix}") as copy:
             shutil.copyfile(image, copy)
-    files.write_json(out / "forms" / f"{name}.json", dumped(form))
+    files.write_json(out / "forms" / f"{name}.json", form)
 
 
-def _drafts(whole: Draft, form: FormCraft | None, annotation: Any) -> Iterator[Draft]:
+def _drafts(whole: Draft, form: Row | None, annotation: Any) -> Iterator[Draft]:
     if form is None:
         yield whole
         return

@@ -16,7 +16,7 @@ def root(tmp_path):
 
 
 def test_split_name_tells_task_template_size_and_seed(root):
-    corpus = benchmarks.get("vrdu").load(SPLIT, root)
+    corpus = benchmarks.load("vrdu", split=SPLIT, root=root)
     assert corpus.documents["doc_id"].to_list() == ["a.pdf", "b.pdf"]
     assert corpus.documents.select("template", "domain").unique().rows() == [("Short-Form", "Made")]
     meta = json.loads(corpus.documents["meta"][0])
@@ -43,16 +43,16 @@ def test_task_and_template_of_published_names(name, task, template):
 def test_path_out_of_the_folder_is_not_followed(root):
     (root / "secret.pdf").write_bytes(b"%PDF-")
     put(root, [], file_path="../secret.pdf")
-    assert benchmarks.get("vrdu").load(SPLIT, root).documents["image"].null_count() == 2
+    assert benchmarks.load("vrdu", split=SPLIT, root=root).documents["image"].null_count() == 2
 
 
 def test_labels_are_the_gold_where_there_is_no_data_set(root):
     (root / "main" / "dataset.jsonl").unlink()
     with pytest.raises(DataMissing, match="deepform-2020-labels"):
-        benchmarks.get("vrdu").load(SPLIT, root)
+        benchmarks.load("vrdu", split=SPLIT, root=root)
     labels = root / "deepform-2020-labels.csv"
     labels.write_text('file_id,who,sum\na,"Lee, Ann",$5\nb,,\n')
-    corpus = benchmarks.get("vrdu").load(SPLIT, root).check()
+    corpus = benchmarks.load("vrdu", split=SPLIT, root=root).check()
     assert corpus.records.select("doc_id", "path", "value", "status").rows() == [
         ("a.pdf", "/who", "Lee, Ann", "ok"), ("a.pdf", "/sum", "$5", "ok"),
         ("b.pdf", "/who", None, "unscored"), ("b.pdf", "/sum", None, "unscored"),
@@ -68,7 +68,7 @@ def test_labels_are_the_gold_where_there_is_no_data_set(root):
     ):
         labels.write_text(text)
         with pytest.raises(DataBroken, match=message):
-            benchmarks.get("vrdu").load(SPLIT, root)
+            benchmarks.load("vrdu", split=SPLIT, root=root)
 
 
 def test_train_and_valid_documents_are_parts_of_a_split(root):
@@ -98,7 +98,7 @@ def test_supplied_ocr_is_read_word_by_word_and_what_is_odd_is_counted(root):
     rows = []
     for packed in (False, True):
         put(root, [], packed=packed, ocr=ocr)
-        corpus, flaws = benchmarks.get("vrdu").load(SPLIT, root), Counter()
+        corpus, flaws = benchmarks.load("vrdu", split=SPLIT, root=root), Counter()
         # In another order than that of the file.
         last, first = (
             vrdu.words(corpus.documents.row(place, named=True), root, flaws) for place in (1, 0)
@@ -140,7 +140,7 @@ def test_documents_without_gold_and_those_given_twice_are_counted(root):
     file = put(root, [["who", [one("Ann")]]])
     lines = file.read_text().splitlines()
     file.write_text("\n".join([lines[0], lines[0].replace("Ann", "Bea"), lines[2]]))
-    corpus = benchmarks.get("vrdu").load(SPLIT, root)
+    corpus = benchmarks.load("vrdu", split=SPLIT, root=root)
     assert corpus.records["value"].to_list() == ["Bea"]
     assert corpus.flaws["documents given twice, the last one counts"] == 1
     assert corpus.flaws["documents of the split that have no gold"] == 1

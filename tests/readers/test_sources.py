@@ -74,14 +74,16 @@ def archive(file, members):
 
 def corpus_of(name, folder):
     if name == "formfactory":
-        return benchmarks.get("formfactory").load("all", made_formfactory.make(folder / "gold"))
+        return benchmarks.load(
+            "formfactory", split="all", root=made_formfactory.make(folder / "gold")
+        )
     if name == "vrdu":
-        return benchmarks.get("vrdu").load(made_vrdu.SPLIT, made_vrdu.make(folder / "gold"))
+        return benchmarks.load("vrdu", split=made_vrdu.SPLIT, root=made_vrdu.make(folder / "gold"))
     if name == "formcraft":
         put(folder / "gold", {f"forms/{doc}.json": FORM for doc in "ab"})
-        return benchmarks.get("formcraft").load("test", folder / "gold")
+        return benchmarks.load("formcraft", split="test", root=folder / "gold")
     put(folder, {f"gold/gold_{n}.txt": f"<p>Page <number>{n}7</number></p>" for n in range(3)})
-    return benchmarks.get("fincriticaled").load("test", folder)
+    return benchmarks.load("fincriticaled", split="test", root=folder)
 
 
 @pytest.fixture

@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 from formlab import tables
 from formlab.benchmarks.formcraft.schema import (
-    Check,
-    FieldModel,
-    FormCraft,
-    Group,
-    Question,
+    RELATIONS,
+    TASK_OF,
+    Object,
+    canonical,
+    item_of,
+    modality_of,
     share,
+    tidied,
 )
-from formlab.benchmarks.formcraft.taxonomy import RELATIONS, TASK_OF, canonical, modality_of
-from formlab.benchmarks.formcraft.tidy import tidied
 from formlab.benchmarks.meta import Row, meta_of
 from formlab.text.normalise import as_text
 from formlab.trees import escape, unescape
@@ -36,7 +36,7 @@ _LONGEST_LABEL = 120
 class ItemMeta(NamedTuple):
     """What the record of a question or a consistency check says beside its answer.
 
-    The names are those of the schema (`Question`, `Check`); what is not there is empty. `values`
+    The names are those of the schema; what is not there is empty. `values`
     are those of a predicted answer: what it says stands in the fields of a check, by path.
     """
 
@@ -66,25 +66,6 @@ def item_meta(record: Row | str | None) -> ItemMeta:
     """
     meta = meta_of(record)
     return ItemMeta(**{name: meta[name] for name in ItemMeta._fields if name in meta})
-
-
-def answer_meta(item: Mapping[str, Any]) -> str | None:
-    """The `meta` of the record of an answer: its `reason`, and the values of its `fields`.
-
-    Those are a mapping of paths to values, or a list of objects with `path` and `value`.
-
-    >>> answer_meta({"answer": "9", "fields": [{"path": "/Parts", "value": 4}]})
-    '{"values": {"/Parts": "4"}}'
-    """
-    fields = item.get("fields")
-    if isinstance(fields, list):
-        fields = [field for field in fields if isinstance(field, dict) and "path" in field]
-        fields = {as_text(field["path"]): field.get("value") for field in fields}
-    named = fields.items() if isinstance(fields, dict) else ()
-    values = {path: as_text(value) for path, value in named if value is not None}
-    meta = {"reason": as_text(item.get("reason")), "values": values}
-    meta = {name: value for name, value in meta.items() if value}
-    return json.dumps(meta) if meta else None
 
 
 class Paths:
@@ -124,7 +105,7 @@ def label_of(path: str) -> str:
     return unescape(step)
 
 
-def field_rows(form: FormCraft, flaws: Counter[str]) -> Iterator[Row]:
+def field_rows(form: Object, flaws: Counter[str]) -> Iterator[Row]:
     """Rows of all fields and groups, in the order of the form.
 
     A field has the task of its modality (`text` where that is not known); a group has the task
@@ -133,63 +114,63 @@ def field_rows(form: FormCraft, flaws: Counter[str]) -> Iterator[Row]:
     """
     paths = Paths()
 
-    def rows_of(holder: FormCraft | Group, parent: str) -> Iterator[Row]:
-        for field in holder.fields:
-            flaws["fields without a label"] += not field.label.strip()
-            modality, subtype = modality_of(field.modality, field.modality_subtype)
+    def rows_of(holder: Object, parent: str) -> Iterator[Row]:
+        for field in holder.get("fields", ()):
+            label = field.get("label", "")
+            flaws["fields without a label"] += not label.strip()
+            modality, subtype = modality_of(field.get("modality"), field.get("modality_subtype"))
             flaws["fields of an unknown modality"] += modality is None
             flaws["fields of an unknown subtype"] += modality is not None and subtype is None
-            kind = field.kind or _KINDS.get(subtype or "", "string")
+            kind = field.get("kind") or _KINDS.get(subtype or "", "string")
             row = {"task": TASK_OF.get(modality or "", "text"), "kind": kind}
-            row |= {"path": paths.of(parent, field.label), "value": field.value}
-            row |= {"modality": modality, "subtype": subtype, "accepted": field.accepted or None}
+            row |= {"path": paths.of(parent, label), "value": field.get("value", "")}
+            row |= {"modality": modality, "subtype": subtype, "accepted": field.get("accepted")}
             yield row | _page_and_box(field)
-        for group in holder.groups or ():
-            path = paths.of(parent, group.label)
-            row = {"task": "layout", "path": path, "kind": "group", "value": group.label}
+        for group in holder.get("groups", ()):
+            label = group.get("label", "")
+            path = paths.of(parent, label)
+            row = {"task": "layout", "path": path, "kind": "group", "value": label}
             yield row | _page_and_box(group)
             yield from rows_of(group, path)
 
     yield from rows_of(form, "")
 
 
-def _page_and_box(item: FieldModel | Group) -> Row:
-    box = dict(zip(tables.BOX, item.box, strict=True)) if item.box else {}
-    return {"page": item.page or 1} | box
+def _page_and_box(node: Object) -> Row:
+    box = dict(zip(tables.BOX, node["box"], strict=True)) if node.get("box") else {}
+    return {"page": node.get("page") or 1} | box
 
 
-def item_rows(form: FormCraft, known: set[str], flaws: Counter[str]) -> Iterator[Row]:
+def item_rows(form: Object, known: set[str], flaws: Counter[str]) -> Iterator[Row]:
     """Rows of the questions and consistency checks; `known` are the paths of the fields."""
-    for item in form.vqa:
+    for item in (item_of("vqa", item) for item in form.get("vqa", ())):
         flaws["questions about a field that is not there"] += bool(set(item.fields) - known)
         answer, *others = item.answers or [None]
         flaws["questions without an answer"] += answer is None
         row = {"kind": item.kind or ("choice" if item.options else None), "value": answer}
         row |= {"accepted": others or None, "status": "unscored" if answer is None else "ok"}
-        meta = {"question": item.question, "options": item.options, "fields": item.fields}
-        yield row | _item(item, f"{VQA}/{item.id}", "vqa", meta, flaws)
-    for item in form.consistency:
+        yield row | _item("vqa", item, ("question", "options", "fields"), flaws)
+    for item in (item_of("consistency", item) for item in form.get("consistency", ())):
         paths = {item.source, item.dependent, *item.fields}
         flaws["checks of a field that is not there"] += not paths <= known
         row = {"kind": item.kind, "value": item.expected, "confidence": item.confidence}
-        meta = {"source": item.source, "dependent": item.dependent, "fields": item.fields}
-        yield row | _item(item, f"{CONSISTENCY}/{item.id}", "consistency", meta, flaws)
+        yield row | _item("consistency", item, ("source", "dependent", "fields"), flaws)
 
 
-def _item(item: Question | Check, path: str, task: str, meta: Row, flaws: Counter[str]) -> Row:
+def _item(task: str, item: Any, names: tuple[str, ...], flaws: Counter[str]) -> Row:
     labels = {axis: canonical(axis, getattr(item, axis)) for axis in RELATIONS}
     for axis, label in labels.items():
         flaws[f"items with an unknown {axis}"] += label is None
-    meta |= {"rationale": item.rationale, "derivation": item.derivation}
+    meta = {name: getattr(item, name) for name in (*names, "rationale", "derivation")}
     text = json.dumps({key: value for key, value in meta.items() if value}, ensure_ascii=False)
-    return {"task": task, "path": path, "meta": text} | labels
+    return {"task": task, "path": f"{ITEMS[task]}/{item.id}", "meta": text} | labels
 
 
 def form_rows(value: Any, notes: Counter[str]) -> tuple[list[Row], tuple[str, ...]]:
     """The rows of a form, and how it was mended; `ValueError` if it is none."""
-    tidy, mended = tidied(value)
+    form, mended = tidied(value)
     flaws = Counter[str]()
-    rows = list(field_rows(FormCraft.model_validate(tidy), flaws))
+    rows = list(field_rows(form, flaws))
     notes.update({f"predicted {flaw}": count for flaw, count in flaws.items()})
     return rows, mended
 
@@ -197,19 +178,31 @@ def form_rows(value: Any, notes: Counter[str]) -> tuple[list[Row], tuple[str, ..
 def answer_rows(task: str, found: Any) -> Iterator[Row]:
     """A row for each answer, of an object by id or a list; without an id its path is null.
 
+    Its `meta` has its `reason`, and the values of its `fields`: a mapping of paths to values, or a
+    list of objects with `path` and `value`.
+
     >>> [row["path"] for row in answer_rows("vqa", {"q1": "9.00"})]
     ['/vqa/q1']
+    >>> answer = {"id": "c1", "answer": 9, "fields": [{"path": "/Parts", "value": 4}]}
+    >>> [row["meta"] for row in answer_rows("consistency", [answer])]
+    ['{"values": {"/Parts": "4"}}']
     """
     pairs = list(found.items()) if isinstance(found, dict) else []
     if isinstance(found, list):
         pairs = [(a.get("id") if isinstance(a, dict) else None, a) for a in found]
     for name, answer in pairs:
-        row: Row = {
-            "task": task,
-            "path": None if name is None else f"{ITEMS[task]}/{as_text(name)}",
-        }
+        path = None if name is None else f"{ITEMS[task]}/{as_text(name)}"
+        row: Row = {"task": task, "path": path}
         if isinstance(answer, dict):
-            row["meta"] = answer_meta(answer)
+            listed = answer.get("fields")
+            if isinstance(listed, list):
+                listed = [item for item in listed if isinstance(item, dict) and "path" in item]
+                listed = {as_text(item["path"]): item.get("value") for item in listed}
+            named = listed.items() if isinstance(listed, dict) else ()
+            values = {place: as_text(value) for place, value in named if value is not None}
+            meta = {"reason": as_text(answer.get("reason")), "values": values}
+            meta = {key: value for key, value in meta.items() if value}
+            row["meta"] = json.dumps(meta) if meta else None
             row["confidence"] = share(answer.get("confidence"))
             answer = next((answer[key] for key in _ANSWERS if key in answer), None)
         yield row | ({"status": "missing"} if answer is None else {"value": as_text(answer)})

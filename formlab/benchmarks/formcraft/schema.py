@@ -1,36 +1,68 @@
-"""FORMCRAFT's form: fields, groups and nested groups, as the paper defines them (appendix F).
+"""FORMCRAFT's form as JSON: fields, groups and nested groups, questions and consistency checks.
 
-`FieldModel`, `Group` and `FormCraft` hold the paper's keys. What the paper's tasks need beyond
-them is optional here: boxes, pages, and the questions and consistency checks of L3.
+`formcraft.toml` lists the attributes of each, the modalities and their subtypes (L1), and the
+labels of relations (L3). JSON that is close to the schema is mended; words have one spelling,
+however a file or a model spells them.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
-
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Collection
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 from formlab.benchmarks.corpus import box_of
 from formlab.text.normalise import as_text, as_texts
 
+TABLE = tomllib.loads(Path(__file__).with_name("formcraft.toml").read_text("utf-8"))
+MODALITIES: dict[str, tuple[str, ...]] = {
+    modality: tuple(subtypes) for modality, subtypes in TABLE["subtype"].items()
+}
+RELATIONS: dict[str, tuple[str, ...]] = {
+    axis: tuple(labels) for axis, labels in TABLE["relation"].items()
+}
+# The task that a field of each modality is an instance of.
+TASK_OF = {"textual": "text", "marking": "marking", "visual": "visual", "cross": "cross"}
+_LETTERS = re.compile(r"[^a-z]+")
+# A label is a few words; what is longer is no label.
+_LONGEST = 80
 
-def _box(value: Any) -> Any:
-    # A malformed box must not cost the field it belongs to.
-    sides = map(share, value) if isinstance(value, list | tuple) else ()
-    return box_of(list(sides))
+
+def _letters(label: str) -> str:
+    return _LETTERS.sub("", label[:_LONGEST].casefold())
 
 
-def _page(value: Any) -> Any:
-    try:
-        page = int(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return page if 0 < page < 1_000_000 else None
+_SUBTYPES = {
+    name: words for subtypes in TABLE["subtype"].values() for name, words in subtypes.items()
+}
+_AXES = {"modality": TABLE["modality"], "subtype": _SUBTYPES, **TABLE["relation"]}
+_KNOWN = {
+    axis: {_letters(word): name for name, words in names.items() for word in (name, *words.split())}
+    for axis, names in _AXES.items()
+}
+# Real forms nest four or five groups; what nests deeper is a model caught in a loop.
+DEEPEST = 40
+ITEMS = ("vqa", "consistency")
+# The attributes of a form, a field, a group, a question and a check, and how each is read.
+ATTRIBUTES: dict[str, dict[str, str]] = {
+    kind: names | (TABLE["attributes"]["relation"] if kind in ITEMS else {})
+    for kind, names in TABLE["attributes"].items()
+}
+# What a question or check must have.
+REQUIRED: dict[str, list[str]] = TABLE["required"]
+_KEYS = {"field": "fields", "group": "groups", "subtype": "modality_subtype", "name": "label"}
+_KEYS |= {"nested_groups": "groups", "sections": "groups", "text": "value", "bbox": "box"}
+_OF_FORM = frozenset({"fields", "groups", *ITEMS})
+Object = dict[str, Any]
 
 
-def _word(value: Any) -> Any:
-    return None if value is None else as_text(value)
+class NotAFormError(ValueError):
+    """The JSON has nothing of a form in it, or not what an item must have; the message says why."""
 
 
 def share(value: Any) -> float | None:
@@ -42,101 +74,160 @@ def share(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-Word = Annotated[str | None, BeforeValidator(_word)]
-Text = Annotated[str, BeforeValidator(as_text)]
-# Kept as it is, with what a model's answer says of it.
-Value = Annotated[SkipValidation[str], BeforeValidator(as_text)]
-Texts = Annotated[list[str], BeforeValidator(as_texts)]
-Box = Annotated[tuple[float, float, float, float] | None, BeforeValidator(_box)]
-Page = Annotated[int | None, BeforeValidator(_page)]
-Share = Annotated[float | None, BeforeValidator(share)]
+def _page(value: Any) -> int | None:
+    try:
+        return page if 0 < (page := int(value)) < 1_000_000 else None
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="ignore")
+def _box(value: Any) -> tuple[float, ...] | None:
+    # A malformed box must not cost the field it belongs to.
+    return box_of(list(map(share, value)) if isinstance(value, list | tuple) else None)
 
 
-class FieldModel(_Model):
-    """One field: its label, modality, subtype and value, all as text.
+def _word(value: Any) -> str | None:
+    return None if value is None else as_text(value)
 
-    A ticked box is a value such as ``checked``; a set of options is a list of those marked. `box`
-    is x0, y0, x1, y1 in pixels of image `page`, counted from 1.
 
-    >>> FieldModel(label="Copies", modality="Textual", modality_subtype="Mixed", value=3).value
-    '3'
+def _object(value: Any) -> Object | None:
+    if value is None or isinstance(value, dict):
+        return value
+    raise NotAFormError("a derivation is an object")
+
+
+READERS = {"text": as_text, "value": as_text, "word": _word, "texts": as_texts}
+READERS |= {"page": _page, "box": _box, "share": share, "object": _object}
+
+
+def canonical(axis: str, label: str | None) -> str | None:
+    """The one spelling of `label` on an axis (modality, subtype, scope …), or None if unknown.
+
+    Case, hyphens, slashes and spaces do not count.
+
+    >>> canonical("subtype", "Radio Buttons"), canonical("reference", "Consistency or Constraint")
+    ('checkbox', 'constraint')
+    >>> canonical("modality", "olfactory")
     """
-
-    label: Text = Field("", description="The label of the field.")
-    modality: Text = Field("", description="The modality of the field.")
-    modality_subtype: Text = Field("", description="The modality subtype of the field.")
-    value: Value = Field("", description="The value of the field.")
-    kind: Word = Field(None, description="The type of value: date, money, choice …")
-    accepted: Texts = Field(default_factory=list, description="Further values that are right.")
-    page: Page = Field(None, description="The page, from 1.")
-    box: Box = Field(None, description="x0, y0, x1, y1 in pixels of the page's image.")
+    return None if label is None else _KNOWN[axis].get(_letters(label))
 
 
-class Group(_Model):
-    """Fields, and groups within the group."""
+def modality_of(modality: str | None, subtype: str | None) -> tuple[str | None, str | None]:
+    """Modality and subtype of a field in their one spelling; a known subtype tells the modality.
 
-    label: Text = Field("", description="The label of the group.")
-    fields: list[FieldModel] = Field(default_factory=list, description="The fields in the group.")
-    groups: list[Group] | None = Field(None, description="The nested groups within the group.")
-    page: Page = Field(None, description="The page, from 1.")
-    box: Box = Field(None, description="x0, y0, x1, y1 in pixels of the page's image.")
-
-
-class Relation(_Model):
-    """What L3 says of a pair of fields: scope, reference type, complexity, modal relationship."""
-
-    scope: Word = None
-    reference: Word = None
-    complexity: Word = None
-    modal: Word = None
-    rationale: Text = ""
-    derivation: dict[str, Any] | None = Field(
-        None, description="How the value follows: an operation and the paths it is applied to."
-    )
-
-
-class Question(Relation):
-    """A cross-reference question; `answers` are all accepted, the first is the one shown."""
-
-    id: Text
-    question: Text
-    answers: Texts
-    options: Texts = Field(default_factory=list)
-    fields: Texts = Field(default_factory=list, description="Paths of the fields involved.")
-    kind: Word = None
-
-
-class Check(Relation):
-    """A consistency check: the value of field `dependent` follows from field `source`.
-
-    `fields` are further ones that it follows from; those of the `derivation` are among them.
+    >>> modality_of(None, "Handwritten")
+    ('textual', 'handwritten')
+    >>> modality_of("Cross", "Textual + Marking")
+    ('cross', 'cross')
     """
+    small, large = canonical("subtype", subtype), canonical("modality", modality)
+    if large == "cross":
+        return "cross", "cross"
+    if small is not None and (large is None or small not in MODALITIES[large]):
+        owner = next(name for name, members in MODALITIES.items() if small in members)
+        # Where the two contradict each other the modality stands, and the subtype is unknown.
+        return (owner, small) if large is None else (large, None)
+    return large, small
 
-    id: Text
-    source: Text
-    dependent: Text
-    expected: Text
-    fields: Texts = Field(default_factory=list, description="Paths of further fields involved.")
-    confidence: Share = None
-    kind: Word = None
 
+def item_of(task: str, item: Object) -> SimpleNamespace:
+    """A question (`task` ``vqa``) or check (``consistency``) with all its attributes.
 
-class FormCraft(_Model):
-    """A whole form.
+    `NotAFormError` if it lacks one that it must have.
 
-    >>> form = FormCraft.model_validate({"fields": [], "groups": [{"label": "A", "fields": []}]})
-    >>> form.groups[0].label
-    'A'
+    >>> item_of("vqa", {"id": 1, "question": "Who signed?", "answers": "Ada"}).answers
+    ['Ada']
     """
+    if lacking := [name for name in REQUIRED[task] if name not in item]:
+        raise NotAFormError(f"{lacking[0]}: it is required")
+    kinds = ATTRIBUTES[task].items()
+    return SimpleNamespace(**{name: READERS[kind](item.get(name)) for name, kind in kinds})
 
-    fields: list[FieldModel] = Field(default_factory=list, description="The fields in the form.")
-    groups: list[Group] = Field(default_factory=list, description="The groups in the form.")
-    pages: Texts = Field(default_factory=list, description="The images, in order.")
-    template: Word = None
-    domain: Word = None
-    vqa: list[Question] = Field(default_factory=list)
-    consistency: list[Check] = Field(default_factory=list)
+
+def tidied(value: Object) -> tuple[Object, tuple[str, ...]]:
+    """The form that `value` is, with what the schema has and is not empty, and what was changed.
+
+    Mended: other names of keys (`name`, `subtype`, `sections` …), fields written as
+    ``{"label": "value"}``, one field or group where a list belongs, a form within one outer key.
+
+    `NotAFormError` if there is neither `fields` nor `groups`, groups nest deeper than `DEEPEST`, or
+    a question or check lacks what it must have.
+
+    >>> tidied({"form": {"fields": {"Name": "Ada"}, "groups": None}})
+    ({'fields': [{'label': 'Name', 'value': 'Ada'}], 'groups': []}, \
+('form taken out of an outer key: 1', 'fields written as label and value: 1'))
+    """
+    done: Counter[str] = Counter()
+    value = _renamed(value, done)
+    if not _OF_FORM & value.keys():
+        inner = [item for item in value.values() if isinstance(item, dict)]
+        inner = [item for item in inner if _OF_FORM & _renamed(item, Counter()).keys()]
+        if len(inner) != 1:
+            raise NotAFormError("neither fields nor groups")
+        value = _renamed(inner[0], done)
+        done["form taken out of an outer key"] += 1
+    form = _tidy_group(value, "form", done, 0)
+    for task in ITEMS:
+        listed = value.get(task, [])
+        if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
+            raise NotAFormError(f"{task}: a list of objects is needed")
+        items = [vars(item_of(task, item)) for item in listed]
+        form |= {task: [_kept(item, REQUIRED[task]) for item in items]} if items else {}
+    return form, tuple(f"{what}: {count}" for what, count in done.items() if count)
+
+
+def _renamed(value: Object, done: Counter[str]) -> Object:
+    renamed: Object = {}
+    for key, item in value.items():
+        name = _KEYS.get(key.casefold().strip(), key.casefold().strip())
+        done["keys renamed"] += name != key and name not in renamed
+        renamed.setdefault(name, item)
+    return renamed
+
+
+def _read(node: Object, kind: str) -> Object:
+    return _kept({name: READERS[word](node.get(name)) for name, word in ATTRIBUTES[kind].items()})
+
+
+def _kept(node: Object, needed: Collection[str] = ()) -> Object:
+    empty = (None, "", [])
+    return {name: value for name, value in node.items() if name in needed or value not in empty}
+
+
+def _tidy_group(group: Object, kind: str, done: Counter[str], depth: int) -> Object:
+    if depth > DEEPEST:
+        raise NotAFormError(f"groups nested deeper than {DEEPEST}")
+    fields, groups = _listed(group.get("fields"), done), _listed(group.get("groups"), done)
+    kept = []
+    for field in fields:
+        field = _renamed(field, done)
+        if "label" not in field and "value" not in field and _OF_FORM & field.keys():
+            # A list that was not closed swallowed what stood after it.
+            done["groups taken out of a list of fields"] += 1
+            groups += _listed(field.get("groups"), done)
+            kept += [_renamed(item, done) for item in _listed(field.get("fields"), done)]
+        elif "label" in field and (field.get("fields") or field.get("groups")):
+            done["groups taken out of a list of fields"] += 1
+            groups.append(field)
+        else:
+            kept.append(field)
+    groups = [_tidy_group(_renamed(item, done), "groups", done, depth + 1) for item in groups]
+    inside = {"fields": [_read(field, "fields") for field in kept], "groups": groups}
+    return _read(group, kind) | inside
+
+
+def _listed(value: Any, done: Counter[str]) -> list[Object]:
+    """The fields or groups in `value`, whichever way they were written."""
+    if isinstance(value, dict):
+        if {"label", *_OF_FORM} & {key.casefold() for key in value}:
+            done["one object where a list belongs"] += 1
+            return [value]
+        value = [
+            {"label": label} | item if isinstance(item, dict) else {"label": label, "value": item}
+            for label, item in value.items()
+        ]
+        done["fields written as label and value"] += len(value)
+    items = value if isinstance(value, list) else []
+    objects = [item for item in items if isinstance(item, dict)]
+    done["not a field or group: left out"] += len(items) - len(objects)
+    return objects

@@ -21,17 +21,16 @@ from formlab.benchmarks.formfactory.boxes import (
     FormField,
     WebForm,
     forms,
-    owned,
     read_screens,
+    screenshots,
     targets,
 )
 from formlab.benchmarks.meta import meta_of
-from formlab.errors import DataBroken
 from formlab.text import as_text, checked
 from formlab.trees import escape
 
 __all__ = ["Box", "FormField", "WebForm", "doc_id", "elements_of", "forms"]
-__all__ += ["gold_items", "gold_row", "instances", "items_of", "pointer", "split_texts"]
+__all__ += ["gold_row", "instances", "items_of", "pointer", "split_texts"]
 _MARK = re.compile(r"^[ \t*#]*(\d{1,4})([.)])", re.MULTILINE)
 
 
@@ -44,27 +43,34 @@ def reader(split: str, root: Path) -> SplitReader:
     its `targets` ``[page, x0, y0, x1, y1]``; a box to leave unticked has none. `meta` of a document
     has the form's `images` and its `elements` ``[page, x0, y0, x1, y1, path]``.
     """
-    folder = files.folder(
-        root / "data1", remedy="a folder that holds data1, data2 and labeled-images"
-    )
+    remedy = "a folder that holds data1, data2 and labeled-images"
+    folder = files.folder(root / "data1", remedy=remedy)
 
     def file_of(form: WebForm) -> Path:
         return folder / f"{form.file}.json"
 
-    def read(form: WebForm, flaws: Counter[str], sources: dict[str, str]) -> Iterator[Part]:
-        file = file_of(form)
-        sources[file.relative_to(root).as_posix()] = files.sha256(file)
-        screens = read_screens(root, form, flaws, sources)
-        boxes, images = owned(form, screens), screens.images
+    def text_of(form: WebForm) -> Path:
+        return root / "data2" / f"{form.file}.txt"
+
+    def beside(form: WebForm) -> list[Path]:
+        images = screenshots(root, form, Counter())
+        return [text_of(form), *(image.with_suffix(".txt") for image in images)]
+
+    def read(form: WebForm, flaws: Counter[str]) -> Iterator[Part]:
+        images, size, boxes = read_screens(root, form, flaws)
         elements = [[*box.row, pointer(name)] for name, found in boxes.items() for box in found]
-        width, height = screens.size or (None, None)
+        width, height = size or (None, None)
         page = {"image": images[0] if images else None, "width": width, "height": height}
         page |= {"template": form.code, "domain": form.domain}
-        rows_of = instances(file)
-        texts = _texts(root, form, rows_of, flaws, sources)
-        for number, (instance, text) in enumerate(zip(rows_of, texts, strict=True), start=1):
-            origin = f"{file.name}#/{number - 1}"
-            rows = list(_records(form, instance, boxes, origin, flaws))
+        gold = instances(file_of(form))
+        values = [list(map(as_text, instance.values())) for instance in gold]
+        texts: list[str | None] = [None] * len(gold)
+        if files.is_file(text_of(form)):
+            texts = split_texts(files.read_text(text_of(form)), values, flaws)
+        else:
+            flaws["forms without texts"] += 1
+        for number, (instance, text) in enumerate(zip(gold, texts, strict=True), start=1):
+            rows = list(_records(form, instance, boxes, f"{form.file}.json#/{number - 1}", flaws))
             meta = {"form": form.name, "file": form.file, "instance": number}
             meta = json.dumps(meta | {"images": images, "elements": elements})
             document = {"doc_id": doc_id(form, number), "context": text, "meta": meta}
@@ -73,11 +79,10 @@ def reader(split: str, root: Path) -> SplitReader:
     every = list(forms(root).values())
     # A file that is there and none to be read is left out with its reason.
     units = [form for form in every if os.path.lexists(file_of(form))]
-    flaws = Counter({"forms without a gold file": len(every) - len(units)})
-    empty = DataBroken("no gold files", where=folder, remedy="check the download")
+    settings: Row = {"flaws": Counter({"forms without a gold file": len(every) - len(units)})}
+    settings |= {"empty": "gold files in data1", "file_of": file_of, "beside": beside}
     unread = "forms unreadable, with all their instances"
-    settings = {"flaws": flaws, "empty": empty, "file_of": file_of, "unread": unread}
-    return SplitReader("formfactory", split, root, units, read, **settings)
+    return SplitReader("formfactory", split, root, units, read, unread=unread, **settings)
 
 
 def doc_id(form: WebForm, number: int) -> str:
@@ -105,11 +110,10 @@ def _records(
         kind = "number" if isinstance(value, int | float) else "string"
         kind = "checkbox" if isinstance(value, bool) else kind
         field, places = form.fields.get(label, FormField(label, kind, ())), boxes.get(label, [])
-        entries = gold_items(field, value, places)
+        row, items = gold_row(field, value, places)
         flaws["values whose field has no box"] += not places
-        has_target = any(entry["targets"] for entry in entries)
-        flaws["values whose option has no box"] += bool(places and entries and not has_target)
-        yield gold_row(field, value, entries) | {"origin": f"{origin}{pointer(label)}"}
+        flaws["values whose option has no box"] += bool(places and items and row["page"] is None)
+        yield row | {"origin": f"{origin}{pointer(label)}"}
 
 
 def pointer(label: str) -> str:
@@ -121,34 +125,34 @@ def pointer(label: str) -> str:
     return f"/{escape(label)}"
 
 
-def gold_items(field: FormField, value: Any, boxes: Sequence[Box]) -> list[Row]:
-    """The values to enter one by one, each with its `targets`; none for a field to leave empty.
+def gold_row(field: FormField, value: Any, boxes: Sequence[Box]) -> tuple[Row, list[Row]]:
+    """What *records* has of a field, and its items, which its `meta` has.
 
-    >>> gold_items(FormField("Age", "number", ("Age",)), 40, [Box("Age", 1, (10, 10, 90, 30))])
+    Items are the values to enter one by one, each with its `targets`; a field to leave empty has
+    none. Page and box of the record are those of the first place that is right.
+
+    >>> gold_row(FormField("Age", "number", ("Age",)), 40, [Box("Age", 1, (10, 10, 90, 30))])[1]
     [{'value': '40', 'targets': [[1, 10, 10, 90, 30]]}]
     """
-    if _left_empty(field.kind, value):
-        return []
     chosen = value if field.kind == "choice" and isinstance(value, list) else [value]
-    return [
+    # A box not to tick, and a file not to upload: the right thing to do is nothing.
+    empty = (None, "", "None") if field.kind == "file" else (None,)
+    if value in empty or (field.kind == "checkbox" and checked(as_text(value)) is False):
+        chosen = []
+    items = [
         {"value": entry, "targets": [box.row for box in targets(field, list(boxes), entry)]}
         for entry in map(_typed, chosen)
     ]
-
-
-def gold_row(field: FormField, value: Any, entries: list[Row]) -> Row:
-    """What *records* has of a field: page and box are those of the first place that is right."""
-    places = [target for entry in entries for target in entry["targets"]]
-    page, *box = places[0] if places else [None] * 5
+    places = [target for item in items for target in item["targets"]]
+    page, *box = places[0] if places else [None]
     row = {"task": "click", "path": pointer(field.label), "kind": field.kind, "page": page}
     row |= {"value": as_text(value), "accepted": _accepted(field, value)}
-    row |= {"meta": json.dumps({"items": entries}, ensure_ascii=False)}
-    edges = zip(tables.BOX, box, strict=True)
-    return row | {name: None if edge is None else float(edge) for name, edge in edges}
+    row |= {"meta": json.dumps({"items": items}, ensure_ascii=False)}
+    return row | dict(zip(tables.BOX, map(float, box), strict=False)), items
 
 
 def items_of(metas: Iterable[str | None]) -> list[list[Row]]:
-    """The `items` of records, as `gold_items` makes them, from the `meta` of each.
+    """The `items` of records, as `gold_row` makes them, from the `meta` of each.
 
     >>> items_of(['{"items": [{"value": "40", "targets": []}]}', None])
     [[{'value': '40', 'targets': []}], []]
@@ -180,25 +184,6 @@ def _accepted(field: FormField, value: Any) -> list[str] | None:
     return None
 
 
-def _left_empty(kind: str, value: Any) -> bool:
-    """Whether the right thing to do is nothing: a box not to tick, a file not to upload."""
-    if kind == "file":
-        return value in (None, "", "None")
-    return value is None or (kind == "checkbox" and checked(as_text(value)) is False)
-
-
-def _texts(
-    root: Path, form: WebForm, instances: list[Row], flaws: Counter[str], sources: dict[str, str]
-) -> list[str | None]:
-    file = root / "data2" / f"{form.file}.txt"
-    flaws["forms without texts"] += not files.is_file(file)
-    if not files.is_file(file):
-        return [None] * len(instances)
-    sources[file.relative_to(root).as_posix()] = files.sha256(file)
-    values = [[as_text(value) for value in instance.values()] for instance in instances]
-    return split_texts(files.read_text(file), values, flaws)
-
-
 def split_texts(
     text: str, values: Sequence[Sequence[str]], flaws: Counter[str]
 ) -> list[str | None]:
@@ -220,24 +205,22 @@ def split_texts(
         folded = passage.casefold()
         return sum(bool(value.strip()) and value.casefold() in folded for value in answers)
 
-    chosen: list[re.Match[str] | None] = []
+    chosen: dict[int, re.Match[str]] = {}
     last = -1
     for number, answers in enumerate(values, start=1):
         places = [mark for mark in marks if int(mark[1]) == number and mark.start() > last]
-        best = max(
-            places,
-            key=lambda mark, answers=answers: held(text[mark.end() : ends.get(mark)], answers),
-            default=None,
-        )
-        chosen.append(best)
-        last = best.start() if best else last
-    starts = iter([*(mark.start() for mark in chosen if mark), len(text)][1:])
-    texts = [text[mark.end() : next(starts)].strip() if mark else None for mark in chosen]
-    for passage, answers in zip(texts, values, strict=True):
-        flaws["instances without a text"] += passage is None
-        flaws["texts that hold none of their values"] += passage is not None and not held(
-            passage, answers
-        )
+        counts = [held(text[mark.end() : ends.get(mark)], answers) for mark in places]
+        if places:
+            chosen[number] = places[counts.index(max(counts))]
+            last = chosen[number].start()
+    ends = {mark: after.start() for mark, after in pairwise(chosen.values())}
+    texts: list[str | None] = []
+    for number, answers in enumerate(values, start=1):
+        mark = chosen.get(number)
+        texts.append(text[mark.end() : ends.get(mark)].strip() if mark else None)
+        flaws["instances without a text"] += mark is None
+        is_strange = bool(mark) and not held(texts[-1] or "", answers)
+        flaws["texts that hold none of their values"] += is_strange
     others = {int(mark[1]) for mark in marks} - set(range(1, len(values) + 1))
     flaws["numbered texts without an instance"] += len(others)
     return texts

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from rapidfuzz import fuzz
 
@@ -23,8 +24,6 @@ from formlab import files
 from formlab.benchmarks.corpus import image_columns
 from formlab.errors import DataBroken
 
-FOLDER = "labeled-images"
-COLUMNS = ("code", "label", "kind", "elements")
 _HERE = Path(__file__).parent
 _LINE = re.compile(r"\[([^\]]*)\]\[(.+)\]\[(\d{1,7}),(\d{1,7}),(\d{1,7}),(\d{1,7})\]")
 _NUMBER = re.compile(r"\d+")
@@ -33,8 +32,7 @@ _NOT_WORD = re.compile(r"[\W_]+")
 _SLIP = 85
 
 
-@dataclass(frozen=True)
-class FormField:
+class FormField(NamedTuple):
     """One field of a form: its label in the gold, its kind, the names of its boxes."""
 
     label: str
@@ -42,8 +40,7 @@ class FormField:
     elements: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class WebForm:
+class WebForm(NamedTuple):
     """One form: `code` as in ``labeled-images``, `file` as in ``data1`` and ``data2``."""
 
     code: str
@@ -53,8 +50,7 @@ class WebForm:
     fields: dict[str, FormField]
 
 
-@dataclass(frozen=True)
-class Box:
+class Box(NamedTuple):
     """One labelled element: the name it has, the page (from 1) and its pixels."""
 
     name: str
@@ -67,13 +63,12 @@ class Box:
         return [self.page, *self.pixels]
 
 
-@dataclass(frozen=True)
-class Screens:
-    """The screenshots of one form in order, and the boxes on them."""
+class Screens(NamedTuple):
+    """The screenshots of a form in order, the first one's size, and the boxes of each field."""
 
-    images: list[str] = field(default_factory=list)
-    size: tuple[int, int] | None = None
-    boxes: list[Box] = field(default_factory=list)
+    images: list[str]
+    size: tuple[int, int] | None
+    boxes: dict[str, list[Box]]
 
 
 @cache
@@ -89,66 +84,65 @@ def forms(root: Path | None = None) -> dict[str, WebForm]:
     """
     own = root / "fields.csv" if root else None
     fields: dict[str, dict[str, FormField]] = {}
-    for row in _rows(own if own and own.is_file() else _HERE / "fields.csv", COLUMNS):
-        names = tuple(filter(None, row["elements"].split("|")))
-        entry = FormField(row["label"], row["kind"], names)
-        fields.setdefault(row["code"], {})[entry.label] = entry
-    rows = _rows(_HERE / "forms.csv", ("code", "file", "name", "domain"))
-    return {row["code"]: WebForm(**row, fields=fields.get(row["code"], {})) for row in rows}
+    file = own if own and own.is_file() else _HERE / "fields.csv"
+    for code, label, kind, elements in _rows(file, ["code", "label", "kind", "elements"]):
+        names = tuple(filter(None, elements.split("|")))
+        fields.setdefault(code, {})[label] = FormField(label, kind, names)
+    rows = _rows(_HERE / "forms.csv", ["code", "file", "name", "domain"])
+    return {row[0]: WebForm(*row, fields.get(row[0], {})) for row in rows}
 
 
-def _rows(file: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
-    rows = files.csv_rows(file, files.read_text(file))
-    lines = [line for line, row in rows if len(row) != len(columns)]
-    if lines or not rows or tuple(rows[0][1]) != columns:
-        where, remedy = f"{file}:{(lines or [1])[0]}", ",".join(columns)
-        raise DataBroken("a table of other columns", where=where, remedy=remedy)
-    return [dict(zip(columns, row, strict=True)) for _, row in rows[1:]]
+def _rows(file: Path, columns: list[str]) -> Iterator[list[str]]:
+    rows = files.csv_rows(file, files.read_text(file)) or [(1, [])]
+    for line, row in rows:
+        if rows[0][1] != columns or len(row) != len(columns):
+            remedy = ",".join(columns)
+            raise DataBroken("a table of other columns", where=f"{file}:{line}", remedy=remedy)
+    return (row for _, row in rows[1:])
 
 
-def read_screens(
-    root: Path, form: WebForm, flaws: Counter[str], sources: dict[str, str]
-) -> Screens:
-    """The screenshots and boxes of `form`; a line that is no box is counted in `flaws`."""
-    folder = root / FOLDER / form.code[0]
+def screenshots(root: Path, form: WebForm, flaws: Counter[str]) -> list[Path]:
+    """The screenshots of a form in order; other files that begin with its code are counted."""
+    folder = root / "labeled-images" / form.code[0]
     stems = {file.stem for kind in ("txt", "png") for file in folder.glob(f"{form.code}*.{kind}")}
     names = [name for name in stems if re.fullmatch(rf"{form.code}(_\d+)?", name)]
     names.sort(key=lambda name: (int(name.rpartition("_")[2]) if "_" in name else 0, name))
     flaws["screenshots of another name than a form's"] += len(stems) - len(names)
-    images, sizes, boxes = [], [], []
-    for page, stem in enumerate(names, start=1):
-        image, labels = folder / f"{stem}.png", folder / f"{stem}.txt"
-        images.append(image.relative_to(root).as_posix())
-        columns = image_columns(root, image, flaws)
+    return [folder / f"{name}.png" for name in names]
+
+
+def read_screens(root: Path, form: WebForm, flaws: Counter[str]) -> Screens:
+    """The screenshots and boxes of `form`; a line that is no box is counted in `flaws`."""
+    images, sizes, boxes = screenshots(root, form, flaws), [], []
+    for page, image in enumerate(images, start=1):
+        columns, labels = image_columns(root, image, flaws), image.with_suffix(".txt")
         size = (columns["width"], columns["height"]) if "width" in columns else None
         sizes += [size] if size else []
-        flaws["screenshots without a box file"] += not files.is_file(labels)
         if files.is_file(labels):
-            sources[labels.relative_to(root).as_posix()] = files.sha256(labels)
             boxes += _boxes(labels, page, size, flaws)
+        else:
+            flaws["screenshots without a box file"] += 1
     flaws["forms without a screenshot"] += not images
-    return Screens(images, sizes[0] if sizes else None, boxes)
+    names = [image.relative_to(root).as_posix() for image in images]
+    return Screens(names, sizes[0] if sizes else None, _owned(form, boxes))
 
 
-def _boxes(file: Path, page: int, size: tuple[int, int] | None, flaws: Counter[str]) -> list[Box]:
-    boxes = []
+def _boxes(
+    file: Path, page: int, size: tuple[int, int] | None, flaws: Counter[str]
+) -> Iterator[Box]:
     for number, line in enumerate(files.read_text(file).split("\n"), start=1):
-        if not line.strip():
-            continue
-        match = _LINE.fullmatch(line.strip())
-        if not match:
+        if match := _LINE.fullmatch(line.strip()):
+            x0, y0, x1, y1 = map(int, match.groups()[2:])
+            flaws["boxes named for another screenshot"] += match[1] != file.stem
+            flaws["boxes without area"] += not (x1 > x0 and y1 > y0)
+            flaws["boxes beyond their screenshot"] += bool(size and (x1 > size[0] or y1 > size[1]))
+            yield Box(match[2], page, (x0, y0, x1, y1))
+        elif line.strip():
             flaws["malformed box lines"] += 1
             flaws[f"malformed box line {file.name}:{number}"] += 1
-            continue
-        x0, y0, x1, y1 = map(int, match.groups()[2:])
-        flaws["boxes named for another screenshot"] += match[1] != file.stem
-        flaws["boxes without area"] += not (x1 > x0 and y1 > y0)
-        flaws["boxes beyond their screenshot"] += bool(size and (x1 > size[0] or y1 > size[1]))
-        boxes.append(Box(match[2], page, (x0, y0, x1, y1)))
-    return boxes
 
 
-def owned(form: WebForm, screens: Screens) -> dict[str, list[Box]]:
+def _owned(form: WebForm, boxes: list[Box]) -> dict[str, list[Box]]:
     """The boxes of each field, by label: its inputs, and the options of a list when it is open.
 
     A screenshot of an open list names the input first and its options after it.
@@ -156,10 +150,10 @@ def owned(form: WebForm, screens: Screens) -> dict[str, list[Box]]:
     inputs = {name for item in form.fields.values() for name in item.elements}
     owners: dict[str, list[Box]] = {}
     for label, item in form.fields.items():
-        owners[label] = [box for box in screens.boxes if box.name in item.elements]
+        owners[label] = [box for box in boxes if box.name in item.elements]
         pages = {box.page for box in owners[label]} if item.kind == "dropdown" else ()
         for page in pages:
-            first, *others = [box for box in screens.boxes if box.page == page]
+            first, *others = [box for box in boxes if box.page == page]
             if first.name in item.elements:
                 owners[label] += [box for box in others if box.name not in inputs]
     return owners

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import atexit
-import functools
 import gzip
 import json
 import threading
 import zlib
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import msgspec
 
@@ -34,20 +33,6 @@ _STREAMS: dict[tuple, IO[bytes]] = {}
 _LOCK = threading.Lock()
 
 
-class Annotated(NamedTuple):
-    """One line of the data set without its OCR, which stands at `offset` of the unpacked file.
-
-    `sizes` are width and height of each page where the OCR states them, else None.
-    """
-
-    name: str
-    file: str | None
-    annotations: list[Any]
-    sizes: list[tuple[float, float] | None]
-    where: str
-    offset: int
-
-
 class _Page(msgspec.Struct, gc=False):
     width: Any = None
     height: Any = None
@@ -58,16 +43,31 @@ class _Ocr(msgspec.Struct, gc=False):
     pages: list[_Page] | None = None
 
 
-class _Line(msgspec.Struct):
-    """What is read of a line; its tokens, nine tenths of it, never become objects."""
+class Annotated(msgspec.Struct):
+    """One line of the data set; its tokens, nine tenths of it, never become objects.
+
+    `place` is file and line; the text of the line stands at `offset` of the unpacked file.
+    """
 
     filename: str
     annotations: list[Any]
     file_path: str | None = None
     ocr: _Ocr | None = None
+    place: str = ""
+    offset: int = 0
 
-
-_decode = msgspec.json.Decoder(_Line).decode
+    @property
+    def sizes(self) -> list[tuple[float, float] | None]:
+        """Width and height of each page where the OCR states them, else None."""
+        sizes = []
+        for page in (self.ocr and self.ocr.pages) or ():
+            pair = (page.width, page.height)
+            if isinstance(page.dimension, dict) and page.dimension:
+                pair = (page.dimension.get("width"), page.dimension.get("height"))
+            # A width of 1 is a page measured in fractions, not in pixels.
+            is_size = all(isinstance(side, int | float) and 1 < side < _WIDEST for side in pair)
+            sizes.append(pair if is_size else None)
+        return sizes
 
 
 def find(home: Path) -> Path | None:
@@ -86,92 +86,63 @@ def _state(path: Path) -> tuple[Path, int, int]:
 
 
 # All splits of a benchmark share one file, which takes far longer to read than to score.
-@functools.lru_cache(maxsize=2)
+@lru_cache(maxsize=2)
 def _documents(path: Path, _changed: int, _size: int) -> tuple[dict[str, Annotated], int]:
-    found = [_document(line, offset, path, number) for number, offset, line in _lines(path)]
-    if not found:
-        raise DataBroken("no documents in the file", where=path, remedy="check the download")
-    by_name = {document.name: document for document in found}
-    return by_name, len(found) - len(by_name)
-
-
-def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
-    number = offset = 0
+    by_name, twice, number, offset = dict[str, Annotated](), 0, 0, 0
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+        with _opened(path) as stream:
             for number, line in enumerate(iter(partial(stream.readline, files.LARGEST), b""), 1):
                 if line.strip():
-                    yield number, offset, line
+                    how = {"where": str(path), "first_line": number, "remedy": PUBLISHED}
+                    read = files.parse_json(line.decode(), Annotated, **how)
+                    read.place, read.offset = f"{path.name}:{number}", offset
+                    twice += read.filename in by_name
+                    by_name[read.filename] = read
                 offset += len(line)
+    except UnicodeDecodeError as error:
+        raise DataBroken(f"not UTF-8: {error.reason}", where=f"{path}:{number}") from error
     except (EOFError, OSError, zlib.error) as error:
         what = f"the file is damaged, was cut off or cannot be read: {error}"
         raise DataBroken(what, where=f"{path}:{number + 1}", remedy="download it again") from error
+    if not by_name:
+        raise DataBroken("no documents in the file", where=path, remedy="check the download")
+    return by_name, twice
 
 
-def _document(line: bytes, offset: int, path: Path, number: int) -> Annotated:
-    try:
-        read = _decode(line)
-    except (ValueError, RecursionError):
-        # Python's parser says what is wrong, and takes what only it takes, as half a character.
-        where = f"{path}:{number}"
-        try:
-            text = line.rstrip().decode()
-        except UnicodeDecodeError as error:
-            raise DataBroken(f"not UTF-8: {error.reason}", where=where) from error
-        value = files.parse_json(text, where=str(path), first_line=number)
-        read = files.convert(value, _Line, where=where, remedy=PUBLISHED)
-    sizes = [_size(page) for page in (read.ocr and read.ocr.pages) or ()]
-    place = f"{path.name}:{number}"
-    return Annotated(read.filename, read.file_path, read.annotations, sizes, place, offset)
-
-
-def _size(page: _Page) -> tuple[float, float] | None:
-    pair = (page.width, page.height)
-    if isinstance(page.dimension, dict) and page.dimension:
-        pair = (page.dimension.get("width"), page.dimension.get("height"))
-    # A width of 1 is a page measured in fractions, not in pixels.
-    is_size = all(isinstance(side, int | float) and 1 < side < _WIDEST for side in pair)
-    return pair if is_size else None
+def _opened(path: Path) -> Any:
+    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 
 
 def records(document: Annotated, schema: Schema, flaws: Counter[str]) -> Iterator[Row]:
     """The gold records of a document: entities at ``/<name>``, line items' parts below theirs."""
     seen: Counter[str] = Counter()
     for index, annotation in enumerate(document.annotations):
-        where = f"{document.where}#/annotations/{index}"
-        names, entities = _shape(annotation, where)
-        if isinstance(names, str):
-            path = flat_path(names, schema, seen)
-            is_single = schema.patterns.get(names) == UNREPEATED
-            flaws["unrepeated entities annotated twice"] += is_single and seen[names] > 1
-            flaws["entities that meta.json does not know"] += names not in schema.matches
-            yield _record(path, names, entities, document, where, flaws)
-            continue
-        group = schema.group_of(names) or "line_item"
-        is_known = set(names) <= set(schema.names(group))
-        flaws["line items without components"] += not names
-        flaws["line items with a component that meta.json does not know"] += not is_known
-        flaws["line items with more names than values, or fewer"] += len(names) != len(entities)
-        base, counts = f"/{escape(group)}/{seen[group]}", Counter[str]()
-        seen[group] += 1
-        for place, name in enumerate(names):
-            again = f"/{counts[name]}" if counts[name] else ""
-            flaws["line items with a component twice"] += bool(again)
-            counts[name] += 1
-            path, found = f"{base}/{escape(name)}{again}", entities[place : place + 1]
-            yield _record(path, name, found, document, where, flaws)
-
-
-def _shape(annotation: Any, where: str) -> tuple[str | tuple[str, ...], list[Any]]:
-    if isinstance(annotation, list) and len(annotation) == 2:
-        name, entities = annotation
-        if isinstance(entities, list) and entities and isinstance(name, str):
-            return name, entities
-        words = isinstance(name, list) and all(isinstance(word, str) for word in name)
-        if words and isinstance(entities, list) and entities and isinstance(entities[0], list):
-            return tuple(name), entities[0]
-    what = "an annotation is [name, [[text, box, segments], …]] or [[names], [[…]]]"
-    raise DataBroken(what, where=where, remedy=PUBLISHED)
+        where = f"{document.place}#/annotations/{index}"
+        record = partial(_record, document, where, flaws)
+        match annotation:
+            case [str() as name, [_, *_] as entities]:
+                path = flat_path(name, schema, seen)
+                is_single = schema.patterns.get(name) == UNREPEATED
+                flaws["unrepeated entities annotated twice"] += is_single and seen[name] > 1
+                flaws["entities that meta.json does not know"] += name not in schema.matches
+                yield record(path, name, entities)
+            case [[*names], [[*entities], *_]] if all(isinstance(name, str) for name in names):
+                group = schema.group_of(tuple(names)) or "line_item"
+                is_known = set(names) <= set(schema.names(group))
+                is_even = len(names) == len(entities)
+                flaws["line items without components"] += not names
+                flaws["line items with a component that meta.json does not know"] += not is_known
+                flaws["line items with more names than values, or fewer"] += not is_even
+                base, counts = f"/{escape(group)}/{seen[group]}", Counter[str]()
+                seen[group] += 1
+                for place, name in enumerate(names):
+                    again = f"/{counts[name]}" if counts[name] else ""
+                    flaws["line items with a component twice"] += bool(again)
+                    counts[name] += 1
+                    yield record(f"{base}/{escape(name)}{again}", name, entities[place : place + 1])
+            case _:
+                what = "an annotation is [name, [[text, box, segments], …]] or [[names], [[…]]]"
+                raise DataBroken(what, where=where, remedy=PUBLISHED)
 
 
 def flat_path(name: str, schema: Schema, seen: Counter[str]) -> str:
@@ -183,8 +154,9 @@ def flat_path(name: str, schema: Schema, seen: Counter[str]) -> str:
 
 
 def _record(
-    path: str, name: str, entities: list[Any], document: Annotated, where: str, flaws: Counter[str]
+    document: Annotated, where: str, flaws: Counter[str], path: str, name: str, entities: list[Any]
 ) -> Row:
+    """The record of an entity by its surface forms, the first of which is its value."""
     forms, boxes, segments = [], [], []
     for entity in entities:
         if not isinstance(entity, list) or not entity or not isinstance(entity[0], str):
@@ -221,9 +193,7 @@ def fractions(box: Any) -> tuple[int, tuple[float, ...]] | None:
     numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in box)
     if not numbers or not 0 <= box[0] < _PAGES or box[0] % 1:
         return None
-    if not all(-1 <= v <= 2 for v in box[1:]):
-        return None
-    return int(box[0]), tuple(map(float, box[1:]))
+    return (int(box[0]), tuple(map(float, box[1:]))) if all(-1 <= v <= 2 for v in box[1:]) else None
 
 
 def placed(box: Any, sizes: list[tuple[float, float] | None]) -> Row:
@@ -231,7 +201,7 @@ def placed(box: Any, sizes: list[tuple[float, float] | None]) -> Row:
     if (page_box := fractions(box)) is None:
         return {}
     page, corners = page_box
-    size = sizes[page] if 0 <= page < len(sizes) else None
+    size = sizes[page] if page < len(sizes) else None
     if size is None:
         return {"page": page + 1}
     pixels = (corner * side for corner, side in zip(corners, size * 2, strict=True))
@@ -244,25 +214,23 @@ def labels(path: Path) -> tuple[tuple[str, ...], dict[str, list[Row]]]:
     An empty cell says that nobody labelled the value, not that the document has none: its record
     is `unscored`.
     """
-    rows = files.csv_rows(path, files.read_text(path))
-    header = rows[0][1] if rows else []
+    (_, header), *rows = files.csv_rows(path, files.read_text(path)) or [(1, [])]
     if header[:1] != [_KEY] or len(set(header)) != len(header) or len(header) < 2:
         what = f"the first line names the columns, {_KEY} first"
-        raise DataBroken(what, where=f"{path}:1", remedy="the file as it is published")
+        raise DataBroken(what, where=f"{path}:1", remedy=PUBLISHED)
     labelled: dict[str, list[Row]] = {}
-    for line, row in rows[1:]:
-        where, name = f"{path}:{line}", f"{row[0]}.pdf"
-        if len(row) != len(header):
-            what = f"{len(row)} cells, the first line has {len(header)}"
-            raise DataBroken(what, where=where, remedy="mend that line")
-        if name in labelled:
-            remedy = "keep one of the lines"
-            raise GoldInDoubt(f"{row[0]!r} is labelled twice", where=where, remedy=remedy)
-        labelled[name] = []
-        for kind, cell in zip(header[1:], row[1:], strict=True):
-            value = {"value": cell} if cell.strip() else {"value": None, "status": "unscored"}
-            record = {"path": f"/{kind}", "kind": kind, "origin": f"{path.name}:{line}"}
-            labelled[name].append(record | value)
+    for line, (key, *cells) in rows:
+        if len(cells) != len(header) - 1:
+            what = f"{len(cells) + 1} cells, the first line has {len(header)}"
+            raise DataBroken(what, where=f"{path}:{line}", remedy="mend that line")
+        if f"{key}.pdf" in labelled:
+            what, remedy = f"{key!r} is labelled twice", "keep one of the lines"
+            raise GoldInDoubt(what, where=f"{path}:{line}", remedy=remedy)
+        labelled[f"{key}.pdf"] = [
+            {"path": f"/{kind}", "kind": kind, "origin": f"{path.name}:{line}"}
+            | ({"value": cell} if cell.strip() else {"value": None, "status": "unscored"})
+            for kind, cell in zip(header[1:], cells, strict=True)
+        ]
     return tuple(header[1:]), labelled
 
 
@@ -291,7 +259,7 @@ def words(document: Row, root: Path | None, flaws: Counter[str] | None = None) -
     if file is None or annotated is None:
         what, where = f"{document['doc_id']} is no longer in the data set", Path(root) / home
         raise DataBroken(what, where=where, remedy="load the corpus anew")
-    ocr = files.parse_json(_line(file, annotated.offset), where=annotated.where).get("ocr") or {}
+    ocr = files.parse_json(_line(file, annotated.offset), where=annotated.place).get("ocr") or {}
     rows: list[Row] = []
     for number, page in enumerate(ocr.get("pages") or ()):
         for token in page.get("tokens") or ():
@@ -322,7 +290,7 @@ def _line(file: Path, offset: int) -> str:
     with _LOCK:
         if (key := _state(file)) not in _STREAMS:
             _close()
-            _STREAMS[key] = (gzip.open if file.suffix == ".gz" else open)(file, "rb")
+            _STREAMS[key] = _opened(file)
         _STREAMS[key].seek(offset)
         return _STREAMS[key].readline().decode()
 

@@ -1,7 +1,8 @@
-"""The schema of a VRDU data set: each entity's match function and how often it appears."""
+"""What VRDU's own files and names say: the entities of a data set, and its few-shot splits."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,12 +14,51 @@ from formlab.errors import DataBroken
 from formlab.folders import Corpus, Evaluation
 
 UNREPEATED, REPEATED = "unrepeated", "repeated"
-REMEDY = "main/meta.json as it is published"
-# The data type behind each match function, as the strictness ladder names types.
-TYPES = {
-    "DateMatch": "date", "PriceMatch": "money", "AddressMatch": "address",
-    "NumericalStringMatch": "string", "NameMatch": "string", "GeneralStringMatch": "string",
-}  # fmt: skip
+# The data type behind each match function, as the strictness ladder names types; others are texts.
+TYPES = {"DateMatch": "date", "PriceMatch": "money", "AddressMatch": "address"}
+_NAME = re.compile(
+    r"(?P<dataset>[a-z]+)-(?:lv(?P<level>[123])-)?(?P<word>[a-z]+)(?:_(?P<template>[\w-]+))?"
+    r"-train_(?P<train>\d+)-test_(?P<test>\d+)-valid_(?P<valid>\d+)-SD_(?P<seed>\d+)",
+    re.IGNORECASE,
+)
+_TASKS = {"1": "single", "2": "mixed", "3": "unseen"}
+_TASKS |= {"single": "single", "kno": "single", "mixed": "mixed", "unk": "unseen"}
+
+
+class Split(NamedTuple):
+    """What the name of a split says.
+
+    `task` is ``single``, ``mixed`` or ``unseen`` (tasks 1 to 3 of the paper: documents of one
+    known template, of the same templates as in training, of a template not seen in training);
+    `template` is the one that task 1 is about, or that task 3 keeps for testing.
+    """
+
+    name: str
+    dataset: str
+    task: str
+    train: int
+    test: int
+    valid: int
+    seed: int
+    template: str | None
+
+
+def decode(name: str) -> Split | None:
+    """What the name of a split says, or None if it is not built as the published ones.
+
+    >>> split = decode("FARA-lv3-unk_Short-Form-train_50-test_300-valid_100-SD_2")
+    >>> split.task, split.template, split.train, split.seed
+    ('unseen', 'Short-Form', 50, 2)
+    >>> decode("DeepForm-kno_template-train_10-test_5-valid_100-SD_2").task
+    'single'
+    """
+    match = _NAME.fullmatch(name)
+    task = _TASKS.get(match["level"] or match["word"].lower()) if match else None
+    if match is None or task is None:
+        return None
+    template = None if match["template"] == "template" else match["template"]
+    counts = (int(match[key]) for key in ("train", "test", "valid", "seed"))
+    return Split(name, match["dataset"], task, *counts, template)
 
 
 class _Meta(msgspec.Struct):
@@ -42,7 +82,7 @@ class Schema(NamedTuple):
     @classmethod
     def read(cls, path: Path) -> tuple[Schema, str]:
         """Schema and name of the data set from a `meta.json`."""
-        meta = files.read_json(path, _Meta, remedy=REMEDY)
+        meta = files.read_json(path, _Meta, remedy="main/meta.json as it is published")
         matches, patterns = meta.entity_name_to_match_func, meta.entity_appearance_pattern
         if patterns is None:
             patterns = dict.fromkeys(matches, UNREPEATED)
@@ -68,13 +108,10 @@ class Schema(NamedTuple):
         return schemas[0]
 
     def only(self, names: tuple[str, ...]) -> Schema:
-        """The schema of a gold that labels `names` alone."""
+        """The schema of a gold that labels `names` alone, as entities that are not repeated."""
+        matches = {name: self.matches.get(name, "GeneralStringMatch") for name in names}
         others = tuple(name for name in self.matches if name not in names)
-        return Schema(
-            {name: self.matches.get(name, "GeneralStringMatch") for name in names},
-            dict.fromkeys(names, UNREPEATED),
-            others,
-        )
+        return Schema(matches, dict.fromkeys(names, UNREPEATED), others)
 
     def names(self, pattern: str) -> list[str]:
         """The entities (or components) of one pattern."""

@@ -1,7 +1,18 @@
 import json
+from fractions import Fraction
+
+import pytest
 
 from formlab import benchmarks
-from formlab.benchmarks.formcraft import MODALITIES, RELATIONS, canonical
+from formlab.benchmarks.formcraft import (
+    MODALITIES,
+    RELATIONS,
+    NoFormulaError,
+    canonical,
+    is_written_as,
+    number_in,
+    value_of,
+)
 
 
 def test_every_spelling_of_the_paper_is_known():
@@ -33,3 +44,36 @@ def test_an_annotation_cannot_name_an_image_outside_its_folder(tmp_path):
     (tmp_path / "forms" / "a.json").write_text(json.dumps(form))
     meta = json.loads(benchmarks.load("formcraft", root=tmp_path).documents["meta"][0])
     assert meta["pages"] == ["images/secret.png"]
+
+
+@pytest.mark.parametrize(
+    ("formula", "value"),
+    [
+        ("a + b", 10),
+        ("-a * (b - 1)", -18),
+        ("a / b", Fraction(3, 2)),
+        ("0.1 + 0.2", Fraction(3, 10)),
+    ],
+)
+def test_formulas_are_worked_out_in_exact_fractions(formula, value):
+    assert value_of(formula, {"a": Fraction(6), "b": Fraction(4)}) == value
+
+
+@pytest.mark.parametrize(
+    "formula",
+    ["", "a +", "c + 1", "a / (b - 4)", "a ** 9999999", "__import__('os')", "a.real",
+     "(lambda: 1)()", "True + 1", "'a' * 9", "a if b else 1", "\0", "(" * 150],
+)  # fmt: skip
+def test_anything_else_is_no_formula_and_runs_nothing(formula):
+    with pytest.raises(NoFormulaError):
+        value_of(formula, {"a": Fraction(6), "b": Fraction(4)})
+
+
+def test_numbers_are_compared_to_the_decimals_they_show():
+    assert number_in("$1,110.00") == 1110
+    assert number_in("tea") is None
+    # 2/3 is 0.666…: right as 0.67 and 0.7, and as 1 without decimals, not as 0.66.
+    exact = Fraction(2, 3)
+    said = ["0.67", "0.7", "1", "0.66", "tea"]
+    assert [is_written_as(exact, text) for text in said] == [True, True, True, False, False]
+    assert is_written_as(Fraction(25), "25 %")

@@ -21,7 +21,7 @@ GOOD = """[15,20] Ada
 
 @pytest.fixture
 def corpus(tmp_path):
-    return benchmarks.get("formfactory").load("all", make(tmp_path / "formfactory"))
+    return benchmarks.load("formfactory", split="all", root=make(tmp_path / "formfactory"))
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_submission_is_judged_by_what_was_sent(corpus):
 
 
 def test_released_gold_is_complete_against_itself_and_a_shift_misses_as_counted(shared):
-    whole = benchmarks.get("formfactory").load("all", shared / "data" / "formfactory")
+    whole = benchmarks.load("formfactory", split="all", root=shared / "data" / "formfactory")
     chosen = pl.col("doc_id").str.contains(r"^(A13|C13)-0")
     corpus = dataclasses.replace(
         whole, documents=whole.documents.filter(chosen), records=whole.records.filter(chosen)

@@ -66,7 +66,7 @@ def summed(scores):
 )
 def test_of_an_unrepeated_entity_the_most_confident_value_counts(root, tmp_path, sure, taken):
     put(root, GOLD)
-    corpus = benchmarks.get("vrdu").load(SPLIT, root)
+    corpus = benchmarks.load("vrdu", split=SPLIT, root=root)
     found = results(tmp_path, corpus, [["who", one(name)] for name in ("Bea", "A. Lee", "Cy")])
     records = found.records.with_columns(confidence=pl.Series(sure, dtype=pl.Float64))
     found = dataclasses.replace(found, records=records)
@@ -78,7 +78,7 @@ def test_of_an_unrepeated_entity_the_most_confident_value_counts(root, tmp_path,
 
 def test_cases_set_values_side_by_side_and_lose_none(root, tmp_path):
     put(root, GOLD)
-    corpus = benchmarks.get("vrdu").load(SPLIT, root)
+    corpus = benchmarks.load("vrdu", split=SPLIT, root=root)
     predictions = results(tmp_path, corpus, [
         ["who", one("Ann")], ["who", one("Bea")], ["tag", one("x")],
         ["what", one("tea")], ["sum", one("5")], ["what", one("jelly")], ["sum", one("6")],
@@ -102,7 +102,7 @@ def test_cases_set_values_side_by_side_and_lose_none(root, tmp_path):
 def test_values_that_the_gold_says_nothing_about_are_not_scored(root, tmp_path):
     (root / "main" / "dataset.jsonl").unlink()
     (root / "deepform-2020-labels.csv").write_text("file_id,who,day\na,Ann,\n")
-    corpus = benchmarks.get("vrdu").load(SPLIT, root)
+    corpus = benchmarks.load("vrdu", split=SPLIT, root=root)
     entities_ = [["who", one("Ann")], ["day", one("1/1/20")], ["tag", one("x")]]
     found = scored(corpus, results(tmp_path, corpus, entities_))
     assert summed(found.scores)["all", "micro_f1"] == 1
@@ -118,7 +118,7 @@ def test_published_evaluator_is_reproduced_figure_by_figure(shared):
     expected = json.loads((root / "expected.json").read_text())
     heads = {"all": "", "group=unrepeated": "unrepeated_"}
     for split in splits(root / "predictions"):
-        corpus = benchmarks.get("vrdu").load(split, root)
+        corpus = benchmarks.load("vrdu", split=split, root=root)
         given = read_predictions(root / "predictions", corpus)
         here = pl.col("doc_id").is_in(corpus.documents["doc_id"].implode())
         given = type(given)(given.records.filter(here), given.responses, given.system)
@@ -138,7 +138,7 @@ def test_published_evaluator_is_reproduced_figure_by_figure(shared):
 def test_day_and_month_are_one_date_only_as_the_document_writes_them(root, tmp_path, others, right):
     tags = [["tag", [one(text)]] for text in others]
     put(root, [["day", [one("1/2/20")]], *tags])
-    corpus = benchmarks.get("vrdu").load(SPLIT, root)
+    corpus = benchmarks.load("vrdu", split=SPLIT, root=root)
     for said in ("2020-01-02", "2020-02-01", "2/1/20", "1/2/20", "2020-01-03"):
         found = scored(corpus, results(tmp_path, corpus, [["day", one(said)]]), "fixed")
         same = said == "1/2/20" or said in right

@@ -22,7 +22,7 @@ GOLD = (
 def corpus(tmp_path):
     for number in range(2):
         (tmp_path / f"gold_{number}.txt").write_text(GOLD)
-    return benchmarks.get("fincriticaled").load("test", tmp_path)
+    return benchmarks.load("fincriticaled", split="test", root=tmp_path)
 
 
 def predicted(corpus, texts):
@@ -51,7 +51,7 @@ def test_an_unusable_or_empty_page_is_nothing_found(corpus):
 
 def test_page_metrics_equal_the_released_code(shared):
     root = shared / "golden" / "fincriticaled"
-    corpus = benchmarks.get("fincriticaled").load("test", root)
+    corpus = benchmarks.load("fincriticaled", split="test", root=root)
     scored = scored_by(facts, corpus, read_predictions(root / "pred", corpus), "official")
     names = {"rouge1_stem": "rouge1", "rougeL_stem": "rougeL", "edit_distance": "edit_distance"}
     known = json.loads((root / "text_metrics.json").read_text())
@@ -63,7 +63,7 @@ def test_page_metrics_equal_the_released_code(shared):
 
 def causes(tmp_path, gold, pred):
     (tmp_path / "gold_0.txt").write_text(gold)
-    corpus = benchmarks.get("fincriticaled").load("test", tmp_path)
+    corpus = benchmarks.load("fincriticaled", split="test", root=tmp_path)
     scored = scored_pages(corpus, {"0": pred})
     return scored.cases.drop_nulls("path")["cause"].to_list()
 
@@ -98,7 +98,7 @@ def test_facts_carry_the_gold_box(tmp_path):
     Image.new("L", (90, 40), 255).save(tmp_path / "images" / "0.png")
     (tmp_path / "images" / "0.json").write_text("[[50, 10, 80, 20]]")
     (tmp_path / "gold_0.txt").write_text("<p>Net sales <number>4,310</number></p>")
-    corpus = benchmarks.get("fincriticaled").load("test", tmp_path)
+    corpus = benchmarks.load("fincriticaled", split="test", root=tmp_path)
     cases = scored_pages(corpus, {"0": "Net sales 4,310"}).cases.drop_nulls("path")
     assert cases.select(tables.BOX).row(0) == (50, 10, 80, 20)
 
@@ -106,7 +106,7 @@ def test_facts_carry_the_gold_box(tmp_path):
 def test_html_is_compared_as_it_is_written_and_without_the_tags_of_facts(tmp_path):
     gold = "<p>Net sales <number>4</number></p>"
     (tmp_path / "gold_0.txt").write_text(gold)
-    corpus = benchmarks.get("fincriticaled").load("test", tmp_path)
+    corpus = benchmarks.load("fincriticaled", split="test", root=tmp_path)
 
     def values(text):
         scored = scored_pages(corpus, {"0": text})

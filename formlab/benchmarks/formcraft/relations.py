@@ -1,0 +1,343 @@
+"""Relations between fields: exact formulas, what rules find on a page, and FUNSD's forms.
+
+A rule proposes a relation by the labels, links or places of its fields; it is kept, as a check and
+a question of L3 made without a model, only where the printed values bear it out: every expected
+value stands on the page and follows from the others there.
+
+FUNSD's forms are forms of FORMCRAFT by rule: an answer is a field labelled by the question that it
+is linked from, and each of several answers is a field. A question without an answer is a field left
+blank; a header, a question with further questions, and whatever else has something below it is a
+group. An answer without a question is a field without a label. Other text to which nothing is
+linked is no field. The rules for its relations are
+
+- ``cell``: an answer of two questions, a row and a column, as in a table.
+- ``header``: a question that stands under several headers, and is answered under this one.
+- ``sum``: in a column, an amount whose row is labelled total is the sum of those above it, as far
+  as the next total.
+- ``same``: the two fields of one label hold the same number, of five digits or more.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from formlab import tables, text, trees
+from formlab.benchmarks import funsd
+from formlab.benchmarks.formcraft.records import field_rows
+from formlab.benchmarks.formcraft.schema import Object
+from formlab.benchmarks.meta import Row
+from formlab.trees import Node
+
+DISAGREE = "relations by labels that the numbers do not bear out"
+# Stands in a question for the name of the field that is asked for.
+DEPENDENT = "{dependent}"
+_OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub}
+_OPERATORS |= {ast.Mult: operator.mul, ast.Div: operator.truediv}
+_LONGEST = 200
+_LETTER = re.compile(r"[^\W\d_]")
+_TOTAL = re.compile(r"\btotals?\b", re.IGNORECASE)
+_DIGITS = 5
+
+
+class NoFormulaError(ValueError):
+    """A text that is no arithmetic of the names given; the message says why."""
+
+
+def value_of(formula: str, values: Mapping[str, Fraction]) -> Fraction:
+    """What a formula of +, -, *, /, brackets, numbers and the names of `values` comes to.
+
+    `NoFormulaError` if it is anything else, names what is not there, or divides by zero.
+
+    >>> value_of("(a + 1) * b", {"a": Fraction(2), "b": Fraction("0.5")})
+    Fraction(3, 2)
+    """
+
+    def worked_out(node: ast.expr) -> Fraction:
+        match node:
+            case ast.BinOp(left, kind, right) if type(kind) in _OPERATORS:
+                return _OPERATORS[type(kind)](worked_out(left), worked_out(right))
+            case ast.UnaryOp(ast.USub(), inner):
+                return -worked_out(inner)
+            case ast.Name(name) if name in values:
+                return values[name]
+            case ast.Constant(int() | float() as number) if not isinstance(number, bool):
+                return Fraction(str(number))
+        raise ValueError(f"{ast.unparse(node)!r} is no arithmetic of what is given")
+
+    try:
+        return worked_out(ast.parse(formula[:_LONGEST].strip(), mode="eval").body)
+    except (SyntaxError, ValueError, MemoryError, RecursionError, ZeroDivisionError) as error:
+        raise NoFormulaError(str(error).splitlines()[0]) from error
+
+
+def number_in(written: str) -> Fraction | None:
+    """The number or amount of money that a text is; a percent sign does not count.
+
+    >>> number_in("$1,200.50"), number_in("25 %"), number_in("two")
+    (Fraction(2401, 2), Fraction(25, 1), None)
+    """
+    plain = written.strip().removesuffix("%").strip()
+    amount = text.money(plain)
+    number: Any = amount.amount if amount else text.number(plain)
+    return None if number is None else Fraction(number)
+
+
+def is_written_as(exact: Fraction, written: str) -> bool:
+    """Whether `written` is the number `exact`, to as many decimals as it shows.
+
+    >>> is_written_as(Fraction(11, 3), "3.67"), is_written_as(Fraction(11, 3), "3.66")
+    (True, False)
+    """
+    shown = number_in(written)
+    digits = written.rpartition(".")[2] if "." in written else ""
+    decimals = sum(character.isdecimal() for character in digits)
+    return shown is not None and abs(exact - shown) <= Fraction(1, 2 * 10**decimals)
+
+
+def same(value: str, other: str) -> bool:
+    """Whether two texts are the same date or, case and white space aside, the same text."""
+    dates = text.date(value), text.date(other)
+    if all(dates):
+        return dates[0] == dates[1]
+    return text.normalise(value, text.LADDER_STEPS) == text.normalise(other, text.LADDER_STEPS)
+
+
+def has_letters(label: str, least: int = 3) -> bool:
+    """Whether a text has so many letters that it can be a label."""
+    return len(_LETTER.findall(label)) >= least
+
+
+class RuleRelation(NamedTuple):
+    """A relation: the value of `dependent` follows from `sources`, by `formula` over their names.
+
+    Without a formula the values are the same, as dates or as texts. `question` asks for the
+    dependent value, with `DEPENDENT` for its name. Without `sources` the question's words refer to
+    each other and nothing follows: it is a question and no check.
+    """
+
+    rule: str
+    dependent: Object
+    sources: dict[str, Object]
+    formula: str | None = None
+    question: str = f"Going by {{sources}}, what must {DEPENDENT} be?"
+
+    def holds(self) -> bool:
+        """Whether the printed values are as the relation says."""
+        values = {name: source["value"] for name, source in self.sources.items()}
+        if self.formula is None:
+            return all(same(value, self.dependent["value"]) for value in values.values())
+        numbers = {name: number_in(value) for name, value in values.items()}
+        known = {name: number for name, number in numbers.items() if number is not None}
+        try:
+            return is_written_as(value_of(self.formula, known), self.dependent["value"])
+        except NoFormulaError:
+            # A value is no number, or the sum is longer than a formula may be.
+            return False
+
+
+def with_relations(form: Object, proposed: Iterable[RuleRelation], flaws: Counter[str]) -> Object:
+    """The form with a check and a question for each relation that holds, rule by rule.
+
+    Each dependent field gets one relation of a rule. The `derivation` of an item names the rule,
+    the formula and the paths of all its fields, whose records have their places on the page.
+    """
+    fields = list(_fields_of(form))
+    rows = (row for row in field_rows(form, Counter()) if row["kind"] != "group")
+    paths = {id(field): row["path"] for field, row in zip(fields, rows, strict=True)}
+    # A label that others have too is numbered in questions.
+    total, number, names = Counter(field["label"] for field in fields), Counter[str](), {}
+    for field in fields:
+        number[field["label"]] += 1
+        which = f" (number {number[field['label']]} on the page)"
+        names[id(field)] = f"“{field['label']}”{which if total[field['label']] > 1 else ''}"
+    kept: dict[tuple[str, int], RuleRelation] = {}
+    failed: set[tuple[str, int]] = set()
+    for relation in proposed:
+        key = (relation.rule, id(relation.dependent))
+        if key in kept or relation.holds():
+            kept.setdefault(key, relation)
+        else:
+            failed.add(key)
+    flaws[DISAGREE] += len(failed - kept.keys())
+    derived = {id(relation.dependent) for relation in kept.values() if relation.sources}
+    numbers = Counter[str]()
+    items: Object = {"vqa": [], "consistency": []}
+    for rule, dependent, fields_by_name, formula, question in kept.values():
+        numbers[rule] += 1
+        path, value = paths[id(dependent)], dependent["value"]
+        sources = {name: paths[id(source)] for name, source in fields_by_name.items()}
+        groups = {place.rpartition("/")[0] for place in (*sources.values(), path)}
+        complexity = "compound" if len(sources) > 1 or rule == "cell" else "simple"
+        if any(id(source) in derived for source in fields_by_name.values()):
+            complexity = "chained"
+        derivation = {"rule": rule, "formula": formula, "fields": sources}
+        item = {
+            "id": f"{rule}-{numbers[rule]}",
+            "kind": dependent.get("kind"),
+            "scope": "intra-group" if len(groups) == 1 else "inter-group",
+            "reference": "constraint" if sources else "direct-link",
+            "complexity": complexity,
+            "modal": "single-modality",
+            "derivation": {name: part for name, part in derivation.items() if part},
+            "rationale": f"Found by the rule “{rule}”.",
+        }
+        listed = [names[id(source)] for source in fields_by_name.values()]
+        listed = [", ".join(listed[:-1]), *listed[-1:]] if len(listed) > 1 else listed
+        asked = question.replace("{sources}", " and ".join(listed))
+        asked = asked.replace(DEPENDENT, names[id(dependent)])
+        involved = [*sources.values(), path]
+        items["vqa"].append(item | {"question": asked, "answers": [value], "fields": involved})
+        if sources:
+            ends = {"source": involved[0], "dependent": path, "expected": value}
+            items["consistency"].append(item | ends)
+    return form | items
+
+
+def _fields_of(holder: Object) -> Iterator[Object]:
+    yield from holder["fields"]
+    for group in holder["groups"]:
+        yield from _fields_of(group)
+
+
+class _Answer(NamedTuple):
+    """A filled-in field, the questions that it is linked from, and the header it stands under."""
+
+    field: Object
+    questions: list[Row]
+    header: str
+
+
+def form_of(file: Path, flaws: Counter[str]) -> Object:
+    """The form in a file of FUNSD's annotations, with the relations found on it."""
+    rows = funsd.records_of(file, flaws)[1:]
+    entities = {row["path"]: row for row in rows if row["task"] == "text"}
+    links = [row for row in rows if row["kind"] == "link"]
+    questions: dict[str, list[Row]] = defaultdict(list)
+    for start, _, end in (row["value"].partition(" ") for row in links):
+        if entities.get(start, {}).get("kind") == "question":
+            questions[end].append(entities[start])
+    # Without their kinds, all entities are nodes of the tree: no answers are joined.
+    nodes = [{"path": path, "value": row["value"]} for path, row in entities.items()]
+    odd: Counter[str] = Counter()
+    tree = trees.from_records([*nodes, *links], flaws=odd)
+    flaws["links in a circle"] += odd["links in a circle"]
+    answers: list[_Answer] = []
+
+    def inside(nodes: list[Node], label: str, header: str) -> Object:
+        """The fields and groups that nodes stand for, below the question `label`."""
+        found = [content(node, label, header) for node in nodes]
+        return {name: [n for part in found for n in part[name]] for name in ("fields", "groups")}
+
+    def content(node: Node, label: str, header: str) -> Object:
+        row, asked = entities[node.path], questions[node.path]
+        kind, below = row["kind"], node.label if row["kind"] == "question" else ""
+        found = inside(node.children, below, node.label if kind == "header" else header)
+        if kind == "answer" or (kind == "other" and asked and not node.children):
+            found["fields"].insert(0, _field(label, row))
+            answers.append(_Answer(found["fields"][0], asked, header))
+        elif kind == "question" and not node.children:
+            found["fields"] = [{"label": node.label, "modality": "textual"}]
+        elif kind == "header" or any(
+            child.children or entities[child.path]["kind"] in ("question", "header")
+            for child in node.children
+        ):
+            # There is more below it than its answers.
+            found = {"fields": [], "groups": [{"label": node.label} | found]}
+        return found
+
+    form = inside(tree.children, "", "") | {"domain": "forms"}
+    labels = Counter(_name(row["value"]) for row in entities.values())
+    rules = (_cells(answers, labels), _under_headers(answers, labels))
+    rules += (_sums(answers), _repeated(answers))
+    return with_relations(form, [relation for rule in rules for relation in rule], flaws)
+
+
+def _field(label: str, row: Row) -> Object:
+    kind = "number" if number_in(row["value"]) is not None else None
+    field = {"label": label, "modality": "textual", "value": row["value"].strip()}
+    return field | {"kind": "date" if text.date(row["value"]) else kind, "box": _box(row)}
+
+
+def _box(row: Row) -> tuple[float, ...] | None:
+    return tuple(row[side] for side in tables.BOX) if "x0" in row else None
+
+
+def _name(label: str) -> str:
+    return text.normalise(label, text.LADDER_STEPS).strip(" :.")
+
+
+def _share(box: tuple | None, other: tuple, axis: int) -> float:
+    """The length that two boxes have in common along an axis."""
+    return min(box[axis + 2], other[axis + 2]) - max(box[axis], other[axis]) if box else 0
+
+
+def _cells(answers: list[_Answer], labels: Counter[str]) -> Iterator[RuleRelation]:
+    cells = Counter(frozenset(row["path"] for row in answer.questions) for answer in answers)
+    for field, asked, _ in answers:
+        # Two columns of one name would leave open which is meant.
+        once = cells[frozenset(row["path"] for row in asked)] == 1
+        once = once and all(labels[_name(row["value"])] == 1 for row in asked)
+        if not (once and len(asked) == 2 and field["box"] and field["value"]):
+            continue
+        beside, over = (
+            [row["value"] for row in asked if _share(_box(row), field["box"], axis) > 0]
+            for axis in (1, 0)
+        )
+        if (
+            len(beside) == len(over) == 1
+            and beside != over
+            and all(map(has_letters, beside + over))
+        ):
+            question = f"What stands in the row “{beside[0]}” under “{over[0]}”?"
+            yield RuleRelation("cell", field, {}, question=question)
+
+
+def _under_headers(answers: list[_Answer], labels: Counter[str]) -> Iterator[RuleRelation]:
+    keys = [(_name(answer.header), _name(answer.field["label"])) for answer in answers]
+    once, headers = Counter(keys), Counter(label for _, label in set(keys))
+    for (field, asked, header), key in zip(answers, keys, strict=True):
+        single = once[key] == labels[key[0]] == len(asked) == 1
+        if field["value"] and single and headers[key[1]] > 1 and all(map(has_letters, key)):
+            question = f"Under “{header}”, what is filled in for “{field['label']}”?"
+            yield RuleRelation("header", field, {}, question=question)
+
+
+def _sums(answers: list[_Answer]) -> Iterator[RuleRelation]:
+    """Totals under a column, and at the end of a row, of numbers."""
+    numbers = [a for a in answers if a.field["box"] and number_in(a.field["value"]) is not None]
+    for total in numbers:
+        if not any(_TOTAL.search(row["value"]) for row in total.questions):
+            continue
+        others = [other for other in numbers if other is not total]
+        row = _before(others, total, 0)
+        row = [other for other in row if any(asked in total.questions for asked in other.questions)]
+        for parts in (_before(others, total, 1), row):
+            if len(parts) > 1:
+                sources = {f"n{n}": part.field for n, part in enumerate(parts)}
+                yield RuleRelation("sum", total.field, sources, " + ".join(sources))
+
+
+def _before(answers: list[_Answer], total: _Answer, axis: int) -> list[_Answer]:
+    """The answers left of a total in its row (axis 0), or above it in its column (axis 1)."""
+    end = total.field["box"]
+    beside = [answer for answer in answers if _share(answer.field["box"], end, 1 - axis) > 0]
+    return [answer for answer in beside if answer.field["box"][axis + 2] <= end[axis] + 1]
+
+
+def _repeated(answers: list[_Answer]) -> Iterator[RuleRelation]:
+    """The same number in the two fields of one label: short texts are the same by chance."""
+    labels = Counter(_name(answer.field["label"]) for answer in answers)
+    for first, second in combinations([answer.field for answer in answers], 2):
+        label, value = _name(first["label"]), first["value"]
+        twice = label == _name(second["label"]) and labels[label] == 2 and has_letters(label)
+        is_number = sum(map(str.isdigit, value)) >= _DIGITS and text.date(value) is None
+        if twice and is_number and same(value, second["value"]):
+            yield RuleRelation("same", second, {"first": first})

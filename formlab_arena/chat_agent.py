@@ -13,7 +13,7 @@ from typing import Any
 from formlab import pictures
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems import chat
-from formlab.systems.chat.ask import Task, messages, with_schema
+from formlab.systems.chat.ask import Task, messages
 from formlab.systems.chat.view import OcrLines
 from formlab.systems.pages import Page, pages
 from formlab.systems.prompts import version_of
@@ -56,17 +56,13 @@ class Instructions:
             raise DataBroken("a ruler shows pixels", remedy="boxes=pixels, or no --ruler")
         shown = {key: self.settings[key] for key in ("boxes", "pages")}
         main = TASK if self.observe == "pixels" else "arena_elements"
-        prompts = [chat.prompt_of(Task(main, "click", _nothing, "points"), **shown)]
+        prompts = [chat.prompt_of(Task(main, "click", places="points"), **shown)]
         more = [] if main == TASK else [f"arena_{self.observe}"]
         more += ["arena_ruler"] * self.ruler + ["arena_pages"] * self.from_pages
         for name in (f"arena_policy_{self.policy}", *more):
-            task = Task(name, "click", _nothing, "")
+            task = Task(name, "click", places="")
             prompts.append(chat.prompt_of(task))
         return "\n\n".join(prompts)
-
-
-def _nothing(*_: Any) -> None:
-    """No row of a corpus is asked about."""
 
 
 def settings(changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -202,7 +198,7 @@ class ChatAgent:
 
         def both(show: Callable[[Page], dict[str, Any]]) -> list:
             shown = [page, *self._sources] if self._shown.limit else []
-            return with_schema(messages(self._prompt, asked, shown, show=show), schema)
+            return messages(self._prompt, asked, shown, show=show, schema=schema)
 
         return chat.Prompt(
             both(self._shown.in_key), lambda: both(self._shown.in_call), schema,

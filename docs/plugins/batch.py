@@ -33,9 +33,8 @@ class BatchClient(Client):
             lines = map(json.loads, filter(str.strip, file.read_text("utf-8").splitlines()))
             self.results |= {line["custom_id"]: line.get("response") or {} for line in lines}
 
-    def ask(self, messages, *, schema=None, form="schema", keep=lambda answer: answer):
+    def ask(self, body):
         """The answer in the results; `Stopped` where there is none yet."""
-        body = self.body(messages, schema=schema, form=form)
         name = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:40]
         with self.lock:
             if (response := self.results.setdefault(name, None)) is None:
@@ -46,7 +45,7 @@ class BatchClient(Client):
         if not isinstance(response, dict):
             raise Stopped("in a batch that is not answered yet")
         if response.get("status_code") == 200:
-            return keep(self.answer_of(response["body"]))
+            return self.answer_of(response["body"])
         finish = "bad_request" if response.get("status_code") == 400 else None
         return Answer(status="api_error", error="no answer in the batch's results", finish=finish)
 

@@ -42,7 +42,7 @@ def asked(
     prompt = chosen.text.strip()
     named = f"; prompt {chosen.version}" if full["prompt"] else ""
     # The questions are made beforehand: annotations are no corpus.
-    kind = Task(task, "layout", lambda *_: None, places="")
+    kind = Task(task, "layout", places="")
     limit = full["image_limit"] if root else 0
     questions = [TaskQuestion(kind, prompt, document, ask) for document, ask in todo]
     with AnswerStore(full["store"] or Path(out) / STORE) as store:

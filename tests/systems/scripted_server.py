@@ -64,8 +64,6 @@ def bomb(_):
 REPLIES = {
     "busy": error(429, "slow down", after=1),
     "busy_until": busy_until,
-    "busy_two_minutes": error(429, "slow down", after=110),
-    "down_two_minutes": error(503, "down", after=110),
     "busy_for_hours": error(429, "come back tomorrow", after=86400),
     "broken": error(500, "it broke"),
     "hostile_error": error(413, "\x1b[31mtoo large"),

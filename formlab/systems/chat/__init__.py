@@ -10,25 +10,6 @@ from formlab.systems.chat.settings import RUNNING, SETTINGS, SHAPING, client_of
 from formlab.systems.chat.store import AnswerStore, Asker, Prompt
 from formlab.systems.chat.view import PageView
 
-__all__ = [
-    "PREFIX",
-    "RUNNING",
-    "SETTINGS",
-    "SHAPING",
-    "TASKS",
-    "Answer",
-    "AnswerStore",
-    "Asker",
-    "ChatSystem",
-    "Client",
-    "Limits",
-    "PageView",
-    "Prompt",
-    "Stopped",
-    "client_of",
-    "prompt_of",
-    "questions",
-    "results",
-    "system",
-    "tasks_of",
-]
+__all__ = ["PREFIX", "RUNNING", "SETTINGS", "SHAPING", "TASKS", "Answer", "AnswerStore", "Asker"]
+__all__ += ["ChatSystem", "Client", "Limits", "PageView", "Prompt", "Stopped", "client_of"]
+__all__ += ["prompt_of", "questions", "results", "system", "tasks_of"]

@@ -168,19 +168,15 @@ def with_confidence(value: Any, text: str, spans: str | None) -> Any:
     if not spans or (bounds := _bounds(text, value)) is None:
         return value
     found = [match for match in _SCALAR.finditer(text, *bounds) if not match[2]]
-    places = [match.span(1) if match[1] else match.span() for match in found]
+    starts, stops = zip(*(match.span(bool(match[1])) for match in found), strict=True)
     firsts, ends, chances = np.array(json.loads(spans), dtype=float).reshape(-1, 3).T
     # Tokens follow one another: those of a leaf are a run of them.
     total = np.concatenate([[0.0], np.cumsum(chances)])
-    begin = np.searchsorted(ends, [first for first, _ in places], "right")
-    stop = np.searchsorted(firsts, [last for _, last in places])
-    sure = iter(np.exp(total[stop] - total[begin]).tolist())
-    try:
-        marked = _marked(value, sure)
-    except StopIteration:
-        return value
-    # As many leaves as places: a name that stands twice has a place more.
-    return value if next(sure, None) is not None else marked
+    begin = np.searchsorted(ends, starts, "right")
+    stop = np.searchsorted(firsts, stops)
+    sure = np.exp(total[stop] - total[begin]).tolist()
+    # A name that stands twice has a place more than the value has leaves.
+    return _marked(value, iter(sure)) if len(sure) == _leaves(value) else value
 
 
 def taken(rows: list[Row]) -> list[Row]:
@@ -192,8 +188,10 @@ def taken(rows: list[Row]) -> list[Row]:
     return rows
 
 
-def agreement(samples: Sequence[list[Row]], fixed: Collection[str | None]) -> list[float | None]:
-    """For each row of the first sample, the share of all samples that have its value at its path.
+def agreement(
+    samples: Sequence[list[Row]], fixed: Collection[str | None], count: int
+) -> list[float | None]:
+    """For each row of the first sample, the share of `count` samples with its value at its path.
 
     Spaces within a value count as one. Numbers in a path are left out, as items of a list have no
     other name, unless it is one of `fixed`, the paths that were asked for; a value that stands n
@@ -204,26 +202,22 @@ def agreement(samples: Sequence[list[Row]], fixed: Collection[str | None]) -> li
     --------
     >>> first = [{"path": "/items/0", "value": "Tea"}, {"path": "/total", "value": "9"}]
     >>> other = [{"path": "/items/1", "value": "Tea"}, {"path": "/total", "value": "8"}]
-    >>> agreement([first, other], ())
+    >>> agreement([first, other], (), 2)
     [1.0, 0.5]
     """
-    named = [list(_named(rows, fixed)) for rows in samples]
-    votes = Counter(name for sample in named for name in sample if name)
-    return [votes[name] / len(samples) if name else None for name in named[0]]
-
-
-def _named(rows: list[Row], fixed: Collection[str | None]) -> Iterator[tuple | None]:
-    seen: Counter[tuple] = Counter()
-    for row in rows:
-        path, value = row.get("path"), row.get("value")
-        if not path or value is None:
-            yield None
-            continue
-        if path not in fixed:
-            path = "/".join(step for step in path.split("/") if not step.isdecimal())
-        name = (path, " ".join(value.split()))
-        seen[name] += 1
-        yield (*name, seen[name])
+    names, votes = [], Counter[Any]()
+    for rows in samples:
+        seen = Counter[Any]()
+        for row in rows:
+            path, value, name = row.get("path"), row.get("value"), None
+            if path and value is not None:
+                steps = [s for s in path.split("/") if path in fixed or not s.isdecimal()]
+                name = ("/".join(steps), " ".join(value.split()))
+                seen[name] += 1
+                name = (*name, seen[name])
+            names.append(name)
+            votes[name] += 1
+    return [votes[name] / count if name else None for name in names[: len(samples[0])]]
 
 
 def _bounds(text: str, value: Any) -> tuple[int, int] | None:
@@ -236,14 +230,17 @@ def _bounds(text: str, value: Any) -> tuple[int, int] | None:
     return None
 
 
+def _leaves(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value
+    return sum(map(_leaves, inner)) if isinstance(value, dict | list) else 1
+
+
 def _marked(value: Any, sure: Iterator[float]) -> Any:
     if isinstance(value, dict):
         return {name: _marked(item, sure) for name, item in value.items()}
     if isinstance(value, list):
         return [_marked(item, sure) for item in value]
-    confidence = next(sure)
-    if value is None:
-        return None
-    leaf = Sure(as_text(value))
-    leaf.confidence = confidence
+    confidence, leaf = next(sure), None if value is None else Sure(as_text(value))
+    if leaf is not None:
+        leaf.confidence = confidence
     return leaf

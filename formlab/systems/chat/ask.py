@@ -8,7 +8,7 @@ settings.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +67,7 @@ class Task:
 
     name: str
     kind: str
-    make: Callable[[Row, list[Row]], Ask | None]
+    make: Callable[[Row, list[Row]], Ask | None] = lambda *_: None
     places: str = "boxes"
     prompt: str = ""
     answer: Callable[[Row, list[Row], Callable[[Row], Row]], Row] | None = None
@@ -103,8 +103,7 @@ def items_of(value: Any, name: str) -> list[Row]:
     [{'id': '1'}]
     """
     items = value.get(name) if isinstance(value, dict) else None
-    if isinstance(items, dict):
-        items = [items]
+    items = [items] if isinstance(items, dict) else items
     if not isinstance(items, list):
         raise WrongShape(f"no list {name!r} in the answer")
     return [item for item in items if isinstance(item, dict)]
@@ -124,9 +123,8 @@ def prompt_of(
     """
     if task.places == "points" and boxes == "none":
         raise UnknownName.of("unit of points", boxes, BOXES[:2])
-    names = [f"{task.places}_{boxes}"] if task.places else []
-    names += ["pages_text"] if pages == "text" else []
-    names += ["shots_text"] if shots else []
+    parts = {f"{task.places}_{boxes}": task.places, "pages_text": pages == "text"}
+    names = [name for name, is_in in (parts | {"shots_text": shots}).items() if is_in]
     main = read_prompt(prompt).text if prompt else task.prompt or read_prompt(task.name).text
     texts = [main, *(read_prompt(name).text for name in names)]
     return "\n".join(text.strip() + "\n" for text in texts).strip()
@@ -135,15 +133,19 @@ def prompt_of(
 def messages(
     prompt: str,
     asked: Row,
-    pages: list[Page],
+    pages: Sequence[Page] = (),
     *,
-    show: Callable[[Page], Row],
+    show: Callable[[Page], Row] = lambda _: {},
+    schema: Schema | None = None,
     text: str | None = None,
-) -> list:
+) -> list[Row]:
     """The two messages of a question: the instructions, then what is asked, and the document.
 
     `show` makes of a page the part of the message that stands for it; `text` is the document's own.
+    The `schema` of the answer goes into the instructions: many servers accept one and ignore it.
     """
+    if schema:
+        prompt += f"\n\n{read_prompt('json_form').text.strip()}\n{json.dumps(schema)}"
     # ASCII only: half surrogate pairs and control characters travel as escapes.
     texts = [json.dumps(asked) if asked else "", text or ""]
     content = [{"type": "text", "text": part} for part in texts if part]
@@ -156,10 +158,3 @@ def messages(
         # Plain text: servers of text-only models silently drop lists.
         user = "\n\n".join(item["text"] for item in content) or "{}"
     return [{"role": "system", "content": prompt}, {"role": "user", "content": user}]
-
-
-def with_schema(messages: list, schema: Schema) -> list:
-    """The messages with the schema in the instructions: many servers accept one and ignore it."""
-    asked = f"{read_prompt('json_form').text.strip()}\n{json.dumps(schema)}"
-    system = messages[0] | {"content": f"{messages[0]['content']}\n\n{asked}"}
-    return [system, *messages[1:]]

@@ -7,7 +7,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,10 +23,10 @@ openai = resources.optional("openai", extra="chat")
 # Ways to request JSON: a schema as OpenAI's servers take it, a schema as those over llama.cpp do,
 # or the prompt alone.
 FORMS = ("schema", "object", "prompt")
-# The server rejects the request in this form.
-_UNSUITED = (400, 422)
-# No further call can succeed: a wrong key, a model or an address that is not there.
-_HOPELESS = (401, 403, 404)
+# The server rejects the request in this form; those over llama.cpp do so with an error 500.
+_UNSUITED, _NO_SCHEMA = (400, 422), "response_format"
+# No further call can succeed: a wrong key, a model or an address that is not there, no money.
+_HOPELESS, _NO_MONEY = (401, 403, 404), "insufficient_quota"
 _SHORTEST_KEY = 8
 # What no call takes: sums of such counts still fit into a table.
 _MOST_TOKENS = 2**48
@@ -34,8 +34,6 @@ _MOST_TOKENS = 2**48
 _PAGE_TOKENS = 10_000
 _LONGEST_ERROR = 500
 _ADDRESS = "http://host:8000/v1"
-# Seconds that a server may ask to wait.
-_LONGEST_WAIT = 120.0
 # The most bytes of an answer, once it is unpacked: a hundred times a long one with probabilities.
 LARGEST = 32 * 1024**2
 Messages = list[dict[str, Any]]
@@ -43,56 +41,6 @@ Messages = list[dict[str, Any]]
 
 class Refused(Exception):
     """What a server sent is not taken, and asking again would bring the same."""
-
-
-class _Call(threading.local):
-    """A thread's call: the hooks of its requests, how many there were, since when, what came."""
-
-    attempts, since, completion = 0, 0.0, None
-
-    def __init__(self, limits: Limits, most: int, timeout: float) -> None:
-        self.limits, self.most, self.timeout = limits, most, timeout
-
-    def begin(self, _request: Any) -> None:
-        self.limits.count()
-        self.attempts += 1
-        self.since = time.monotonic()
-
-    def take(self, response: Any) -> None:
-        """Read a response whole, within its time and size, and mend a status that would mislead.
-
-        By its status the library repeats what may succeed later, and nothing else.
-        """
-        response.iter_bytes = lambda: self._bounded(response)
-        text = response.read().decode("utf-8", "replace")
-        if response.is_redirect:  # Followed, it might lead the pages to another host.
-            place = address(str(response.headers.get("location", "")))
-            raise Refused(f"the server leads to {place}, which is not asked")
-        self.completion = _completion(text)
-        if response.is_success and self.completion is None:
-            response.status_code = 502  # A proxy's page, or a completion without an answer.
-        elif response.status_code >= 500 and "response_format" in text:
-            # Servers over llama.cpp answer a schema they do not support with an error of their own.
-            response.status_code = 400
-        elif response.status_code == 429 and '"insufficient_quota"' in text:
-            response.status_code = 403
-        elif response.status_code in (429, 503) and self.attempts < self.most:
-            # Here and not in the library, whose wait does not end with the run.
-            with suppress(ValueError):
-                seconds = float(response.headers.get("retry-after", ""))
-                if 0 < seconds <= _LONGEST_WAIT:
-                    self.limits.wait(seconds)
-                    response.headers["retry-after-ms"] = "1"
-
-    def _bounded(self, response: Any) -> Iterator[bytes]:
-        size = 0
-        for piece in type(response).iter_bytes(response):
-            size += len(piece)
-            if size > LARGEST:
-                raise Refused(f"an answer of over {LARGEST // 1024**2} MB")
-            if time.monotonic() > self.since + self.timeout:
-                raise openai.APITimeoutError(request=response.request)
-            yield piece
 
 
 class Client:
@@ -131,15 +79,18 @@ class Client:
         if base_url:
             _check_address(base_url)
         self.limits, self.price = limits or Limits(), price
-        self._call = _Call(self.limits, max(1, attempts), timeout)
-        hooks = {"request": [self._call.begin], "response": [self._call.take]}
+        self._timeout = timeout
+        # A thread's call: how many requests there were, since when, and what came.
+        self._call = threading.local()
+        hooks = {"request": [self._begin], "response": [self._take]}
         try:
             self._client = openai.OpenAI(
                 api_key=self._key,
                 base_url=base_url,
                 timeout=timeout,
-                max_retries=max(1, attempts) - 1,
-                http_client=openai.DefaultHttpxClient(event_hooks=hooks),
+                max_retries=max(0, attempts - 1),
+                # Followed, a redirect might lead the pages to another host.
+                http_client=openai.DefaultHttpxClient(event_hooks=hooks, follow_redirects=False),
             )
         except Exception as error:  # Of whatever library openai sends with.
             what = f"no address of a server: {error}"
@@ -152,42 +103,17 @@ class Client:
         with suppress(Exception):
             self._client.close()
 
-    def ask(
-        self,
-        messages: Messages,
-        *,
-        schema: dict[str, Any] | None = None,
-        form: str = FORMS[0],
-        keep: Callable[[Answer], Answer] = lambda answer: answer,
-    ) -> Answer:
-        """The answer to `messages`; with `schema`, the answer must follow it.
+    def body(self, messages: Messages, *, schema: dict[str, Any] | None, form: str) -> Any:
+        """The body of a request; with `schema`, in one of `FORMS`, the answer must follow it."""
+        body: dict[str, Any] = {"model": self.model, "messages": messages} | self.options
+        if form == "object":
+            body["response_format"] = {"type": "json_object", "schema": schema}
+        elif form == "schema":
+            named = {"name": "answer", "strict": True, "schema": schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": named}
+        return body
 
-        `form` is the way to request it, ``schema`` or ``object``. What a server answered is what
-        `keep` makes of it, which is called before it counts. A call that failed is an answer
-        without a text; its `finish` is ``bad_request`` if it may be put in another way.
-
-        `NotAvailable` if no call can succeed: the key is refused, or there is no such model or
-        address. `Stopped` if a limit of money or calls is reached, or the run was stopped.
-        """
-        body, self._call.attempts = self.body(messages, schema=schema, form=form), 0
-        with self.limits.call(self._most(body)):
-            try:
-                # The plain method: the typed one walks through every message, pages included.
-                self._client.post("/chat/completions", cast_to=object, body=body)
-            except (Stopped, FormlabError):
-                raise
-            except Exception as error:  # Whatever a server does fails this call alone.
-                return self._failed(error)
-            answer = keep(self.answer_of(self._call.completion))
-            if answer.cost is not None:
-                self.limits.answered(answer.cost)
-            elif math.isfinite(self.limits.max_cost):
-                what = "the server does not say how many tokens an answer took"
-                self.limits.stop(what)
-                raise NotAvailable(f"{what}: max_cost cannot hold", remedy="--set max_calls=N")
-        return answer
-
-    def _most(self, body: dict[str, Any]) -> float:
+    def most(self, body: dict[str, Any]) -> float:
         """What a call may cost: a token a byte, `_PAGE_TOKENS` a page, the longest answer."""
         if self.price is None or math.isinf(self.limits.max_cost):
             return 0.0
@@ -200,26 +126,47 @@ class Client:
         longest = body.get("max_completion_tokens") or body.get("max_tokens")
         return self.price.of(tokens, longest) or 0.0
 
-    def body(
-        self, messages: Messages, *, schema: dict[str, Any] | None = None, form: str = FORMS[0]
-    ) -> dict[str, Any]:
-        """The body of the request that `ask` makes."""
-        body: dict[str, Any] = {"model": self.model, "messages": messages} | self.options
-        if schema is not None and form == "object":
-            body["response_format"] = {"type": "json_object", "schema": schema}
-        elif schema is not None:
-            named = {"name": "answer", "strict": True, "schema": schema}
-            body["response_format"] = {"type": "json_schema", "json_schema": named}
-        return body
+    def ask(self, body: dict[str, Any]) -> Answer:
+        """The answer to a request. A call that failed is an answer without a text.
 
-    def answer_of(self, completion: dict[str, Any]) -> Answer:
+        Its `finish` is ``bad_request`` if it may be put in another way. `NotAvailable` if no call
+        can succeed: the key is refused, or there is no such model or address. `Stopped` if a limit
+        of calls is reached, or the run was stopped.
+        """
+        self._call.attempts = 0
+        try:
+            # The plain method: the typed one walks through every message, pages included.
+            text = self._client.post("/chat/completions", cast_to=str, body=body)
+            seconds = time.monotonic() - self._call.since
+            return self.answer_of(json.loads(text), self._call.attempts, seconds)
+        except (Stopped, FormlabError):
+            raise
+        except Exception as error:  # Whatever a server does fails this call alone.
+            told = self._without_key(f"{type(error).__name__}: {error}")[:_LONGEST_ERROR]
+            whole = f"{error} {getattr(error, 'body', '')}"
+            code, attempts = getattr(error, "status_code", None), self._call.attempts
+            if code in _HOPELESS or _NO_MONEY in whole:
+                what, where = f"the server refuses every call: {told}", self.address
+                remedy = "OPENAI_API_KEY, the name of the model, and --base-url"
+                raise NotAvailable(what, where=f"{self.model} at {where}", remedy=remedy) from None
+            finish = "bad_request" if code in _UNSUITED or _NO_SCHEMA in whole else None
+            told += f" (after {attempts} attempts)" if attempts > 1 else ""
+            failed = {"status": "api_error", "error": told, "finish": finish}
+            return Answer(model=self.model, attempts=attempts, **failed)
+
+    def answer_of(
+        self, completion: dict[str, Any], attempts: int = 1, seconds: float | None = None
+    ) -> Answer:
         """The answer in a completion of OpenAI's protocol."""
-        choice = completion["choices"][0]
-        said, refusal = (choice["message"].get(name) for name in ("content", "refusal"))
+        try:
+            choice = completion["choices"][0]
+            said, refusal = (choice["message"].get(name) for name in ("content", "refusal"))
+        except (LookupError, TypeError, AttributeError):
+            raise Refused("no completion") from None
         refusal = refusal if isinstance(refusal, str) else ""
         if called := arguments(choice["message"]):
             said = json.dumps(called)
-        text = self.clean(said if said and isinstance(said, str) else refusal)
+        text = self._without_key(said if said and isinstance(said, str) else refusal)
         finish, usage = choice.get("finish_reason"), completion.get("usage")
         usage = usage if isinstance(usage, dict) else {}
         counts = [usage.get("prompt_tokens"), usage.get("completion_tokens")]
@@ -231,36 +178,39 @@ class Client:
             finish=finish[:40] if isinstance(finish, str) else None,
             status="refused" if refusal else "ok",
             error="refused by the model" if refusal else None,
-            attempts=self._call.attempts or 1,
+            attempts=attempts,
             tokens_in=tokens[0],
             tokens_out=tokens[1],
             cost=self.price.of(*tokens) if self.price else None,
-            seconds=time.monotonic() - self._call.since if self._call.since else None,
+            seconds=seconds,
         )
 
-    def _failed(self, error: Exception) -> Answer:
-        reason = self.clean(f"{type(error).__name__}: {error}")[:_LONGEST_ERROR]
-        code = getattr(error, "status_code", None)
-        if code in _HOPELESS:
-            raise NotAvailable(
-                f"the server refuses every call: {reason}",
-                where=f"{self.model} at {self.address}",
-                remedy="OPENAI_API_KEY, the name of the model, and --base-url",
-            ) from None
-        attempts = self._call.attempts
-        return Answer(
-            model=self.model,
-            status="api_error",
-            attempts=attempts,
-            error=f"{reason} (after {attempts} attempts)" if attempts > 1 else reason,
-            finish="bad_request" if code in _UNSUITED else None,
-        )
+    def _begin(self, _request: Any) -> None:
+        self.limits.count()
+        self._call.attempts += 1
+        self._call.since = time.monotonic()
 
-    def clean(self, text: str) -> str:
-        """`text` without the key: a server may echo it.
+    def _take(self, response: Any) -> None:
+        """Read a response whole, within its time and size; what is final is not asked again."""
+        pieces = response.iter_bytes
 
-        A short placeholder, as private servers take, is no secret and stays.
-        """
+        def bounded() -> Iterator[bytes]:
+            size = 0
+            for piece in pieces():
+                size += len(piece)
+                if size > LARGEST:
+                    raise Refused(f"an answer of over {LARGEST // 1024**2} MB")
+                if time.monotonic() > self._call.since + self._timeout:
+                    raise Refused(f"an answer that takes over {self._timeout:g} seconds")
+                yield piece
+
+        response.iter_bytes = bounded
+        text = response.read().decode("utf-8", "replace")
+        if response.is_error and any(word in text for word in (_NO_MONEY, _NO_SCHEMA)):
+            response.headers["x-should-retry"] = "false"
+
+    def _without_key(self, text: str) -> str:
+        """A server may echo the key; a short placeholder, as private servers take, is no secret."""
         return text.replace(self._key, "[key]") if len(self._key) >= _SHORTEST_KEY else text
 
 
@@ -292,12 +242,3 @@ def _check_address(url: str) -> None:
         raise DataBroken(what, where=address(url) if is_address else None, remedy=remedy)
     if not is_address or not url.isprintable() or " " in url:
         raise DataBroken("no address of a server", where=url, remedy=_ADDRESS)
-
-
-def _completion(text: str) -> dict[str, Any] | None:
-    """The completion in the body of a response; None if it is none or has no answer."""
-    try:
-        value = json.loads(text)
-        return value if isinstance(value["choices"][0]["message"], dict) else None
-    except (ValueError, LookupError, TypeError, RecursionError):
-        return None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formlab import files
-from formlab.errors import DataBroken
+from formlab.errors import DataBroken, NotAvailable
 
 
 class Stopped(Exception):
@@ -19,7 +19,13 @@ class Stopped(Exception):
 
 
 class Price(NamedTuple):
-    """What a million tokens cost that go in and come out, and the date of these prices."""
+    """What a million tokens cost that go in and come out, and the date of these prices.
+
+    Examples
+    --------
+    >>> str(Price(2.5, 10, "EUR", "2026-05-01"))
+    '2.5 in, 10 out, EUR a million tokens, 2026-05-01'
+    """
 
     input: float
     output: float
@@ -43,25 +49,20 @@ def price_of(model: str, *, prices: str | Path) -> Price | None:
     The table is a CSV file with columns model, input, output and, where known, currency (USD if
     left out) and date. `DataMissing` or `DataBroken` if the file is absent or cannot be read, or
     the price is not two numbers from 0 up.
-
-    Examples
-    --------
-    >>> str(Price(2.5, 10, "EUR", "2026-05-01"))
-    '2.5 in, 10 out, EUR a million tokens, 2026-05-01'
     """
     table = csv.DictReader(files.read_text(Path(prices)).splitlines())
     row = next((row for row in table if row.get("model") == model), None)
     if row is None:
         return None
     try:
-        price = Price(float(row["input"]), float(row["output"]), row.get("currency") or "USD")
+        sides = float(row["input"]), float(row["output"])
     except (KeyError, TypeError, ValueError):
-        price = Price(math.nan, math.nan)
-    if not (0 <= price.input < math.inf and 0 <= price.output < math.inf):
+        sides = (math.nan, math.nan)
+    if not all(0 <= side < math.inf for side in sides):
         what = f"no price of {model!r}: two numbers from 0 up are expected"
         remedy = "columns model, input, output: for a million tokens; currency and date where known"
         raise DataBroken(what, where=f"{prices}:{table.line_num}", remedy=remedy)
-    return price._replace(date=row.get("date") or None)
+    return Price(*sides, row.get("currency") or "USD", row.get("date") or None)
 
 
 class Limits:
@@ -96,18 +97,19 @@ class Limits:
 
         `Stopped` if a limit is reached or the run was stopped.
         """
+
+        def is_within() -> bool:
+            return self.cost + sum(self._reserved) + max(most, self._dearest) <= self.max_cost
+
         with self._changed:
             # While a call is in flight it may turn out to cost less than the most.
-            self._changed.wait_for(
-                lambda: self.stopped or not self._reserved or self._is_within(most)
-            )
-            if not self._is_within(most):
-                least = max(most, self._dearest)
-                spent = f"{self.cost:.4g} are spent, and a call may cost {least:.4g}"
+            self._changed.wait_for(lambda: self.stopped or not self._reserved or is_within())
+            most = max(most, self._dearest)
+            if not is_within():
+                spent = f"{self.cost:.4g} are spent, and a call may cost {most:.4g}"
                 self.stop(f"max_cost={self.max_cost:g} reached: {spent}")
             if self.stopped:
                 raise Stopped(self.stopped)
-            most = max(most, self._dearest)
             self._reserved.append(most)
         try:
             yield
@@ -116,28 +118,27 @@ class Limits:
                 self._reserved.remove(most)
                 self._changed.notify_all()
 
-    def _is_within(self, most: float) -> bool:
-        return self.cost + sum(self._reserved) + max(most, self._dearest) <= self.max_cost
-
     def count(self) -> None:
         """One request more; `Stopped` if it may not be made."""
         with self._changed:
             if self.calls >= self.max_calls:
-                self.stop(f"max_calls={self.max_calls} reached")
+                self.stop(f"max_calls={self.max_calls:g} reached")
             if self.stopped:
                 raise Stopped(self.stopped)
             self.calls += 1
 
-    def answered(self, cost: float) -> None:
-        """A call was answered at this cost."""
-        with self._changed:
-            self.cost += cost
-            self._dearest = max(self._dearest, cost)
+    def answered(self, cost: float | None) -> None:
+        """A call was answered at this cost; `NotAvailable` if `max_cost` needs it and it is None.
 
-    def wait(self, seconds: float) -> None:
-        """Return after so long, or once the run was stopped."""
+        That ends the run.
+        """
+        if cost is None and self.max_cost < math.inf:
+            what = "the server does not say how many tokens an answer took"
+            self.stop(what)
+            raise NotAvailable(f"{what}: max_cost cannot hold", remedy="--set max_calls=N")
         with self._changed:
-            self._changed.wait_for(lambda: self.stopped, seconds)
+            self.cost += cost or 0.0
+            self._dearest = max(self._dearest, cost or 0.0)
 
     def stop(self, reason: str) -> None:
         """Let no call through any more."""

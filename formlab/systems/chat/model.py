@@ -19,7 +19,7 @@ from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.folders import Corpus
 from formlab.show import progress
 from formlab.systems.chat.answers import Answer, agreement, content, taken, with_confidence
-from formlab.systems.chat.ask import Ask, Row, Task, WrongShape, messages, prompt_of, with_schema
+from formlab.systems.chat.ask import Ask, Row, Task, WrongShape, messages, prompt_of
 from formlab.systems.chat.benchmarks import tasks_of
 from formlab.systems.chat.client import Client
 from formlab.systems.chat.limits import Stopped
@@ -34,11 +34,10 @@ from formlab.systems.system import System
 from formlab.tables import USABLE
 from formlab.workers import threads
 
-PREFIX = "chat:"
-STORE = "answers.sqlite"
+PREFIX, STORE = "chat:", "answers.sqlite"
 # A bound that is not set is not named: runs of before there was one go on.
 _UNNAMED = ("shots", "shots_seed", "logprobs", "samples")
-_TAKEN = ("text", "attempts", "tokens_in", "tokens_out", "cost", "seconds")
+_SUMS = ("attempts", "tokens_in", "tokens_out", "cost", "seconds")
 
 
 @dataclass(frozen=True)
@@ -89,9 +88,8 @@ class ChatWork:
 
     def __init__(self, model: ChatSystem, corpus: Corpus, settings: Row) -> None:
         self.corpus, self.chosen, self.client = corpus, settings, model.client(settings)
-        self.images = settings["image_limit"] > 0
+        self.images, self.notes = settings["image_limit"] > 0, Counter[str]()
         self.texts = benchmarks.get(corpus.benchmark).schema is not None
-        self.notes = Counter[str]()
         tasks, prompt = tasks_of(corpus.benchmark, settings["tasks"]), settings["prompt"]
         if prompt and len(tasks) > 1:
             what = f"one prompt for several tasks: {', '.join(task.name for task in tasks)}"
@@ -99,17 +97,16 @@ class ChatWork:
         self.examples = drawn(corpus, settings["shots"], settings["shots_seed"])
         shown = {name: settings[name] for name in ("prompt", "boxes", "pages")}
         shown["shots"] = self.examples is not None
-        self.prompts = {task.name: (task, prompt_of(task, **shown)) for task in tasks}
-        shaping = {n: v for n in SHAPING if (v := settings[n]) != SHAPING[n] or n not in _UNNAMED}
+        self.prompts = [(task, prompt_of(task, **shown)) for task in tasks]
+        named = {n: v for n in SHAPING if (v := settings[n]) != SHAPING[n] or n not in _UNNAMED}
         if self.examples is not None:
-            shaping["shots_seed"] = settings["shots_seed"]
-            shaping["shots documents"] = self.examples.documents["doc_id"].to_list()
-        shaping |= {"model": self.client.model, "address": self.client.address}
-        shaping |= {f"prompt {name}": version_of(text) for name, (_, text) in self.prompts.items()}
-        if prompt:
-            shaping["prompt"] = read_prompt(prompt).version
-        self.head: Row = {"settings": shaping}
-        self.settings = shaping | {"openai": metadata.version("openai"), "formlab": files.version()}
+            named["shots_seed"] = settings["shots_seed"]
+            named["shots documents"] = self.examples.documents["doc_id"].to_list()
+        named |= {"model": self.client.model, "address": self.client.address}
+        named |= {f"prompt {task.name}": version_of(text) for task, text in self.prompts}
+        named |= {"prompt": read_prompt(prompt).version} if prompt else {}
+        self.head: Row = {"settings": named}
+        self.settings = named | {"openai": metadata.version("openai"), "formlab": files.version()}
         if settings["pages"] == "text":
             self.settings["rapidocr"] = metadata.version("rapidocr")
         if self.client.price:
@@ -126,21 +123,18 @@ class ChatWork:
             what = "models are asked from one machine, which keeps their answers and limits"
             raise NotAvailable(what, remedy="--workers N")
         chosen, lines = self.chosen, OcrLines(unit=self.chosen["boxes"])
-        view = PageView(
-            chosen["image_limit"],
-            chosen["max_pages"],
-            chosen["boxes"],
-            lines if chosen["pages"] == "text" else None,
-        )
-        tasks = () if self.examples is None else [task for task, _ in self.prompts.values()]
-        shots = {task.name: example_turns(self.examples, task, view, lines) for task in tasks}
-        todo = list(questions(self.corpus, self.prompts, documents=documents, turns=shots))
+        shown = chosen["image_limit"], chosen["max_pages"], chosen["boxes"]
+        view = PageView(*shown, lines if chosen["pages"] == "text" else None)
+        turns = {}
+        if self.examples is not None:
+            known = self.examples, view, lines
+            turns = {task.name: example_turns(task, *known) for task, _ in self.prompts}
+        todo = list(questions(self.corpus, self.prompts, documents=documents, turns=turns))
         with AnswerStore(chosen["store"] or out / STORE) as store:
             asker = Asker(self.client, store, form=chosen["form"], retry=chosen["retry"])
             run = {"workers": chosen["concurrency"], "samples": chosen["samples"]}
             outcomes = results(todo, asker, root=self.corpus.root, view=view, **run)
-        sent = [page.sent for outcome in outcomes for page in outcome.shown]
-        if sent:
+        if sent := [page.sent for outcome in outcomes for page in outcome.shown]:
             across, down = (max(sides) for sides in zip(*sent, strict=True))
             self.notes[f"pages sent, of up to {across} x {down} pixels"] = len(sent)
         if chosen["prices"] and not self.client.price:
@@ -149,32 +143,25 @@ class ChatWork:
         return [self._reading(outcome, store.path.name) for outcome in outcomes]
 
     def _reading(self, outcome: TaskResult, store: str) -> Reading:
-        question, answer, origin = outcome.question, outcome.answer, None
+        question, answer, price = outcome.question, outcome.answer, self.client.price
         response: Row = {"task": question.task.kind, "error": "; ".join(outcome.changes) or None}
-        if answer is not None:
-            origin = f"{store}#{answer.key[:16]}"
-            if self.client.price:
-                # Whatever it cost when it was asked for.
-                cost = self.client.price.of(answer.tokens_in, answer.tokens_out)
-                answer = dataclasses.replace(answer, cost=cost)
-            response |= {name: getattr(answer, name) for name in _TAKEN} | {"request": answer.key}
-        notes, doc_id = self._notes(outcome), question.document["doc_id"]
-        return Reading(doc_id, outcome.status, origin, outcome.rows, response, notes)
-
-    def _notes(self, outcome: TaskResult) -> Counter[str]:
-        """What is counted of an outcome."""
-        ask, answer = outcome.question.ask, outcome.answer
-        notes = Counter({f"answers {outcome.status}": 1})
+        notes, origin = Counter({f"answers {outcome.status}": 1}), None
         notes["pages not sent: beyond max_pages"] = outcome.left_out
         if answer is None:
             for reason in outcome.changes:
-                is_said = reason.startswith("not asked") or reason == ask.lacking
+                is_said = reason.startswith("not asked") or reason == question.ask.lacking
                 notes[reason if is_said else "documents without a page to show"] += 1
         else:
+            origin = f"{store}#{answer.key[:16]}"
+            response |= {name: getattr(answer, name) for name in ("text", *_SUMS)}
+            response["request"] = answer.key
+            if price:  # Whatever it cost when it was asked for.
+                response["cost"] = price.of(answer.tokens_in, answer.tokens_out)
             is_bare = self.chosen["logprobs"] and answer.text and not answer.logprobs
             notes["answers without log-probabilities"] = int(bool(is_bare))
-            notes["documents sent as text"] = int(bool(ask.text) and not outcome.shown)
-        return notes
+            notes["documents sent as text"] = int(bool(question.ask.text) and not outcome.shown)
+        doc_id = question.document["doc_id"]
+        return Reading(doc_id, outcome.status, origin, outcome.rows, response, notes)
 
 
 @dataclass(frozen=True)
@@ -210,12 +197,12 @@ class TaskResult:
 
 def questions(
     corpus: Corpus,
-    prompts: dict[str, tuple[Task, str]],
+    prompts: Sequence[tuple[Task, str]],
     *,
-    documents: pl.DataFrame | None = None,
-    turns: Mapping[str, list[Row]] | None = None,
+    documents: pl.DataFrame,
+    turns: Mapping[str, list[Row]],
 ) -> Iterator[TaskQuestion]:
-    """Every question about `documents` (all of the corpus if left out), document by document.
+    """Every question about `documents`, document by document.
 
     `turns` are the messages of the examples of each task, by its name.
     """
@@ -223,12 +210,11 @@ def questions(
     columns = corpus.records.select("doc_id", "task", "path", "kind", "meta")
     for row in columns.iter_rows(named=True):
         gold.setdefault(row["doc_id"], []).append(row)
-    chosen = corpus.documents if documents is None else documents
-    for document in chosen.iter_rows(named=True):
-        for task, prompt in prompts.values():
+    for document in documents.iter_rows(named=True):
+        for task, prompt in prompts:
             ask = task.make(document, gold.get(document["doc_id"], []))
             if ask is not None:
-                yield TaskQuestion(task, prompt, document, ask, (turns or {}).get(task.name, ()))
+                yield TaskQuestion(task, prompt, document, ask, turns.get(task.name, ()))
 
 
 def results(
@@ -278,10 +264,10 @@ def _result(
         pages = [] if text else view.pages(document, root)
         shown = pages[: view.most]
 
-        def sent(show: Callable[[Page], Row]) -> list:
-            both = messages(question.prompt, ask.asked, shown, show=show, text=text)
-            both[1:1] = question.turns
-            return with_schema(both, ask.schema) if ask.schema else both
+        def sent(show: Callable[[Page], Row]) -> list[Row]:
+            options = {"show": show, "schema": ask.schema, "text": text}
+            system, user = messages(question.prompt, ask.asked, shown, **options)
+            return [system, *question.turns, user]
 
         names = [str(page.path.relative_to(root) if root else page.path.name) for page in shown]
         images = [{"image": n} | page.shape for n, page in zip(names, shown, strict=True)]
@@ -294,7 +280,17 @@ def _result(
             document["doc_id"],
             json.dumps(images),
         )
-        found = [_read(question, a, shown, view) for a in _answers(prompt, asker, samples)]
+        answers, stops = [], []
+        for number in range(samples):
+            # The first is the question that is put once.
+            shape = [*prompt.shape, {"sample": number}] if number else prompt.shape
+            try:
+                answers.append(asker.answer(dataclasses.replace(prompt, shape=shape)))
+            except Stopped as stop:
+                stops.append(stop)
+        if not answers:
+            raise stops[0]
+        found = [_read(question, answer, shown, view) for answer in answers]
     except (DataMissing, DataBroken) as error:
         # A page with a sound header and a broken picture.
         return question.failed("missing", str(error))
@@ -302,35 +298,17 @@ def _result(
     return dataclasses.replace(result, shown=tuple(shown), left_out=len(pages) - len(shown))
 
 
-def _answers(prompt: Prompt, asker: Asker, samples: int) -> list[Answer]:
-    """The answers to a question that is put so many times; `Stopped` if there is none."""
-    answers, stops = [], []
-    for number in range(samples):
-        # The first is the question that is put once.
-        shape = [*prompt.shape, {"sample": number}] if number else prompt.shape
-        try:
-            answers.append(asker.answer(dataclasses.replace(prompt, shape=shape)))
-        except Stopped as stop:
-            stops.append(stop)
-    if not answers:
-        raise stops[0]
-    return answers
-
-
 def _sampled(results: list[TaskResult], samples: int) -> TaskResult:
     """The first usable sample, with what all of them cost, and its values' share of agreement."""
     usable = [result for result in results if result.status in USABLE]
     first, changes = (usable or results)[0], ()
-    sums = {}
-    for name in ("attempts", "tokens_in", "tokens_out", "cost", "seconds"):
-        values = [getattr(result.answer, name) for result in results]
-        sums[name] = None if None in values else sum(values)
+    costs = {name: [getattr(result.answer, name) for result in results] for name in _SUMS}
+    sums = {name: None if None in values else sum(values) for name, values in costs.items()}
     if len(results) < samples:
         changes = (f"{samples - len(results)} of {samples} samples not asked: no confidence",)
     elif usable:
         fixed = {row.get("path") for row in first.question.ask.blank}
-        empty: list[list[Row]] = [[]] * (samples - len(usable))
-        shares = agreement([first.rows, *(r.rows for r in usable[1:]), *empty], fixed)
+        shares = agreement([result.rows for result in usable], fixed, samples)
         for row, share in zip(first.rows, shares, strict=True):
             row["confidence"] = share
     answer = dataclasses.replace(first.answer, **sums)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -18,26 +17,19 @@ from formlab.systems.system import setting_text
 class Setting(NamedTuple):
     """A setting of a model: its default, its meaning and, of a number, what it may be.
 
-    Those that shape an answer stand in the settings of a run; the others say how it is got. A
-    number is `least` at least, or above it, and at most `most`; a word is one of `choices`, if any.
+    A number is `least` at least, or above it, and finite unless its default is not; a word is one
+    of `choices`, if any.
     """
 
     default: Any
     meaning: str
     least: float | None = None
-    most: float = sys.float_info.max
-    shapes: bool = True
     is_above: bool = False
     choices: tuple[str, ...] = ()
 
 
-def _running(default: Any, meaning: str, **limits: Any) -> Setting:
-    return Setting(default, meaning, shapes=False, **limits)
-
-
-# A month is the longest that a socket can be waited for on every system, with room.
-_MONTH = 2.6e6
-SETTINGS: dict[str, Setting] = {
+# What shapes an answer stands in the settings of a run; how it is got does not.
+_SHAPING = {
     "temperature": Setting(0.0, "how much answers vary", 0),
     "max_tokens": Setting(8192, "the longest answer", 1),
     "extra": Setting("{}", "JSON for the body of each call; null in it takes a member out"),
@@ -51,19 +43,22 @@ SETTINGS: dict[str, Setting] = {
     "shots_seed": Setting(0, "what draws the examples", 0),
     "logprobs": Setting(False, "confidence by the probability of tokens"),
     "samples": Setting(1, "how often a question is put; confidence by agreement", 1),
-    "base_url": _running("", "the address of the server"),
-    "prompt": _running("", "a prompt's name, or a file, for the only task asked"),
-    "retry": _running("", "which answers are asked for again", choices=("", "bad")),
-    "max_cost": _running(math.inf, "the most to spend", least=0, most=math.inf, is_above=True),
-    "max_calls": _running(sys.maxsize, "the most calls; 0 asks nothing", least=0, most=math.inf),
-    "concurrency": _running(16, "calls at a time", least=1),
-    "timeout": _running(120.0, "seconds for an answer", least=0, most=_MONTH, is_above=True),
-    "attempts": _running(6, "calls for one answer", least=1),
-    "store": _running("", "a file of answers that runs may share"),
-    "prices": _running("", "a CSV file of prices"),
 }
-SHAPING = {name: setting.default for name, setting in SETTINGS.items() if setting.shapes}
-RUNNING = {name: setting.default for name, setting in SETTINGS.items() if not setting.shapes}
+_RUNNING = {
+    "base_url": Setting("", "the address of the server"),
+    "prompt": Setting("", "a prompt's name, or a file, for the only task asked"),
+    "retry": Setting("", "which answers are asked for again", choices=("", "bad")),
+    "max_cost": Setting(math.inf, "the most to spend", 0, is_above=True),
+    "max_calls": Setting(math.inf, "the most calls; 0 asks nothing", 0),
+    "concurrency": Setting(16, "calls at a time", 1),
+    "timeout": Setting(120.0, "seconds for an answer", 0, is_above=True),
+    "attempts": Setting(6, "calls for one answer", 1),
+    "store": Setting("", "a file of answers that runs may share"),
+    "prices": Setting("", "a CSV file of prices"),
+}
+SETTINGS = _SHAPING | _RUNNING
+SHAPING = {name: setting.default for name, setting in _SHAPING.items()}
+RUNNING = {name: setting.default for name, setting in _RUNNING.items()}
 
 
 def check(settings: Mapping[str, Any]) -> None:
@@ -78,18 +73,18 @@ def check(settings: Mapping[str, Any]) -> None:
     ...
     formlab.errors.DataBroken: timeout is 0: a number above 0 is expected. Try: timeout=120.0
     """
-    for name, (default, _, least, most, _, is_above, choices) in SETTINGS.items():
+    for name, (default, _, least, is_above, choices) in SETTINGS.items():
         value = settings.get(name, default)
         if choices and value not in choices:
             raise UnknownName.of(name, value, filter(None, choices))
-        kind = int if isinstance(default, int) and value != math.inf else int | float
-        is_number = isinstance(value, kind) and not isinstance(value, bool)
-        # Nothing is more than a number that is none.
+        is_number = isinstance(value, int if type(default) is int else int | float)
         if least is None or (
-            is_number and (value > least if is_above else value >= least) and value <= most
+            (is_number and not isinstance(value, bool))
+            and (value > least if is_above else value >= least)
+            and (value < math.inf or default == math.inf)
         ):
             continue
-        expected = f"a{' whole' * (kind is int)} number "
+        expected = f"a{' whole' * (type(default) is int)} number "
         expected += "above 0" if is_above else f"from {least} up"
         what = f"{name} is {str(value)[:40]}: {expected} is expected"
         raise DataBroken(what, remedy=f"{name}={setting_text(default)}")
@@ -123,12 +118,7 @@ def client_of(
     longest = options.get("max_completion_tokens") or options["max_tokens"]
     if is_limited and not isinstance(longest, int):
         raise NotAvailable("max_cost needs a limit of tokens", remedy="--set max_tokens=8192")
-    return kind(
-        model,
-        base_url=settings["base_url"] or None,
-        attempts=settings["attempts"],
-        options=options,
-        timeout=settings["timeout"],
-        limits=Limits(max_cost=settings["max_cost"], max_calls=settings["max_calls"]),
-        price=price,
-    )
+    limits = Limits(max_cost=settings["max_cost"], max_calls=settings["max_calls"])
+    connection = {name: settings[name] for name in ("attempts", "timeout")}
+    base_url = settings["base_url"] or None
+    return kind(model, base_url=base_url, options=options, limits=limits, price=price, **connection)

@@ -6,8 +6,7 @@ import dataclasses
 import json
 import random
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +38,12 @@ class PageView:
     ocr: OcrLines | None = None
 
     def pages(self, document: Row, root: Path | None) -> list[Page]:
-        """All pages of a document; none where no page is shown, or its own text stands for them."""
+        """All pages of a document; none where no page is shown."""
         if not self.limit:
             return []
-        paths, width = page_files(document, root), document["width"]
+        paths = page_files(document, root)
         with _readable(paths[0]):
-            return pages(paths, limit=self.limit, width=width)
+            return pages(paths, limit=self.limit, width=document["width"])
 
     def in_key(self, page: Page) -> Row:
         """What stands for a page in the key of an answer."""
@@ -86,14 +85,12 @@ class OcrLines:
 
     def text(self, page: Page) -> str:
         """The page as the JSON that a model gets, its lines from top to bottom."""
-        found = ocr.records(self._engine(page.image, of=page.drawn, return_word_box=True))
-        lines = [row for row in found if row["kind"] == "line"]
-        boxes = np.array([[row[side] for side in BOX] for row in lines]).reshape(-1, 4)
+        lines = self._engine(page.image, of=page.drawn, words=True)
+        boxes = np.array([ocr.box_of(line.corners) for line in lines]).reshape(-1, 4)
         sides = 1000 * boxes / (page.sent * 2) if self.unit == "thousandths" else boxes
         shown: list[Any] = []
         for number in (number for row in reading_order(boxes) for number in row):
-            text = lines[number]["value"]
-            place = [round(side) for side in sides[number].tolist()]
+            text, place = lines[number].text, [round(side) for side in sides[number].tolist()]
             shown.append(text if self.unit == "none" else [text, *place])
         return json.dumps({"PAGE": page.number, "LINES": shown})
 
@@ -108,9 +105,7 @@ def drawn(corpus: Corpus, count: int, seed: int) -> Corpus | None:
         return None
     known = benchmarks.training(corpus)
     rows = known.documents.iter_rows(named=True)
-    usable = sorted(
-        row["doc_id"] for row in rows if meta_of(row).get("ocr") or _has_page(row, known.root)
-    )
+    usable = sorted(row["doc_id"] for row in rows if _is_shown(row, known.root))
     if len(usable) < count:
         what = f"{count} examples are asked for, and of {known.documents.height} documents to "
         what += f"learn from {len(usable)} can be shown"
@@ -120,14 +115,15 @@ def drawn(corpus: Corpus, count: int, seed: int) -> Corpus | None:
     return known.filtered(pl.col("doc_id").is_in(usable[:count]))
 
 
-def _has_page(document: Row, root: Path | None) -> bool:
-    try:
-        return all(path.is_file() for path in page_files(document, root))
-    except DataMissing:
-        return False
+def _is_shown(document: Row, root: Path | None) -> bool:
+    """Whether a document has words or all of its pages."""
+    with suppress(DataMissing):
+        supplied = meta_of(document).get("ocr")
+        return bool(supplied) or all(path.is_file() for path in page_files(document, root))
+    return False
 
 
-def example_turns(examples: Corpus, task: Task, view: PageView, lines: OcrLines) -> list[Row]:
+def example_turns(task: Task, examples: Corpus, view: PageView, lines: OcrLines) -> list[Row]:
     """A message and its answer for each example of a task: turns of a conversation.
 
     A page is shown as the words that come with its document, else as those that `lines` reads.
@@ -136,45 +132,51 @@ def example_turns(examples: Corpus, task: Task, view: PageView, lines: OcrLines)
     if task.answer is None:
         what = f"no examples can be shown for {task.name}"
         raise NotAvailable(what, remedy="--set shots=0")
-    root, made = examples.root, []
+    turns = []
     for document in examples.documents.iter_rows(named=True):
         gold = examples.records.filter(pl.col("doc_id") == document["doc_id"]).to_dicts()
-        if (ask := task.make(document, gold)) is None:
-            continue
-        supplied = vrdu.words(document, root) if meta_of(document).get("ocr") else None
-        words = supplied or [row for row in gold if row["kind"] == "word"]
-        try:
-            shown = view.pages(document, root)[: view.most]
-        except DataMissing:
-            if not words:
-                raise
-            shown = []
-        box_of = partial(_stated_box, view.boxes, {page.number: page for page in shown})
-        text = _text(words, box_of, view.most) or "\n".join(map(lines.text, shown))
-        answer = task.answer(
-            document, gold, lambda row, box_of=box_of: {"page": row["page"], "box": box_of(row)}
-        )
-        made.append(messages("", ask.asked, [], show=view.in_key, text=text)[1])
-        made.append({"role": "assistant", "content": json.dumps(answer)})
-    return made
+        turns += _turns(document, gold, examples.root, task, view, lines)
+    return turns
 
 
-def _stated_box(unit: str, sizes: dict[int, Page], row: Row) -> list[int] | None:
-    page, box = sizes.get(row["page"]), [row.get(side) for side in BOX]
-    if page is None or unit == "none" or None in box:
-        return None
-    return page.stated(box, unit=unit)
+def _turns(
+    document: Row, gold: list[Row], root: Path | None, task: Task, view: PageView, lines: OcrLines
+) -> list[Row]:
+    if task.answer is None or (ask := task.make(document, gold)) is None:
+        return []
+    supplied = vrdu.words(document, root) if meta_of(document).get("ocr") else None
+    words = supplied or [row for row in gold if row["kind"] == "word"]
+    shown: dict[int, Page] = {}
+    try:
+        shown |= {page.number: page for page in view.pages(document, root)[: view.most]}
+    except DataMissing:
+        if not words:
+            raise
+
+    def box_of(row: Row) -> list[int] | None:
+        page, box = shown.get(row["page"]), [row.get(side) for side in BOX]
+        if page is None or view.boxes == "none" or None in box:
+            return None
+        return page.stated(box, unit=view.boxes)
+
+    texts = list(_page_texts(words, box_of))[: view.most] or map(lines.text, shown.values())
+    answer = task.answer(document, gold, lambda row: {"page": row["page"], "box": box_of(row)})
+    question = messages("", ask.asked, text="\n".join(texts))[1]
+    return [question, {"role": "assistant", "content": json.dumps(answer)}]
 
 
-def _text(words: list[Row], box_of: Callable[[Row], list[int] | None], most: int) -> str:
-    """The words by page and line, as the prompt ``pages_text`` describes them."""
+def _page_texts(words: list[Row], box_of: Callable[[Row], list[int] | None]) -> Iterator[str]:
+    """The words of each page by lines, as the prompt ``pages_text`` describes them."""
     pages: dict[int, list[Row]] = {}
     for word in words:
         pages.setdefault(word["page"], []).append(word)
-    return "\n".join(
-        json.dumps({"PAGE": page, "LINES": [_line(line, box_of) for line in _lines(found)]})
-        for page, found in sorted(pages.items())[:most]
-    )
+    for number, found in sorted(pages.items()):
+        sides = [[0, *(word.get(side) for side in BOX)] for word in found]
+        sides = [meta_of(w).get("box", box)[1:] for w, box in zip(found, sides, strict=True)]
+        is_placed = not any(None in box for box in sides)
+        order = reading_order(np.array(sides)) if is_placed else [range(len(found))]
+        lines = [_line([found[place] for place in line], box_of) for line in order]
+        yield json.dumps({"PAGE": number, "LINES": lines})
 
 
 def _line(words: list[Row], box_of: Callable[[Row], list[int] | None]) -> Any:
@@ -184,11 +186,3 @@ def _line(words: list[Row], box_of: Callable[[Row], list[int] | None]) -> Any:
         return text
     left, top, right, bottom = zip(*boxes, strict=True)
     return [text, min(left), min(top), max(right), max(bottom)]
-
-
-def _lines(words: list[Row]) -> list[list[Row]]:
-    """The words of a page by lines."""
-    boxes = [meta_of(word).get("box", [0, *(word.get(side) for side in BOX)])[1:] for word in words]
-    if any(None in box for box in boxes):
-        return [words]
-    return [[words[place] for place in line] for line in reading_order(np.array(boxes))]

@@ -158,7 +158,7 @@ def test_an_example_is_read_back_as_its_gold(tmp_path):
     corpus = benchmarks.load("vrdu", split=SIX)
     examples = drawn(corpus, 6, 0)
     (task,) = chat.tasks_of("vrdu")
-    shown = example_turns(examples, task, chat.PageView(), lines())
+    shown = example_turns(task, examples, chat.PageView(), lines())
     assert [turn["role"] for turn in shown] == ["user", "assistant"] * 6
     for document, turn in zip(examples.documents.to_dicts(), shown[1::2], strict=True):
         page = Page(None, 1, (document["width"], document["height"]), (1, 1), "")

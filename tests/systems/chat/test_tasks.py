@@ -35,8 +35,9 @@ def test_questions_and_checks_are_answered_by_their_ids(tmp_path):
 
 def test_gold_answers_are_never_shown_to_the_model():
     corpus = benchmarks.load("formcraft")
-    prompts = {task.name: (task, "p") for task in chat.tasks_of("formcraft")}
-    shown = [json.dumps(question.ask.asked) for question in chat.questions(corpus, prompts)]
+    prompts = [(task, "p") for task in chat.tasks_of("formcraft")]
+    asked = chat.questions(corpus, prompts, documents=corpus.documents, turns={})
+    shown = [json.dumps(question.ask.asked) for question in asked]
     assert any('"question"' in text for text in shown)
     for word in ("rationale", "derivation", "expected", "value"):
         assert not any(f'"{word}"' in text for text in shown), word

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,6 @@ from formlab import pictures
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems import chat
 from formlab.systems.chat.ask import Task, messages
-from formlab.systems.chat.view import OcrLines
 from formlab.systems.pages import Page, pages
 from formlab.systems.prompts import version_of
 from formlab.tables import USABLE
@@ -79,7 +77,7 @@ def shaping_settings(
     `NotAvailable`, `DataBroken` or `UnknownName` if there is no key, or a setting is wrong.
     """
     full = settings(changes)
-    client = chat.client_of(chat.system(name).model, full)
+    client = chat.Client(chat.system(name).model, full)
     version = version_of(Instructions(full, policy, ruler, from_pages, observe).text)
     shaping = {key: full[key] for key in SHAPING}
     return shaping | {"address": client.address, "prompt": version}
@@ -108,11 +106,10 @@ def asking(
     """
     full = settings(changes)
     instructions = Instructions(full, policy, ruler, from_pages, observe)
-    ocr = OcrLines(unit=full["boxes"]) if full["pages"] == "text" else None
-    client = chat.client_of(chat.system(name).model, full)
+    client = chat.Client(chat.system(name).model, full)
     with chat.AnswerStore(full["store"] or out / "answers.sqlite") as store:
-        asker = chat.Asker(client, store, form=full["form"], retry=full["retry"])
-        shown = chat.PageView(full["image_limit"], 1, full["boxes"], ocr)
+        asker = chat.Asker(client, store)
+        shown = chat.PageView(full | {"max_pages": 1})
         yield lambda doc_id, sources=(): ChatAgent(
             name, asker, instructions, shown, doc_id, sources
         )
@@ -203,9 +200,6 @@ class ChatAgent:
         return chat.Prompt(
             both(self._shown.in_key), lambda: both(self._shown.in_call), schema,
             lambda answer: read(answer).status, TASK, self._doc_id,
-            json.dumps(
-                [{"image": page.path.name} | page.shape, *(p.shape for p in self._sources)]
-            ),
         )  # fmt: skip
 
     def _factor(self, page: Page) -> float:

@@ -62,12 +62,12 @@ def write(
         If there is no key, no call can succeed, or a setting is wrong.
     """
     full = chat.SHAPING | chat.RUNNING | dict(settings or {})
-    client = chat.client_of(chat.system(system).model, full)
+    client = chat.Client(chat.system(system).model, full)
     prompt = chat.prompt_of(Task(TASK, "click", places=""), prompt=full["prompt"])
     out.mkdir(parents=True, exist_ok=True)
     entries: dict[int, Row] = {}
     with chat.AnswerStore(full["store"] or out / STORE) as store:
-        asker = chat.Asker(client, store, form=full["form"], retry=full["retry"])
+        asker = chat.Asker(client, store)
 
         def one(number: int) -> Row:
             instance = tasks.instances[number]

@@ -10,11 +10,10 @@ import hashlib
 import json
 import threading
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from formlab.registry import register
-from formlab.systems.chat import RUNNING, SHAPING, Answer, ChatSystem, Client, Stopped, client_of
+from formlab.systems.chat import RUNNING, SHAPING, Answer, ChatSystem, Client, Stopped
 
 DEFAULTS = SHAPING | RUNNING | {"model": "", "batch": "batch"}
 
@@ -24,9 +23,10 @@ class BatchClient(Client):
 
     needs_key = False
 
-    def __init__(self, folder, *arguments, **options):
-        super().__init__(*arguments, **options)
-        self.file, self.results, self.lock = Path(folder) / "requests.jsonl", {}, threading.Lock()
+    def __init__(self, settings):
+        super().__init__(settings["model"], settings | {"samples": 1})
+        self.file, self.results = Path(settings["batch"]) / "requests.jsonl", {}
+        self.lock = threading.Lock()
         self.file.parent.mkdir(parents=True, exist_ok=True)
         self.file.unlink(missing_ok=True)
         for file in sorted(self.file.parent.glob("*.jsonl")):
@@ -56,8 +56,7 @@ class BatchSystem(ChatSystem):
 
     def client(self, settings):
         """A client that writes and reads files."""
-        folder = partial(BatchClient, settings["batch"])
-        return client_of(settings["model"], settings | {"samples": 1}, kind=folder)
+        return BatchClient(settings)
 
 
 BATCH = BatchSystem("batch", "a model asked in batches", None, DEFAULTS, extra="chat")

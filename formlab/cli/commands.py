@@ -242,7 +242,7 @@ def report(notebooks: Any, evaluations: Any, changes: Any, manifest: Any, **give
     """
     usual, changed = {"timeout": 600, "figures": True}, given.pop("settings")
     settings = formlab.systems.System("a report", "", None, usual).settings(changed)
-    formlab.systems.system.above_zero(settings, "timeout")
+    formlab.systems.above_zero(settings, "timeout")
     given |= {name: settings[name] for name in changed}
     given = {name: value for name, value in given.items() if value is not None}
     if manifest and (notebooks or evaluations or changes):
@@ -341,8 +341,8 @@ def judge(benchmark: str, model: str, predictions: Path, out: Path, **given: Any
         raise click.UsageError("--out is the store of answers; another, such as judge.json")
     call, answers, hints = judge_call(model, store=store, settings=chosen), {}, []
     pages = audit.ask_judge(corpus, judged, call=call, workers=chosen["concurrency"], **shown)
-    for page, answer, record in pages:
-        status, is_usable = record["status"], record["status"] in formlab.tables.USABLE
+    for page, answer in pages:
+        status, is_usable = answer["status"], answer["status"] in formlab.tables.USABLE
         state = "judged" if is_usable else "not_asked" if status == "missing" else "failed"
         counts[state] += 1
         hints += [f"{status}: {page}: {answer['error']}"] if state == "failed" else []

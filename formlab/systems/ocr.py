@@ -18,8 +18,8 @@ import numpy as np
 
 from formlab import files, saving
 from formlab.errors import DataBroken
+from formlab.systems import Reader, System, above_zero
 from formlab.systems.pages import document_pages
-from formlab.systems.system import Reader, System, above_zero
 from formlab.tables import BOX
 from formlab.text.layout import page_html, page_text
 
@@ -130,13 +130,16 @@ class Engine:
                 raise DataBroken(f"{what}: {reason:.300}") from error
         if not result.txts:
             return {name: [] for name in _PARTS}
-        corners = lambda boxes: np.asarray(boxes).tolist()  # noqa: E731
-        lines = [
-            [[text, float(score), corners(box)] for text, score, box in line]
-            for line in ((result.word_results or ()) if words else ())
-        ]
-        parts = list(result.txts), list(map(float, result.scores)), corners(result.boxes), lines
-        return dict(zip(_PARTS, parts, strict=True))
+        lines = (result.word_results or ()) if words else ()
+        return {
+            "txts": list(result.txts),
+            "scores": list(map(float, result.scores)),
+            "boxes": np.asarray(result.boxes).tolist(),
+            "word_results": [
+                [[text, float(score), np.asarray(box).tolist()] for text, score, box in line]
+                for line in lines
+            ],
+        }
 
     def _started(self) -> Any:
         from rapidocr import RapidOCR

@@ -38,9 +38,7 @@ _NUMBER = "(SELECT coalesce(max(number), 0) + 1 FROM answers WHERE key = ?)"
 _INSERT = f"INSERT INTO answers ({_NAMES}, number, saved) "
 _INSERT += f"VALUES ({'?, ' * len(_COLUMNS)}{_NUMBER}, ?)"
 _LATEST = f"SELECT {_NAMES} FROM answers WHERE key = ? ORDER BY number DESC LIMIT 1"  # noqa: S608
-# The file is sound and cannot be written: locked, read only, no room, no such place.
-_UNWRITTEN = ["BUSY", "LOCKED", "PERM", "READONLY", "IOERR", "FULL", "CANTOPEN"]
-_UNWRITTEN = [getattr(sqlite3, f"SQLITE_{name}") for name in _UNWRITTEN]
+_UNKEPT, _ELSEWHERE = "answers cannot be kept", "another --out or store"
 # Seconds to wait for another program that has it locked: an answer that is paid for waits long.
 _PATIENCE = 600.0
 
@@ -51,8 +49,6 @@ class AnswerStore:
     `DataBroken` if the file is there and is no store, or is damaged, `NotAvailable` if it cannot
     be written. While another program has it locked, it is waited for.
 
-    Examples
-    --------
     >>> import tempfile
     >>> store = AnswerStore(Path(tempfile.mkdtemp()) / "answers.sqlite")
     >>> store.put(Answer("k", text="5", status="bad_json"))
@@ -68,10 +64,10 @@ class AnswerStore:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._base = sqlite3.connect(self.path, **options)
         except (OSError, ValueError, sqlite3.Error) as error:
-            raise self._unwritten(error) from error
+            raise NotAvailable(f"{_UNKEPT}: {error}", where=self.path, remedy=_ELSEWHERE) from error
         for statement in _SETUP:
             self._rows(statement)
-        with suppress(DataBroken):
+        with suppress(NotAvailable):
             self._rows(_LATER)
         self._rows(f"SELECT {_NAMES}, number, saved FROM answers LIMIT 0")  # noqa: S608
 
@@ -102,19 +98,15 @@ class AnswerStore:
         try:
             with self._lock:
                 return self._base.execute(statement, values).fetchall()
+        except sqlite3.OperationalError as error:  # Locked, read only, no room, no such table.
+            raise NotAvailable(f"{_UNKEPT}: {error}", where=self.path, remedy=_ELSEWHERE) from error
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _UNWRITTEN:
-                raise self._unwritten(error) from error
             what = f"not a store of answers, or damaged: {error}"
             raise DataBroken(what, where=self.path, remedy=self._remedy()) from error
 
-    def _unwritten(self, reason: object) -> NotAvailable:
-        remedy = "another --out or store"
-        return NotAvailable(f"answers cannot be kept: {reason}", where=self.path, remedy=remedy)
-
     def _remedy(self) -> str:
         saved = f"sqlite3 {self.path.name} .recover | sqlite3 saved.sqlite"
-        return f"another --out or store, or what can be saved of this one: {saved}"
+        return f"{_ELSEWHERE}, or what can be saved of this one: {saved}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,21 +123,19 @@ class Prompt:
     status: Callable[[Answer], str]
     task: str = ""
     doc_id: str = ""
-    images: str | None = None
 
 
 class Asker:
     """Asks one model, keeping every answer in a store before it counts. Threads may share it.
 
-    `form` says how JSON is asked for, one of `FORMS`, or ``auto``: the first that the server
-    takes. ``retry="bad"`` asks again what was answered with broken JSON, refused or cut short; an
-    error of the API is asked again in any case.
+    The client's setting `form` says how JSON is asked for, one of `FORMS`, or ``auto``: the first
+    that the server takes. ``retry=bad`` asks again what was answered with broken JSON, refused or
+    cut short; an error of the API is asked again in any case.
     """
 
-    def __init__(
-        self, client: Client, store: AnswerStore, *, form: str = "auto", retry: str = ""
-    ) -> None:
+    def __init__(self, client: Client, store: AnswerStore) -> None:
         self.client, self.store = client, store
+        form, retry = client.settings["form"], client.settings["retry"]
         self._again = ("api_error", *(BAD if retry else ()))
         self._forms: tuple[str, ...] = FORMS if form == "auto" else (form,)
         # Of threads with the same question one asks, and the others wait for its answer.
@@ -173,7 +163,7 @@ class Asker:
 
     def _ask(self, prompt: Prompt, keys: dict[str, str]) -> Answer:
         """A new answer, kept as soon as it is there, in the first form that the server takes."""
-        about = {"task": prompt.task, "doc_id": prompt.doc_id, "images": prompt.images}
+        about = {"task": prompt.task, "doc_id": prompt.doc_id}
         messages, limits, attempts = prompt.messages(), self.client.limits, 0
         for number, form in [*enumerate(keys)][self._first % len(keys) :]:
             body = self.client.body(messages, schema=prompt.schema, form=form)

@@ -6,7 +6,6 @@ import math
 import polars as pl
 import pytest
 
-from formlab import analysis
 from formlab.readers import gold as own
 from formlab.systems import chat
 from formlab.systems.chat.answers import token_spans, with_confidence
@@ -68,18 +67,13 @@ def test_a_value_is_as_sure_as_the_product_of_its_tokens(tmp_path, size):
         again = ran(silent, tmp_path / "x", corpus=corpus(tmp_path), tasks="", logprobs=True,
                     store=str(tmp_path / "answers.sqlite"), base_url=server.url)  # fmt: skip
     assert confidences(again) == sure
-    values = analysis.evaluate(corpus(tmp_path), again).fields.filter(
-        pl.col("outcome") != "missing"
-    )
-    assert values["confidence"].null_count() == 0
 
 
 @pytest.mark.parametrize(
     "pieces",
     [
-        None, [], "x", [{"token": "other", "logprob": 0}], [{"token": TEXT}],
-        [{"token": TEXT, "logprob": "nan"}], [{"token": 5, "logprob": 0}],
-        [{"token": TEXT, "bytes": [999], "logprob": 0}],
+        None, "x", [{"token": "other", "logprob": 0}], [{"token": TEXT}],
+        [{"token": TEXT, "logprob": "nan"}], [{"token": TEXT, "bytes": [999], "logprob": 0}],
     ],
 )  # fmt: skip
 def test_without_tokens_of_this_answer_nothing_is_sure_and_the_run_counts_it(tmp_path, pieces):

@@ -9,20 +9,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from formlab.errors import DataBroken, UnknownName
-from formlab.metrics.judge import ENTRIES, parse, plain_text
+from formlab.errors import DataBroken
+from formlab.metrics.judge import ENTRIES, parse
 from formlab.systems import chat, prompts
 from formlab.systems.chat.answers import content
 from formlab.systems.chat.ask import NUMBER, TEXT, closed, listed
 from formlab.tables import USABLE
-from formlab.text.markup import visible_text
 
 # The name of formlab's own prompt.
 PROMPT = "judge"
 # A page beyond this is cut for the judge: no endpoint takes 5 MB.
 _LONGEST = 200_000
-# How the judge sees both pages.
-VIEWS = ("html", "text")
 _VERDICT = closed(
     number={"type": "integer"},
     found_in_prediction={"type": "boolean"},
@@ -83,17 +80,16 @@ def schema(count: int) -> dict[str, Any]:
 
 
 def messages(
-    facts: Sequence[Mapping[str, str]], gold: str, pred: str, *, prompt: str, view: str = VIEWS[0]
+    facts: Sequence[Mapping[str, str]], gold: str, pred: str, *, prompt: str
 ) -> list[dict[str, str]]:
-    """The two messages about one page; the pages are HTML, or text in the `view` of that name.
+    """The two messages about one page.
 
     A prompt with places for both pages, such as ``{gold_html}`` and ``{generated_html}``, is sent
     as it is, each page between two lines with a code that a prediction cannot know; ``{facts}``
     takes the list of facts. Any other prompt is an instruction, followed by facts and pages in one
     JSON object, where a prediction cannot close a quotation and pass for instructions.
 
-    `DataBroken` if the prompt has a place for one of the two pages and none for the other,
-    `UnknownName` if there is no such view.
+    `DataBroken` if the prompt has a place for one of the two pages and none for the other.
 
     >>> _, user = messages([{"type": "Number", "value": "5"}], "<p>5", "5", prompt="Judge.")
     >>> json.loads(user["content"])["FACTS"]
@@ -101,11 +97,7 @@ def messages(
     >>> messages([], "<p>5", "5", prompt="A: {gold} B: {pred}")[1]["content"].splitlines()[1]
     '<p>5'
     """
-    if view not in VIEWS:
-        raise UnknownName.of("view", view, VIEWS)
     numbered = [{"number": n} | _named(fact) for n, fact in enumerate(facts, start=1)]
-    if view == "text":
-        gold, pred = visible_text(gold), plain_text(pred)
     pages = {"gold": gold[:_LONGEST], "pred": pred[:_LONGEST]}
     places = {match.lastgroup for match in _PLACE.finditer(prompt)} & pages.keys()
     if len(places) == 1:
@@ -141,14 +133,12 @@ def ask(
     *,
     call: Call,
     prompt: str | Path = PROMPT,
-    view: str = VIEWS[0],
 ) -> dict[str, Any]:
     """A judge's answer on one page.
 
     `page` is the page's `doc_id`, `facts` have `type`, `value` and `hint`, `gold` is the tagged
     page, `pred` what was predicted for it, `call` as from `judge_call`, and `prompt` a name
     or file as for `prompts.read`, such as the paper's; its answer has the released form.
-    `view` is one of `VIEWS`.
 
     The answer is in the released form, its entries with type, value and hint filled in from the
     facts, empty where none could be read, with the status and the reason. A failed call has the
@@ -156,7 +146,7 @@ def ask(
     `NotAvailable` if no call can succeed, `DataBroken` if the store of answers is damaged.
     """
     instructions = prompts.read(prompt)
-    sent = messages(facts, gold, pred, prompt=instructions.text, view=view)
+    sent = messages(facts, gold, pred, prompt=instructions.text)
     try:
         # The schema is that of formlab's own prompt; another prompt says itself what it wants.
         answer = call(sent, form=schema(len(facts)) if prompt == PROMPT else None)
@@ -170,7 +160,7 @@ def ask(
         number = entry.get("number")
         if type(number) is int and 0 < number <= len(facts):
             entries[index] = _named(facts[number - 1]) | entry
-    judged = verdicts | {"id": page, ENTRIES: entries, "status": status, "view": view}
+    judged = verdicts | {"id": page, ENTRIES: entries, "status": status}
     judged["prompt"] = instructions.version
     if max(len(gold), len(pred)) > _LONGEST:
         judged["cut_at"] = _LONGEST

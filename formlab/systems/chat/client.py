@@ -9,6 +9,7 @@ import os
 import re
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -88,7 +89,9 @@ class Client:
             raise DataBroken(what, where="base_url", remedy=remedy)
         # A thread's call: how many requests there were, and since when.
         self._call, self._timeout = threading.local(), settings["timeout"]
-        hooks = {"request": [self._begin], "response": [self._take]}
+        # A client without anybody who refers to it closes its connections at once.
+        this = weakref.proxy(self)
+        hooks = {"request": [lambda _: this._begin()], "response": [lambda it: this._take(it)]}
         self._client = openai.OpenAI(
             api_key=self._key,
             base_url=base_url,
@@ -202,7 +205,7 @@ class Client:
             seconds=seconds,
         )
 
-    def _begin(self, _request: Any) -> None:
+    def _begin(self) -> None:
         self.limits.count()
         self._call.attempts += 1
         self._call.since = time.monotonic()

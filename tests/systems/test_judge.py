@@ -46,9 +46,8 @@ def test_a_prompt_with_places_is_sent_word_for_word_with_both_pages_fenced(promp
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch):
+def call(tmp_path):
     """Makes a caller of a server; its answers are kept in one store."""
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
     def made(server, **settings):
         settings |= {"base_url": server.url, "attempts": 2}

@@ -14,12 +14,6 @@ from tests.systems.chat.made_runs import FORM, ran
 from tests.systems.scripted_server import serving
 
 
-@pytest.fixture(autouse=True)
-def no_key(monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setenv("FORMLAB_REPORT", "1")
-
-
 def test_a_run_sends_the_chosen_prompt_and_remembers_its_name_and_hash(tmp_path):
     file = tmp_path / "theirs.md"
     file.write_text("Read it as they do.")

@@ -225,7 +225,10 @@ class Client:
                 yield piece
 
         response.iter_bytes = bounded
-        text = response.read().decode("utf-8", "replace")
+        try:
+            text = response.read().decode("utf-8", "replace")
+        finally:
+            del response.iter_bytes  # It refers to the response, and to the client.
         if response.is_error and any(word in text for word in (_NO_MONEY, _NO_SCHEMA)):
             response.headers["x-should-retry"] = "false"
 

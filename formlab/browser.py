@@ -43,13 +43,11 @@ def find() -> Path:
 
     `NotAvailable`, with the command that installs one, if there is none.
     """
-    if named := os.environ.get("FORMLAB_CHROMIUM"):
-        if command := shutil.which(named):
-            return Path(command)
+    named = os.environ.get("FORMLAB_CHROMIUM")
+    if command := next(filter(None, map(shutil.which, [named] if named else COMMANDS)), None):
+        return Path(command)
+    if named:
         raise NotAvailable("FORMLAB_CHROMIUM names no executable file", where=named, remedy=_REMEDY)
-    for name in COMMANDS:
-        if command := shutil.which(name):
-            return Path(command)
     done = subprocess.run(  # noqa: S603 - our own interpreter and a constant
         [sys.executable, "-c", _ASK], capture_output=True, text=True, check=False, timeout=60
     )
@@ -76,9 +74,9 @@ class Visit:
     @property
     def trouble(self) -> list[str]:
         """Every request, console error, exception and dialog, one line each."""
-        lists = {"request": [line[:300] for line in self.requests], "console": self.console}
-        lists |= {"error": self.errors, "dialog": self.dialogs}
-        return [f"{kind}: {line}" for kind, lines in lists.items() for line in lines]
+        requests = [f"request: {line[:300]}" for line in self.requests]
+        lists = {"console": self.console, "error": self.errors, "dialog": self.dialogs}
+        return requests + [f"{kind}: {line}" for kind, lines in lists.items() for line in lines]
 
 
 @contextmanager
@@ -100,7 +98,6 @@ def page(
     resources.need("browser")
     from playwright.sync_api import sync_playwright
 
-    executable = find()
     servers = [server for server in map(urlsplit, allow) if server.hostname]
     names = ", ".join([_NAMES, *(f"EXCLUDE {server.hostname}" for server in servers)])
     with sync_playwright() as playwright, socket.socket() as closed:
@@ -109,14 +106,11 @@ def page(
         # The last rule that fits an address holds; this one has loopback come to the proxy.
         bypass = ",".join(["<-loopback>", *(server.netloc for server in servers)])
         proxy = {"server": "http://{}:{}".format(*closed.getsockname()), "bypass": bypass}
-        browser = playwright.chromium.launch(
-            executable_path=executable, args=[*FLAGS, names], proxy=proxy
-        )
+        start = {"executable_path": find(), "args": [*FLAGS, names], "proxy": proxy}
+        browser = playwright.chromium.launch(**start)
         try:
-            window = {"width": size[0], "height": size[1]}
-            context = browser.new_context(
-                viewport=window, color_scheme=scheme, java_script_enabled=scripts
-            )
+            window = {"viewport": {"width": size[0], "height": size[1]}, "color_scheme": scheme}
+            context = browser.new_context(**window, java_script_enabled=scripts)
             # Playwright's half a minute is too little for a large page on a busy machine.
             context.set_default_timeout(PATIENCE)
             visit = _watched(context.new_page(), tuple(allow), scripts=scripts)
@@ -129,11 +123,10 @@ def page(
 
 
 def _watched(page: Page, allow: tuple[str, ...], *, scripts: bool) -> Visit:
-    visit = Visit(page)
+    visit, context = Visit(page), page.context
 
     def log_request(request: Request | WebSocket) -> None:
-        if not request.url.startswith(allow):
-            visit.requests.append(request.url)
+        visit.requests += [] if request.url.startswith(allow) else [request.url]
 
     def gate(route: Route) -> None:
         if route.request.url.startswith(allow):
@@ -158,11 +151,11 @@ def _watched(page: Page, allow: tuple[str, ...], *, scripts: bool) -> Visit:
 
     # Some requests, such as those of a redirect or a prefetch, are told and not handed over: these
     # fail at the proxy.
-    page.context.on("request", log_request)
-    page.context.on("requestfailed", forgive)
-    page.context.route("**/*", gate)
+    context.on("request", log_request)
+    context.on("requestfailed", forgive)
+    context.route("**/*", gate)
     # What opens in another tab has left the page as well.
-    page.context.on("page", lambda other: visit.requests.append(f"new page: {other.url}"))
+    context.on("page", lambda other: visit.requests.append(f"new page: {other.url}"))
     page.on("websocket", log_request)
     page.on("console", log_console)
     page.on("pageerror", lambda error: visit.errors.append(str(error)))

@@ -28,8 +28,7 @@ _ORIENTATION = 0x0112
 # pdfium may be used by one thread at a time.
 _PDFIUM = threading.Lock()
 _TURNS = "FLIP_LEFT_RIGHT ROTATE_180 FLIP_TOP_BOTTOM TRANSPOSE ROTATE_270 TRANSVERSE ROTATE_90"
-
-
+_TURNS = {n: Image.Transpose[turn] for n, turn in enumerate(_TURNS.split(), start=2)}
 Size = tuple[float, float]
 
 
@@ -45,15 +44,12 @@ def page_sizes(path: str | Path) -> list[Size]:
     A PDF or TIFF may have several pages, any other image has one. `DataMissing` or `DataBroken` if
     there is no such file, it is neither, or has no page or one without an area.
     """
-    if not is_pdf(path):
-        sizes: list[Size] = []
+    if is_pdf(path):
+        with pdf(path) as document:
+            sizes = [document.get_page_size(number) for number in range(len(document))]
+    else:
         with _image(path) as image:
-            for number in range(_frames(image)):
-                image.seek(number)
-                sizes.append(_shown_size(image))
-        return sizes
-    with pdf(path) as document:
-        sizes = [document.get_page_size(number) for number in range(len(document))]
+            sizes = [_shown_size(image, number) for number in range(_frames(image))]
     if not sizes:
         raise DataMissing("this PDF has no page", where=path)
     # Such as one that is cut to a box outside of itself.
@@ -84,13 +80,20 @@ def read_image(
     if there is no such file, image or page.
     """
     if is_pdf(path):
-        return _pdf_page(path, page, width, zoom)
+        with pdf(path) as document:
+            _check_page(path, page, len(document), "PDF")
+            drawn = document[page - 1]
+            scale = zoom * (width / document[0].get_width() if width else 1.0)
+            across, down = (side * scale for side in drawn.get_size())
+            if across * down > (Image.MAX_IMAGE_PIXELS or math.inf):
+                what = f"page {page} would be {across:.0f} x {down:.0f} pixels"
+                raise DataBroken(what, where=path)
+            return drawn.render(scale=scale).to_pil().convert("RGB")
     with _image(path) as image:
         if (count := _frames(image)) > 1:
-            if not 1 <= page <= count:
-                raise DataBroken(f"no page {page}, the TIFF has {count}", where=path)
+            _check_page(path, page, count, "TIFF")
             image.seek(page - 1)
-        orientation, greys = _orientation(image), None
+        turn, greys = _TURNS.get(_orientation(image)), None
         if image.mode in ("I", "F") or image.mode.startswith("I;16"):
             # Greys of 16 bits as 8: white is the largest value of the mode, not of this page.
             values = np.nan_to_num(np.asarray(image, np.float64))
@@ -99,8 +102,12 @@ def read_image(
             high = next((white for white in whites if high <= white), high)
             greys = np.round((values - low) * (255 / (high - low))).astype(np.uint8)
         image = (image if greys is None else Image.fromarray(greys)).convert("RGB")
-        turn = dict(enumerate(_TURNS.split(), start=2)).get(orientation)
-        return image.transpose(Image.Transpose[turn]) if turn else image
+        return image if turn is None else image.transpose(turn)
+
+
+def _check_page(path: str | Path, page: int, count: int, kind: str) -> None:
+    if not 1 <= page <= count:
+        raise DataBroken(f"no page {page}, the {kind} has {count}", where=path)
 
 
 @contextmanager
@@ -114,7 +121,8 @@ def _image(path: str | Path) -> Iterator[Image.Image]:
         raise DataBroken(f"not a readable image: {error}", where=path) from error
 
 
-def _shown_size(image: Image.Image) -> tuple[int, int]:
+def _shown_size(image: Image.Image, frame: int = 0) -> tuple[int, int]:
+    image.seek(frame)
     return image.size[::-1] if _orientation(image) in (5, 6, 7, 8) else image.size
 
 
@@ -145,16 +153,3 @@ def pdf(path: str | Path) -> Iterator[PdfDocument]:
             yield document
     except (pypdfium2.PdfiumError, ZeroDivisionError, ValueError) as error:
         raise DataBroken(f"not a readable PDF: {error}", where=path) from error
-
-
-def _pdf_page(path: str | Path, number: int, width: float | None, zoom: float) -> Image.Image:
-    with pdf(path) as document:
-        if not 1 <= number <= len(document):
-            raise DataBroken(f"no page {number}, the PDF has {len(document)}", where=path)
-        page = document[number - 1]
-        scale = zoom * (width / document[0].get_width() if width else 1.0)
-        across, down = (side * scale for side in page.get_size())
-        if across * down > (Image.MAX_IMAGE_PIXELS or math.inf):
-            what = f"page {number} would be {across:.0f} x {down:.0f} pixels"
-            raise DataBroken(what, where=path)
-        return page.render(scale=scale).to_pil().convert("RGB")

@@ -28,7 +28,7 @@ VARIABLE = "FORMLAB_PLUGINS"
 KINDS: dict[str, tuple[str, str] | None] = {
     "benchmarks": ("formlab.benchmarks:Benchmark", "read"),
     "metrics": ("formlab.metrics.metric:Metric", "tallies"),
-    "systems": ("formlab.systems.system:System", "start"),
+    "systems": ("formlab.systems:System", "start"),
     "readers": ("formlab.readers:Reader", "read"),
     **dict.fromkeys(("agents", "charts", "notebooks", "commands", "samples")),
 }

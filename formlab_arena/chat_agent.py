@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +12,7 @@ from typing import Any
 from formlab import pictures
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems import chat
-from formlab.systems.chat.ask import Task, messages, with_schema
-from formlab.systems.chat.view import OcrLines
+from formlab.systems.chat.ask import Task, messages
 from formlab.systems.pages import Page, pages
 from formlab.systems.prompts import version_of
 from formlab.tables import USABLE
@@ -56,17 +54,13 @@ class Instructions:
             raise DataBroken("a ruler shows pixels", remedy="boxes=pixels, or no --ruler")
         shown = {key: self.settings[key] for key in ("boxes", "pages")}
         main = TASK if self.observe == "pixels" else "arena_elements"
-        prompts = [chat.prompt_of(Task(main, "click", _nothing, "points"), **shown)]
+        prompts = [chat.prompt_of(Task(main, "click", places="points"), **shown)]
         more = [] if main == TASK else [f"arena_{self.observe}"]
         more += ["arena_ruler"] * self.ruler + ["arena_pages"] * self.from_pages
         for name in (f"arena_policy_{self.policy}", *more):
-            task = Task(name, "click", _nothing, "")
+            task = Task(name, "click", places="")
             prompts.append(chat.prompt_of(task))
         return "\n\n".join(prompts)
-
-
-def _nothing(*_: Any) -> None:
-    """No row of a corpus is asked about."""
 
 
 def settings(changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,7 +77,7 @@ def shaping_settings(
     `NotAvailable`, `DataBroken` or `UnknownName` if there is no key, or a setting is wrong.
     """
     full = settings(changes)
-    client = chat.client_of(chat.system(name).model, full)
+    client = chat.Client(chat.system(name).model, full)
     version = version_of(Instructions(full, policy, ruler, from_pages, observe).text)
     shaping = {key: full[key] for key in SHAPING}
     return shaping | {"address": client.address, "prompt": version}
@@ -112,11 +106,10 @@ def asking(
     """
     full = settings(changes)
     instructions = Instructions(full, policy, ruler, from_pages, observe)
-    ocr = OcrLines(unit=full["boxes"]) if full["pages"] == "text" else None
-    client = chat.client_of(chat.system(name).model, full)
+    client = chat.Client(chat.system(name).model, full)
     with chat.AnswerStore(full["store"] or out / "answers.sqlite") as store:
-        asker = chat.Asker(client, store, form=full["form"], retry=full["retry"])
-        shown = chat.PageView(full["image_limit"], 1, full["boxes"], ocr)
+        asker = chat.Asker(client, store)
+        shown = chat.PageView(full | {"max_pages": 1})
         yield lambda doc_id, sources=(): ChatAgent(
             name, asker, instructions, shown, doc_id, sources
         )
@@ -202,14 +195,11 @@ class ChatAgent:
 
         def both(show: Callable[[Page], dict[str, Any]]) -> list:
             shown = [page, *self._sources] if self._shown.limit else []
-            return with_schema(messages(self._prompt, asked, shown, show=show), schema)
+            return messages(self._prompt, asked, shown, show=show, schema=schema)
 
         return chat.Prompt(
             both(self._shown.in_key), lambda: both(self._shown.in_call), schema,
             lambda answer: read(answer).status, TASK, self._doc_id,
-            json.dumps(
-                [{"image": page.path.name} | page.shape, *(p.shape for p in self._sources)]
-            ),
         )  # fmt: skip
 
     def _factor(self, page: Page) -> float:

@@ -11,7 +11,7 @@ from formlab import workers
 from formlab.files import storable
 from formlab.systems import chat
 from formlab.systems.chat.answers import Answer, content
-from formlab.systems.chat.ask import TEXT, Task, closed, listed, messages, with_schema
+from formlab.systems.chat.ask import TEXT, Task, closed, listed, messages
 from formlab.tables import USABLE
 from formlab_arena import texts
 from formlab_arena.instances import Instance, spoken
@@ -62,12 +62,12 @@ def write(
         If there is no key, no call can succeed, or a setting is wrong.
     """
     full = chat.SHAPING | chat.RUNNING | dict(settings or {})
-    client = chat.client_of(chat.system(system).model, full)
-    prompt = chat.prompt_of(Task(TASK, "click", _nothing, ""), prompt=full["prompt"])
+    client = chat.Client(chat.system(system).model, full)
+    prompt = chat.prompt_of(Task(TASK, "click", places=""), prompt=full["prompt"])
     out.mkdir(parents=True, exist_ok=True)
     entries: dict[int, Row] = {}
     with chat.AnswerStore(full["store"] or out / STORE) as store:
-        asker = chat.Asker(client, store, form=full["form"], retry=full["retry"])
+        asker = chat.Asker(client, store)
 
         def one(number: int) -> Row:
             instance = tasks.instances[number]
@@ -87,10 +87,6 @@ def write(
     ordered = [entries[number] for number in numbers]
     texts.write(out / texts.FILE, ordered)
     return ordered
-
-
-def _nothing(*_: Any) -> None:
-    """No row of a corpus is asked about."""
 
 
 def _written(
@@ -135,7 +131,7 @@ def _value(field: FormField, value: Any) -> str:
 
 
 def _question(prompt: str, asked: Row, name: str) -> chat.Prompt:
-    sent = with_schema(messages(prompt, asked, [], show=lambda _: {}), SCHEMA)
+    sent = messages(prompt, asked, schema=SCHEMA)
     return chat.Prompt(sent, lambda: sent, SCHEMA, lambda answer: _read(answer)[0], TASK, name)
 
 

@@ -13,7 +13,7 @@ from formlab.benchmarks.vrdu import REPEATED, UNREPEATED, Schema, fractions
 from formlab.errors import DataMissing
 from formlab.folders import Corpus
 from formlab.metrics.entities import comparator
-from formlab.systems.system import Reader
+from formlab.systems import Reader
 from formlab.trees import escape
 from formlab_baselines.words import Cell, DocumentWords, Run, Span, reader
 

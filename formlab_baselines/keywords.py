@@ -10,8 +10,8 @@ from pathlib import Path
 
 from formlab.benchmarks.meta import meta_of
 from formlab.benchmarks.vrdu import Schema
+from formlab.systems import Reader, above_zero
 from formlab.systems.pages import image_file
-from formlab.systems.system import Reader, above_zero
 from formlab_baselines.words import Row, Run, entity_row, sheets, zoom
 
 # Points: how far below its label, and to its right, a value may stand.

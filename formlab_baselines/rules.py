@@ -18,9 +18,8 @@ import numpy as np
 
 from formlab import text
 from formlab.benchmarks.formcraft import TASK_OF, VQA, Paths, questions_of
-from formlab.systems import ocr
+from formlab.systems import Reader, System, above_zero, ocr
 from formlab.systems.pages import document_pages
-from formlab.systems.system import Reader, System, above_zero
 from formlab.tables import BOX
 from formlab_baselines import form, keywords
 from formlab_baselines.page import page_words

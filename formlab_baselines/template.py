@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any
 
 from formlab.benchmarks.vrdu import UNREPEATED, Schema
-from formlab.systems.system import System
+from formlab.systems import System
 from formlab_baselines.entity_spans import Candidates, Example, GoldSpan, fits, start
 from formlab_baselines.words import Cell, DocumentWords, Span
 

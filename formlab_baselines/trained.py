@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from formlab.benchmarks.vrdu import UNREPEATED, Schema
-from formlab.systems.system import System
+from formlab.systems import System
 from formlab_baselines.entity_spans import Candidates, Example, GoldSpan, fits, start
 from formlab_baselines.words import Cell, DocumentWords, Span, mask
 

@@ -103,9 +103,8 @@ def sheets(path: Path, settings: Row, threads: int) -> Iterator[Sheet]:
     """The pages of a PDF or an image; OCR reads those without a text."""
 
     def read(image: Any, number: int, scale: float) -> list[Run]:
-        result = _engine(frozenset((name, settings[name]) for name in ocr.ENGINE), threads)(image)
-        lines = zip(result.boxes, result.txts, strict=True) if result.txts else ()
-        return [Run(text, number, *ocr.box_of(corners, scale)) for corners, text in lines]
+        lines = _engine(frozenset((name, settings[name]) for name in ocr.ENGINE), threads)(image)
+        return [Run(line.text, number, *ocr.box_of(line.corners, scale)) for line in lines]
 
     if not pictures.is_pdf(path):
         image = pictures.read_image(path)

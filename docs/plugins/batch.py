@@ -10,11 +10,10 @@ import hashlib
 import json
 import threading
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from formlab.registry import register
-from formlab.systems.chat import RUNNING, SHAPING, Answer, ChatSystem, Client, Stopped, client_of
+from formlab.systems.chat import RUNNING, SHAPING, Answer, ChatSystem, Client, Stopped
 
 DEFAULTS = SHAPING | RUNNING | {"model": "", "batch": "batch"}
 
@@ -24,18 +23,18 @@ class BatchClient(Client):
 
     needs_key = False
 
-    def __init__(self, folder, *arguments, **options):
-        super().__init__(*arguments, **options)
-        self.file, self.results, self.lock = Path(folder) / "requests.jsonl", {}, threading.Lock()
+    def __init__(self, settings):
+        super().__init__(settings["model"], settings | {"samples": 1})
+        self.file, self.results = Path(settings["batch"]) / "requests.jsonl", {}
+        self.lock = threading.Lock()
         self.file.parent.mkdir(parents=True, exist_ok=True)
         self.file.unlink(missing_ok=True)
         for file in sorted(self.file.parent.glob("*.jsonl")):
             lines = map(json.loads, filter(str.strip, file.read_text("utf-8").splitlines()))
             self.results |= {line["custom_id"]: line.get("response") or {} for line in lines}
 
-    def ask(self, messages, *, schema=None, form="schema", keep=lambda answer: answer):
+    def ask(self, body):
         """The answer in the results; `Stopped` where there is none yet."""
-        body = self.body(messages, schema=schema, form=form)
         name = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:40]
         with self.lock:
             if (response := self.results.setdefault(name, None)) is None:
@@ -46,7 +45,7 @@ class BatchClient(Client):
         if not isinstance(response, dict):
             raise Stopped("in a batch that is not answered yet")
         if response.get("status_code") == 200:
-            return keep(self.answer_of(response["body"]))
+            return self.answer_of(response["body"])
         finish = "bad_request" if response.get("status_code") == 400 else None
         return Answer(status="api_error", error="no answer in the batch's results", finish=finish)
 
@@ -57,8 +56,7 @@ class BatchSystem(ChatSystem):
 
     def client(self, settings):
         """A client that writes and reads files."""
-        folder = partial(BatchClient, settings["batch"])
-        return client_of(settings["model"], settings | {"samples": 1}, kind=folder)
+        return BatchClient(settings)
 
 
 BATCH = BatchSystem("batch", "a model asked in batches", None, DEFAULTS, extra="chat")

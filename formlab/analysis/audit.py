@@ -126,8 +126,8 @@ def check(raw: str | Path, *, root: str | Path, predictions: str | Path | None =
 
 def ask_judge(
     corpus: Corpus, predictions: Predictions, *, call: Call, workers: int = 1, **shown: Any
-) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Ask a judge about every predicted page with facts: page, answer and record, as they come.
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Ask a judge about every predicted page with facts: page and answer, as they come.
 
     `call`, `shown`: as for `formlab.systems.judge.ask`; `NotAvailable` if no call can succeed.
     """
@@ -136,12 +136,12 @@ def ask_judge(
     judged = Judged(corpus, predictions)
     golds = dict(corpus.records.filter(pl.col("path").is_null()).select("doc_id", "value").rows())
 
-    def answer(page: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    def answer(page: str) -> dict[str, Any]:
         return ask(page, judged.facts[page], golds[page], judged.texts[page], call=call, **shown)
 
     # If the caller stops, calls not yet begun are cancelled; those under way reach the store.
     with closing(threads(answer, judged.pages, workers=workers, name="judge")) as answered:
-        yield from ((page, *said) for page, said in answered)
+        yield from answered
 
 
 def _verdicts(

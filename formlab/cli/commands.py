@@ -244,7 +244,7 @@ def report(notebooks: Any, evaluations: Any, changes: Any, manifest: Any, **give
     """
     usual, changed = {"timeout": 600, "figures": True}, given.pop("settings")
     settings = formlab.systems.System("a report", "", None, usual).settings(changed)
-    formlab.systems.system.above_zero(settings, "timeout")
+    formlab.systems.above_zero(settings, "timeout")
     given |= {name: settings[name] for name in changed}
     given = {name: value for name, value in given.items() if value is not None}
     if manifest and (notebooks or evaluations or changes):
@@ -327,14 +327,14 @@ def judge(benchmark: str, model: str, predictions: Path, out: Path, **given: Any
 
     OUT has the answer on each page, or why there is none; the file beside it that ends in .sqlite
     keeps every answer. Scored are the pages that it answered, its verdicts verified. --prompt of
-    your own has the places {gold_html} and {generated_html}; --set view=text: pages as text.
+    your own has the places {gold_html} and {generated_html}.
     """
     from formlab.analysis import audit
     from formlab.systems import chat
     from formlab.systems.judge import judge_call
 
-    settings = {"prompt": "judge", "view": "html"} | given["settings"]
-    shown = {name: settings.pop(name) for name in ("prompt", "view")}
+    settings = {"prompt": "judge"} | given["settings"]
+    prompt = settings.pop("prompt")
     corpus, counts = corpus_of(benchmark, given), Counter(judged=0, failed=0, not_asked=0)
     judged = formlab.read_predictions(predictions, corpus)
     chosen = chat.system(f"{chat.PREFIX}{model}").settings(settings)
@@ -342,9 +342,9 @@ def judge(benchmark: str, model: str, predictions: Path, out: Path, **given: Any
     if store.resolve() == out.resolve():
         raise click.UsageError("--out is the store of answers; another, such as judge.json")
     call, answers, hints = judge_call(model, store=store, settings=chosen), {}, []
-    pages = audit.ask_judge(corpus, judged, call=call, workers=chosen["concurrency"], **shown)
-    for page, answer, record in pages:
-        status, is_usable = record["status"], record["status"] in formlab.tables.USABLE
+    pages = audit.ask_judge(corpus, judged, call=call, workers=chosen["concurrency"], prompt=prompt)
+    for page, answer in pages:
+        status, is_usable = answer["status"], answer["status"] in formlab.tables.USABLE
         state = "judged" if is_usable else "not_asked" if status == "missing" else "failed"
         counts[state] += 1
         hints += [f"{status}: {page}: {answer['error']}"] if state == "failed" else []

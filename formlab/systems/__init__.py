@@ -2,46 +2,122 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from formlab.errors import NotAvailable
+from formlab.errors import DataBroken, UnknownName
 from formlab.registry import Registry
-from formlab.systems.system import System, setting_text
+
+if TYPE_CHECKING:
+    from formlab.folders import Corpus
 
 __all__ = ["SKIPPED", "SYSTEMS", "System", "get", "run", "setting_text", "unfinished"]
 
-SYSTEMS = Registry(
-    "systems", {"ocr": "formlab.systems.ocr:SYSTEM", "ocr_html": "formlab.systems.ocr:HTML"}
-)
+_OCR = {"ocr": "formlab.systems.ocr:SYSTEM", "ocr_html": "formlab.systems.ocr:HTML"}
+SYSTEMS = Registry("systems", _OCR)
 # A model behind an OpenAI-compatible endpoint: `formlab.systems.chat`.
 CHAT = "chat:"
-# Systems that an add-on brings, for the error where it is absent.
-ADD_ONS = dict.fromkeys(("rules", "template", "trained"), "formlab_baselines")
-_HOME = ("SKIPPED", "run", "unfinished")
+# One document row and the corpus root in, the rows of its records out.
+Reader = Callable[[dict[str, Any], Path | None], list[dict[str, Any]]]
+_SWITCH = {"on": True, "true": True, "off": False, "false": False}
 
 
 def get(name: str) -> System:
-    """The registered system of that name, or ``chat:MODEL``.
-
-    Raises
-    ------
-    UnknownName
-        If there is none of that name.
-    NotAvailable
-        If it belongs to an add-on that is not installed.
-    """
+    """The registered system of that name, or ``chat:MODEL``; `UnknownName` if there is none."""
     if name.startswith(CHAT):
         from formlab.systems import chat
 
         return chat.system(name)
-    if name in ADD_ONS and name not in SYSTEMS:
-        what = f"system {name!r} is not installed (the add-on {ADD_ONS[name]})"
-        raise NotAvailable(what, remedy="install formlab again, with its add-ons")
     return SYSTEMS.find(name, f"{CHAT}MODEL")
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in ("SKIPPED", "run", "unfinished"):
         raise AttributeError(f"module 'formlab.systems' has no attribute {name!r}")
     return getattr(import_module("formlab.systems.runs"), name)
+
+
+@dataclass(frozen=True)
+class System:
+    """One entry of the registry.
+
+    `start` takes the settings and the number of threads it may use and returns a `Reader`; it is
+    called once per process. Of a system that `learns` it takes the documents to learn from as well,
+    a corpus with gold: all that `benchmarks.training` gives, or as many as the setting `examples`
+    says, drawn by the setting `seed`. `defaults` are the settings a user may change, with their
+    types; `versions` are the libraries whose version shapes the result; `images` says whether it
+    reads the documents' images; `extra` is the optional part of formlab that it needs
+    (`resources.need`).
+    """
+
+    name: str
+    title: str
+    start: Callable[..., Reader]
+    defaults: dict[str, Any] = field(default_factory=dict)
+    versions: tuple[str, ...] = ()
+    images: bool = True
+    extra: str = ""
+    learns: bool = False
+
+    def work(self, corpus: Corpus, settings: dict[str, Any]) -> Any:
+        """How it works on a corpus: `formlab.systems.runs.PageWork`, page by page."""
+        from formlab.systems.runs import PageWork
+
+        return PageWork(self, corpus, settings)
+
+    def settings(self, typed: dict[str, str]) -> dict[str, Any]:
+        """The defaults with the user's changes, each read as the type of its default.
+
+        `UnknownName` or `DataBroken` if a setting is not known, or cannot be read as its type.
+
+        >>> system = System("s", "a system", start=None, defaults={"scale": 1.0, "angle": True})
+        >>> system.settings({"scale": "2", "angle": "off"})
+        {'scale': 2.0, 'angle': False}
+        """
+        values = dict(self.defaults)
+        for name, text in typed.items():
+            if name not in values:
+                raise UnknownName.of(f"setting of {self.name}", name, values)
+            kind = type(values[name])
+            try:
+                values[name] = _SWITCH[text.lower()] if kind is bool else kind(text)
+            except (ValueError, KeyError) as error:
+                expected = "on or off" if kind is bool else f"a {kind.__name__}"
+                what = f"setting {name} of {self.name} is {expected}, not {text!r}"
+                remedy = f"--set {name}={setting_text(values[name])}"
+                raise DataBroken(what, remedy=remedy) from error
+        return values
+
+    def run_name(self, settings: dict[str, Any]) -> str:
+        """The system's name, with the settings that are not at their default.
+
+        >>> system = System("s", "a system", start=None, defaults={"scale": 1.0, "angle": True})
+        >>> system.run_name({"scale": 2.0, "angle": False})
+        's(scale=2.0,angle=off)'
+        """
+        text = {n: setting_text(v) for n, v in settings.items() if v != self.defaults.get(n)}
+        changed = ",".join(map("=".join, text.items()))
+        return f"{self.name}({changed})" if changed else self.name
+
+
+def above_zero(settings: dict[str, Any], *names: str) -> None:
+    """`DataBroken` for the first of the settings `names` that is no finite number above 0.
+
+    >>> above_zero({"scale": 0.0}, "scale")
+    Traceback (most recent call last):
+    ...
+    formlab.errors.DataBroken: setting scale is a number above 0, not 0.0. Try: --set scale=1
+    """
+    for name in names:
+        if not 0 < settings[name] < math.inf:
+            what = f"setting {name} is a number above 0, not {settings[name]!r}"
+            raise DataBroken(what, remedy=f"--set {name}=1")
+
+
+def setting_text(value: Any) -> str:
+    """A setting as a user types it, which `System.settings` reads: False is ``off``."""
+    return ("off", "on")[value] if isinstance(value, bool) else str(value)

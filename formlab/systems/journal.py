@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,16 +40,12 @@ class Journal:
         files.make_folder(self.path.parent)
         if self.path.exists() and not files.is_file(self.path):
             raise DataBroken("no file of a journal", where=self.path, remedy="another --out")
-        with files.writing(self.path):
-            self._stream = self.path.open("ab+")
-        try:
+        with files.writing(self.path), ExitStack() as stack:
+            self._stream = stack.enter_context(self.path.open("ab+"))
             self._lock()
             self.entries, whole, _ = entries(self.path, self.kind)
-            with files.writing(self.path):
-                self._stream.truncate(whole)
-        except BaseException:
-            self._stream.close()
-            raise
+            self._stream.truncate(whole)
+            stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -65,10 +62,10 @@ class Journal:
     def _lock(self) -> None:
         try:
             import fcntl
+
+            fcntl.flock(self._stream, fcntl.LOCK_EX | (0 if self.wait else fcntl.LOCK_NB))
         except ImportError:  # Windows has none: two runs into one folder are not kept apart.
             return
-        try:
-            fcntl.flock(self._stream, fcntl.LOCK_EX | (0 if self.wait else fcntl.LOCK_NB))
         except OSError as error:
             what, remedy = "another run is writing to this folder", "wait for it, or another --out"
             raise NotAvailable(what, where=self.path.parent, remedy=remedy) from error
@@ -88,14 +85,14 @@ def entries(path: Path, kind: type[Entry] = Entry) -> Entries:
     What it was about is done again.
     """
     data = files.read_bytes(path)
-    whole, values, broken = data.rfind(b"\n") + 1, [], 0
-    for number, line in enumerate(data[:whole].split(b"\n")[:-1], start=1):
+    whole, values = data.rfind(b"\n") + 1, []
+    lines = data[:whole].split(b"\n")[:-1]
+    for number, line in enumerate(lines, start=1):
         try:
             text = line.decode("utf-8", "backslashreplace")
             value = files.parse_json(text, where=str(path), first_line=number)
             files.convert(value, kind, where=f"{path}:{number}")
             values.append(value)
         except DataBroken as error:
-            broken += 1
             print(f"note: passed over, no entry of a run: {error}", file=sys.stderr)
-    return Entries(values, whole, broken)
+    return Entries(values, whole, len(lines) - len(values))

@@ -9,20 +9,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from formlab.errors import DataBroken, FormlabError, UnknownName
-from formlab.metrics.judge import ENTRIES, parse, plain_text
+from formlab.errors import DataBroken
+from formlab.metrics.judge import ENTRIES, parse
 from formlab.systems import chat, prompts
 from formlab.systems.chat.answers import content
 from formlab.systems.chat.ask import NUMBER, TEXT, closed, listed
 from formlab.tables import USABLE
-from formlab.text.markup import visible_text
 
 # The name of formlab's own prompt.
 PROMPT = "judge"
 # A page beyond this is cut for the judge: no endpoint takes 5 MB.
 _LONGEST = 200_000
-# How the judge sees both pages.
-VIEWS = ("html", "text")
 _VERDICT = closed(
     number={"type": "integer"},
     found_in_prediction={"type": "boolean"},
@@ -46,17 +43,14 @@ _FENCES = (
 Call = Callable[..., chat.Answer]
 
 
-def judge_call(
-    model: str, *, store: str | Path, settings: dict[str, Any] | None = None
-) -> Callable[..., chat.Answer]:
+def judge_call(model: str, *, store: str | Path, settings: dict[str, Any] | None = None) -> Call:
     """A caller of `model` for `ask` that asks nothing twice. Threads may share it.
 
     Its answers are kept in `store`; retries, limits of money and calls, and the forms of JSON are
     those of `ChatSystem`, and so are the errors.
     """
     chosen = chat.SHAPING | chat.RUNNING | (settings or {})
-    client, answers = chat.client_of(model, chosen), chat.AnswerStore(store)
-    asker = chat.Asker(client, answers, form=chosen["form"], retry=chosen["retry"])
+    asker = chat.Asker(chat.Client(model, chosen), chat.AnswerStore(store))
 
     def call(messages: list[dict[str, Any]], *, form: dict[str, Any] | None) -> chat.Answer:
         return asker.answer(chat.Prompt(messages, lambda: messages, form, _status, task="judge"))
@@ -73,8 +67,6 @@ def _status(answer: chat.Answer) -> str:
 def schema(count: int) -> dict[str, Any]:
     """The JSON schema of an answer to formlab's prompt on `count` facts: each once, by number.
 
-    Examples
-    --------
     >>> schema(3)["properties"]["entity_diagnostics"]["minItems"]
     3
     """
@@ -88,51 +80,40 @@ def schema(count: int) -> dict[str, Any]:
 
 
 def messages(
-    facts: Sequence[Mapping[str, str]], gold: str, pred: str, *, prompt: str, view: str = VIEWS[0]
+    facts: Sequence[Mapping[str, str]], gold: str, pred: str, *, prompt: str
 ) -> list[dict[str, str]]:
-    """The two messages about one page; the pages are HTML, or text in the `view` of that name.
+    """The two messages about one page.
 
     A prompt with places for both pages, such as ``{gold_html}`` and ``{generated_html}``, is sent
     as it is, each page between two lines with a code that a prediction cannot know; ``{facts}``
     takes the list of facts. Any other prompt is an instruction, followed by facts and pages in one
     JSON object, where a prediction cannot close a quotation and pass for instructions.
 
-    `DataBroken` if the prompt has a place for one of the two pages and none for the other,
-    `UnknownName` if there is no such view.
+    `DataBroken` if the prompt has a place for one of the two pages and none for the other.
 
-    Examples
-    --------
     >>> _, user = messages([{"type": "Number", "value": "5"}], "<p>5", "5", prompt="Judge.")
     >>> json.loads(user["content"])["FACTS"]
     [{'number': 1, 'type': 'Number', 'value': '5', 'context_hint': ''}]
     >>> messages([], "<p>5", "5", prompt="A: {gold} B: {pred}")[1]["content"].splitlines()[1]
     '<p>5'
     """
-    if view not in VIEWS:
-        raise UnknownName.of("view", view, VIEWS)
     numbered = [{"number": n} | _named(fact) for n, fact in enumerate(facts, start=1)]
-    if view == "text":
-        gold, pred = visible_text(gold), plain_text(pred)
-    gold, pred = gold[:_LONGEST], pred[:_LONGEST]
-    if not has_places(prompt):
-        body = {"FACTS": numbered, "GROUND TRUTH": gold, "GENERATED": pred}
-        # ASCII only: half surrogate pairs and control characters travel as escapes.
-        system, user = prompt, json.dumps(body)
-    else:
-        texts = {"gold": _fenced(gold), "pred": _fenced(pred), "facts": json.dumps(numbered)}
-        filled = _PLACE.sub(lambda match: texts[match.lastgroup or ""], prompt)
-        system, user = _FENCES, filled.encode("utf-8", "replace").decode()
-    return [{"role": "system", "content": system}, {"role": "user", "content": user}]
-
-
-def has_places(prompt: str) -> bool:
-    """Whether a prompt has places for both pages; `DataBroken` if it has one for one alone."""
-    places = {match.lastgroup for match in _PLACE.finditer(prompt)} & {"gold", "pred"}
+    pages = {"gold": gold[:_LONGEST], "pred": pred[:_LONGEST]}
+    places = {match.lastgroup for match in _PLACE.finditer(prompt)} & pages.keys()
     if len(places) == 1:
-        absent = "generated page" if places == {"gold"} else "gold page"
+        absent = "generated page" if "gold" in places else "gold page"
         remedy = "write {gold_html} and {generated_html}, or neither"
         raise DataBroken(f"the judge's prompt has no place for the {absent}", remedy=remedy)
-    return bool(places)
+    if places:
+        texts = {name: _fenced(page) for name, page in pages.items()}
+        texts["facts"] = json.dumps(numbered)
+        filled = _PLACE.sub(lambda match: texts[match.lastgroup or ""], prompt)
+        system, user = _FENCES, filled.encode("utf-8", "replace").decode()
+    else:
+        body = {"FACTS": numbered, "GROUND TRUTH": pages["gold"], "GENERATED": pages["pred"]}
+        # ASCII only: half surrogate pairs and control characters travel as escapes.
+        system, user = prompt, json.dumps(body)
+    return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
 
 def _fenced(page: str) -> str:
@@ -152,14 +133,12 @@ def ask(
     *,
     call: Call,
     prompt: str | Path = PROMPT,
-    view: str = VIEWS[0],
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A judge's answer on one page, and its columns of *responses*.
+) -> dict[str, Any]:
+    """A judge's answer on one page.
 
     `page` is the page's `doc_id`, `facts` have `type`, `value` and `hint`, `gold` is the tagged
     page, `pred` what was predicted for it, `call` as from `judge_call`, and `prompt` a name
     or file as for `prompts.read`, such as the paper's; its answer has the released form.
-    `view` is one of `VIEWS`.
 
     The answer is in the released form, its entries with type, value and hint filled in from the
     facts, empty where none could be read, with the status and the reason. A failed call has the
@@ -167,33 +146,24 @@ def ask(
     `NotAvailable` if no call can succeed, `DataBroken` if the store of answers is damaged.
     """
     instructions = prompts.read(prompt)
-    sent = messages(facts, gold, pred, prompt=instructions.text, view=view)
-    # The schema is that of formlab's own prompt; another prompt says itself what it wants.
-    form = schema(len(facts)) if prompt == PROMPT else None
+    sent = messages(facts, gold, pred, prompt=instructions.text)
     try:
-        answer = call(sent, form=form)
-    except FormlabError:
-        raise
+        # The schema is that of formlab's own prompt; another prompt says itself what it wants.
+        answer = call(sent, form=schema(len(facts)) if prompt == PROMPT else None)
     except chat.Stopped as stop:
-        answer = chat.Answer(status="missing", error=f"not asked: {stop}", attempts=0)
-    # Any other error of the endpoint or its client fails this page, not the run.
-    except Exception as error:
-        answer = chat.Answer(status="api_error", error=f"{type(error).__name__}: {error}"[:500])
+        answer = chat.Answer(status="missing", error=f"not asked: {stop}")
     verdicts, status = parse(answer.text or "")
     status = status if answer.status in USABLE else answer.status
-    names = ("text", "attempts", "tokens_in", "tokens_out", "cost", "seconds", "error")
-    key = answer.key or hashlib.sha256(json.dumps(sent).encode()).hexdigest()
-    record = {"request": key, "status": status} | {name: getattr(answer, name) for name in names}
     verdicts = verdicts if verdicts and status in USABLE else {}
     entries = [e for e in verdicts.get(ENTRIES) or () if isinstance(e, dict)]
     for index, entry in enumerate(entries):
         number = entry.get("number")
         if type(number) is int and 0 < number <= len(facts):
             entries[index] = _named(facts[number - 1]) | entry
-    judged = verdicts | {"id": page, ENTRIES: entries, "status": status, "view": view}
+    judged = verdicts | {"id": page, ENTRIES: entries, "status": status}
     judged["prompt"] = instructions.version
     if max(len(gold), len(pred)) > _LONGEST:
         judged["cut_at"] = _LONGEST
     if reason := answer.error or ("" if verdicts else "no verdicts in the answer"):
         judged["error"] = reason
-    return judged, record
+    return judged

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from formlab import files, saving
 from formlab.errors import DataBroken
+from formlab.systems import Reader, System, above_zero
 from formlab.systems.pages import document_pages
-from formlab.systems.system import Reader, System, above_zero
 from formlab.tables import BOX
 from formlab.text.layout import page_html, page_text
 
@@ -36,6 +36,8 @@ _PARAMS = {
     "unclip": "Det.unclip_ratio",
     "text_score": "Global.text_score",
 }
+# What RapidOCR calls the parts of its lines.
+_PARTS = ("txts", "scores", "boxes", "word_results")
 # What a picture goes through before and in the engine.
 _LIBRARIES = "rapidocr onnxruntime opencv-python opencv-python-headless numpy pillow pypdfium2"
 _LIBRARIES += " pyclipper shapely"
@@ -53,27 +55,26 @@ def start(settings: Row, threads: int, *, write: Callable[..., str] = page_text)
     engine = Engine(settings, threads=threads)
 
     def read(document: Row, root: Path | None) -> list[Row]:
-        rows, texts, count = list[Row](), [], 0
+        rows, texts, first = list[Row](), [], 0
         for page in document_pages(document, root, scale=settings["scale"]):
-            result = engine(page.image, of=page.drawn, return_word_box=True)
-            place = {"scale": page.zoom, "page": page.number, "first": count}
-            text, *found = records(result, write=write, **place)
-            count += len(result.txts)
-            texts.append(text["value"])
-            rows += found
-        return [text | {"value": "\n".join(texts)}, *rows]
+            found = engine(page.image, of=page.drawn, words=True)
+            place = {"scale": page.zoom, "page": page.number, "first": first}
+            boxes = np.array([box_of(line.corners, page.zoom) for line in found])
+            texts.append(write(boxes, [line.text for line in found]))
+            rows += records(found, **place)
+            first += len(found)
+        return [{"path": None, "kind": "page", "task": "text", "value": "\n".join(texts)}, *rows]
 
     return read
 
 
-@dataclass(frozen=True)
-class PageReading:
-    """The lines of a page: texts, scores, corners, and of each the words in the same form."""
+class Line(NamedTuple):
+    """A line of a page: its text, how sure that is, its corners and its words in the same form."""
 
-    txts: list[str]
-    scores: list[float]
-    boxes: list[list[list[float]]]
-    word_results: list[list[Any]]
+    text: str
+    confidence: float
+    corners: list[list[float]]
+    words: Sequence[tuple[str, float, list[list[float]]]] = ()
 
 
 class Engine:
@@ -99,8 +100,8 @@ class Engine:
         image: np.ndarray | Callable[[], Image.Image],
         *,
         of: Any = None,
-        return_word_box: bool = False,
-    ) -> PageReading:
+        words: bool = False,
+    ) -> list[Line]:
         """What is read on an image in BGR, or on a picture that is drawn only if it is new.
 
         `of` is the JSON of all that the picture depends on; without it the pixels are the key.
@@ -109,16 +110,16 @@ class Engine:
             pixels = np.ascontiguousarray(image)
             of = {"pixels": hashlib.sha256(pixels).hexdigest()}
             of |= {"shape": list(pixels.shape), "type": str(pixels.dtype)}
-        key = {"picture": of, "words": return_word_box, "params": self._params}
-        key["engine"] = _engine_state()
-        reading = saving.kept("ocr", key, partial(self._read, image, return_word_box))
-        return PageReading(**reading)
+        key = {"picture": of, "words": words, "params": self._params, "engine": _engine_state()}
+        read = saving.kept("ocr", key, partial(self._read, image, words))
+        read["word_results"] = read["word_results"] or [()] * len(read["txts"])
+        return list(map(Line, *(read[name] for name in _PARTS)))
 
     def _read(self, image: Any, words: bool) -> Row:
         pixels = np.asarray(image())[:, :, ::-1] if callable(image) else image
         height, width = pixels.shape[:2]
         if min(height, width) < _LEAST_SIDE:
-            return {"txts": [], "scores": [], "boxes": [], "word_results": []}
+            return {name: [] for name in _PARTS}
         with self._lock:
             self._engine = self._engine or self._started()
             try:
@@ -127,12 +128,13 @@ class Engine:
                 what = f"the OCR engine failed on a page of {width} x {height} pixels"
                 reason = f"{type(error).__name__} {error.__cause__ or error}".strip()
                 raise DataBroken(f"{what}: {reason:.300}") from error
-        count = len(result.txts or ())
-        lines = (result.word_results or ()) if words and count else ()
+        if not result.txts:
+            return {name: [] for name in _PARTS}
+        lines = (result.word_results or ()) if words else ()
         return {
-            "txts": list(result.txts or ()),
-            "scores": [float(score) for score in result.scores or ()],
-            "boxes": np.asarray(result.boxes).tolist() if count else [],
+            "txts": list(result.txts),
+            "scores": list(map(float, result.scores)),
+            "boxes": np.asarray(result.boxes).tolist(),
             "word_results": [
                 [[text, float(score), np.asarray(box).tolist()] for text, score, box in line]
                 for line in lines
@@ -160,40 +162,23 @@ def _engine_state() -> Row:
 
 
 def records(
-    result: PageReading,
-    *,
-    scale: float = 1.0,
-    page: int = 1,
-    first: int = 0,
-    write: Callable[..., str] = page_text,
+    found: Sequence[Line], *, scale: float = 1.0, page: int = 1, first: int = 0
 ) -> list[Row]:
-    """The rows of one page from RapidOCR's result; boxes in pixels of the unscaled image.
+    """The rows of the lines of one page and their words; boxes in pixels of the unscaled image.
 
-    Lines are at ``/ocr/lines/<n>``, from `first` on, their words below them, the page, as `write`
-    makes it of boxes and texts, at no path.
+    Lines are at ``/ocr/lines/<n>``, from `first` on, their words below them.
     """
-    rows, boxes = list[Row](), list[tuple[float, ...]]()
-
-    def add(path: str, kind: str, text: str, score: float, box: tuple[float, ...]) -> None:
-        # Task `layout`: what stands where on the page, not a claim about any field of the form.
-        row = {"path": path, "kind": kind, "task": "layout", "value": text, "page": page}
-        rows.append(row | {"confidence": float(score)} | dict(zip(BOX, box, strict=True)))
-
-    found = lines(result)
-    for number, (text, score, corners, words) in enumerate(found, start=first):
+    rows = list[Row]()
+    for number, line in enumerate(found, start=first):
         path = f"/ocr/lines/{number}"
-        boxes.append(box_of(corners, scale))
-        add(path, "line", text, score, boxes[-1])
-        for place, (word, confidence, outline) in enumerate(words):
-            add(f"{path}/words/{place}", "word", word, confidence, box_of(outline, scale))
-    read = write(np.array(boxes), [text for text, *_ in found])
-    return [{"path": None, "kind": "page", "task": "text", "value": read}, *rows]
-
-
-def lines(result: PageReading) -> list[tuple[str, float, Any, Any]]:
-    """Text, confidence, corners and words of each line of a result that has boxes of words."""
-    words = result.word_results or [()] * len(result.txts)
-    return list(zip(result.txts, result.scores, result.boxes, words, strict=True))
+        parts = [(path, "line", *line[:3])]
+        parts += [(f"{path}/words/{n}", "word", *word) for n, word in enumerate(line.words)]
+        for place, kind, text, score, corners in parts:
+            # Task `layout`: what stands where on the page, not a claim about any field of the form.
+            row = {"path": place, "kind": kind, "task": "layout", "value": text, "page": page}
+            box = dict(zip(BOX, box_of(corners, scale), strict=True))
+            rows.append(row | {"confidence": float(score)} | box)
+    return rows
 
 
 def box_of(corners: Any, scale: float = 1.0) -> tuple[float, float, float, float]:

@@ -50,8 +50,8 @@ class Page:
     @property
     def shape(self) -> dict[str, Any]:
         """What stands for the page in the key of an answer, sizes as sent included."""
-        sizes = {"size": list(self.size), "sent": list(self.sent)}
-        return {"sha256": self.sha256, "page": self.number} | sizes
+        known = {"sha256": self.sha256, "page": self.number}
+        return known | {"size": list(self.size), "sent": list(self.sent)}
 
     @property
     def drawn(self) -> dict[str, Any]:
@@ -69,19 +69,15 @@ class Page:
         """The picture as a data URL."""
         as_is = not self.is_pdf and self.sent == self.size
         kind = _AS_IS.get(pictures.upright_format(self.path)) if as_is else None
-        if kind:
-            data = files.read_bytes(self.path)
-        else:
-            stream = io.BytesIO()
+        stream = io.BytesIO(files.read_bytes(self.path) if kind else b"")
+        if not kind:
             self.image().save(stream, "JPEG", quality=_QUALITY)
-            data = stream.getvalue()
-        return f"data:{kind or 'image/jpeg'};base64,{base64.b64encode(data).decode()}"
+        data = base64.b64encode(stream.getvalue()).decode()
+        return f"data:{kind or 'image/jpeg'};base64,{data}"
 
     def located(self, box: Any, *, unit: str) -> dict[str, float]:
         """Columns of a model's box in the document's units; empty for what is no box on the page.
 
-        Examples
-        --------
         >>> page = Page(Path("a.png"), 1, (200.0, 100.0), (100, 50), "")
         >>> page.located([0, "500", 1000, 1000], unit="thousandths")
         {'x0': 0.0, 'y0': 50.0, 'x1': 200.0, 'y1': 100.0}
@@ -105,8 +101,6 @@ class Page:
     def stated(self, box: Sequence[float], *, unit: str) -> list[int]:
         """A box in the document's units as a model is to give it: the inverse of `located`.
 
-        Examples
-        --------
         >>> page = Page(Path("a.png"), 1, (200.0, 100.0), (100, 50), "")
         >>> page.stated([0, 50, 200, 100], unit="thousandths")
         [0, 500, 1000, 1000]
@@ -116,11 +110,7 @@ class Page:
 
 
 def pages(
-    paths: Sequence[Path],
-    *,
-    limit: int = 0,
-    width: float | None = None,
-    scale: float | None = None,
+    paths: Sequence[Path], *, limit: int = 0, width: float | None = None, scale: float | None = None
 ) -> list[Page]:
     """All pages of images, PDFs and TIFFs in their order.
 
@@ -136,24 +126,22 @@ def pages(
     for path in paths:
         is_pdf, sizes, sha256 = pictures.is_pdf(path), pictures.page_sizes(path), files.sha256(path)
         unit = width / sizes[0][0] if is_pdf and width else 1.0
+        # What the engine of PDFs draws at a scale is larger by a part of a pixel.
+        whole = math.ceil if is_pdf and scale is not None else round
         for place, (across, down) in enumerate(sizes, start=1):
             if scale is not None:
                 ratio = scale * unit * (SHARP if is_pdf and not width else 1.0)
             else:
                 ratio = limit / max(across, down) if limit else 1.0
                 ratio = ratio if is_pdf else min(1.0, ratio)
-            # What the engine of PDFs draws at a scale is larger by a part of a pixel.
-            whole = math.ceil if is_pdf and scale is not None else round
             sent = (max(1, whole(across * ratio)), max(1, whole(down * ratio)))
-            size = (across * unit, down * unit)
-            page = Page(path, len(made) + 1, size, sent, sha256, ratio, place, is_pdf, ratio / unit)
+            size, number = (across * unit, down * unit), len(made) + 1
+            page = Page(path, number, size, sent, sha256, ratio, place, is_pdf, ratio / unit)
             made.append(page)
     return made
 
 
-def document_pages(
-    document: dict[str, Any], root: Path | None, *, scale: float = 1.0
-) -> list[Page]:
+def document_pages(document: dict[str, Any], root: Path | None, *, scale: float = 1) -> list[Page]:
     """The pages of a document as an engine reads them, `pages` of its files at a `scale`."""
     return pages(page_files(document, root), width=document.get("width"), scale=scale)
 

@@ -8,24 +8,23 @@ import os
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterable
+from functools import partial
 from importlib import metadata
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 import polars as pl
 
-from formlab import files, registry, resources, saving, tables
+from formlab import benchmarks, files, registry, resources, saving, tables
 from formlab.errors import DataBroken, DataMissing, FormlabError, TableBroken
 from formlab.folders import Corpus, Predictions
 from formlab.show import progress
+from formlab.systems import Reader, System
 from formlab.systems.journal import BROKEN, Entry, Journal, entries
 from formlab.systems.pages import page_files
-from formlab.systems.system import Reader, System
 from formlab.workers import Lost, cores, each
 
 SKIPPED = "documents without an image, passed over by --documents N"
@@ -55,9 +54,9 @@ class _Head(msgspec.Struct):
     benchmark: str
     split: str
     system: str
-    settings: dict[str, Any]
-    versions: dict[str, str]
     name: str
+    settings: dict[str, Any]
+    versions: dict[str, str] = {}
 
 
 class _Page(Entry, kw_only=True):
@@ -81,42 +80,25 @@ def run(
     name: str | None = None,
     wait: bool = False,
 ) -> Predictions:
-    """Read the documents of `corpus` and save the predictions in `out`.
+    """Read the documents of `corpus` with `system` and save the predictions in the folder `out`.
 
     Every finished page, and every answer of a model, is on disk before it counts. The same call
     after a crash goes on where that one stopped: no finished page is read again, unless its image
     has changed since, and no question that was answered is asked again. What cannot be read
     becomes a record with status `missing`, or that of the answer, and a response with the reason.
 
-    Parameters
-    ----------
-    corpus
-        The documents to read.
-    system
-        What reads them.
-    out
-        The folder of the run.
-    settings
-        Those of the system that differ from its defaults.
-    limit
-        Read only the first so many documents that have an image, where the system reads images.
-    workers
-        How many processes read at once, or the address of a Dask scheduler whose workers do; they
-        must see the images under the path they have here. Models have a setting `concurrency`.
-    name
-        What the run is called in tables and charts; by default the system with its settings.
-    wait
-        Whether to wait for another run into the same folder, instead of refusing.
+    `settings` are those of the system that differ from its defaults. With `limit`, only the first
+    so many documents are read that have an image, where the system reads images. `workers` is how
+    many processes read at once, or the address of a Dask scheduler whose workers do; they must see
+    the images under the path they have here (models have a setting `concurrency`). `name` is what
+    the run is called in tables and charts, by default the system with its settings. With `wait`,
+    another run into the same folder is waited for, instead of refusing.
 
-    Raises
-    ------
-    DataBroken
-        If `out` holds a run of another benchmark, split, system or of other settings.
-    DataMissing
-        If there is a `limit` and no document has an image to read.
-    NotAvailable
-        If the system needs a part of formlab that is not installed, a scheduler does not answer,
-        no call of a model can succeed, or `max_cost` is given and the model has no price.
+    `DataBroken` if `out` holds a run of another benchmark, split, system or of other settings;
+    `DataMissing` if there is a `limit` and no document has an image to read, or no document to
+    learn from; `NotAvailable` if the system needs a part of formlab that is not installed, a
+    scheduler does not answer, no call of a model can succeed, or `max_cost` is given and the model
+    has no price.
     """
     if system.extra:
         resources.need(system.extra)
@@ -133,15 +115,14 @@ def run(
     documents, skipped = first(corpus, limit, images=work.images, texts=work.texts)
     with Journal(out / JOURNAL, kind=_Page, wait=wait) as journal:
         # Whoever is refused the journal leaves the head of the other run as it is.
-        check_head(out, head)
+        _check_head(out, head)
         files.write_json(out / HEAD, head)
         # Earlier predictions would look complete while this run is under way.
         with files.writing(out):
             files.remove(out / PREDICTIONS)
-            (out / "manifest.json").unlink(missing_ok=True)  # Of format 1.
         readings = work.read(documents, out=out, journal=journal, workers=workers)
     notes = work.notes + Counter({SKIPPED: skipped})
-    predictions = predictions_of(out, head, readings, work.settings, notes)
+    predictions = _predictions(out, head, readings, work.settings, notes)
     predictions.save(out / PREDICTIONS)
     return predictions
 
@@ -151,18 +132,16 @@ def unfinished(folder: Path) -> Predictions | None:
 
     `DataBroken` for that of a model: its answers are read by the command that asks for them.
     """
-    head = _read_head(folder) if (folder / HEAD).is_file() else {}
-    if str(head.get("system")).startswith("chat:"):
+    if not ((folder / HEAD).is_file() and (folder / JOURNAL).is_file()):
+        return None
+    head = files.read_json(folder / HEAD, _Head, remedy=HEADLESS)
+    if head.system.startswith("chat:"):
         remedy = "the same formlab run … --set max_calls=0, which asks nothing"
         raise DataBroken("this run of a model has not ended", where=folder, remedy=remedy)
-    if not head or not (folder / JOURNAL).is_file():
-        return None
-    files.convert(head, _Head, where=folder / HEAD, remedy=HEADLESS)
     journal = entries(folder / JOURNAL, _Page)
-    latest = {entry["doc_id"]: entry for entry in journal.values}
-    settings = head["settings"] | head["versions"]
-    notes = Counter({BROKEN: journal.broken})
-    return predictions_of(folder, head, map(_reading, latest.values()), settings, notes)
+    readings = {entry["doc_id"]: _reading(entry) for entry in journal.values}.values()
+    settings, notes = head.settings | head.versions, Counter({BROKEN: journal.broken})
+    return _predictions(folder, msgspec.to_builtins(head), readings, settings, notes)
 
 
 def first(
@@ -176,23 +155,25 @@ def first(
     if limit is None or not images:
         return corpus.documents.head(corpus.documents.height if limit is None else limit), 0
     rows: list[int] = []
-    for row, (image, text) in enumerate(corpus.documents.select("image", "context").iter_rows()):
-        if len(rows) == limit:
-            break
+    shown = corpus.documents.select("image", "context").iter_rows()
+    for row, (image, text) in enumerate(shown if limit else ()):
         is_file = image and corpus.root and (corpus.root / image).is_file()
         if is_file or (image is None and texts and text):
             rows.append(row)
+        if len(rows) == limit:
+            break
     if not rows:
         what = f"no document of {corpus.benchmark}:{corpus.split} has an image to read"
         raise DataMissing(what, where=corpus.root, remedy="--root with the benchmark's images")
     return corpus.documents[rows], rows[-1] + 1 - len(rows)
 
 
-def check_head(folder: Path, head: Row) -> None:
+def _check_head(folder: Path, head: Row) -> None:
     """`DataBroken` if `folder` holds a run whose head is damaged or has other values."""
     if not (folder / HEAD).is_file():
         return
-    before, now = _flat(_read_head(folder)), _flat(json.loads(json.dumps(head)))
+    before = _flat(files.read_json(folder / HEAD, dict[str, Any], remedy=HEADLESS))
+    now = _flat(json.loads(json.dumps(head)))
     changed = [n for n in now | before if n[0] in head and before.get(n) != now.get(n)]
     if changed:
         differences = (f"{' '.join(n)} {before.get(n)!r}, now {now.get(n)!r}" for n in changed)
@@ -200,22 +181,30 @@ def check_head(folder: Path, head: Row) -> None:
         raise DataBroken(what, where=folder, remedy="--out")
 
 
-def predictions_of(
+def _flat(head: Row) -> dict[tuple[str, ...], Any]:
+    """The values of a head, each setting by itself."""
+    parts = {name: value if isinstance(value, dict) else {} for name, value in head.items()}
+    flat = {(name,): value for name, value in head.items() if not isinstance(value, dict)}
+    return flat | {
+        (name, key): item for name, inner in parts.items() for key, item in inner.items()
+    }
+
+
+def _predictions(
     folder: Path, head: Row, readings: Iterable[Reading], settings: Row, notes: Counter[str]
 ) -> Predictions:
     """The tables of a run in `folder`; `DataBroken` if what was read on a page is no record."""
     records, responses, notes = [], [], Counter(notes)
     run = {"benchmark": head["benchmark"], "split": head["split"], "system": head["name"]}
     for reading in readings:
-        mark = run | {"doc_id": reading.doc_id, "status": reading.status}
-        made = mark | {"role": "prediction", "origin": reading.origin}
-        records += [made | row for row in reading.records]
+        mark = {"doc_id": reading.doc_id, "status": reading.status}
+        records += [mark | {"origin": reading.origin} | row for row in reading.records]
         responses.append(mark | reading.response)
         notes.update(reading.notes)
     try:
         return Predictions(
-            records=tables.table("records", records),
-            responses=tables.table("responses", responses),
+            records=tables.table("records", records, role="prediction", **run),
+            responses=tables.table("responses", responses, **run),
             system=head["name"],
             settings=settings,
             notes={note: count for note, count in sorted(notes.items()) if count},
@@ -225,23 +214,6 @@ def predictions_of(
         raise DataBroken(error.what, where=folder / JOURNAL, remedy=remedy) from error
 
 
-def _read_head(folder: Path) -> Row:
-    file = folder / HEAD
-    try:
-        return files.read_json(file, dict[str, Any])
-    except DataBroken as error:
-        raise DataBroken(error.what, where=error.where, remedy=HEADLESS) from error
-
-
-def _flat(head: Row) -> dict[tuple[str, ...], Any]:
-    """The values of a head, each setting by itself."""
-    flat: dict[tuple[str, ...], Any] = {}
-    for name, value in head.items():
-        inner = value if isinstance(value, dict) else {None: value}
-        flat |= {(name,) if key is None else (name, key): item for key, item in inner.items()}
-    return flat
-
-
 class PageWork:
     """How a system that reads page by page works on a corpus.
 
@@ -249,15 +221,17 @@ class PageWork:
     are chosen by (`first`); `settings` and `notes` are those of the predictions.
     """
 
+    texts = False
+
     def __init__(self, system: System, corpus: Corpus, settings: Row) -> None:
-        self.system, self.root = system, corpus.root
-        self.images, self.texts = system.images, False
-        self.examples = system.examples(corpus, settings)
-        self.notes = Counter[str]()
+        self.system, self.root, self.images = system, corpus.root, system.images
         versions = {library: metadata.version(library) for library in system.versions}
         self.head: Row = {"settings": settings, "versions": versions}
-        self.settings = settings | versions
-        if self.examples is not None:
+        self.settings, self.notes = settings | versions, Counter[str]()
+        self.examples = None
+        if system.learns:
+            limit, seed = settings.get("examples") or None, settings.get("seed", 0)
+            self.examples = benchmarks.training(corpus, limit=limit, seed=seed)
             gold = self.examples.records.select("doc_id", "path", "value").rows()
             self.head["examples"] = hashlib.sha256(repr(gold).encode()).hexdigest()
             self.notes[LEARNT] = self.examples.documents.height
@@ -269,30 +243,82 @@ class PageWork:
         """What was read of each document, in the order of the corpus, and not that of workers."""
         rows = documents.to_dicts()
         keys = {row["doc_id"]: _key(row, self.root) for row in rows}
-        done = _latest(journal, keys)
-        failed, todo = 0, [row for row in rows if row["doc_id"] not in done]
+
+        def finished() -> dict[str, Row]:
+            """The last entry of each document whose images are as they were."""
+            known = (e for e in journal.entries if keys.get(e["doc_id"], "") == e["key"])
+            return {entry["doc_id"]: entry for entry in known}
+
+        done, failed = finished(), 0
+        todo = [row for row in rows if row["doc_id"] not in done]
+        seen = (page_files(row, self.root)[0] for row in todo if keys[row["doc_id"]])
         with progress("pages, {task.fields[failed]} failed") as bars:
             bar = bars.add_task(self.system.name, total=len(rows), completed=len(done), failed=0)
-            for doc_id, result in self._results(todo, workers) if todo else ():
+            results = each(self._attempt(seen, workers), todo, workers=workers) if todo else ()
+            for document, result in results:
+                if isinstance(result, Lost):
+                    result = {"seconds": None, "error": result.reason, "records": []}
+                doc_id = document["doc_id"]
                 journal.append({"doc_id": doc_id, "key": keys[doc_id]} | result)
                 failed += result["error"] is not None
                 bars.update(bar, advance=1, failed=failed)
-        done = _latest(journal, keys)
+        _READERS.clear()
+        done = finished()
         return [_reading(done[doc_id]) for doc_id in keys if doc_id in done]
 
-    def _results(self, todo: list[Row], workers: int | str) -> Iterator[tuple[str, Row]]:
-        examples = () if self.examples is None else (self.examples,)
-        plan = _Plan(self.system, self.root, self.head["settings"], examples)
+    def _attempt(self, images: Iterable[Path], workers: int | str) -> Callable[[Row], Row]:
+        """What reads one document, in this process or in others."""
+        system, root, settings = self.system, self.root, self.head["settings"]
         if workers != 1:
-            root = self.root and self.root.resolve()
-            plan = replace(plan, system=_findable(self.system), root=root)
-        if isinstance(workers, str):
-            plan = replace(plan, probe=_probe(todo, plan.root))
-        for document, result in each(partial(_attempt, plan), todo, workers=workers):
-            if isinstance(result, Lost):
-                result = {"seconds": None, "error": result.reason, "records": []}
-            yield document["doc_id"], result
-        _reader.cache_clear()
+            root, systems = root and root.resolve(), registry.view("systems")
+            if system.name not in systems or systems.entry(system.name).origin == "notebook":
+                what = f"worker processes do not find system {system.name!r}"
+                remedy = "keep it in a file and load that with formlab.plugin, or workers=1"
+                raise DataBroken(what, remedy=remedy)
+            system = system.name
+        # An image that all workers of a cluster have to see.
+        seen = [file.resolve() for file in islice(images, int(isinstance(workers, str)))]
+        known = () if self.examples is None else (self.examples,)
+        start = partial(_start, system, settings, known, seen)
+        return partial(_attempt, uuid.uuid4().hex, start, root)
+
+
+# The reader of a run in this process.
+_READERS: dict[str, Reader] = {}
+
+
+def _start(system: System | str, settings: Row, examples: Any, seen: list[Path]) -> Reader:
+    """What this process reads pages with, once it sees an image; other processes know its name."""
+    from formlab.systems import get
+
+    for file in seen:
+        if not file.is_file():
+            raise DataMissing("no such file", where=file)
+    system = get(system) if isinstance(system, str) else system
+    # A worker process has its share of the processors.
+    threads = int(os.environ.get("OMP_NUM_THREADS") or cores())
+    return system.start(settings, threads, *examples)
+
+
+def _attempt(run: str, start: Callable[[], Reader], root: Path | None, document: Row) -> Row:
+    if run not in _READERS:
+        _READERS.clear()
+        _READERS[run] = start()
+    begin, (count, saved) = time.perf_counter(), saving.reused.get()
+    rows, error = [], None
+    try:
+        rows = _READERS[run](document, root)
+    except Exception as caught:  # An error on one page must not lose the others.
+        error = told(caught)
+    seconds, reused = time.perf_counter() - begin, saving.reused.get()
+    # Those of the reading itself, whenever it was.
+    result = {"seconds": seconds + reused[1] - saved, "error": error, "records": rows}
+    return result | ({"reused": True} if reused[0] > count else {})
+
+
+def told(error: Exception) -> str:
+    """What a response says of an error, whatever library it is of."""
+    return str(error) if isinstance(error, FormlabError) else f"{error!r}"
 
 
 def _key(document: Row, root: Path | None) -> str | None:
@@ -304,81 +330,13 @@ def _key(document: Row, root: Path | None) -> str | None:
     return hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
 
 
-def _latest(journal: Journal, keys: dict[str, str | None]) -> dict[str, Row]:
-    """The last entry of each document whose images are as they were."""
-    return {
-        entry["doc_id"]: entry
-        for entry in journal.entries
-        if entry["doc_id"] in keys and entry["key"] == keys[entry["doc_id"]]
-    }
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """How a run reads its pages; equal to no other run's."""
-
-    system: System | str = field(compare=False)  # Its name where other processes find it.
-    root: Path | None = field(compare=False)
-    settings: Row = field(compare=False)
-    examples: tuple[Corpus, ...] = field(compare=False)
-    probe: Path | None = None  # An image that every worker has to see.
-    run: str = field(default_factory=lambda: uuid.uuid4().hex)
-
-
-@lru_cache(maxsize=1)
-def _reader(plan: _Plan) -> Reader:
-    """What this process reads the pages of a run with, once it sees its images."""
-    from formlab.systems import get
-
-    if plan.probe is not None and not plan.probe.is_file():
-        raise DataMissing("no such file", where=plan.probe)
-    system = get(plan.system) if isinstance(plan.system, str) else plan.system
-    # A worker process has its share of the processors.
-    threads = int(os.environ.get("OMP_NUM_THREADS") or cores())
-    return system.start(plan.settings, threads, *plan.examples)
-
-
-def _attempt(plan: _Plan, document: Row) -> Row:
-    read = _reader(plan)
-    begin, (count, saved) = time.perf_counter(), saving.reused.get()
-    rows, error = [], None
-    try:
-        rows = read(document, plan.root)
-    except Exception as caught:  # An error on one page must not lose the others.
-        error = str(caught) if isinstance(caught, FormlabError) else f"{caught!r}"
-    seconds, reused = time.perf_counter() - begin, saving.reused.get()
-    # Those of the reading itself, whenever it was.
-    result = {"seconds": seconds + reused[1] - saved, "error": error, "records": rows}
-    return result | ({"reused": True} if reused[0] > count else {})
-
-
-def _probe(documents: list[Row], root: Path | None) -> Path | None:
-    """The first image that is there."""
-    for document in documents:
-        with suppress(FormlabError):
-            if found := [file for file in page_files(document, root) if file.is_file()]:
-                return found[0]
-    return None
-
-
-def _findable(system: System) -> str:
-    """The name by which a process that starts afresh finds the system."""
-    systems = registry.view("systems")
-    if system.name not in systems or systems.entry(system.name).origin == "notebook":
-        what = f"worker processes do not find system {system.name!r}"
-        remedy = "keep it in a file and load that with formlab.plugin, or workers=1"
-        raise DataBroken(what, remedy=remedy)
-    return system.name
-
-
 def _reading(page: Row) -> Reading:
     """What the journal has of a document."""
-    status = "missing" if page["error"] else "ok"
+    doc_id, error = page["doc_id"], page["error"]
     # Without an image there was nothing to attempt.
-    attempts = 0 if page["error"] and page["key"] is None else 1
-    response = {"task": "text", "attempts": attempts}
-    response |= {"seconds": page["seconds"], "error": page["error"]}
+    attempts = 0 if error and page["key"] is None else 1
+    response = {"task": "text", "attempts": attempts, "seconds": page["seconds"], "error": error}
     rows = page["records"] or [{"task": "text", "kind": "page"}]
     notes = Counter({REUSED: int(page.get("reused", False))})
-    doc_id = page["doc_id"]
+    status = "missing" if error else "ok"
     return Reading(doc_id, status, f"{JOURNAL}#{doc_id}", rows, response, notes)

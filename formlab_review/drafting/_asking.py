@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from formlab.errors import NotAvailable
-from formlab.systems.chat import PREFIX, RUNNING, SHAPING, AnswerStore, Asker, PageView, client_of
+from formlab.systems.chat import PREFIX, RUNNING, SHAPING, AnswerStore, Asker, Client, PageView
 from formlab.systems.chat.ask import Ask, Row, Task
 from formlab.systems.chat.model import TaskQuestion, TaskResult, results
 from formlab.systems.prompts import read as read_prompt
@@ -42,18 +42,13 @@ def asked(
     prompt = chosen.text.strip()
     named = f"; prompt {chosen.version}" if full["prompt"] else ""
     # The questions are made beforehand: annotations are no corpus.
-    kind = Task(task, "layout", lambda *_: None, places="")
+    kind = Task(task, "layout", places="")
     limit = full["image_limit"] if root else 0
+    view = PageView(full | {"image_limit": limit, "boxes": "pixels"})
     questions = [TaskQuestion(kind, prompt, document, ask) for document, ask in todo]
     with AnswerStore(full["store"] or Path(out) / STORE) as store:
-        asker = Asker(client_of(model, full), store, form=full["form"], retry=full["retry"])
-        answered = results(
-            questions,
-            asker,
-            root=root,
-            view=PageView(limit, full["max_pages"], "pixels"),
-            workers=full["concurrency"],
-        )
+        asker = Asker(Client(model, full), store)
+        answered = results(questions, asker, view, root=root)
     return [
         (result, Draft(
             split, result.question.document["doc_id"], "layout", None, result.status,

@@ -24,8 +24,7 @@ def read(tmp_path, monkeypatch):
             words = [(word, 0.9, box(x + 8 * n, y, word)) for n, word in places]
             return text, 0.9, box(x, y, text), words
 
-        texts, scores, boxes, words = zip(*(line(*each) for each in lines), strict=True)
-        reading = ocr.PageReading(list(texts), list(scores), list(boxes), list(words))
+        reading = [ocr.Line(*line(*each)) for each in lines]
         monkeypatch.setattr(ocr.Engine, "__call__", lambda *_, **__: reading)
         image = image or Image.new("L", (800, 600), 255)
         draw(ImageDraw.Draw(image))
@@ -186,7 +185,7 @@ def test_noise_black_pages_and_hatching_have_no_boxes_to_tick(read):
 
 
 def test_a_page_a_few_pixels_high_has_no_text():
-    assert ocr.Engine()(np.full((3, 900, 3), 255, np.uint8)) == ocr.PageReading([], [], [], [])
+    assert ocr.Engine()(np.full((3, 900, 3), 255, np.uint8)) == []
 
 
 def test_a_drawn_page_is_read_by_ocr(tmp_path):

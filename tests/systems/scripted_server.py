@@ -4,10 +4,10 @@ import contextlib
 import email.utils
 import gzip
 import json
-import socketserver
 import threading
 import time
-from http.server import BaseHTTPRequestHandler
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 def answer(text, *, finish="stop", refusal=None, tokens=(100, 20)):
@@ -60,12 +60,19 @@ def bomb(_):
     return 200, gzip.compress(b" " * 64_000_000, 1), {"Content-Encoding": "gzip"}
 
 
+def drip(_):
+    def spaces():
+        for _ in range(600):
+            yield b" "
+            time.sleep(0.1)
+
+    return 200, spaces(), {"Content-Length": 600}
+
+
 # What comes by the name of a step; KEY is the key that the server was given.
 REPLIES = {
     "busy": error(429, "slow down", after=1),
     "busy_until": busy_until,
-    "busy_two_minutes": error(429, "slow down", after=110),
-    "down_two_minutes": error(503, "down", after=110),
     "busy_for_hours": error(429, "come back tomorrow", after=86400),
     "broken": error(500, "it broke"),
     "hostile_error": error(413, "\x1b[31mtoo large"),
@@ -78,6 +85,8 @@ REPLIES = {
     "no_images": no_images,
     "slow": slow,
     "bomb": bomb,
+    "drip": drip,
+    "cut": (200, b'{"choices": [', {"Content-Length": 1000, "Connection": "close"}),
     "no_usage": answer(FORM) | {"usage": None},
     "not_json": b"<html>welcome to the proxy</html>",
     "empty": {"object": "chat.completion", "choices": []},
@@ -87,27 +96,25 @@ REPLIES = {
 }
 
 
-class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
+class Server(ThreadingHTTPServer):
     """Answers call n with ``script[n]``, and once the script is over with `then`.
 
-    A step is a name in `REPLIES` or that of a method ``do_<name>`` of `Handler`, a text to answer
-    with, a body, or a callable that takes the request's body and gives any of these.
+    A step is a name in `REPLIES`, ``hang_up``, a text to answer with, a body, or a callable that
+    takes the request's body and gives any of these.
     """
 
-    daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self, script=(), then="{}", delay=0.0):
+    def __init__(self, script, then):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.script, self.then, self.delay, self.calls = list(script), then, delay, []
-        self.lock = threading.Lock()
+        self.script, self.then, self.calls, self.lock = list(script), then, [], threading.Lock()
 
     def handle_error(self, *_):
         """A client that hung up is no news."""
 
     @property
     def url(self):
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+        return f"http://127.0.0.1:{self.server_port}/v1"
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -122,55 +129,35 @@ class Handler(BaseHTTPRequestHandler):
         with server.lock:
             step = server.script.pop(0) if server.script else server.then
             server.calls.append({"body": body, "at": time.monotonic(), "key": key})
-        time.sleep(server.delay)
         while callable(step) or (isinstance(step, str) and step in REPLIES):
             step = step(body) if callable(step) else REPLIES[step]
-        if isinstance(step, str) and step.isidentifier() and hasattr(self, f"do_{step}"):
-            getattr(self, f"do_{step}")()
+        if step == "hang_up":
+            self.close_connection = True
             return
         step = answer(step) if isinstance(step, str) else step
         status, content, headers = step if isinstance(step, tuple) else (200, step, {})
-        data = content if isinstance(content, bytes) else json.dumps(content).encode()
-        self._begin(status, data.replace(b"KEY", key.removeprefix("Bearer ").encode()), headers)
-
-    def _begin(self, status, data, headers, length=None):
+        if not isinstance(content, Iterator):
+            data = content if isinstance(content, bytes) else json.dumps(content).encode()
+            data = data.replace(b"KEY", key.removeprefix("Bearer ").encode())
+            headers, content = {"Content-Length": len(data)} | headers, [data]
         self.send_response(status)
-        headers = {
-            "Content-Type": "application/json",
-            "Content-Length": length or len(data),
-        } | headers
-        for name, value in headers.items():
+        for name, value in ({"Content-Type": "application/json"} | headers).items():
             self.send_header(name, str(value))
         self.end_headers()
-        self.wfile.write(data)
-
-    def do_drip(self):
         with contextlib.suppress(OSError):
-            self._begin(200, b"", {}, length=600)
-            for _ in range(600):
-                self.wfile.write(b" ")
+            for piece in content:
+                self.wfile.write(piece)
                 self.wfile.flush()
-                time.sleep(0.1)
-
-    def do_cut(self):
-        self._begin(200, b'{"choices": [', {}, length=1000)
-        self.wfile.flush()
-        # The socket itself stays open while this handler has files over it.
-        self.close_connection = True
-
-    def do_hang_up(self):
-        self.close_connection = True
 
 
 @contextlib.contextmanager
-def serving(*script, then="{}", delay=0.0):
+def serving(*script, then="{}"):
     """A server that runs in a thread of its own."""
-    server = Server(script, then, delay)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with Server(script, then) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()

@@ -43,9 +43,8 @@ class Answer:
 
     `text` is null if no call succeeded, and then `error` says why. `finish` is why the model
     stopped, as the server says (``bad_request`` if the server took the question for one);
-    `seconds` are those of the answered call alone; `images` is the JSON of the pages that were
-    sent: their files, sizes and sizes as sent; `logprobs` those of its tokens, if they were asked
-    for (`confidence.token_spans`).
+    `seconds` are those of the answered call alone; `images`, of older stores, is the JSON of the
+    pages that were sent; `logprobs` those of its tokens, if they were asked for (`token_spans`).
     """
 
     key: str = ""
@@ -68,8 +67,6 @@ class Answer:
 def content(answer: Answer, *, json: bool, calls: bool = True) -> Parsed:
     """The JSON object in an answer, or with ``json=False`` its text; see `formlab.text.answers`.
 
-    Examples
-    --------
     >>> content(Answer("k", text='{"a": 1}'), json=True)
     Parsed(value={'a': '1'}, status='ok', changes=())
     >>> content(Answer("k", text="I'm sorry, I can't help with that."), json=True).status
@@ -84,20 +81,10 @@ def content(answer: Answer, *, json: bool, calls: bool = True) -> Parsed:
     if answer.finish in _CUT:
         return Parsed(None, "truncated", ("the model stopped at its limit of tokens",))
     parsed = parse(answer.text, calls=calls) if json else plain(answer.text)
-    if declines(answer.text) and (parsed.value is None or not json):
+    declines = len(answer.text) <= _LONGEST_REFUSAL and _DECLINES.match(answer.text)
+    if declines and (parsed.value is None or not json):
         return Parsed(None, "refused", ("declined in words",))
     return parsed
-
-
-def declines(text: str) -> bool:
-    """Whether a short text only says that the model will not or cannot answer.
-
-    Examples
-    --------
-    >>> declines("Unfortunately, I cannot read this."), declines("I can see a form. I cannot")
-    (True, False)
-    """
-    return len(text) <= _LONGEST_REFUSAL and _DECLINES.match(text) is not None
 
 
 # Of JSON that is known to be valid: a string (a name if a colon follows), a number or a word.
@@ -120,8 +107,6 @@ def token_spans(choice: Any, text: str) -> str | None:
     None if the server sent none, or sent tokens that do not make up `text`; what stands around it,
     such as the mark of its end, is left out.
 
-    Examples
-    --------
     >>> tokens = [{"token": "Ca", "logprob": -0.5}, {"token": "f", "logprob": 0.0},
     ...     {"token": "?", "bytes": [195], "logprob": -1}, {"token": "?", "bytes": [169],
     ...     "logprob": -2}, {"token": "<end>", "logprob": -9}]
@@ -130,23 +115,21 @@ def token_spans(choice: Any, text: str) -> str | None:
     """
     try:
         tokens = choice["logprobs"]["content"]
-        pieces = [
-            bytes(t["token"].encode() if t.get("bytes") is None else t["bytes"]) for t in tokens
-        ]
-        chances = [float(t["logprob"]) for t in tokens]
+        bits = [t["token"].encode() if t.get("bytes") is None else t["bytes"] for t in tokens]
+        pieces, chances = list(map(bytes, bits)), [float(t["logprob"]) for t in tokens]
         at = b"".join(pieces).find(text.encode())
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
         return None
     if at < 0 or not text or any(map(math.isnan, chances)):
         return None
-    character = np.repeat(np.arange(len(text)), [len(c.encode()) for c in text])
-    ends = np.cumsum([len(piece) for piece in pieces]) - at
-    spans = []
-    for piece, end, chance in zip(pieces, ends, chances, strict=True):
-        first, last = max(0, end - len(piece)), min(len(character), end) - 1
+    character = [number for number, letter in enumerate(text) for _ in letter.encode()]
+    spans, end = [], -at
+    for piece, chance in zip(pieces, chances, strict=True):
+        first, end = max(0, end), end + len(piece)
+        last = min(len(character), end) - 1
         if first <= last:
             # -inf is no JSON; nothing is as unlikely.
-            row = [int(character[first]), int(character[last]) + 1, min(0.0, max(chance, -1e4))]
+            row = [character[first], character[last] + 1, min(0.0, max(chance, -1e4))]
             spans.append(row)
     return json.dumps(spans)
 
@@ -158,8 +141,6 @@ def with_confidence(value: Any, text: str, spans: str | None) -> Any:
     in. Unchanged without `spans`, and where the JSON had to be repaired: what was not written has
     no probability.
 
-    Examples
-    --------
     >>> marked = with_confidence({"a": "x", "b": "1"}, '{"a": "x", "b": 1}',
     ...     "[[0, 6, -9], [6, 9, -0.5], [9, 16, -9], [16, 18, -1]]")
     >>> {name: round(leaf.confidence, 3) for name, leaf in marked.items()}
@@ -168,19 +149,15 @@ def with_confidence(value: Any, text: str, spans: str | None) -> Any:
     if not spans or (bounds := _bounds(text, value)) is None:
         return value
     found = [match for match in _SCALAR.finditer(text, *bounds) if not match[2]]
-    places = [match.span(1) if match[1] else match.span() for match in found]
+    if len(found) != _leaves(value):  # A name stands twice.
+        return value
+    places = [match.span(1 if match[1] else 0) for match in found]
     firsts, ends, chances = np.array(json.loads(spans), dtype=float).reshape(-1, 3).T
     # Tokens follow one another: those of a leaf are a run of them.
     total = np.concatenate([[0.0], np.cumsum(chances)])
     begin = np.searchsorted(ends, [first for first, _ in places], "right")
     stop = np.searchsorted(firsts, [last for _, last in places])
-    sure = iter(np.exp(total[stop] - total[begin]).tolist())
-    try:
-        marked = _marked(value, sure)
-    except StopIteration:
-        return value
-    # As many leaves as places: a name that stands twice has a place more.
-    return value if next(sure, None) is not None else marked
+    return _marked(value, iter(np.exp(total[stop] - total[begin]).tolist()))
 
 
 def taken(rows: list[Row]) -> list[Row]:
@@ -192,38 +169,34 @@ def taken(rows: list[Row]) -> list[Row]:
     return rows
 
 
-def agreement(samples: Sequence[list[Row]], fixed: Collection[str | None]) -> list[float | None]:
-    """For each row of the first sample, the share of all samples that have its value at its path.
+def agreement(
+    samples: Sequence[list[Row]], fixed: Collection[str | None], count: int
+) -> list[float | None]:
+    """For each row of the first sample, the share of `count` samples with its value at its path.
 
     Spaces within a value count as one. Numbers in a path are left out, as items of a list have no
     other name, unless it is one of `fixed`, the paths that were asked for; a value that stands n
     times in the first sample counts the n-th time where it stands as often. Rows without a path or
     value have none.
 
-    Examples
-    --------
     >>> first = [{"path": "/items/0", "value": "Tea"}, {"path": "/total", "value": "9"}]
     >>> other = [{"path": "/items/1", "value": "Tea"}, {"path": "/total", "value": "8"}]
-    >>> agreement([first, other], ())
+    >>> agreement([first, other], (), 2)
     [1.0, 0.5]
     """
-    named = [list(_named(rows, fixed)) for rows in samples]
-    votes = Counter(name for sample in named for name in sample if name)
-    return [votes[name] / len(samples) if name else None for name in named[0]]
-
-
-def _named(rows: list[Row], fixed: Collection[str | None]) -> Iterator[tuple | None]:
-    seen: Counter[tuple] = Counter()
-    for row in rows:
-        path, value = row.get("path"), row.get("value")
-        if not path or value is None:
-            yield None
-            continue
-        if path not in fixed:
-            path = "/".join(step for step in path.split("/") if not step.isdecimal())
-        name = (path, " ".join(value.split()))
-        seen[name] += 1
-        yield (*name, seen[name])
+    names, votes = [], Counter[Any]()
+    for rows in samples:
+        seen = Counter[Any]()
+        for row in rows:
+            path, value, name = row.get("path"), row.get("value"), None
+            if path and value is not None:
+                steps = [s for s in path.split("/") if path in fixed or not s.isdecimal()]
+                name = ("/".join(steps), " ".join(value.split()))
+                seen[name] += 1
+                name = (*name, seen[name])
+            names.append(name)
+            votes[name] += 1
+    return [votes[name] / count if name else None for name in names[: len(samples[0])]]
 
 
 def _bounds(text: str, value: Any) -> tuple[int, int] | None:
@@ -236,14 +209,17 @@ def _bounds(text: str, value: Any) -> tuple[int, int] | None:
     return None
 
 
+def _leaves(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value
+    return sum(map(_leaves, inner)) if isinstance(value, dict | list) else 1
+
+
 def _marked(value: Any, sure: Iterator[float]) -> Any:
     if isinstance(value, dict):
         return {name: _marked(item, sure) for name, item in value.items()}
     if isinstance(value, list):
         return [_marked(item, sure) for item in value]
-    confidence = next(sure)
-    if value is None:
-        return None
-    leaf = Sure(as_text(value))
-    leaf.confidence = confidence
+    confidence, leaf = next(sure), None if value is None else Sure(as_text(value))
+    if leaf is not None:
+        leaf.confidence = confidence
     return leaf

@@ -13,23 +13,8 @@ from formlab.benchmarks.formcraft.records import ITEMS, answer_rows, form_rows
 from formlab.benchmarks.vrdu import REPEATED, UNREPEATED
 from formlab.benchmarks.vrdu import Schema as Entities
 from formlab.errors import DataMissing, NotAvailable, UnknownName
-from formlab.systems.chat.ask import (
-    BOX,
-    NUMBER,
-    PAGE,
-    TEXT,
-    Ask,
-    Place,
-    Row,
-    Schema,
-    Task,
-    WrongShape,
-    choice,
-    closed,
-    items_of,
-    listed,
-    or_null,
-)
+from formlab.systems.chat import ask
+from formlab.systems.chat.ask import Ask, Place, Row, Schema, Task, WrongShape
 from formlab.systems.prompts import read as read_prompt
 from formlab.tables import BOX as SIDES
 from formlab.text.action_lines import line_rows
@@ -42,32 +27,31 @@ _PAGE = {"task": "text", "path": None, "kind": "page"}
 _CLICKS = {"task": "click", "path": None, "kind": "page"}
 
 _LABELS = ("header", "question", "answer", "other")
-_PIECES = closed(entities=listed(closed(text=TEXT, label=choice(*_LABELS), box=BOX)))
-_ENTITY = closed(text=TEXT, page=PAGE, box=BOX)
-
-_SUBTYPES = sorted({word for words in MODALITIES.values() for word in words})
-_FIELD = closed(
-    label=TEXT,
-    value=TEXT,
-    modality=choice(*MODALITIES),
-    modality_subtype=choice(*_SUBTYPES),
-    page=PAGE,
-    box=BOX,
+_PIECES = ask.closed(
+    entities=ask.listed(ask.closed(text=ask.TEXT, label=ask.choice(*_LABELS), box=ask.BOX))
 )
-_GROUPS = listed({"$ref": "#/$defs/group"})
-_GROUP = closed(label=TEXT, page=PAGE, box=BOX, fields=listed(_FIELD), groups=_GROUPS)
+_ENTITY = ask.closed(text=ask.TEXT, page=ask.PAGE, box=ask.BOX)
+
+_FIELD = ask.closed(
+    label=ask.TEXT,
+    value=ask.TEXT,
+    modality=ask.choice(*MODALITIES),
+    modality_subtype=ask.choice(*sorted({word for words in MODALITIES.values() for word in words})),
+    page=ask.PAGE,
+    box=ask.BOX,
+)
+_GROUPS = ask.listed({"$ref": "#/$defs/group"})
+_GROUP = ask.closed(
+    label=ask.TEXT, page=ask.PAGE, box=ask.BOX, fields=ask.listed(_FIELD), groups=_GROUPS
+)
 # The schema of a form of FORMCRAFT's.
-FORM = closed(fields=listed(_FIELD), groups=_GROUPS) | {"$defs": {"group": _GROUP}}
-_ANSWER = {"id": TEXT, "answer": TEXT, "confidence": NUMBER}
-_READ = listed(closed(path=TEXT, value=TEXT))
-# Of questions and checks: what lists them, what is shown of each, and the schema of the answers.
-_ITEMS: dict[str, tuple[str, tuple[str, ...], Schema]] = {
-    "vqa": ("QUESTIONS", ("question", "options"), closed(answers=listed(closed(**_ANSWER)))),
-    "consistency": (
-        "CHECKS",
-        ("source", "dependent"),
-        closed(answers=listed(closed(**_ANSWER, reason=TEXT, fields=_READ))),
-    ),
+FORM = ask.closed(fields=ask.listed(_FIELD), groups=_GROUPS) | {"$defs": {"group": _GROUP}}
+_ANSWER = {"id": ask.TEXT, "answer": ask.TEXT, "confidence": ask.NUMBER}
+_REASON = {"reason": ask.TEXT, "fields": ask.listed(ask.closed(path=ask.TEXT, value=ask.TEXT))}
+# Of questions and checks: what lists them, what is shown of each, and what an answer has.
+_ITEMS: dict[str, tuple[str, tuple[str, ...], dict[str, Schema]]] = {
+    "vqa": ("QUESTIONS", ("question", "options"), _ANSWER),
+    "consistency": ("CHECKS", ("source", "dependent"), _ANSWER | _REASON),
 }
 
 
@@ -77,13 +61,11 @@ def tasks_of(benchmark: str, names: str = "") -> tuple[Task, ...]:
     `NotAvailable` or `UnknownName` if a model cannot be asked about this benchmark, or has no such
     task.
 
-    Examples
-    --------
     >>> [task.name for task in tasks_of("formcraft", "vqa,formcraft_extraction")]
     ['formcraft_extraction', 'formcraft_vqa']
     """
     every = {task.name: task for task in TASKS.get(benchmark) or _tasks_by_schema(benchmark)}
-    chosen = [name.strip() for name in names.split(",") if name.strip()]
+    chosen = filter(None, map(str.strip, names.split(",")))
     full = {name if name in every else f"{benchmark}_{name}" for name in chosen}
     for name in full - every.keys():
         raise UnknownName.of(f"task of {benchmark}", name, every)
@@ -92,15 +74,14 @@ def tasks_of(benchmark: str, names: str = "") -> tuple[Task, ...]:
 
 def _tasks_by_schema(benchmark: str) -> tuple[Task, ...]:
     """A user's own forms and benchmarks made outside of formlab are asked for their fields."""
-    entry = benchmarks.get(benchmark)
+    entry, builtin = benchmarks.get(benchmark), benchmark in benchmarks.BENCHMARKS.builtin
     kind = next((task for task in entry.tasks if task in _FIELDS), None)
-    builtin = benchmark in benchmarks.BENCHMARKS.builtin
     if kind is None or (builtin and entry.schema is None):
         known = ", ".join(sorted(TASKS))
         raise NotAvailable(f"no task for models in {benchmark}", remedy=f"one of: {known}")
     prompt = entry.prompt if builtin or entry.prompt else read_prompt("fields_extraction").text
-    make = partial(_fields, kind)
-    return (Task(f"{benchmark}_extraction", kind, make, places="", prompt=prompt),)
+    name, make = f"{benchmark}_extraction", partial(_fields, kind)
+    return (Task(name, kind, make, places="", prompt=prompt),)
 
 
 def _fields(kind: str, document: Row, gold: list[Row]) -> Ask:
@@ -114,7 +95,7 @@ def _fields(kind: str, document: Row, gold: list[Row]) -> Ask:
     paths = (row["path"] for row in gold if row["path"] and row["task"] == kind)
     names = list(dict.fromkeys(path.removeprefix("/") for path in paths))
     lacking = "" if names else "the gold of this document has no fields"
-    members = closed(**{name: or_null(TEXT) for name in names})
+    members = ask.closed(**{name: ask.or_null(ask.TEXT) for name in names})
     return Ask({"FIELDS": names}, members, read, blank, lacking=lacking)
 
 
@@ -127,18 +108,16 @@ def _field_rows(kind: str, schema: Schema | None, value: Any, _locate: Place) ->
         raise WrongShape("no object of fields")
     rows = []
     for path, leaf in _leaves("", value, schema):
-        steps = (step for step in reversed(path.split("/")) if not step.isdecimal())
-        row = {"task": kind, "path": path, "kind": next(steps, "")}
-        rows.append(row | {"value": as_text(leaf)})
+        name = next((step for step in reversed(path.split("/")) if not step.isdecimal()), "")
+        rows.append({"task": kind, "path": path, "kind": name, "value": as_text(leaf)})
     return rows
 
 
 def _leaves(path: str, value: Any, schema: Schema | None) -> Iterator[tuple[str, Any]]:
-    part = schema if isinstance(schema, dict) else {}
+    part: Schema = schema if isinstance(schema, dict) else {}
     unknown: Schema | None = None if schema is None else {}
     if part.get("type") == "array" and not isinstance(value, list | None):
-        # A list of one item, as many models write it.
-        value = [value]
+        value = [value]  # A list of one item, as many models write it.
     if isinstance(value, dict):
         inner = part.get("properties") or {}
         for name, member in value.items():
@@ -153,16 +132,12 @@ def _leaves(path: str, value: Any, schema: Schema | None) -> Iterator[tuple[str,
 
 def _ocrbench_fields(document: Row, gold: list[Row]) -> Ask | None:
     """The texts of a document at the paths of its gold; None if it has none."""
-    ask = _fields("text", document, gold)
-    return None if ask.lacking else ask
-
-
-def _form(_document: Row, _gold: list[Row]) -> Ask:
-    """The whole form; nothing of the gold is shown."""
-    return Ask({}, FORM, _form_rows, [_PAGE | {"kind": "form"}])
+    fields = _fields("text", document, gold)
+    return None if fields.lacking else fields
 
 
 def _form_rows(value: Any, locate: Place) -> list[Row]:
+    """The rows of a whole form."""
     try:
         rows, _ = form_rows(value, Counter())
     except ValueError as error:
@@ -174,26 +149,22 @@ def _form_rows(value: Any, locate: Place) -> list[Row]:
 
 def _items(task: str, _document: Row, gold: list[Row]) -> Ask | None:
     """All questions or checks of one form; None if it has none."""
-    questions = [row for row in gold if row["task"] == task]
-    if not questions:
-        return None
-    title, names, schema = _ITEMS[task]
-    asked = []
-    for row in questions:
-        meta = item_meta(row)
+    title, names, answer = _ITEMS[task]
+    asked, blank = [], [{"task": task, "path": row["path"]} for row in gold if row["task"] == task]
+    for meta, row in ((item_meta(row), row) for row in gold if row["task"] == task):
         shown = {name: value for name in names if (value := getattr(meta, name))}
         if task == "consistency":
             shown["fields"] = list(meta.relevant)
         asked.append({"id": row["path"].removeprefix(f"{ITEMS[task]}/")} | shown)
-    blank = [{"task": task, "path": row["path"]} for row in questions]
     read = partial(_item_rows, task, {row["path"] for row in blank})
-    return Ask({title: asked}, schema, read, blank)
+    schema = ask.closed(answers=ask.listed(ask.closed(**answer)))
+    return Ask({title: asked}, schema, read, blank) if asked else None
 
 
 def _item_rows(task: str, paths: set[str], value: Any, _locate: Place) -> list[Row]:
     """A row for each question or check that was answered, the first answer of each."""
     rows = dict[str, Row]()
-    for row in answer_rows(task, items_of(value, "answers")):
+    for row in answer_rows(task, ask.items_of(value, "answers")):
         if row["path"] in paths and row.get("value") is not None:
             rows.setdefault(row["path"], row)
     if not rows:
@@ -205,16 +176,16 @@ def _vrdu(document: Row, _gold: list[Row]) -> Ask:
     """The entities of the document's schema: once, many times, or as parts of line items."""
     known = _entities_of(document)
     asked: Row = {name: f"{known.type_of(name)}, once" for name in known.names(UNREPEATED)}
-    members = {name: or_null(_ENTITY) for name in asked}
+    members = {name: ask.or_null(_ENTITY) for name in asked}
     for name in known.names(REPEATED):
         asked[name] = f"{known.type_of(name)}, a list of all there are"
-        members[name] = listed(_ENTITY)
+        members[name] = ask.listed(_ENTITY)
     for group in known.groups:
         parts = known.names(group)
         asked[group] = {name: f"{known.type_of(name)}, in each line item" for name in parts}
-        members[group] = listed(closed(**dict.fromkeys(parts, or_null(_ENTITY))))
+        members[group] = ask.listed(ask.closed(**dict.fromkeys(parts, ask.or_null(_ENTITY))))
     blank = [{"task": "entity", "path": None}]
-    return Ask({"ENTITIES": asked}, closed(**members), partial(_vrdu_rows, known), blank)
+    return Ask({"ENTITIES": asked}, ask.closed(**members), partial(_vrdu_rows, known), blank)
 
 
 def _entities_of(document: Row) -> Entities:
@@ -266,7 +237,8 @@ def _vrdu_places(known: Entities, value: Row) -> Iterator[tuple[str, str, Any]]:
     for name in known.names(UNREPEATED):
         yield f"/{escape(name)}", name, value.get(name)
     for group in (*known.names(REPEATED), *known.groups):
-        for number, item in enumerate(_list(value.get(group))):
+        items = [] if value.get(group) is None else value[group]
+        for number, item in enumerate(items if isinstance(items, list) else [items]):
             path = f"/{escape(group)}/{number}"
             if group not in known.groups:
                 yield path, group, item
@@ -275,23 +247,11 @@ def _vrdu_places(known: Entities, value: Row) -> Iterator[tuple[str, str, Any]]:
                     yield f"{path}/{escape(name)}", name, item.get(name)
 
 
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [] if value is None else [value]
-
-
-def _funsd(_document: Row, _gold: list[Row]) -> Ask:
-    """The pieces of text of a form, with labels and boxes, in reading order."""
-    return Ask({}, _PIECES, _funsd_rows, [_PAGE])
-
-
 def _funsd_answer(_document: Row, gold: list[Row], place: Callable[[Row], Row]) -> Row:
     """The answer that is read as the gold."""
     pieces = [row for row in gold if row["kind"] in _LABELS and row["value"]]
-    return {
-        "entities": [
-            {"text": row["value"], "label": row["kind"], "box": place(row)["box"]} for row in pieces
-        ]
-    }
+    named = [{"text": row["value"], "label": row["kind"]} for row in pieces]
+    return {"entities": [n | {"box": place(r)["box"]} for n, r in zip(named, pieces, strict=True)]}
 
 
 def _funsd_rows(value: Any, locate: Place) -> list[Row]:
@@ -299,7 +259,7 @@ def _funsd_rows(value: Any, locate: Place) -> list[Row]:
 
     Pieces have no name that the gold could have: what is read is compared under the gold's boxes.
     """
-    pieces = [(as_text(item.get("text")), item) for item in items_of(value, "entities")]
+    pieces = [(as_text(item.get("text")), item) for item in ask.items_of(value, "entities")]
     pieces = [(text, item) for text, item in pieces if text.strip()]
     rows: list[Row] = [_PAGE | {"value": " ".join(text.strip() for text, _ in pieces)}]
     for number, (text, item) in enumerate(pieces):
@@ -314,7 +274,7 @@ def _sroie(_document: Row, gold: list[Row]) -> Ask:
     """The keys of a receipt and its text."""
     paths = [r["path"] for r in gold if r["task"] == "text" and r["path"] and r["kind"] != "line"]
     keys = [path.removeprefix("/") for path in paths]
-    schema = closed(**{key: or_null(TEXT) for key in keys}, lines=listed(TEXT))
+    schema = ask.closed(**{key: ask.or_null(ask.TEXT) for key in keys}, lines=ask.listed(ask.TEXT))
     return Ask({"KEYS": keys}, schema, partial(_sroie_rows, keys), [_PAGE])
 
 
@@ -329,16 +289,10 @@ def _sroie_rows(keys: list[str], value: Any, _locate: Place) -> list[Row]:
     return [_PAGE | {"value": " ".join(filter(None, lines)) or None}, *rows]
 
 
-def _transcription(_document: Row, _gold: list[Row]) -> Ask:
-    """The page as HTML."""
-    return Ask({}, None, lambda value, _: [_PAGE | {"value": as_text(value)}], [_PAGE])
-
-
 def _clicks(document: Row, _gold: list[Row]) -> Ask:
     """Where to click on a screenshot, and what to type, as FormFactory's lines."""
-    text = document["context"]
-    lacking = "" if text else "this instance has no text to fill the form in from"
-    asked = {"FORM": document["template"], "TEXT": text}
+    asked = {"FORM": document["template"], "TEXT": document["context"]}
+    lacking = "" if asked["TEXT"] else "this instance has no text to fill the form in from"
     return Ask(asked, None, _click_rows, [_CLICKS], lacking=lacking)
 
 
@@ -354,17 +308,22 @@ def _click_rows(value: Any, locate: Place) -> list[Row]:
     return [_CLICKS | {"value": text}, *rows]
 
 
+def _same(*ask: Any) -> Callable[..., Ask]:
+    """What asks the same of each document; nothing of the gold is shown."""
+    return lambda *_: Ask({}, *ask)
+
+
+_HTML = _same(None, lambda value, _: [_PAGE | {"value": as_text(value)}], [_PAGE])
+_FORM = _same(FORM, _form_rows, [_PAGE | {"kind": "form"}])
+_FUNSD = _same(_PIECES, _funsd_rows, [_PAGE])
 _QUESTIONS = Task("formcraft_vqa", "vqa", partial(_items, "vqa"), places="")
 _CHECKS = Task("formcraft_consistency", "consistency", partial(_items, "consistency"), places="")
 TASKS: dict[str, tuple[Task, ...]] = {
-    "formcraft": (Task("formcraft_extraction", "layout", _form), _QUESTIONS, _CHECKS),
+    "formcraft": (Task("formcraft_extraction", "layout", _FORM), _QUESTIONS, _CHECKS),
     "vrdu": (Task("vrdu_extraction", "entity", _vrdu, answer=_vrdu_answer),),
-    "fincriticaled": (Task("fincriticaled_transcription", "text", _transcription, places=""),),
-    "funsd": (Task("funsd_extraction", "text", _funsd, answer=_funsd_answer),),
-    "ocrbench_v2": (
-        _QUESTIONS,
-        Task("fields_extraction", "text", _ocrbench_fields, places=""),
-    ),
+    "fincriticaled": (Task("fincriticaled_transcription", "text", _HTML, places=""),),
+    "funsd": (Task("funsd_extraction", "text", _FUNSD, answer=_funsd_answer),),
+    "ocrbench_v2": (_QUESTIONS, Task("fields_extraction", "text", _ocrbench_fields, places="")),
     "sroie": (Task("sroie_extraction", "text", _sroie, places=""),),
     "formfactory": (Task("formfactory_lines", "click", _clicks, places="points"),),
 }

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from importlib import metadata
@@ -15,30 +14,36 @@ from typing import Any
 import polars as pl
 
 from formlab import benchmarks, files
-from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
+from formlab.errors import DataBroken, NotAvailable, UnknownName
 from formlab.folders import Corpus
 from formlab.show import progress
+from formlab.systems import System
 from formlab.systems.chat.answers import Answer, agreement, content, taken, with_confidence
-from formlab.systems.chat.ask import Ask, Row, Task, WrongShape, messages, prompt_of, with_schema
+from formlab.systems.chat.ask import (
+    Ask,
+    PageView,
+    Row,
+    Task,
+    WrongShape,
+    example_turns,
+    messages,
+    prompt_of,
+)
 from formlab.systems.chat.benchmarks import tasks_of
-from formlab.systems.chat.client import Client
-from formlab.systems.chat.limits import Stopped
-from formlab.systems.chat.settings import RUNNING, SHAPING, client_of
+from formlab.systems.chat.client import Client, Stopped
+from formlab.systems.chat.settings import RUNNING, SHAPING
 from formlab.systems.chat.store import AnswerStore, Asker, Prompt
-from formlab.systems.chat.view import OcrLines, PageView, drawn, example_turns
 from formlab.systems.pages import Page
 from formlab.systems.prompts import read as read_prompt
 from formlab.systems.prompts import version_of
-from formlab.systems.runs import Reading
-from formlab.systems.system import System
+from formlab.systems.runs import Reading, told
 from formlab.tables import USABLE
 from formlab.workers import threads
 
-PREFIX = "chat:"
-STORE = "answers.sqlite"
+PREFIX, STORE = "chat:", "answers.sqlite"
 # A bound that is not set is not named: runs of before there was one go on.
 _UNNAMED = ("shots", "shots_seed", "logprobs", "samples")
-_TAKEN = ("text", "attempts", "tokens_in", "tokens_out", "cost", "seconds")
+_SUMS = ("attempts", "tokens_in", "tokens_out", "cost", "seconds")
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ class ChatSystem(System):
     """A model at any endpoint that speaks OpenAI's protocol; `settings.SETTINGS` are its settings.
 
     ``max_calls=0`` asks nothing and takes what the store has. A document's pages are all in one
-    question, the first `max_pages` of them; `notes` say what was sent. Before it come `shots`
+    question, the first `max_pages` of them; `notes` say what was sent. Before it come up to `shots`
     examples of the documents to learn from, as text; the settings of a run name them under
     ``shots documents``. With `logprobs` records have the probability of their value's tokens as
     `confidence`, where the server gives them; with several `samples` the share of so many answers
@@ -57,7 +62,7 @@ class ChatSystem(System):
 
     def client(self, settings: Row) -> Client:
         """What asks the model."""
-        return client_of(self.model, settings)
+        return Client(self.model, settings)
 
     def run_name(self, settings: Row) -> str:
         """The model's name, with the settings that shape answers and are not at their default."""
@@ -71,8 +76,6 @@ class ChatSystem(System):
 def system(name: str) -> ChatSystem:
     """The system of a name such as ``chat:gpt-4o``; `UnknownName` if it has no model in it.
 
-    Examples
-    --------
     >>> system("chat:my-model").run_name({"temperature": 0.5, "concurrency": 4})
     'chat:my-model(temperature=0.5)'
     """
@@ -89,27 +92,28 @@ class ChatWork:
 
     def __init__(self, model: ChatSystem, corpus: Corpus, settings: Row) -> None:
         self.corpus, self.chosen, self.client = corpus, settings, model.client(settings)
-        self.images = settings["image_limit"] > 0
+        self.images, self.notes = settings["image_limit"] > 0, Counter[str]()
         self.texts = benchmarks.get(corpus.benchmark).schema is not None
-        self.notes = Counter[str]()
         tasks, prompt = tasks_of(corpus.benchmark, settings["tasks"]), settings["prompt"]
         if prompt and len(tasks) > 1:
             what = f"one prompt for several tasks: {', '.join(task.name for task in tasks)}"
             raise DataBroken(what, where=prompt, remedy=f"--set tasks={tasks[0].name}")
-        self.examples = drawn(corpus, settings["shots"], settings["shots_seed"])
+        self.examples, shots = None, settings["shots"]
+        if shots:
+            seed = settings["shots_seed"]
+            self.examples = benchmarks.training(corpus, limit=shots, seed=seed)
         shown = {name: settings[name] for name in ("prompt", "boxes", "pages")}
         shown["shots"] = self.examples is not None
-        self.prompts = {task.name: (task, prompt_of(task, **shown)) for task in tasks}
-        shaping = {n: v for n in SHAPING if (v := settings[n]) != SHAPING[n] or n not in _UNNAMED}
+        self.prompts = [(task, prompt_of(task, **shown)) for task in tasks]
+        named = {n: v for n in SHAPING if (v := settings[n]) != SHAPING[n] or n not in _UNNAMED}
         if self.examples is not None:
-            shaping["shots_seed"] = settings["shots_seed"]
-            shaping["shots documents"] = self.examples.documents["doc_id"].to_list()
-        shaping |= {"model": self.client.model, "address": self.client.address}
-        shaping |= {f"prompt {name}": version_of(text) for name, (_, text) in self.prompts.items()}
-        if prompt:
-            shaping["prompt"] = read_prompt(prompt).version
-        self.head: Row = {"settings": shaping}
-        self.settings = shaping | {"openai": metadata.version("openai"), "formlab": files.version()}
+            named["shots_seed"] = settings["shots_seed"]
+            named["shots documents"] = self.examples.documents["doc_id"].to_list()
+        named |= {"model": self.client.model, "address": self.client.address}
+        named |= {f"prompt {task.name}": version_of(text) for task, text in self.prompts}
+        named |= {"prompt": read_prompt(prompt).version} if prompt else {}
+        self.head: Row = {"settings": named}
+        self.settings = named | {"openai": metadata.version("openai"), "formlab": files.version()}
         if settings["pages"] == "text":
             self.settings["rapidocr"] = metadata.version("rapidocr")
         if self.client.price:
@@ -125,56 +129,51 @@ class ChatWork:
         if isinstance(workers, str):
             what = "models are asked from one machine, which keeps their answers and limits"
             raise NotAvailable(what, remedy="--workers N")
-        chosen, lines = self.chosen, OcrLines(unit=self.chosen["boxes"])
-        view = PageView(
-            chosen["image_limit"],
-            chosen["max_pages"],
-            chosen["boxes"],
-            lines if chosen["pages"] == "text" else None,
-        )
-        tasks = () if self.examples is None else [task for task, _ in self.prompts.values()]
-        shots = {task.name: example_turns(self.examples, task, view, lines) for task in tasks}
-        todo = list(questions(self.corpus, self.prompts, documents=documents, turns=shots))
-        with AnswerStore(chosen["store"] or out / STORE) as store:
-            asker = Asker(self.client, store, form=chosen["form"], retry=chosen["retry"])
-            run = {"workers": chosen["concurrency"], "samples": chosen["samples"]}
-            outcomes = results(todo, asker, root=self.corpus.root, view=view, **run)
-        sent = [page.sent for outcome in outcomes for page in outcome.shown]
-        if sent:
+        view = PageView(self.chosen)
+        todo = list(self._questions(documents, view))
+        with AnswerStore(self.chosen["store"] or out / STORE) as store:
+            outcomes = results(todo, Asker(self.client, store), view, root=self.corpus.root)
+        if sent := [page.sent for outcome in outcomes for page in outcome.shown]:
             across, down = (max(sides) for sides in zip(*sent, strict=True))
             self.notes[f"pages sent, of up to {across} x {down} pixels"] = len(sent)
-        if chosen["prices"] and not self.client.price:
+        if self.chosen["prices"] and not self.client.price:
             what = f"answers of unknown cost: no price of {self.client.model}"
             self.notes[what] = len(outcomes)
         return [self._reading(outcome, store.path.name) for outcome in outcomes]
 
-    def _reading(self, outcome: TaskResult, store: str) -> Reading:
-        question, answer, origin = outcome.question, outcome.answer, None
-        response: Row = {"task": question.task.kind, "error": "; ".join(outcome.changes) or None}
-        if answer is not None:
-            origin = f"{store}#{answer.key[:16]}"
-            if self.client.price:
-                # Whatever it cost when it was asked for.
-                cost = self.client.price.of(answer.tokens_in, answer.tokens_out)
-                answer = dataclasses.replace(answer, cost=cost)
-            response |= {name: getattr(answer, name) for name in _TAKEN} | {"request": answer.key}
-        notes, doc_id = self._notes(outcome), question.document["doc_id"]
-        return Reading(doc_id, outcome.status, origin, outcome.rows, response, notes)
+    def _questions(self, documents: pl.DataFrame, view: PageView) -> Iterator[TaskQuestion]:
+        """Every question about `documents`, document by document."""
+        turns: dict[str, list[Row]] = {}
+        if self.examples is not None:
+            turns = {t.name: example_turns(t, self.examples, view) for t, _ in self.prompts}
+        columns = self.corpus.records.select("doc_id", "task", "path", "kind", "meta")
+        gold = columns.rows_by_key("doc_id", named=True, include_key=True)
+        for document in documents.iter_rows(named=True):
+            for task, prompt in self.prompts:
+                ask = task.make(document, gold.get(document["doc_id"], []))
+                if ask is not None:
+                    yield TaskQuestion(task, prompt, document, ask, turns.get(task.name, ()))
 
-    def _notes(self, outcome: TaskResult) -> Counter[str]:
-        """What is counted of an outcome."""
-        ask, answer = outcome.question.ask, outcome.answer
-        notes = Counter({f"answers {outcome.status}": 1})
+    def _reading(self, outcome: TaskResult, store: str) -> Reading:
+        question, answer, price = outcome.question, outcome.answer, self.client.price
+        response: Row = {"task": question.task.kind, "error": "; ".join(outcome.changes) or None}
+        notes, origin = Counter({f"answers {outcome.status}": 1}), None
         notes["pages not sent: beyond max_pages"] = outcome.left_out
         if answer is None:
             for reason in outcome.changes:
-                is_said = reason.startswith("not asked") or reason == ask.lacking
+                is_said = reason.startswith("not asked") or reason == question.ask.lacking
                 notes[reason if is_said else "documents without a page to show"] += 1
         else:
+            origin = f"{store}#{answer.key[:16]}"
+            response |= {name: getattr(answer, name) for name in ("text", *_SUMS)}
+            response["request"] = answer.key
+            if price:  # Whatever it cost when it was asked for.
+                response["cost"] = price.of(answer.tokens_in, answer.tokens_out)
             is_bare = self.chosen["logprobs"] and answer.text and not answer.logprobs
             notes["answers without log-probabilities"] = int(bool(is_bare))
-            notes["documents sent as text"] = int(bool(ask.text) and not outcome.shown)
-        return notes
+            notes["documents sent as text"] = int(bool(question.ask.text) and not outcome.shown)
+        doc_id = question.document["doc_id"]
+        return Reading(doc_id, outcome.status, origin, outcome.rows, response, notes)
 
 
 @dataclass(frozen=True)
@@ -204,107 +203,67 @@ class TaskResult:
     rows: list[Row]
     changes: tuple[str, ...] = ()
     answer: Answer | None = None
-    shown: tuple[Page, ...] = ()
+    shown: Sequence[Page] = ()
     left_out: int = 0
 
 
-def questions(
-    corpus: Corpus,
-    prompts: dict[str, tuple[Task, str]],
-    *,
-    documents: pl.DataFrame | None = None,
-    turns: Mapping[str, list[Row]] | None = None,
-) -> Iterator[TaskQuestion]:
-    """Every question about `documents` (all of the corpus if left out), document by document.
-
-    `turns` are the messages of the examples of each task, by its name.
-    """
-    gold: dict[str, list[Row]] = {}
-    columns = corpus.records.select("doc_id", "task", "path", "kind", "meta")
-    for row in columns.iter_rows(named=True):
-        gold.setdefault(row["doc_id"], []).append(row)
-    chosen = corpus.documents if documents is None else documents
-    for document in chosen.iter_rows(named=True):
-        for task, prompt in prompts.values():
-            ask = task.make(document, gold.get(document["doc_id"], []))
-            if ask is not None:
-                yield TaskQuestion(task, prompt, document, ask, (turns or {}).get(task.name, ()))
-
-
 def results(
-    todo: list[TaskQuestion],
-    asker: Asker,
-    *,
-    root: Path | None,
-    view: PageView,
-    workers: int,
-    samples: int = 1,
+    todo: list[TaskQuestion], asker: Asker, view: PageView, *, root: Path | None
 ) -> list[TaskResult]:
-    """The outcome of each question, put `samples` times, in their order.
+    """The outcome of each question, in their order, put as often as the setting `samples` says.
 
     `NotAvailable` if no call can succeed; what was answered before is in the store.
     """
     done: dict[int, TaskResult] = {}
-    limits, price, bad = asker.client.limits, asker.client.price, 0
+    client, limits, bad = asker.client, asker.client.limits, 0
 
     def answered(number: int) -> TaskResult:
         try:
-            return _result(todo[number], asker, root, view, samples)
+            return _result(todo[number], asker, view, root)
         except Stopped as stop:
             return todo[number].failed("missing", f"not asked: {stop}")
+        except NotAvailable:
+            raise
+        except Exception as error:  # An error on one page must not lose the others.
+            return todo[number].failed("missing", told(error))
 
     # After an error or Ctrl-C no call is begun; those in flight are waited for.
-    end = lambda: limits.stop("the run ended")  # noqa: E731
-    answers = threads(answered, range(len(todo)), workers=workers, name="chat", ended=end)
+    run = {"workers": client.settings["concurrency"], "name": "chat"}
+    run["ended"] = lambda: limits.stop("the run ended")
+    answers = threads(answered, range(len(todo)), **run)
     text = "answers, {task.fields[bad]} unusable{task.fields[cost]}"
     with closing(answers), progress(text) as bars:
-        bar = bars.add_task(asker.client.model, total=len(todo), cost="", bad=0)
+        bar = bars.add_task(client.model, total=len(todo), cost="", bad=0)
         for number, result in answers:
             done[number] = result
             bad += result.status not in USABLE
-            cost = f", {limits.cost:.4f} {price.currency}" if price else ""
+            cost = f", {limits.cost:.4f} {client.price.currency}" if client.price else ""
             bars.update(bar, advance=1, cost=cost, bad=bad)
     return [done[number] for number in range(len(todo))]
 
 
-def _result(
-    question: TaskQuestion, asker: Asker, root: Path | None, view: PageView, samples: int
-) -> TaskResult:
+def _result(question: TaskQuestion, asker: Asker, view: PageView, root: Path | None) -> TaskResult:
     ask, document = question.ask, question.document
     if ask.lacking:
         return question.failed("missing", ask.lacking)
     text = None if view.limit and document["image"] else ask.text
-    try:
-        pages = [] if text else view.pages(document, root)
-        shown = pages[: view.most]
+    pages = [] if text else view.pages(document, root)
+    shown = pages[: view.most]
 
-        def sent(show: Callable[[Page], Row]) -> list:
-            both = messages(question.prompt, ask.asked, shown, show=show, text=text)
-            both[1:1] = question.turns
-            return with_schema(both, ask.schema) if ask.schema else both
+    def sent(show: Callable[[Page], Row]) -> list[Row]:
+        options = {"show": show, "schema": ask.schema, "text": text}
+        system, user = messages(question.prompt, ask.asked, shown, **options)
+        return [system, *question.turns, user]
 
-        names = [str(page.path.relative_to(root) if root else page.path.name) for page in shown]
-        images = [{"image": n} | page.shape for n, page in zip(names, shown, strict=True)]
-        prompt = Prompt(
-            sent(view.in_key),
-            lambda: sent(view.in_call),
-            ask.schema,
-            lambda answer: _read(question, answer, shown, view).status,
-            question.task.name,
-            document["doc_id"],
-            json.dumps(images),
-        )
-        found = [_read(question, a, shown, view) for a in _answers(prompt, asker, samples)]
-    except (DataMissing, DataBroken) as error:
-        # A page with a sound header and a broken picture.
-        return question.failed("missing", str(error))
-    result = found[0] if samples == 1 else _sampled(found, samples)
-    return dataclasses.replace(result, shown=tuple(shown), left_out=len(pages) - len(shown))
-
-
-def _answers(prompt: Prompt, asker: Asker, samples: int) -> list[Answer]:
-    """The answers to a question that is put so many times; `Stopped` if there is none."""
-    answers, stops = [], []
+    prompt = Prompt(
+        sent(view.in_key),
+        lambda: sent(view.in_call),
+        ask.schema,
+        lambda answer: _read(question, answer, shown, view).status,
+        question.task.name,
+        document["doc_id"],
+    )
+    answers, stops, samples = [], [], asker.client.settings["samples"]
     for number in range(samples):
         # The first is the question that is put once.
         shape = [*prompt.shape, {"sample": number}] if number else prompt.shape
@@ -314,23 +273,22 @@ def _answers(prompt: Prompt, asker: Asker, samples: int) -> list[Answer]:
             stops.append(stop)
     if not answers:
         raise stops[0]
-    return answers
+    found = [_read(question, answer, shown, view) for answer in answers]
+    result = found[0] if samples == 1 else _sampled(found, samples)
+    return dataclasses.replace(result, shown=shown, left_out=len(pages) - len(shown))
 
 
 def _sampled(results: list[TaskResult], samples: int) -> TaskResult:
     """The first usable sample, with what all of them cost, and its values' share of agreement."""
     usable = [result for result in results if result.status in USABLE]
     first, changes = (usable or results)[0], ()
-    sums = {}
-    for name in ("attempts", "tokens_in", "tokens_out", "cost", "seconds"):
-        values = [getattr(result.answer, name) for result in results]
-        sums[name] = None if None in values else sum(values)
+    costs = {name: [getattr(result.answer, name) for result in results] for name in _SUMS}
+    sums = {name: None if None in values else sum(values) for name, values in costs.items()}
     if len(results) < samples:
         changes = (f"{samples - len(results)} of {samples} samples not asked: no confidence",)
     elif usable:
         fixed = {row.get("path") for row in first.question.ask.blank}
-        empty: list[list[Row]] = [[]] * (samples - len(usable))
-        shares = agreement([first.rows, *(r.rows for r in usable[1:]), *empty], fixed)
+        shares = agreement([result.rows for result in usable], fixed, samples)
         for row, share in zip(first.rows, shares, strict=True):
             row["confidence"] = share
     answer = dataclasses.replace(first.answer, **sums)

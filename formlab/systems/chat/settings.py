@@ -1,134 +1,46 @@
-"""The settings of a model in one table, and the client that they make."""
+"""The settings of a model in one table."""
 
 from __future__ import annotations
 
-import math
-import sys
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
 
 from formlab import files
-from formlab.errors import DataBroken, NotAvailable, UnknownName
-from formlab.systems.chat.ask import BOXES, PAGES
-from formlab.systems.chat.client import FORMS, Client
-from formlab.systems.chat.limits import Limits, price_of
-from formlab.systems.system import setting_text
+from formlab.systems import setting_text
 
 
 class Setting(NamedTuple):
-    """A setting of a model: its default, its meaning and, of a number, what it may be.
-
-    Those that shape an answer stand in the settings of a run; the others say how it is got. A
-    number is `least` at least, or above it, and at most `most`; a word is one of `choices`, if any.
-    """
+    """A setting of a model: its default, its meaning, its choices if it is a word, and its type."""
 
     default: Any
     meaning: str
-    least: float | None = None
-    most: float = sys.float_info.max
-    shapes: bool = True
-    is_above: bool = False
-    choices: tuple[str, ...] = ()
+    choices: Sequence[str]
+    kind: Any
 
 
-def _running(default: Any, meaning: str, **limits: Any) -> Setting:
-    return Setting(default, meaning, shapes=False, **limits)
+def _setting(default: Any, meaning: str, choices: Sequence[str] = (), **bounds: Any) -> Setting:
+    number = Annotated[type(default), msgspec.Meta(**bounds)] if bounds else Any
+    return Setting(default, meaning, choices, Literal[tuple(choices)] if choices else number)
 
 
-# A month is the longest that a socket can be waited for on every system, with room.
-_MONTH = 2.6e6
-SETTINGS: dict[str, Setting] = {
-    "temperature": Setting(0.0, "how much answers vary", 0),
-    "max_tokens": Setting(8192, "the longest answer", 1),
-    "extra": Setting("{}", "JSON for the body of each call; null in it takes a member out"),
-    "form": Setting("auto", "how JSON is asked for", choices=("auto", *FORMS)),
-    "pages": Setting("image", "how pages are shown, as text by OCR", choices=PAGES),
-    "image_limit": Setting(2048, "the longest side of a page in pixels, 0 for no page", 0),
-    "max_pages": Setting(10, "pages of a document that are sent", 1),
-    "boxes": Setting("thousandths", "the unit of places on a page", choices=BOXES),
-    "tasks": Setting("", "what is asked, names between commas; all if empty"),
-    "shots": Setting(0, "examples before a question", 0),
-    "shots_seed": Setting(0, "what draws the examples", 0),
-    "logprobs": Setting(False, "confidence by the probability of tokens"),
-    "samples": Setting(1, "how often a question is put; confidence by agreement", 1),
-    "base_url": _running("", "the address of the server"),
-    "prompt": _running("", "a prompt's name, or a file, for the only task asked"),
-    "retry": _running("", "which answers are asked for again", choices=("", "bad")),
-    "max_cost": _running(math.inf, "the most to spend", least=0, most=math.inf, is_above=True),
-    "max_calls": _running(sys.maxsize, "the most calls; 0 asks nothing", least=0, most=math.inf),
-    "concurrency": _running(16, "calls at a time", least=1),
-    "timeout": _running(120.0, "seconds for an answer", least=0, most=_MONTH, is_above=True),
-    "attempts": _running(6, "calls for one answer", least=1),
-    "store": _running("", "a file of answers that runs may share"),
-    "prices": _running("", "a CSV file of prices"),
-}
-SHAPING = {name: setting.default for name, setting in SETTINGS.items() if setting.shapes}
-RUNNING = {name: setting.default for name, setting in SETTINGS.items() if not setting.shapes}
+_TABLES = tomllib.loads(Path(__file__).with_name("settings.toml").read_text("utf-8"))
+SETTINGS = {n: _setting(**row) for rows in _TABLES.values() for n, row in rows.items()}
+# Those that shape an answer, which stand in the settings of a run, and how it is got.
+SHAPING, RUNNING = ({n: SETTINGS[n].default for n in rows} for rows in _TABLES.values())
 
 
 def check(settings: Mapping[str, Any]) -> None:
-    """`DataBroken` with the name of a setting that is no number, or none that makes sense.
+    """`DataBroken` with the name of a setting that is no number or word that makes sense.
 
-    `UnknownName` if it is none of the words that it may be.
-
-    Examples
-    --------
     >>> check({"timeout": 0})
     Traceback (most recent call last):
     ...
-    formlab.errors.DataBroken: timeout is 0: a number above 0 is expected. Try: timeout=120.0
+    formlab.errors.DataBroken: Expected `float` > 0.0 (timeout). Try: timeout=120.0
     """
-    for name, (default, _, least, most, _, is_above, choices) in SETTINGS.items():
-        value = settings.get(name, default)
-        if choices and value not in choices:
-            raise UnknownName.of(name, value, filter(None, choices))
-        kind = int if isinstance(default, int) and value != math.inf else int | float
-        is_number = isinstance(value, kind) and not isinstance(value, bool)
-        # Nothing is more than a number that is none.
-        if least is None or (
-            is_number and (value > least if is_above else value >= least) and value <= most
-        ):
-            continue
-        expected = f"a{' whole' * (kind is int)} number "
-        expected += "above 0" if is_above else f"from {least} up"
-        what = f"{name} is {str(value)[:40]}: {expected} is expected"
-        raise DataBroken(what, remedy=f"{name}={setting_text(default)}")
-
-
-def client_of(
-    model: str, settings: dict[str, Any], *, kind: Callable[..., Client] = Client
-) -> Client:
-    """A client of `model` with these settings.
-
-    `NotAvailable`, `DataBroken` or `UnknownName` if a setting makes no sense (`check`), if
-    `max_cost` is given and the model has no price, if `extra` is no JSON object, or if several
-    samples would be alike.
-    """
-    check(settings)
-    prices, is_limited = settings["prices"], math.isfinite(settings["max_cost"])
-    price = price_of(model, prices=prices) if prices else None
-    if is_limited and price is None:
-        what = f"max_cost needs a price, and {model!r} has none"
-        remedy = "a line for it in a file of prices, --set prices=FILE"
-        raise NotAvailable(what, where=prices or None, remedy=remedy)
-    extra = files.parse_json(settings["extra"], where="extra")
-    if not isinstance(extra, dict):
-        raise DataBroken("extra is not a JSON object", remedy='extra={"seed": 1}')
-    options = {name: settings[name] for name in ("temperature", "max_tokens")} | extra
-    if settings.get("logprobs"):
-        options["logprobs"] = True
-    if settings.get("samples", 1) > 1 and (options["temperature"] == 0 or "seed" in extra):
-        remedy = "--set temperature=0.7, and no seed in extra"
-        raise DataBroken("samples of one temperature 0 or seed are all alike", remedy=remedy)
-    longest = options.get("max_completion_tokens") or options["max_tokens"]
-    if is_limited and not isinstance(longest, int):
-        raise NotAvailable("max_cost needs a limit of tokens", remedy="--set max_tokens=8192")
-    return kind(
-        model,
-        base_url=settings["base_url"] or None,
-        attempts=settings["attempts"],
-        options=options,
-        timeout=settings["timeout"],
-        limits=Limits(max_cost=settings["max_cost"], max_calls=settings["max_calls"]),
-        price=price,
-    )
+    for name, (default, *_, kind) in SETTINGS.items():
+        remedy = f"{name}={setting_text(default)}"
+        files.convert(settings.get(name, default), kind, where=name, remedy=remedy)

@@ -21,22 +21,24 @@ from formlab.files import convert, key_of, storable
 from formlab.systems.chat.answers import BAD, Answer
 from formlab.systems.chat.client import FORMS, Client, Messages
 
-_COLUMNS = [field.name for field in dataclasses.fields(Answer)]
-_TYPES = dict.fromkeys(("attempts", "tokens_in", "tokens_out"), "INTEGER")
-_TYPES |= dict.fromkeys(("cost", "seconds"), "REAL")
-_LISTED = ", ".join(f"{name} {_TYPES.get(name, 'TEXT')}" for name in _COLUMNS)
-_TABLE = "CREATE TABLE IF NOT EXISTS answers "
-_TABLE += f"({_LISTED}, number INTEGER, saved REAL, PRIMARY KEY (key, number))"
+_TYPES = {"str": "TEXT", "int": "INTEGER", "float": "REAL"}
+_COLUMNS = {field.name: _TYPES[field.type.split()[0]] for field in dataclasses.fields(Answer)}
+_NAMES = ", ".join(_COLUMNS)
+_LISTED = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
+# An answer is on the disk when its statement ends, also through a power cut.
+_SETUP = (
+    "PRAGMA journal_mode=WAL",
+    "PRAGMA synchronous=FULL",
+    "CREATE TABLE IF NOT EXISTS answers "
+    f"({_LISTED}, number INTEGER, saved REAL, PRIMARY KEY (key, number))",
+)
 # A store of before there were log-probabilities has no column of them.
 _LATER = "ALTER TABLE answers ADD COLUMN logprobs TEXT"
 _NUMBER = "(SELECT coalesce(max(number), 0) + 1 FROM answers WHERE key = ?)"
-_NAMES = ", ".join(_COLUMNS)
 _INSERT = f"INSERT INTO answers ({_NAMES}, number, saved) "
 _INSERT += f"VALUES ({'?, ' * len(_COLUMNS)}{_NUMBER}, ?)"
 _LATEST = f"SELECT {_NAMES} FROM answers WHERE key = ? ORDER BY number DESC LIMIT 1"  # noqa: S608
-# The file is sound and cannot be written: locked, read only, no room, no such place.
-_UNWRITTEN = ["BUSY", "LOCKED", "PERM", "READONLY", "IOERR", "FULL", "CANTOPEN"]
-_UNWRITTEN = [getattr(sqlite3, f"SQLITE_{name}") for name in _UNWRITTEN]
+_UNKEPT, _ELSEWHERE = "answers cannot be kept", "another --out or store"
 # Seconds to wait for another program that has it locked: an answer that is paid for waits long.
 _PATIENCE = 600.0
 
@@ -47,8 +49,6 @@ class AnswerStore:
     `DataBroken` if the file is there and is no store, or is damaged, `NotAvailable` if it cannot
     be written. While another program has it locked, it is waited for.
 
-    Examples
-    --------
     >>> import tempfile
     >>> store = AnswerStore(Path(tempfile.mkdtemp()) / "answers.sqlite")
     >>> store.put(Answer("k", text="5", status="bad_json"))
@@ -59,23 +59,17 @@ class AnswerStore:
 
     def __init__(self, path: str | Path) -> None:
         self.path, self._lock = Path(path), threading.Lock()
+        options = {"timeout": _PATIENCE, "check_same_thread": False, "isolation_level": None}
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._base = sqlite3.connect(
-                self.path, timeout=_PATIENCE, check_same_thread=False, isolation_level=None
-            )
+            self._base = sqlite3.connect(self.path, **options)
         except (OSError, ValueError, sqlite3.Error) as error:
-            raise self._unwritten(error) from error
-        # An answer is on the disk when its statement ends, also through a power cut.
-        for statement in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", _TABLE):
+            raise NotAvailable(f"{_UNKEPT}: {error}", where=self.path, remedy=_ELSEWHERE) from error
+        for statement in _SETUP:
             self._rows(statement)
-        columns = {row[1] for row in self._rows("PRAGMA table_info(answers)")}
-        if "logprobs" not in columns:
-            # Of two processes that open a store one adds the column.
-            with suppress(DataBroken):
-                self._rows(_LATER)
-        if missing := {*_COLUMNS, "number", "saved"} - {*columns, "logprobs"}:
-            raise self._damaged(f"no column {', '.join(sorted(missing))}")
+        with suppress(NotAvailable):
+            self._rows(_LATER)
+        self._rows(f"SELECT {_NAMES}, number, saved FROM answers LIMIT 0")  # noqa: S608
 
     def __enter__(self) -> AnswerStore:
         return self
@@ -91,9 +85,8 @@ class AnswerStore:
     def get(self, keys: Sequence[str]) -> Answer | None:
         """Of the latest answers of `keys` the first that has a text, else the first."""
         rows = [row for key in keys for row in self._rows(_LATEST, (key,))]
-        found = [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
         error = {"where": f"{self.path}: answers", "remedy": self._remedy()}
-        answers = [convert(row, Answer, **error) for row in found]
+        answers = [convert(dict(zip(_COLUMNS, row, strict=True)), Answer, **error) for row in rows]
         return next((a for a in answers if a.text is not None), answers[0] if answers else None)
 
     def put(self, answer: Answer) -> None:
@@ -105,22 +98,15 @@ class AnswerStore:
         try:
             with self._lock:
                 return self._base.execute(statement, values).fetchall()
+        except sqlite3.OperationalError as error:  # Locked, read only, no room, no such table.
+            raise NotAvailable(f"{_UNKEPT}: {error}", where=self.path, remedy=_ELSEWHERE) from error
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _UNWRITTEN:
-                raise self._unwritten(error) from error
-            raise self._damaged(error) from error
-
-    def _unwritten(self, reason: object) -> NotAvailable:
-        remedy = "another --out or store"
-        return NotAvailable(f"answers cannot be kept: {reason}", where=self.path, remedy=remedy)
-
-    def _damaged(self, reason: object) -> DataBroken:
-        what = f"not a store of answers, or damaged: {reason}"
-        return DataBroken(what, where=self.path, remedy=self._remedy())
+            what = f"not a store of answers, or damaged: {error}"
+            raise DataBroken(what, where=self.path, remedy=self._remedy()) from error
 
     def _remedy(self) -> str:
         saved = f"sqlite3 {self.path.name} .recover | sqlite3 saved.sqlite"
-        return f"another --out or store, or what can be saved of this one: {saved}"
+        return f"{_ELSEWHERE}, or what can be saved of this one: {saved}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,31 +123,24 @@ class Prompt:
     status: Callable[[Answer], str]
     task: str = ""
     doc_id: str = ""
-    images: str | None = None
 
 
 class Asker:
     """Asks one model, keeping every answer in a store before it counts. Threads may share it.
 
-    `form` says how JSON is asked for, one of `FORMS`, or ``auto``: the first that the server
-    takes. ``retry="bad"`` asks again what was answered with broken JSON, refused or cut short; an
-    error of the API is asked again in any case.
+    The client's setting `form` says how JSON is asked for, one of `FORMS`, or ``auto``: the first
+    that the server takes. ``retry=bad`` asks again what was answered with broken JSON, refused or
+    cut short; an error of the API is asked again in any case.
     """
 
-    def __init__(
-        self,
-        client: Client,
-        store: AnswerStore,
-        *,
-        form: str = "auto",
-        retry: str = "",
-    ) -> None:
+    def __init__(self, client: Client, store: AnswerStore) -> None:
         self.client, self.store = client, store
+        form, retry = client.settings["form"], client.settings["retry"]
         self._again = ("api_error", *(BAD if retry else ()))
         self._forms: tuple[str, ...] = FORMS if form == "auto" else (form,)
         # Of threads with the same question one asks, and the others wait for its answer.
         self._locks: dict[str, threading.Lock] = {}
-        # The first way to ask that was answered.
+        # The first form that was answered.
         self._first = len(FORMS)
 
     def answer(self, prompt: Prompt) -> Answer:
@@ -170,50 +149,34 @@ class Asker:
         `NotAvailable` if no call can succeed, `Stopped` if there is no answer and no further call
         may be made.
         """
-        keys = self._keys(prompt)
+        shape = {"address": self.client.address, "model": self.client.model}
+        shape |= {"options": self.client.options, "messages": prompt.shape, "schema": prompt.schema}
+        forms = ("text",) if prompt.schema is None else self._forms
+        keys = {form: key_of(shape | {"form": form}) for form in forms}
         before = self.store.get(keys.values())
-        with self._locks.setdefault(next(iter(keys.values())), threading.Lock()):
+        with self._locks.setdefault(keys[forms[0]], threading.Lock()):
             answer = self.store.get(keys.values())
-            status = prompt.status(answer) if answer else ""
             # One that came meanwhile counts, whatever it is.
-            if answer is None or (answer == before and status in self._again):
+            if answer is None or (answer == before and prompt.status(answer) in self._again):
                 answer = self._ask(prompt, keys)
-                status = prompt.status(answer)
-            return dataclasses.replace(answer, status=status)
-
-    def _keys(self, prompt: Prompt) -> dict[str, str]:
-        """The key of an answer by the form in which it is asked for."""
-        shape = {
-            "address": self.client.address,
-            "model": self.client.model,
-            "options": self.client.options,
-            "messages": prompt.shape,
-            "schema": prompt.schema,
-        }
-        forms = self._forms if prompt.schema is not None else ("text",)
-        return {form: key_of(shape | {"form": form}) for form in forms}
+            return dataclasses.replace(answer, status=prompt.status(answer))
 
     def _ask(self, prompt: Prompt, keys: dict[str, str]) -> Answer:
         """A new answer, kept as soon as it is there, in the first form that the server takes."""
-        about = {"task": prompt.task, "doc_id": prompt.doc_id, "images": prompt.images}
-        messages, attempts, ways = prompt.messages(), 0, [*keys]
-
-        def keep(answer: Answer) -> Answer:
-            total = attempts + answer.attempts
-            answer = dataclasses.replace(answer, attempts=total, key=keys[form], **about)
-            self.store.put(answer)
-            return answer
-
-        for form in ways[self._first if self._first < len(ways) else 0 :]:
-            schema = prompt.schema if form in FORMS[:2] else None
-            answer = self.client.ask(messages, schema=schema, form=form, keep=keep)
-            if answer.text is not None:
-                if prompt.schema is not None:
-                    # A page that fails under a schema does not show that the server takes none.
-                    self._first = min(self._first, ways.index(form))
-                return answer
-            if answer.finish != "bad_request":
-                break
-            if form != ways[-1]:
+        about = {"task": prompt.task, "doc_id": prompt.doc_id}
+        messages, limits, attempts = prompt.messages(), self.client.limits, 0
+        for number, form in [*enumerate(keys)][self._first % len(keys) :]:
+            body = self.client.body(messages, schema=prompt.schema, form=form)
+            with limits.call(self.client.most(body)):
+                answer = self.client.ask(body)
                 attempts += answer.attempts
-        return keep(answer)
+                answer = dataclasses.replace(answer, attempts=attempts, key=keys[form], **about)
+                if answer.finish == "bad_request" and number + 1 < len(keys):
+                    continue
+                self.store.put(answer)
+                if answer.text is not None:
+                    # A page that fails under a schema does not show that the server takes none.
+                    self._first = min(self._first, number)
+                    limits.answered(answer.cost)
+                break
+        return answer

@@ -35,17 +35,14 @@ def read(source: str | Path) -> Instructions:
 
     `UnknownName` if it is neither a name nor a file, `DataBroken` if the file is empty.
 
-    Examples
-    --------
     >>> read("formcraft_listing3").text.startswith("You are given a taxonomy")
     True
     """
-    names, file = sorted(file.stem for file in FOLDER.glob("*.md")), Path(source)
-    if str(source) in names:
-        text = files.read_text(FOLDER / f"{source}.md")
-        return Instructions(str(source), _HEAD.sub("", text))
+    own, file = {file.stem: file for file in sorted(FOLDER.glob("*.md"))}, Path(source)
+    if str(source) in own:
+        return Instructions(str(source), _HEAD.sub("", files.read_text(own[str(source)])))
     if not file.is_file():
-        raise UnknownName.of("prompt, nor a file", str(source), names)
+        raise UnknownName.of("prompt, nor a file", str(source), own)
     text = files.read_text(file)
     if not text.strip():
         raise DataBroken("an empty prompt", where=file, remedy="instructions for the model")
@@ -53,11 +50,5 @@ def read(source: str | Path) -> Instructions:
 
 
 def version_of(text: str) -> str:
-    """A short name for the text of a prompt.
-
-    Examples
-    --------
-    >>> version_of("Read this form.")
-    '2a52a322'
-    """
+    """A short name for the text of a prompt: ``version_of("Read this form.")`` is 2a52a322."""
     return hashlib.sha256(text.encode()).hexdigest()[:8]

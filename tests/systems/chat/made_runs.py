@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 from formlab import benchmarks, systems
-from formlab.systems import chat
 from tests.states import LONG
 
 KEY = "sk-a-secret-of-forty-characters-in-all-0"
@@ -32,9 +31,3 @@ def alone(server, out):
         [sys.executable, "-c", _ALONE, server.url, out],
         env=os.environ | {"FORMLAB_REPORT": "1"}, stderr=subprocess.PIPE,
     )  # fmt: skip
-
-
-def kept(out):
-    """How many answers the store of a run has."""
-    with chat.AnswerStore(out / "answers.sqlite") as store:
-        return store.count()

@@ -6,12 +6,11 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from formlab import benchmarks, readers, systems
+from formlab import benchmarks, readers
 from formlab.errors import DataBroken, DataMissing
 from formlab.systems import chat
-from formlab.systems.chat import view
-from formlab.systems.chat.limits import Price, price_of
-from formlab.systems.chat.view import OcrLines, drawn, example_turns
+from formlab.systems.chat import ask
+from formlab.systems.chat.client import price_of
 from formlab.systems.pages import Page, pages
 from tests.systems.chat.made_runs import FORM, ran
 from tests.systems.scripted_server import serving
@@ -52,7 +51,7 @@ class Engine:
 def engine(monkeypatch, tmp_path):
     monkeypatch.setenv("FORMLAB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(Engine, "calls", 0)
-    monkeypatch.setattr(view.ocr.Engine, "_started", lambda _: Engine())
+    monkeypatch.setattr(ask.ocr.Engine, "_started", lambda _: Engine())
     return Engine
 
 
@@ -72,21 +71,16 @@ def corpus():
 )
 def test_lines_come_with_their_sides_in_the_unit_asked_for(engine, corpus, unit, line):
     (page,) = pages([corpus.root / corpus.documents["image"][0]], limit=2048)
-    lines = view.OcrLines(unit=unit)
-    assert json.loads(lines.text(page)) == {"PAGE": 1, "LINES": [line]}
-    view.OcrLines(unit="none").text(page)
+    assert json.loads(chat.PageView({"boxes": unit}).lines(page)) == {"PAGE": 1, "LINES": [line]}
+    chat.PageView({"boxes": "none"}).lines(page)
     # What was read once is kept.
     assert engine.calls == 1
 
 
 def test_a_model_without_eyes_gets_text_and_no_image(tmp_path, engine, corpus):
-    settings = {"pages": "text", "tasks": "extraction"}
     with serving(then=NAMED) as server:
-        settings["base_url"] = server.url
         for _ in range(2):
-            found = systems.run(
-                corpus, systems.get("chat:m"), out=tmp_path, limit=1, settings=settings
-            )
+            found = ran(server, tmp_path, corpus=corpus, pages="text")
         # The second run asks nothing and reads nothing.
         assert (len(server.calls), engine.calls) == (1, 1)
         system, user = server.calls[0]["body"]["messages"]
@@ -94,32 +88,27 @@ def test_a_model_without_eyes_gets_text_and_no_image(tmp_path, engine, corpus):
     assert json.loads(user["content"])["LINES"] == [["Blood donor", 0, 0, 500, 500]]
     assert "OCR engine" in system["content"]
     assert found.responses["status"].to_list() == ["ok"]
-    assert found.settings["pages"] == "text"
-    assert "rapidocr" in found.settings
+    assert {"pages", "rapidocr"} <= found.settings.keys()
     assert found.system == "chat:m(pages=text,tasks=extraction)"
 
 
-PRICE = Price(10_000, 50_000, "EUR", "2026-05-01")
 TABLE = "model,input,output,currency,date\nother,1,1,,\nm,10000,50000,EUR,2026-05-01\n"
 
 
 def test_the_cost_of_answers_has_its_date_and_currency(tmp_path):
     (tmp_path / "p.csv").write_text(TABLE)
     prices = str(tmp_path / "p.csv")
-    assert price_of("m", prices=prices) == PRICE
     assert price_of("absent", prices=prices) is None
     with serving(then=FORM) as server:
         unknown = ran(server, tmp_path / "run")
         # Prices that come later price the answers that are there.
         found = ran(server, tmp_path / "run", prices=prices)
         assert len(server.calls) == 1
-        new = ran(server, tmp_path / "new", prices=prices)
     # 100 tokens in at 10,000 a million are 1, 20 out at 50,000 a million are 1.
     assert (unknown.responses["cost"][0], "price" in unknown.settings) == (None, False)
-    for run in (found, new):
-        assert run.responses["cost"].to_list() == [2.0]
-        expected = "10000 in, 50000 out, EUR a million tokens, 2026-05-01"
-        assert run.settings["price"] == expected
+    assert found.responses["cost"].to_list() == [2.0]
+    expected = "10000 in, 50000 out, EUR a million tokens, 2026-05-01"
+    assert found.settings["price"] == expected
 
 
 @pytest.mark.parametrize("sides", ["true,null", "inf,1", "-1,1", ",", "1"])
@@ -132,33 +121,13 @@ def test_prices_that_are_none_are_one_error(tmp_path, sides):
 
 
 SIX = "MadeAds-mixed_template-train_6-test_8-valid_2-SD_0"
-NOTHING = json.dumps({"advertiser": None})
-
-
-def lines():
-    return OcrLines(unit="thousandths")
-
-
-def shown_in(server):
-    """The turns before the question of the first call, and the question."""
-    first, *turns, last = server.calls[0]["body"]["messages"]
-    assert first["role"] == "system"
-    return first["content"], turns, last
-
-
-def test_no_example_is_a_test_document_whatever_the_seed():
-    corpus = benchmarks.load("vrdu", split=SIX)
-    test = set(corpus.documents["doc_id"])
-    for seed in range(5):
-        (chosen,) = drawn(corpus, 1, seed).documents["doc_id"]
-        assert chosen not in test
 
 
 def test_an_example_is_read_back_as_its_gold(tmp_path):
     corpus = benchmarks.load("vrdu", split=SIX)
-    examples = drawn(corpus, 6, 0)
+    examples = benchmarks.training(corpus, limit=6)
     (task,) = chat.tasks_of("vrdu")
-    shown = example_turns(examples, task, chat.PageView(), lines())
+    shown = ask.example_turns(task, examples, chat.PageView({}))
     assert [turn["role"] for turn in shown] == ["user", "assistant"] * 6
     for document, turn in zip(examples.documents.to_dicts(), shown[1::2], strict=True):
         page = Page(None, 1, (document["width"], document["height"]), (1, 1), "")
@@ -179,12 +148,12 @@ def test_an_example_is_read_back_as_its_gold(tmp_path):
 
 def test_examples_go_before_the_question_as_text_and_the_run_names_them(tmp_path):
     corpus = benchmarks.load("vrdu", split=SIX)
-    with serving(then=NOTHING) as server:
-        made = ran(server, tmp_path, corpus=corpus, tasks="", image_limit=300, shots=3)
-        system, turns, last = shown_in(server)
-        again = ran(server, tmp_path, corpus=corpus, tasks="", image_limit=300, shots=3)
+    with serving(then=json.dumps({"advertiser": None})) as server:
+        for _ in range(2):
+            made = ran(server, tmp_path, corpus=corpus, tasks="", image_limit=300, shots=3)
         assert len(server.calls) == 1
-    assert "examples" in system
+        system, *turns, last = server.calls[0]["body"]["messages"]
+    assert "examples" in system["content"]
     assert [turn["role"] for turn in turns] == ["user", "assistant"] * 3
     assert '"LINES"' in turns[0]["content"]
     train = benchmarks.training(corpus).records
@@ -195,8 +164,6 @@ def test_examples_go_before_the_question_as_text_and_the_run_names_them(tmp_path
     assert last["content"][-1]["type"] == "image_url"
     assert (made.settings["shots"], made.settings["shots_seed"], len(names)) == (3, 0, 3)
     assert set(names) <= set(train["doc_id"])
-    assert made.system == again.system
     assert "shots=3" in made.system
     assert made.responses["status"].to_list() == ["ok"]
-    read = readers.read_predictions(tmp_path, corpus)
-    assert read.settings["shots documents"] == names
+    assert readers.read_predictions(tmp_path, corpus).settings["shots documents"] == names

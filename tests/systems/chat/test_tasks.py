@@ -10,7 +10,6 @@ from PIL import Image
 
 from formlab import analysis, benchmarks
 from formlab.readers import gold as own
-from formlab.systems import chat
 from tests.made_formfactory import make
 from tests.systems.chat.made_runs import ran
 from tests.systems.scripted_server import serving
@@ -33,10 +32,10 @@ def test_questions_and_checks_are_answered_by_their_ids(tmp_path):
     assert set(found["confidence"]) == {0.5}
 
 
-def test_gold_answers_are_never_shown_to_the_model():
-    corpus = benchmarks.load("formcraft")
-    prompts = {task.name: (task, "p") for task in chat.tasks_of("formcraft")}
-    shown = [json.dumps(question.ask.asked) for question in chat.questions(corpus, prompts)]
+def test_gold_answers_are_never_shown_to_the_model(tmp_path):
+    with serving(then="{}") as server:
+        ran(server, tmp_path, limit=None, tasks="", image_limit=0)
+    shown = [call["body"]["messages"][1]["content"] for call in server.calls]
     assert any('"question"' in text for text in shown)
     for word in ("rationale", "derivation", "expected", "value"):
         assert not any(f'"{word}"' in text for text in shown), word
@@ -99,12 +98,8 @@ def test_lines_are_clicks_in_pixels_of_the_screenshot_and_scored_where_they_land
     evaluation = analysis.evaluate(instances, found, mode="fixed")
     cases = {row["path"]: row for row in evaluation.cases.filter(doc_id="A12-01").to_dicts()}
     assert (cases["/First Name"]["pred_x0"], cases["/First Name"]["pred_y0"]) == (40, 15)
-    assert cases["/First Name"]["outcome"] == cases["/Gender"]["outcome"] == "match"
     # Typed right and clicked beside the field.
-    wrong = cases["/Last Name"]
-    assert (wrong["outcome"], wrong["cause"]) == ("mismatch", "misclick_near")
-    assert cases["/Email"]["outcome"] == "missing"
-    assert evaluation.scores["doc_id"].n_unique() == instances.documents.height
+    assert cases["/Last Name"]["cause"] == "misclick_near"
 
 
 TYPES = {
@@ -123,12 +118,12 @@ GOLD = [
 ]  # fmt: skip
 
 
-def made(out, *, texts=("the text of a", "the text of b"), **options):
+def made(out):
     """The corpus, whose documents are files of text."""
-    out.mkdir(exist_ok=True)
-    for name, text in zip("ab", texts, strict=True):
-        (out / f"{name}.txt").write_text(text)
-    return own.corpus(GOLD, images=out, types=TYPES, **options)
+    out.mkdir()
+    for name in "ab":
+        (out / f"{name}.txt").write_text(f"the text of {name}")
+    return own.corpus(GOLD, images=out, types=TYPES)
 
 
 def sent_to(server, call=0):
@@ -138,28 +133,21 @@ def sent_to(server, call=0):
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
     texts = [part["text"] for part in parts if part["type"] == "text"]
     urls = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
-    data = [base64.b64decode(url.partition("base64,")[2]) for url in urls]
+    data = (base64.b64decode(url.partition("base64,")[2]) for url in urls)
     shown = [Image.open(io.BytesIO(image)) for image in data]
     return body["response_format"]["json_schema"]["schema"], texts, shown
 
 
 def test_the_schema_of_an_answer_is_that_of_the_types(tmp_path):
+    corpus = made(tmp_path / "scans")
     with serving(then="{}") as server:
-        ran(server, tmp_path / "run", corpus=made(tmp_path / "scans"), tasks="")
+        ran(server, tmp_path / "run", corpus=corpus, tasks="")
         schema, texts, shown = sent_to(server)
         prompt = server.calls[0]["body"]["messages"][0]["content"]
-    assert schema == own.FieldTypes.of_document(made(tmp_path / "scans").documents.row(
-        0, named=True)).json_schema()  # fmt: skip
-    members = schema["properties"]
+    document = corpus.documents.row(0, named=True)
+    assert schema == own.FieldTypes.of_document(document).json_schema()
     # Every field of any document, whether this one has it or not.
-    assert set(members) == {*GOLD[0]} - {"doc_id"}
-    assert members["total"] == {"type": ["string", "null"], "description": "What is due?"}
-    assert members["vendor"]["description"] == "Seller"
-    assert members["paid"]["type"] == ["boolean", "null"]
-    assert members["currency"]["enum"] == ["EUR", "USD", None]
-    assert members["party"] == {"type": "array", "items": {"type": ["string", "null"]}}
-    assert set(members["items"]["items"]["properties"]) == {"name", "price"}
-    assert (schema["additionalProperties"], schema["required"]) == (False, list(members))
+    assert set(schema["properties"]) == {*GOLD[0]} - {"doc_id"}
     assert (texts, shown) == (["the text of a"], [])
     # Servers that ignore a schema find it in the instructions as well; no answer stands there.
     assert json.dumps(schema) in prompt
@@ -180,9 +168,6 @@ def test_leaves_of_the_answer_stand_where_the_gold_has_them(tmp_path):
     key = ["doc_id", "path", "value", "task"]
     assert sorted(answered.select(key).rows()) == sorted(wanted.select(key).rows())
     assert found.notes["documents sent as text"] == 2
-    cases = analysis.evaluate(corpus, found).cases.filter(pl.col("gold").fill_null("") != "")
-    assert cases.height == wanted.height
-    assert cases["exact"].all()
 
 
 @pytest.mark.parametrize(
@@ -203,14 +188,13 @@ def test_answers_of_any_shape_become_rows(tmp_path, answer, rows):
     assert dict(found.filter(pl.col("path").is_not_null())["path", "value"].rows()) == rows
 
 
-def scans(folder, *, dpi=None):
+def scans(folder):
     """Two pages as files for `a`, a TIFF of three pages for `b`, each with its shade of grey."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir()
     pages = [Image.new("RGB", (600 + 100 * n, 400), (40 * n,) * 3) for n in range(5)]
-    options = {"dpi": (dpi, dpi)} if dpi else {}
-    pages[0].save(folder / "a-1.png", **options)
-    pages[1].save(folder / "a-2.png", **options)
-    pages[2].save(folder / "b.tiff", save_all=True, append_images=pages[3:], **options)
+    for number in (0, 1):
+        pages[number].save(folder / f"a-{number}.png")
+    pages[2].save(folder / "b.tiff", save_all=True, append_images=pages[3:])
     return own.corpus(GOLD, images=folder, types=TYPES)
 
 

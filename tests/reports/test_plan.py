@@ -80,8 +80,16 @@ def test_command_has_no_absolute_path(tmp_path, folders, monkeypatch):
     (job,) = plan.jobs([request], BuildSettings(tmp_path / "out"))
     command = "formlab report a.ipynb --eval evals/ocr --out out"
     assert job.command == command
-    (job,) = plan.jobs([Request(request.notebook, {"evaluation": "x y"})], BuildSettings(tmp_path))
-    assert job.command == "formlab report a.ipynb -p 'evaluation=x y' --out ."
+    for value, typed in (
+        ("x y", "'evaluation=x y'"),
+        (None, "evaluation=null"),
+        ("None", "evaluation=None"),
+        ("1", """'evaluation='"'"'1'"'"''"""),
+        ([1, "a"], "'evaluation=[1, a]'"),
+    ):
+        request = Request(request.notebook, {"evaluation": value})
+        (job,) = plan.jobs([request], BuildSettings(tmp_path))
+        assert job.command == f"formlab report a.ipynb -p {typed} --out ."
 
 
 def write(folder, text):

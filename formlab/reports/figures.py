@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from formlab.reports.page import Output
 
 FOLDER = "figures"
+# Outputs of a kernel that are no object of formlab, altair or plotly.
+RAW = ("stream", "error", "display_data", "execute_result")
 # Twice the pixels of a screen, for print.
 SCALE = 2
 # Widths in pixels that a drawing fits into: the page's column, and a phone.
@@ -76,7 +78,7 @@ def draw(outputs: Iterable[Output]) -> None:
             drawn = _drawn(output.data, f"{count:02d}") if output.kind == "vega" else {}
             table = csv_text(rows) if rows else ""
             output.figure = Figure(f"{count:02d}-{title}", table, **drawn)
-        if output.kind not in ("stream", "error", "display_data", "execute_result"):
+        if output.kind not in RAW:
             caption = str(output.data.get("text") or "") if output.kind == "caption" else ""
 
 

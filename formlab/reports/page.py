@@ -33,7 +33,6 @@ FAILED_ANCHOR = "failed-cell"
 SUMMARY_TAG = "summary"
 # What scripts draw; all else is markup from the start.
 DRAWN = ("plotly", "gallery", "episodes", "explorer")
-_RAW = ("stream", "error", "display_data", "execute_result")
 # Where the first screen, and cards alone, have the sentence that answers the title.
 _FINDING = {"first": "sentence", "cards": "finding"}
 _ODD_SHAPES = (KeyError, TypeError, ValueError, AttributeError, IndexError)
@@ -166,7 +165,7 @@ def markup(output: Output, counts: Counter[str] | None = None) -> Markup:
     `counts` numbers captions by their label; the table behind a figure can be saved.
     """
     kind, data, figure = output.kind, output.data, output.figure or figures.Figure("")
-    if kind in _RAW:
+    if kind in figures.RAW:
         return _raw(kind, data)
     if kind in DRAWN:
         part = _part("data", kind, sanitize.trusted(inline.data_block(data)), output.alt)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import itertools
+import json
 import math
 import os
 import re
@@ -27,7 +28,8 @@ NOTEBOOKS = resources.folder("notebooks")
 # Notebooks of add-ons and other plug-ins: the path of a file under each name.
 PLUGINS = Registry("notebooks", {})
 INDEX = "index"
-# YAML has this after a value that is no list or mapping.
+# A value of YAML on one line; this stands after one that is no list or mapping.
+_FLOW = {"default_flow_style": True, "allow_unicode": True, "width": math.inf}
 _END = "\n...\n"
 # Notebooks are read as plain JSON: nbformat takes seconds to import.
 _FORMAT = 4
@@ -185,7 +187,8 @@ class Job:
         for name, value in paths_from("", self.parameters, home=self.notebook.parent).items():
             if not self.evaluations or name not in _TAKES:
                 # As YAML reads it: nothing is null, and a text of digits has quotes.
-                text = yaml.dump(value, default_flow_style=True, width=math.inf, allow_unicode=True)
+                plain = json.loads(json.dumps(value, default=str))
+                text = yaml.safe_dump(plain, **_FLOW)
                 words += ["-p", f"{name}={text.partition(_END)[0].rstrip()}"]
         return shlex.join([*words, "--out", typed(self.settings.out)])
 

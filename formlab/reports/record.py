@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import dataclasses
-import hashlib
-import json
 import os
 import platform
 import re
@@ -117,17 +115,11 @@ def unchanged(job: Job) -> ReportResult | None:
     return result if is_whole else None
 
 
-def digest(value: Any) -> str:
-    """The SHA-256 of a JSON value, the same whatever the order of its keys."""
-    text = json.dumps(value, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
-
-
 def _of_file(path: Path) -> str:
     """The SHA-256 of a file, or of the names and contents of all files of a folder."""
     if path.is_file():
         return files.sha256(path)
-    return digest({str(file.relative_to(path)): files.sha256(file) for file in _walk(path)})
+    return files.key_of({str(file.relative_to(path)): files.sha256(file) for file in _walk(path)})
 
 
 def _walk(folder: Path) -> Iterator[Path]:
@@ -152,14 +144,14 @@ def of_path(path: Path) -> str:
     if path.is_file() or evaluations_in(path):
         return _of_file(path)
     states = ((file, file.stat()) for file in _walk(path))
-    return digest([(str(file), state.st_size, state.st_mtime_ns) for file, state in states])
+    return files.key_of([(str(file), state.st_size, state.st_mtime_ns) for file, state in states])
 
 
 @cache
 def code() -> str:
     """The SHA-256 of formlab, of its add-ons, and of the published figures it ships with."""
     packages = sorted(file.parent for file in _PACKAGE.parent.glob("formlab*/__init__.py"))
-    return digest([*map(_of_file, packages), _of_file(resources.folder("data/published"))])
+    return files.key_of([*map(_of_file, packages), _of_file(resources.folder("data/published"))])
 
 
 @cache
@@ -203,7 +195,7 @@ def key(job: Job) -> str:
     """The hash of everything a report is made from, and of what its look depends on."""
     home, paths = job.notebook.parent, _inputs(job)
     data = {os.path.relpath(path, home): of_path(path) for path in paths}
-    return digest({
+    return files.key_of({
         "notebook": files.sha256(job.notebook),
         "data": data,
         "parameters": {name: repr(value) for name, value in job.parameters.items()},
@@ -242,10 +234,10 @@ def facts(manifest: Path, shown: str) -> list[tuple[str, str]]:
     entries += [(f"setting {n}", _without_paths(value)) for n, value in settings if value != {}]
     entries += [(f"note {n}", str(count)) for n, count in (content.get("notes") or {}).items()]
     for name, parts in (content.get("tables") or {}).items():
-        sha256 = parts[0][-1] if len(parts) == 1 else digest([part[-1] for part in parts])
+        sha256 = parts[0][-1] if len(parts) == 1 else files.key_of([part[-1] for part in parts])
         entries.append((name, f"{sum(rows for _, rows, _ in parts):,} rows, sha256 {sha256}"))
     sources = content.get("sources") or {}
-    return [*entries, ("source files", f"{len(sources):,}, sha256 {digest(sources)}")]
+    return [*entries, ("source files", f"{len(sources):,}, sha256 {files.key_of(sources)}")]
 
 
 def readings() -> list[tuple[str, str]]:

@@ -23,7 +23,7 @@ from formlab.charts.harmless import clean
 from formlab.charts.theme import REPORT_VARIABLE
 from formlab.errors import NotAvailable
 from formlab.reports import figures, page, record, sanitize
-from formlab.reports.page import FAILED_ANCHOR, Facts, Failure
+from formlab.reports.page import Facts, Failure
 from formlab.reports.plan import INDEX, Job, typed
 from formlab.reports.record import ReportResult
 
@@ -141,7 +141,7 @@ def _failure(notebook: nbformat.NotebookNode, error: Exception | None) -> Failur
     for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
         if output.output_type == "error":
             what = clean(sanitize.plain(f"{output.ename}: {output.evalue}"), limit=600)
-            return Failure(what, page.traceback_of(output), FAILED_ANCHOR, kind=output.ename)
+            return Failure(what, page.traceback_of(output), output.ename)
     if error is not None and not isinstance(error, PapermillExecutionError):
         return Failure(clean(sanitize.plain(f"{type(error).__name__}: {error}"), limit=600))
     cells = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]

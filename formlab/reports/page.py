@@ -28,7 +28,6 @@ from formlab.reports.record import Summary
 
 Facts = Sequence[tuple[str, Sequence[tuple[str, str]]]]
 Node = nbformat.NotebookNode
-FAILED_ANCHOR = "failed-cell"
 # What a cell with this tag shows stands right under the title, wherever the cell is.
 SUMMARY_TAG = "summary"
 # What scripts draw; all else is markup from the start.
@@ -55,7 +54,6 @@ class Failure:
 
     what: str
     traceback: str = ""
-    anchor: str | None = None
     kind: str = ""
 
 
@@ -251,7 +249,7 @@ def write(
             failed = any(output.kind == "error" for output in visible)
             code = sanitize.python(cell.source) if cell.source else ""
             drawn = [markup(output, counts) for output in visible]
-            shown.append({"source": code, "outputs": drawn, "anchor": FAILED_ANCHOR * failed})
+            shown.append({"source": code, "outputs": drawn, "failed": failed})
     page = _render(
         "report.html.j2",
         plotly=any(output.kind == "plotly" for output in outputs(cells)),

@@ -115,13 +115,6 @@ def unchanged(job: Job) -> ReportResult | None:
     return result if is_whole else None
 
 
-def _of_file(path: Path) -> str:
-    """The SHA-256 of a file, or of the names and contents of all files of a folder."""
-    if path.is_file():
-        return files.sha256(path)
-    return files.key_of({str(file.relative_to(path)): files.sha256(file) for file in _walk(path)})
-
-
 def _walk(folder: Path) -> Iterator[Path]:
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.endswith(_PASSING))
@@ -135,23 +128,27 @@ def evaluations_in(folder: Path) -> list[Path]:
     return sorted(m for m in folder.glob(f"*/{MANIFEST}") if not is_hidden(m, folder))
 
 
-def of_path(path: Path) -> str:
+def of_path(path: Path, *, whole: bool = False) -> str:
     """What stands at `path`: contents, but of a folder without evaluations only names and times.
 
     An evaluation's manifest names the SHA-256 of every file it was made from, page images among
-    them, so those need not be read again. A folder of anything else may be a whole data set.
+    them, so those need not be read again. A folder of anything else may be a whole data set, which
+    is read only if it is to be taken `whole`.
     """
-    if path.is_file() or evaluations_in(path):
-        return _of_file(path)
+    if path.is_file():
+        return files.sha256(path)
+    if whole or evaluations_in(path):
+        return files.key_of({str(f.relative_to(path)): files.sha256(f) for f in _walk(path)})
     states = ((file, file.stat()) for file in _walk(path))
-    return files.key_of([(str(file), state.st_size, state.st_mtime_ns) for file, state in states])
+    return files.key_of([(str(file), s.st_size, s.st_mtime_ns) for file, s in states])
 
 
 @cache
 def code() -> str:
     """The SHA-256 of formlab, of its add-ons, and of the published figures it ships with."""
-    packages = sorted(file.parent for file in _PACKAGE.parent.glob("formlab*/__init__.py"))
-    return files.key_of([*map(_of_file, packages), _of_file(resources.folder("data/published"))])
+    folders = sorted(file.parent for file in _PACKAGE.parent.glob("formlab*/__init__.py"))
+    folders.append(resources.folder("data/published"))
+    return files.key_of([of_path(folder, whole=True) for folder in folders])
 
 
 @cache
@@ -169,7 +166,7 @@ def versions() -> dict[str, str]:
 @cache
 def sample() -> str:
     """The SHA-256 of the project's own sample, which a report without an evaluation is made of."""
-    return _of_file(benchmarks.SAMPLES)
+    return of_path(benchmarks.SAMPLES, whole=True)
 
 
 def _inputs(job: Job) -> list[Path]:

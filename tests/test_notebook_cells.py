@@ -43,8 +43,8 @@ def text_and_facts(*rows):
     stub = SimpleNamespace(
         side_by_side=lambda _, names, **__: scored.filter(pl.col("metric").is_in(names))
     )
-    cells = ["good-text-score-1", "good-text-score-ranks"]
-    draws = {"resamples": 0, "permutations": 0, "seed": 0}
+    cells = [f"good-text-score-{name}" for name in ("1", "views", "ranks", "ranks-of")]
+    draws = {"permutations": 0, "draws": {"resamples": 0, "seed": 0}}
     return run("60_financial_facts", cells, analysis=stub, systems=[], **draws)
 
 

@@ -9,6 +9,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted([*ROOT.glob("notebooks/*.ipynb"), *ROOT.glob("docs/examples/*.ipynb")])
+# Lines of a cell: the one has many parameters, the other shows how others' data are brought.
+LONGEST = {"02_review": 17, "kleister_nda": 22}
 # What grows into a program; a cell that filters, groups and loops over a few names is none.
 PROGRAM = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.While, ast.Try, ast.With, ast.Lambda,
@@ -47,11 +49,11 @@ def test_third_cell_and_no_other_imports(cells):
         assert not any(isinstance(node, imports) for node in ast.walk(ast.parse(cell.source)))
 
 
-def test_no_cell_is_a_program_or_holds_a_path_of_a_machine(cells):
+def test_no_cell_is_a_program_or_holds_a_path_of_a_machine(cells, request):
     for cell in cells:
         if cell.cell_type == "code":
             assert not any(isinstance(node, PROGRAM) for node in ast.walk(ast.parse(cell.source)))
-            assert len(cell.source.splitlines()) <= 24
+            assert len(cell.source.splitlines()) <= LONGEST.get(request.node.callspec.id, 15)
             assert not re.search(r"[\"']/(home|root|work|tmp|Users)\b", cell.source)
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from formlab import files
-from formlab.errors import DataBroken, DataMissing, FormlabError, NotAvailable
+from formlab.errors import DataMissing, FormlabError, NotAvailable
 from formlab.reports import plan, record
 from formlab.reports.plan import BuildSettings, Job, Request
 from formlab.reports.record import ReportResult, Summary
@@ -94,18 +94,20 @@ def build(
 for formlab's own
     """
     folders = tuple(Path(folder) for folder in evaluations)
-    choosing = notebooks is None and bool(folders)
-    if notebooks is None:
-        chosen = plan.own_notebooks(evaluating=choosing)
-    else:
-        chosen = [plan.find(name) for name in notebooks]
+    own = notebooks is None
+    books = plan.own_notebooks(evaluating=bool(folders)) if own else map(plan.find, notebooks)
     requests = [
-        Request(path, plan.paths_from(path.parent, parameters or {}), folders, name, choosing)
-        for path in chosen
+        Request(
+            book,
+            plan.paths_from(book.parent, parameters or {}),
+            folders,
+            name,
+            choosing=own and bool(folders),
+        )
+        for book in books
     ]
     count = cores() if workers is None else workers
-    settings = BuildSettings(Path(out), count, timeout, figures, force)
-    return _build(requests, settings)
+    return _build(requests, BuildSettings(Path(out), count, timeout, figures, force))
 
 
 def build_manifest(path: str | Path, **changes: Any) -> list[ReportResult]:
@@ -130,33 +132,30 @@ def build_manifest(path: str | Path, **changes: Any) -> list[ReportResult]:
 
 
 def _build(requests: Sequence[Request], settings: BuildSettings) -> list[ReportResult]:
+    """Build what has changed, with progress on stderr, and write the index after each report."""
     jobs = plan.jobs(requests, settings)
     plan.check_used(requests, jobs)
     if not jobs:
         remedy = "name one, or formlab init DIR for formlab's own"
         raise DataMissing("there is no notebook to run", remedy=remedy)
-    out = settings.out
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataBroken(f"no folder for reports: {error.strerror}", where=out) from error
+    out = files.make_folder(settings.out)
     # What a build that was killed left half-written.
     _sweep(out)
     results: dict[str, ReportResult] = {}
-    # Those that link to other reports see them all.
-    for last in (False, True):
-        of = {entry.name: entry.of for entry in record.every(out)} if last else {}
-        changed = []
-        for job in (job for job in jobs if job.last is last):
-            others = {name: evaluations for name, evaluations in of.items() if name != job.name}
-            linked = dataclasses.replace(job, links=others)
-            old = None if settings.force else record.unchanged(out, job.name, linked.key)
-            if old is None:
-                changed.append(linked)
-            else:
-                results[job.name] = old.result(job.notebook, out)
-        if changed:
-            _run(changed, results, settings, len(jobs))
+    with progress("reports{task.fields[states]}") as bars:
+        bar = bars.add_task("building", total=len(jobs), states="")
+        # Those that link to other reports see them all.
+        for last in (False, True):
+            of = {found.name: found.of for found in record.every(out)} if last else {}
+            links = {job.name: {n: of[n] for n in of if n != job.name} for job in jobs}
+            due = [replace(job, links=links[job.name]) for job in jobs if job.last is last]
+            for result in _results(due, settings):
+                results[result.name] = result
+                if result.status in ("built", "failed"):
+                    _write_index(out)
+                counts = Counter(result.status for result in results.values())
+                states = "".join(f", {count} {status}" for status, count in counts.items())
+                bars.update(bar, advance=1, states=states)
     if all(result.status == "skipped" for result in results.values()):
         notes = [note for result in results.values() for note in result.notes]
         raise NotAvailable(f"no report was built: {'; '.join(notes)}")
@@ -167,34 +166,20 @@ def _build(requests: Sequence[Request], settings: BuildSettings) -> list[ReportR
     return [results[job.name] for job in jobs]
 
 
-def _run(
-    jobs: list[Job], results: dict[str, ReportResult], settings: BuildSettings, total: int
-) -> None:
-    """Build what has changed, with progress on stderr; adds to `results`."""
-
-    def states() -> str:
-        counts = Counter(result.status for result in results.values())
-        return "".join(f", {number} {status}" for status, number in counts.items())
-
-    with progress("reports{task.fields[states]}") as bars:
-        bar = bars.add_task("building", total=total, completed=len(results), states=states())
-        for result in _results(jobs, settings):
-            results[result.name] = result
-            if result.status != "skipped":
-                _write_index(settings.out)
-            bars.update(bar, advance=1, states=states())
-
-
 def _results(jobs: Sequence[Job], settings: BuildSettings) -> Iterator[ReportResult]:
     """The result of each job, as soon as it is there; a process that dies takes no other with it.
 
     `DataMissing` if the worker of a cluster does not see a notebook, an evaluation or the folder.
     """
+    found = {job.name: None if settings.force else record.unchanged(job) for job in jobs}
+    yield from filter(None, found.values())
+    changed = [job for job in jobs if found[job.name] is None]
     count = settings.workers
-    count = min(count, len(jobs)) if isinstance(count, int) else count
+    count = min(count, len(changed)) if isinstance(count, int) else count
     # Workers that see this file have the same folder.
     with files.temporary(settings.out.resolve(), prefix=".seen.") as mark:
-        for job, result in each(partial(_result, mark, os.getcwd()), jobs, workers=count):
+        work = partial(_result, mark, os.getcwd())
+        for job, result in each(work, changed, workers=count) if changed else ():
             yield _failed(job, result.reason) if isinstance(result, Lost) else result
 
 
@@ -214,9 +199,9 @@ def _result(mark: Path, folder: str, job: Job) -> ReportResult:
         return _failed(job, f"{type(error).__name__}: {error}")
 
 
-def _failed(job: Job, why: str) -> ReportResult:
+def _failed(job: Job, reason: str) -> ReportResult:
     summary = Summary(job.notebook.stem)
-    return ReportResult(job.name, job.notebook, "failed", error=why, summary=summary)
+    return ReportResult(job.name, job.notebook, "failed", error=reason, summary=summary)
 
 
 def _sweep(out: Path) -> None:
@@ -224,9 +209,7 @@ def _sweep(out: Path) -> None:
 
 
 def _write_index(out: Path) -> None:
-    """Write the page that lists all reports of a folder."""
     # The page comes with the charts, which take a second to import.
     from formlab.reports import page
 
-    entries = [(r, (out / f"{r.name}.html").stat().st_size) for r in record.every(out)]
-    page.write_index(out / f"{plan.INDEX}.html", entries=entries)
+    page.write_index(out / f"{plan.INDEX}.html", reports=record.every(out))

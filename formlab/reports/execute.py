@@ -7,6 +7,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,7 +23,7 @@ from formlab.charts.escaping import clean
 from formlab.charts.theme import REPORT_VARIABLE
 from formlab.errors import NotAvailable
 from formlab.reports import figures, page, record, sanitize
-from formlab.reports.page import FAILED_ANCHOR, Facts, Failure
+from formlab.reports.page import Facts, Failure
 from formlab.reports.plan import INDEX, Job, typed
 from formlab.reports.record import ReportResult
 
@@ -45,42 +46,40 @@ def run(job: Job) -> ReportResult:
     """
     start = time.perf_counter()
     # Before it runs: what changes meanwhile is not what the report was made from.
-    key = job.key
-    out = job.settings.out.resolve()
-    with files.temporary(out, prefix=f".{job.name}.", suffix=".part.ipynb") as part:
+    key, home = record.key(job), job.settings.out.resolve()
+    result = ReportResult(job.name, job.notebook, key=key, of=job.of)
+    with files.temporary(home, prefix=f".{job.name}.", suffix=".part.ipynb") as part:
         executed, error = _execute(job, part)
     failure = _failure(executed, error)
-    seconds = time.perf_counter() - start
     if failure and failure.kind == NotAvailable.__name__ and job.of_sample:
         why = f"{job.name} is left out: {failure.what.partition(': ')[2]}"
-        return ReportResult(job.name, job.notebook, "skipped", seconds=seconds, notes=(why,))
-    html, ipynb = (out / f"{job.name}.{ending}" for ending in ("html", "ipynb"))
+        seconds = time.perf_counter() - start
+        return replace(result, status="skipped", seconds=seconds, notes=(why,))
+    html, ipynb = (home / f"{job.name}.{ending}" for ending in ("html", "ipynb"))
     files.write_text(ipynb, nbformat.writes(executed))
-    built = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    shown, beside, notes = page.objects(executed), [], []
-    drawn = figures.of(shown)
+    cells, saved, notes = page.read(executed), [], []
     if job.settings.figures:
         folder = f"{figures.FOLDER}/{job.name}"
-        names, notes = figures.save(drawn.values(), out / folder)
-        beside = [f"{folder}/{name}" for name in names]
-    home = job.notebook.parent
-    evaluations = record.evaluations_of(home, job.parameters, job.defaults)
+        drawn = [output.figure for output in page.outputs(cells) if output.figure]
+        names, notes = figures.save(drawn, home / folder)
+        saved = [f"{folder}/{name}" for name in names]
+    evaluations = record.evaluations_of(job)
+    built = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    seconds = round(time.perf_counter() - start, 2)
     summary = page.write(
-        executed,
+        cells,
         out=html,
         name=job.notebook.stem,
-        facts=_facts(job, evaluations, seconds=seconds, built=built),
+        facts=_facts(job, evaluations, duration=f"{seconds:.1f} s", built=built),
         failure=failure,
         index=f"{INDEX}.html",
-        figures=drawn,
-        shown=shown,
         parts=list(filter(None, map(record.part_run, evaluations))),
     )
-    status, error = ("failed", failure.what) if failure else ("built", None)
-    seconds = round(time.perf_counter() - start, 2)
-    what = (job.name, job.notebook, status, html, ipynb, error, seconds)
-    result = ReportResult(*what, summary, built, tuple(notes))
-    record.write(result, out, key=key, beside=beside, of=job.of)
+    status, why = ("failed", failure.what) if failure else ("built", None)
+    files_of = {"html": html, "ipynb": ipynb, "beside": tuple(saved), "notes": tuple(notes)}
+    more = {"status": status, "error": why, "seconds": seconds, "summary": summary, "built": built}
+    result = replace(result, **files_of, **more)
+    record.write(result, home)
     return result
 
 
@@ -94,6 +93,8 @@ def _execute(job: Job, part: Path) -> tuple[nbformat.NotebookNode, Exception | N
             cell.outputs, cell.execution_count = [], None
             cell.metadata.pop("papermill", None)
     with TemporaryDirectory(prefix="formlab-") as sockets, _environment(job):
+        # It talks through sockets in a folder: no port is opened, no other user listens.
+        manager = {"transport": "ipc", "ip": f"{sockets}/kernel"} if os.name == "posix" else {}
         try:
             papermill.execute_notebook(
                 source,
@@ -108,7 +109,7 @@ def _execute(job: Job, part: Path) -> tuple[nbformat.NotebookNode, Exception | N
                 execution_timeout=job.settings.timeout,
                 # A gallery's 30 MB take longer than four seconds, the default, on a busy machine.
                 iopub_timeout=120,
-                config=_kernel_config(sockets),
+                config=Config(KernelManager=manager),
                 extra_arguments=_KERNEL_OPTIONS,
             )
         except Exception as caught:  # whatever stops a notebook, its report says so
@@ -122,23 +123,15 @@ def _execute(job: Job, part: Path) -> tuple[nbformat.NotebookNode, Exception | N
     return executed, error
 
 
-def _kernel_config(folder: str) -> Config:
-    """A kernel that talks through sockets in `folder`: no port is opened, no other user listens."""
-    if os.name != "posix":
-        return Config()
-    return Config(KernelManager={"transport": "ipc", "ip": f"{folder}/kernel"})
-
-
 @contextlib.contextmanager
 def _environment(job: Job) -> Iterator[None]:
     """Environment variables for the kernel's process, restored afterwards."""
-    values = {REPORT_VARIABLE: "1", LINKS_VARIABLE: json.dumps(job.links)}
-    before = {name: os.environ[name] for name in values if name in os.environ}
-    os.environ.update(values)
+    before = dict(os.environ)
+    os.environ.update({REPORT_VARIABLE: "1", LINKS_VARIABLE: json.dumps(job.links)})
     try:
         yield
     finally:
-        for name in values:
+        for name in (REPORT_VARIABLE, LINKS_VARIABLE):
             os.environ.pop(name, None)
         os.environ.update(before)
 
@@ -148,7 +141,7 @@ def _failure(notebook: nbformat.NotebookNode, error: Exception | None) -> Failur
     for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
         if output.output_type == "error":
             what = clean(sanitize.plain(f"{output.ename}: {output.evalue}"), limit=600)
-            return Failure(what, page.traceback_of(output), FAILED_ANCHOR, kind=output.ename)
+            return Failure(what, page.traceback_of(output), output.ename)
     if error is not None and not isinstance(error, PapermillExecutionError):
         return Failure(clean(sanitize.plain(f"{type(error).__name__}: {error}"), limit=600))
     cells = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
@@ -162,16 +155,12 @@ def _failure(notebook: nbformat.NotebookNode, error: Exception | None) -> Failur
     return None
 
 
-def _facts(job: Job, evaluations: Sequence[Path], *, seconds: float, built: str) -> Facts:
+def _facts(job: Job, evaluations: Sequence[Path], *, duration: str, built: str) -> Facts:
     """The block "How this was made"."""
     texts = {name: f"{default}  (default)" for name, default in job.defaults.items()}
     texts |= {name: repr(job.parameters[name]) for name in texts if name in job.parameters}
-    notebook = [
-        ("file", job.notebook.name),
-        ("sha256", files.sha256(job.notebook)),
-        ("built", built),
-        ("duration", f"{seconds:.1f} s"),
-    ]
+    notebook = {"file": job.notebook.name, "sha256": files.sha256(job.notebook)}
+    notebook |= {"built": built, "duration": duration}
     folders = [manifest.parent for manifest in evaluations]
     data = [
         (f"Evaluation {folder.name}", record.facts(manifest, typed(folder)))
@@ -180,7 +169,7 @@ def _facts(job: Job, evaluations: Sequence[Path], *, seconds: float, built: str)
     sample = [("data/sample", f"sha256 {record.sample()}"), *record.readings()]
     return [
         ("Command", [("to build it again", job.command)]),
-        ("Notebook", notebook),
+        ("Notebook", list(notebook.items())),
         ("Parameters", list(texts.items())),
         *(data or [("Sample", sample)]),
         ("Versions", [*record.versions().items(), ("formlab's code", f"sha256 {record.code()}")]),

@@ -12,7 +12,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
@@ -23,25 +23,26 @@ from formlab.reports import sanitize
 from formlab.reports.plan import slug
 from formlab.selection import LINES
 
+if TYPE_CHECKING:
+    from formlab.reports.page import Output
+
 FOLDER = "figures"
+# Outputs of a kernel that are no object of formlab, altair or plotly.
+RAW = ("stream", "error", "display_data", "execute_result")
 # Twice the pixels of a screen, for print.
 SCALE = 2
 # Widths in pixels that a drawing fits into: the page's column, and a phone.
 WIDE, PHONE = 940, 346
-_LEAST = 60
-_MARKS = {"bar", "point", "circle", "square", "rect", "arc"}
+_LEAST, _USUAL = 60, 600
+_PADDING = {"left": 24, "top": 5, "right": 12, "bottom": 5}
+_ABREAST, _MARKS = "hconcat", {"bar", "point", "circle", "square", "rect", "arc"}
 # vl-convert puts this before a link within the page.
 _BASE = "https://vega.github.io/vega-datasets/"
 _XLINK = "{http://www.w3.org/1999/xlink}href"
 # What a drawing need not say of each of its parts.
-_USUAL = {
-    ("font-family", FONT),
-    ("opacity", "1"),
-    ("fill-opacity", "1"),
-    ("stroke-width", "1"),
-    ("stroke-dasharray", "1,0"),
-    ("pointer-events", "none"),
-}
+_NEEDLESS = {"style", "class", "aria-roledescription"}
+_DEFAULTS = {"font-family": FONT, "pointer-events": "none", "stroke-dasharray": "1,0"}
+_DEFAULTS |= dict.fromkeys(("opacity", "fill-opacity", "stroke-width"), "1")
 # A spreadsheet takes a cell for a formula that begins so, also after what cannot be seen.
 _FORMULA = re.compile(
     r"[\s\x00-\x1f\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]*[=+\-@＝＋－＠]"
@@ -65,105 +66,98 @@ class Figure:
     problem: str = ""
 
 
-def of(objects: Mapping[int, tuple[str, Mapping[str, Any], str]]) -> dict[int, Figure]:
-    """The figures among objects, given as kind, data and text, each under the key of its object."""
-    figures: dict[int, Figure] = {}
-    caption = ""
-    for place, (kind, data, alt) in objects.items():
-        if kind == "caption":
-            caption = str(data.get("text") or "")
-            continue
-        rows = _rows(kind, data)
-        if rows or kind in {"vega", "plotly"}:
-            name = caption or (alt if kind in {"vega", "plotly"} else kind)
-            title = re.split(r"[.;:]\s", name, maxsplit=1)[0]
-            stem = f"{len(figures) + 1:02d}-{slug(title.lower())[:48].strip('-_')}"
-            more = _drawn(data, stem[:2]) if kind == "vega" else {}
-            figures[place] = Figure(stem, csv_text(rows) if rows else "", **more)
-        caption = ""
-    return figures
+def draw(outputs: Iterable[Output]) -> None:
+    """Set the `figure` of each output of a page that is a chart, a table or a gallery."""
+    count, caption = 0, ""
+    for output in outputs:
+        rows, is_chart = _rows(output.kind, output.data), output.kind in ("vega", "plotly")
+        if rows or is_chart:
+            count += 1
+            name = caption or (output.alt if is_chart else output.kind)
+            title = slug(re.split(r"[.;:]\s", name, maxsplit=1)[0].lower())[:48].strip("-_")
+            drawn = _drawn(output.data, f"{count:02d}") if output.kind == "vega" else {}
+            table = csv_text(rows) if rows else ""
+            output.figure = Figure(f"{count:02d}-{title}", table, **drawn)
+        if output.kind not in RAW:
+            caption = str(output.data.get("text") or "") if output.kind == "caption" else ""
 
 
 def _drawn(spec: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """The drawings of a chart, or why there are none."""
     try:
-        wide = _fitted(spec, WIDE)
-        phone = wide if _width(wide) <= PHONE else _fitted(_for_phone(spec), PHONE)
+        wide = _fitted(_linked(spec), WIDE)
         drawings = [_inert(wide, f"{prefix}w")]
-        return {"drawings": (*drawings, *[_inert(phone, f"{prefix}p")] * (phone is not wide))}
+        if _width(wide) > PHONE:
+            drawings.append(_inert(_fitted(_for_phone(_linked(spec)), PHONE), f"{prefix}p"))
+        return {"drawings": tuple(drawings)}
     except Exception as error:  # a chart of anyone's code: the report does not fail with it
-        why = sanitize.plain((str(error).splitlines() or [type(error).__name__])[0])
-        return {"problem": why[:300]}
+        reason = sanitize.plain((str(error).splitlines() or [type(error).__name__])[0])
+        return {"problem": reason[:300]}
 
 
 def save(figures: Iterable[Figure], folder: Path) -> tuple[list[str], list[str]]:
     """Write charts as SVG and PNG, and the table of each figure as CSV; their names, and notes."""
     import vl_convert
 
-    names, notes = [], []
+    contents, notes = {}, []
     for figure in figures:
-        contents = {"csv": figure.csv.encode("utf-8", "backslashreplace")} if figure.csv else {}
+        if figure.csv:
+            contents[f"{figure.stem}.csv"] = figure.csv.encode("utf-8", "backslashreplace")
         if figure.drawings:
             paper = '><rect width="100%" height="100%" fill="white"/>'
             svg = figure.drawings[0].replace(">", paper, 1)
-            contents |= {"svg": svg.encode(), "png": vl_convert.svg_to_png(svg, scale=SCALE)}
+            contents[f"{figure.stem}.svg"] = svg.encode()
+            contents[f"{figure.stem}.png"] = vl_convert.svg_to_png(svg, scale=SCALE)
         if figure.problem:
             notes.append(f"figure {figure.stem} was not drawn to a file: {figure.problem}")
-        for ending, content in contents.items():
-            names.append(f"{figure.stem}.{ending}")
-            with files.atomic(folder / names[-1]) as part:
-                part.write_bytes(content)
-    for file in folder.glob("*"):
-        if file.name not in names:
-            file.unlink()
-    return names, notes
+    for name, content in contents.items():
+        with files.atomic(folder / name) as part:
+            part.write_bytes(content)
+    for file in (file for file in folder.glob("*") if file.name not in contents):
+        file.unlink()
+    return list(contents), notes
 
 
 # Drawings
 
 
-def _views(spec: Any, across: int = 1) -> Iterator[tuple[Spec, int]]:
-    """Each view of a specification that has a width, and how many of its kind stand abreast."""
-    parts = [part for name in ("hconcat", "vconcat", "concat") for part in spec.get(name, ())]
-    for part in parts:
-        yield from _views(part, across * (len(parts) if "hconcat" in spec else 1))
+def _nodes(spec: Spec, across: int = 1) -> Iterator[tuple[Spec, int]]:
+    """Each part of a chart, parents first, and how many stand abreast: none of layers of a plot."""
+    yield spec, across
+    for name in (_ABREAST, "vconcat", "concat", "layer"):
+        parts = spec.get(name, ())
+        for part in parts:
+            yield from _nodes(part, across * {_ABREAST: len(parts), "layer": 0}.get(name, 1))
     if "facet" in spec:
         facet = spec["facet"]
         columns = spec.get("columns") or len(facet.get("sort") or ()) or 1
         if {"row", "column"} & facet.keys():
             columns = len(facet.get("column", {}).get("sort") or [1])
-        yield from _views(spec["spec"], across * columns)
-    elif not parts:
-        yield spec, across
+        yield from _nodes(spec["spec"], across * columns)
 
 
-def _layers(view: Spec) -> Iterator[Spec]:
-    yield view
-    for layer in view.get("layer", ()):
-        yield from _layers(layer)
-
-
-def _draw(spec: Spec) -> str:
-    import vl_convert
-
-    # No address is fetched, whatever a specification asks for.
-    return vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
+def _plots(spec: Spec) -> Iterator[tuple[Spec, int]]:
+    """Each plot of a chart, which has a width, and how many of its kind stand abreast."""
+    parents = {_ABREAST, "vconcat", "concat", "facet"}
+    return ((node, across) for node, across in _nodes(spec) if across and not parents & node.keys())
 
 
 def _fitted(spec: Spec, goal: int) -> str:
     """The drawing, with plots made narrower until it is no wider than `goal`."""
+    import vl_convert
+
     # Names may be wider in a reader's font.
-    spec = _linked(spec) | {"padding": {"left": 24, "top": 5, "right": 12, "bottom": 5}}
-    svg = _draw(spec)
-    for _ in range(2):
+    spec |= {"padding": _PADDING}
+    for attempts_left in (2, 1, 0):
+        # No address is fetched, whatever a specification asks for.
+        svg = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
         excess = _width(svg) - goal
-        if excess <= 1:
+        if excess <= 1 or not attempts_left:
             break
-        for view, across in _views(spec):
-            width = view.get("width", 600)
+        for plot, across in _plots(spec):
+            width = plot.get("width", _USUAL)
             width = width if isinstance(width, int | float) else _width(svg) / across - 60
-            view["width"] = max(_LEAST, math.floor(width - excess / across))
-        svg = _draw(spec)
+            plot["width"] = max(_LEAST, math.floor(width - excess / across))
     return svg
 
 
@@ -181,7 +175,8 @@ def _linked(spec: Any) -> Any:
     if isinstance(spec.get(LINES), str):
         copy[LINES] = f"#{spec[LINES]}"
     mark = spec.get("mark")
-    kind = mark.get("type") if isinstance(mark, dict) else mark
+    mark = mark if isinstance(mark, dict) else {"type": mark}
+    kind = mark.get("type")
     if kind == "image":
         # An address that vl-convert may not load ends the whole process.
         raise ValueError("a chart of images is not drawn")
@@ -189,68 +184,54 @@ def _linked(spec: Any) -> Any:
         copy["encoding"]["href"] = {"field": LINES, "type": "nominal"}
     if kind in ("rule", "text", "tick"):
         # What they say of a row its mark says too.
-        copy["mark"] = (mark if isinstance(mark, dict) else {"type": kind}) | {"aria": False}
+        copy["mark"] = mark | {"aria": False}
     return copy
 
 
 def _for_phone(spec: Spec) -> Spec:
-    """A copy with panels below each other, long names cut and titles on several lines."""
-    spec = json.loads(json.dumps(spec))
+    """The chart with panels below each other, long names cut and titles on several lines."""
     config = spec.setdefault("config", {})
     config["legend"] = config.get("legend", {}) | {"orient": "top", "gradientLength": 200}
-    for parent in _parents(spec):
-        if "hconcat" in parent:
-            parent["vconcat"] = parent.pop("hconcat")
-        if "concat" in parent or ("facet" in parent and "field" in parent["facet"]):
-            parent["columns"] = 1
-    for view, _ in _views(spec):
-        width = view.get("width", 600)
+    for plot, _ in _plots(spec):
+        width = plot.get("width", _USUAL)
         if isinstance(width, int | float):
-            view["width"] = min(width, 300)
-        for layer in _layers(view):
-            mark = layer.get("mark")
-            if isinstance(mark, dict) and isinstance(mark.get("limit"), int | float):
-                mark["limit"] = min(mark["limit"], 290)
-            for channel, encoding in layer.get("encoding", {}).items():
-                if isinstance(encoding, dict):
-                    _narrow(channel, encoding)
+            plot["width"] = min(width, 300)
+    for node, _ in list(_nodes(spec)):
+        if _ABREAST in node:
+            node["vconcat"] = node.pop(_ABREAST)
+        if "concat" in node or "field" in node.get("facet", {}):
+            node["columns"] = 1
+        mark = node.get("mark")
+        if isinstance(mark, dict) and isinstance(mark.get("limit"), int | float):
+            mark["limit"] = min(mark["limit"], 290)
+        for channel, encoding in node.get("encoding", {}).items():
+            if not isinstance(encoding, dict):
+                continue
+            if isinstance(encoding.get("legend"), dict):
+                encoding["legend"] |= {"columns": 1, "labelLimit": 280}
+            if channel in ("x", "y") and isinstance(encoding.get("title"), str):
+                encoding["title"] = textwrap.wrap(encoding["title"], 34) or None
+            names = encoding.get("type") in ("nominal", "ordinal")
+            axis = encoding.get("axis", {})
+            if channel in ("x", "y") and names and axis is not None:
+                turned = {"labelAngle": -40, "labelAlign": "right"} if channel == "x" else {}
+                encoding["axis"] = axis | {"labelLimit": 110} | turned
     return spec
-
-
-def _parents(spec: Spec) -> Iterator[Spec]:
-    yield spec
-    for name in ("hconcat", "vconcat", "concat"):
-        for part in spec.get(name, ()):
-            yield from _parents(part)
-    if isinstance(spec.get("spec"), dict):
-        yield from _parents(spec["spec"])
-
-
-def _narrow(channel: str, encoding: Spec) -> None:
-    names = encoding.get("type") in ("nominal", "ordinal")
-    if isinstance(encoding.get("legend"), dict):
-        encoding["legend"] |= {"columns": 1, "labelLimit": 280}
-    if channel in ("x", "y") and isinstance(encoding.get("title"), str):
-        encoding["title"] = textwrap.wrap(encoding["title"], 34) or None
-    if channel in ("x", "y") and names and encoding.get("axis", {}) is not None:
-        turned = {"labelAngle": -40, "labelAlign": "right"} if channel == "x" else {}
-        encoding["axis"] = encoding.get("axis", {}) | {"labelLimit": 110} | turned
 
 
 def _inert(svg: str, prefix: str) -> str:
     """A drawing fit for a page: links within it alone, a title on each mark, ids of its own."""
     root = etree.fromstring(sanitize.svg(svg.replace(f'"{_BASE}#', '"#')).encode())
     for node in list(root.iter(etree.Element)):
-        parent = node.getparent()
+        parent, kind = node.getparent(), etree.QName(node).localname
         # The grounds of panels, too, are paths without a colour.
         unseen = node.get("aria-hidden") == "true" and not {"fill", "stroke"} & {*node.keys()}
-        unseen = unseen and etree.QName(node).localname == "path"
-        if (unseen or node.get("display") == "none") and parent is not None:
+        if parent is not None and (node.get("display") == "none" or (unseen and kind == "path")):
             parent.remove(node)
             continue
         kinds = [name for name in node.get("class", "").split() if re.match("mark-|role-", name)]
         for name, value in node.attrib.items():
-            if (name, value) in _USUAL or name in ("style", "class", "aria-roledescription"):
+            if _DEFAULTS.get(name) == value or name in _NEEDLESS:
                 del node.attrib[name]
             elif name == "id":
                 node.set(name, prefix + value)
@@ -300,7 +281,7 @@ def csv_text(rows: Rows) -> str:
 
 
 def _cell(value: Any) -> Any:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if value is None or value != value:
         return ""
     if isinstance(value, bool | int | float):
         return value
@@ -335,21 +316,25 @@ def _gallery(data: Mapping[str, Any]) -> Rows:
 
 
 def _vega(spec: Mapping[str, Any]) -> Rows:
-    """The data of a chart; a column `part` tells several tables apart."""
-    views = (layer for parent in _parents(spec) for layer in _layers(parent))
-    inline = [view["data"]["values"] for view in views if "values" in view.get("data", {})]
+    """The data of a chart, without addresses of cases; `part` tells several tables apart."""
+    inline = [
+        node["data"]["values"] for node, _ in _nodes(spec) if "values" in node.get("data", {})
+    ]
     tables = [t for t in (*spec.get("datasets", {}).values(), *inline) if t and type(t) is list]
-    rows = []
-    for number, table in enumerate(tables, start=1):
-        part = {"part": str(number)} if len(tables) > 1 else {}
-        for row in table:
-            row = row if isinstance(row, dict) else {"value": row}
-            # Without what is for the drawing alone: the address of the cases.
-            rows.append(part | {name: value for name, value in row.items() if name != LINES})
-    return rows
+    return [
+        ({"part": str(number)} if len(tables) > 1 else {})
+        | {
+            k: v
+            for k, v in (row if isinstance(row, dict) else {"value": row}).items()
+            if k != LINES
+        }
+        for number, table in enumerate(tables, start=1)
+        for row in table
+    ]
 
 
 def _table(data: Mapping[str, Any]) -> Rows:
+    """The rows by the titles of their columns; a title that comes again is numbered."""
     names: list[str] = []
     for title in (column["title"] for column in data["columns"]):
         numbered = (f"{title} {number}" for number in itertools.count(2))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,7 +19,6 @@ _Positive = Annotated[int, msgspec.Meta(ge=1)]
 # What msgspec says of a value that is wrong, as in "… - at `$.reports[0].name`".
 _UNKNOWN = re.compile(r"unknown field `(.*?)`")
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
-Keys = Sequence[str | int]
 
 
 class _Report(msgspec.Struct, forbid_unknown_fields=True):
@@ -51,25 +50,21 @@ def read(path: str | Path) -> tuple[list[plan.Request], dict[str, Any]]:
     """
     path = Path(path)
     value = files.read_yaml(path, remedy=_remedy(_Manifest))
-
-    def where(*keys: str | int) -> str:
-        return f"{path}:{_line(yaml.compose(files.read_text(path), yaml.SafeLoader), keys)}"
-
+    where = partial(_place, path)
     try:
         manifest = msgspec.convert(value or {}, _Manifest)
     except msgspec.ValidationError as error:
-        what, _, place = str(error).partition(" - at ")
+        problem, _, place = str(error).partition(" - at ")
         keys: list[str | int] = [name or int(number) for name, number in _STEP.findall(place)]
-        keys += _UNKNOWN.findall(what)
+        keys += _UNKNOWN.findall(problem)
         # People count from 1.
         names = ", ".join(str(key + 1 if isinstance(key, int) else key) for key in keys)
         kind = _Report if keys[:1] == ["reports"] and len(keys) > 1 else _Manifest
-        what = f"{names or 'the file'}: {what}"
-        raise DataBroken(what, where=where(*keys), remedy=_remedy(kind)) from error
-    settings = {"out": path.parent / manifest.out}
-    for name in ("workers", "timeout", "figures"):
-        if (setting := getattr(manifest, name)) is not None:
-            settings[name] = setting
+        problem = f"{names or 'the file'}: {problem}"
+        raise DataBroken(problem, where=where(*keys), remedy=_remedy(kind)) from error
+    settings = {name: getattr(manifest, name) for name in ("workers", "timeout", "figures")}
+    settings = {name: setting for name, setting in settings.items() if setting is not None}
+    settings |= {"out": path.parent / manifest.out}
 
     def folders(patterns: Sequence[str], *keys: str | int) -> tuple[Path, ...]:
         """The folders that the patterns match, each once."""
@@ -77,8 +72,11 @@ def read(path: str | Path) -> tuple[list[plan.Request], dict[str, Any]]:
         for number, pattern in enumerate(patterns):
             matches = _matches(path.parent, pattern)
             if not matches:
-                what, remedy = f"no evaluation {pattern!r}", "a path or pattern from the manifest"
-                raise DataMissing(what, where=where(*keys, number), remedy=remedy)
+                problem, remedy = (
+                    f"no evaluation {pattern!r}",
+                    "a path or pattern from the manifest",
+                )
+                raise DataMissing(problem, where=where(*keys, number), remedy=remedy)
             found |= dict.fromkeys(matches)
         return tuple(found)
 
@@ -97,8 +95,9 @@ def read(path: str | Path) -> tuple[list[plan.Request], dict[str, Any]]:
             request = plan.Request(book, parameters, named, report.name, given is None)
             plan.jobs([request], plan.BuildSettings(path.parent))
         except FormlabError as error:
-            what = ": ".join(map(str, filter(None, (error.what, error.where))))
-            raise type(error)(what, where=where(*keys, "notebook"), remedy=error.remedy) from error
+            problem = ": ".join(map(str, filter(None, (error.what, error.where))))
+            place = where(*keys, "notebook")
+            raise type(error)(problem, where=place, remedy=error.remedy) from error
         requests.append(request)
     return requests, settings
 
@@ -115,8 +114,9 @@ def _remedy(kind: type[msgspec.Struct]) -> str:
     return f"{kind.__doc__.lower().rstrip('.')} are {keys}"
 
 
-def _line(node: yaml.Node | None, keys: Keys) -> int:
-    """The line, from 1, of the value that the keys lead to, or of the last key that is there."""
+def _place(path: Path, *keys: str | int) -> str:
+    """The file and the line of the value that the keys lead to, or of the last one there."""
+    node = yaml.compose(files.read_text(path), yaml.SafeLoader)
     line = node.start_mark.line if node else 0
     for key in keys:
         if isinstance(node, yaml.MappingNode):
@@ -127,28 +127,22 @@ def _line(node: yaml.Node | None, keys: Keys) -> int:
         elif isinstance(node, yaml.SequenceNode) and isinstance(key, int):
             node = node.value[key]
             line = node.start_mark.line
-    return line + 1
+    return f"{path}:{line + 1}"
 
 
 def make(folder: str | Path) -> tuple[Path, list[Path]]:
     """Copy formlab's notebooks into a folder, with a manifest of them; both, where they are now.
 
-    `DataBroken` if one of the files is there already, or none can be written.
+    `DataBroken` if one of the files is there already; `NotAvailable` if none can be written.
     """
-    folder = Path(folder)
-    books = {folder / "notebooks" / book.name: book for book in plan.own_notebooks()}
-    head = Path(__file__).with_name("reports.yml")
-    manifest = folder / head.name
+    home, head = Path(folder), Path(__file__).with_name("reports.yml")
+    books = {home / "notebooks" / book.name: book for book in plan.own_notebooks()}
+    manifest = home / head.name
     if there := [path for path in (manifest, *books) if path.exists()]:
         raise DataBroken("nothing is overwritten", where=there[0], remedy="another folder")
-    try:
-        (folder / "notebooks").mkdir(parents=True, exist_ok=True)
-        for copy, book in books.items():
-            with files.atomic(copy) as temporary:
-                shutil.copyfile(book, temporary)
-        lines = [f"- notebook: notebooks/{copy.name}\n" for copy in books]
-        # Last: with a manifest the folder is whole.
-        files.write_text(manifest, head.read_text(encoding="utf-8") + "".join(lines))
-    except OSError as error:
-        raise DataBroken(f"cannot be written: {error.strerror}", where=folder) from error
+    for copy, book in books.items():
+        files.write_text(copy, book.read_text("utf-8"))
+    # Last: with a manifest the folder is whole.
+    lines = [f"- notebook: notebooks/{copy.name}\n" for copy in books]
+    files.write_text(manifest, head.read_text("utf-8") + "".join(lines))
     return manifest, list(books)

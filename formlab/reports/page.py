@@ -9,10 +9,10 @@ import html
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jinja2
 import nbformat
@@ -23,17 +23,18 @@ from formlab.charts import escaping
 from formlab.charts.escaping import clean
 from formlab.charts.html import KINDS, MIME, TEMPLATES, render
 from formlab.gallery import inline
-from formlab.reports import sanitize
-from formlab.reports.figures import Figure
+from formlab.reports import figures, sanitize
 from formlab.reports.record import Summary
 
 Facts = Sequence[tuple[str, Sequence[tuple[str, str]]]]
-Cell = nbformat.NotebookNode
-FAILED_ANCHOR = "failed-cell"
+Node = nbformat.NotebookNode
 # What a cell with this tag shows stands right under the title, wherever the cell is.
 SUMMARY_TAG = "summary"
 # What scripts draw; all else is markup from the start.
 DRAWN = ("plotly", "gallery", "episodes", "explorer")
+# Where the first screen, and cards alone, have the sentence that answers the title.
+_FINDING = {"first": "sentence", "cards": "finding"}
+_ODD_SHAPES = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 _VEGA = re.compile(r"application/vnd\.vegalite\.v\d+\+json")
 _PLOTLY = "application/vnd.plotly.v1+json"
 _RASTERS = ("image/png", "image/jpeg", "image/webp", "image/gif")
@@ -53,63 +54,98 @@ class Failure:
 
     what: str
     traceback: str = ""
-    anchor: str | None = None
     kind: str = ""
 
 
-class Object(NamedTuple):
-    """What an output shows: its kind, its data, and a text for who cannot see it.
+@dataclasses.dataclass
+class Output:
+    """What a cell shows: an object's kind, its data, and a text for who cannot see it.
 
-    Data of a chart runs, loads and reaches nothing; a page escapes that of the other kinds.
+    Data of a chart runs, loads and reaches nothing; a page escapes that of the other kinds. Of
+    what shows no object, `data` is the kernel's output and `kind` its type. `figure` has what can
+    be saved of it.
     """
 
     kind: str
-    data: dict[str, Any]
-    alt: str
+    data: Mapping[str, Any]
+    alt: str = ""
+    figure: figures.Figure | None = None
+
+    @property
+    def note(self) -> str | None:
+        """The text of a note; None of an output that has something to show."""
+        is_note = self.kind == "caption" and self.data.get("label") == "Note"
+        return clean(self.data.get("text", ""), limit=2_000) if is_note else None
 
 
-Objects = dict[int, Object]
+@dataclasses.dataclass
+class Cell:
+    """A cell as the page shows it: `prose`, or code; `hidden` where it has nothing to report."""
+
+    source: str
+    prose: bool = False
+    summary: bool = False
+    outputs: list[Output] = dataclasses.field(default_factory=list)
+    hidden: bool = False
 
 
-def objects(notebook: nbformat.NotebookNode) -> Objects:
-    """The object of each display output that has one, by the output's `id`, in the page's order."""
-    outputs = (output for _, outputs in _in_order(notebook) for output in outputs)
-    found = {id(output): _object(output.data) for output in outputs if _is_display(output)}
-    return {place: shown for place, shown in found.items() if shown}
+def read(notebook: Node) -> list[Cell]:
+    """The cells of an executed notebook, their figures drawn, without papermill's banners.
+
+    What a summary shows comes after the first cell; its code stays where it runs.
+    """
+    cells, above = [], []
+    for node in notebook.cells:
+        tags = node.metadata.get("tags", [])
+        if node.cell_type == "raw" or _BANNER in tags:
+            continue
+        cells.append(Cell(node.source, node.cell_type == "markdown", SUMMARY_TAG in tags))
+        found = list(map(_read, node.get("outputs", [])))
+        if cells[-1].summary and cells[1:]:
+            above.append(Cell("", summary=True, outputs=found))
+        else:
+            cells[-1].outputs = found
+    cells[1:1] = above
+    figures.draw(outputs(cells))
+    return cells
 
 
-def _object(bundle: Mapping[str, Any]) -> Object | None:
-    text = clean(_joined(bundle.get("text/plain")), limit=5_000)
+def outputs(cells: Iterable[Cell]) -> list[Output]:
+    """What all cells show, in the page's order."""
+    return [output for cell in cells for output in cell.outputs]
+
+
+def _read(raw: Node) -> Output:
+    """What an output of a kernel shows."""
+    bundle = raw.get("data", {})
     for mime, value in bundle.items():
         if not isinstance(value, dict):
             continue
-        if mime == MIME:
-            for kind, data in value.items():
-                if isinstance(data, str) and kind in DRAWN:
-                    with contextlib.suppress(ValueError, RecursionError):
-                        data = json.loads(data)
-                if kind in (*KINDS, *DRAWN) and isinstance(data, dict):
-                    return Object(kind, data, text or kind)
         if _VEGA.fullmatch(mime):
             alt = _words(value.get("description")) or _words(value.get("title")) or "chart"
-            return Object("vega", escaping.specification(value), clean(alt, limit=2_000))
+            return Output("vega", escaping.specification(value), clean(alt, limit=2_000))
         if mime == _PLOTLY:
-            return _plotly_object(value)
-    return None
+            return _plotly(value)
+        for kind, data in value.items() if mime == MIME else ():
+            if isinstance(data, str) and kind in DRAWN:
+                with contextlib.suppress(ValueError, RecursionError):
+                    data = json.loads(data)
+            if kind in (*KINDS, *DRAWN) and isinstance(data, dict):
+                text = clean(_joined(bundle.get("text/plain")), limit=5_000)
+                return Output(kind, data, text or kind)
+    return Output(raw.output_type, raw)
 
 
-def _plotly_object(figure: dict[str, Any]) -> Object:
+def _plotly(figure: dict[str, Any]) -> Output:
     """A figure of plotly; ``layout.meta`` may hold its text and a flat figure in its place."""
-    layout = figure.get("layout")
-    layout = dict(layout) if isinstance(layout, dict) else {}
-    meta = layout.get("meta")
-    meta = dict(meta) if isinstance(meta, dict) else {}
+    layout = figure["layout"] if isinstance(figure.get("layout"), dict) else {}
+    meta = dict(layout["meta"]) if isinstance(layout.get("meta"), dict) else {}
     fallback = meta.pop("fallback", None)
     alt = clean(_words(meta.get("alt")) or _words(layout.get("title")) or "figure", limit=2_000)
     data = {"figure": escaping.figure(figure | {"layout": layout | {"meta": meta}}), "alt": alt}
     if isinstance(fallback, dict):
         data["fallback"] = escaping.figure(fallback)
-    return Object("plotly", data, alt)
+    return Output("plotly", data, alt)
 
 
 def _words(value: object) -> str:
@@ -121,58 +157,110 @@ def _words(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def markup(output: Output, counts: Counter[str] | None = None) -> Markup:
+    """An output on a page: a data block for the page's scripts, a drawing, words, or a picture.
+
+    `counts` numbers captions by their label; the table behind a figure can be saved.
+    """
+    kind, data, figure = output.kind, output.data, output.figure or figures.Figure("")
+    if kind in figures.RAW:
+        return _raw(kind, data)
+    if kind in DRAWN:
+        part = _part("data", kind, sanitize.trusted(inline.data_block(data)), output.alt)
+    elif kind == "vega":
+        drawings = list(map(sanitize.trusted, figure.drawings))
+        part = _part("object", kind, _part("chart", output.alt, drawings, figure.problem))
+    else:
+        if kind == "caption" and counts is not None:
+            counts[label := str(data.get("label"))] += 1
+            data = {**data, "number": counts[label]}
+        # Other code may emit objects in other shapes.
+        part = _part("object", kind, None)
+        with contextlib.suppress(jinja2.TemplateError, *_ODD_SHAPES):
+            part = _part("object", kind, render(kind, data, in_report=True))
+    table = base64.b64encode(figure.csv.encode("utf-8", "backslashreplace")).decode()
+    return part + (_part("csv", figure.stem, table) if table else "")
+
+
+def _raw(kind: str, data: Node) -> Markup:
+    """What others display: a traceback, text, HTML without scripts, a picture."""
+    if kind == "error":
+        return _part("text", "traceback", traceback_of(data))
+    if kind == "stream":
+        text = sanitize.plain(data.text)
+        return _part("messages", text) if data.name == "stderr" else _part("text", "stdout", text)
+    bundle = {mime: _joined(value) for mime, value in data.data.items()}
+    text = sanitize.plain(bundle.get("text/plain", ""))
+    if page := bundle.get("text/html"):
+        return _part("markup", "html", sanitize.safe_html(page))
+    if source := bundle.get("text/markdown"):
+        return _part("markup", "text", sanitize.markdown(source))
+    for mime in _RASTERS:
+        image = bundle.get(mime, "").strip()
+        if image and _BASE64.match(image):
+            return _part("image", f"data:{mime};base64,{image}", text or "image")
+    return _part("text", "plain", text) if text else Markup("")
+
+
+def _joined(value: object) -> str:
+    if isinstance(value, list):
+        return "".join(map(str, value))
+    return value if isinstance(value, str) else ""
+
+
+def traceback_of(output: Mapping[str, Any]) -> str:
+    """The traceback of an error output, as plain text."""
+    lines = output.get("traceback") or [f"{output.get('ename')}: {output.get('evalue')}"]
+    return sanitize.plain("\n".join(map(str, lines)))
+
+
+def _part(name: str, *values: Any) -> Markup:
+    """A piece of a page, from the macro of that name."""
+    return getattr(TEMPLATES.get_template("outputs.html.j2").module, name)(*values)
+
+
 def write(
-    notebook: nbformat.NotebookNode,
+    cells: Sequence[Cell],
     *,
     out: str | Path,
     name: str,
     facts: Facts = (),
     failure: Failure | None = None,
     index: str | None = None,
-    shown: Objects | None = None,
-    figures: Mapping[int, Figure] | None = None,
     parts: Sequence[str] = (),
 ) -> Summary:
-    """Write an executed notebook as one HTML page, whole or not at all; its title and findings.
+    """Write what `read` gives as one HTML page, whole or not at all; its title and findings.
 
     `facts` go into the block "How this was made"; `failure` and `parts` (which evaluations are of
     a part of their corpus) stand on top; `index` is the address of the page that lists all
-    reports. Charts are drawings of `figures`, those of `shown`, its `objects`; tables can be saved.
+    reports.
     """
-    shown = objects(notebook) if shown is None else shown
-    summary = _summary(notebook, name, shown)
+    summary = _summary(cells, name)
     # What a notebook did not finish is not "nothing to report".
-    nothing = [] if failure else list(_empty_sections(notebook, shown))
-    hidden = {id(cell) for _, _, cells in nothing for cell in cells}
+    nothing = [] if failure else list(_empty_sections(cells))
     contents: list[tuple[int, str, str]] = []
-    cells, counts = [], Counter[str]()
-    for cell, outputs in _in_order(notebook):
-        is_hidden = id(cell) in hidden
-        if cell.cell_type == "markdown" and not is_hidden:
-            cells.append({"prose": _anchored(cell.source, contents)})
-        if cell.cell_type != "code" or not (cell.source or outputs):
-            continue
-        drawn = []
-        for output in outputs:
-            found, figure = shown.get(id(output)), (figures or {}).get(id(output))
-            if found and not is_hidden:
-                drawn += [shown_object(found, figure, counts), _csv_link(figure)]
-            elif not found and not (is_hidden and _is_display(output)):
-                drawn.append(_output(output))
-        failed = any(output.output_type == "error" for output in outputs)
-        source = sanitize.python(cell.source) if cell.source else ""
-        cells.append({"source": source, "outputs": drawn, "anchor": FAILED_ANCHOR * failed})
+    shown, counts = [], Counter[str]()
+    for cell in cells:
+        if cell.prose and not cell.hidden:
+            shown.append({"prose": _anchored(cell.source, contents)})
+        elif not cell.prose and (cell.source or cell.outputs):
+            # Messages and errors of a section without content are shown.
+            visible = [o for o in cell.outputs if not cell.hidden or o.kind in ("stream", "error")]
+            failed = any(output.kind == "error" for output in visible)
+            code = sanitize.python(cell.source) if cell.source else ""
+            drawn = [markup(output, counts) for output in visible]
+            shown.append({"source": code, "outputs": drawn, "failed": failed})
     page = _render(
         "report.html.j2",
-        plotly=any(found.kind == "plotly" for found in shown.values()),
+        plotly=any(output.kind == "plotly" for output in outputs(cells)),
         title=summary.title,
         index=index,
         contents=contents,
         error=failure,
-        cells=cells,
-        has_code=any(cell.get("source") for cell in cells),
+        cells=shown,
+        has_code=any(cell.get("source") for cell in shown),
         parts=[sanitize.markdown(clean(sentence, limit=600)) for sentence in parts],
-        nothing=[(heading, note) for heading, note, _ in nothing],
+        nothing=nothing,
         made=facts,
     )
     files.write_text(out, page)
@@ -195,9 +283,8 @@ def _render(template: str, *, plotly: bool, **values: Any) -> str:
     # plotly writes styles of its own into the page.
     policy = inline.policy(scripts, None if plotly else style)
     policy, style, *scripts = map(sanitize.trusted, (policy, style, *scripts))
-    page = TEMPLATES.get_template(template)
     more = {"version": files.version(), "policy": policy, "style": style, "scripts": scripts}
-    return page.render(**more, **values)
+    return TEMPLATES.get_template(template).render(**more, **values)
 
 
 @cache
@@ -206,27 +293,6 @@ def _plotly_script() -> str:
     from plotly.offline import get_plotlyjs
 
     return get_plotlyjs()
-
-
-def _is_display(output: nbformat.NotebookNode) -> bool:
-    return output.output_type in ("display_data", "execute_result")
-
-
-def _tags(cell: Cell) -> set[str]:
-    return set(cell.metadata.get("tags", []))
-
-
-def _in_order(notebook: nbformat.NotebookNode) -> Iterator[tuple[Cell, list[Any]]]:
-    """Each cell with its outputs as the page shows them, without papermill's banners.
-
-    What a summary shows comes after the first cell; its code stays where it runs.
-    """
-    cells = [cell for cell in notebook.cells if _BANNER not in _tags(cell)]
-    above = [c for c in cells[1:] if SUMMARY_TAG in _tags(c) and c.cell_type == "code"]
-    for place, cell in enumerate(cells):
-        yield cell, [] if any(cell is c for c in above) else cell.get("outputs", [])
-        if place == 0:
-            yield from ((nbformat.v4.new_code_cell(), summary.outputs) for summary in above)
 
 
 def _anchored(source: str, contents: list[tuple[int, str, str]]) -> Markup:
@@ -242,114 +308,38 @@ def _anchored(source: str, contents: list[tuple[int, str, str]]) -> Markup:
     return sanitize.trusted(_IN_OUT.sub(_FOLDED, marked))
 
 
-def shown_object(
-    shown: Object, figure: Figure | None = None, counts: Counter[str] | None = None
-) -> Markup:
-    """The markup of one object: a data block for the page's scripts, a drawing, or words."""
-    kind, data, alt = shown
-    if kind in DRAWN:
-        return _part("data", kind, sanitize.trusted(inline.data_block(data)), alt)
-    if kind == "vega":
-        figure = figure or Figure("", problem="it is none")
-        drawings = list(map(sanitize.trusted, figure.drawings))
-        return _part("object", kind, _part("chart", alt, drawings, figure.problem))
-    if kind == "caption" and counts is not None:
-        label = str(data.get("label"))
-        counts[label] += 1
-        data = data | {"number": counts[label]}
-    try:
-        markup = render(kind, data, in_report=True)
-    except (jinja2.TemplateError, KeyError, TypeError, ValueError, AttributeError, IndexError):
-        # Other code may emit objects in other shapes.
-        markup = None
-    return _part("object", kind, markup)
-
-
-def _part(name: str, *values: Any) -> Markup:
-    """A piece of a page, from the macro of that name."""
-    return getattr(TEMPLATES.get_template("outputs.html.j2").module, name)(*values)
-
-
-def _csv_link(figure: Figure | None) -> Markup:
-    """A link that saves the table behind a figure, which the page carries; it opens nothing."""
-    if figure is None or not figure.csv:
-        return Markup("")
-    table = base64.b64encode(figure.csv.encode("utf-8", "backslashreplace")).decode()
-    return _part("csv", figure.stem, table)
-
-
-def _output(output: Cell) -> Markup:
-    """The markup of an output that shows no object: a traceback, text, or what others display."""
-    if output.output_type == "error":
-        return _part("text", "traceback", traceback_of(output))
-    if output.output_type == "stream":
-        text = sanitize.plain(output.text)
-        return _part("messages", text) if output.name == "stderr" else _part("text", "stdout", text)
-    bundle = {mime: _joined(value) for mime, value in output.data.items()}
-    text = sanitize.plain(bundle.get("text/plain", ""))
-    if page := bundle.get("text/html"):
-        return _part("markup", "html", sanitize.safe_html(page))
-    if source := bundle.get("text/markdown"):
-        return _part("markup", "text", sanitize.markdown(source))
-    for mime in _RASTERS:
-        image = bundle.get(mime, "").strip()
-        if image and _BASE64.match(image):
-            return _part("image", f"data:{mime};base64,{image}", text or "image")
-    return _part("text", "plain", text) if text else Markup("")
-
-
-def _joined(value: object) -> str:
-    if isinstance(value, list):
-        return "".join(str(line) for line in value)
-    return value if isinstance(value, str) else ""
-
-
-def traceback_of(output: Mapping[str, Any]) -> str:
-    """The traceback of an error output, as plain text."""
-    lines = output.get("traceback") or [f"{output.get('ename')}: {output.get('evalue')}"]
-    return sanitize.plain("\n".join(str(line) for line in lines))
-
-
-def _empty_sections(book: Cell, shown: Objects) -> Iterator[tuple[str, str, list[Cell]]]:
-    """Heading, note and cells of each section in which code shows notes alone, or nothing.
+def _empty_sections(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
+    """Heading and note of each section in which code shows notes alone, or nothing; hides them.
 
     A section goes from one heading of level 2 to the next; one of text is not empty.
     """
-    sections: list[tuple[str, list[Cell]]] = []
-    for cell in book.cells:
-        found = _SECTION.search(cell.source) if cell.cell_type == "markdown" else None
-        if found:
-            sections.append((found[1], []))
-        if sections:
-            sections[-1][1].append(cell)
-    for heading, cells in sections:
-        code = [c for c in cells if c.cell_type == "code" and SUMMARY_TAG not in _tags(c)]
-        text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-        if len(_SECTION.findall(text)) > 1 or (not code and _SECTION.sub("", text).strip()):
-            continue
-        notes = [_note(shown.get(id(output))) for cell in code for output in cell.outputs]
-        if None not in notes:
+    sections: list[list[Cell]] = [[]]
+    for cell in cells:
+        sections += [[]] * bool(cell.prose and _SECTION.search(cell.source))
+        sections[-1].append(cell)
+    for section in sections[1:]:
+        code = [cell for cell in section if not (cell.prose or cell.summary)]
+        text = "\n".join(cell.source for cell in section if cell.prose)
+        headings, notes = _SECTION.findall(text), [output.note for output in outputs(code)]
+        if (
+            len(headings) == 1
+            and None not in notes
+            and (code or not _SECTION.sub("", text).strip())
+        ):
+            for cell in section:
+                cell.hidden = True
             note = " ".join(dict.fromkeys(filter(None, notes))) or "Nothing to show."
-            yield clean(sanitize.plain(heading), limit=200), note, cells
+            yield clean(sanitize.plain(headings[0]), limit=200), note
 
 
-def _note(shown: Object | None) -> str | None:
-    """The text of a note; None for an output that has something to show."""
-    if shown and shown.kind == "caption" and shown.data.get("label") == "Note":
-        return clean(shown.data.get("text", ""), limit=2_000)
-    return None
-
-
-def _summary(notebook: nbformat.NotebookNode, name: str, shown: Objects) -> Summary:
-    prose = (cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    heading = next(filter(None, map(_TITLE.search, prose)), None)
+def _summary(cells: Sequence[Cell], name: str) -> Summary:
+    heading = next(filter(None, (_TITLE.search(cell.source) for cell in cells if cell.prose)), None)
     title = clean(sanitize.plain(heading[1]) if heading else name, limit=200)
-    first = next((found for found in shown.values() if found.kind in ("first", "cards")), None)
+    first = next((found for found in outputs(cells) if found.kind in ("first", "cards")), None)
     if first is None:
         return Summary(title)
     # Other code may emit cards in other shapes.
-    cards = first.data.get("cards")
+    cards, finding = (first.data.get(name) for name in ("cards", _FINDING[first.kind]))
     cards = [card for card in cards if isinstance(card, dict)] if isinstance(cards, list) else []
     texts = [{clean(k): clean(v) for k, v in card.items()} for card in cards]
-    finding = first.data.get("finding" if first.kind == "cards" else "sentence")
     return Summary(title, clean(finding) if isinstance(finding, str) else None, texts)

@@ -1,10 +1,12 @@
-"""Which reports to build: notebooks × evaluations, each with a name, a key and a command."""
+"""Which reports to build: notebooks × evaluations, each with a name and a command."""
 
 from __future__ import annotations
 
 import ast
 import dataclasses
 import itertools
+import json
+import math
 import os
 import re
 import shlex
@@ -14,6 +16,7 @@ from typing import Any
 
 import msgspec
 import polars as pl
+import yaml
 
 from formlab import files, resources
 from formlab.errors import DataBroken, DataMissing, UnknownName
@@ -25,6 +28,9 @@ NOTEBOOKS = resources.folder("notebooks")
 # Notebooks of add-ons and other plug-ins: the path of a file under each name.
 PLUGINS = Registry("notebooks", {})
 INDEX = "index"
+# A value of YAML on one line; this stands after one that is no list or mapping.
+_FLOW = {"default_flow_style": True, "allow_unicode": True, "width": math.inf}
+_END = "\n...\n"
 # Notebooks are read as plain JSON: nbformat takes seconds to import.
 _FORMAT = 4
 _TAKES = ("evaluation", "evaluations")
@@ -74,16 +80,25 @@ class Notebook:
     def read(cls, path: Path) -> Notebook:
         """`DataBroken` names the file of what is no notebook, and the line of a broken cell."""
         value = files.read_json(path)
-        if not isinstance(value, dict) or not isinstance(value.get("cells", []), list):
+        cells = value.get("cells", []) if isinstance(value, dict) else None
+        if not isinstance(cells, list):
             raise DataBroken("not a notebook", where=path)
         if value.get("nbformat") != _FORMAT or "cells" not in value:
-            what = f"not a notebook in format {_FORMAT}"
-            raise DataBroken(what, where=path, remedy="save it in JupyterLab")
+            problem = f"not a notebook in format {_FORMAT}"
+            raise DataBroken(problem, where=path, remedy="save it in JupyterLab")
         remedy = "in its metadata 'formlab' benchmarks, tasks, without: lists; together, addon: "
         remedy += "texts; least: a number; last, on_request: true or false"
         content = value.get("metadata", {}).get("formlab", {})
         purpose = files.convert(content, Purpose, where=path, remedy=remedy)
-        return cls(path, purpose, dict(_parameters(value["cells"], path)))
+        tagged = (c for c in cells if "parameters" in c.get("metadata", {}).get("tags", ()))
+        code = [cell for cell in tagged if cell.get("cell_type") == "code"]
+        defaults = {name: text for cell in code for name, text in _parameters(cell, path)}
+        return cls(path, purpose, defaults)
+
+    @property
+    def takes(self) -> str | None:
+        """The parameter that names evaluations, if it has one."""
+        return next((name for name in _TAKES[::-1] if name in self.defaults), None)
 
     def check(self, parameters: Mapping[str, Any]) -> None:
         """Raise `UnknownName` if it has no parameter of one of these names."""
@@ -93,37 +108,32 @@ class Notebook:
                 raise UnknownName(error.what, where=self.path, remedy=error.remedy)
 
 
-def _parameters(cells: Sequence[Any], path: Path) -> Iterator[tuple[str, str]]:
-    """Name and default of each literal in the cell tagged ``parameters``.
-
-    Read with `ast`: papermill's own inspection is line by line and misses annotations such as
-    ``str | None`` and values that hold an equals sign.
-    """
-    for cell in cells:
-        tags = cell.get("metadata", {}).get("tags", [])
-        if cell.get("cell_type") != "code" or "parameters" not in tags:
-            continue
-        try:
-            statements = ast.parse("".join(cell["source"])).body
-        except SyntaxError as error:
-            what = f"the parameters cell is not Python: {error.msg}"
-            raise DataBroken(what, where=f"{path}:{error.lineno}") from error
-        for node in statements:
-            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", 0)]
-            value = getattr(node, "value", None)
-            names = (target.id for target in targets if isinstance(target, ast.Name))
-            yield from ((name, ast.unparse(value)) for name in names if value is not None)
+def _parameters(cell: Mapping[str, Any], path: Path) -> Iterator[tuple[str, str]]:
+    """Name and default of each literal in a cell."""
+    try:
+        # papermill's own reader misses annotations such as ``str | None``, and values with "=".
+        statements = ast.parse("".join(cell["source"])).body
+    except SyntaxError as error:
+        problem = f"the parameters cell is not Python: {error.msg}"
+        raise DataBroken(problem, where=f"{path}:{error.lineno}") from error
+    for node in statements:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", 0)]
+        value = getattr(node, "value", None)
+        names = (target.id for target in targets if isinstance(target, ast.Name))
+        yield from ((name, ast.unparse(value)) for name in names if value is not None)
 
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """A notebook to run over evaluations; `name` is for one report alone."""
+    """A notebook to run over evaluations; `name` is for one report alone.
+
+    `choosing` leaves out the evaluations that the notebook is not made for.
+    """
 
     notebook: Path
     parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     evaluations: tuple[Path, ...] = ()
     name: str = ""
-    # Leaves out the evaluations that the notebook is not made for.
     choosing: bool = False
 
 
@@ -140,7 +150,11 @@ class BuildSettings:
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """One report to build: all that a worker process must know."""
+    """One report to build: all that a worker process must know.
+
+    `links` has, by name of the other reports, what they are `of`, for a notebook that links to
+    them.
+    """
 
     name: str
     notebook: Path
@@ -149,14 +163,7 @@ class Job:
     settings: BuildSettings
     defaults: dict[str, str]
     last: bool
-    # By name of the other reports what they are `of`, for a notebook that links to them.
-    links: dict[str, list[str]] = dataclasses.field(default_factory=dict)
-
-    @property
-    def key(self) -> str:
-        """The hash of everything the report is made from."""
-        more = {"name": self.name, "figures": self.settings.figures, "links": self.links}
-        return record.key(self.notebook, self.parameters, self.defaults, **more)
+    links: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
 
     @property
     def of_sample(self) -> bool:
@@ -164,15 +171,12 @@ class Job:
         return not self.evaluations and not set(_TAKES) & set(self.parameters)
 
     @property
-    def of(self) -> list[str]:
+    def of(self) -> tuple[str, ...]:
         """Its evaluations, as ``benchmark:split:system``; none of the project's samples."""
-        homes = [file.parent for f in self.evaluations for file in record.evaluations_in(f)]
-        manifests = (read_manifest(Evaluation, home)[1] for home in homes)
-        named = [
-            ":".join(str(manifest.get(name)) for name in ("benchmark", "split", "system"))
-            for manifest in manifests
-        ]
-        return named or ([] if self.of_sample else ["unknown"])
+        contents = [content for folder in self.evaluations for content in _manifests(folder)]
+        keys = ("benchmark", "split", "system")
+        named = tuple(":".join(str(content.get(key)) for key in keys) for content in contents)
+        return named or ("unknown",) * (not self.of_sample)
 
     @property
     def command(self) -> str:
@@ -182,7 +186,10 @@ class Job:
             words += ["--eval", typed(folder)]
         for name, value in paths_from("", self.parameters, home=self.notebook.parent).items():
             if not self.evaluations or name not in _TAKES:
-                words += ["-p", f"{name}={value}"]
+                # As YAML reads it: nothing is null, and a text of digits has quotes.
+                plain = json.loads(json.dumps(value, default=str))
+                text = yaml.safe_dump(plain, **_FLOW)
+                words += ["-p", f"{name}={text.partition(_END)[0].rstrip()}"]
         return shlex.join([*words, "--out", typed(self.settings.out)])
 
 
@@ -218,16 +225,11 @@ def own_notebooks(*, evaluating: bool = False) -> list[Path]:
     paths = {book.path.stem: book.path for book in books if not book.purpose.addon}
     paths |= {name: Path(path) for name, path in PLUGINS.items()}
     chosen = [paths[name] for name in sorted(paths)]
-    if evaluating:
-        return [path for path in chosen if set(Notebook.read(path).defaults) & set(_TAKES)]
-    return chosen
+    return [path for path in chosen if not evaluating or Notebook.read(path).takes]
 
 
 def find(named: str | Path) -> Path:
-    """A notebook by path, or by the name of one that formlab knows.
-
-    `UnknownName` if a name that is no path is none of them.
-    """
+    """A notebook by path, or by name; `UnknownName` if a name that is no path is of none."""
     path = Path(named)
     if files.is_file(path):
         return path
@@ -245,15 +247,19 @@ def jobs(requests: Sequence[Request], settings: BuildSettings) -> list[Job]:
     for request in requests:
         book = Notebook.read(request.notebook)
         variants = list(_variants(request, book))
-        for ending, folders, parameter in variants:
-            parameters = dict(request.parameters) | parameter
+        for ending, folders in variants:
+            parameters = dict(request.parameters)
+            if folders:
+                # The kernel works in the notebook's folder; a relative path tells of no disk.
+                paths = [os.path.relpath(folder, book.path.parent) for folder in folders]
+                is_list = book.takes == "evaluations"
+                parameters[book.takes or "evaluation"] = paths if is_list else paths[0]
             book.check(parameters)
             stem = request.name or book.path.stem
-            if not request.name or len(variants) > 1:
-                stem += ending
+            stem = slug(stem + ending * (not request.name or len(variants) > 1))
             taken = {INDEX, *(job.name for job in planned)}
-            numbered = (f"{slug(stem)}-{number}" for number in itertools.count(2))
-            name = next(n for n in itertools.chain([slug(stem)], numbered) if n not in taken)
+            numbered = itertools.chain([stem], (f"{stem}-{n}" for n in itertools.count(2)))
+            name = next(name for name in numbered if name not in taken)
             more = (settings, book.defaults, book.purpose.last)
             planned.append(Job(name, book.path, parameters, tuple(folders), *more))
     return sorted(planned, key=lambda job: job.last)
@@ -264,12 +270,12 @@ def check_used(requests: Sequence[Request], planned: Sequence[Job]) -> None:
     used = {folder for job in planned for folder in job.evaluations}
     for folder in (f for request in requests for f in request.evaluations):
         if folder not in used:
-            what = "no notebook is made for this evaluation"
-            raise UnknownName(what, where=folder, remedy="name a notebook")
+            problem = "no notebook is made for this evaluation"
+            raise UnknownName(problem, where=folder, remedy="name a notebook")
 
 
-def _variants(request: Request, book: Notebook) -> Iterator[tuple[str, Sequence[Path], dict]]:
-    """How the name of each report ends, its evaluations, and the parameter that names them."""
+def _variants(request: Request, book: Notebook) -> Iterator[tuple[str, Sequence[Path]]]:
+    """How the name of each report of a notebook ends, and its evaluations."""
     folders, purpose = request.evaluations, book.purpose
     corpora = {folder: _corpus_of(folder) for folder in folders}
     if request.choosing and folders:
@@ -277,34 +283,32 @@ def _variants(request: Request, book: Notebook) -> Iterator[tuple[str, Sequence[
         folders = () if purpose.on_request else tuple(fitting)
         if not folders:
             return
-    # The kernel works in the notebook's folder. A relative path says nothing of the maker's disk.
-    paths = {folder: os.path.relpath(folder, book.path.parent) for folder in folders}
-    if not folders or (request.choosing and not set(_TAKES) & set(book.defaults)):
-        yield "", (), {}
-    elif "evaluations" not in book.defaults:
-        for folder in folders:
-            yield f"--{folder.name}", [folder], {"evaluation": paths[folder]}
+    if not folders or (request.choosing and not book.takes):
+        yield "", ()
+    elif book.takes != "evaluations":
+        yield from ((f"--{folder.name}", [folder]) for folder in folders)
+    elif not isinstance(ast.literal_eval(book.defaults["evaluations"]), list):
+        raise DataBroken("parameter 'evaluations' is not a list", where=book.path)
+    elif not purpose.together:
+        yield "", folders
     else:
-        if not isinstance(ast.literal_eval(book.defaults["evaluations"]), list):
-            raise DataBroken("parameter 'evaluations' is not a list", where=book.path)
-        groups: dict[Any, list[Path]] = {}
-        for folder in folders:
-            groups.setdefault(purpose.together and corpora[folder], []).append(folder)
-        for corpus, group in groups.items():
-            if not corpus or len(group) >= purpose.least:
-                ending = f"--{corpus[0]}-{corpus[1]}" if corpus else ""
-                if corpus and len(group) == 1:
-                    ending = f"--{group[0].name}"
-                yield ending, group, {"evaluations": [paths[folder] for folder in group]}
+        for corpus in dict.fromkeys(corpora[folder] for folder in folders):
+            group = [folder for folder in folders if corpora[folder] == corpus]
+            name = f"{corpus[0]}-{corpus[1]}" if len(group) > 1 else group[0].name
+            yield from [(f"--{name}", group)] * (len(group) >= purpose.least)
+
+
+def _manifests(folder: Path) -> list[dict[str, Any]]:
+    homes = [manifest.parent for manifest in record.evaluations_in(folder)]
+    return [read_manifest(Evaluation, home)[1] for home in homes]
 
 
 def _corpus_of(folder: Path) -> tuple[str, ...]:
     """Benchmark, split (none if of several), mode and root: if they are equal, systems compare."""
-    manifests = record.evaluations_in(folder)
-    if not manifests:
+    contents = _manifests(folder)
+    if not contents:
         remedy = "the folder that formlab score wrote with --out"
         raise DataMissing("no evaluation here", where=folder, remedy=remedy)
-    contents = [read_manifest(Evaluation, manifest.parent)[1] for manifest in manifests]
     splits = {str(content.get("split")) for content in contents}
     benchmark, mode, root = (str(contents[0].get(key)) for key in ("benchmark", "mode", "root"))
     return benchmark, splits.pop() if len(splits) == 1 else "", mode, root

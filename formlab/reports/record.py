@@ -5,27 +5,29 @@ from __future__ import annotations
 import ast
 import contextlib
 import dataclasses
-import hashlib
-import json
 import os
 import platform
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from formlab import benchmarks, files, registry, resources
 from formlab.errors import FormlabError
 from formlab.folders import is_hidden
 from formlab.scoring import batches
 
+if TYPE_CHECKING:
+    from formlab.reports.plan import Job
+
 ENDING = ".report.json"
 MANIFEST = "manifest.json"
 _PACKAGE = Path(__file__).parents[1]
 _DEVELOPING = re.compile("extra == ['\"](dev|llm|samples|all)['\"]")
 # Caches that libraries write beside code, and half-written files.
+_OF_DISK = ("notebook", "html", "ipynb")
 _PASSING = ("__pycache__", ".part", ".ipynb_checkpoints")
 
 
@@ -40,17 +42,20 @@ class Summary:
 
 @dataclasses.dataclass(frozen=True)
 class ReportResult:
-    """How one report went.
+    """How one report went; what it was made from stands with it in a JSON file beside its page.
 
     `html` and `ipynb` are the files written: a failed report leaves what it finished, with the
     error on top. They are None if nothing could be written, and where a report was skipped: its
     sample cannot be had on this machine. `seconds` is wall time, of an unchanged report that of
-    its building. `notes` say what could not be made beside the page, or why it was skipped.
+    its building. `notes` say what could not be made beside the page, or why it was skipped. `key`
+    is the hash of what it was made from, `sha256` that of the page itself, `beside` the files that
+    belong to it, seen from the folder, and `of` its evaluations, as ``benchmark:split:system``:
+    none of the project's samples.
     """
 
     name: str
-    notebook: Path
-    status: Literal["built", "failed", "unchanged", "skipped"]
+    notebook: Path = Path()
+    status: Literal["built", "failed", "unchanged", "skipped"] = "unchanged"
     html: Path | None = None
     ipynb: Path | None = None
     error: str | None = None
@@ -58,6 +63,10 @@ class ReportResult:
     summary: Summary = Summary("")
     built: str = ""
     notes: tuple[str, ...] = ()
+    key: str = ""
+    sha256: str = ""
+    beside: tuple[str, ...] = ()
+    of: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -65,84 +74,45 @@ class ReportResult:
         return self.status != "failed"
 
 
-@dataclasses.dataclass(frozen=True)
-class Record:
-    """The JSON file beside a report.
-
-    `key` is the hash of what it was made from, `sha256` that of the page itself, `beside` the
-    files that belong to it, seen from the folder, and `of` its evaluations, as
-    ``benchmark:split:system``: none of the project's samples.
-    """
-
-    name: str
-    summary: Summary
-    ok: bool
-    error: str | None
-    seconds: float
-    built: str
-    key: str
-    sha256: str
-    beside: list[str]
-    notes: list[str]
-    of: list[str]
-
-    def result(self, notebook: Path, out: Path) -> ReportResult:
-        """The result of a report that was left as it is."""
-        html, ipynb = (out / f"{self.name}.{ending}" for ending in ("html", "ipynb"))
-        values = {name: getattr(self, name) for name in ("name", "seconds", "summary", "built")}
-        files = {"html": html, "ipynb": ipynb if ipynb.is_file() else None}
-        more = {"status": "unchanged", "notes": tuple(self.notes)}
-        return ReportResult(notebook=notebook, **files, **more, **values)
-
-
 def file(out: Path, name: str) -> Path:
     """Where the record of a report stands."""
     return out / f"{name}{ENDING}"
 
 
-def write(result: ReportResult, out: Path, **more: Any) -> None:
+def write(result: ReportResult, out: Path) -> None:
     """Write the record of `result`; it is written last, so a report with a record is whole."""
-    if result.html is not None:
-        names = ("name", "summary", "ok", "error", "seconds", "built", "notes")
-        values = {name: getattr(result, name) for name in names}
-        record = Record(sha256=files.sha256(result.html), **values, **more)
-        files.write_json(file(out, result.name), dataclasses.asdict(record))
+    content = dataclasses.asdict(dataclasses.replace(result, sha256=files.sha256(result.html)))
+    content = {name: value for name, value in content.items() if name not in _OF_DISK}
+    files.write_json(file(out, result.name), content)
 
 
-def read(out: Path, name: str) -> Record | None:
-    """The record of a report that is there; None for a broken record, or one without its page."""
+def read(out: Path, name: str) -> ReportResult | None:
+    """The result of a report that is there; None if its record is broken, or it has no page."""
+    html, ipynb = (out / f"{name}.{ending}" for ending in ("html", "ipynb"))
     with contextlib.suppress(FormlabError):
-        if (out / f"{name}.html").is_file():
-            return dataclasses.replace(files.read_json(file(out, name), Record), name=name)
+        if html.is_file():
+            found = files.read_json(file(out, name), ReportResult)
+            there = {"html": html, "ipynb": ipynb if ipynb.is_file() else None}
+            return dataclasses.replace(found, name=name, **there)
     return None
 
 
-def every(out: Path) -> list[Record]:
-    """The records of a folder, by name."""
+def every(out: Path) -> list[ReportResult]:
+    """The results of a folder, by name."""
     names = sorted(path.name.removesuffix(ENDING) for path in out.glob(f"*{ENDING}"))
-    return [record for record in (read(out, name) for name in names) if record]
+    return [found for found in (read(out, name) for name in names) if found]
 
 
-def unchanged(out: Path, name: str, key: str) -> Record | None:
-    """The record of a complete report that was made from the same and stands as it was written."""
-    record = read(out, name)
-    if record is None or not record.ok or record.key != key:
+def unchanged(job: Job) -> ReportResult | None:
+    """The result of a complete report that was made from the same and stands as it was written."""
+    out = job.settings.out
+    found = read(out, job.name)
+    if found is None or not found.ok or found.key != key(job):
         return None
-    is_whole = files.sha256(out / f"{name}.html") == record.sha256
-    return record if is_whole and all((out / path).is_file() for path in record.beside) else None
-
-
-def digest(value: Any) -> str:
-    """The SHA-256 of a JSON value, the same whatever the order of its keys."""
-    text = json.dumps(value, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
-
-
-def _of_file(path: Path) -> str:
-    """The SHA-256 of a file, or of the names and contents of all files of a folder."""
-    if path.is_file():
-        return files.sha256(path)
-    return digest({str(file.relative_to(path)): files.sha256(file) for file in _walk(path)})
+    is_whole = files.sha256(found.html) == found.sha256
+    is_whole = is_whole and all((out / name).is_file() for name in found.beside)
+    result = dataclasses.replace(found, notebook=job.notebook, status="unchanged")
+    return result if is_whole else None
 
 
 def _walk(folder: Path) -> Iterator[Path]:
@@ -158,23 +128,27 @@ def evaluations_in(folder: Path) -> list[Path]:
     return sorted(m for m in folder.glob(f"*/{MANIFEST}") if not is_hidden(m, folder))
 
 
-def of_path(path: Path) -> str:
+def of_path(path: Path, *, whole: bool = False) -> str:
     """What stands at `path`: contents, but of a folder without evaluations only names and times.
 
     An evaluation's manifest names the SHA-256 of every file it was made from, page images among
-    them, so those need not be read again. A folder of anything else may be a whole data set.
+    them, so those need not be read again. A folder of anything else may be a whole data set, which
+    is read only if it is to be taken `whole`.
     """
-    if path.is_file() or evaluations_in(path):
-        return _of_file(path)
+    if path.is_file():
+        return files.sha256(path)
+    if whole or evaluations_in(path):
+        return files.key_of({str(f.relative_to(path)): files.sha256(f) for f in _walk(path)})
     states = ((file, file.stat()) for file in _walk(path))
-    return digest([(str(file), state.st_size, state.st_mtime_ns) for file, state in states])
+    return files.key_of([(str(file), s.st_size, s.st_mtime_ns) for file, s in states])
 
 
 @cache
 def code() -> str:
     """The SHA-256 of formlab, of its add-ons, and of the published figures it ships with."""
-    packages = sorted(file.parent for file in _PACKAGE.parent.glob("formlab*/__init__.py"))
-    return digest([*map(_of_file, packages), _of_file(resources.folder("data/published"))])
+    folders = sorted(file.parent for file in _PACKAGE.parent.glob("formlab*/__init__.py"))
+    folders.append(resources.folder("data/published"))
+    return files.key_of([of_path(folder, whole=True) for folder in folders])
 
 
 @cache
@@ -192,18 +166,18 @@ def versions() -> dict[str, str]:
 @cache
 def sample() -> str:
     """The SHA-256 of the project's own sample, which a report without an evaluation is made of."""
-    return _of_file(benchmarks.SAMPLES)
+    return of_path(benchmarks.SAMPLES, whole=True)
 
 
-def _inputs(home: Path, parameters: Mapping[str, Any], defaults: Mapping[str, str]) -> list[str]:
-    """The texts among the parameters, or in lists of them, that are paths of what is there."""
-    values = list(parameters.values())
-    for default in (text for name, text in defaults.items() if name not in parameters):
+def _inputs(job: Job) -> list[Path]:
+    """What is there under the texts among the parameters, or in lists of them."""
+    values = list(job.parameters.values())
+    for default in (text for name, text in job.defaults.items() if name not in job.parameters):
         with contextlib.suppress(ValueError):  # not a literal
             values.append(ast.literal_eval(default))
     texts = [text for v in values for text in (v if isinstance(v, list | tuple) else [v])]
-    named = [t for t in texts if isinstance(t, str) and t.strip(". /") and exists(home / t)]
-    return list(dict.fromkeys(named))
+    named = [job.notebook.parent / t for t in texts if isinstance(t, str) and t.strip(". /")]
+    return list(dict.fromkeys(filter(exists, named)))
 
 
 def exists(path: Path) -> bool:
@@ -214,31 +188,27 @@ def exists(path: Path) -> bool:
         return False
 
 
-def key(
-    notebook: Path, parameters: Mapping[str, Any], defaults: Mapping[str, str], **more: Any
-) -> str:
-    """The hash of everything a report is made from; `more` is what else its look depends on."""
-    home = notebook.parent
-    data = {name: of_path(home / name) for name in _inputs(home, parameters, defaults)}
-    evaluated = any(evaluations_in(home / name) for name in data)
-    return digest({
-        "notebook": files.sha256(notebook),
+def key(job: Job) -> str:
+    """The hash of everything a report is made from, and of what its look depends on."""
+    home, paths = job.notebook.parent, _inputs(job)
+    data = {os.path.relpath(path, home): of_path(path) for path in paths}
+    return files.key_of({
+        "notebook": files.sha256(job.notebook),
         "data": data,
-        "parameters": {name: repr(value) for name, value in parameters.items()},
-        "sample": None if evaluated else sample(),
+        "parameters": {name: repr(value) for name, value in job.parameters.items()},
+        "sample": None if any(map(evaluations_in, paths)) else sample(),
         "code": code(),
         "versions": versions(),
         "plugins": {entry.source: entry.version for entry in registry.entries()},
-        **more,
+        "name": job.name,
+        "figures": job.settings.figures,
+        "links": job.links,
     })  # fmt: skip
 
 
-def evaluations_of(
-    home: Path, parameters: Mapping[str, Any], defaults: Mapping[str, str]
-) -> list[Path]:
-    """The manifests of all evaluations named by parameters, as seen from `home`."""
-    folders = (home / name for name in _inputs(home, parameters, defaults))
-    return [m for folder in folders if folder.is_dir() for m in evaluations_in(folder)]
+def evaluations_of(job: Job) -> list[Path]:
+    """The manifests of all evaluations that its parameters name."""
+    return [m for path in _inputs(job) if path.is_dir() for m in evaluations_in(path)]
 
 
 def part_run(manifest: Path) -> str:
@@ -261,10 +231,10 @@ def facts(manifest: Path, shown: str) -> list[tuple[str, str]]:
     entries += [(f"setting {n}", _without_paths(value)) for n, value in settings if value != {}]
     entries += [(f"note {n}", str(count)) for n, count in (content.get("notes") or {}).items()]
     for name, parts in (content.get("tables") or {}).items():
-        sha256 = parts[0][-1] if len(parts) == 1 else digest([part[-1] for part in parts])
+        sha256 = parts[0][-1] if len(parts) == 1 else files.key_of([part[-1] for part in parts])
         entries.append((name, f"{sum(rows for _, rows, _ in parts):,} rows, sha256 {sha256}"))
     sources = content.get("sources") or {}
-    return [*entries, ("source files", f"{len(sources):,}, sha256 {digest(sources)}")]
+    return [*entries, ("source files", f"{len(sources):,}, sha256 {files.key_of(sources)}")]
 
 
 def readings() -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ HOSTILE = "</script><script>globalThis.pwned=1</script><img src=x onerror=global
 
 def report_page(kind, payload, text):
     """A page with one object as a report holds it: a data block, the page's scripts, the policy."""
-    return whole_page(page.shown_object(page.Object(kind, payload, text)))
+    return whole_page(page.markup(page.Output(kind, payload, text)))
 
 
 def whole_page(shown):

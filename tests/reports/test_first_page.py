@@ -40,7 +40,8 @@ def report(tmp_path, monkeypatch):
         made.append(nbformat.v4.new_code_cell("x", metadata={"tags": cell[1]}))
         data = cell[0]._repr_mimebundle_()
         made[-1].outputs = [nbformat.v4.new_output("display_data", data=data)]
-    page.write(nbformat.v4.new_notebook(cells=made), out=tmp_path / "a.html", name="a")
+    cells = page.read(nbformat.v4.new_notebook(cells=made))
+    page.write(cells, out=tmp_path / "a.html", name="a")
     return tmp_path / "a.html", first.payload["findings"]
 
 

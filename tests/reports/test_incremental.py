@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from formlab import reports
-from formlab.reports import record
+from formlab.reports import plan, record
 from formlab.scoring import batches
 from tests.reports.test_plan import evaluation
 from tests.states import ended, until
@@ -101,20 +101,21 @@ def test_killed_build_leaves_every_page_whole_and_the_next_goes_on(work):
 @pytest.fixture
 def one_key(work):
     """The key of a report of `a`, as things are when it is asked for."""
-    book = work / "reads.ipynb"
 
-    def key(**more):
-        parameters = {"evaluation": "a"} | more.pop("parameters", {})
-        return record.key(book, parameters, {"evaluation": "''", "judge": "''"}, **more)
+    def key(figures=False, **parameters):
+        defaults = {"evaluation": "''", "judge": "''"}
+        settings = plan.BuildSettings(work / "out", figures=figures)
+        made = {"evaluation": "a"} | parameters
+        return record.key(plan.Job("r", work / "reads.ipynb", made, (), settings, defaults, False))
 
     return key
 
 
 def test_key_follows_everything_a_report_is_made_from(work, one_key, monkeypatch):
-    keys = [one_key(), one_key(figures=True), one_key(parameters={"judge": "answers.json"})]
+    keys = [one_key(), one_key(figures=True), one_key(judge="answers.json")]
     for content in "12":
         (work / "answers.json").write_text(content)
-        keys.append(one_key(parameters={"judge": "answers.json"}))
+        keys.append(one_key(judge="answers.json"))
     (work / "a" / "manifest.json").write_text("{}")
     keys.append(one_key())
     nbformat.write(failing(work), work / "reads.ipynb")
@@ -124,10 +125,10 @@ def test_key_follows_everything_a_report_is_made_from(work, one_key, monkeypatch
         keys.append(one_key())
     assert len(set(keys)) == len(keys)
     # The sample counts only where there is no evaluation.
-    without = one_key(parameters={"evaluation": ""})
+    without = one_key(evaluation="")
     monkeypatch.setattr(record, "sample", lambda: "other")
     assert one_key() == keys[-1]
-    assert one_key(parameters={"evaluation": ""}) != without
+    assert one_key(evaluation="") != without
 
 
 def test_facts_of_an_evaluation_show_no_path_of_the_disk(work):

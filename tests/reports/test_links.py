@@ -61,9 +61,9 @@ def page(result, tmp_path_factory):
 
 def report(file, objects):
     """A page of these kinds and payloads, with what draws them."""
-    made = {at: page_of.Object(kind, data, "alt") for at, (kind, data) in enumerate(objects)}
-    drawn, counts = figures.of(made), Counter()
-    shown = [page_of.shown_object(made[at], drawn.get(at), counts) for at in made]
+    outputs, counts = [page_of.Output(kind, data, "alt") for kind, data in objects], Counter()
+    figures.draw(outputs)
+    shown = [page_of.markup(output, counts) for output in outputs]
     file.write_text(whole_page(f'<h2 id="part-1">Bars</h2>{"".join(shown)}'), "utf-8")
     return file
 

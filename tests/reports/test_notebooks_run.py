@@ -1,6 +1,5 @@
 """Notebooks of the project, run on the samples and opened with the network off."""
 
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -11,20 +10,8 @@ from formlab.reports import record
 from formlab.reports.plan import Notebook
 from tests import executed
 from tests.seeds import ALL
+from tests.states import draw_all
 
-# A chart is drawn when it comes near: the page's observers look once in each frame. False if the
-# browser stops to draw frames.
-TO_THE_END = """async () => {
-    const frame = () => Promise.race([
-        new Promise((done) => requestAnimationFrame(() => done(true))),
-        new Promise((done) => setTimeout(() => done(false), 20000)),
-    ]);
-    for (let y = 0; y < document.documentElement.scrollHeight; y += 800) {
-        window.scrollTo({ top: y, behavior: "instant" });
-        if (!(await frame() && await frame())) return false;
-    }
-    return true;
-}"""
 FEW = {} if ALL else {"resamples": 50, "permutations": 99, "worst": 20, "most": 20}
 # In `make test` the contract runs 65 and 80, test_docs.py 00; 50, 70 and 90 take the longest.
 ELSEWHERE = () if ALL else ("00", "50", "65", "70", "80", "90")
@@ -58,31 +45,6 @@ def test_notebook_runs_without_arguments(built, name):
     assert found.summary.finding
 
 
-class Reader(ExitStack):
-    """One browser for all pages of a size, until it stops to draw."""
-
-    def __init__(self, width, scheme):
-        super().__init__()
-        self.window = {"size": (width, 900), "scheme": scheme}
-        self.visit = None
-
-    def open(self, file):
-        """A visit to a page whose charts were all near."""
-        for _ in range(2):
-            if self.visit is None:
-                self.visit = self.enter_context(browser.page(**self.window))
-            visit = self.visit
-            for seen in (visit.requests, visit.console, visit.errors, visit.dialogs):
-                seen.clear()
-            visit.page.goto(file.as_uri(), wait_until="load")
-            if visit.page.evaluate(TO_THE_END):
-                return visit
-            # On a busy machine Chromium's process for graphics may stall for good.
-            self.close()
-            self.visit = None
-        raise AssertionError(f"two browsers drew no frame of {file.name}")
-
-
 # Of each kind of page one is opened in `make test`, and all in `make test-all`.
 PAGES = ["index", *(notebook.stem for notebook in NOTEBOOKS)]
 ON_DESKTOP = ["10_content_modality", "40_form_filling", "60_financial_facts"]
@@ -92,22 +54,23 @@ WINDOWS = {"desktop": (1280, "light"), "phone": (390, "dark")}
 
 
 @pytest.fixture(scope="module")
-def reader(request):
-    with Reader(*WINDOWS[request.param]) as reader:
-        yield reader
+def visit(request):
+    """One browser for all pages of a size."""
+    width, scheme = WINDOWS[request.param]
+    with browser.page(size=(width, 900), scheme=scheme) as opened:
+        yield opened
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize(
-    ("reader", "name"),
+    ("visit", "name"),
     [*(("desktop", name) for name in ON_DESKTOP), *(("phone", name) for name in ON_PHONE)],
-    indirect=["reader"],
+    indirect=["visit"],
 )
-def test_page_opens_offline_without_request_or_error(built, name, reader):
-    visit = reader.open(built / f"{name}.html")
+def test_page_opens_offline_without_request_or_error(built, name, visit):
     page = visit.page
-    waiting = page.locator('.fl-object:is([data-kind="vega"], [data-kind="plotly"]):visible')
-    waiting.and_(page.locator(":not([data-state])")).first.wait_for(state="detached")
+    page.goto((built / f"{name}.html").as_uri(), wait_until="load")
+    draw_all(page)
     assert page.locator('[data-state="failed"]').count() == 0
     assert page.locator("h1").text_content()
     # Charts are drawn, not only announced.

@@ -42,28 +42,33 @@ def planned(*requests, out="out"):
     return [(job.name, job.parameters) for job in plan.jobs(requests, BuildSettings(out))]
 
 
-def test_notebook_runs_for_each_evaluation_that_it_is_made_for(tmp_path, folders):
-    path = book(tmp_path / "a.ipynb", tasks=["text"])
-    assert planned(Request(path, {}, folders, choosing=True)) == [
-        ("a--ocr", {"evaluation": "evals/ocr"}), ("a--rules", {"evaluation": "evals/rules"}),
-    ]  # fmt: skip
-    assert len(planned(Request(path, {}, folders))) == 3
-    path = book(tmp_path / "b.ipynb", without=["funsd"])
-    assert [name for name, _ in planned(Request(path, {}, folders, choosing=True))] == ["b--facts"]
+MANY = "evaluations: list = []"
+OCR, RULES, FACTS = "evals/ocr", "evals/rules", "evals/facts"
+EACH = [(f"a--{folder[6:]}", {"evaluation": folder}) for folder in (OCR, RULES, FACTS)]
+BOTH = ("a--funsd-test", {"evaluations": [OCR, RULES]})
 
 
-def test_notebook_with_a_list_gets_all_evaluations_or_those_of_one_corpus(tmp_path, folders):
-    many = "evaluations: list = []"
-    path = book(tmp_path / "all.ipynb", parameter=many)
-    each = [f"evals/{folder.name}" for folder in folders]
-    assert planned(Request(path, {}, folders)) == [("all", {"evaluations": each})]
-    both = ("two--funsd-test", {"evaluations": each[:2]})
-    path = book(tmp_path / "two.ipynb", parameter=many, together="corpus")
-    alone = (f"two--{folders[2].name}", {"evaluations": each[2:]})
-    assert planned(Request(path, {}, folders)) == [both, alone]
-    # fincriticaled has one evaluation, which there is nothing to compare with.
-    path = book(tmp_path / "two.ipynb", parameter=many, together="corpus", least=2)
-    assert planned(Request(path, {}, folders)) == [both]
+@pytest.mark.parametrize(
+    ("purpose", "choosing", "reports"),
+    [
+        ({"tasks": ["text"]}, True, EACH[:2]),
+        ({"tasks": ["text"]}, False, EACH),
+        ({"without": ["funsd"]}, True, EACH[2:]),
+        ({"parameter": MANY}, False, [("a", {"evaluations": [OCR, RULES, FACTS]})]),
+        (
+            {"parameter": MANY, "together": "corpus"},
+            False,
+            [BOTH, ("a--facts", {"evaluations": [FACTS]})],
+        ),
+        # fincriticaled has one evaluation, which there is nothing to compare with.
+        ({"parameter": MANY, "together": "corpus", "least": 2}, False, [BOTH]),
+    ],
+)
+def test_notebook_runs_over_the_evaluations_that_it_is_made_for(
+    tmp_path, folders, purpose, choosing, reports
+):
+    path = book(tmp_path / "a.ipynb", **purpose)
+    assert planned(Request(path, {}, folders, choosing=choosing)) == reports
 
 
 def test_what_links_to_others_comes_last_and_equal_names_are_numbered(tmp_path):
@@ -74,26 +79,34 @@ def test_what_links_to_others_comes_last_and_equal_names_are_numbered(tmp_path):
     assert [(job.name, job.last) for job in jobs] == [("a-2", False), ("a", True)]
 
 
-def test_command_has_no_absolute_path(tmp_path, folders, monkeypatch):
+@pytest.mark.parametrize(
+    ("value", "typed"),
+    [
+        ("x y", "'evaluation=x y'"),
+        (None, "evaluation=null"),
+        ("None", "evaluation=None"),
+        ("1", """'evaluation='"'"'1'"'"''"""),
+        ([1, "a"], "'evaluation=[1, a]'"),
+    ],
+)
+def test_command_has_no_absolute_path_and_values_as_yaml(
+    tmp_path, folders, monkeypatch, value, typed
+):
     monkeypatch.chdir(tmp_path)
-    request = Request(book(tmp_path / "a.ipynb"), {"evaluation": "x y"}, folders[:1])
-    (job,) = plan.jobs([request], BuildSettings(tmp_path / "out"))
-    command = "formlab report a.ipynb --eval evals/ocr --out out"
-    assert job.command == command
-    (job,) = plan.jobs([Request(request.notebook, {"evaluation": "x y"})], BuildSettings(tmp_path))
-    assert job.command == "formlab report a.ipynb -p 'evaluation=x y' --out ."
-
-
-def write(folder, text):
-    file = folder / "reports.yml"
-    file.write_text(text)
-    return file
+    path = book(tmp_path / "a.ipynb")
+    requests = (
+        Request(path, {"evaluation": value}, folders[:1]),
+        Request(path, {"evaluation": value}),
+    )
+    commands = [job.command for job in plan.jobs(requests, BuildSettings(tmp_path / "out"))]
+    assert commands[0] == "formlab report a.ipynb --eval evals/ocr --out out"
+    assert commands[1] == f"formlab report a.ipynb -p {typed} --out out"
 
 
 def test_manifest_lists_reports_with_patterns_and_settings(tmp_path, folders):
     book(tmp_path / "mine.ipynb", tasks=["fact"])
-    file = write(
-        tmp_path,
+    file = tmp_path / "reports.yml"
+    file.write_text(
         "out: site\nworkers: 3\nevaluations: [evals/*]\n"
         "reports:\n- notebook: mine.ipynb\n- notebook: mine.ipynb\n  name: both\n"
         "  evaluations: [evals/r*]\n",

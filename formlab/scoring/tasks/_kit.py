@@ -68,11 +68,10 @@ class Scoring:
         records = self.corpus.records
         return text.date_orders(records["doc_id"], records["value"], self.whole.dates)
 
-    def judged(self, joined: pl.DataFrame, **options: Any) -> pl.DataFrame:
+    def judged(self, joined: pl.DataFrame) -> pl.DataFrame:
         """Cases with the ladder, outcome and cause, see `align.judged`."""
-        options = {"orders": self.orders, "words": self.whole.words} | options
-        system = self.predictions.system
-        return judged(joined, system=system, threshold=self.threshold, **options)
+        known = {"orders": self.orders, "words": self.whole.words, "threshold": self.threshold}
+        return judged(joined, system=self.predictions.system, **known)
 
     def documents(self, status: Mapping[str, str]) -> pl.DataFrame:
         """A unit for each document, with what became of it: `missing` where `status` has none."""

@@ -191,7 +191,8 @@ def text_rows(
     `gold_only` is for fields of several tasks: each metric is of its tasks and, but for those that
     ask for claims, of the gold's fields alone.
     """
-    if chosen is None:
+    # Equal pairs of texts are counted once, but for metrics that were chosen by hand.
+    if is_shared := chosen is None:
         chosen = metrics.of(task, level, view, *(LADDER if view == "text" else ()))
     compared = f"norm={','.join(NORM)}" if norm else f"norm={_AS_IT_IS[view]}"
     pairs: dict[Any, tuple[list[str], list[str], np.ndarray]] = {}
@@ -216,8 +217,10 @@ def text_rows(
         else:
             key = (metric.tasks, of_gold) if gold_only else None
             golds, preds, places = pairs[key] = pairs.get(key) or _pairs(cases, norm=norm)
+            if not is_shared:
+                golds, preds = ([side[place] for place in places] for side in (golds, preds))
             tallies = metric.count(golds, preds)
-            tallies = tallies[places] if len(tallies) == len(golds) else tallies
+            tallies = tallies[places] if is_shared and len(tallies) == len(golds) else tallies
         settings = made_by(rule, "of=gold fields" if of_gold else None, *rules, read=read)
         yield score_table(cases, [(metric, tallies, settings)], level=level, mode=scoring.mode)
 

@@ -1,5 +1,3 @@
-import datetime
-import itertools
 import random
 
 import polars as pl
@@ -79,32 +77,13 @@ def words(draw, least=2, most=5):
     return " ".join(draw.choice(WORDS) for _ in range(draw.randint(least, most)))
 
 
-def date(draw, *forms):
-    """A date in one of these forms; days beyond 12 leave one reading only."""
-    day, month, year = draw.randint(13, 28), draw.randint(1, 12), draw.randint(1980, 2030)
-    return datetime.date(year, month, day).strftime(draw.choice(forms))
-
-
-def without(text, chars):
-    """The text and, each time, the same without one of these characters."""
-    return [(text, text[:n] + text[n + 1 :]) for n, char in enumerate(text) if char in chars]
-
-
 # By cause: a clean value, and the pairs of gold and answer that are made of it.
 CORRUPTIONS = {
     "lookalike": (
         lambda draw: f"{draw.choice(PLAIN)} {words(draw, 1, 2)}",
         lambda v: [(v, v.replace(one, other, 1)) for one, other in ALIKE.items() if one in v],
     ),
-    "space": (words, lambda v: [*without(v, " "), (v, v[:3] + " " + v[3:])]),
-    "lost_separator": (
-        lambda draw: date(draw, "%d/%m/%Y", "@ %d.%m", "07-%Y-%d"),
-        lambda v: without(v, "/.-"),
-    ),
-    "date_format": (
-        lambda draw: date(draw, "%Y-%m-%d %m/%d/%Y %d.%m.%Y %b_%d,_%Y").split(" "),
-        lambda v: list(itertools.permutations([form.replace("_", " ") for form in v], 2)),
-    ),
+    "space": (words, lambda v: [(v, v.replace(" ", "", 1)), (v, v[:3] + " " + v[3:])]),
     "clipped": (
         lambda draw: words(draw, 2, 6),
         lambda v: [(v, v.split(" ", 1)[1]), (v, v.rsplit(" ", 1)[0]), (v, v[2:]), (v, v[:-3])],

@@ -21,7 +21,7 @@ from formlab.analysis.summarise import interval_text
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
-from formlab.scoring.bands import NUMBERS, of_values
+from formlab.scoring.bands import NUMBERS, sliced
 from formlab.stats.draws import by_document, estimate
 from formlab.stats.tests import Exchanged, adjusted_p, spread_p
 from formlab.tables import USABLE, Settings
@@ -361,7 +361,7 @@ def _numbers(values: pl.Series) -> pl.Series:
 
 
 def _column(cases: pl.DataFrame, part: Evaluation, name: str) -> pl.Series:
-    values = of_values(cases, part.documents, name)
+    values = sliced(cases, part.documents, name, as_is=True)
     return values if values.dtype.is_numeric() else values.cast(pl.String)
 
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from formlab import text
-from formlab.metrics.metric import assign
+from formlab.metrics.metric import assign, ratio, shares
 from formlab.metrics.text import bleu_statistics, sentence_bleu
 from formlab.text.action_lines import ActionLine
 
@@ -54,17 +54,6 @@ class GoldField:
     def leave_empty(self) -> bool:
         """Whether the right thing to do is nothing."""
         return not self.items
-
-
-@dataclass
-class Filled:
-    """One form: its fields, the actions on it, and all that the system wrote."""
-
-    fields: Sequence[GoldField]
-    lines: Sequence[ActionLine]
-    # Rows of page, x0, y0, x1, y1 and the path of the field an element belongs to.
-    elements: Sequence[Sequence[Any]] = ()
-    output: str = ""
 
 
 @dataclass(slots=True)
@@ -110,46 +99,72 @@ def nearest(points: np.ndarray, boxes: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return np.where(np.isfinite(least), near, -1), least
 
 
-def match_forms(
-    forms: Sequence[Filled], *, exact: bool = False, threshold: float = 0.8
-) -> list[tuple[list[FieldVerdict], list[int]]]:
-    """For each form a verdict on each of its fields, and the lines that are meant for none."""
-    return [_Form(form, exact=exact, threshold=threshold).verdicts() for form in forms]
-
-
 def _typed(want: GoldField) -> str:
     return ", ".join(item.value for item in want.items) or want.value
 
 
-class _Form:
-    """One form: how far each line is from each value, and which field it hits or is next to."""
+@dataclass
+class Filled:
+    """One form: its fields, the actions on it, and all that the system wrote."""
 
-    def __init__(self, form: Filled, *, exact: bool, threshold: float) -> None:
-        self.form, self.exact = form, exact
-        self.values = [(want, item) for want in form.fields for item in want.items]
+    fields: Sequence[GoldField]
+    lines: Sequence[ActionLine]
+    # Rows of page, x0, y0, x1, y1 and the path of the field an element belongs to.
+    elements: Sequence[Sequence[Any]] = ()
+    output: str = ""
+
+    def judge(
+        self, *, exact: bool = False, threshold: float = 0.8
+    ) -> tuple[list[FieldVerdict], list[int]]:
+        """The verdict on each field, and the lines that are meant for none."""
+        self.exact, self.values = exact, [(want, i) for want in self.fields for i in want.items]
         self.same, self.alike = self._likeness(threshold)
-        points = np.array([(line.page, line.x, line.y) for line in form.lines], dtype=float)
+        # How far each line is from each value, and which field it hits or is next to.
+        points = np.array([(line.page, line.x, line.y) for line in self.lines], dtype=float)
         points = points.reshape(-1, 3)
         boxes = (np.array(item.boxes, dtype=float).reshape(-1, 5) for _, item in self.values)
         gaps = [_separation(points[:, None], of).min(axis=1, initial=np.inf) for of in boxes]
         self.gaps = np.array(gaps).reshape(self.same.shape[::-1]).T
-        # Which field each line hits, or is next to.
-        near, self.off = nearest(points, [element[:5] for element in form.elements])
-        self.owners = [form.elements[n][5] if n >= 0 else None for n in near.tolist()]
-        for number, line in enumerate(form.lines):
+        near, self.off = nearest(points, [element[:5] for element in self.elements])
+        self.owners = [self.elements[n][5] if n >= 0 else None for n in near.tolist()]
+        for number, line in enumerate(self.lines):
             # A line that names its field is in its place there, and nowhere else.
             if line.named:
                 self.owners[number], self.off[number] = line.field, 0.0
                 is_there = [want.path == line.field for want, _ in self.values]
                 self.gaps[number] = np.where(is_there, 0.0, np.inf)
         ticked = np.array([want.kind in TICKED for want, _ in self.values], dtype=bool)
-        bare = np.array([not line.value.strip() for line in form.lines], dtype=bool)
+        bare = np.array([not line.value.strip() for line in self.lines], dtype=bool)
         self.same |= (self.gaps == 0) & ticked & bare[:, None]
+        # A right value outweighs a right place and any likeness together: the text that a line
+        # types tells more than where.
+        chosen = self._pair(4.0 * self.same + 2.0 * (self.gaps == 0) + self.alike)
+        texts = self._most_alike(chosen) if self.exact else {}
+        for value, line in texts.items():
+            if chosen[value] < 0 and line not in chosen:
+                chosen[value] = line
+        unmatched = sorted(set(range(len(self.lines))) - set(chosen))
+        readable = self.output if self.exact else text.normalise(self.output)
+        verdicts, start = [], 0
+        for want in self.fields:
+            places = range(start, start + len(want.items))
+            verdict = self._verdict(want, places, chosen) if places else self._untouched(want)
+            if want.leave_empty:
+                verdict.made = sum(self.lines[n].count for n in verdict.lines if n in unmatched)
+            elif start in texts:
+                line = texts[start]
+                verdict.text = self.lines[line].value if line >= 0 else None
+            ways = [(item.value,) for item in want.items]
+            ways = ways if len(ways) > 1 else [(want.value, *want.accepted)]
+            verdict.found = verdict.right or all(self._stands(way, readable) for way in ways)
+            verdicts.append(verdict)
+            start = places.stop
+        return verdicts, unmatched
 
     def _likeness(self, threshold: float) -> tuple[np.ndarray, np.ndarray]:
         """Of each line and value: are they the same, and how alike, 0 if below the threshold."""
-        shape = (len(self.form.lines), len(self.values))
-        rows = [(want, item, line) for line in self.form.lines for want, item in self.values]
+        shape = (len(self.lines), len(self.values))
+        rows = [(want, item, line) for line in self.lines for want, item in self.values]
         rungs = text.ladders(
             [item.value for _, item, _ in rows],
             [line.value for *_, line in rows],
@@ -166,33 +181,6 @@ class _Form:
         is_long = np.array([want.kind == DESCRIPTION for want, _ in self.values], dtype=bool)
         return same | (close & is_long), np.where(close, alike, 0.0)
 
-    def verdicts(self) -> tuple[list[FieldVerdict], list[int]]:
-        """The verdict on each field, and the lines that are meant for none."""
-        # A right value outweighs a right place and any likeness together: the text that a line
-        # types tells more than where.
-        form, chosen = self.form, self._pair(4.0 * self.same + 2.0 * (self.gaps == 0) + self.alike)
-        texts = self._most_alike(chosen) if self.exact else {}
-        for value, line in texts.items():
-            if chosen[value] < 0 and line not in chosen:
-                chosen[value] = line
-        unmatched = sorted(set(range(len(form.lines))) - set(chosen))
-        readable = form.output if self.exact else text.normalise(form.output)
-        verdicts, start = [], 0
-        for want in form.fields:
-            places = range(start, start + len(want.items))
-            verdict = self._verdict(want, places, chosen) if places else self._untouched(want)
-            if want.leave_empty:
-                verdict.made = sum(form.lines[n].count for n in verdict.lines if n in unmatched)
-            elif start in texts:
-                line = texts[start]
-                verdict.text = form.lines[line].value if line >= 0 else None
-            ways = [(item.value,) for item in want.items]
-            ways = ways if len(ways) > 1 else [(want.value, *want.accepted)]
-            verdict.found = verdict.right or all(self._stands(way, readable) for way in ways)
-            verdicts.append(verdict)
-            start = places.stop
-        return verdicts, unmatched
-
     def _pair(self, weights: np.ndarray) -> list[int]:
         """The line that is meant for each value, one to one; -1 for none."""
         chosen = dict.fromkeys(range(weights.shape[1]), -1)
@@ -201,7 +189,7 @@ class _Form:
 
     def _most_alike(self, chosen: list[int]) -> dict[int, int]:
         """The line with the text of each description, -1 for none, by the best sum of BLEU."""
-        wants, lines = [want for want, _ in self.values], self.form.lines
+        wants, lines = [want for want, _ in self.values], self.lines
         long = [number for number, want in enumerate(wants) if want.kind == DESCRIPTION]
         typed = self._pair(4.0 * self.same + self.alike)
         taken = {line for number, line in enumerate(typed) if number not in long}
@@ -221,7 +209,7 @@ class _Form:
 
     def _verdict(self, want: GoldField, places: range, chosen: list[int]) -> FieldVerdict:
         """The verdict on a field from the line of each of its values, -1 for none."""
-        has_boxes, lines = all(item.boxes for item in want.items), self.form.lines
+        has_boxes, lines = all(item.boxes for item in want.items), self.lines
         made = [(chosen[place], place) for place in places if chosen[place] >= 0]
         hits = [pair for pair in made if self.gaps[pair] == 0]
         right = [pair for pair in made if self.same[pair]]
@@ -249,7 +237,7 @@ class _Form:
         """The verdict on a field that must stay empty; to leave it empty by a line is right."""
         # To click a mark without a word sets it.
         plain = {want.value, *want.accepted} - ({""} if want.kind in TICKED else set())
-        lines = self.form.lines
+        lines = self.lines
         touched = [
             number
             for number, line in enumerate(lines)
@@ -259,7 +247,7 @@ class _Form:
         ]
         entered = lines[touched[0]].value if touched else want.value
         verdict = FieldVerdict(right=not touched, placed=not touched, text=entered, lines=touched)
-        if want.path in {element[5] for element in self.form.elements}:
+        if want.path in {element[5] for element in self.elements}:
             verdict.unwanted = any(lines[number].clicks for number in touched)
         return verdict
 
@@ -283,27 +271,20 @@ def counts(fields: Sequence[GoldField], verdicts: Sequence[FieldVerdict]) -> dic
         # None, where nothing can be said, is NaN as a number.
         return np.array([getattr(verdict, name) for verdict in verdicts], dtype=float)
 
-    missed, actions = (
-        column("distance"),
-        (2 * column("matched"), column("expected") + column("made")),
-    )
+    missed = column("distance")
+    actions = 2 * column("matched"), column("expected") + column("made")
     tallies = {
-        "click_accuracy": _share(column("clicked")),
-        "unwanted_clicks": _share(column("unwanted")),
+        "click_accuracy": shares(column("clicked")),
+        "unwanted_clicks": shares(column("unwanted")),
         "action_match_rate": np.stack(actions, axis=1),
-        "click_distance": _share(np.where(np.isinf(missed), np.nan, missed)),
+        "click_distance": shares(np.where(np.isinf(missed), np.nan, missed)),
     }
     for name in ("found", "placed", "submitted"):
-        tallies[f"value_{name}_accuracy"] = _share(np.where(is_long, np.nan, column(name)))
+        tallies[f"value_{name}_accuracy"] = shares(np.where(is_long, np.nan, column(name)))
     # Texts of other fields are empty, and so are their counts.
     golds = [_typed(want) if want.kind == DESCRIPTION else "" for want in fields]
     preds = [v.text or "" if long else "" for v, long in zip(verdicts, is_long, strict=True)]
     return tallies | {"description_bleu": bleu_statistics(golds, preds)}
-
-
-def _share(values: np.ndarray) -> np.ndarray:
-    """Each value out of 1, and 0 of 0 where it is NaN."""
-    return np.stack([np.nan_to_num(values), ~np.isnan(values)], axis=1)
 
 
 def episodes(
@@ -322,18 +303,17 @@ def episodes(
     done = [v.placed if v.submitted is None else v.submitted for v in verdicts]
     scores = {name: np.full(len(sizes), np.nan) for name in EPISODE}
     for number, end in enumerate(np.cumsum(sizes)):
-        rows = slice(end - sizes[number], end)
         if not sizes[number]:
             continue
-        hits, total = parts["click_accuracy"][rows].sum(axis=0)
-        clicks = [hits / total] if total else []
-        scores["episodic_click"][number] = clicks[0] if clicks else np.nan
+        rows = slice(end - sizes[number], end)
+        clicks = ratio(parts["click_accuracy"][rows].sum(axis=0))
+        scores["episodic_click"][number] = clicks
         scores["episodic_value"][number] = np.mean(values[rows], dtype=float)
         scores["form_completed"][number] = all(done[rows])
         if sent is not None:
-            right = np.mean([np.mean(done[rows], dtype=float), *clicks])
+            right = np.nanmean([np.mean(done[rows], dtype=float), clicks])
             scores["task_score"][number] = right if sent[number] else 0.0
-    return {name: _share(score) for name, score in scores.items()}
+    return {name: shares(score) for name, score in scores.items()}
 
 
 EPISODE = ("episodic_click", "episodic_value", "form_completed", "task_score")

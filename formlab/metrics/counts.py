@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 
 from formlab import tables
-from formlab.metrics.metric import as_many, assign, f1_tallies
+from formlab.metrics.metric import as_many, assign, f1_tallies, shares
 
 # The statuses that each share of answers counts; `valid_answers` needed no repair.
 SHARES = {
@@ -42,8 +42,7 @@ _DEEPEST, _MOST_ITEMS = 200, 300
 def right_tallies(passed: Sequence[bool | None]) -> np.ndarray:
     """1 of 1 where a rung holds, 0 of 1 where not, 0 of 0 (undefined) for None; shape (n, 2)."""
     # Null is NaN as a number.
-    hits = pl.Series(passed, dtype=pl.Boolean).cast(pl.Float64).to_numpy()
-    return np.stack([np.nan_to_num(hits), ~np.isnan(hits)], axis=1).reshape(-1, 2)
+    return shares(pl.Series(passed, dtype=pl.Boolean).cast(pl.Float64).to_numpy())
 
 
 def _filled(values: Sequence[str | None]) -> np.ndarray:

@@ -17,12 +17,12 @@ to find and something was predicted.
 from __future__ import annotations
 
 import datetime
-import math
+import operator
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -116,73 +116,56 @@ def _signed_price(value: str) -> float:
     return _price(value) if amount is None else float(amount.amount)
 
 
+@lru_cache(2**14)
 def _spaced(value: str) -> str:
     return " ".join(value.split())
 
 
 class Compare(NamedTuple):
-    """Whether two values are the `same`; those that are share one of their `keys` at least."""
+    """When two values are the same: what is `read` in each, and which of these agree.
 
-    # The last argument of both is which of day and month comes first, null where unknown.
-    same: Callable[[str, str, str | None], bool]
-    keys: Callable[[str, str | None], Iterable[Hashable]]
+    `read` takes a value and which of day and month comes first, null where unknown.
+    """
+
+    read: Callable[[str, str | None], Any]
+    same: Callable[[Any, Any], bool] = operator.eq
 
     def __call__(self, gold: str, pred: str, order: str | None = None) -> bool:
         """Whether the two values are the same."""
-        return self.same(gold, pred, order)
+        return self.same(self.read(gold, order), self.read(pred, order))
 
 
-def _same_by(read: Callable[[str], str]) -> Compare:
-    """Equality of what is read in a value."""
-    read = lru_cache(2**14)(read)
-    return Compare(lambda gold, pred, _: read(gold) == read(pred), lambda text, _: (read(text),))
+def _text(read: Callable[[str], str]) -> Compare:
+    return Compare(lambda value, _: read(value))
 
 
-_same_words = _same_by(partial(_NOT_WORD.sub, ""))
-
-
-def _same_day(read: Callable[[str, str | None], Hashable]) -> Compare:
+def _date(read: Callable[[str, str | None], Any]) -> Compare:
     """Equality of dates; of values of which one is none, that of letters and digits."""
-
-    def same(gold: str, pred: str, order: str | None) -> bool:
-        day, other = read(gold, order), read(pred, order)
-        both = day is not None and other is not None
-        return day == other if both else _same_words(gold, pred, order)
-
-    def keys(text: str, order: str | None) -> set[Hashable]:
-        return {read(text, order), *_same_words.keys(text, order)} - {None}
-
-    return Compare(same, keys)
+    return Compare(
+        lambda value, order: (read(value, order), _words(value)),
+        lambda gold, pred: gold[0] == pred[0] if gold[0] and pred[0] else gold[1] == pred[1],
+    )
 
 
-def _same_price(read: Callable[[str], float]) -> Compare:
-    def same(gold: str, pred: str, _order: str | None) -> bool:
-        # Two amounts too large for a float have no difference; they are not the same.
-        return abs(read(gold) - read(pred)) <= CENT
-
-    def keys(text: str, _order: str | None) -> Iterable[float]:
-        # Amounts that are a cent apart are in the same span of two cents, or in the next one.
-        span = read(text) / (2 * CENT)
-        return (math.floor(span), math.floor(span) + 1) if math.isfinite(span) else (read(text),)
-
-    return Compare(same, keys)
+def _amount(read: Callable[[str], float]) -> Compare:
+    # Two amounts too large for a float have no difference; they are not the same.
+    return Compare(lambda value, _: read(value), lambda gold, pred: abs(gold - pred) <= CENT)
 
 
-def _same_address(gold: str, pred: str, _order: str | None) -> bool:
-    texts = _spaced(gold), _spaced(pred)
-    return Levenshtein.distance(*texts, score_cutoff=EDITS) <= EDITS
-
-
+_words = partial(_NOT_WORD.sub, "")
 PUBLISHED: dict[str, Compare] = {
-    "DateMatch": _same_day(lambda value, _: _swapped_date(value)),
-    "PriceMatch": _same_price(_price),
-    "AddressMatch": Compare(_same_address, lambda *_: (None,)),
-    "NumericalStringMatch": _same_by(partial(_NOT_DIGIT.sub, "")),
-    "NameMatch": _same_by(lambda value: "".join(value.split())),
-    "GeneralStringMatch": _same_words,
-    "DefaultMatch": _same_by(_spaced),
+    "DateMatch": _date(lambda value, _: _swapped_date(value)),
+    "PriceMatch": _amount(_price),
+    "AddressMatch": Compare(
+        lambda value, _: _spaced(value),
+        lambda gold, pred: Levenshtein.distance(gold, pred, score_cutoff=EDITS) <= EDITS,
+    ),
+    "NumericalStringMatch": _text(partial(_NOT_DIGIT.sub, "")),
+    "NameMatch": _text(lambda value: "".join(value.split())),
+    "GeneralStringMatch": _text(_words),
+    "DefaultMatch": _text(_spaced),
 }
-FIXED = PUBLISHED | {"DateMatch": _same_day(_days), "PriceMatch": _same_price(_signed_price)}
+FIXED = PUBLISHED | {"DateMatch": _date(_days), "PriceMatch": _amount(_signed_price)}
 
 
 def comparator(function: str | None, mode: str) -> Compare:
@@ -260,23 +243,24 @@ def _agreeing(
     """The pairs of items of which so many parts agree that they earn something."""
     agreed: Counter[tuple[int, int]] = Counter()
     for name, compare in same.items():
-        for order in {gold.order for gold in golds}:
-            claims = defaultdict[Hashable, list[int]](list)
-            for place, pred in enumerate(preds):
-                if (value := pred.values.get(name)) is not None:
-                    for key in compare.keys(value, order):
-                        claims[key].append(place)
-            for at, gold in enumerate(golds):
-                if gold.order != order or (value := gold.values.get(name)) is None:
-                    continue
-                for place in {p for key in compare.keys(value, order) for p in claims.get(key, ())}:
-                    agreed[at, place] += compare(value, preds[place].values[name], order)
+        # All items of a document have one order of day and month.
+        ours, theirs = (
+            [
+                (place, compare.read(item.values[name], golds[0].order))
+                for place, item in enumerate(side)
+                if name in item.values
+            ]
+            for side in (golds, preds)
+        )
+        agreed.update(
+            (at, place) for at, gold in ours for place, pred in theirs if compare.same(gold, pred)
+        )
     pairs: dict[tuple[int, int], float] = {}
     for (at, place), count in agreed.items():
         gold, pred = golds[at], preds[place]
-        if not is_official and count:
+        if not is_official:
             pairs[gold.number, pred.number] = 2 * count / (len(gold.parts) + len(pred.parts))
-        elif count and count == len(gold.values) and gold.parts == pred.parts:
+        elif count == len(gold.values) and gold.parts == pred.parts:
             pairs[gold.number, pred.number] = 1.0
     return [(*pair, credit) for pair, credit in pairs.items()]
 

@@ -33,6 +33,11 @@ def ratio(tallies: np.ndarray) -> np.ndarray:
     return np.divide(hits, total, out=np.full(np.shape(hits), np.nan), where=total != 0)
 
 
+def shares(values: np.ndarray) -> np.ndarray:
+    """Each value out of 1, and 0 of 0 (undefined) where it is NaN, shape (n, 2)."""
+    return np.stack([np.nan_to_num(values), ~np.isnan(values)], axis=1)
+
+
 @dataclass(frozen=True)
 class Tally:
     """What one unit adds to a score: its parts, and how summed parts become the score.

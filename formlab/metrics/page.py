@@ -26,7 +26,7 @@ from rapidfuzz.distance import LCSseq, Levenshtein
 from formlab.benchmarks.facts import FACTS
 from formlab.metrics.metric import as_many
 from formlab.metrics.places import tokens
-from formlab.text.markup import VOID, Flow, Unit, is_html, read
+from formlab.text.markup import VOID, Flow, is_html, read
 
 ERRORS = ("omitted", "inserted", "substituted", "order")
 # Similarities from which on a word that is left over is a reading of one left over opposite, or of
@@ -58,16 +58,25 @@ def word_edits(gold: str, pred: str) -> dict[str, int]:
         [place for kind, place, _ in script if kind != "insert"],
         [place for kind, _, place in script if kind != "delete"],
     )
-    lost, gained = (
-        Counter(side[n] for n in places) for side, places in zip(words, edited, strict=True)
-    )
+    sides = list(zip(words, edited, strict=True))
+    lost, gained = (Counter(side[n] for n in places) for side, places in sides)
     states: _States = ({}, {})
-    for side, places, state in zip(words, edited, states, strict=True):
+    for (side, places), state in zip(sides, states, strict=True):
         common = lost & gained
         for place in places:
             state[place] = _MOVED if common[side[place]] > 0 else _LEFT
             common[side[place]] -= 1
-    _find_misread(script, words, states)
+    # Words that are left over and were read otherwise, in place or elsewhere.
+    few = max(list(state.values()).count(_LEFT) for state in states) <= _MOST
+    if few:
+        _pair_left_over(words, states, range(2, _JOINED + 1), _SAME_JOINED)
+    for kind, place, other in script:
+        if kind == "replace" and states[0][place] == states[1][other] == _LEFT:
+            pair = words[0][place], words[1][other]
+            if Levenshtein.normalized_similarity(*pair) >= _SAME_PLACE:
+                states[0][place] = states[1][other] = _READ
+    if few:
+        _pair_left_over(words, states, range(1, _JOINED + 1), _SAME_WORD)
     counts = dict.fromkeys(ERRORS, 0)
     for kind, place, other in script:
         ours = None if kind == "insert" else states[0][place]
@@ -82,20 +91,6 @@ def word_edits(gold: str, pred: str) -> dict[str, int]:
             error = "omitted" if ours == _LEFT else "inserted"
         counts[error] += 1
     return counts
-
-
-def _find_misread(script: list, words: _Words, states: _States) -> None:
-    """Mark the words that are left over and were read otherwise, in place or elsewhere."""
-    few = max(list(state.values()).count(_LEFT) for state in states) <= _MOST
-    if few:
-        _pair_left_over(words, states, range(2, _JOINED + 1), _SAME_JOINED)
-    for kind, place, other in script:
-        if kind == "replace" and states[0][place] == states[1][other] == _LEFT:
-            pair = words[0][place], words[1][other]
-            if Levenshtein.normalized_similarity(*pair) >= _SAME_PLACE:
-                states[0][place] = states[1][other] = _READ
-    if few:
-        _pair_left_over(words, states, range(1, _JOINED + 1), _SAME_WORD)
 
 
 def _pair_left_over(words: _Words, states: _States, lengths: range, least: float) -> None:
@@ -146,14 +141,21 @@ def structure_shares(gold: str, pred: str) -> dict[str, float]:
     tables, others = _tables(gold_page), _tables(pred_page)
     rows = sum(map(len, tables))
     few, many = sorted((len(tables), len(others)))
+    widths, other_widths = ([max(map(len, t)) for t in page] for page in (tables, others))
+    pairs = zip_longest(widths, other_widths[: len(widths)], fillvalue=0)
+    # By words, not by blocks alone: a block that is cut in two has kept its place.
+    words = [[tokens(unit.text) for unit in page.units] for page in (gold_page, pred_page)]
+    blocks = [["".join(block) for block in page[:20_000]] for page in words]
+    words = [list(islice(chain.from_iterable(page), 50_000)) for page in words]
+    orders = [LCSseq.similarity(*of) / max(len(of[0]), 1) for of in (blocks, words)]
     return {
         # Of the prediction's tags those closed in order, and of the gold's blocks those in order.
         "closed": _closed(pred),
-        "order": _order(gold_page.units, pred_page.units),
+        "order": max(orders),
         "tables": few / many if many else 1.0,
         # Of the gold tables' rows those with their cells side by side, and of their widths.
         "rows": _kept_rows(tables, others) / rows if rows else 1.0,
-        "columns": _columns(tables, others),
+        "columns": sum(min(p) / max(p) for p in pairs) / len(tables) if tables else 1.0,
     }
 
 
@@ -183,14 +185,6 @@ def _closed(pred: str) -> float:
     return 1 - min(wrong, total) / total if total else 1.0
 
 
-def _order(golds: Sequence[Unit], preds: Sequence[Unit]) -> float:
-    # By words, not by blocks alone: a block that is cut in two has kept its place.
-    words = [[tokens(unit.text) for unit in units] for units in (golds, preds)]
-    blocks = [["".join(block) for block in page[:20_000]] for page in words]
-    words = [list(islice(chain.from_iterable(page), 50_000)) for page in words]
-    return max(LCSseq.similarity(*pages) / max(len(pages[0]), 1) for pages in (blocks, words))
-
-
 def _tables(flow: Flow) -> list[_Table]:
     cells: dict[int, dict[int, dict[int, str]]] = defaultdict(lambda: defaultdict(dict))
     for unit in flow.units:
@@ -213,9 +207,3 @@ def _kept_rows(tables: list[_Table], others: list[_Table]) -> int:
         votes = Counter(place for cell in cells for place in islice(places.get(cell, ()), 200))
         kept += bool(votes) and max(votes.values()) * 2 >= len(cells)
     return kept
-
-
-def _columns(tables: list[_Table], others: list[_Table]) -> float:
-    widths, other_widths = ([max(map(len, t)) for t in page] for page in (tables, others))
-    pairs = zip_longest(widths, other_widths[: len(widths)], fillvalue=0)
-    return sum(min(pair) / max(pair) for pair in pairs) / len(tables) if tables else 1.0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -42,16 +42,11 @@ def _stemmed(texts: Sequence[str]) -> Iterator[list[str]]:
 
 @lru_cache(maxsize=1 << 16)
 def _stem(word: str) -> str:
-    # ROUGE leaves words of three letters and fewer alone.
-    return _stemmer().stem(word) if len(word) > 3 else word
-
-
-@cache
-def _stemmer() -> Any:
     # With it comes all of nltk, which takes two seconds.
     from nltk.stem.porter import PorterStemmer
 
-    return PorterStemmer()
+    # ROUGE leaves words of three letters and fewer alone.
+    return PorterStemmer().stem(word) if len(word) > 3 else word
 
 
 def _mteval(texts: Sequence[str]) -> Iterator[list[str]]:

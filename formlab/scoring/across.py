@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -31,7 +31,6 @@ _CASES, _DOCUMENTS = 5, 3
 _KEPT = (*STAGES["answer"], *STAGES["form"], "missed", "reader")
 _IN_PLACE = ("wrong_field", "wrong_row")
 _DIFFERS = ("digit", "other_value", "label_error", "lookalike", "characters")
-Parts = Callable[[], Iterator[pl.LazyFrame]]
 _KEY = ["doc_id", "at"]
 _SHIFTS = ("month_first", "day_first")
 
@@ -45,14 +44,10 @@ def offsets(kind: str | None, gold: str, pred: str) -> tuple[float | None, float
     ((-1.0, -1.0), (1.0, 1.0))
     """
     if kind == "date":
-        readings = zip(date_readings(gold), date_readings(pred), strict=True)
-        return tuple(
-            None if None in (first, second) else float((second - first).days)
-            for first, second in readings
-        )
-    if kind == "number":
-        first, second = number(gold), number(pred)
-        return (None if None in (first, second) else float(second - first),) * 2
+        pairs = zip(date_readings(gold), date_readings(pred), strict=True)
+        return tuple(None if None in pair else float((pair[1] - pair[0]).days) for pair in pairs)
+    if kind == "number" and None not in (pair := (number(gold), number(pred))):
+        return (float(pair[1] - pair[0]),) * 2
     return None, None
 
 
@@ -69,14 +64,14 @@ def offset_text(cases: pl.DataFrame) -> str:
 
 def told_in(cases: pl.DataFrame) -> pl.DataFrame:
     """The cases of a whole evaluation with the causes that follow from other documents."""
-    return _with(cases, _found(lambda: iter([cases.lazy()])))
+    return _with(cases, _found([cases.lazy()]))
 
 
 def told_on_disk(folder: Path) -> None:
     """The same for the parts of `cases` in a folder: those that change are written anew."""
     paths = sorted((folder / "cases").iterdir())
     scans = [pl.scan_parquet(path, glob=False) for path in paths]
-    found = _found(lambda: iter(scans))
+    found = _found(scans)
     documents = found["doc_id"].unique().implode()
     for path in paths if found.height else ():
         cases = pl.read_parquet(path, glob=False)
@@ -107,23 +102,18 @@ def _hash(value: str) -> pl.Expr:
     return pl.struct(place.alias("place"), _folded(value).alias("value")).hash()
 
 
-def _found(parts: Parts) -> pl.DataFrame:
+def _found(parts: Sequence[pl.LazyFrame]) -> pl.DataFrame:
     """Document, hash of path and answer, and the cause told, of every case that gets another."""
-    none = pl.DataFrame(schema={"doc_id": pl.String, "at": pl.UInt64, "told": pl.String})
-    pieces = [_wrong(part) for part in parts()]
+    whole = pl.col("level").is_in(WHOLE_LEVELS)
+    fields = [part.filter(~whole).drop_nulls(["path", "gold"]) for part in parts]
+    pieces = [_wrong(part) for part in fields]
     wrong = pl.concat([piece for piece in pieces if piece.height] or pieces)
-    if not wrong.height:
-        return none
-    others = _other_document(wrong, parts)
+    count = sum(part.select(pl.col("doc_id").n_unique()).collect().item() for part in parts)
+    others = _other_document(wrong, fields, count)
     shifted = _offsets(wrong.join(others, on=_KEY, how="anti"))
     others = others.with_columns(told=pl.lit(OTHER_DOCUMENT))
     shifted = shifted.with_columns(told=pl.lit(OFFSET))
-    return pl.concat([none, others, shifted]).unique(_KEY, keep="first")
-
-
-def _gold(part: pl.LazyFrame) -> pl.LazyFrame:
-    whole = pl.col("level").is_in(WHOLE_LEVELS)
-    return part.filter(~whole, pl.col("path").is_not_null(), pl.col("gold").is_not_null())
+    return pl.concat([others, shifted]).unique(_KEY, keep="first")
 
 
 def _wrong(part: pl.LazyFrame) -> pl.DataFrame:
@@ -131,7 +121,7 @@ def _wrong(part: pl.LazyFrame) -> pl.DataFrame:
     eligible = pl.col("cause").is_not_null() & ~pl.col("cause").is_in(_KEPT)
     eligible &= (pl.col("outcome") == "mismatch") & pl.col("pred").is_not_null()
     columns = ("doc_id", "path", "kind", "gold", "pred", "cause")
-    rows = _gold(part).filter(eligible).select(*columns, at=_hash("pred")).collect()
+    rows = part.filter(eligible).select(*columns, at=_hash("pred")).collect()
     pairs = list(rows.select("kind", "gold", "pred", "cause").iter_rows())
     alike = [Levenshtein.normalized_similarity(gold, pred) >= _ALIKE for _, gold, pred, _ in pairs]
     shifts = [offsets(*pair[:3]) if pair[3] in _DIFFERS else (None, None) for pair in pairs]
@@ -145,20 +135,20 @@ def _wrong(part: pl.LazyFrame) -> pl.DataFrame:
     ).hstack(pl.DataFrame(shifts, schema=dict.fromkeys(_SHIFTS, pl.Float64), orient="row"))
 
 
-def _other_document(wrong: pl.DataFrame, parts: Parts) -> pl.DataFrame:
-    """The answers that are the gold of another document at their path."""
-    telling, count = wrong.filter("telling"), 0
+def _other_document(
+    wrong: pl.DataFrame, fields: Sequence[pl.LazyFrame], count: int
+) -> pl.DataFrame:
+    """The answers that are the gold of another of `count` documents at their path."""
+    telling, document = wrong.filter("telling"), pl.col("doc_id")
     asked = telling.select("at").unique().lazy()
     owners = pl.DataFrame(schema={"at": pl.UInt64, "owner": pl.String, "owners": pl.UInt32})
-    for part in parts():
-        golds = _gold(part).select("doc_id", at=_hash("gold")).join(asked, on="at", how="semi")
-        count += part.select(pl.col("doc_id").n_unique()).collect().item()
-        document = pl.col("doc_id")
+    for part in fields if telling.height else ():
+        golds = part.select("doc_id", at=_hash("gold")).join(asked, on="at", how="semi")
         own = golds.group_by("at").agg(owner=document.min(), owners=document.n_unique()).collect()
         # Documents are whole within a part, so that their numbers add up.
         both = pl.concat([owners, own.cast(owners.schema)]).group_by("at")
         owners = both.agg(pl.col("owner").min(), pl.col("owners").sum())
-    known = telling.join(owners, on="at").filter(pl.col("owner") != pl.col("doc_id"))
+    known = telling.join(owners, on="at").filter(pl.col("owner") != document)
     placed = pl.col("cause").is_in(_IN_PLACE) | pl.col("pattern").str.contains("*", literal=True)
     alone = known.filter(~pl.col("alike"), ~placed, pl.col("owners") <= max(1, _RARE * count))
     votes = known.filter(pl.col("owners") == 1).group_by("doc_id", "owner").len("votes")
@@ -166,8 +156,8 @@ def _other_document(wrong: pl.DataFrame, parts: Parts) -> pl.DataFrame:
     half = pl.col("votes") >= _HALF * pl.col("errors")
     sources = sources.filter(pl.col("votes") >= _VOTES, half).select("doc_id", "owner")
     found = [alone.select(_KEY)]
-    for part in parts() if sources.height else ():
-        golds = _gold(part).select(owner="doc_id", at=_hash("gold"))
+    for part in fields if sources.height else ():
+        golds = part.select(owner="doc_id", at=_hash("gold"))
         own = golds.join(sources.lazy(), on="owner").collect()
         found.append(wrong.join(own, on=_KEY, how="semi").select(_KEY))
     return pl.concat(found).unique()

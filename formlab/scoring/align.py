@@ -71,13 +71,14 @@ def match(gold: pl.DataFrame, pred: pl.DataFrame, *, least: float = LEAST) -> pl
             continue
         sides = [side.with_row_index("row") for side in (fields, claims[key])]
         found: list[Pair] = []
-        for stage in stages if all(side.height for side in sides) else ():
-            pairs = stage(*sides)
-            row, other = (side["row"] for side in sides)
-            found += [(row[i], other[j], alike) for i, j, alike in pairs]
-            taken = ([pair[n] for pair in pairs] for n in (0, 1))
-            left = (~pl.int_range(pl.len()).is_in(places) for places in taken)
-            sides = [side.filter(free) for side, free in zip(sides, left, strict=True)]
+        for stage in stages:
+            left = [
+                side.filter(~pl.col("row").is_in([pair[n] for pair in found]))
+                for n, side in enumerate(sides)
+            ]
+            if all(side.height for side in left):
+                row, other = (side["row"] for side in left)
+                found += [(row[i], other[j], alike) for i, j, alike in stage(*left)]
         paths = fields["path"], claims[key]["path"]
         rows += [(str(key[0]), paths[0][i], paths[1][j], alike) for i, j, alike in sorted(found)]
     schema = tables.schema("doc_id path pred_path match:number")
@@ -103,8 +104,6 @@ def _same_path(gold: pl.DataFrame, pred: pl.DataFrame) -> list[Pair]:
 
 def _most_alike(gold: pl.DataFrame, pred: pl.DataFrame, *, least: float) -> list[Pair]:
     """The fields whose labels, groups and boxes are most alike in all."""
-    if not gold.height:
-        return []
     frames = gold, pred.head(_LARGEST // gold.height)
     paths = [[path.rpartition("/") for path in _paths(frame)] for frame in frames]
     # A number behind a label tells equal ones apart.
@@ -236,7 +235,13 @@ def judged(
     outcome = outcome.when(blank["gold"]).then(pl.lit("spurious")).otherwise(pl.lit("mismatch"))
     joined = joined.with_columns(outcome=pl.coalesce("outcome", outcome))
     joined = joined.with_columns(pl.Series("cause", causes(joined, words=words), dtype=pl.String))
-    joined = _by_reader(joined, threshold)
+    if "readings" in joined.columns and joined["readings"].null_count() < joined.height:
+        # Fields that one reading rule has right and another has not.
+        is_right = pl.col("outcome") == "match"
+        others = rights(joined.with_columns(right=is_right), "normalised", threshold=threshold)
+        odd = pl.when(is_right).then(~others.list.all()).otherwise(others.list.any())
+        odd = (odd & (pl.col("outcome") != "unscored")).fill_null(False)
+        joined = joined.with_columns(cause=pl.when(odd).then(pl.lit("reader")).otherwise("cause"))
     missing = [name for name in tables.CASES if name not in joined.columns]
     joined = joined.with_columns(pl.lit(None).alias(name) for name in missing)
     return joined.select(pl.col(name).cast(kind) for name, kind in tables.CASES.items())
@@ -275,14 +280,3 @@ def rights(cases: pl.DataFrame, rung: str, *, threshold: float) -> pl.Series:
     lists = lists.group_by("index", maintain_order=True).agg("rights")
     rows = cases.with_row_index().select("index")
     return rows.join(lists, on="index", how="left", maintain_order="left")["rights"]
-
-
-def _by_reader(joined: pl.DataFrame, threshold: float) -> pl.DataFrame:
-    """Fields that one reading rule has right and another has not get the cause ``reader``."""
-    if "readings" not in joined.columns or joined["readings"].null_count() == joined.height:
-        return joined
-    right = pl.col("outcome") == "match"
-    verdicts = rights(joined.with_columns(right=right), "normalised", threshold=threshold)
-    odd = pl.when(right).then(~verdicts.list.all()).otherwise(verdicts.list.any())
-    odd = (odd & (pl.col("outcome") != "unscored")).fill_null(False)
-    return joined.with_columns(cause=pl.when(odd).then(pl.lit("reader")).otherwise("cause"))

@@ -75,8 +75,21 @@ BANDS: dict[str, Band] = {
     for name, (title, edges) in _RANGES.items()
 }
 BANDS["length"] = BANDS["length"]._replace(labels=("empty", *BANDS["length"].labels[1:]))
-# What follows from a box and the size of its page.
-_PLACES = ("position", "vertical", "horizontal")
+# In which third of its page a field has its middle; null without a box or a size.
+_THIRDS = {
+    "vertical": ("y", "height", "top", "middle", "bottom"),
+    "horizontal": ("x", "width", "left", "centre", "right"),
+}
+_PLACES = {
+    name: pl.when((middle := (pl.col(f"{side}0") + pl.col(f"{side}1")) / 2) < pl.col(size) / 3)
+    .then(pl.lit(first))
+    .when(middle < pl.col(size) * 2 / 3)
+    .then(pl.lit(second))
+    .when(middle.is_not_null() & pl.col(size).is_not_null())
+    .then(pl.lit(last))
+    for name, (side, size, first, second, last) in _THIRDS.items()
+}
+_PLACES = {"position": pl.concat_str(_PLACES.values(), separator=" ")} | _PLACES
 # All that follows from a case.
 DERIVED = tuple(dict.fromkeys([*BANDS, *OF_VALUES, *_PLACES]))
 NUMBERS = ("length", "box_height", "box_width", "nesting", "year", "magnitude", "index")
@@ -104,38 +117,6 @@ def pattern(path: str = "path") -> pl.Expr:
     return pl.col(path).str.replace_all(_STEPS, "/*$1").str.replace_all(_STEPS, "/*$1")
 
 
-def of_values(cases: pl.DataFrame, documents: pl.DataFrame, column: str) -> pl.Series:
-    """As `sliced`, but numbers as they are, and where there is no field, the pattern of its path.
-
-    >>> cases = pl.DataFrame({"kind": ["date", "number"], "gold": ["3 May 2016", "10,480.50"]})
-    >>> [of_values(cases, pl.DataFrame(), name).to_list() for name in ("year", "magnitude")]
-    [[2016, None], [None, 10480.0]]
-    """
-    if column in OF_VALUES:
-        return cases.select(OF_VALUES[column].alias(column)).to_series()
-    values = sliced(cases, documents, column)
-    if column == "field":
-        return cases.select(pl.coalesce(values, pattern())).to_series().alias("field")
-    return values
-
-
-def _position(cases: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
-    """Where on its page each field stands: its third each way; null without a box or a size."""
-    sizes = documents.select("doc_id", "width", "height")
-    placed = cases.select("doc_id", "x0", "x1", "y0", "y1")
-    placed = placed.join(sizes, on="doc_id", how="left", maintain_order="left")
-    thirds = {}
-    for name, side, size, (first, second, last) in (
-        ("vertical", "y", pl.col("height"), ("top", "middle", "bottom")),
-        ("horizontal", "x", pl.col("width"), ("left", "centre", "right")),
-    ):
-        middle = (pl.col(f"{side}0") + pl.col(f"{side}1")) / 2
-        third = pl.when(middle < size / 3).then(pl.lit(first))
-        third = third.when(middle < size * 2 / 3).then(pl.lit(second))
-        thirds[name] = third.when(middle.is_not_null() & size.is_not_null()).then(pl.lit(last))
-    return placed.select(**thirds, position=pl.concat_str(thirds.values(), separator=" "))
-
-
 def cut(frame: pl.DataFrame, band: Band) -> pl.Series:
     """The band of each row, as ordered categories; null where the number is not known."""
     known = band.expr.cast(pl.Float64).fill_nan(None)
@@ -146,22 +127,32 @@ def cut(frame: pl.DataFrame, band: Band) -> pl.Series:
     return frame.select(band=label).to_series()
 
 
-def sliced(cases: pl.DataFrame, documents: pl.DataFrame, column: str) -> pl.Series:
+def sliced(
+    cases: pl.DataFrame, documents: pl.DataFrame, column: str, *, as_is: bool = False
+) -> pl.Series:
     """The value of `column` for each case: its own, its document's, or one of `DERIVED`.
 
+    `as_is` has numbers as they are, and where there is no field, the pattern of its path.
     `UnknownName` if there is no such column.
+
+    >>> cases = pl.DataFrame({"kind": ["date", "number"], "gold": ["3 May 2016", "10,480.50"]})
+    >>> [sliced(cases, pl.DataFrame(), name).to_list() for name in ("year", "magnitude")]
+    [[2016, None], [None, '10000–99999']]
     """
-    if column in BANDS:
+    if as_is and column == "field":
+        return cases.select(field=pl.coalesce(sliced(cases, documents, column), pattern()))["field"]
+    if column in BANDS and not (as_is and column in OF_VALUES):
         return cut(cases, BANDS[column]).alias(column)
-    if column in _PLACES:
-        return _position(cases, documents)[column]
-    if column in cases.columns:
+    if column in cases.columns and not (column in _PLACES or (as_is and column in OF_VALUES)):
         return cases[column]
     if column in OF_VALUES:
-        return of_values(cases, documents, column)
-    if column in documents.columns:
-        own = documents.select("doc_id", column)
-        return cases.join(own, on="doc_id", how="left", maintain_order="left")[column]
+        return cases.select(OF_VALUES[column].alias(column)).to_series()
+    needed = ("width", "height") if column in _PLACES else (column,)
+    if {*needed} <= {*documents.columns}:
+        rows = cases.select("doc_id", *(BOX if column in _PLACES else ()))
+        own = documents.select("doc_id", *needed)
+        rows = rows.join(own, on="doc_id", how="left", maintain_order="left")
+        return rows.select(_PLACES.get(column, pl.col(column)).alias(column)).to_series()
     known = [*cases.columns, *documents.columns, *DERIVED]
     raise UnknownName.of("column to slice by", column, dict.fromkeys(known))
 

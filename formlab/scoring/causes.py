@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -74,14 +75,20 @@ def causes(cases: pl.DataFrame, words: Words | None = None) -> list[str | None]:
     table = cases.with_row_index("row")
     table = table.with_columns(pl.lit(None).alias(n) for n in _COLUMNS if n not in table.columns)
     answered = pl.coalesce("has_answer", pl.col("status").is_in(USABLE)).fill_null(False)
-    table = table.select(*_COLUMNS, answered=answered)
-    wrong = table.filter(~pl.col("exact").fill_null(False) & (pl.col("outcome") != "unscored"))
+    wrong = ~pl.col("exact").fill_null(False) & (pl.col("outcome") != "unscored")
+    table = table.select(*_COLUMNS, answered=answered, wrong=wrong)
     # Documents that are right all through are never asked.
-    documents = read_documents(table.filter(pl.col("doc_id").is_in(wrong["doc_id"].implode())))
+    table = table.filter(pl.col("doc_id").is_in(table.filter("wrong")["doc_id"].implode()))
+    documents: dict[str, list[Row]] = defaultdict(list)
+    for row in table.with_columns(letters=folded(table["gold"])).iter_rows(named=True):
+        documents[row["doc_id"]].append(row)
     if words is None:
         words = Words.of(cases.select("doc_id", "path", value="gold"))
-    for row in wrong.iter_rows(named=True):
-        named[row["row"]] = _cause(row, documents[row["doc_id"]], words)
+    for rows in documents.values():
+        document = _Document(rows, words)
+        for row in rows:
+            if row["wrong"]:
+                named[row["row"]] = document.cause(row)
     return named
 
 
@@ -90,48 +97,6 @@ _COLUMNS = (
     *("ambiguous", "readings", "by_rule", "exact", "has_answer", *BOX),
     *(f"pred_{side}" for side in BOX),
 )
-
-
-def _folded(value: str) -> str:
-    return " ".join(value.split()).casefold()
-
-
-def _cause(row: dict, document: Document, words: Words) -> str | None:
-    if row["status"] in BAD_OUTPUT:
-        return row["status"]
-    if row["by_rule"]:
-        # Right though another value: no cause of an error, and not the same otherwise written.
-        return None
-    right = bool(row["typed"]) or row["outcome"] == "match"
-    gold, pred = row["gold"] or "", row["pred"] or ""
-    if row["path"] is None and not right:
-        # Of a whole page no single cause can be named.
-        missing = "missed" if document.answered else "missing_document"
-        return {"missing": missing, "spurious": "spurious"}.get(row["outcome"])
-    if row["ambiguous"]:
-        return "date_order"
-    if right:
-        # How it is written otherwise than the accepted value that is closest.
-        texts = [value for value in (gold, *(row["accepted"] or ())) if value.strip()]
-        names = [cause_of(value, pred, True) for value in texts if value != pred and pred.strip()]
-        return next((name for name in names if name != "notation"), "notation")
-    if row["outcome"] == "spurious" and not pred.strip():
-        # A claim without a value, at a path that the gold does not have: nothing was missed.
-        return "spurious"
-    if not pred.strip() or row["status"] not in USABLE:
-        return document.missed(row) if document.answered else "missing_document"
-    if not gold.strip() or row["outcome"] == "spurious":
-        return document.spurious_cause(row, words)
-    if exchanged := document.exchanged(row):
-        return exchanged
-    first = "notation" if gold == pred else cause_of(gold, pred, False)
-    is_unlike = first == "characters" and _likeness(letters(gold), pred) < _ALIKE
-    if is_unlike and row["kind"] in ("checkbox", "choice", "radio", "dropdown"):
-        # Options are chosen, and not read letter by letter.
-        return "other_value"
-    return first if first in _WRITTEN else document.refined(row, first, words)
-
-
 # How far what was read may stand out of the field's box, of the box's height.
 _BEYOND = 0.5
 # Causes that say where the answer's text is from.
@@ -140,48 +105,57 @@ _OWN_TEXT = ("clipped", "merged", "label_error", "lost_separator")
 _ALIKE = 0.6
 # How many characters of a document are searched for values that are missing, over all of them.
 _BUDGET = 20_000_000
-_LISTS = ("row", "path", "kind", "gold", "letters", "pred", "status", *BOX)
 Row = dict[str, Any]
 
 
-def read_documents(cases: pl.DataFrame) -> dict[str, Document]:
-    """The documents of cases that have `_LISTS` and ``answered``: whether it is an answer."""
-    cases = cases.sort("doc_id", maintain_order=True)
-    is_field = pl.col("path").is_not_null()
-    grouped = cases.group_by("doc_id", maintain_order=True).agg(
-        pl.col("answered").any(),
-        pl.col("gold", "pred").filter(~is_field).drop_nulls(),
-        count=is_field.sum(),
-    )
-    fields = cases.filter(is_field)
-    fields = fields.with_columns(letters=folded(fields["gold"])).select(_LISTS)
-    columns = {column.name: column.to_list() for column in fields}
-    ends = grouped["count"].cum_sum().to_list()
-    found, start = {}, 0
-    for row, end in zip(grouped.iter_rows(), ends, strict=True):
-        doc_id, answered, *pages, _ = row
-        found[doc_id] = Document(columns, slice(start, end), pages, answered=answered)
-        start = end
-    return found
+class _Document:
+    """The fields and pages of one document as evidence, beside the `words` of the corpus."""
 
-
-class Document:
-    """The fields of one document, `rows` of all columns; whether any of its cases is `answered`."""
-
-    def __init__(
-        self, columns: dict[str, list], rows: slice, pages: list[list[str]], *, answered: bool
-    ) -> None:
-        self._columns, self._rows, self._pages = columns, rows, pages
-        self.answered, self._left = answered, _BUDGET
-        names = ("path", "gold", "pred", "letters")
-        self._paths, self._golds, self._preds, self._letters = map(self._column, names)
+    def __init__(self, rows: list[Row], words: Words) -> None:
+        self._fields = [row for row in rows if row["path"] is not None]
+        self._pages = [row for row in rows if row["path"] is None]
+        self._answered = any(row["answered"] for row in rows)
+        self._words, self._left = words, _BUDGET
         # Few answers are another field's gold, and only for them it is asked whose.
-        self._known = frozenset(self._letters)
+        self._known = {row["letters"] for row in self._fields}
 
-    def _column(self, name: str) -> list[Any]:
-        return self._columns[name][self._rows]
+    def cause(self, row: Row) -> str | None:
+        """The cause of a case that is not the same in gold and prediction."""
+        if row["status"] in BAD_OUTPUT:
+            return row["status"]
+        if row["by_rule"]:
+            # Right though another value: no cause of an error, and not the same otherwise written.
+            return None
+        right = bool(row["typed"]) or row["outcome"] == "match"
+        gold, pred = row["gold"] or "", row["pred"] or ""
+        missed = "missed" if self._answered else "missing_document"
+        if row["path"] is None and not right:
+            # Of a whole page no single cause can be named.
+            return {"missing": missed, "spurious": "spurious"}.get(row["outcome"])
+        if row["ambiguous"]:
+            return "date_order"
+        if right:
+            # How it is written otherwise than the accepted value that is closest.
+            texts = [text for text in (gold, *(row["accepted"] or ())) if text.strip()]
+            names = [cause_of(text, pred, True) for text in texts if text != pred and pred.strip()]
+            return next((name for name in names if name != "notation"), "notation")
+        if row["outcome"] == "spurious" and not pred.strip():
+            # A claim without a value, at a path that the gold does not have: nothing was missed.
+            return "spurious"
+        if not pred.strip() or row["status"] not in USABLE:
+            return self._missed(row) if self._answered else missed
+        if not gold.strip() or row["outcome"] == "spurious":
+            return self._spurious(row)
+        if exchanged := self._exchanged(row):
+            return exchanged
+        first = "notation" if gold == pred else cause_of(gold, pred, False)
+        is_unlike = first == "characters" and _likeness(letters(gold), pred) < _ALIKE
+        if is_unlike and row["kind"] in ("checkbox", "choice", "radio", "dropdown"):
+            # Options are chosen, and not read letter by letter.
+            return "other_value"
+        return first if first in _WRITTEN else self._refined(row, first)
 
-    def missed(self, row: Row) -> str:
+    def _missed(self, row: Row) -> str:
         """The cause of a value that is not in its field but may be elsewhere in the output."""
         gold = letters(row["gold"] or "")
         if any(_likeness(gold, text or "") >= _ALIKE for text in row["readings"] or ()):
@@ -195,11 +169,11 @@ class Document:
         if self._count(gold, surplus):
             # It is stuck to a neighbour's text, which is merged for it.
             return "clipped"
-        words = _spaced(tokens(row["gold"]))
+        words = _spaced(row["gold"])
         read = self._count(words, self._page("pred"))
         return "wrong_field" if read and read > self._count(words, self._answers) else "missed"
 
-    def spurious_cause(self, row: Row, words: Words) -> str:
+    def _spurious(self, row: Row) -> str:
         """The cause of a value that no gold asks for."""
         if not (plain := letters(row["pred"] or "")):
             return "spurious"
@@ -209,20 +183,19 @@ class Document:
             answer = Counter(tokens(row["pred"]))
             figures = {word for word in answer if any(map(str.isdigit, word))}
             telling = figures or any(len(word) > 1 for word in answer)
-            own = telling and self._is_own(row, answer, words, figures)
-            return "label_error" if own else "spurious"
+            return "label_error" if telling and self._is_own(row, answer, figures) else "spurious"
         page = self._page("gold")
-        known = self._count(_spaced(tokens(row["pred"])), page) or plain in self._places
+        known = self._count(_spaced(row["pred"]), page) or plain in self._places
         return "hallucinated" if page.strip() and not known else "spurious"
 
-    def refined(self, row: Row, first: str, words: Words) -> str:
+    def _refined(self, row: Row, first: str) -> str:
         """The cause, where the two texts alone suggest `first`."""
         gold, pred = row["gold"], row["pred"]
         if len(gold) + len(pred) > 2 * LONGEST:
             return first
         if first != "lookalike" and (misplaced := self._other_field(row, first)):
             return misplaced
-        if words.contradict_gold(gold, pred):
+        if self._words.contradict_gold(gold, pred):
             return "label_error"
         if first == "merged" and _is_inside(row):
             # Where what is too much are whole words, the page shows more than the gold.
@@ -231,12 +204,12 @@ class Document:
             # A sign alone is no word: what is stuck to it is one token with it.
             if not extra and known and not Counter(known) - Counter(answer):
                 extra = Counter(answer) - Counter(known)
-            if extra and self._is_own(row, extra, words):
+            if extra and self._is_own(row, extra):
                 return "label_error"
         # What was read in the field's own box is its ink, however unlike.
         return "characters" if first == "other_value" and _is_inside(row) else first
 
-    def exchanged(self, row: Row) -> str | None:
+    def _exchanged(self, row: Row) -> str | None:
         """`wrong_row` or `wrong_field` where the answer is the gold of a field that lost it."""
         # A short value may be another row's by chance, unless that row has a third one's.
         if (plain := letters(row["pred"])) not in self._known:
@@ -244,7 +217,7 @@ class Document:
         pred, gold = map(_folded, (row["pred"], row["gold"]))
         if pred == gold:
             return None
-        answers = {self._paths[n]: _folded(self._preds[n] or "") for n in self._having(pred)}
+        answers = {field["path"]: _folded(field["pred"] or "") for field in self._having(pred)}
         lost = {path: answer for path, answer in answers.items() if answer != pred}
         own, telling = pattern(row["path"]), len(plain) >= TELLING
         if rows := [
@@ -255,19 +228,18 @@ class Document:
             return self._misplaced(row, rows)
         return "wrong_field" if telling and gold in lost.values() else None
 
-    def _having(self, value: str) -> list[int]:
+    def _having(self, value: str) -> list[Row]:
         """The fields whose gold is a folded value."""
-        places = self._places.get(letters(value), ())
-        return [place for place in places if _folded(self._golds[place]) == value]
+        fields = self._places.get(letters(value), ())
+        return [field for field in fields if _folded(field["gold"]) == value]
 
     def _other_field(self, row: Row, first: str) -> str | None:
         """`wrong_field` or `wrong_row` where the answer is another field's gold."""
         pred = letters(row["pred"])
         if len(pred) < TELLING or pred not in self._known or first in _OWN_TEXT:
             return None
-        paths = [self._paths[place] for place in self._places.get(pred, ())]
-        elsewhere = [path for path in paths if path != row["path"]]
-        if not elsewhere:
+        paths = [field["path"] for field in self._places.get(pred, ())]
+        if not (elsewhere := [path for path in paths if path != row["path"]]):
             return None
         misplaced = self._misplaced(row, elsewhere)
         other_row = first == "digit" and misplaced == "wrong_row"
@@ -280,29 +252,28 @@ class Document:
         same = own != row["path"] and all(pattern(path) == own for path in elsewhere)
         return "wrong_row" if same and len(self._kinds[own]) < 2 else "wrong_field"
 
-    def _is_own(self, row: Row, extra: Counter, words: Words, figures: Collection = ()) -> bool:
+    def _is_own(self, row: Row, extra: Counter, figures: Collection = ()) -> bool:
         """Whether most of `extra` are words, and neither a neighbour's nor another field's loss."""
         others = max(_size(extra & self._lost), _size(extra & self._beside(row)))
-        known = {word: n for word, n in extra.items() if word in figures or words.has(word)}
+        known = {word: n for word, n in extra.items() if word in figures or self._words.has(word)}
         return _size(Counter(known)) * 2 > _size(extra) >= 2 * others
 
     def _beside(self, row: Row) -> Counter[str]:
         """The words of the fields whose boxes are no further away than a line."""
-        left, top, right, bottom = (row[side] for side in BOX)
-        gap = bottom - top
-        columns = [*map(self._column, ("row", "gold", *BOX))]
-        self._left -= len(columns[0])
+        self._left -= len(self._fields)
         if self._left <= 0:
             return Counter(tokens(row["pred"]))
+        left, top, right, bottom = (row[side] for side in BOX)
+        gap = bottom - top
         neighbours: Counter[str] = Counter()
-        for number, gold, *box in zip(*columns, strict=True):
-            if None in box or number == row["row"]:
+        for field in self._fields:
+            x0, y0, x1, y1 = box = [field[side] for side in BOX]
+            if None in box or field is row:
                 continue
-            x0, y0, x1, y1 = box
             across = x0 <= right + gap and x1 >= left - gap
             if across and y0 <= bottom + gap and y1 >= top - gap:
                 # A letter alone stands beside most fields by chance.
-                neighbours.update(word for word in tokens(gold or "") if len(word) > 1)
+                neighbours.update(word for word in tokens(field["gold"] or "") if len(word) > 1)
         return neighbours
 
     def _count(self, value: str, text: str) -> int:
@@ -314,55 +285,58 @@ class Document:
     def _lost(self) -> Counter[str]:
         """The words of fields that were not read there."""
         lost: Counter[str] = Counter()
-        for sides in zip(self._golds, self._preds, strict=True):
-            gold, pred = (tokens(side or "") for side in sides)
+        for field in self._fields:
+            gold, pred = (tokens(field[side] or "") for side in ("gold", "pred"))
             # Words that are only split otherwise are not lost.
             if "".join(gold) != "".join(pred):
                 lost += Counter(gold) - Counter(pred)
         return lost
 
     @cached_property
-    def _places(self) -> dict[str, list[int]]:
+    def _places(self) -> dict[str, list[Row]]:
         """The fields with each gold value, by its letters."""
         places = defaultdict(list)
-        for place, plain in enumerate(self._letters):
-            if self._golds[place]:
-                places[plain].append(place)
+        for field in self._fields:
+            if field["gold"]:
+                places[field["letters"]].append(field)
         return places
 
     @cached_property
     def _kinds(self) -> dict[str, set[str]]:
         """The kinds of a list's items."""
         kinds = defaultdict(set)
-        for path, kind in zip(self._paths, self._column("kind"), strict=True):
-            kinds[pattern(path)].add(kind)
+        for field in self._fields:
+            kinds[pattern(field["path"])].add(field["kind"])
         return kinds
+
+    @cached_property
+    def _usable(self) -> list[Row]:
+        return [field for field in self._fields if field["pred"] and field["status"] in USABLE]
 
     @cached_property
     def _surplus(self) -> tuple[dict[str, list[str]], str]:
         """What fields have that is not theirs, by value and as one text."""
         places, surplus = defaultdict(list), []
-        for path, value, answer in self._usable():
-            if answer != value and (pred := letters(answer)) != (gold := letters(value or "")):
-                places[pred].append(path)
+        for field in self._usable:
+            gold, pred = field["letters"] or "", letters(field["pred"])
+            if pred != gold:
+                places[pred].append(field["path"])
                 # Its own text is no sign of another field's.
                 surplus.append(pred.replace(gold, "|", 1) if gold else pred)
         return places, "|".join(surplus)
 
-    def _usable(self) -> Iterator[tuple[str, str | None, str]]:
-        """Path, gold and answer of each field that has an answer."""
-        columns = zip(self._paths, self._golds, self._preds, self._column("status"), strict=True)
-        return (field[:3] for field in columns if field[2] and field[3] in USABLE)
-
     @cached_property
     def _answers(self) -> str:
         """The words of all that fields have."""
-        return _spaced(word for *_, answer in self._usable() for word in tokens(answer))
+        return _spaced(*(field["pred"] for field in self._usable))
 
     def _page(self, side: str) -> str:
         """The words of the page in gold or output; blank where not given."""
-        texts = self._pages[side == "pred"]
-        return _spaced(word for text in texts for word in tokens(text))
+        return _spaced(*(row[side] for row in self._pages if row[side] is not None))
+
+
+def _folded(value: str) -> str:
+    return " ".join(value.split()).casefold()
 
 
 def _is_inside(row: Row) -> bool:
@@ -378,9 +352,7 @@ def _is_inside(row: Row) -> bool:
 def _around(words: list[str], text: str) -> list[str]:
     """The words before and after `text`, if it begins with one and ends with one."""
     start = "".join(words).find(text) if text else -1
-    ends = [0]
-    for word in words:
-        ends.append(ends[-1] + len(word))
+    ends = [0, *accumulate(map(len, words))]
     if start not in ends or start + len(text) not in ends:
         return []
     return words[: ends.index(start)] + words[ends.index(start + len(text)) :]
@@ -394,6 +366,6 @@ def _size(words: Counter[str]) -> int:
     return sum(len(word) * count for word, count in words.items())
 
 
-def _spaced(words: Iterable[str]) -> str:
-    """Words with a space on both sides of each, so that only whole words are found."""
-    return f" {' '.join(words)} "
+def _spaced(*texts: str) -> str:
+    """The words of texts with a space on both sides of each, so that only whole words are found."""
+    return f" {' '.join(word for text in texts for word in tokens(text))} "

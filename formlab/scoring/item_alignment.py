@@ -16,9 +16,8 @@ from __future__ import annotations
 import functools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import accumulate, chain, count
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -44,16 +43,9 @@ _KEY = ["doc_id", "path"]
 _FIELD = ["doc_id", "field"]
 # The fields below each step of a field; under None the row of its own value.
 _Tree = dict[str | None, Any]
+# A document and the pattern of a path.
+Place = tuple[str, str]
 _normal = functools.lru_cache(1 << 16)(functools.partial(text.normalise, steps=text.LADDER_STEPS))
-
-
-class _Values(NamedTuple):
-    """The values of both sides by their rows, and which of them agree."""
-
-    spelled: dict[int, list[str]]
-    given: dict[int, str]
-    agreeing: dict[int, dict[str, bool]]
-    taken: set[int]
 
 
 def same_fields(
@@ -93,7 +85,7 @@ def same_fields(
     few = both.group_by("doc_id").agg(few=few).filter("few")
     items = [side.join(few, on="doc_id", how="semi", maintain_order="left") for side in items]
     rest = [side.join(part, on="row", how="anti") for side, part in zip(sides, items, strict=True)]
-    pairs = _assigned(*items, threshold, orders or {})
+    pairs = _Pairing(*items, threshold, orders or {}).pairs
     rows = pl.DataFrame(pairs, schema={"row": pl.UInt32, "other": pl.UInt32}, orient="row")
     named = items[0].select("row", *_KEY).join(rows, on="row")
     other = items[1].select(other="row", pred_path="path")
@@ -120,42 +112,39 @@ def placed(both: pl.DataFrame, known: Mapping[str, str | None]) -> pl.DataFrame:
     docs = claimed["doc_id"].unique().implode()
     rows = both.with_row_index("row").filter(pl.col("doc_id").is_in(docs), listed)
     moved: dict[int, str] = {}
-    for _, document in rows.group_by("doc_id", maintain_order=True):
-        golds, claims = (document.filter(side) for side in (~spurious, spurious))
-        moved |= _free_places(golds.select("path", "pred_path"), claims.select("row", "path"))
+    for _, document in rows.select("doc_id", "row", "path", "pred_path", spurious).group_by(
+        "doc_id", maintain_order=True
+    ):
+        # The gold's place of each place of the answer, and those that are taken.
+        used: set[str] = set()
+        place_of: dict[str, str] = {}
+        numbers: dict[str, Iterator[int]] = defaultdict(count)
+        golds = document.filter(~pl.col("outcome"))
+        for path, pred_path in golds.select("path", "pred_path").iter_rows():
+            used.update(_starts(path))
+            if pred_path is not None:
+                place_of |= zip(_starts(pred_path), _starts(path), strict=False)
+        taken = {*golds["path"]}
+        for row, path in document.filter("outcome").select("row", "path").iter_rows():
+            place = ""
+            for start in _starts(path):
+                step = start.rpartition("/")[2]
+                if start not in place_of:
+                    pointer = f"{place}/{step}"
+                    while step.isdecimal() and pointer in used:
+                        pointer = f"{place}/{next(numbers[place])}"
+                    used.add(pointer)
+                    place_of[start] = pointer
+                place = place_of[start]
+            while place in taken:
+                place = f"{path}/{next(numbers[path])}"
+            taken.add(place)
+            moved[row] = place
     index = pl.int_range(pl.len(), dtype=pl.UInt32)
     path = index.replace_strict(moved, default=pl.col("path"), return_dtype=pl.String)
     return both.with_columns(
         path.alias("path"), pl.when(spurious).then(pl.coalesce("kind", kind)).otherwise("kind")
     )
-
-
-def _free_places(golds: pl.DataFrame, claims: pl.DataFrame) -> dict[int, str]:
-    """The path of each spurious value of a document, by its row, among the gold's paths."""
-    used: set[str] = set()
-    place_of: dict[str, str] = {}
-    numbers: dict[str, Iterator[int]] = defaultdict(count)
-    for path, pred_path in golds.iter_rows():
-        used.update(_starts(path))
-        if pred_path is not None:
-            place_of |= zip(_starts(pred_path), _starts(path), strict=False)
-    moved, golds_at = {}, set(golds["path"])
-    for row, path in claims.iter_rows():
-        place = ""
-        for start in _starts(path):
-            step = start.rpartition("/")[2]
-            if start not in place_of:
-                pointer = f"{place}/{step}"
-                while step.isdecimal() and pointer in used:
-                    pointer = f"{place}/{next(numbers[place])}"
-                used.add(pointer)
-                place_of[start] = pointer
-            place = place_of[start]
-        while place in golds_at:
-            place = f"{path}/{next(numbers[path])}"
-        golds_at.add(place)
-        moved[row] = place
-    return moved
 
 
 def _starts(path: str) -> list[str]:
@@ -177,44 +166,24 @@ def _is_inexact(meta: str | None) -> bool:
     return rule_of(meta).tolerance is not None or rule_of(meta).comparator == "fuzzy"
 
 
-def _assigned(
+def _agreeing(
     gold: pl.DataFrame, claims: pl.DataFrame, threshold: float, orders: Mapping[str, str]
-) -> list[tuple[int, int]]:
-    """The rows of both sides that belong together."""
-    filled, usable = pl.col("value").str.strip_chars() != "", pl.col("status").is_in(USABLE)
-    golds = gold.filter(filled)
-    values = _compared(golds, claims.filter(filled, usable), threshold, orders)
-    counts = dict(golds.group_by("doc_id").len().iter_rows())
-    # The patterns of lists whose items keep their order.
-    metas = [meta for meta in gold[RULE].unique() if rule_of(meta).ordered]
-    paths = gold.filter(pl.col(RULE).is_in(metas))["path"].unique()
-    starts = (start for path in paths for start in _starts(pattern(path)))
-    ordered = {start.removesuffix("/*") for start in starts if start.endswith("/*")}
-    lists: dict[str, set[str]] = defaultdict(set)
-    trees, others = _trees(gold, lists), _trees(claims, lists)
-    pairs: list[tuple[int, int]] = []
-    for doc in trees.keys() & others.keys():
-        document = _Document(values, 1 + counts.get(doc, 0), lists[doc], ordered)
-        pairs += document.pairs(trees[doc], others[doc])
-    return pairs
-
-
-def _compared(
-    gold: pl.DataFrame, claims: pl.DataFrame, threshold: float, orders: Mapping[str, str]
-) -> _Values:
-    """The values of both sides, and which answers agree with a gold value of their field."""
+) -> pl.DataFrame:
+    """The gold values, by row, and the answers `used` of their field that agree with them."""
     rules = gold.select(RULE, "kind").unique()
     read = [(is_parsed(rule_of(meta), kind), _is_inexact(meta)) for meta, kind in rules.iter_rows()]
     read = pl.DataFrame(read, schema={"parsed": pl.Boolean, "inexact": pl.Boolean}, orient="row")
     gold = gold.join(rules.hstack(read), on=[RULE, "kind"], nulls_equal=True, maintain_order="left")
-    accepted = gold["accepted"].to_list()
-    writings = [[one, *(more or ())] for one, more in zip(gold["value"], accepted, strict=True)]
     how = [*_FIELD, "kind", "parsed"]
-    spelled = gold.select(*how, "row", text=pl.Series(writings, dtype=pl.List(pl.String)))
     said = claims.select(*_FIELD, text="value").unique()
-    asked = said.join(gold.select(how).unique(), on=_FIELD)
     # Values that agree have a key in common: most pairs have none, and are not compared.
-    sides = [_keyed(side) for side in (spelled.explode("text"), asked)]
+    sides = gold.select(*how, "row", text="texts").explode("text"), said
+    sides = sides[0], sides[1].join(gold.select(how).unique(), on=_FIELD)
+    texts = pl.concat(side.select("text", "kind", "parsed") for side in sides).unique()
+    keys = [[*text.keys(*row[:2], parsed=row[2])] for row in texts.iter_rows()]
+    keys = texts.with_columns(key=pl.Series(keys, dtype=pl.List(pl.Int64))).explode("key")
+    same = {"on": ["text", "kind", "parsed"], "nulls_equal": True}
+    sides = [side.join(keys, **same) for side in sides]
     near = sides[0].join(sides[1], on=[*how, "key"], nulls_equal=True, suffix=" said")
     near = near.select("row", used="text said")
     far = gold.filter("inexact").join(said, on=_FIELD).select("row", used="text")
@@ -223,50 +192,59 @@ def _compared(
     pairs = pairs.join(gold.select(*columns, gold="value"), on="row")
     written = orders_of(pairs, orders)
     pairs = pairs.hstack(rungs(pairs, threshold=threshold, orders=written))
-    pairs = pairs.filter(rights(pairs, written)).with_columns(same=pl.col("used") == pl.col("gold"))
-    agreeing: dict[int, dict[str, bool]] = defaultdict(dict)
-    for row, used, is_same in pairs.select("row", "used", "same").iter_rows():
-        agreeing[row][used] = is_same
-    taken = claims.join(pairs.select(*_FIELD, value="used"), on=[*_FIELD, "value"], how="semi")
-    given = dict(claims.select("row", "value").iter_rows())
-    return _Values(dict(zip(gold["row"], writings, strict=True)), given, agreeing, {*taken["row"]})
+    return pairs.filter(rights(pairs, written))
 
 
-def _keyed(texts: pl.DataFrame) -> pl.DataFrame:
-    """Texts of kinds with the keys of each: those that agree share one."""
-    known = texts.select("text", "kind", "parsed").unique()
-    keys = [[*text.keys(*row[:2], parsed=row[2])] for row in known.iter_rows()]
-    known = known.with_columns(key=pl.Series(keys, dtype=pl.List(pl.Int64))).explode("key")
-    return texts.join(known, on=["text", "kind", "parsed"], nulls_equal=True)
+def _below(place: Place, step: str) -> Place:
+    return place[0], f"{place[1]}/*" if step.isdecimal() else f"{place[1]}/{step}"
 
 
-def _trees(records: pl.DataFrame, lists: dict[str, set[str]]) -> dict[str, _Tree]:
-    """The fields of each document, as a tree of their rows; the places of lists are noted."""
-    trees: dict[str, _Tree] = defaultdict(dict)
-    for doc_id, path, row in records.select(*_KEY, "row").iter_rows():
-        node, place = trees[doc_id], ""
-        for step in path.split("/")[1:]:
-            if step in ("0", "1"):
-                lists[doc_id].add(place)
-            node, place = node.setdefault(step, {}), _below(place, step)
-        node.setdefault(None, row)
-    return trees
+class _Pairing:
+    """The rows of both sides' items of lists, paired for the greatest worth in all."""
 
+    def __init__(
+        self, gold: pl.DataFrame, claims: pl.DataFrame, threshold: float, orders: Mapping[str, str]
+    ) -> None:
+        filled, usable = pl.col("value").str.strip_chars() != "", pl.col("status").is_in(USABLE)
+        further = pl.col("accepted").fill_null(pl.lit([], pl.List(pl.String)))
+        golds = gold.filter(filled).with_columns(texts=pl.concat_list("value", further))
+        answers = claims.filter(filled, usable)
+        agreeing = _agreeing(golds, answers, threshold, orders)
+        # The texts of gold values and answers by their rows, and which answers agree with a value:
+        # how alike these are to others' counts nothing.
+        self.spelled = dict(golds.select("row", "texts").iter_rows())
+        self.given = dict(answers.select("row", "value").iter_rows())
+        self.agreeing: dict[int, dict[str, bool]] = defaultdict(dict)
+        for row, used, value in agreeing.select("row", "used", "gold").iter_rows():
+            self.agreeing[row][used] = used == value
+        taken = agreeing.select(*_FIELD, value="used")
+        self.taken = {*answers.join(taken, on=[*_FIELD, "value"], how="semi")["row"]}
+        self.counts = dict(golds.group_by("doc_id").len().iter_rows())
+        # The patterns of lists whose items keep their order.
+        metas = [meta for meta in gold[RULE].unique() if rule_of(meta).ordered]
+        paths = gold.filter(pl.col(RULE).is_in(metas))["path"].unique()
+        starts = (start for path in paths for start in _starts(pattern(path)))
+        self.ordered = {start.removesuffix("/*") for start in starts if start.endswith("/*")}
+        self.lists: set[Place] = set()
+        trees, others = self._trees(gold), self._trees(claims)
+        docs = trees.keys() & others.keys()
+        self.pairs = [
+            pair for doc in docs for pair in self._paired(trees[doc], others[doc], (doc, ""))
+        ]
 
-def _below(place: str, step: str) -> str:
-    return f"{place}/*" if step.isdecimal() else f"{place}/{step}"
+    def _trees(self, records: pl.DataFrame) -> dict[str, _Tree]:
+        """The fields of each document, as a tree of their rows; the places of lists are noted."""
+        trees: dict[str, _Tree] = defaultdict(dict)
+        for doc_id, path, row in records.select(*_KEY, "row").iter_rows():
+            node, place = trees[doc_id], (doc_id, "")
+            for step in path.split("/")[1:]:
+                if step in ("0", "1"):
+                    self.lists.add(place)
+                node, place = node.setdefault(step, {}), _below(place, step)
+            node.setdefault(None, row)
+        return trees
 
-
-@dataclass
-class _Document:
-    """The fields of a document on both sides, paired for the greatest worth in all."""
-
-    values: _Values
-    most: int
-    lists: set[str]
-    ordered: set[str]
-
-    def _read(self, node: _Tree, place: str) -> tuple[bool, _Tree]:
+    def _read(self, node: _Tree, place: Place) -> tuple[bool, _Tree]:
         """Whether the items of a field may stand in any order, and what is in it."""
         steps = {step: below for step, below in node.items() if step is not None}
         if place not in self.lists or not all(map(str.isdecimal, steps)):
@@ -274,28 +252,28 @@ class _Document:
         if None in node:
             alone = "0" if "0" not in steps else "00"
             steps = {alone: {None: node[None]}} | steps
-        return place not in self.ordered, steps
+        return place[1] not in self.ordered, steps
 
-    def pairs(self, gold: _Tree, pred: _Tree, place: str = "") -> Iterator[tuple[int, int]]:
+    def _paired(self, gold: _Tree, pred: _Tree, place: Place) -> Iterator[tuple[int, int]]:
         """The rows of the gold and of the answers that belong together."""
         (is_list, golds), (is_list_too, preds) = (self._read(n, place) for n in (gold, pred))
         if is_list != is_list_too:
             return
-        if not is_list:
-            for step in golds.keys() & preds.keys():
-                if step is None:
-                    yield golds[None], preds[None]
-                else:
-                    yield from self.pairs(golds[step], preds[step], _below(place, step))
+        if is_list:
+            sides, place = (list(golds.values()), list(preds.values())), _below(place, "0")
+            values = self._worths(*sides, place)
+            # Of assignments that are equally good, that of the nearest items.
+            values -= 1e-9 * np.abs(np.subtract.outer(*(np.arange(len(side)) for side in sides)))
+            for row, column in assign(values, least=None):
+                yield from self._paired(sides[0][row], sides[1][column], place)
             return
-        sides = list(golds.values()), list(preds.values())
-        values = self._worths(*sides, f"{place}/*")
-        # Of assignments that are equally good, that of the nearest items.
-        values -= 1e-9 * np.abs(np.subtract.outer(*(np.arange(len(side)) for side in sides)))
-        for row, column in assign(values, least=None):
-            yield from self.pairs(sides[0][row], sides[1][column], f"{place}/*")
+        for step in golds.keys() & preds.keys():
+            if step is None:
+                yield golds[None], preds[None]
+            else:
+                yield from self._paired(golds[step], preds[step], _below(place, step))
 
-    def _worths(self, golds: list[_Tree], preds: list[_Tree], place: str) -> np.ndarray:
+    def _worths(self, golds: list[_Tree], preds: list[_Tree], place: Place) -> np.ndarray:
         """What each pair of fields at a place adds to an assignment."""
         total = np.zeros((len(golds), len(preds)))
         # The fields of each side by what is in them: a list, or one step.
@@ -309,15 +287,15 @@ class _Document:
             pairs = [zip(*side[is_list, step], strict=True) for side in steps]
             places, inner = zip(*pairs, strict=True)
             if is_list:
-                worths = self._list_worths(*inner, f"{place}/*")
+                worths = self._list_worths(*inner, _below(place, "0"))
             elif step is None:
-                worths = self._values(*inner)
+                worths = self._values(*inner, self.counts.get(place[0], 0) + 1)
             else:
                 worths = self._worths(*inner, _below(place, step))
             total[np.ix_(*places)] += worths
         return total
 
-    def _list_worths(self, golds: list[_Tree], preds: list[_Tree], place: str) -> np.ndarray:
+    def _list_worths(self, golds: list[_Tree], preds: list[_Tree], place: Place) -> np.ndarray:
         """What each pair of lists adds, their items being assigned at best."""
         items = ([item for node in side for item in node.values()] for side in (golds, preds))
         values = self._worths(*items, place)
@@ -328,27 +306,26 @@ class _Document:
             total[row, column] = sum(block[pair] for pair in assign(block, least=None))
         return total
 
-    def _values(self, golds: list[int], preds: list[int]) -> np.ndarray:
-        """What each pair of rows adds: agreement, or how alike they are."""
-        spelled, given, agreeing, taken = self.values
+    def _values(self, golds: list[int], preds: list[int], most: int) -> np.ndarray:
+        """What each pair of rows adds: agreement, more than all likeness, or how alike they are."""
         total = np.zeros((len(golds), len(preds)))
-        rows = [place for place, row in enumerate(golds) if row in spelled]
-        columns = [place for place, row in enumerate(preds) if row in given]
+        rows = [place for place, row in enumerate(golds) if row in self.spelled]
+        columns = [place for place, row in enumerate(preds) if row in self.given]
         if not rows or not columns:
             return total
         golds, preds = [golds[place] for place in rows], [preds[place] for place in columns]
-        texts = [list(map(_normal, spelled[row])) for row in golds]
-        answers = [_normal(given[row]) for row in preds]
+        texts = [list(map(_normal, self.spelled[row])) for row in golds]
+        answers = [_normal(self.given[row]) for row in preds]
         likeness = Levenshtein.normalized_similarity
         alike = process.cdist([*chain(*texts)], answers, scorer=likeness, dtype=np.float64)
         alike = np.maximum.reduceat(alike, np.cumsum([0, *map(len, texts[:-1])]), axis=0)
         # However alike, what agrees with another item's value is no misreading of this one's.
-        alike[:, [row in taken for row in preds]] = 0.0
+        alike[:, [row in self.taken for row in preds]] = 0.0
         places = defaultdict(list)
         for place, row in enumerate(preds):
-            places[given[row]].append(place)
+            places[self.given[row]].append(place)
         for place, row in enumerate(golds):
-            for value, is_same in agreeing.get(row, {}).items():
-                alike[place, places.get(value, [])] = self.most + is_same
+            for value, is_same in self.agreeing.get(row, {}).items():
+                alike[place, places.get(value, [])] = most + is_same
         total[np.ix_(rows, columns)] = alike
         return total

@@ -13,27 +13,13 @@ from the records. A metric's `view` says what its `tallies` take:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 import polars as pl
 
 from formlab import metrics
-from formlab.metrics import Metric
-from formlab.scoring.tasks._kit import (
-    NORM,
-    Scoring,
-    failed,
-    made_by,
-    normalised,
-    on_rung,
-    score_table,
-    used,
-)
+from formlab.scoring.tasks._kit import Scoring, failed, made_by, score_table, text_rows
 from formlab.scoring.tasks.layout import by_document, structure
-from formlab.tables import BOX, LADDER
-
-_OF_DOCUMENTS = ("trees", "records")
 
 
 def own_scores(
@@ -44,33 +30,17 @@ def own_scores(
     done = {*scores.select("metric", "task", "level").unique().iter_rows()} if own else set()
     cases = cases.filter(pl.col("outcome").ne_missing(pl.lit("unscored")))
     for metric, task in ((m, task) for m in own for task in m.tasks):
-        for level in ["document"] if metric.view in _OF_DOCUMENTS else metric.units:
-            if (metric.name, task, level) in done:
-                continue
-            if metric.view in _OF_DOCUMENTS:
-                rows, sides = _documents(metric, task, scoring)
-            else:
+        if metric.view in ("trees", "records"):
+            yield from _of_documents(metric, task, scoring)
+            continue
+        for level in metric.units:
+            if (metric.name, task, level) not in done:
                 rows = cases.filter(pl.col("task") == task, pl.col("level") == level)
-                sides = _columns(metric, rows)
-            if rows.height:
-                how = f"norm={','.join(NORM)}" if metric.view == "text" else None
-                counted = [(metric, metric.count(*sides), made_by(how))]
-                yield score_table(rows, counted, level=level, mode=scoring.mode, task=task)
+                yield from text_rows(scoring, rows, task=task, level=level, chosen=[metric])
 
 
-def _columns(metric: Metric, rows: pl.DataFrame) -> Sequence[Any]:
-    """What the metric reads of cases."""
-    if metric.view in LADDER:
-        return [on_rung(rows, metric.view).to_list()]
-    if metric.view == "boxes":
-        sides = (BOX, [f"pred_{name}" for name in BOX])
-        return [rows.select(side).to_numpy().astype(float) for side in sides]
-    sides = rows["gold"].fill_null(""), pl.Series(used(rows), dtype=pl.String)
-    return [normalised(side).to_list() for side in sides]
-
-
-def _documents(metric: Metric, task: str, scoring: Scoring) -> tuple[pl.DataFrame, Sequence[Any]]:
-    """The documents that have gold of a task, and what the metric reads of both sides."""
+def _of_documents(metric: metrics.Metric, task: str, scoring: Scoring) -> Iterator[pl.DataFrame]:
+    """Rows of *scores* of the documents that have gold of a task, by what both sides have."""
     records = scoring.predictions.records
     sides = scoring.corpus.records, records
     if is_tree := metric.view == "trees":
@@ -83,4 +53,7 @@ def _documents(metric: Metric, task: str, scoring: Scoring) -> tuple[pl.DataFram
     rows = scoring.documents(failed(records) | dict(first.select("doc_id", "status").iter_rows()))
     rows = rows.filter(pl.col("doc_id").is_in(list(golds)))
     absent = None if is_tree else []
-    return rows, list(zip(*((golds[d], preds.get(d, absent)) for d in rows["doc_id"]), strict=True))
+    if docs := rows["doc_id"].to_list():
+        both = [golds[doc] for doc in docs], [preds.get(doc, absent) for doc in docs]
+        counted = [(metric, metric.count(*both), made_by())]
+        yield score_table(rows, counted, level="document", mode=scoring.mode, task=task)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, product
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -50,7 +50,6 @@ _GOLD = 0.85
 _LAYERS = 4
 _NOT_JUDGED = "fields not judged: the gold text of their page does not hold them"
 _nfc = partial(text.normalise, steps=("nfc",))
-SCHEMA = tables.schema("doc_id path pred at:int judged:flag")
 
 
 def texts_only(claims: pl.DataFrame) -> bool:
@@ -64,71 +63,55 @@ def in_page_text(
     joined: pl.DataFrame, gold: pl.DataFrame, claims: pl.DataFrame
 ) -> tuple[pl.DataFrame, dict[str, int]]:
     """Fill in what stands for each field in the text of its page."""
-    whole = pl.col("path").is_null() & pl.col("status").is_in(USABLE)
-    pages, golds = claims.filter(whole), gold.filter(whole)
-    fields = gold.filter(pl.col("path").is_not_null(), pl.col("status").is_in(USABLE))
-    read, notes = read_page_text(fields, golds, pages)
-    # For a field that is blank nothing is looked for, and nothing stands there.
-    blank = fields.filter(pl.col("value").str.strip_chars() == "").select("doc_id", "path")
-    read = pl.concat([read, blank.with_columns(pred=pl.lit(""))], how="diagonal")
-    source = pages.select("doc_id", pred_status="status", pred_origin="origin")
-    both = with_read(joined, read.join(source, on="doc_id"), ("pred", "pred_status", "pred_origin"))
-    outcome = pl.when(~pl.col("judged")).then(pl.lit("unscored")).otherwise("outcome")
-    return both.with_columns(outcome=outcome).drop("judged"), notes
-
-
-def read_page_text(
-    fields: pl.DataFrame, gold_pages: pl.DataFrame, pages: pl.DataFrame
-) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Where each field stands in the text that was given for its document."""
-    golds, texts = map(_by_document, (gold_pages, pages))
+    gold, claims = (side.filter(pl.col("status").is_in(USABLE)) for side in (gold, claims))
+    whole, is_blank = pl.col("path").is_null(), pl.col("value").str.strip_chars() == ""
+    sides = (side.filter(whole).select("doc_id", "value").drop_nulls() for side in (gold, claims))
+    golds, texts = (dict(side.iter_rows()) for side in sides)
     notes: Counter[str] = Counter()
-    records: list[tuple] = []
-    fields = fields.filter(pl.col("value").str.strip_chars() != "")
-    for (doc_id,), group in fields.group_by("doc_id", maintain_order=True):
+    rows: list[tuple] = []
+    for (doc_id,), fields in gold.filter(~whole, ~is_blank).group_by("doc_id", maintain_order=True):
         if doc_id in texts:
             page = Text(_nfc(texts[doc_id]), keep=own_marks(golds.get(doc_id, "")))
             for kind, count in page.marks.items():
                 notes[f"{TITLES[kind]} taken out to find fields"] += count
             notes["characters of page texts too long to be searched"] += page.cut
-            records += _fields(str(doc_id), group, golds.get(doc_id), page)
-    table = pl.DataFrame(records, schema=SCHEMA, orient="row")
-    notes[_NOT_JUDGED] = table.filter(~pl.col("judged")).height
-    return table, {name: count for name, count in notes.items() if count}
+            found = _fields(fields["value"], golds.get(doc_id), page)
+            rows += [(doc_id, path, *of) for path, of in zip(fields["path"], found, strict=True)]
+    schema = tables.schema("doc_id path pred at:int judged:flag")
+    read = pl.DataFrame(rows, schema=schema, orient="row")
+    notes[_NOT_JUDGED] = read.filter(~pl.col("judged")).height
+    # For a field that is blank nothing is looked for, and nothing stands there.
+    blank = gold.filter(~whole, is_blank).select("doc_id", "path", pred=pl.lit(""))
+    read = pl.concat([read, blank], how="diagonal")
+    source = claims.filter(whole).select("doc_id", pred_status="status", pred_origin="origin")
+    both = with_read(joined, read.join(source, on="doc_id"), ("pred", "pred_status", "pred_origin"))
+    outcome = pl.when(~pl.col("judged")).then(pl.lit("unscored")).otherwise("outcome")
+    both = both.with_columns(outcome=outcome).drop("judged")
+    return both, {name: count for name, count in notes.items() if count}
 
 
-def _by_document(pages: pl.DataFrame) -> dict[str, str]:
-    return dict(pages.select("doc_id", "value").drop_nulls().iter_rows())
-
-
-def _fields(doc_id: str, group: pl.DataFrame, gold: str | None, page: Text) -> Iterator[tuple]:
-    plain = [_nfc(value) for value in group["value"]]
+def _fields(golds: pl.Series, gold_text: str | None, page: Text) -> Iterator[tuple]:
+    """What each field has in a page, where that begins, and whether the field is judged."""
+    plain = [_nfc(value) for value in golds]
     values = dict(enumerate(map(squash, plain)))
     words = {n: [squash(word) for word in value.split()] for n, value in enumerate(plain)}
-    judged, pred = set(), {}
-    for layer in _layers(values, gold):
-        wanted, pieces = ({n: of[n] for n in layer} for of in (values, words))
-        pred |= find_stretches(wanted, page, words=pieces, gold=layer)
-        judged |= layer.keys()
-    for number, path in enumerate(group["path"]):
-        places = pred[number].places if number in pred else None
-        read, at = ("", None) if places is None else (page.shown(places), page.at(int(places[0])))
-        yield doc_id, path, read, at, number in judged
-
-
-def _layers(values: Values, gold: str | None) -> Iterator[Mapping[int, Stretch | None]]:
-    """Layers of fields that share no word of the gold text, each with where it stands there."""
+    found: dict[int, Stretch | None] = {}
     left = {number: value for number, value in values.items() if value}
-    if gold is None or not gold.strip():
-        yield dict.fromkeys(left)
-        return
-    page = Text(_nfc(gold), keep=TITLES)
-    for _ in range(_LAYERS):
-        layer = find_stretches(left, page, bar=_GOLD)
+    is_told = gold_text is not None and bool(gold_text.strip())
+    gold_page = Text(_nfc(gold_text), keep=TITLES) if is_told else None
+    # Fields that share no word of the gold text are a layer, with where each stands there.
+    for _ in range(_LAYERS if is_told else 1):
+        layer = find_stretches(left, gold_page, bar=_GOLD) if is_told else dict.fromkeys(left)
         if not layer:
-            return
-        yield layer
+            break
+        wanted, pieces = ({n: of[n] for n in layer} for of in (values, words))
+        stretches = find_stretches(wanted, page, words=pieces, gold=layer)
+        found |= dict.fromkeys(layer) | stretches
         left = {number: value for number, value in left.items() if number not in layer}
+    for number in values:
+        places = found[number].places if found.get(number) else None
+        read = ("", None) if places is None else (page.shown(places), page.at(int(places[0])))
+        yield *read, number in found
 
 
 def least(length: int) -> float:
@@ -177,8 +160,7 @@ class Text:
         return " ".join(" ".join(cuts).split())
 
 
-@dataclass(frozen=True)
-class Stretch:
+class Stretch(NamedTuple):
     """The characters of `Text.squashed` that are a value; the rest of its first and last word."""
 
     places: np.ndarray
@@ -229,23 +211,26 @@ class _View:
         found = fuzz.partial_ratio_alignment(value, self.text, score_cutoff=100 * (bar - 0.1))
         if found is None or found.dest_end <= found.dest_start:
             return None
+        starts, ends = (
+            {*_near(edges, place), place}
+            for edges, place in ((self.starts, found.dest_start), (self.ends, found.dest_end - 1))
+        )
         best, score = None, bar
-        for start in {*self._near(self.starts, found.dest_start), found.dest_start}:
-            for last in {*self._near(self.ends, found.dest_end - 1), found.dest_end - 1}:
-                piece = self.text[start : last + 1]
-                if piece and _TAKEN not in piece:
-                    similarity = Levenshtein.normalized_similarity(value, piece, score_cutoff=score)
-                    if similarity > score or (best is None and similarity >= score):
-                        best, score = (start, last + 1), similarity
+        for start, last in product(starts, ends):
+            piece = self.text[start : last + 1]
+            if piece and _TAKEN not in piece:
+                similarity = Levenshtein.normalized_similarity(value, piece, score_cutoff=score)
+                if similarity > score or (best is None and similarity >= score):
+                    best, score = (start, last + 1), similarity
         return None if best is None else (best, score)
 
-    @staticmethod
-    def _near(edges: np.ndarray, index: int) -> list[int]:
-        """The nearest edges of words before and after a place, two each way."""
-        low = max(0, index - 60)
-        near = low + np.flatnonzero(edges[low : index + 60])
-        middle = int(np.searchsorted(near, index))
-        return near[max(0, middle - 2) : middle + 2].tolist()
+
+def _near(edges: np.ndarray, index: int) -> list[int]:
+    """The nearest edges of words before and after a place, two each way."""
+    low = max(0, index - 60)
+    near = low + np.flatnonzero(edges[low : index + 60])
+    middle = int(np.searchsorted(near, index))
+    return near[max(0, middle - 2) : middle + 2].tolist()
 
 
 def find_stretches(
@@ -268,13 +253,15 @@ def find_stretches(
         for number, (start, end) in assigned.items():
             cores[number] = view.index[start:end]
             free[cores[number]] = False
-        if closed:
-            _pieces(words or {}, page, cores, free, share=max(sure, _PIECES))
-    stretches = {
-        number: _whole(values[number], core, page, free, (gold or {}).get(number), bar)
-        for number, core in sorted(cores.items(), key=lambda of: of[0])
+        pieces = {n: words[n] for n in left if n not in cores} if words and closed else {}
+        for number, places in _pieces(pieces, page, free, share=max(sure, _PIECES)):
+            cores[number] = places
+            free[places] = False
+    wholes = {
+        number: _whole(values[number], cores[number], page, free, (gold or {}).get(number), bar)
+        for number in sorted(cores)
     }
-    return {number: stretch for number, stretch in stretches.items() if stretch}
+    return {number: stretch for number, stretch in wholes.items() if stretch}
 
 
 def _sweep(values: Values, view: _View, *, bar: float, inside: bool) -> dict[int, Span]:
@@ -316,12 +303,12 @@ def _sweep(values: Values, view: _View, *, bar: float, inside: bool) -> dict[int
 
 
 def _pieces(
-    words: Words, page: Text, cores: dict[int, np.ndarray], free: np.ndarray, *, share: float
-) -> None:
-    """Add the values whose words stand free, each as it is and in their order, however apart."""
+    words: Words, page: Text, free: np.ndarray, *, share: float
+) -> Iterator[tuple[int, np.ndarray]]:
+    """The values whose words stand free, each as it is and in their order, however apart."""
     for number in sorted(words, key=lambda n: -sum(map(len, words[n]))):
         parts = words[number]
-        if number in cores or len(parts) < 2:
+        if len(parts) < 2:
             continue
         starts = np.flatnonzero(page.first & free)
         spans = [(int(a), int(a) + int(np.argmax(page.last[a:])) + 1) for a in starts]
@@ -330,8 +317,7 @@ def _pieces(
         equal = [spans[b.dest_start : b.dest_end] for b in blocks if b.tag == "equal"]
         places = [place for span in chain(*equal) for place in range(*span)]
         if len(places) >= share * sum(map(len, parts)):
-            cores[number] = np.array(places)
-            free[places] = False
+            yield number, np.array(places)
 
 
 def _whole(

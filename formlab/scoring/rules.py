@@ -70,10 +70,9 @@ def rights(cases: pl.DataFrame, orders: Sequence[str | None]) -> pl.Series:
     keys = cases.select(RULE, "kind").unique()
     rungs = [_rung(rule_of(meta), kind) for meta, kind in keys.iter_rows()]
     known = keys.with_columns(rung=pl.Series(rungs, dtype=pl.String))
-    options = {"how": "left", "nulls_equal": True, "maintain_order": "left"}
-    named = cases.select(RULE, "kind", *LADDER).join(known, on=[RULE, "kind"], **options)
+    options = {"on": [RULE, "kind"], "how": "left", "nulls_equal": True, "maintain_order": "left"}
     is_right = pl.any_horizontal(pl.col(rung) & (pl.col("rung") == rung) for rung in LADDER)
-    right = named.select(right=is_right)["right"]
+    right = cases.select(RULE, "kind", *LADDER).join(known, **options).select(is_right).to_series()
     tolerant = [meta for meta in keys[RULE].unique() if rule_of(meta).tolerance is not None]
     if not tolerant:
         return right
@@ -96,17 +95,17 @@ def right_centuries(cases: pl.DataFrame) -> pl.Series:
     dates = cases.select("doc_id", "gold", "used").with_row_index("row").filter(short)
     # An amount may end like a date.
     dates = dates.filter([any(possible_dates(gold)) for gold in dates["gold"]])
-    docs = dates["doc_id"].unique()
-    fields = cases.filter(pl.col("doc_id").is_in(docs.implode()), pl.col("path").is_not_null())
-    years: dict[str, set[int]] = {}
+    docs = dates["doc_id"].unique().implode()
+    fields = cases.filter(pl.col("doc_id").is_in(docs), pl.col("path").is_not_null())
+    latest: dict[str, int] = {}
     for doc_id, gold in fields.select("doc_id", "gold").drop_nulls().unique().iter_rows():
-        certain = {day.year for days in possible_dates(gold) if len(days) == 1 for day in days}
-        years[doc_id] = years.get(doc_id, set()) | certain
+        certain = (day.year for days in possible_dates(gold) if len(days) == 1 for day in days)
+        latest[doc_id] = max(latest.get(doc_id, 0), *certain, 0)
     wrong = []
-    for row, doc_id, gold, used in dates.iter_rows():
-        latest = max(years.get(doc_id) or {0})
-        meant, given = ({day for days in possible_dates(v) for day in days} for v in (gold, used))
-        window = range(latest - _BEFORE + 1, latest + _AFTER + 1)
+    for row, doc_id, *pair in dates.iter_rows():
+        meant, given = ({day for days in possible_dates(v) for day in days} for v in pair)
+        last = latest.get(doc_id, 0)
+        window = range(last - _BEFORE + 1, last + _AFTER + 1)
         likely = {day for day in meant if day.year in window}
         if likely and likely.isdisjoint(given):
             wrong.append(row)

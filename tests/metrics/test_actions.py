@@ -11,7 +11,6 @@ from formlab.metrics.actions import (
     GoldField,
     TargetValue,
     counts,
-    match_forms,
     nearest,
 )
 
@@ -31,7 +30,7 @@ ELEMENTS = [
 
 def filled(fields, lines, elements=ELEMENTS, **options):
     output = "\n".join(line.value for line in lines)
-    return match_forms([Filled(fields, lines, elements, output)], **options)[0]
+    return Filled(fields, lines, elements, output).judge(**options)
 
 
 def episode(fields, verdicts):
@@ -107,11 +106,8 @@ def test_ticking_a_box_to_leave_alone_is_wrong_and_saying_no_there_is_not():
     assert (right[0].clicked, right[0].placed) == (None, True)
     assert (wrong[0].unwanted, right[0].unwanted) == (True, False)
     assert counts([NEWS], wrong)["unwanted_clicks"].tolist() == [[1, 1]]
-
-
-def test_a_click_on_a_box_that_stands_nowhere_cannot_be_seen():
-    [verdict], _ = filled([NEWS], [ActionLine(110, 410, "")], [])
-    assert verdict.unwanted is None
+    # A click on a box that stands nowhere cannot be seen.
+    assert filled([NEWS], [ActionLine(110, 410, "")], [])[0][0].unwanted is None
 
 
 def test_a_value_given_by_the_name_of_its_field_is_in_its_place():
@@ -128,20 +124,14 @@ def test_a_value_given_by_the_name_of_its_field_is_in_its_place():
     assert verdicts[2].unwanted is False
 
 
-def test_official_finds_a_value_inside_a_word_and_fixed_does_not():
+def test_modes_differ_in_where_and_how_a_value_may_be_written():
     nine = GoldField("/Size", "number", "9", (TargetValue("9"),))
-    output = [ActionLine(500, 900, "19")]
-    assert filled([nine], output, exact=True)[0][0].found
-    assert not filled([nine], output)[0][0].found
-
-
-def test_fixed_takes_the_same_date_and_official_only_the_same_text():
-    day = GoldField(
-        "/Day", "date", "2024/03/15", (TargetValue("2024/03/15", ((1, 0, 0, 50, 50),)),)
-    )
-    line = [ActionLine(20, 20, "March 15, 2024")]
-    assert filled([day], line)[0][0].placed
-    assert not filled([day], line, exact=True)[0][0].placed
+    target = TargetValue("2024/03/15", ((1, 0, 0, 50, 50),))
+    day = GoldField("/Day", "date", "2024/03/15", (target,))
+    output = [ActionLine(500, 900, "19"), ActionLine(20, 20, "March 15, 2024")]
+    fixed, official = (filled([nine, day], output, exact=exact)[0] for exact in (False, True))
+    assert [official[0].found, fixed[0].found] == [True, False]
+    assert [official[1].placed, fixed[1].placed] == [False, True]
 
 
 def test_every_choice_must_be_ticked():

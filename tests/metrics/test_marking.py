@@ -1,6 +1,5 @@
 import random
 
-import numpy as np
 import pytest
 
 from formlab.metrics import METRICS
@@ -111,20 +110,15 @@ def test_cells_of_a_table_count_at_their_row():
     assert mark_tallies([gold], [moved], ["table-grid"])["mark_recall"].tolist() == [[1, 6]]
 
 
-def test_random_sets_agree_with_set_arithmetic_and_stay_in_range():
+def test_random_sets_agree_with_set_arithmetic():
     rng = random.Random(3)
     options = [f"option {n}" for n in range(8)]
     for _ in range(100):
         gold, pred = (rng.sample(options, rng.randint(0, 8)) for _ in "ab")
-        right = len(set(gold) & set(pred))
-        found = mark_f1("; ".join(gold), "; ".join(pred))
-        assert found.parts == (2 * right, len(gold) + len(pred))
-        assert np.isnan(found.value) if not gold + pred else 0 <= found.value <= 1
-        back = mark_f1("; ".join(pred), "; ".join(gold))
-        assert found.parts == back.parts
-        assert mark_precision("; ".join(gold), "; ".join(pred)).parts == (
-            mark_recall("; ".join(pred), "; ".join(gold)).parts
-        )
+        right, texts = len(set(gold) & set(pred)), ("; ".join(gold), "; ".join(pred))
+        assert mark_f1(*texts).parts == (2 * right, len(gold) + len(pred))
+        assert mark_precision(*texts).parts == (right, len(pred))
+        assert mark_recall(*texts).parts == (right, len(gold))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,3 @@
-import datetime
-import itertools
 import random
 
 import polars as pl
@@ -73,44 +71,10 @@ def test_every_cause_has_one_stage_and_one_sentence_on_what_to_try():
 WORDS = ("Paymway", "Hazard", "Summary", "Kentucky", "Western", "Harvest", "Sandwich", "Number")
 ALIKE = {"o": "0", "O": "0", "l": "1", "I": "1", "S": "5", "B": "8", "m": "rn", "Z": "2"}
 PLAIN = ("Boston", "Ollie", "Solemn", "IBM Zoom", "Simon", "Motel", "Lemon", "Insider")
-ACCENTED = {"José": "Jose", "Zürich": "Zurich", "façade": "facade", "Ångström": "Angstrom"}
 
 
 def words(draw, least=2, most=5):
     return " ".join(draw.choice(WORDS) for _ in range(draw.randint(least, most)))
-
-
-def amount(draw):
-    return f"{draw.randint(1_000, 999_999):,}.{draw.randint(10, 99)}"
-
-
-def date(draw, *forms):
-    """A date in one of these forms; days beyond 12 leave one reading only."""
-    day, month, year = draw.randint(13, 28), draw.randint(1, 12), draw.randint(1980, 2030)
-    return datetime.date(year, month, day).strftime(draw.choice(forms))
-
-
-def number(draw):
-    return draw.choice(
-        [amount(draw), f"No. {draw.randint(10_000, 99_999)}", date(draw, "%d/%m/%Y")]
-    )
-
-
-def without(text, chars):
-    """The text and, each time, the same without one of these characters."""
-    return [(text, text[:n] + text[n + 1 :]) for n, char in enumerate(text) if char in chars]
-
-
-def with_another(text, places, chars):
-    """The text and, each time, the same with one of the characters at one of the places."""
-    return [
-        (text, text[:n] + char + text[n + 1 :]) for n in places for char in chars if char != text[n]
-    ]
-
-
-def digits(text):
-    # The first stays: without it the number may be one of another scale.
-    return [n for n, char in enumerate(text) if char.isdigit()][1:]
 
 
 # By cause: a clean value, and the pairs of gold and answer that are made of it.
@@ -119,45 +83,10 @@ CORRUPTIONS = {
         lambda draw: f"{draw.choice(PLAIN)} {words(draw, 1, 2)}",
         lambda v: [(v, v.replace(one, other, 1)) for one, other in ALIKE.items() if one in v],
     ),
-    "space": (words, lambda v: [*without(v, " "), (v, v[:3] + " " + v[3:])]),
-    "lost_separator": (
-        lambda draw: date(draw, "%d/%m/%Y", "@ %d.%m", "07-%Y-%d"),
-        lambda v: without(v, "/.-"),
-    ),
-    "digit": (number, lambda v: with_another(v, digits(v), "123456789")),
-    "diacritic": (
-        lambda draw: f"{draw.choice(list(ACCENTED))} {words(draw, 1, 2)}",
-        lambda v: [(v, v.replace(one, other)) for one, other in ACCENTED.items() if one in v],
-    ),
-    # Nothing looks like these.
-    "characters": (
-        lambda draw: words(draw, 1, 2),
-        lambda v: with_another(v, [n for n in range(1, len(v)) if v[n] != " "], "¥§ж"),
-    ),
-    "date_format": (
-        lambda draw: date(draw, "%Y-%m-%d %m/%d/%Y %d.%m.%Y %b_%d,_%Y").split(" "),
-        lambda v: list(itertools.permutations([form.replace("_", " ") for form in v], 2)),
-    ),
-    "scale": (
-        lambda draw: draw.randint(11, 9_999),
-        lambda v: [(f"{v:,}", f"{v * 10**power:,}") for power in range(2, 7)],
-    ),
-    "date_order": (
-        lambda draw: draw.sample(range(1, 13), 2),
-        lambda v: [(f"{v[0]:02}/{v[1]:02}/2004", f"{v[1]:02}/{v[0]:02}/2004")],
-    ),
+    "space": (words, lambda v: [(v, v.replace(" ", "", 1)), (v, v[:3] + " " + v[3:])]),
     "clipped": (
         lambda draw: words(draw, 2, 6),
         lambda v: [(v, v.split(" ", 1)[1]), (v, v.rsplit(" ", 1)[0]), (v, v[2:]), (v, v[:-3])],
-    ),
-    "case": (words, lambda v: [(v, v.upper()), (v, v.lower()), (v, v.swapcase())]),
-    "punctuation": (words, lambda v: [(v + ":", v), (v, v + "."), (v, v.replace(" ", ", ", 1))]),
-    "number_format": (amount, lambda v: [(v, v.replace(",", "")), (v, v + "0")]),
-    "unit": (amount, lambda v: [(v + "%", v), ("$" + v, v), (v, v + " kg"), ("€" + v, "$" + v)]),
-    "sign": (amount, lambda v: [(f"({v})", v), (f"-{v}", v), (v, f"-{v}")]),
-    "notation": (
-        words,
-        lambda v: [("☑", "x"), (f"☐ {v}", v), (f"☒ {v}", f"x {v}"), (f"{v} & {v}", f"{v} and {v}")],
     ),
     "merged": (
         lambda draw: words(draw, 1, 3),
@@ -182,14 +111,10 @@ def test_every_pair_has_one_known_cause_whatever_it_holds():
     for _ in range(1000):
         gold, pred = ("".join(generator.choices(alphabet, k=generator.randint(1, 9))) for _ in "gp")
         assert cause(gold, pred, right=generator.random() < 0.2) in CAUSES
-
-
-@pytest.mark.parametrize("char", ["1,", "\u0301a", "a ", "[x]", "9/"])
-def test_hostile_long_texts_have_a_cause(char):
-    gold, pred = char * 200_000, "b" + char * 199_000
-    assert cause(gold, pred) in CAUSES
-    assert cause("short", pred) in CAUSES
-    assert cause(char * 700, "7" + char * 600) in CAUSES
+    for char in ("1,", "\u0301a", "a ", "[x]", "9/"):
+        gold, pred = char * 200_000, "b" + char * 199_000
+        pairs = (gold, pred), ("short", pred), (char * 700, "7" + char * 600)
+        assert {cause(*pair) for pair in pairs} <= set(CAUSES)
 
 
 def case(**changes):
@@ -325,12 +250,9 @@ def test_words_of_the_corpus_speak_for_the_answer_or_for_the_gold():
     assert found(name | {"gold": "Oxder it"}, twice, *many)[0] == "label_error"
 
 
-def test_values_that_depend_on_the_order_of_day_and_month_are_named():
-    row = {"gold": "2020-05-07", "pred": "07/05/2020", "ambiguous": True}
-    assert found(row) == ["date_order"]
-
-
-def test_accepted_value_tells_how_a_right_one_is_written():
+def test_order_of_a_date_and_what_an_accepted_value_tells_of_a_right_one():
+    swapped = {"gold": "2020-05-07", "pred": "07/05/2020", "ambiguous": True}
+    assert found(swapped) == ["date_order"]
     row = {"gold": "Yes", "pred": "AFFIRMATIVE", "typed": True, "outcome": "match"}
     assert found(row | {"accepted": ["affirmative"]}) == ["case"]
 

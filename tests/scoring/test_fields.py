@@ -32,52 +32,44 @@ def read(boxes, seen, reader="centre"):
     return read_fields(fields(*boxes), seen, reader=reader)["pred"].to_list()
 
 
-def test_word_goes_whole_to_the_field_that_holds_its_centre():
-    seen = words(("Fax:123", (0, 0, 70, 10)))
-    # The centre is at 35.
-    assert read([(0, 0, 40, 10), (40, 0, 70, 10)], seen) == ["Fax:123", ""]
-    assert read([(0, 0, 30, 10), (30, 0, 70, 10)], seen) == ["", "Fax:123"]
+FAX, STRAY = ("Fax:123", (0, 0, 70, 10)), ("stray", (0, 0, 100, 10))
+INNER, TALL = ("inner", (10, 10, 30, 20)), ("tall", (0, 0, 40, 30))
+# Of a word of 100 by 10, a box that begins at x holds 100 - x percent.
+EDGE = 100 * (1 - LEAST)
 
 
 @pytest.mark.parametrize(
-    ("text", "field", "word"),
+    ("reader", "word", "boxes", "expected"),
     [
+        # The centre is at 35, and the word goes whole to the field that holds it.
+        ("centre", FAX, [(0, 0, 40, 10), (40, 0, 70, 10)], ["Fax:123", ""]),
+        ("centre", FAX, [(0, 0, 30, 10), (30, 0, 70, 10)], ["", "Fax:123"]),
         # Words whose box is twice as high as the gold's, and words wider than it.
-        ("Hours", (100, 100, 140, 110), (99, 95, 141, 116)),
-        ("ADDRESS:", (100, 100, 164, 110), (98, 98, 174, 112)),
-        ("51484", (100, 100, 130, 110), (90, 98, 141, 112)),
+        ("centre", ("Hours", (99, 95, 141, 116)), [(100, 100, 140, 110)], ["Hours"]),
+        ("centre", ("ADDRESS:", (98, 98, 174, 112)), [(100, 100, 164, 110)], ["ADDRESS:"]),
+        ("centre", ("51484", (90, 98, 141, 112)), [(100, 100, 130, 110)], ["51484"]),
+        # A word whose centre no box holds goes where enough of it lies: 30 % or 35 %.
+        ("centre", STRAY, [(EDGE, 0, 300, 10)], ["stray"]),
+        ("centre", STRAY, [(EDGE + 1, 0, 300, 10)], [""]),
+        ("centre", STRAY, [(0, 0, 30, 10), (65, 0, 300, 10)], ["", "stray"]),
+        # Of boxes that hold a centre the fuller wins, then the smaller.
+        ("centre", INNER, [(0, 0, 25, 40), (5, 5, 100, 40)], ["", "inner"]),
+        ("centre", INNER, [(0, 0, 100, 100), (5, 5, 40, 25)], ["", "inner"]),
+        ("centre", INNER, [(5, 5, 40, 25), (0, 0, 100, 100)], ["inner", ""]),
+        # 24 of 40 pixels of width are shared; 10 of the word's 30 in height, all of the box.
+        ("overlap", TALL, [(16, 10, 90, 20)], ["tall"]),
+        ("overlap", TALL, [(21, 10, 90, 20)], [""]),
+        # Most of the word is in the second, though the first holds enough of it.
+        ("overlap", TALL, [(0, 0, 19, 30), (19, 0, 40, 30)], ["", "tall"]),
+        # Each field gets its characters; a word mostly inside is left whole.
+        ("cut", ("abcd", (0, 0, 100, 10)), [(0, 0, 75, 10)], ["abcd"]),
+        # Centres of the characters at 12.5, 37.5, 62.5, 87.5: three of them lie up to 74.
+        ("cut", ("abcd", (0, 0, 100, 10)), [(0, 0, 74, 10)], ["abc"]),
+        ("cut", FAX, [(0, 0, 40, 10), (40, 0, 70, 10)], ["Fax:", "123"]),
     ],
 )
-def test_what_stands_in_its_box_is_read_whole_however_large_the_word_is_drawn(text, field, word):
-    assert read([field], words((text, word))) == [text]
-
-
-def test_word_whose_centre_no_box_holds_goes_where_enough_of_it_lies():
-    # Of a word of 100 by 10, a box that begins at x holds 100 - x percent.
-    seen = words(("stray", (0, 0, 100, 10)))
-    edge = 100 * (1 - LEAST)
-    assert read([(edge, 0, 300, 10)], seen) == ["stray"]
-    assert read([(edge + 1, 0, 300, 10)], seen) == [""]
-    # 30 % of it lies in the first box and 35 % in the second.
-    assert read([(0, 0, 30, 10), (65, 0, 300, 10)], seen) == ["", "stray"]
-
-
-def test_of_boxes_that_hold_a_centre_the_fuller_wins_then_the_smaller():
-    seen = words(("inner", (10, 10, 30, 20)))
-    # The first box holds the word up to 25, the second all of it.
-    assert read([(0, 0, 25, 40), (5, 5, 100, 40)], seen) == ["", "inner"]
-    nested = [(0, 0, 100, 100), (5, 5, 40, 25)]
-    assert read(nested, seen) == ["", "inner"]
-    assert read(nested[::-1], seen) == ["inner", ""]
-
-
-def test_overlap_measures_by_the_lower_of_the_two_heights():
-    # 24 of 40 pixels of width are shared; 10 of the word's 30 in height, which is all of the box.
-    seen = words(("tall", (0, 0, 40, 30)))
-    assert read([(16, 10, 90, 20)], seen, "overlap") == ["tall"]
-    assert read([(21, 10, 90, 20)], seen, "overlap") == [""]
-    # Most of the word is in the second, though the first holds enough of it.
-    assert read([(0, 0, 19, 30), (19, 0, 40, 30)], seen, "overlap") == ["", "tall"]
+def test_field_has_the_words_that_a_rule_gives_it(reader, word, boxes, expected):
+    assert read(boxes, words(word), reader) == expected
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -89,15 +81,6 @@ def test_lines_of_the_gold_take_no_word_from_the_fields_that_stand_in_them(reade
     found = read_fields(fields(*boxes).with_columns(kinds), seen, reader=reader)
     found = dict(found.select("path", "pred").iter_rows())
     assert found == {"/0": "Shop", "/1": "Shop", "/2": "TOTAL 9.00", "/3": "9.00"}
-
-
-def test_cut_gives_each_field_its_characters_and_leaves_a_word_mostly_inside_whole():
-    seen = words(("abcd", (0, 0, 100, 10)))
-    assert read([(0, 0, 75, 10)], seen, "cut") == ["abcd"]
-    # Centres of the characters at 12.5, 37.5, 62.5, 87.5: three of them lie up to 74.
-    assert read([(0, 0, 74, 10)], seen, "cut") == ["abc"]
-    joined = words(("Fax:123", (0, 0, 70, 10)))
-    assert read([(0, 0, 40, 10), (40, 0, 70, 10)], joined, "cut") == ["Fax:", "123"]
 
 
 def test_readings_are_what_the_other_rules_read_in_their_order():

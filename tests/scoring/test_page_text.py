@@ -104,18 +104,17 @@ def test_marks_are_left_out_to_find_fields_and_counted(evaluate):
     assert rows == [("Name:", 4, "match"), ("Ada Berg", 14, "match")]
     assert result.notes["table bars taken out to find fields"] == 3
     assert result.notes["marks of emphasis taken out to find fields"] == 2
+    long = evaluate({"doc_id": "a", "text": "nmae" * MOST}).notes
+    assert long["characters of page texts too long to be searched"] > 0
     # The page's own scores are of the text as it was given: 15 characters of "name: ada berg".
     assert only(result.scores, doc_id="a", level="page", metric="cer")["hits"].item() > 0
 
 
-def test_words_that_were_joined_are_cut_between_fields(evaluate):
-    rows = fields(evaluate({"doc_id": "a", "text": "Name:Ada Berg"}), "a")
-    assert rows["pred"].to_list() == ["Name:", "Ada Berg"]
-
-
-def test_a_figure_is_not_found_within_another(evaluate):
-    result = evaluate({"doc_id": "b", "text": "Total 19.00"})
-    row = fields(result, "b").row(0, named=True)
+def test_joined_words_are_cut_between_fields_and_figures_are_not(evaluate):
+    joined = {"doc_id": "a", "text": "Name:Ada Berg"}, {"doc_id": "b", "text": "Total 19.00"}
+    found = evaluate(*joined)
+    assert fields(found, "a")["pred"].to_list() == ["Name:", "Ada Berg"]
+    row = fields(found, "b").row(0, named=True)
     assert (row["pred"], row["outcome"]) == ("Total 19.00", "mismatch")
 
 
@@ -128,11 +127,6 @@ def test_fields_that_the_gold_text_does_not_hold_are_not_judged(corpus):
     assert only(result.cases, doc_id="a", path="/entities/1")["outcome"].to_list() == ["unscored"]
     what = "fields not judged: the gold text of their page does not hold them"
     assert result.notes[what] == 1
-
-
-def test_text_without_an_end_is_searched_up_to_a_bound(evaluate):
-    notes = evaluate({"doc_id": "a", "text": "nmae" * MOST}).notes
-    assert notes["characters of page texts too long to be searched"] > 0
 
 
 def test_receipts_key_and_line_share_their_words(shared):

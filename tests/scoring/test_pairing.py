@@ -4,6 +4,7 @@ import itertools
 import random
 
 import polars as pl
+import pytest
 
 from formlab import evaluate, folders, tables
 from formlab.scoring.align import match
@@ -29,39 +30,32 @@ def pairs(gold, pred, **options):
     return match(gold, pred, **options).select("path", "pred_path").rows()
 
 
-def test_equal_paths_belong_together_whatever_their_case():
-    gold, pred = named("/Owner/Name", "/Name"), named("/name", "/owner/ NAME")
-    assert pairs(gold, pred) == [("/Owner/Name", "/owner/ NAME"), ("/Name", "/name")]
-    assert match(gold, pred)["match"].to_list() == [1, 1]
+def boxed(*rows):
+    return fields(*((path, page, (0, top, 10, top + 10)) for path, page, top in rows))
 
 
-def test_the_similarity_by_hand():
-    # Labels "name" and "names": distance 1 of 5, 0.8; groups alike: 0.75 * 0.8 + 0.25 * 1.
-    (row,) = match(named("/A/Name"), named("/A/Names")).rows(named=True)
-    assert abs(row["match"] - 0.85) < 1e-12
-
-
-def test_fields_that_are_too_different_stay_unmatched():
-    assert pairs(named("/Name"), named("/Telephone")) == []
-    assert len(pairs(named("/Name"), named("/Telephone"), least=0.0)) == 1
-
-
-def test_boxes_tell_fields_of_like_labels_apart():
-    gold = fields(("/First/Name", 1, (0, 0, 10, 10)), ("/Second/Name", 1, (0, 50, 10, 60)))
-    pred = fields(("/Person B/Name", 1, (0, 0, 10, 10)), ("/Person A/Name", 1, (0, 50, 10, 60)))
-    assert pairs(gold, pred) == [
-        ("/First/Name", "/Person B/Name"),
-        ("/Second/Name", "/Person A/Name"),
-    ]
-
-
-def test_a_box_on_another_page_does_not_overlap():
-    gold = fields(("/Name", 1, (0, 0, 10, 10)))
-    near = fields(("/Names", 1, (0, 0, 10, 10)))
-    far = fields(("/Names", 2, (0, 0, 10, 10)))
-    # Labels 0.8 alike, groups alike: 0.85; with the box (0.85 + 1) / 2 and (0.85 + 0) / 2.
-    assert abs(match(gold, near)["match"][0] - 0.925) < 1e-12
-    assert pairs(gold, far) == []
+@pytest.mark.parametrize(
+    ("gold", "pred", "expected"),
+    [
+        (named("/Owner/Name", "/Name"), named("/name", "/owner/ NAME"),
+         [("/Owner/Name", "/owner/ NAME", 1), ("/Name", "/name", 1)]),
+        # Labels "name" and "names": distance 1 of 5, 0.8; groups alike: 0.75 * 0.8 + 0.25 * 1.
+        (named("/A/Name"), named("/A/Names"), [("/A/Name", "/A/Names", 0.85)]),
+        (named("/Name"), named("/Telephone"), []),
+        # Boxes tell fields of like labels apart; with the box it is (0.85 + 1) / 2.
+        (boxed(("/First/Name", 1, 0), ("/Second/Name", 1, 50)),
+         boxed(("/Person B/Name", 1, 0), ("/Person A/Name", 1, 50)),
+         [("/First/Name", "/Person B/Name", None), ("/Second/Name", "/Person A/Name", None)]),
+        (boxed(("/Name", 1, 0)), boxed(("/Names", 1, 0)), [("/Name", "/Names", 0.925)]),
+        # A box on another page does not overlap: (0.85 + 0) / 2.
+        (boxed(("/Name", 1, 0)), boxed(("/Names", 2, 0)), []),
+    ],
+)  # fmt: skip
+def test_pairs_and_similarities_by_hand(gold, pred, expected):
+    found = match(gold, pred).select("path", "pred_path", "match").rows()
+    assert [row[:2] for row in found] == [row[:2] for row in expected]
+    for (*_, alike), (*_, by_hand) in zip(found, expected, strict=True):
+        assert by_hand is None or alike == pytest.approx(by_hand, abs=1e-12)
 
 
 def test_pairs_never_leave_their_document_or_use_a_field_twice():

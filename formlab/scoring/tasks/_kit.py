@@ -6,7 +6,6 @@ A scorer is a function `score` of a `Scoring` to `TaskScores`, in a module of `s
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,12 +17,11 @@ from formlab import files, metrics, tables, text
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import Metric
-from formlab.metrics.counts import right_tallies
 from formlab.metrics.metric import SOME_CLAIM
 from formlab.scoring.align import judged
 from formlab.scoring.fields import READER
 from formlab.scoring.whole import Whole
-from formlab.tables import LADDER, USABLE, Settings
+from formlab.tables import BOX, LADDER, USABLE, Settings
 
 # Texts are compared as NFC, with white space collapsed and trimmed, in lower case.
 NORM = ("nfc", "space", "lower")
@@ -70,11 +68,10 @@ class Scoring:
         records = self.corpus.records
         return text.date_orders(records["doc_id"], records["value"], self.whole.dates)
 
-    def judged(self, joined: pl.DataFrame, **options: Any) -> pl.DataFrame:
+    def judged(self, joined: pl.DataFrame) -> pl.DataFrame:
         """Cases with the ladder, outcome and cause, see `align.judged`."""
-        options = {"orders": self.orders, "words": self.whole.words} | options
-        system = self.predictions.system
-        return judged(joined, system=system, threshold=self.threshold, **options)
+        known = {"orders": self.orders, "words": self.whole.words, "threshold": self.threshold}
+        return judged(joined, system=self.predictions.system, **known)
 
     def documents(self, status: Mapping[str, str]) -> pl.DataFrame:
         """A unit for each document, with what became of it: `missing` where `status` has none."""
@@ -145,48 +142,36 @@ def score_table(
         task=pl.lit(task) if task else "task", level=pl.lit(level), mode=pl.lit(mode, pl.String),
         slice_by=pl.lit(slice_by, pl.String), slice_value=slice_value,
     )  # fmt: skip
-    # Only what differs between metrics is made for each; they share the rest, as whole columns.
-    shared = {column.name: column for column in shared.rechunk().get_columns()}
     scores = []
     for metric, tallies, settings in counted:
-        tallies, settings = _defined(metric, tallies, settings, level, mode, rows.height)
-        columns = {"value": pl.Series(metric.values(tallies, mode), dtype=pl.Float64)}
-        same = {"metric": metric.name, "settings": vars(settings), "stats": None}
+        tallies = np.asarray(tallies, dtype=float)
+        if tallies.ndim != 2 or len(tallies) != rows.height:
+            problem = f"tallies of {metric.name} have shape {tallies.shape} for {rows.height} cases"
+            remedy = "an array of shape (cases, 2): numerator and denominator"
+            raise DataBroken(problem, remedy=remedy)
+        if np.isinf(tallies).any():
+            remedy = "finite numbers, or NaN"
+            raise DataBroken(f"tallies of {metric.name} are infinite", remedy=remedy)
+        # A unit whose tally is NaN, or without what the metric needs, is undefined: counted, and in
+        # no sum.
+        defined = ~np.isnan(tallies).any(axis=1)
+        if need := metric.needs(level, mode):
+            defined &= tallies[:, -1] >= need.least
+            settings = replace(settings, rules="|".join(filter(None, (settings.rules, need.rule))))
+        tallies = np.where(defined[:, None], tallies, 0.0)
+        columns = {"metric": metric.name, "settings": vars(settings), "stats": None}
+        columns |= {"hits": None, "total": None, "value": metric.values(tallies, mode)}
         if tallies.shape[1] == 2:
-            hits, total = np.ascontiguousarray(tallies.T)
-            columns |= {"hits": pl.Series(hits), "total": pl.Series(total)}
+            columns["hits"], columns["total"] = np.ascontiguousarray(tallies.T)
         else:
-            same |= {"hits": None, "total": None}
-            columns["stats"] = pl.Series(tallies).cast(tables.SCORES["stats"])
-        for name in same.keys() - columns.keys():
-            only = pl.Series(name, [same[name]], dtype=tables.SCORES[name])
-            columns[name] = only.new_from_index(0, rows.height)
-        columns |= shared
-        scores.append(pl.DataFrame([columns[name].alias(name) for name in tables.SCORES]))
+            columns["stats"] = tallies
+        for name, value in columns.items():
+            if isinstance(value, np.ndarray):
+                columns[name] = pl.Series(value).cast(tables.SCORES[name])
+            else:
+                columns[name] = pl.lit(pl.Series([value], dtype=tables.SCORES[name])).first()
+        scores.append(shared.with_columns(**columns).select(*tables.SCORES))
     return pl.concat(scores)
-
-
-def _defined(
-    metric: Metric,
-    tallies: np.ndarray,
-    settings: Settings,
-    level: str,
-    mode: str | None,
-    height: int,
-) -> tuple[np.ndarray, Settings]:
-    """The tallies, 0 of cases that are undefined, and the settings with what a case must have."""
-    tallies = np.asarray(tallies, dtype=float)
-    if tallies.ndim != 2 or len(tallies) != height:
-        problem = f"tallies of {metric.name} have shape {tallies.shape} for {height} cases"
-        raise DataBroken(problem, remedy="an array of shape (cases, 2): numerator and denominator")
-    if np.isinf(tallies).any():
-        raise DataBroken(f"tallies of {metric.name} are infinite", remedy="finite numbers, or NaN")
-    # A unit whose tally is NaN is undefined: counted, and in no sum.
-    defined = ~np.isnan(tallies).any(axis=1)
-    if need := metric.needs(level, mode):
-        defined &= tallies[:, -1] >= need.least
-        settings = replace(settings, rules="|".join(filter(None, (settings.rules, need.rule))))
-    return np.where(defined[:, None], tallies, 0.0), settings
 
 
 def text_rows(
@@ -199,42 +184,45 @@ def text_rows(
     norm: bool = True,
     gold_only: bool = False,
     view: str = "text",
+    chosen: Iterable[Metric] | None = None,
 ) -> Iterator[pl.DataFrame]:
-    """Rows of *scores* by every metric that compares two texts, or reads the ladder."""
+    """Rows of *scores* by every metric that reads a view of cases or the ladder, or by `chosen`.
 
-    # By which tasks, null for all, and by what in the gold a metric's cases are chosen.
-    def choice(metric: Metric) -> tuple[tuple[str, ...] | None, bool]:
-        every = metric.view in LADDER or not gold_only
-        return (None, False) if every else (metric.tasks, metric.need != SOME_CLAIM)
-
+    `gold_only` is for fields of several tasks: each metric is of its tasks and, but for those that
+    ask for claims, of the gold's fields alone.
+    """
+    # Equal pairs of texts are counted once, but for metrics that were chosen by hand.
+    if is_shared := chosen is None:
+        chosen = metrics.of(task, level, view, *(LADDER if view == "text" else ()))
     compared = f"norm={','.join(NORM)}" if norm else f"norm={_AS_IT_IS[view]}"
-    chosen = metrics.of(task, level, view, *(LADDER if view == "text" else ()))
-    for (tasks, asked), group in itertools.groupby(chosen, choice):
-        cases = rows if tasks is None else rows.filter(pl.col("task").is_in(tasks))
-        cases = cases.drop_nulls("gold") if asked else cases
+    pairs: dict[Any, tuple[list[str], list[str], np.ndarray]] = {}
+    for metric in chosen:
+        cases, of_gold = rows, metric.view in LADDER
+        if gold_only and not of_gold:
+            of_gold = metric.need != SOME_CLAIM
+            cases = cases.filter(pl.col("task").is_in(metric.tasks))
+            cases = cases.drop_nulls("gold") if of_gold else cases
         if not cases.height:
             continue
-        counted, pairs = [], None
-        for metric in group:
-            if metric.view in LADDER:
-                rule = f"fuzzy>={scoring.threshold:g}|{text.DATE_RULE}|of=gold fields"
-                right = on_rung(cases, metric.view)
-                # A plug-in takes a list.
-                is_own = metric.tallies is not right_tallies
-                tallies = metric.count(right.to_list() if is_own else right)
-            else:
-                rule = f"{compared}|of=gold fields" if asked else compared
-                golds, preds, places = pairs = pairs or _pairs(cases, norm=norm)
-                tallies = metric.count(golds, preds)
-                tallies = tallies[places] if len(tallies) == len(golds) else tallies
-            counted.append((metric, tallies, made_by(rule, *rules, read=read)))
-        yield score_table(cases, counted, level=level, mode=scoring.mode)
-
-
-def on_rung(cases: pl.DataFrame, rung: str) -> pl.Series:
-    """Whether each case is right on a rung of the ladder; null where the gold has no such field."""
-    asked_for = pl.when(pl.col("gold").is_not_null()).then(rung)
-    return cases.select(asked_for).to_series()
+        rule = compared
+        if metric.view in LADDER:
+            rule = f"fuzzy>={scoring.threshold:g}|{text.DATE_RULE}"
+            # Whether each case is right on the rung; null where the gold has no such field.
+            asked_for = pl.when(pl.col("gold").is_not_null()).then(metric.view)
+            tallies = metric.count(cases.select(asked_for).to_series().to_list())
+        elif metric.view == "boxes":
+            sides = BOX, [f"pred_{name}" for name in BOX]
+            boxes = (cases.select(side).to_numpy().astype(float) for side in sides)
+            rule, tallies = "", metric.count(*boxes)
+        else:
+            key = (metric.tasks, of_gold) if gold_only else None
+            golds, preds, places = pairs[key] = pairs.get(key) or _pairs(cases, norm=norm)
+            if not is_shared:
+                golds, preds = ([side[place] for place in places] for side in (golds, preds))
+            tallies = metric.count(golds, preds)
+            tallies = tallies[places] if is_shared and len(tallies) == len(golds) else tallies
+        settings = made_by(rule, "of=gold fields" if of_gold else None, *rules, read=read)
+        yield score_table(cases, [(metric, tallies, settings)], level=level, mode=scoring.mode)
 
 
 def _pairs(cases: pl.DataFrame, *, norm: bool) -> tuple[list[str], list[str], np.ndarray]:

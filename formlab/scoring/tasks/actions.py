@@ -71,10 +71,14 @@ def score(scoring: Scoring) -> TaskScores:
     if not forms:
         return TaskScores()
     sent, acted = "value" in tasks, "click" in tasks or "value" not in tasks
-    _judge(forms, scoring, sent=sent)
-    rows = _rows(scoring.corpus, forms, sent=sent)
-    orders = {form.doc_id: scoring.orders.get(form.doc_id) for form in forms}
-    cases = scoring.judged(rows.drop("missed"), orders=orders)
+    for form in forms:
+        form.settle(scoring, sent=sent)
+    rows = [case | {"doc_id": form.doc_id} for form in forms for case in _cases(form, sent=sent)]
+    same = {"benchmark": scoring.corpus.benchmark, "split": scoring.corpus.split, "task": "click"}
+    rows = pl.DataFrame(rows, schema=_CASE, orient="row").with_columns(
+        path=pl.coalesce("path", "pred_path"), **{name: pl.lit(text) for name, text in same.items()}
+    )
+    cases = scoring.judged(rows.drop("missed"))
     misclicked = (cases["outcome"] == "mismatch") & rows["missed"].is_not_null()
     cases = cases.with_columns(cause=pl.when(misclicked).then(rows["missed"]).otherwise("cause"))
     # Where values are given by the names of their fields and nothing is clicked, no click is wrong.
@@ -120,6 +124,34 @@ class _Form(Filled):
         self.submitted = [values.get(want.path) for want in self.fields]
         self.received = bool(sent_rows)
 
+    def settle(self, scoring: Scoring, *, sent: bool) -> None:
+        """Fill in the verdicts. Of an output that is not usable nothing is right."""
+        exact, acted = scoring.mode == "official", self.status in USABLE
+        self.verdicts, unmatched = self.judge(exact=exact, threshold=scoring.threshold)
+        columns = [(w.value, w.kind, w.accepted, w.order) for w in self.fields]
+        golds, kinds, accepted, orders = zip(*columns, strict=True)
+        rungs = text.ladders(
+            golds, self.submitted, kinds, accepted, threshold=scoring.threshold, orders=orders
+        )
+        right = rungs["exact" if exact else "typed"].to_list()
+        rows = zip(self.fields, self.verdicts, self.submitted, right, rungs["fuzzy"], strict=True)
+        for want, verdict, value, is_same, is_close in rows:
+            if sent:
+                # A browser does not send a box that is not ticked.
+                is_right = is_close if want.kind == family.DESCRIPTION else is_same
+                is_right = want.leave_empty if value is None else is_right
+                verdict.submitted = self.received and is_right
+            # Nothing was clicked there, and yet it was sent with a value.
+            strange = sent and self.received and not verdict.submitted
+            if want.leave_empty and (strange or not acted):
+                verdict.right = verdict.placed = verdict.found = False
+                verdict.text = value if strange else None
+            # Of a run that only gives its submission, that is the content of the form.
+            if sent and not self.lines and value is not None:
+                verdict.text, verdict.right = value, verdict.submitted
+        lines = {number for verdict in self.verdicts for number in verdict.lines}
+        self.extra = [number for number in unmatched if number not in lines]
+
 
 def _forms(
     corpus: Corpus, predictions: Predictions, notes: Counter[str], orders: Mapping[str, str]
@@ -158,21 +190,20 @@ def _submission(
 ) -> dict[str, str | None]:
     """The submitted values by the path of the field; a name may be spelled as in a page."""
     sent = {row["pred_path"]: row["value"] for row in rows if row["pred_path"]}
-    exact = {want.path for want in fields}
+    exact, values = {want.path for want in fields}, {}
+
+    def key(path: str) -> str:
+        return _NOT_WORD.sub("", path.replace("~1", "").replace("~0", "")).casefold()
+
     # A form may have two labels that differ in spelling alone: an exact name comes first.
     spellings: dict[str, list[str]] = defaultdict(list)
-    for path in (want.path for want in fields if want.path not in sent):
-        spellings[_key(path)].append(path)
-    values = {}
+    for path in exact - sent.keys():
+        spellings[key(path)].append(path)
     for path, value in sent.items():
-        alike = [path] if path in exact else spellings[_key(path)]
+        alike = [path] if path in exact else spellings[key(path)]
         notes["submitted values of no field"] += len(alike) != 1
         values[alike[0] if len(alike) == 1 else path] = value
     return values
-
-
-def _key(path: str) -> str:
-    return _NOT_WORD.sub("", path.replace("~1", "").replace("~0", "")).casefold()
 
 
 def _lines(row: Row, fields: Mapping[str, GoldField]) -> list[ActionLine]:
@@ -197,52 +228,8 @@ def _lines(row: Row, fields: Mapping[str, GoldField]) -> list[ActionLine]:
     return [(later if n else first)._replace(value=item) for n, item in enumerate(texts)]
 
 
-def _judge(forms: Sequence[_Form], scoring: Scoring, *, sent: bool) -> None:
-    """Fill in the verdicts of all forms. Of an output that is not usable nothing is right."""
-    exact, threshold = scoring.mode == "official", scoring.threshold
-    found = family.match_forms(forms, exact=exact, threshold=threshold)
-    fields = [want for form in forms for want in form.fields]
-    rungs = text.ladders(
-        [want.value for want in fields],
-        [value for form in forms for value in form.submitted],
-        [want.kind for want in fields],
-        [want.accepted for want in fields],
-        threshold=threshold,
-        orders=[want.order for want in fields],
-    )
-    pairs = zip(fields, rungs["exact" if exact else "typed"], rungs["fuzzy"], strict=True)
-    right = (fuzzy if want.kind == family.DESCRIPTION else same for want, same, fuzzy in pairs)
-    for form, (verdicts, unmatched) in zip(forms, found, strict=True):
-        form.verdicts, acted = verdicts, form.status in USABLE
-        # Of `right` only as many are taken as the form has fields.
-        rows = zip(form.fields, verdicts, form.submitted, right, strict=False)
-        for want, verdict, value, is_same in rows:
-            if sent:
-                # A browser does not send a box that is not ticked.
-                is_right = want.leave_empty if value is None else is_same
-                verdict.submitted = form.received and is_right
-            # Nothing was clicked there, and yet it was sent with a value.
-            strange = sent and form.received and not verdict.submitted
-            if want.leave_empty and (strange or not acted):
-                verdict.right = verdict.placed = verdict.found = False
-                verdict.text = value if strange else None
-            # Of a run that only gives its submission, that is the content of the form.
-            if sent and not form.lines and value is not None:
-                verdict.text, verdict.right = value, verdict.submitted
-        lines = {number for verdict in verdicts for number in verdict.lines}
-        form.extra = [number for number in unmatched if number not in lines]
-
-
-def _rows(corpus: Corpus, forms: Sequence[_Form], *, sent: bool) -> pl.DataFrame:
+def _cases(form: _Form, *, sent: bool) -> Iterator[Row]:
     """A case a field and one for each line that is meant for none, with `missed` beside it."""
-    rows = [case | {"doc_id": form.doc_id} for form in forms for case in _cases_of(form, sent=sent)]
-    cases = pl.DataFrame(rows, schema=_CASE, orient="row")
-    same = {"benchmark": corpus.benchmark, "split": corpus.split, "task": "click"}
-    same = {name: pl.lit(value) for name, value in same.items()}
-    return cases.with_columns(path=pl.coalesce("path", "pred_path"), **same)
-
-
-def _cases_of(form: _Form, *, sent: bool) -> Iterator[Row]:
     entries = zip(form.rows, form.fields, form.verdicts, form.submitted, strict=True)
     for row, want, verdict, value in entries:
         action = form.actions[verdict.lines[0]] if verdict.lines else {}
@@ -251,22 +238,19 @@ def _cases_of(form: _Form, *, sent: bool) -> Iterator[Row]:
         right = verdict.submitted if sent and not form.lines else verdict.placed
         outcome = "match" if right else "mismatch" if (pred or "").strip() else "missing"
         # A field that was not come to before the form was left has the status of the form.
-        case = {"status": form.status if action or right else form.ended, "outcome": outcome}
-        case |= {"pred": pred, "missed": _missed(want, verdict, form.lines)}
+        status, missed = form.status if action or right else form.ended, None
+        if verdict.right and verdict.clicked is False:
+            # The right value was typed after a wrong click, or without any.
+            near = verdict.near is None and math.isfinite(verdict.distance)
+            is_near = near or verdict.near == want.path
+            missed = "misclick_near" if is_near else "misclick_other_field"
+            if all(math.isnan(form.lines[number].x) for number in verdict.lines):
+                missed = "missed"
+        case = {"status": status, "outcome": outcome, "pred": pred, "missed": missed}
         yield row | {name: action.get(name) for name in _PRED} | case
     for row in (form.actions[line] for line in form.extra):
         case = {"status": form.status, "outcome": "spurious", "pred": files.storable(row["value"])}
         yield {name: row[name] for name in _PRED} | case
-
-
-def _missed(want: GoldField, verdict: FieldVerdict, lines: list[ActionLine]) -> str | None:
-    """The cause of a wrong click that typed the right value; `missed` where there is none."""
-    if not verdict.right or verdict.clicked is not False:
-        return None
-    if all(math.isnan(lines[number].x) for number in verdict.lines):
-        return "missed"
-    near = verdict.near == want.path or (verdict.near is None and math.isfinite(verdict.distance))
-    return "misclick_near" if near else "misclick_other_field"
 
 
 def _scores(

@@ -30,7 +30,6 @@ from formlab.scoring.tasks._kit import (
     text_rows,
     used,
 )
-from formlab.scoring.whole import Whole
 
 TASKS = ("text", "marking", "visual", "cross")
 # What a system that only reads text can be read for: the text under the field's box.
@@ -40,27 +39,18 @@ READABLE = ("text", "visual")
 def score(scoring: Scoring) -> TaskScores:
     """Every field by the measures of its modality and by the ladder."""
     cases, rules, notes = read_cases(scoring)
-    if not cases.height:
-        return TaskScores(notes=notes)
     scored = cases.filter(pl.col("outcome") != "unscored")
-    scores = [*_scores(scoring, scored, *rules)]
-    if _field_claims(scoring.whole.answers).height:
+    scores = [*_scores(scoring, scored, *rules)] if cases.height else []
+    if cases.height and field_claims(scoring.whole.answers).height:
         # Which fields were found at all, whatever was read in them.
         tallies = field_tallies(scored["gold"].fill_null("").to_list(), used(scored))
         scores.append(scoring.rows(scored, tallies, "of=fields with a value", PAIRING))
     return TaskScores.of([cases], scores, notes)
 
 
-def _field_claims(records: pl.DataFrame) -> pl.DataFrame:
+def field_claims(records: pl.DataFrame) -> pl.DataFrame:
     """The records of the fields that a system named."""
     return records.filter(pl.col("task").is_in(TASKS), pl.col("path").is_not_null())
-
-
-def any_read(whole: Whole) -> bool:
-    """Whether a system gave a value of any field, or read words where a field stands."""
-    placed = whole.gold.filter(pl.col("task").is_in(READABLE), pl.col("x0").is_not_null())
-    is_read = placed.height > 0 and words_of_pages(whole.answers).height > 0
-    return is_read or _field_claims(whole.answers).drop_nulls("value").height > 0
 
 
 def read_cases(
@@ -68,8 +58,8 @@ def read_cases(
 ) -> tuple[pl.DataFrame, tuple[str | None, str | None], dict[str, int]]:
     """The cases of all fields, the rules they are paired and read by, and notes."""
     records, answers = scoring.predictions.records, scoring.whole.answers
-    claimed, is_read = _field_claims(answers), words_of_pages(answers).height > 0
-    gold, claims = _field_claims(scoring.corpus.records), _field_claims(records)
+    claimed, is_read = field_claims(answers), words_of_pages(answers).height > 0
+    gold, claims = field_claims(scoring.corpus.records), field_claims(records)
     notes: dict[str, int] = {}
     rules = PAIRING, described(scoring.reader) if is_read else None
     if not claimed.height and not is_read and page_text.texts_only(answers.filter(task="text")):

@@ -8,20 +8,17 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from formlab import tables, text
+from formlab import text
 from formlab.benchmarks.vrdu import UNREPEATED, Schema
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import entities as family
 from formlab.metrics.entities import Matching, comparator, match_entities
+from formlab.scoring.align import side_by_side, with_status
 from formlab.scoring.tasks._kit import Scoring, TaskScores, text_rows
-from formlab.tables import BOX, USABLE
+from formlab.tables import USABLE
 
 RULES = "unrepeated=most-confident,else-first"
-# What a case has of its gold record, and the rows of both sides that a case stands for.
-_GOLD = ("modality", "subtype", "accepted", "page", *BOX)
-_GOLD += ("scope", "reference", "complexity", "modal")
 Counts = dict[tuple[str | None, str | None], np.ndarray]
-_ROWS = {"gold_row": pl.UInt32, "pred_row": pl.UInt32, "outcome": pl.String}
 
 
 def score(scoring: Scoring) -> TaskScores:
@@ -30,22 +27,15 @@ def score(scoring: Scoring) -> TaskScores:
     Slices are by ``entity``, and the ``group`` of unrepeated ones; line items are one entity. The
     cases are single values, parts of line items included, with the ladder's accuracies.
     """
-    corpus, predictions, mode = scoring.corpus, scoring.predictions, scoring.mode
+    corpus, predictions = scoring.corpus, scoring.predictions
     schema = Schema.of(corpus)
     records = leaves(corpus, predictions, schema, scoring.whole.dates)
-    matching = match_entities(records.gold, records.pred, schema.matches, mode=mode)
+    matching = match_entities(records.gold, records.pred, schema.matches, mode=scoring.mode)
     # A document was answered if any of its records was, else the first says why not.
     first = pl.col("status").sort_by(~pl.col("status").is_in(USABLE), maintain_order=True).first()
     status = predictions.records.group_by("doc_id", maintain_order=True).agg(first)
     documents = scoring.documents(dict(status.iter_rows()))
-    orders = dict(records.gold.select("doc", "order").drop_nulls().iter_rows())
-    joined = _filled(_aligned(records, matching, schema), corpus, records, documents)
-    joined = joined.with_columns(_outcomes(joined, schema, orders, mode)).drop("is_pair")
-    names = joined["kind"]
-    types = {name: schema.type_of(name) for name in names.drop_nulls().unique()}
-    typed = names.replace_strict(types, return_dtype=pl.String) if types else names
-    joined = joined.with_columns(typed.alias("kind"), subtype=pl.coalesce("subtype", typed))
-    cases = scoring.judged(joined, orders=orders).with_columns(names.alias("kind"))
+    cases = _cases(scoring, records, matching, schema, documents)
     counts = _counts(documents, records, matching, schema)
     scored = cases.filter(pl.col("outcome") != "unscored")
     scores = [
@@ -55,92 +45,69 @@ def score(scoring: Scoring) -> TaskScores:
     return TaskScores.of([cases], scores, records.notes)
 
 
-def _aligned(records: Leaves, matching: Matching, schema: Schema) -> pl.DataFrame:
-    """Rows of gold and prediction beside each other, one null where a side has no partner."""
-    turn = pl.int_range(pl.len()).over("item", "component")
-    gold, pred = (side.with_columns(turn=turn) for side in (records.gold, records.pred))
-    pairs, item = matching.pairs.select("gold", "pred"), pl.col("item")
-    is_forgiven = item.is_in(pl.Series(matching.forgiven, dtype=pl.Int64).implode())
-    left = gold.filter(~item.is_in(pairs["gold"].implode()))
-    rest = pred.filter(~item.is_in(pairs["pred"].implode()), ~is_forgiven)
-    pairs = pl.concat([pairs, _leftover(left, rest, schema)])
-    place, left = ["component", "turn"], {"how": "left", "maintain_order": "left"}
-    both = gold.select("item", *place, "row").join(pairs, left_on="item", right_on="gold", **left)
-    keys = {"left_on": ["pred", *place], "right_on": ["item", *place], "nulls_equal": True}
-    both = both.join(pred.select("item", *place, pred_row="row"), **keys, **left)
-    both = both.select("pred_row", gold_row="row")
-    alone = pred.filter(~pl.col("row").is_in(both["pred_row"].drop_nulls().implode()))
-    unknown = records.gold_records.filter(pl.col("status") == "unscored")["row"]
-    unscored = pl.lit("unscored").alias("outcome")
-    parts = [
-        both,
-        alone.filter(~is_forgiven).select(pred_row="row", outcome=pl.lit("spurious")),
-        alone.filter(is_forgiven).select(unscored, pred_row="row"),
-        records.left_out.alias("pred_row").to_frame().with_columns(unscored),
-        unknown.alias("gold_row").to_frame().with_columns(unscored),
-    ]
-    # What no entry of either side has yet is null.
-    return pl.concat(parts, how="diagonal_relaxed").select(*_ROWS).cast(_ROWS)
-
-
-def _leftover(gold: pl.DataFrame, pred: pl.DataFrame, schema: Schema) -> pl.DataFrame:
-    """Pairs of items: single values by their turn, line items by what agrees."""
-    is_flat, on = pl.col("component").is_null(), ["doc", "name", "place"]
-    turn = pl.int_range(pl.len()).over("doc", "name")
-    ours, theirs = (
-        side.filter(is_flat).select("doc", "name", "item", place=turn) for side in (gold, pred)
-    )
-    pairs = ours.join(theirs, on=on, suffix="_pred").select(gold="item", pred="item_pred")
-    lines = (side.filter(~is_flat) for side in (gold, pred))
-    items = match_entities(*lines, schema.matches, mode="fixed").pairs
-    return pl.concat([pairs, items.select("gold", "pred")])
-
-
-def _outcomes(
-    joined: pl.DataFrame, schema: Schema, orders: Mapping[str, str], mode: str
-) -> pl.Series:
-    """The outcome of each row: a `match` where the entity's match function says so."""
-    outcomes = []
-    columns = joined.select("outcome", "gold", "pred", "accepted", "kind", "doc_id", "is_pair")
-    for outcome, gold, pred, accepted, name, doc_id, is_pair in columns.iter_rows():
-        if outcome is None and is_pair:
-            same = comparator(schema.matches.get(name), mode)
-            golds = (value for value in (gold, *(accepted or ())) if value is not None)
-            right = any(same(value, pred, orders.get(doc_id)) for value in golds)
-            outcome = "match" if right else "mismatch"
-        outcomes.append(outcome or "missing")
-    return pl.Series("outcome", outcomes, dtype=pl.String)
-
-
-def _filled(
-    rows: pl.DataFrame, corpus: Corpus, records: Leaves, documents: pl.DataFrame
+def _cases(
+    scoring: Scoring, records: Leaves, matching: Matching, schema: Schema, documents: pl.DataFrame
 ) -> pl.DataFrame:
-    """The rows with the records of both sides, under the names of *cases*."""
-    renamed = {"gold_row": "row", "gold_doc": "doc_id", "gold_kind": "kind", "gold": "value"}
-    gold = records.gold_records.select("path", *_GOLD, gold_origin="origin", **renamed)
-    sides = pl.col("path", "kind", "origin", "status", "page", *BOX).name.prefix("pred_")
-    renamed = {"pred_row": "row", "pred_doc": "doc_id", "pred": "value"}
-    pred = records.pred_records.select("confidence", sides, **renamed)
-    left = {"how": "left", "maintain_order": "left"}
-    joined = rows.join(gold, on="gold_row", **left).join(pred, on="pred_row", **left)
-    joined = joined.with_columns(pl.coalesce("gold_doc", "pred_doc").alias("doc_id"))
-    joined = joined.join(documents.select("doc_id", doc_status="status"), on="doc_id", **left)
-    is_answered = pl.col("doc_status") == "ok"
-    last = pl.col("pred_path").str.split("/").list.last()
-    failed = pl.when(~is_answered).then("doc_status")
-    columns = {name: pl.lit(getattr(corpus, name)) for name in ("benchmark", "split")}
+    """A case for each single value; its entity's match function says whether it is right."""
+    forgiven = records.pred.filter(pl.col("item").is_in(matching.forgiven.tolist()))["row"]
+    unscored = records.pred_records.filter(pl.col("row").is_in({*forgiven, *records.left_out}))
+    unscored = unscored.select("doc_id", pred_path="path", unscored=True)
+    sides = (side.drop("row") for side in (records.gold_records, records.pred_records))
+    joined = side_by_side(*sides, _pairs(records, matching, schema))
+    joined = joined.join(unscored, on=["doc_id", "pred_path"], how="left", maintain_order="left")
+    names = pl.coalesce("kind", pl.col("pred_path").str.split("/").list.last())
+    joined = joined.with_columns(names, task=pl.lit("entity"))
+    joined = with_status(joined, scoring.predictions.records)
+    answered = documents.filter(pl.col("status").is_in(USABLE))["doc_id"]
+    outcomes = []
+    is_pair = pl.all_horizontal(pl.col("gold_status", "pred_status").is_not_null())
+    columns = joined.select(is_pair, "gold", "pred", "accepted", "kind", "doc_id")
+    for has_both, gold, pred, accepted, name, doc_id in columns.iter_rows():
+        outcome = "mismatch" if has_both else "missing"
+        same, order = comparator(schema.matches.get(name), scoring.mode), scoring.orders.get(doc_id)
+        golds = (value for value in (gold, *(accepted or ())) if value is not None)
+        if has_both and any(same(value, pred, order) for value in golds):
+            outcome = "match"
+        outcomes.append(outcome)
+    not_scored = pl.when("unscored").then(pl.lit("unscored"))
     joined = joined.with_columns(
-        **columns,
-        task=pl.lit("entity"),
-        path=pl.coalesce("path", "pred_path"),
-        kind=pl.coalesce("gold_kind", "pred_kind", last),
-        status=pl.coalesce("pred_status", failed, pl.lit("missing")),
-        has_answer=is_answered,
-        is_pair=pl.col("gold_row").is_not_null() & pl.col("pred_row").is_not_null(),
+        outcome=pl.coalesce(not_scored, "outcome", pl.Series(outcomes, dtype=pl.String)),
+        has_answer=pl.col("doc_id").is_in(answered.implode()),
     )
-    return joined.select(
-        "has_answer", "is_pair", *(name for name in tables.CASES if name in joined.columns)
+    names = joined["kind"]
+    types = {name: schema.type_of(name) for name in names.drop_nulls().unique()}
+    typed = names.replace_strict(types, return_dtype=pl.String) if types else names
+    joined = joined.with_columns(typed, subtype=pl.coalesce("subtype", typed))
+    return scoring.judged(joined).with_columns(names)
+
+
+def _pairs(records: Leaves, matching: Matching, schema: Schema) -> pl.DataFrame:
+    """The paths of values that stand beside each other: of matched items, then of all others."""
+    pairs, item = matching.pairs.select("gold", "pred"), pl.col("item")
+    taken = {*pairs["pred"], *matching.forgiven.tolist()}
+    rest = (
+        records.gold.filter(~item.is_in({*pairs["gold"]})),
+        records.pred.filter(~item.is_in(taken)),
     )
+    # Single values by their turn, line items by what agrees.
+    is_flat, turn = pl.col("component").is_null(), pl.int_range(pl.len())
+    flat = [
+        side.filter(is_flat).select("doc", "name", "item", turn=turn.over("doc", "name"))
+        for side in rest
+    ]
+    flat = flat[0].join(flat[1], on=["doc", "name", "turn"], suffix="_pred")
+    lines = match_entities(*(side.filter(~is_flat) for side in rest), schema.matches, mode="fixed")
+    flat = flat.select(gold="item", pred="item_pred")
+    pairs = pl.concat([pairs, flat, lines.pairs.select("gold", "pred")])
+    gold, pred = (
+        side.select("doc", "path", "item", "component", turn=turn.over("item", "component"))
+        for side in (records.gold, records.pred)
+    )
+    place = ["pred", "component", "turn"]
+    both = gold.join(pairs, left_on="item", right_on="gold", maintain_order="left")
+    other = pred.select(*place[1:], pred="item", pred_path="path")
+    both = both.join(other, on=place, nulls_equal=True, maintain_order="left")
+    return both.select("path", "pred_path", doc_id="doc")
 
 
 def _counts(documents: pl.DataFrame, records: Leaves, matching: Matching, schema: Schema) -> Counts:
@@ -230,7 +197,7 @@ def _parsed(records: pl.DataFrame) -> pl.DataFrame:
     # The parts of a line item share the number of the first of them.
     base = pl.when(nested).then(pl.col("path").str.extract(r"^(/[^/]*/[^/]*)")).otherwise("path")
     return records.select(
-        "row", "status", pl.col("doc_id").alias("doc"),
+        "row", "path", "status", pl.col("doc_id").alias("doc"),
         pl.col("row").cast(pl.Int64).min().over("doc_id", base).alias("item"),
         _unescaped(steps.list.get(1, null_on_oob=True).fill_null("")).alias("name"),
         pl.when(nested).then(_unescaped(steps.list.get(3, null_on_oob=True))).alias("component"),

@@ -22,7 +22,6 @@ from formlab.text.markup import Flow, is_html, read, visible_text, written_event
 _TYPED = {"monetary_unit": "money", "temporal": "date", "number": "number"}
 # Equation 4: facts are numbers and dates.
 _OF_PAPER = ("number", "temporal")
-_NO_PAGE = {"value": "", "status": "missing", "origin": None}
 Row = dict[str, Any]
 
 
@@ -47,74 +46,61 @@ def score(scoring: Scoring) -> TaskScores:
     written (metrics that end in ``_html``), which the paper does; plain text is compared with the
     HTML as it is.
     """
-    corpus, records = scoring.corpus, scoring.predictions.records
-    notes: Counter[str] = Counter()
-    predicted = _predicted_pages(records, notes)
+    corpus, notes = scoring.corpus, Counter[str]()
+    records = scoring.predictions.records.filter(pl.col("task") != "layout")
+    given: dict[str, Row] = {}
+    for row in records.filter(pl.col("path").is_null()).iter_rows(named=True):
+        value = row["value"] if row["status"] in USABLE else None
+        notes["empty predictions"] += value is not None and not value.strip()
+        given.setdefault(row["doc_id"], row | {"value": value or ""})
+    beside = records.filter(pl.col("path").is_not_null()).height
+    notes["predicted values beside the pages, not scored"] += beside
     golds = corpus.records.partition_by("doc_id", as_dict=True, maintain_order=True)
-    pages = []
-    for document in corpus.documents.iter_rows(named=True):
-        doc_id = document["doc_id"]
-        if (gold := golds.get((doc_id,))) is None:
-            notes["documents without gold"] += 1
-            continue
-        pages.append(_page(document, gold, predicted.get(doc_id, _NO_PAGE), scoring.mode, notes))
+    nothing = {"value": "", "status": "missing", "origin": None}
+    pages = [
+        _page(golds[doc,].to_dicts(), given.get(doc, nothing), scoring.mode, notes)
+        for doc in corpus.documents["doc_id"]
+        if (doc,) in golds
+    ]
+    notes["documents without gold"] += corpus.documents.height - len(pages)
     cases = _cases([row for page in pages for row in (*page.facts, page.whole)], scoring)
     return TaskScores.of([cases], _scores(scoring, cases, pages), notes)
 
 
-def _predicted_pages(records: pl.DataFrame, notes: Counter[str]) -> dict[str, Row]:
-    """The page of each document that was predicted."""
-    records = records.filter(pl.col("task") != "layout")
-    rows = records.filter(pl.col("path").is_null()).select("doc_id", "value", "status", "origin")
-    notes["predicted values beside the pages, not scored"] += records.height - rows.height
-    pages: dict[str, Row] = {}
-    for row in rows.iter_rows(named=True):
-        value = row["value"] if row["status"] in USABLE else None
-        notes["empty predictions"] += value is not None and not value.strip()
-        pages.setdefault(row["doc_id"], row | {"value": value or ""})
-    return pages
-
-
-def _page(document: Row, gold: pl.DataFrame, pred: Row, mode: str, notes: Counter[str]) -> Page:
-    base = {key: document[key] for key in ("benchmark", "split", "doc_id")}
+def _page(gold: list[Row], pred: Row, mode: str, notes: Counter[str]) -> Page:
+    base = {key: gold[0][key] for key in ("benchmark", "split", "doc_id")}
     base |= {"task": "fact", "page": 1, "status": pred["status"], "pred_origin": pred["origin"]}
-    of_page = gold.filter(pl.col("path").is_null())
-    markup = of_page["value"].first() or ""
-    facts = gold.filter(pl.col("path").is_not_null()).to_dicts()
-    verdicts, signed = _verdicts(markup, facts, pred["value"], mode, notes)
-    same = ("path", "kind", *BOX)
+    of_page = next((row for row in gold if row["path"] is None), {})
+    markup, answer = of_page.get("value") or "", pred["value"]
+    facts = [row for row in gold if row["path"] is not None]
+    # The figure of each fact with the sign that it has on the page.
+    signed: list[str | None] = [None] * len(facts)
+    if mode == "official":
+        verdicts = by_substring([fact["value"] for fact in facts], answer)
+    elif not answer.strip():
+        verdicts = [MISSING] * len(facts)
+    else:
+        page = Places(Flow(written_events(markup), tags=FACTS))
+        targets = [locate(page, row["kind"], row["value"], fact_meta(row).mark) for row in facts]
+        notes["facts that the page does not show"] += targets.count(None)
+        signed = [page.figure(fact.first, fact.last) if fact else None for fact in targets]
+        verdicts = match_facts(page, targets, Places(read(answer)))
     rows = [
         base
-        | {name: fact[name] for name in same}
+        | {name: fact[name] for name in ("path", "kind", *BOX)}
         | {f"gold_{name}": fact[name] for name in ("origin", "status")}
         | {"level": "fact", "gold": fact["value"], "pred": verdict.text or None}
         | {"outcome": _outcome(verdict.correct, verdict.found)}
         | {"why": _why(fact["value"], written, verdict)}
         for fact, verdict, written in zip(facts, verdicts, signed, strict=True)
     ]
-    texts = visible_text(markup), visible_text(pred["value"])
+    texts = visible_text(markup), visible_text(answer)
     whole = base | {"level": "page", "kind": "page", "gold": texts[0], "pred": texts[1]}
     outcome = _outcome(texts[0] == texts[1], bool(texts[1]))
-    whole |= {"gold_origin": of_page["origin"].first(), "outcome": outcome}
-    plain = bool(pred["value"].strip()) and not is_html(pred["value"])
+    whole |= {"gold_origin": of_page.get("origin"), "outcome": outcome}
+    plain = bool(answer.strip()) and not is_html(answer)
     notes["predictions without markup, compared with HTML as they are"] += plain
-    return Page(rows, whole, verdicts, untagged(markup), pred["value"])
-
-
-def _verdicts(
-    markup: str, facts: list[Row], pred: str, mode: str, notes: Counter[str]
-) -> tuple[list[FactVerdict], list[str | None]]:
-    """A verdict on each fact, and its figure with the sign that it has on the page."""
-    unsigned: list[str | None] = [None] * len(facts)
-    if mode == "official":
-        return by_substring([fact["value"] for fact in facts], pred), unsigned
-    if not pred.strip():
-        return [MISSING] * len(facts), unsigned
-    page = Places(Flow(written_events(markup), tags=FACTS))
-    targets = [locate(page, fact["kind"], fact["value"], fact_meta(fact).mark) for fact in facts]
-    notes["facts that the page does not show"] += targets.count(None)
-    signed = [page.figure(fact.first, fact.last) if fact else None for fact in targets]
-    return match_facts(page, targets, Places(read(pred))), signed
+    return Page(rows, whole, verdicts, untagged(markup), answer)
 
 
 def _why(value: str, written: str | None, verdict: FactVerdict) -> str | None:

@@ -8,7 +8,7 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.folders import Corpus, Predictions
-from formlab.metrics.tree import Edit, tree_tallies
+from formlab.metrics.tree import tree_tallies
 from formlab.scoring.tasks._kit import Scoring, TaskScores, failed
 from formlab.tables import USABLE
 from formlab.trees import Node, from_records
@@ -50,27 +50,20 @@ def score(scoring: Scoring) -> TaskScores:
     trees = [(golds.get(doc, _FORM), preds.get(doc, _FORM)) for doc in rows["doc_id"]]
     parts = tree_tallies([gold for gold, _ in trees], [pred for _, pred in trees])
     scores = [scoring.rows(rows, parts, RULES, level="document", task="layout")]
-    cases = [
-        row | _case(edit)
-        for row, pair in zip(rows.to_dicts(), trees, strict=True)
-        for edit in metrics.edit_script(*pair)
+    cases = []
+    for row, pair in zip(rows.to_dicts(), trees, strict=True):
         # The form itself is on both sides and says nothing.
-        if edit.depth
-    ]
+        for edit in filter(lambda edit: edit.depth, metrics.edit_script(*pair)):
+            outcome = _OUTCOMES.get(edit.op, "mismatch")
+            cases.append(row | {
+                "task": "layout", "level": "node", "kind": "node", "subtype": edit.op,
+                "path": edit.gold_path, "pred_path": edit.pred_path, "depth": edit.depth,
+                "gold": edit.label if edit.gold_path is not None else None,
+                "pred": edit.pred_label, "cost": edit.cost, "outcome": outcome,
+                "cause": {"missing": "missed", "spurious": "spurious"}.get(outcome),
+            })  # fmt: skip
     notes = {f"gold tree: {name}": count for name, count in flaws.items()}
     return TaskScores.of([tables.table("cases", cases)], scores, notes)
-
-
-def _case(edit: Edit) -> dict[str, object]:
-    """A node of either tree as a case."""
-    outcome = _OUTCOMES.get(edit.op, "mismatch")
-    return {
-        "task": "layout", "level": "node", "kind": "node", "subtype": edit.op, "outcome": outcome,
-        "path": edit.gold_path, "pred_path": edit.pred_path, "depth": edit.depth, "cost": edit.cost,
-        "gold": edit.label if edit.gold_path is not None else None,
-        "pred": edit.pred_label,
-        "cause": {"missing": "missed", "spurious": "spurious"}.get(outcome),
-    }  # fmt: skip
 
 
 def structure(records: pl.DataFrame) -> pl.DataFrame:

@@ -24,6 +24,7 @@ from formlab.benchmarks.formcraft import RELATIONS, item_meta
 from formlab.folders import Corpus, Predictions
 from formlab.metrics.counts import right_tallies
 from formlab.scoring.align import rungs, side_by_side, with_read, with_status
+from formlab.scoring.fields import words_of_pages
 from formlab.scoring.item_alignment import same_paths
 from formlab.scoring.rules import orders_of
 from formlab.scoring.tasks import content
@@ -35,7 +36,8 @@ TASKS = {"vqa": "vqa_accuracy", "consistency": "consistency_accuracy"}
 LEVELS = {"vqa": "question", "consistency": "check"}
 _KEY = ["doc_id", "path"]
 # What the case of a field says of its prediction.
-_READ = ("pred", "pred_path", "pred_page", "pred_origin", *(f"pred_{side}" for side in BOX))
+_READ = ("pred", "pred_path", "pred_page", "pred_origin", "confidence")
+_READ += tuple(f"pred_{side}" for side in BOX)
 _ANSWERED = "answer=given,else-extracted"
 _CONTRADICTION = pl.col("level") == "contradiction"
 _NONE = pl.lit([], pl.List(pl.String))
@@ -69,13 +71,23 @@ def score(scoring: Scoring) -> TaskScores:
             read, (pairing, reading), _ = content.read_cases(scoring)
             fields = _fields(gold, answers, read)
             rules = (_ANSWERED, *filter(None, (pairing, reading)))
-            # A page's text alone shows no marks: it is no reading of fields.
-            is_read = pairing is not None and content.any_read(whole)
+            # Whether a value of any field was given, or words were read where a field stands. A
+            # page's text alone shows no marks: it is no reading of fields.
+            placed = whole.gold.filter(pl.col("task").is_in(content.READABLE)).drop_nulls("x0")
+            is_read = placed.height > 0 and words_of_pages(whole.answers).height > 0
+            given = content.field_claims(whole.answers).drop_nulls("value")
+            is_read = pairing is not None and (is_read or given.height > 0)
         if not any_for(whole.answers, claimed) and not is_read:
             notes[f"gold items of {task} not scored: the predictions answer none"] = gold.height
             continue
         joined = side_by_side(gold, answers, same_paths(gold, answers))
-        joined = joined if fields is None else _with_extracted(joined, fields)
+        if fields is not None:
+            # A check without an answer has what was read in its dependent field.
+            given = fields.filter(
+                "is_dependent", ~pl.col("is_answered"), pl.col("pred").is_not_null()
+            )
+            given = given.select("doc_id", *_READ, path="check", pred_status="status")
+            joined = with_read(joined, given, (*_READ, "pred_status"))
         # Who read a form and left an item out missed the item, not the document.
         usable = records.filter(pl.col("status").is_in(USABLE))["doc_id"].unique()
         joined = with_status(joined, records).with_columns(
@@ -83,13 +95,12 @@ def score(scoring: Scoring) -> TaskScores:
         )
         cases = scoring.judged(joined).with_columns(dependent="typed", whole="typed")
         if task == "consistency":
-            asked = claimed.height > 0
-            cases = _with_contradictions(cases, scoring, asked=asked)
-            left = 0 if asked else cases.filter(_CONTRADICTION).height
+            cases = _with_contradictions(cases, scoring, asked=claimed.height > 0)
+            left = cases.filter(_CONTRADICTION).height * (not claimed.height)
             notes["gold contradictions not scored: the predictions answer no check"] = left
         if fields is not None:
             if is_read or VALUES in whole.marks or not claimed.height:
-                cases = _of_all_fields(cases, _judged(fields, cases, scoring))
+                cases = _of_all_fields(cases, fields, scoring)
             else:
                 cases = cases.with_columns(whole=pl.when(_CONTRADICTION).then("dependent"))
         case_tables.append(cases.drop("dependent", "whole"))
@@ -129,32 +140,25 @@ def _fields(gold: pl.DataFrame, answers: pl.DataFrame, read: pl.DataFrame) -> pl
     answered = {row[:2]: row[2] for row in answers.select(*_KEY, "meta").iter_rows()}
     rows = []
     for doc_id, check, meta in gold.select(*_KEY, "meta").iter_rows():
-        item, answer = item_meta(meta), item_meta(answered.get((doc_id, check)))
-        values = {text.normalise(p, LADDER_STEPS): value for p, value in answer.values.items()}
+        key, item = (doc_id, check), item_meta(meta)
+        values = item_meta(answered.get(key)).values
+        values = {text.normalise(path, LADDER_STEPS): value for path, value in values.items()}
         for path in item.relevant:
             value = values.get(text.normalise(path, LADDER_STEPS))
-            is_answered = (doc_id, check) in answered
-            rows.append((doc_id, check, path, value, path == item.dependent, is_answered))
+            rows.append((*key, path, value, path == item.dependent, key in answered))
     columns = dict.fromkeys(("doc_id", "check", "path", "answer"), pl.String)
     columns |= dict.fromkeys(("is_dependent", "is_answered"), pl.Boolean)
     fields = pl.DataFrame(rows, columns, orient="row")
     usable = pl.when(pl.col("status").is_in(USABLE)).then("pred").alias("pred")
     read = read.filter(pl.col("gold").is_not_null()).with_columns(usable)
-    read = read.select(*_KEY, "kind", "gold", "accepted", *_READ, "status", "confidence")
+    read = read.select(*_KEY, "kind", "gold", "accepted", *_READ, "status")
     fields = fields.join(read, on=_KEY, how="left", maintain_order="left")
     own = pl.when(~pl.col("is_dependent")).then("answer")
     return fields.with_columns(pl.coalesce(own, "pred").alias("pred"))
 
 
-def _with_extracted(joined: pl.DataFrame, fields: pl.DataFrame) -> pl.DataFrame:
-    """Checks beside answers, where there is none with what was read in the dependent field."""
-    read = fields.filter("is_dependent", ~pl.col("is_answered"), pl.col("pred").is_not_null())
-    read = read.select("doc_id", *_READ, "confidence", path="check", pred_status="status")
-    return with_read(joined, read, (*_READ, "confidence", "pred_status"))
-
-
-def _judged(fields: pl.DataFrame, cases: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
-    """For each check: the rungs that its other fields hold on, and those that are not right."""
+def _of_all_fields(cases: pl.DataFrame, fields: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
+    """The cases of checks, judged by all fields of each."""
     values = cases.select("doc_id", value="pred", check="path", is_dependent=pl.lit(True))
     key = ["doc_id", "check", "is_dependent"]
     fields = fields.join(values, on=key, how="left", maintain_order="left")
@@ -163,16 +167,12 @@ def _judged(fields: pl.DataFrame, cases: pl.DataFrame, scoring: Scoring) -> pl.D
     fields = fields.with_columns(pl.coalesce("value", "pred", blank).alias("pred"))
     fields = fields.with_columns(_rungs(fields, "gold", "pred", scoring))
     others = ~pl.col("is_dependent")
-    return fields.group_by("doc_id", pl.col("check").alias("path"), maintain_order=True).agg(
+    checks = fields.group_by("doc_id", pl.col("check").alias("path"), maintain_order=True).agg(
         *(pl.col(rung).filter(others).all().alias(f"others_{rung}") for rung in LADDER),
         pl.col("path").filter(others, ~pl.col("typed")).alias("wrong"),
         pl.col("path").filter("is_dependent").first().alias("dependent_path"),
         pl.col("typed").filter("is_dependent").any().alias("copied"),
     )
-
-
-def _of_all_fields(cases: pl.DataFrame, checks: pl.DataFrame) -> pl.DataFrame:
-    """The cases of checks, judged by all fields."""
     cases = cases.drop("failed").join(checks, on=_KEY, how="left", maintain_order="left")
     # A contradiction is found with the value that follows, whatever was read beside it.
     cases = cases.with_columns(

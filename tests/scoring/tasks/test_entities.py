@@ -92,8 +92,8 @@ def test_cases_set_values_side_by_side_and_lose_none(root, tmp_path):
         ("/line_item/0/sum", "/line_item/0/sum", "(5)", "5", "match"),
         ("/line_item/1/what", "/line_item/1/what", "jam", "jelly", "mismatch"),
         ("/line_item/1/sum", "/line_item/1/sum", "6", "6", "match"),
-        ("/tag/0", "/tag/0", None, "x", "spurious"),
         ("/who/1", "/who/1", None, "Bea", "unscored"),
+        ("/tag/0", "/tag/0", None, "x", "spurious"),
     ]
     assert dict(cases.select("path", "cause").rows())["/line_item/0/sum"] == "sign"
     assert dict(cases.select("path", "kind").rows())["/line_item/0/sum"] == "sum"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from html.entities import html5
@@ -32,6 +32,8 @@ _FEED, _GARBAGE = re.compile("[\x0b\x0c\x1c-\x1f]"), re.compile("[\0-\x08\x0e-\x
 _SPACE = re.compile(r"\s{2,}|[^\S ]")
 # Between the columns of plain lines; lines under the headers of tables.
 _GAP, _RULE = re.compile(r"\t+|\s{2,}|\s*\|\s*"), re.compile(r"[\s|:+=-]+")
+# Text, and a tag that Python's parser reads alike wherever it stands.
+_PLAIN_TAG = re.compile(r'([^<&]*)(</?[a-zA-Z][a-zA-Z0-9]*(?: +[a-zA-Z-]+="[^"<>]*")*>)')
 _ONE = (1, 1)
 # Beyond these a span is hostile: it would only cost memory.
 _MOST = {"colspan": 100, "rowspan": 500}
@@ -54,8 +56,7 @@ class _Events:
 
     def start(self, tag: str, attributes: Mapping[str, str] | Sequence[tuple[str, str]]) -> None:
         self.comment()
-        spans = (_span(dict(attributes).get(name), most) for name, most in _MOST.items())
-        self.events.append(("start", tag, tuple(spans) if attributes else _ONE))
+        self.events.append(("start", tag, _spans(dict(attributes)) if attributes else _ONE))
 
     def end(self, tag: str) -> None:
         self.comment()
@@ -68,19 +69,64 @@ class _Events:
         return events
 
 
-def _span(text: str | None, most: int) -> int:
-    return min(max(int(text), 1), most) if text and text.isdecimal() and len(text) < 9 else 1
+def _spans(attributes: Mapping[str, str | None]) -> tuple[int, int]:
+    """The columns and rows that a cell spans, each 1 if it is not a number."""
+    texts = ((attributes.get(name) or "", most) for name, most in _MOST.items())
+    columns, rows = (
+        min(max(int(text), 1), most) if text.isdecimal() and len(text) < 9 else 1
+        for text, most in texts
+    )
+    return columns, rows
 
 
 class _Written(HTMLParser):
-    """Python's own parser, which moves and closes nothing, as the released code uses it."""
+    """Python's own parser, which moves and closes nothing, as the released code uses it.
+
+    It is slow, and a page has the same few tags again and again: each is parsed once.
+    """
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=False)
         self.found = found = _Events()
+        self.known: dict[str, Event] = {}
         self.handle_data, self.handle_endtag = found.data, found.end
         self.handle_starttag = found.start
         self.handle_comment = self.handle_decl = self.handle_pi = self.unknown_decl = found.comment
+
+    def parse_starttag(self, i: int) -> int:
+        return self._known_tags(i) or self._learned(i, super().parse_starttag)
+
+    def parse_endtag(self, i: int) -> int:
+        return self._known_tags(i) or self._learned(i, super().parse_endtag)
+
+    def _known_tags(self, start: int) -> int:
+        """Where the known tags from a place on end, with the texts between them; 0 if none is."""
+        if self.cdata_elem:
+            return 0
+        found, known, end = self.found, self.known, 0
+        while tag := _PLAIN_TAG.match(self.rawdata, end or start):
+            text, name = tag.groups()
+            if (event := known.get(name)) is None:
+                break
+            if text:
+                found.texts.append(text)
+            if found.texts:
+                found.comment()
+            found.events.append(event)
+            end = tag.end()
+        return end
+
+    def _learned(self, start: int, parse: Callable[[int], int]) -> int:
+        tag = None if self.cdata_elem else _PLAIN_TAG.match(self.rawdata, start)
+        end = parse(start)
+        # Behind the start of a script tags are text.
+        if tag and self.cdata_elem is None:
+            self.known[tag[2]] = self.found.events[-1]
+        return end
+
+    def updatepos(self, _: int, end: int) -> int:
+        """Nobody asks for the line of a tag."""
+        return end
 
     def handle_charref(self, name: str) -> None:
         self.found.data(html.unescape(f"&#{name};"))

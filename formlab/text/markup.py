@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import html
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from html.entities import html5
 from html.parser import HTMLParser
+from itertools import chain
 
 import numpy as np
 from lxml import etree
@@ -56,7 +57,14 @@ class _Events:
 
     def start(self, tag: str, attributes: Mapping[str, str] | Sequence[tuple[str, str]]) -> None:
         self.comment()
-        self.events.append(("start", tag, _spans(dict(attributes)) if attributes else _ONE))
+        spans = _ONE
+        if attributes:
+            texts = ((dict(attributes).get(name) or "", most) for name, most in _MOST.items())
+            spans = tuple(
+                min(max(int(text), 1), most) if text.isdecimal() and len(text) < 9 else 1
+                for text, most in texts
+            )
+        self.events.append(("start", tag, spans))
 
     def end(self, tag: str) -> None:
         self.comment()
@@ -67,16 +75,6 @@ class _Events:
         self.comment()
         events, self.events = self.events, []
         return events
-
-
-def _spans(attributes: Mapping[str, str | None]) -> tuple[int, int]:
-    """The columns and rows that a cell spans, each 1 if it is not a number."""
-    texts = ((attributes.get(name) or "", most) for name, most in _MOST.items())
-    columns, rows = (
-        min(max(int(text), 1), most) if text.isdecimal() and len(text) < 9 else 1
-        for text, most in texts
-    )
-    return columns, rows
 
 
 class _Written(HTMLParser):
@@ -94,35 +92,30 @@ class _Written(HTMLParser):
         self.handle_comment = self.handle_decl = self.handle_pi = self.unknown_decl = found.comment
 
     def parse_starttag(self, i: int) -> int:
-        return self._known_tags(i) or self._learned(i, super().parse_starttag)
+        return self._tags(i, super().parse_starttag)
 
     def parse_endtag(self, i: int) -> int:
-        return self._known_tags(i) or self._learned(i, super().parse_endtag)
+        return self._tags(i, super().parse_endtag)
 
-    def _known_tags(self, start: int) -> int:
-        """Where the known tags from a place on end, with the texts between them; 0 if none is."""
-        if self.cdata_elem:
-            return 0
-        found, known, end = self.found, self.known, 0
-        while tag := _PLAIN_TAG.match(self.rawdata, end or start):
-            text, name = tag.groups()
-            if (event := known.get(name)) is None:
-                break
-            if text:
-                found.texts.append(text)
+    def _tags(self, place: int, parse: Callable[[int], int]) -> int:
+        """Where the tag at a place ends, and all known tags behind it with the texts between."""
+        found, known = self.found, self.known
+        tag = None if self.cdata_elem else _PLAIN_TAG.match(self.rawdata, place)
+        if tag is None or tag[2] not in known:
+            place = parse(place)
+            # Behind the start of a script tags are text.
+            if tag and not self.cdata_elem:
+                known[tag[2]] = found.events[-1]
+            return place
+        while tag and (event := known.get(tag[2])):
+            if tag[1]:
+                found.texts.append(tag[1])
             if found.texts:
                 found.comment()
             found.events.append(event)
-            end = tag.end()
-        return end
-
-    def _learned(self, start: int, parse: Callable[[int], int]) -> int:
-        tag = None if self.cdata_elem else _PLAIN_TAG.match(self.rawdata, start)
-        end = parse(start)
-        # Behind the start of a script tags are text.
-        if tag and self.cdata_elem is None:
-            self.known[tag[2]] = self.found.events[-1]
-        return end
+            place = tag.end()
+            tag = _PLAIN_TAG.match(self.rawdata, place)
+        return place
 
     def updatepos(self, _: int, end: int) -> int:
         """Nobody asks for the line of a tag."""
@@ -192,6 +185,8 @@ class Unit:
 
 @dataclass(slots=True)
 class _Table:
+    """The place of a cell while a table is read."""
+
     number: int
     row: int = -1
     column: int = 0
@@ -231,46 +226,47 @@ class Flow:
         self._raw: list[str] = []
         self._block = ""
         self._tables: list[_Table] = []
-        # Marks that are open: name, running number, unit, and start.
-        self._open: list[tuple[str, int, int, int]] = []
-        raw, open_tables, roles = self._raw, self._tables, _ROLES | dict.fromkeys(tags, "mark")
-        tables = marks = silent = 0
+        raw, tables, roles = self._raw, self._tables, _ROLES | dict.fromkeys(tags, "mark")
+        # Marks that are open, by name: running number, unit, and start.
+        open_marks = defaultdict[str, list[tuple[int, int, int]]](list)
+        table_count = mark_count = silent = 0
         for kind, name, spans in stream:
-            is_start = kind == "start"
             if kind == "text":
-                if lines and not open_tables and not silent and "\n" in name:
+                if silent:
+                    continue
+                if lines and not tables and "\n" in name:
                     *others, name = name.split("\n")
                     for part in others:
                         raw.append(part)
                         self._end_block()
-                if not silent:
-                    raw.append(name)
-            elif (role := roles.get(name)) == "mark" and is_start:
-                self._open.append((name, marks, len(self.units), self._measured()))
-                marks += 1
-            elif role == "mark":
-                self._end_mark(name)
+                raw.append(name)
+            elif (role := roles.get(name)) == "mark":
+                if kind == "start":
+                    open_marks[name].append((mark_count, len(self.units), self._measured()))
+                    mark_count += 1
+                elif open_marks[name]:
+                    self._end_mark(*open_marks[name].pop())
             elif role == "silent":
-                silent = max(0, silent + (1 if is_start else -1))
+                silent = max(0, silent + (1 if kind == "start" else -1))
             elif role:
                 if raw or self._block:
                     self._end_block()
-                if role == "table" and is_start:
-                    open_tables.append(_Table(tables))
-                    tables += 1
-                elif role == "block" or not open_tables:
+                if role == "table" and kind == "start":
+                    tables.append(_Table(table_count))
+                    table_count += 1
+                elif role == "block" or not tables:
                     continue
                 elif role == "table":
-                    open_tables.pop()
-                elif role == "row" and is_start:
-                    open_tables[-1].next_row()
-                elif role == "cell" and is_start:
-                    open_tables[-1].next_cell(name, spans)
-                elif role == "cell":
-                    open_tables[-1].head = False
+                    tables.pop()
+                elif kind == "end":
+                    tables[-1].head &= role != "cell"
+                elif role == "row":
+                    tables[-1].next_row()
+                else:
+                    tables[-1].next_cell(name, spans)
         self._end_block()
-        for name, *_ in reversed(self._open):
-            self._end_mark(name)
+        for mark in chain.from_iterable(open_marks.values()):
+            self._end_mark(*mark)
 
     def _measured(self) -> int:
         """How long the block's text is so far, with one space for each run of white space."""
@@ -298,12 +294,7 @@ class Flow:
             place = (table.number, table.row, table.column, table.span, table.head)
             units.append(Unit(text, *place, line))
 
-    def _end_mark(self, name: str) -> None:
-        """End the last open mark of a name."""
-        places = [place for place, mark in enumerate(self._open) if mark[0] == name]
-        if not places:
-            return
-        _, number, unit, start = self._open.pop(places[-1])
+    def _end_mark(self, number: int, unit: int, start: int) -> None:
         # Where the text was cut inside the tag, what belongs to its first block is marked.
         is_cut, length = unit < len(self.units), self._measured()
         if end := len(self.units[unit].text) if is_cut else length:
@@ -324,12 +315,10 @@ def read(text: str) -> Flow:
             continue
         if row < 0:
             table, row = table + 1, 0
-        if _RULE.fullmatch(cells):
-            continue
-        for column, cell in enumerate(cells.strip("|").split("|")):
-            if words := _SPACE.sub(" ", cell).strip():
-                flow.units.append(Unit(words, table, row, column, 1, line=number))
-        row += 1
+        if not _RULE.fullmatch(cells):
+            words = enumerate(_SPACE.sub(" ", cell).strip() for cell in cells.strip("|").split("|"))
+            flow.units += [Unit(w, table, row, column, 1, line=number) for column, w in words if w]
+            row += 1
     return flow
 
 

@@ -108,9 +108,8 @@ class _Written(HTMLParser):
                 known[tag[2]] = found.events[-1]
             return place
         while tag and (event := known.get(tag[2])):
-            if tag[1]:
+            if tag[1] or found.texts:
                 found.texts.append(tag[1])
-            if found.texts:
                 found.comment()
             found.events.append(event)
             place = tag.end()
@@ -291,8 +290,8 @@ class Flow:
             table = self._tables[-1]
             if units and units[-1].row == table.row and units[-1].table == table.number:
                 line = units[-1].line
-            place = (table.number, table.row, table.column, table.span, table.head)
-            units.append(Unit(text, *place, line))
+            cell = Unit(text, table.number, table.row, table.column, table.span, table.head, line)
+            units.append(cell)
 
     def _end_mark(self, number: int, unit: int, start: int) -> None:
         # Where the text was cut inside the tag, what belongs to its first block is marked.

@@ -281,18 +281,13 @@ def plain_name(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name.casefold())
 
 
-def _holder(row: dict[str, Any], beside: Collection[str] = (), also: str = "") -> str | None:
-    """The one member of a row that holds its answer beside remarks; null if there is none."""
-    named = [name for name in row if name not in beside and plain_name(name) not in _REMARKS]
-    plain = plain_name(named[0]) if len(named) == 1 else ""
-    return named[0] if plain and (plain == also or _WRAPPER.fullmatch(plain)) else None
-
-
 def unwrapped(row: dict[str, Any], beside: Collection[str] = ()) -> dict[str, Any]:
     """A row without the one object, or text in JSON, that stands around all of its answer."""
-    if (name := _holder(row, beside)) is None:
+    around = [name for name in row if name not in beside and _WRAPPER.fullmatch(plain_name(name))]
+    rest = (plain_name(name) for name in row if name not in beside and name not in around)
+    if len(around) != 1 or not _REMARKS.issuperset(rest):
         return row
-    inner = by_name(row[name])
+    inner = by_name(row[around[0]])
     if isinstance(inner, list) and len(inner) == 1:
         inner = inner[0]
     if isinstance(inner, str) and is_json(inner):
@@ -313,8 +308,11 @@ def form_in(answer: Any) -> Any:
 def answer_in(text: str | None) -> Any:
     """What an object in JSON that a text is calls its answer, beside remarks; else the text."""
     value = read(text).value if text and is_json(text) else None
-    name = _holder(value, also="value") if isinstance(value, dict) else None
-    return value[name] if name is not None and isinstance(value[name], str) else text
+    value = value if isinstance(value, dict) else {}
+    others = [name for name in value if plain_name(name) not in _REMARKS]
+    name = plain_name(others[0]) if len(others) == 1 else ""
+    is_named = name == "value" or _WRAPPER.fullmatch(name)
+    return value[others[0]] if is_named and isinstance(value[others[0]], str) else text
 
 
 def by_name(value: Any) -> Any:

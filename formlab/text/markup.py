@@ -277,21 +277,18 @@ class Flow:
 
     def _end_block(self) -> None:
         """Make a unit of the block's text, if it has any."""
-        if self._block:
-            self._measured()
-            text, self._block = self._block.rstrip(), ""
-        else:
-            text = " ".join("".join(self._raw).split())
-            self._raw.clear()
+        if not self._measured():
+            return
+        text, self._block = self._block.rstrip(), ""
         units, line = self.units, len(self.units)
-        if text and not self._tables:
+        if not self._tables:
             units.append(Unit(text, line=line))
-        elif text:
-            table = self._tables[-1]
-            if units and units[-1].row == table.row and units[-1].table == table.number:
-                line = units[-1].line
-            cell = Unit(text, table.number, table.row, table.column, table.span, table.head, line)
-            units.append(cell)
+            return
+        table = self._tables[-1]
+        if units and units[-1].row == table.row and units[-1].table == table.number:
+            line = units[-1].line
+        cell = Unit(text, table.number, table.row, table.column, table.span, table.head, line)
+        units.append(cell)
 
     def _end_mark(self, number: int, unit: int, start: int) -> None:
         # Where the text was cut inside the tag, what belongs to its first block is marked.

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
-from itertools import accumulate
-from operator import attrgetter
+from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from formlab.errors import DataBroken
@@ -55,112 +54,117 @@ class Fact(NamedTuple):
     mark: int
 
 
-@dataclass(slots=True, eq=False)
-class _Element:
-    """An element of a page, which holds the strings from `first` up to `last`.
-
-    Elements are numbered from the root, 0, in the order of their start tags: those inside of it are
-    the ones after its own `number`, up to `end`. `hint` is its normalised text, once it is needed.
-    """
-
-    tag: str
-    above: _Element | None
-    number: int
-    first: int
-    last: int = -1
-    end: int = -1
-    hint: str | None = None
-
-
 class _Page:
     """The trimmed strings and the elements of a page as Python's own parser builds them.
 
-    Nothing is moved, and an end tag closes all that was opened since its start tag.
+    Nothing is moved, and an end tag closes all that was opened since its start tag. Elements are
+    numbers from the root, 0, in the order of their start tags: those inside of one are the numbers
+    after its own, up to its `end`, and its strings those from its `first` up to its `last`.
     """
 
     def __init__(self, stream: Iterable[Event], flaws: Counter[str]) -> None:
         self.strings: list[str] = []
-        self.owners: list[_Element] = []  # The element right around each string.
-        self.facts: list[_Element] = []
-        self.numbers: list[_Element] = []
-        top: _Element | None = _Element("", None, 0, 0)
+        self.owners: list[int] = []  # The element right around each string.
+        self.facts, self.numbers = list[int](), list[int]()
+        self.tags, self.above, self.first = [""], [-1], [0]
+        self.last, self.end = dict[int, int](), dict[int, int]()
+        strings, tags, above = self.strings, self.tags, self.above
         open_tags: dict[str, int] = defaultdict(int)
-        count, silent, facts = 1, 0, 0
+        top, silent, facts = 0, 0, 0
         for event, name, _ in stream:
-            role = _ROLES.get(name) if event != "text" else None
             if event == "text":
                 if not silent and (text := name.strip()):
-                    self.strings.append(text)
+                    strings.append(text)
                     self.owners.append(top)
-            elif event == "start" and role != "void":
+                continue
+            role = _ROLES.get(name)
+            if event == "start" and role != "void":
                 open_tags[name] += 1
-                top = _Element(name, top, count, len(self.strings))
-                count += 1
+                above.append(top)
+                top = len(tags)
+                tags.append(name)
+                self.first.append(len(strings))
                 if role == "fact":
                     flaws["fact tags nested in a fact tag"] += facts > 0
                     self.facts.append(top)
-                if name == "number":
-                    self.numbers.append(top)
-                silent += role == "silent"
-                facts += role == "fact"
-            elif event != "start" and open_tags[name]:
+                    facts += 1
+                    if name == "number":
+                        self.numbers.append(top)
+                elif role:
+                    silent += 1
+            elif event == "end" and open_tags[name]:
                 closed = ""
                 while closed != name:
-                    closed, top.last, top.end = top.tag, len(self.strings), count
+                    closed, self.last[top], self.end[top] = tags[top], len(strings), len(tags)
                     open_tags[closed] -= 1
-                    silent -= _ROLES.get(closed) == "silent"
-                    facts -= _ROLES.get(closed) == "fact"
-                    top = top.above
-        while top:
-            top.last, top.end, top = len(self.strings), count, top.above
+                    if role := _ROLES.get(closed):
+                        silent -= role == "silent"
+                        facts -= role == "fact"
+                    top = above[top]
+        while top >= 0:
+            self.last[top], self.end[top], top = len(strings), len(tags), above[top]
         # How long the strings are up to each, joined by spaces.
-        self.ends = [0, *accumulate(len(text) + 1 for text in self.strings)]
+        self.ends = [0, *accumulate(len(text) + 1 for text in strings)]
+        self.hints: dict[int, str] = {}
+        # The page normalised, and where each string begins in it; not where a tag that is written
+        # as text may reach from one string into another.
+        joined = "\0".join(strings)
+        self.is_plain = "<" not in joined and joined.count("\0") == len(strings) - 1
+        pieces = _normalised(joined).split("\0") if self.is_plain else []
+        gaps = [*(_gap(one[-1], other[0]) for one, other in pairwise(pieces)), ""]
+        joined = [piece + gap for piece, gap in zip(pieces, gaps, strict=False)]
+        self.normal, self.places = "".join(joined), [0, *accumulate(map(len, joined))]
 
-    def size(self, element: _Element) -> int:
+    def size(self, element: int) -> int:
         """The characters of an element's strings, joined by spaces."""
-        return self.ends[element.last] - self.ends[element.first]
+        return self.ends[self.last[element]] - self.ends[self.first[element]]
 
-    def text(self, element: _Element, by: str = "") -> str:
-        return by.join(self.strings[element.first : element.last])
+    def text(self, element: int, by: str = "") -> str:
+        return by.join(self.strings[self.first[element] : self.last[element]])
 
-    def number_after(self, element: _Element) -> str:
+    def number_after(self, element: int) -> str:
         """The number that a lone currency sign stands before; empty if there is none."""
-        for anchor in filter(None, (element, element.above)):
+        for anchor in (element, self.above[element]):
             after = self._next(anchor)
+            # Text beside the sign itself ends the search in its own element only.
             if after is None:
-                # Text beside the sign itself ends the search in its own element only.
                 continue
-            if anchor is element and after.tag == "number":
-                return self.text(after)
-            place = bisect_right(self.numbers, after.number, key=attrgetter("number"))
-            if place < len(self.numbers) and self.numbers[place].number < after.end:
+            place = bisect_left(self.numbers, after + (anchor != element))
+            if place < len(self.numbers) and self.numbers[place] < self.end[after]:
                 return self.text(self.numbers[place])
         return ""
 
-    def _next(self, element: _Element) -> _Element | None:
+    def _next(self, element: int) -> int | None:
         """The next sibling that has text; None where that is text itself, or nothing."""
-        above, after = element.above, element.last
-        if above is None or after >= above.last or self.owners[after] is above:
+        above, after = self.above[element], self.last[element]
+        if above < 0 or after >= self.last[above] or self.owners[after] == above:
             return None
         sibling = self.owners[after]
-        while sibling.above is not above:
-            sibling = sibling.above
+        while self.above[sibling] != above:
+            sibling = self.above[sibling]
         return sibling
 
-    def hint(self, element: _Element, value: str) -> str:
+    def hint(self, element: int, value: str) -> str:
         """The text around a value in the closest element with enough of it."""
-        above = element.above
-        while above:
-            # Normalised it is shorter, and no longer once it is joined by spaces.
-            if above.hint is None and self.size(above) > _SHORTEST:
-                above.hint = _normalised(self.text(above, " "))
-            if len(above.hint or "") >= _SHORTEST:
-                break
-            above = above.above
-        text = above.hint if above else _normalised(self.text(element, " "))
+        above = self.above[element]
+        # Normalised it is shorter, and no longer once it is joined by spaces.
+        while above >= 0 and (self.size(above) <= _SHORTEST or len(self._hint(above)) < _SHORTEST):
+            above = self.above[above]
+        text = self._hint(above) if above >= 0 else _normalised(self.text(element, " "))
         if (at := text.find(value)) < 0:
             return text[: 2 * _AROUND].strip()
         return text[max(0, at - _AROUND) : at + len(value) + _AROUND].strip()
+
+    def _hint(self, element: int) -> str:
+        """The normalised text of an element."""
+        if (hint := self.hints.get(element)) is None:
+            if self.is_plain:
+                start, end = self.places[self.first[element]], self.places[self.last[element]]
+                hint = self.normal[start:end].rstrip()
+            else:
+                hint = _normalised(self.text(element, " "))
+            self.hints[element] = hint
+        return hint
 
 
 def tagged(
@@ -185,7 +189,7 @@ def tagged(
     for mark, element in enumerate(page.facts):
         if not (value := page.text(element)):
             continue
-        name, kind = FACTS[element.tag]
+        name, kind = FACTS[page.tags[element]]
         if name == "Monetary Unit" and value in SYMBOLS:
             value += page.number_after(element)
             flaws["currency signs without a number"] += value in SYMBOLS
@@ -198,3 +202,9 @@ def _normalised(text: str) -> str:
         if sign in text:
             text = pattern.sub(new, text)
     return text.strip()
+
+
+@lru_cache(maxsize=4096)
+def _gap(before: str, after: str) -> str:
+    """What is left of a space between two characters."""
+    return _normalised(f"{before} {after}")[1:-1]

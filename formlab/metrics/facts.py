@@ -112,14 +112,14 @@ class _Alignment(Rows):
             theirs = self.pred.run_together(value)
         if not theirs:
             return {}, []
-        signs = [self.gold.sign(start, start + size) for start in ours]
         if telling and len(ours) == len(theirs) == 1:
             # They are the same fact or not: how well they agree ranks nothing.
             (here,), (there,) = ours, theirs
-            if sign(*there) != signs[0]:
+            if sign(*there) != self.gold.sign(here, here + size):
                 return {}, []
             is_fact = named or self._in_its_row(here, there[0]) is not False
             return ({here: there}, []) if is_fact else ({}, [there])
+        signs = [self.gold.sign(start, start + size) for start in ours]
         # Words name what they are: as many as the gold has are all there.
         free = named and len(theirs) >= len(ours)
         ranked = []

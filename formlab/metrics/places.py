@@ -188,13 +188,16 @@ class Places:
         return self.letters[start : start + REACH]
 
     @cached_property
-    def around(self) -> dict[int, tuple[int, int, str, str, str]]:
-        """Of each number its place in its run, their number, left letters, label and head."""
-        around, label, header = {}, self.label, self.header
+    def around(self) -> dict[int, tuple[int, int, str, int, str]]:
+        """Of each number its place in its run, their number, left letters, size of label, head."""
+        around, units, header = {}, self.units, self.header
+        starts, above = self.block_before, self._above
         for run in self.runs:
-            size, left = len(run), self.left(run[0])
+            size, left, end = len(run), self.left(run[0]), self.before[run[0]]
             for at, number in enumerate(run):
-                around[number] = (at, size, left, label(number), header(number))
+                letters = end - starts[unit := units[number]]
+                letters = letters if letters >= LEAST else end - above[unit]
+                around[number] = (at, size, left, min(letters, REACH), header(number))
         return around
 
     def header(self, token: int) -> str:

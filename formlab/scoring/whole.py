@@ -64,7 +64,7 @@ class Whole:
             rules=declared,
             prompted=predictions.responses["request"].count() > 0,
             marks=frozenset().union(*marks),
-            dates=text.orders_shown(gold["doc_id"], gold["value"]),
+            dates=Counter(text.orders_shown(gold["doc_id"], gold["value"]).values()),
         )
 
     @classmethod

@@ -260,13 +260,13 @@ def date_orders(
 
     A document that shows none has that of the corpus where at least three others show one and 95 %
     of them the same; else it is left out, as is one that shows both. `values` are n texts or null,
-    whole pages too; `corpus` has what all documents show (`orders_shown`), if these are only some.
+    whole pages too; `corpus` counts what all documents show (`orders_shown`), if these are some.
 
     >>> docs = pl.Series(["a", "a", "b"])
     >>> date_orders(docs, pl.Series(["due 31/12/2020.", "05/06/2020", "05/06/2020"]))
     {'a': 'day'}
     """
-    shown = _by_document(docs, values)
+    shown = orders_shown(docs, values)
     orders = {doc: order for doc, order in shown.items() if order != "both"}
     counts = Counter(shown.values()) if corpus is None else Counter(corpus)
     usual = max(("day", "month"), key=counts.__getitem__)
@@ -275,17 +275,12 @@ def date_orders(
     return dict.fromkeys((doc for doc in docs.unique() if doc not in shown), usual) | orders
 
 
-def orders_shown(docs: pl.Series, values: pl.Series) -> Counter[str]:
-    """How many documents show an order of day and month in their dates: day, month or both.
+def orders_shown(docs: pl.Series, values: pl.Series) -> dict[str, str]:
+    """The order of day and month that documents show in their dates: day, month or both.
 
     >>> orders_shown(pl.Series(["a", "a", "b"]), pl.Series(["31/12/2020", "5/6/2020", "5/6/2020"]))
-    Counter({'day': 1})
+    {'a': 'day'}
     """
-    return Counter(_by_document(docs, values).values())
-
-
-def _by_document(docs: pl.Series, values: pl.Series) -> dict[str, str]:
-    """The order of day and month that each document shows, if any, or both."""
     dates = pl.DataFrame({"doc": docs, "value": values.cast(pl.String)})
     dates = dates.filter(~pl.col("value").str.contains(_NO_ORDER))
     dates = dates.select("doc", pl.col("value").str.extract_all(_IN_TEXT)).explode("value")
@@ -298,7 +293,7 @@ def _by_document(docs: pl.Series, values: pl.Series) -> dict[str, str]:
 
 @_remembered
 def _shown(text: str) -> Order | None:
-    month_first, day_first = date_readings(text)
-    if bool(month_first) == bool(day_first):
+    month_first, day_first = map(bool, date_readings(text))
+    if month_first == day_first:
         return None
     return "month" if month_first else "day"

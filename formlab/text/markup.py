@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import html
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from html.entities import html5
 from html.parser import HTMLParser
+from itertools import chain
 
 import numpy as np
 from lxml import etree
@@ -32,6 +33,8 @@ _FEED, _GARBAGE = re.compile("[\x0b\x0c\x1c-\x1f]"), re.compile("[\0-\x08\x0e-\x
 _SPACE = re.compile(r"\s{2,}|[^\S ]")
 # Between the columns of plain lines; lines under the headers of tables.
 _GAP, _RULE = re.compile(r"\t+|\s{2,}|\s*\|\s*"), re.compile(r"[\s|:+=-]+")
+# Text, and a tag that Python's parser reads alike wherever it stands.
+_PLAIN_TAG = re.compile(r'([^<&]*)(</?[a-zA-Z][a-zA-Z0-9]*(?: +[a-zA-Z-]+="[^"<>]*")*>)')
 _ONE = (1, 1)
 # Beyond these a span is hostile: it would only cost memory.
 _MOST = {"colspan": 100, "rowspan": 500}
@@ -54,8 +57,14 @@ class _Events:
 
     def start(self, tag: str, attributes: Mapping[str, str] | Sequence[tuple[str, str]]) -> None:
         self.comment()
-        spans = (_span(dict(attributes).get(name), most) for name, most in _MOST.items())
-        self.events.append(("start", tag, tuple(spans) if attributes else _ONE))
+        spans = _ONE
+        if attributes:
+            texts = ((dict(attributes).get(name) or "", most) for name, most in _MOST.items())
+            spans = tuple(
+                min(max(int(text), 1), most) if text.isdecimal() and len(text) < 9 else 1
+                for text, most in texts
+            )
+        self.events.append(("start", tag, spans))
 
     def end(self, tag: str) -> None:
         self.comment()
@@ -68,19 +77,48 @@ class _Events:
         return events
 
 
-def _span(text: str | None, most: int) -> int:
-    return min(max(int(text), 1), most) if text and text.isdecimal() and len(text) < 9 else 1
-
-
 class _Written(HTMLParser):
-    """Python's own parser, which moves and closes nothing, as the released code uses it."""
+    """Python's own parser, which moves and closes nothing, as the released code uses it.
+
+    It is slow, and a page has the same few tags again and again: each is parsed once.
+    """
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=False)
         self.found = found = _Events()
+        self.known: dict[str, Event] = {}
         self.handle_data, self.handle_endtag = found.data, found.end
         self.handle_starttag = found.start
         self.handle_comment = self.handle_decl = self.handle_pi = self.unknown_decl = found.comment
+
+    def parse_starttag(self, i: int) -> int:
+        return self._tags(i, super().parse_starttag)
+
+    def parse_endtag(self, i: int) -> int:
+        return self._tags(i, super().parse_endtag)
+
+    def _tags(self, place: int, parse: Callable[[int], int]) -> int:
+        """Where the tag at a place ends, and all known tags behind it with the texts between."""
+        found, known = self.found, self.known
+        tag = None if self.cdata_elem else _PLAIN_TAG.match(self.rawdata, place)
+        if tag is None or tag[2] not in known:
+            place = parse(place)
+            # Behind the start of a script tags are text.
+            if tag and not self.cdata_elem:
+                known[tag[2]] = found.events[-1]
+            return place
+        while tag and (event := known.get(tag[2])):
+            if tag[1] or found.texts:
+                found.texts.append(tag[1])
+                found.comment()
+            found.events.append(event)
+            place = tag.end()
+            tag = _PLAIN_TAG.match(self.rawdata, place)
+        return place
+
+    def updatepos(self, _: int, end: int) -> int:
+        """Nobody asks for the line of a tag."""
+        return end
 
     def handle_charref(self, name: str) -> None:
         self.found.data(html.unescape(f"&#{name};"))
@@ -146,6 +184,8 @@ class Unit:
 
 @dataclass(slots=True)
 class _Table:
+    """The place of a cell while a table is read."""
+
     number: int
     row: int = -1
     column: int = 0
@@ -185,46 +225,47 @@ class Flow:
         self._raw: list[str] = []
         self._block = ""
         self._tables: list[_Table] = []
-        # Marks that are open: name, running number, unit, and start.
-        self._open: list[tuple[str, int, int, int]] = []
-        raw, open_tables, roles = self._raw, self._tables, _ROLES | dict.fromkeys(tags, "mark")
-        tables = marks = silent = 0
+        raw, tables, roles = self._raw, self._tables, _ROLES | dict.fromkeys(tags, "mark")
+        # Marks that are open, by name: running number, unit, and start.
+        open_marks = defaultdict[str, list[tuple[int, int, int]]](list)
+        table_count = mark_count = silent = 0
         for kind, name, spans in stream:
-            is_start = kind == "start"
             if kind == "text":
-                if lines and not open_tables and not silent and "\n" in name:
+                if silent:
+                    continue
+                if lines and not tables and "\n" in name:
                     *others, name = name.split("\n")
                     for part in others:
                         raw.append(part)
                         self._end_block()
-                if not silent:
-                    raw.append(name)
-            elif (role := roles.get(name)) == "mark" and is_start:
-                self._open.append((name, marks, len(self.units), self._measured()))
-                marks += 1
-            elif role == "mark":
-                self._end_mark(name)
+                raw.append(name)
+            elif (role := roles.get(name)) == "mark":
+                if kind == "start":
+                    open_marks[name].append((mark_count, len(self.units), self._measured()))
+                    mark_count += 1
+                elif open_marks[name]:
+                    self._end_mark(*open_marks[name].pop())
             elif role == "silent":
-                silent = max(0, silent + (1 if is_start else -1))
+                silent = max(0, silent + (1 if kind == "start" else -1))
             elif role:
                 if raw or self._block:
                     self._end_block()
-                if role == "table" and is_start:
-                    open_tables.append(_Table(tables))
-                    tables += 1
-                elif role == "block" or not open_tables:
+                if role == "table" and kind == "start":
+                    tables.append(_Table(table_count))
+                    table_count += 1
+                elif role == "block" or not tables:
                     continue
                 elif role == "table":
-                    open_tables.pop()
-                elif role == "row" and is_start:
-                    open_tables[-1].next_row()
-                elif role == "cell" and is_start:
-                    open_tables[-1].next_cell(name, spans)
-                elif role == "cell":
-                    open_tables[-1].head = False
+                    tables.pop()
+                elif kind == "end":
+                    tables[-1].head &= role != "cell"
+                elif role == "row":
+                    tables[-1].next_row()
+                else:
+                    tables[-1].next_cell(name, spans)
         self._end_block()
-        for name, *_ in reversed(self._open):
-            self._end_mark(name)
+        for mark in chain.from_iterable(open_marks.values()):
+            self._end_mark(*mark)
 
     def _measured(self) -> int:
         """How long the block's text is so far, with one space for each run of white space."""
@@ -236,28 +277,20 @@ class Flow:
 
     def _end_block(self) -> None:
         """Make a unit of the block's text, if it has any."""
-        if self._block:
-            self._measured()
-            text, self._block = self._block.rstrip(), ""
-        else:
-            text = " ".join("".join(self._raw).split())
-            self._raw.clear()
-        units, line = self.units, len(self.units)
-        if text and not self._tables:
-            units.append(Unit(text, line=line))
-        elif text:
-            table = self._tables[-1]
-            if units and units[-1].row == table.row and units[-1].table == table.number:
-                line = units[-1].line
-            place = (table.number, table.row, table.column, table.span, table.head)
-            units.append(Unit(text, *place, line))
-
-    def _end_mark(self, name: str) -> None:
-        """End the last open mark of a name."""
-        places = [place for place, mark in enumerate(self._open) if mark[0] == name]
-        if not places:
+        if not self._measured():
             return
-        _, number, unit, start = self._open.pop(places[-1])
+        text, self._block = self._block.rstrip(), ""
+        units, line = self.units, len(self.units)
+        if not self._tables:
+            units.append(Unit(text, line=line))
+            return
+        table = self._tables[-1]
+        if units and units[-1].row == table.row and units[-1].table == table.number:
+            line = units[-1].line
+        cell = Unit(text, table.number, table.row, table.column, table.span, table.head, line)
+        units.append(cell)
+
+    def _end_mark(self, number: int, unit: int, start: int) -> None:
         # Where the text was cut inside the tag, what belongs to its first block is marked.
         is_cut, length = unit < len(self.units), self._measured()
         if end := len(self.units[unit].text) if is_cut else length:
@@ -278,12 +311,10 @@ def read(text: str) -> Flow:
             continue
         if row < 0:
             table, row = table + 1, 0
-        if _RULE.fullmatch(cells):
-            continue
-        for column, cell in enumerate(cells.strip("|").split("|")):
-            if words := _SPACE.sub(" ", cell).strip():
-                flow.units.append(Unit(words, table, row, column, 1, line=number))
-        row += 1
+        if not _RULE.fullmatch(cells):
+            words = enumerate(_SPACE.sub(" ", cell).strip() for cell in cells.strip("|").split("|"))
+            flow.units += [Unit(w, table, row, column, 1, line=number) for column, w in words if w]
+            row += 1
     return flow
 
 

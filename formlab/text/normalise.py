@@ -44,12 +44,9 @@ _LONG_RUN = re.compile(r"[^\w\s\x00-\x7f]{32,}")
 
 def _sort_marks(run: re.Match[str]) -> str:
     text = "".join(unicodedata.normalize("NFD", char) for char in run.group())
+    # Sorting leaves what is no mark where it stands: its class is 0.
     groups = itertools.groupby(text, key=lambda char: unicodedata.combining(char) > 0)
-    return "".join(
-        char
-        for is_marks, group in groups
-        for char in (sorted(group, key=unicodedata.combining) if is_marks else group)
-    )
+    return "".join(char for _, group in groups for char in sorted(group, key=unicodedata.combining))
 
 
 def _nfc(text: str) -> str:

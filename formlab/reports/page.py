@@ -32,8 +32,6 @@ Node = nbformat.NotebookNode
 SUMMARY_TAG = "summary"
 # What scripts draw; all else is markup from the start.
 DRAWN = ("plotly", "gallery", "episodes", "explorer")
-# Where the first screen, and cards alone, have the sentence that answers the title.
-_FINDING = {"first": "sentence", "cards": "finding"}
 _ODD_SHAPES = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 _VEGA = re.compile(r"application/vnd\.vegalite\.v\d+\+json")
 _PLOTLY = "application/vnd.plotly.v1+json"
@@ -321,11 +319,8 @@ def _empty_sections(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
         code = [cell for cell in section if not (cell.prose or cell.summary)]
         text = "\n".join(cell.source for cell in section if cell.prose)
         headings, notes = _SECTION.findall(text), [output.note for output in outputs(code)]
-        if (
-            len(headings) == 1
-            and None not in notes
-            and (code or not _SECTION.sub("", text).strip())
-        ):
+        is_text = not code and _SECTION.sub("", text).strip()
+        if len(headings) == 1 and None not in notes and not is_text:
             for cell in section:
                 cell.hidden = True
             note = " ".join(dict.fromkeys(filter(None, notes))) or "Nothing to show."
@@ -335,11 +330,9 @@ def _empty_sections(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
 def _summary(cells: Sequence[Cell], name: str) -> Summary:
     heading = next(filter(None, (_TITLE.search(cell.source) for cell in cells if cell.prose)), None)
     title = clean(sanitize.plain(heading[1]) if heading else name, limit=200)
-    first = next((found for found in outputs(cells) if found.kind in ("first", "cards")), None)
-    if first is None:
-        return Summary(title)
+    first = next((found.data for found in outputs(cells) if found.kind == "cards"), {})
     # Other code may emit cards in other shapes.
-    cards, finding = (first.data.get(name) for name in ("cards", _FINDING[first.kind]))
-    cards = [card for card in cards if isinstance(card, dict)] if isinstance(cards, list) else []
-    texts = [{clean(k): clean(v) for k, v in card.items()} for card in cards]
+    cards = first.get("cards") if isinstance(first.get("cards"), list) else []
+    texts = [{clean(k): clean(v) for k, v in c.items()} for c in cards if isinstance(c, dict)]
+    finding = first.get("finding")
     return Summary(title, clean(finding) if isinstance(finding, str) else None, texts)

@@ -32,7 +32,6 @@ Node = nbformat.NotebookNode
 SUMMARY_TAG = "summary"
 # What scripts draw; all else is markup from the start.
 DRAWN = ("plotly", "gallery", "episodes", "explorer")
-_ODD_SHAPES = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 _VEGA = re.compile(r"application/vnd\.vegalite\.v\d+\+json")
 _PLOTLY = "application/vnd.plotly.v1+json"
 _RASTERS = ("image/png", "image/jpeg", "image/webp", "image/gif")
@@ -129,7 +128,7 @@ def _read(raw: Node) -> Output:
                 with contextlib.suppress(ValueError, RecursionError):
                     data = json.loads(data)
             if kind in (*KINDS, *DRAWN) and isinstance(data, dict):
-                text = clean(_joined(bundle.get("text/plain")), limit=5_000)
+                text = clean(_words(bundle.get("text/plain"), ""), limit=5_000)
                 return Output(kind, data, text or kind)
     return Output(raw.output_type, raw)
 
@@ -146,10 +145,10 @@ def _plotly(figure: dict[str, Any]) -> Output:
     return Output("plotly", data, alt)
 
 
-def _words(value: object) -> str:
-    """The text of a Vega or plotly title, which may be a string, a list of lines or an object."""
+def _words(value: object, between: str = " ") -> str:
+    """A text or title of an output, which may be a string, a list of lines or an object."""
     if isinstance(value, list):
-        return " ".join(map(_words, value))
+        return between.join(_words(line, between) for line in value)
     if isinstance(value, Mapping):
         return _words(value.get("text"))
     return value if isinstance(value, str) else ""
@@ -174,7 +173,7 @@ def markup(output: Output, counts: Counter[str] | None = None) -> Markup:
             data = {**data, "number": counts[label]}
         # Other code may emit objects in other shapes.
         part = _part("object", kind, None)
-        with contextlib.suppress(jinja2.TemplateError, *_ODD_SHAPES):
+        with contextlib.suppress(jinja2.TemplateError, *figures.ODD_SHAPES):
             part = _part("object", kind, render(kind, data, in_report=True))
     table = base64.b64encode(figure.csv.encode("utf-8", "backslashreplace")).decode()
     return part + (_part("csv", figure.stem, table) if table else "")
@@ -187,7 +186,7 @@ def _raw(kind: str, data: Node) -> Markup:
     if kind == "stream":
         text = sanitize.plain(data.text)
         return _part("messages", text) if data.name == "stderr" else _part("text", "stdout", text)
-    bundle = {mime: _joined(value) for mime, value in data.data.items()}
+    bundle = {mime: _words(value, "") for mime, value in data.data.items()}
     text = sanitize.plain(bundle.get("text/plain", ""))
     if page := bundle.get("text/html"):
         return _part("markup", "html", sanitize.safe_html(page))
@@ -198,12 +197,6 @@ def _raw(kind: str, data: Node) -> Markup:
         if image and _BASE64.match(image):
             return _part("image", f"data:{mime};base64,{image}", text or "image")
     return _part("text", "plain", text) if text else Markup("")
-
-
-def _joined(value: object) -> str:
-    if isinstance(value, list):
-        return "".join(map(str, value))
-    return value if isinstance(value, str) else ""
 
 
 def traceback_of(output: Mapping[str, Any]) -> str:

@@ -115,9 +115,6 @@ def evaluate(
             how = How(mode, reader, new if is_stored else None)
             evaluation = _scored(*both, how, documents, workers)
             shutil.rmtree(workplace, ignore_errors=True)
-            if is_stored:
-                across.told_on_disk(new)
-                evaluation.finish(new)
         if not is_stored:
             return evaluation
         if out is None:
@@ -129,7 +126,7 @@ def evaluate(
 def _scored(
     corpus: Corpus, predictions: Predictions, how: How, documents: Any, workers: int | str
 ) -> Evaluation:
-    """The evaluation of all batches; without tables where these are written into `how.out`."""
+    """The evaluation of all batches; without tables where it is saved in `how.out`."""
     benchmark = benchmarks.get(corpus.benchmark)
     mode = how.mode or benchmark.modes[0]
     if mode not in benchmark.modes:
@@ -159,10 +156,12 @@ def _scored(
     notes += sum((Counter(part.notes) for part in scored), Counter())
     values = {"notes": dict(notes), "unreadable": corpus.unreadable}
     values["sources"] = corpus.sources | predictions.sources
-    if how.out:
-        return scored[0].with_scans([], corpus=corpus, predictions=predictions, **values)
-    cases = across.told_in(scored[0].cases)
-    return dataclasses.replace(scored[0], cases=cases, **values)
+    if how.out is None:
+        return dataclasses.replace(scored[0], cases=across.told_in(scored[0].cases), **values)
+    across.told_on_disk(how.out)
+    evaluation = scored[0].with_scans([], corpus=corpus, predictions=predictions, **values)
+    evaluation.finish(how.out)
+    return evaluation
 
 
 def _results(
@@ -240,25 +239,19 @@ def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how:
     if strange.height:
         left = unscored(strange.select(records), system=system)
         all_cases = pl.concat([all_cases, left], how="diagonal")
-    special = {"documents": how.documents, "labels": how.labels}
-    if special := {n: text for n, text in special.items() if text not in (None, ALL)}:
-        fields = {n: pl.lit(text).cast(pl.Categorical) for n, text in special.items()}
-        all_scores = all_scores.with_columns(pl.col("settings").struct.with_fields(**fields))
+    for name, text in {"documents": how.documents, "labels": how.labels}.items():
+        if text not in (None, ALL):
+            field = {name: pl.lit(text).cast(pl.Categorical)}
+            all_scores = all_scores.with_columns(pl.col("settings").struct.with_fields(**field))
     settings = {"system": predictions.settings, "threshold": THRESHOLD, "reader": how.reader}
     settings |= {"readings": list(others(how.reader)), "documents": how.documents}
     kept = dataclasses.replace(predictions, records=pl.concat([known, strange]))
     facts = {"benchmark": benchmark.name, "split": corpus.split, "system": system, "mode": how.mode}
     facts |= {"root": corpus.root, "settings": settings, "notes": dict(notes)}
-    evaluation = Evaluation(
-        corpus.documents,
-        _numbered(all_cases),
-        # Most rows are scores, which only `score_table` makes: one is checked.
-        all_scores.head(1),
-        **facts,
-        corpus=corpus,
-        predictions=kept,
-    )
-    return dataclasses.replace(evaluation.check(), scores=all_scores)
+    facts |= {"cases": _numbered(all_cases), "corpus": corpus, "predictions": kept}
+    # Most rows are scores, which only `score_table` makes: one is checked.
+    evaluation = Evaluation(corpus.documents, scores=all_scores.head(1), **facts).check()
+    return dataclasses.replace(evaluation, scores=all_scores)
 
 
 def _with_own(cases: pl.DataFrame, gold: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
@@ -296,17 +289,12 @@ def _numbered(cases: pl.DataFrame) -> pl.DataFrame:
 
 def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.DataFrame:
     """Scores of the answers' statuses, a row per answer and share: over all tasks and by task."""
-    rows, texts = (
-        responses.with_columns(path=pl.lit(None, pl.String)),
-        responses["status"].to_list(),
-    )
+    rows = responses.with_columns(path=pl.lit(None, pl.String))
+    texts = responses["status"].to_list()
     by_task = {"slice_by": "task", "slice_value": rows["task"]}
     counts = [[(metrics.get(name), answer_tallies(texts, name), made_by())] for name in SHARES]
-    return pl.concat(
-        score_table(rows, counted, level="answer", mode=mode, **slices)
-        for counted in counts
-        for slices in ({}, by_task)
-    )
+    scored = partial(score_table, rows, level="answer", mode=mode)
+    return pl.concat(scored(counted, **by) for counted in counts for by in ({}, by_task))
 
 
 def score_again(

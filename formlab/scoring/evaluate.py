@@ -44,7 +44,7 @@ Batch = tuple[int, tuple[Corpus, Predictions]]
 class How:
     """How batches are scored: the options of `evaluate`, and what they must know of the whole."""
 
-    mode: str | None
+    mode: str
     reader: str
     # Without it scores stay in memory.
     out: Path | None = None
@@ -112,8 +112,8 @@ def evaluate(
             named = {"columns": columns or {}, "name": name, "fallback": fallback}
             both = batches(gold, predictions, workplace, **named)
             is_stored = out is not None or bool(both[0]._scans)
-            how = How(mode, reader, new if is_stored else None)
-            evaluation = _scored(*both, how, documents, workers)
+            how = {"mode": mode, "reader": reader, "out": new if is_stored else None}
+            evaluation = _scored(*both, documents, workers, **how)
             shutil.rmtree(workplace, ignore_errors=True)
         if not is_stored:
             return evaluation
@@ -124,11 +124,11 @@ def evaluate(
 
 
 def _scored(
-    corpus: Corpus, predictions: Predictions, how: How, documents: Any, workers: int | str
+    corpus: Corpus, predictions: Predictions, documents: Any, workers: Any, *, mode: Any, **how: Any
 ) -> Evaluation:
-    """The evaluation of all batches; without tables where it is saved in `how.out`."""
+    """The evaluation of all batches; without tables where it is saved in the folder `out`."""
     benchmark = benchmarks.get(corpus.benchmark)
-    mode = how.mode or benchmark.modes[0]
+    mode = mode or benchmark.modes[0]
     if mode not in benchmark.modes:
         raise UnknownName.of(f"mode of {benchmark.name}", mode, benchmark.modes)
     names = corpus.scan("documents").select("doc_id").collect()["doc_id"].to_list()
@@ -137,13 +137,10 @@ def _scored(
     where, tried = f"{benchmark.name}:{corpus.split}", answered(predictions, corpus.split)
     names, described, left_out = decide(names, tried, documents, where=where)
     chosen = None if described == ALL else frozenset(names)
-    how = dataclasses.replace(how, mode=mode, documents=described, chosen=chosen)
-    gold, answers = corpus, predictions
-    if corpus._scans:
-        # Facts of the whole are not sent along with every part.
-        gold = corpus.with_scans(corpus._scans, flaws={}, sources={}, unreadable={})
-        answers = predictions.with_scans(predictions._scans, notes={}, sources={})
-    jobs = list(enumerate(zip(gold.parts(), answers.parts(), strict=True)))
+    how = How(mode, documents=described, chosen=chosen, **how)
+    # Facts of the whole are not sent along with every part.
+    gold = corpus.parts(flaws={}, sources={}, unreadable={})
+    jobs = list(enumerate(zip(gold, predictions.parts(notes={}, sources={}), strict=True)))
     facts = _results("reading", partial(know_batch, how=how), jobs, workers)
     wholes, strange = [whole for whole, _ in facts], [row for _, rows in facts for row in rows]
     if not any(whole and whole.answers.height for whole in wholes):
@@ -266,13 +263,11 @@ def _with_own(cases: pl.DataFrame, gold: pl.DataFrame, answers: pl.DataFrame) ->
             first = first.select("doc_id", pl.col("path").alias(key), *own)
             cases = cases.join(first, on=["doc_id", key], how="left", maintain_order="left")
     # What all values of a document have is the document's: what only an answer has gets it too.
-    spurious, filled = pl.col("outcome") == "spurious", []
-    for name in tables.own_columns("records", gold):
-        of_gold = pl.col(name).filter(~spurious & pl.col("path").is_not_null())
-        is_one = (of_gold.n_unique() == 1).over("doc_id")
-        one = pl.when(is_one).then(of_gold.first().over("doc_id"))
-        filled.append(pl.when(spurious).then(one).otherwise(name).alias(name))
-    return cases.with_columns(filled)
+    own, spurious = pl.col(tables.own_columns("records", gold)), pl.col("outcome") == "spurious"
+    of_gold = own.filter(~spurious & pl.col("path").is_not_null())
+    is_one = (of_gold.n_unique() == 1).over("doc_id")
+    one = pl.when(is_one).then(of_gold.first().over("doc_id"))
+    return cases.with_columns(pl.when(spurious).then(one).otherwise(own))
 
 
 def _numbered(cases: pl.DataFrame) -> pl.DataFrame:

@@ -229,9 +229,8 @@ def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how:
         # As everywhere, a run may be called otherwise than its rows say.
         scores.append(answer_scores(responses.with_columns(system=pl.lit(system)), mode=how.mode))
     all_cases, all_scores = pl.concat(result.cases for result in results), pl.concat(scores)
-    by_plug_ins = own_scores(scoring, all_cases, all_scores)
+    all_scores = pl.concat([all_scores, *own_scores(scoring, all_cases, all_scores)])
     all_cases = _with_own(all_cases, corpus.records, known)
-    all_scores = pl.concat([all_scores, *by_plug_ins])
     # Predictions for other documents are cases without scores, and without a user's own columns.
     if strange.height:
         left = unscored(strange.select(records), system=system)

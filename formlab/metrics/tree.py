@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ MAX_CELLS = 1 << 25
 MAX_STEPS = 20_000_000_000
 
 
-def _cost(depth: np.ndarray) -> np.ndarray:
+def _cost(depth: Any) -> Any:
     """The cost of an edit by depth; it must be positive and convex, for the range of similarity."""
     return 1.0 / (1.0 + depth)
 
@@ -52,7 +52,7 @@ def tree_edit_distance(gold: Tree, pred: Tree) -> float:
     >>> tree_edit_distance(gold, pred)
     0.5
     """
-    return _Pair(gold, pred).distance
+    return Pair(gold, pred).distance
 
 
 def tree_similarity(gold: Tree, pred: Tree) -> Tally:
@@ -69,19 +69,22 @@ def tree_similarity(gold: Tree, pred: Tree) -> Tally:
     >>> tree_similarity(gold, Node("form", children=[Node("Name")])).parts
     (1.0, 1.5)
     """
-    return Tally(_Pair(gold, pred).similarity())
+    return Tally(Pair(gold, pred).similarity)
 
 
 def tree_tallies(golds: Sequence[Tree], preds: Sequence[Tree]) -> dict[str, np.ndarray]:
     """Tallies of shape (n, 2) of `tree_edit_distance`, out of 1 each, and of `tree_similarity`."""
-    pairs = [_Pair(gold, pred) for gold, pred in zip(golds, preds, strict=True)]
-    rows = {"tree_edit_distance": [(pair.distance, 1) for pair in pairs]}
-    rows["tree_similarity"] = [pair.similarity() for pair in pairs]
-    return {name: np.array(parts, dtype=float).reshape(-1, 2) for name, parts in rows.items()}
+    return tallies([Pair(gold, pred) for gold, pred in zip(golds, preds, strict=True)])
 
 
-@dataclass(frozen=True)
-class Edit:
+def tallies(pairs: Sequence[Pair]) -> dict[str, np.ndarray]:
+    """`tree_tallies` of pairs, which may be asked for their edits as well."""
+    parts = np.array([((pair.distance, 1), pair.similarity) for pair in pairs], dtype=float)
+    both = parts.reshape(-1, 2, 2)
+    return {"tree_edit_distance": both[:, 0], "tree_similarity": both[:, 1]}
+
+
+class Edit(NamedTuple):
     """The fate of a node, whose path is null on the side it is not on.
 
     `op` is one of `OPS`; `depth` is that of the gold node, or else of the predicted one.
@@ -110,35 +113,10 @@ def edit_script(gold: Tree, pred: Tree) -> list[Edit]:
     >>> [(edit.op, edit.label, round(edit.cost, 3)) for edit in edit_script(gold, pred)]
     [('kept', 'form', 0.0), ('kept', 'A', 0.0), ('moved', 'Name', 0.667), ('kept', 'B', 0.0)]
     """
-    pair = _Pair(gold, pred)
-    partners = pair.partners()
-    # Deleted nodes with the inserted ones they turn up as, by place.
-    inserted = sorted(set(range(len(pair.pred))) - {*partners})
-    free, moves = defaultdict[tuple, deque[int]](deque), {}
-    for index in inserted:
-        free[pair.pred.nodes[index].label, pair.pred.nodes[index].value].append(index)
-    for index, node in enumerate(pair.gold.nodes):
-        if partners[index] < 0 and (places := free.get((node.label, node.value))):
-            moves[index] = places.popleft()
-    added = deque(sorted(set(inserted) - {*moves.values()}))
-    edits = []
-    for index, partner in enumerate(partners):
-        # Partners keep the order of documents, so a node before one is inserted before it.
-        while partner >= 0 and added and added[0] < partner:
-            edits.append(pair.edit("inserted", None, added.popleft()))
-        if partner >= 0:
-            same = pair.gold_label[index] == pair.pred_label[partner]
-            edits.append(pair.edit("kept" if same else "renamed", index, partner))
-        elif index in moves:
-            above, other = pair.gold.parent[index], pair.pred.parent[moves[index]]
-            stayed = above >= 0 and other >= 0 and partners[above] == other
-            edits.append(pair.edit("reordered" if stayed else "moved", index, moves[index]))
-        else:
-            edits.append(pair.edit("deleted", index, None))
-    return edits + [pair.edit("inserted", None, index) for index in added]
+    return Pair(gold, pred).edits()
 
 
-class _Pair:
+class Pair:
     """Two trees, the costs of editing their nodes, and the cheapest edit between them."""
 
     def __init__(self, gold: Tree, pred: Tree) -> None:
@@ -163,6 +141,7 @@ class _Pair:
 
         return float(_ted.subtrees(*self._arrays[0], self.swap)[0][-1, -1])
 
+    @cached_property
     def similarity(self) -> tuple[float, float]:
         """The cost of the nodes left alone, and of all but two roots of one label."""
         start = int(self._two and self.gold_label[0] == self.pred_label[0])
@@ -171,7 +150,35 @@ class _Pair:
         # No node costs less than 1 / (1 + MAX_LEVELS): a cost far below that is rounding.
         return (left_alone if left_alone > 1e-6 else 0.0, weight)
 
-    def partners(self) -> list[int]:
+    def edits(self) -> list[Edit]:
+        """A cheapest edit, node by node (`edit_script`)."""
+        partners = self._partners()
+        # Deleted nodes with the inserted ones they turn up as, by place.
+        inserted = sorted(set(range(len(self.pred))) - {*partners})
+        free, moves = defaultdict[tuple, deque[int]](deque), {}
+        for index in inserted:
+            free[self.pred.nodes[index].label, self.pred.nodes[index].value].append(index)
+        for index, node in enumerate(self.gold.nodes):
+            if partners[index] < 0 and (places := free.get((node.label, node.value))):
+                moves[index] = places.popleft()
+        added = deque(sorted(set(inserted) - {*moves.values()}))
+        edits = []
+        for index, partner in enumerate(partners):
+            # Partners keep the order of documents, so a node before one is inserted before it.
+            while partner >= 0 and added and added[0] < partner:
+                edits.append(self._edit("inserted", None, added.popleft()))
+            if partner >= 0:
+                same = self.gold_label[index] == self.pred_label[partner]
+                edits.append(self._edit("kept" if same else "renamed", index, partner))
+            elif index in moves:
+                above, other = self.gold.parent[index], self.pred.parent[moves[index]]
+                stayed = above >= 0 and other >= 0 and partners[above] == other
+                edits.append(self._edit("reordered" if stayed else "moved", index, moves[index]))
+            else:
+                edits.append(self._edit("deleted", index, None))
+        return edits + [self._edit("inserted", None, index) for index in added]
+
+    def _partners(self) -> list[int]:
         """For each gold node, in document order, the place of the node it becomes, or -1."""
         partners = np.full(len(self.gold), -1, dtype=np.int32)
         if self._two:
@@ -185,19 +192,15 @@ class _Pair:
             partners[gold_order[kept]] = pred_order[mapping[kept]]
         return partners.tolist()
 
-    def edit(self, op: str, index: int | None, other: int | None) -> Edit:
-        """The edit of a gold and a predicted node; a renaming costs by both depths."""
-        gold = None if index is None else self.gold.nodes[index]
-        pred = None if other is None else self.pred.nodes[other]
-        depth = int(self.gold.depth[index] if gold else self.pred.depth[other])
-        if op in ("kept", "renamed"):
-            cost = float(self.swap[depth + self.pred.depth[other]]) if op == "renamed" else 0.0
-        else:
-            alone = self.gold_cost[index] if gold else 0.0
-            cost = float(alone + (self.pred_cost[other] if pred else 0.0))
+    def _edit(self, op: str, index: int | None, other: int | None) -> Edit:
+        places = (self.gold, index), (self.pred, other)
+        gold, pred = (None if n is None else flat.nodes[n] for flat, n in places)
+        depths = [int(flat.depth[n]) for flat, n in places if n is not None]
+        # A renaming costs by both depths; what is moved is deleted and inserted.
+        cost = _cost(sum(depths) / 2) if op == "renamed" else sum(map(_cost, depths))
         paths = gold.path if gold else None, pred.path if pred else None
         labels = (gold or pred).label, pred.label if pred else None
-        return Edit(op, *paths, *labels, depth, cost)
+        return Edit(op, *paths, *labels, depths[0], 0.0 if op == "kept" else cost)
 
     @cached_property
     def _arrays(self) -> tuple[list, list]:

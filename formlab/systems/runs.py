@@ -138,9 +138,9 @@ def unfinished(folder: Path) -> Predictions | None:
     if head.system.startswith("chat:"):
         remedy = "the same formlab run … --set max_calls=0, which asks nothing"
         raise DataBroken("this run of a model has not ended", where=folder, remedy=remedy)
-    journal = entries(folder / JOURNAL, _Page)
-    readings = {entry["doc_id"]: _reading(entry) for entry in journal.values}.values()
-    settings, notes = head.settings | head.versions, Counter({BROKEN: journal.broken})
+    values, _, broken = entries(folder / JOURNAL, _Page)
+    readings = {entry["doc_id"]: _reading(entry) for entry in values}.values()
+    settings, notes = head.settings | head.versions, Counter({BROKEN: broken})
     return _predictions(folder, msgspec.to_builtins(head), readings, settings, notes)
 
 

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from formlab.errors import DataBroken
-from formlab.metrics.metric import Tally
 from formlab.trees import Flat, Node, flatten
 
 Tree = Node | None
@@ -30,55 +29,13 @@ def _cost(depth: Any) -> Any:
     return 1.0 / (1.0 + depth)
 
 
-def tree_edit_distance(gold: Tree, pred: Tree) -> float:
-    """The cost of the cheapest edit of the gold tree into the predicted one [1]_.
-
-    An edit deletes nodes (their children move up), inserts nodes, and renames nodes; it keeps
-    the order of siblings and the ancestors of each node. It costs what FORMCRAFT's [2]_ does: a
-    node at depth d, 0 at the root, 1 / (1 + d) to delete or insert, and 1 / (1 + (d1 + d2) / 2) to
-    rename. Nodes are the same if their labels are; None is the tree without nodes.
-
-    From 0, for equal trees alone, to the cost of all nodes of both trees; symmetric, but without
-    the triangle inequality. `DataBroken` if an input is no tree, or the two are too large.
-
-    References
-    ----------
-    .. [1] K. Zhang, D. Shasha. Simple fast algorithms for the editing distance between trees and
-       related problems. SIAM J. Comput. 18(6), 1989.
-    .. [2] FORMCRAFT: Beyond Documents. Benchmarking Form Intelligence, equations (1) and (2).
-
-    >>> gold = Node("form", children=[Node("Patient", children=[Node("Name"), Node("Age")])])
-    >>> pred = Node("form", children=[Node("Name"), Node("Age")])
-    >>> tree_edit_distance(gold, pred)
-    0.5
-    """
-    return Pair(gold, pred).distance
-
-
-def tree_similarity(gold: Tree, pred: Tree) -> Tally:
-    """How much of two trees is the same, in [0, 1].
-
-    With D the `tree_edit_distance` and W the cost of deleting and inserting all nodes, a pair
-    earns W - D out of W. Two roots that are the same are certain to be kept and say nothing: they
-    are left out of W, so that a form against an empty form has 0.
-
-    It is 1 for equal trees, 0 if nothing is kept, and NaN where there is nothing to compare: both
-    are empty, or both the same bare root.
-
-    >>> gold = Node("form", children=[Node("Name"), Node("Age")])
-    >>> tree_similarity(gold, Node("form", children=[Node("Name")])).parts
-    (1.0, 1.5)
-    """
-    return Tally(Pair(gold, pred).similarity)
-
-
 def tree_tallies(golds: Sequence[Tree], preds: Sequence[Tree]) -> dict[str, np.ndarray]:
+    """`tallies` of n gold trees and n predicted ones."""
+    return tallies([TreePair(gold, pred) for gold, pred in zip(golds, preds, strict=True)])
+
+
+def tallies(pairs: Sequence[TreePair]) -> dict[str, np.ndarray]:
     """Tallies of shape (n, 2) of `tree_edit_distance`, out of 1 each, and of `tree_similarity`."""
-    return tallies([Pair(gold, pred) for gold, pred in zip(golds, preds, strict=True)])
-
-
-def tallies(pairs: Sequence[Pair]) -> dict[str, np.ndarray]:
-    """`tree_tallies` of pairs, which may be asked for their edits as well."""
     parts = np.array([((pair.distance, 1), pair.similarity) for pair in pairs], dtype=float)
     both = parts.reshape(-1, 2, 2)
     return {"tree_edit_distance": both[:, 0], "tree_similarity": both[:, 1]}
@@ -99,25 +56,26 @@ class Edit(NamedTuple):
     cost: float
 
 
-def edit_script(gold: Tree, pred: Tree) -> list[Edit]:
-    """A cheapest edit of the gold tree into the predicted one, node by node, in reading order.
+class TreePair:
+    """Two trees, the costs of editing their nodes, and the cheapest edit between them [1]_.
 
-    The costs add up to `tree_edit_distance`. Of several cheapest edits one that renames least is
-    given, the same one every time. A deleted and an inserted node of the same label and value
-    are then one edit: ``moved`` to another parent, or ``reordered`` below the same one (its
-    parents are kept or renamed into each other); it costs as much as the two did. Where several
-    could be paired, the first deleted one goes with the first inserted one.
+    An edit deletes nodes (their children move up), inserts nodes, and renames nodes; it keeps
+    the order of siblings and the ancestors of each node. It costs what FORMCRAFT's [2]_ does: a
+    node at depth d, 0 at the root, 1 / (1 + d) to delete or insert, and 1 / (1 + (d1 + d2) / 2) to
+    rename. Nodes are the same if their labels are; None is the tree without nodes.
+
+    References
+    ----------
+    .. [1] K. Zhang, D. Shasha. Simple fast algorithms for the editing distance between trees and
+       related problems. SIAM J. Comput. 18(6), 1989.
+    .. [2] FORMCRAFT: Beyond Documents. Benchmarking Form Intelligence, equations (1) and (2).
 
     >>> gold = Node("form", children=[Node("A", children=[Node("Name", "Ann")]), Node("B")])
     >>> pred = Node("form", children=[Node("A"), Node("B", children=[Node("Name", "Ann")])])
-    >>> [(edit.op, edit.label, round(edit.cost, 3)) for edit in edit_script(gold, pred)]
-    [('kept', 'form', 0.0), ('kept', 'A', 0.0), ('moved', 'Name', 0.667), ('kept', 'B', 0.0)]
+    >>> pair = TreePair(gold, pred)
+    >>> round(pair.distance, 3), [(edit.op, edit.label) for edit in pair.edits()]
+    (0.667, [('kept', 'form'), ('kept', 'A'), ('moved', 'Name'), ('kept', 'B')])
     """
-    return Pair(gold, pred).edits()
-
-
-class Pair:
-    """Two trees, the costs of editing their nodes, and the cheapest edit between them."""
 
     def __init__(self, gold: Tree, pred: Tree) -> None:
         flats = self.gold, self.pred = flatten(gold), flatten(pred)
@@ -134,7 +92,11 @@ class Pair:
 
     @cached_property
     def distance(self) -> float:
-        """The cost of the cheapest edit."""
+        """The cost of the cheapest edit: from 0, for equal trees alone, to that of all nodes.
+
+        It is symmetric, but without the triangle inequality. `DataBroken` if an input is no tree,
+        or the two are too large.
+        """
         if not self._two:
             return float(self.gold_cost.sum() + self.pred_cost.sum())
         from formlab.metrics import _ted  # With it comes numba.
@@ -143,7 +105,12 @@ class Pair:
 
     @cached_property
     def similarity(self) -> tuple[float, float]:
-        """The cost of the nodes left alone, and of all but two roots of one label."""
+        """How much of two trees is the same: the cost of the nodes left alone, and of all nodes.
+
+        Two roots that are the same are certain to be kept and say nothing: they are left out, so
+        that a form against an empty form has 0. The share is in [0, 1], and undefined where there
+        is nothing to compare: both are empty, or both the same bare root.
+        """
         start = int(self._two and self.gold_label[0] == self.pred_label[0])
         weight = float(self.gold_cost[start:].sum() + self.pred_cost[start:].sum())
         left_alone = weight - self.distance
@@ -151,7 +118,14 @@ class Pair:
         return (left_alone if left_alone > 1e-6 else 0.0, weight)
 
     def edits(self) -> list[Edit]:
-        """A cheapest edit, node by node (`edit_script`)."""
+        """A cheapest edit of the gold tree into the predicted one, in reading order.
+
+        The costs add up to the distance. Of several cheapest edits one that renames least is
+        given, the same one every time. A deleted and an inserted node of the same label and value
+        are then one edit: ``moved`` to another parent, or ``reordered`` below the same one (its
+        parents are kept or renamed into each other); it costs as much as the two did. Where several
+        could be paired, the first deleted one goes with the first inserted one.
+        """
         partners = self._partners()
         # Deleted nodes with the inserted ones they turn up as, by place.
         inserted = sorted(set(range(len(self.pred))) - {*partners})

@@ -8,7 +8,7 @@ import polars as pl
 
 from formlab import tables
 from formlab.folders import Corpus, Predictions
-from formlab.metrics.tree import Pair, tallies
+from formlab.metrics.tree import TreePair, tallies
 from formlab.scoring.tasks._kit import Scoring, TaskScores, failed
 from formlab.tables import USABLE
 from formlab.trees import Node, from_records
@@ -47,7 +47,7 @@ def score(scoring: Scoring) -> TaskScores:
     sides = corpus.records.with_columns(status=pl.lit("ok")), records
     golds, preds = (by_document(structure(side), flaws) for side in sides)
     rows = scoring.documents(failed(records) | dict.fromkeys(preds, "ok"))
-    pairs = [Pair(golds.get(doc, _FORM), preds.get(doc, _FORM)) for doc in rows["doc_id"]]
+    pairs = [TreePair(golds.get(doc, _FORM), preds.get(doc, _FORM)) for doc in rows["doc_id"]]
     scores = [scoring.rows(rows, tallies(pairs), RULES, level="document", task="layout")]
     cases = []
     for row, pair in zip(rows.to_dicts(), pairs, strict=True):

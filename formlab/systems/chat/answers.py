@@ -21,20 +21,14 @@ import numpy as np
 
 from formlab.readers import leaves
 from formlab.systems.chat.ask import Row
-from formlab.text.answers import Parsed, parse, plain
+from formlab.text.answers import MARKS, Parsed, parse, plain
 from formlab.text.normalise import as_text
 
 # Statuses that asking again may mend.
 BAD = ("bad_json", "refused", "truncated")
 _CUT, _FILTERED = ("length", "max_tokens"), ("content_filter", "refusal")
 # How models decline in plain words; only where nothing else was answered.
-_DECLINES = re.compile(
-    r"\W*(?:i(?:['’]m| am) (?:very |so )?(?:sorry|unable|not able)"
-    r"|(?:sorry|apologies|unfortunately)\b.{0,40}\bi\b"
-    r"|i (?:can(?:not|['’]t| not)|won['’]t|will not|must decline)\b"
-    r"|as an? (?:ai|language model))",
-    re.IGNORECASE,
-)
+_DECLINES = re.compile(MARKS["declines"], re.IGNORECASE)
 _LONGEST_REFUSAL = 600
 
 

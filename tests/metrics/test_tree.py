@@ -37,10 +37,18 @@ def random_tree(rng, size, *, labels="abc", reach=None):
     return nodes[0]
 
 
-def random_pair(rng, most=30):
-    sizes = [1 + int((most - 1) * rng.random() ** 3) for _ in "ab"]
-    options = {"labels": rng.choice(["a", "abc", "abcdefgh"]), "reach": rng.choice([None, 1, 3, 9])}
-    return tuple(random_tree(rng, size, **options) for size in sizes)
+def random_pairs(count, seed, most=30):
+    """Pairs of trees whose nodes have paths that tell them apart."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        sizes = [1 + int((most - 1) * rng.random() ** 3) for _ in "ab"]
+        options = {"labels": rng.choice(["a", "abcd", "abcdefgh"])}
+        options["reach"] = rng.choice([None, 1, 3, 9])
+        pair = tuple(random_tree(rng, size, **options) for size in sizes)
+        for root in pair:
+            for number, node in enumerate(flatten(root).nodes):
+                node.path = f"/{number}"
+        yield pair
 
 
 def by_zss(gold, pred):
@@ -90,18 +98,13 @@ def test_hand_counts(gold, pred, depth):
 
 
 def test_distance_equals_zss_on_random_trees():
-    rng = random.Random(0)
-    pairs = [random_pair(rng) for _ in range(150)]
-    pairs += [random_pair(rng, most=80) for _ in range(8)]
-    for gold, pred in pairs:
+    for gold, pred in [*random_pairs(150, seed=0), *random_pairs(8, seed=3, most=80)]:
         ours = TreePair(gold, pred).distance
         assert ours == pytest.approx(by_zss(gold, pred), abs=1e-9)
 
 
 def test_distance_is_zero_to_itself_symmetric_and_bounded():
-    rng = random.Random(2)
-    for _ in range(100):
-        gold, pred = random_pair(rng)
+    for gold, pred in random_pairs(100, seed=2):
         distance = TreePair(gold, pred).distance
         everything = TreePair(gold, None).distance
         everything += TreePair(None, pred).distance
@@ -165,20 +168,6 @@ def test_longest_chains_are_compared():
     assert TreePair(chain("a"), chain("b")).distance == pytest.approx(expected, abs=1e-9)
 
 
-def random_pairs(count, seed):
-    """Pairs of trees whose nodes have paths that tell them apart."""
-    rng = random.Random(seed)
-    for _ in range(count):
-        pair = tuple(
-            random_tree(rng, rng.randint(1, 40), labels="abcd", reach=rng.choice([None, 1, 3, 9]))
-            for _ in "ab"
-        )
-        for root in pair:
-            for number, node in enumerate(flatten(root).nodes):
-                node.path = f"/{number}"
-        yield pair
-
-
 def form(*groups):
     """A form of groups, each a label and the labels of its fields."""
     rows = []
@@ -206,14 +195,14 @@ def test_each_kind_of_edit_by_hand():
 
 
 def test_costs_add_up_to_the_distance():
-    for gold, pred in random_pairs(100, seed=0):
+    for gold, pred in random_pairs(100, seed=0, most=60):
         total = math.fsum(edit.cost for edit in TreePair(gold, pred).edits())
         distance = TreePair(gold, pred).distance
         assert total == pytest.approx(distance, abs=1e-9)
 
 
 def test_every_node_of_both_trees_is_in_one_edit():
-    for gold, pred in random_pairs(100, seed=1):
+    for gold, pred in random_pairs(100, seed=1, most=60):
         edits = TreePair(gold, pred).edits()
         assert TreePair(gold, pred).edits() == edits
         for root, side in ((gold, "gold_path"), (pred, "pred_path")):
@@ -235,7 +224,7 @@ def is_above(flat, above, below):
 
 
 def test_paired_nodes_keep_their_order_and_their_ancestors():
-    for gold, pred in random_pairs(60, seed=2):
+    for gold, pred in random_pairs(60, seed=2, most=60):
         ours, theirs = flatten(gold), flatten(pred)
         here = {node.path: place for place, node in enumerate(ours.nodes)}
         there = {node.path: place for place, node in enumerate(theirs.nodes)}

@@ -137,7 +137,7 @@ def sliced(
 
     >>> cases = pl.DataFrame({"kind": ["date", "number"], "gold": ["3 May 2016", "10,480.50"]})
     >>> [sliced(cases, pl.DataFrame(), name).to_list() for name in ("year", "magnitude")]
-    [[2016, None], [None, '10000–99999']]
+    [[2016, None], [None, '10000–100000']]
     """
     if as_is and column == "field":
         return cases.select(field=pl.coalesce(sliced(cases, documents, column), pattern()))["field"]

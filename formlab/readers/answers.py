@@ -204,17 +204,14 @@ def _with_choices(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     if choices.is_empty():
         return given
     field = pl.col("path").str.replace(r"/\d+$", "")
-    paths = given.select(pl.col("path").unique()).filter(field.is_in(choices.implode()))["path"]
-    options = given.with_row_index("/row").filter(pl.col("path").is_in(paths.implode()), _HAS_VALUE)
-    options = options.with_columns(path=field).filter(pl.struct("doc_id", "path").is_duplicated())
-    if options.is_empty():
-        return given
-    lists = options.group_by("doc_id", "path", maintain_order=True)
-    lists = lists.agg("value", pl.exclude("doc_id", "path", "/row", "value").first())
+    field = pl.when(field.is_in(choices.implode()), _HAS_VALUE).then(field)
+    is_option = field.is_not_null() & pl.struct("doc_id", field).is_duplicated()
+    lists = given.filter(is_option).with_columns(path=field)
+    lists = lists.group_by("doc_id", "path", maintain_order=True)
+    lists = lists.agg("value", pl.exclude("doc_id", "path", "value").first())
     texts = [json.dumps(texts, ensure_ascii=False) for texts in lists["value"].to_list()]
     lists = lists.with_columns(value=pl.Series(texts, dtype=pl.String)).select(given.columns)
-    is_single = ~pl.int_range(pl.len()).is_in(options["/row"].implode())
-    return pl.concat([given.filter(is_single), lists])
+    return pl.concat([given.filter(~is_option), lists])
 
 
 def _claims(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from formlab import benchmarks, files, metrics, readers, tables
+from formlab import benchmarks, metrics, readers, tables
 from formlab.errors import DataBroken, DataMissing, FormlabError
 from formlab.files import local
 from formlab.folders import Corpus, Evaluation, Predictions
@@ -23,7 +23,7 @@ from formlab.readers import ODD, Row, Source, answers, by_role, counted, door, s
 from formlab.readers.gold import corpora
 from formlab.readers.samples import NAMES, SCORE
 from formlab.readers.sources import FRAME, ROWS
-from formlab.readers.values import texts
+from formlab.readers.values import as_frame
 from formlab.scoring.causes import STAGE_OF
 from formlab.scoring.evaluate import evaluate
 from formlab.tables import USABLE, WHOLE_LEVELS
@@ -188,12 +188,9 @@ def runs_of(rows: Iterable[Row], source: Source) -> list[Run]:
 
 def _frame(rows: list[Row]) -> pl.DataFrame:
     """Rows that may leave columns out, with the dtypes of tables."""
-    columns = {}
-    for name, cells in tables.columns_of(rows, {}).items():
-        dtype = pl.Float64 if name.startswith(SCORE) else _DTYPES.get(name, pl.String)
-        column = texts(cells) if dtype == pl.String else pl.Series(cells, dtype=dtype, strict=False)
-        columns[files.storable(name)] = column
-    return pl.DataFrame(columns).with_columns(_FEW.cast(pl.Categorical))
+    columns = tables.columns_of(rows, {})
+    scores = dict.fromkeys((name for name in columns if name.startswith(SCORE)), pl.Float64)
+    return as_frame(columns, _DTYPES | scores).with_columns(_FEW.cast(pl.Categorical))
 
 
 def evaluation(

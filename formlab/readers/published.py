@@ -152,11 +152,6 @@ class _Value(msgspec.Struct, array_like=True):
     segments: Any = None
 
 
-class _Entity(msgspec.Struct, array_like=True):
-    name: str
-    value: _Value
-
-
 def vrdu(source: Source) -> Iterator[Row]:
     """Predictions in VRDU's own format, one file a split; documents may have no entities."""
     path, split = source.path, source.corpus.split
@@ -173,13 +168,13 @@ def vrdu(source: Source) -> Iterator[Row]:
     groups = {member: group for group in schema.groups for member in schema.names(group)}
     for document, listed in results.items():
         where = f"{file.name}#/results/{document}"
-        entities = files.convert(listed, list[_Entity], where=where, remedy=_RESULTS)
+        entities = files.convert(listed, list[tuple[str, _Value]], where=where, remedy=_RESULTS)
         base = {"role": "answer", "doc_id": document, "task": "entity", "status": "ok"}
         if not entities:
             yield base | {"origin": where}
         seen, items, members = Counter[str](), Counter[str](), defaultdict[str, set[str]](set)
-        for index, entity in enumerate(entities):
-            name, value = whole(entity.name, notes), entity.value
+        for index, (entity, value) in enumerate(entities):
+            name = whole(entity, notes)
             if group := groups.get(name):
                 # A line item ends where a name comes again (Algorithm 1 of the paper).
                 if name in members[group]:

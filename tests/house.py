@@ -23,19 +23,19 @@ PAGES = ["charts/", "gallery/", "explore/", "reports/"]
 # Lines of Python by room: limit and goal. A file belongs to the first room that names it.
 ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
-    "spine": (3474, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
+    "spine": (3373, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (180, 180, ["formlab/decisions.py"]),
-    "benchmarks": (4317, 3000, ["formlab/benchmarks/"]),
+    "benchmarks": (3778, 3000, ["formlab/benchmarks/"]),
     "readers": (3538, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
     "stats, analysis": (3900, 3900, ANALYSIS),
-    "systems": (3828, 2500, SYSTEMS),
-    "charts, reports": (6463, 4200, [f"formlab/{room}" for room in PAGES]),
-    "scoring, metrics, text": (9225, 7720, SCORED),
-    "arena": (13571, 5000, ["formlab_arena/"]),
+    "systems": (3225, 2500, SYSTEMS),
+    "charts, reports": (5690, 4200, [f"formlab/{room}" for room in PAGES]),
+    "scoring, metrics, text": (8944, 7720, SCORED),
+    "arena": (13556, 5000, ["formlab_arena/"]),
     "experiments": (6617, 2800, ["formlab_experiments/"]),
-    "review": (4795, 1700, ["formlab_review/"]),
-    "baselines": (1300, 1300, ["formlab_baselines/"]),
-    "tests": (31328, 16000, ["tests/"]),
+    "review": (4757, 1700, ["formlab_review/"]),
+    "baselines": (1298, 1300, ["formlab_baselines/"]),
+    "tests": (28281, 16000, ["tests/"]),
 }
 
 
@@ -90,15 +90,15 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (34925, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (61208, 38800, lambda: sum(map(lines, python_files()))),
-    "all packages, modules": (315, 260, lambda: len(python_files())),
-    "fmt: skip": (244, 30, skipped_formats),
-    "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),
+    "core, lines": (32738, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (58966, 38800, lambda: sum(map(lines, python_files()))),
+    "all packages, modules": (304, 260, lambda: len(python_files())),
+    "fmt: skip": (239, 30, skipped_formats),
+    "contract, lines of cases": (1949, 1950, lambda: case_lines(is_later=False)),
     "contract, cases of doors and values": (376, 377, lambda: case_lines(is_later=True)),
-    "contract, lines of its doors": (86, 90, lambda: lines(ROOT / "tests/contract/doors.py")),
+    "contract, lines of its doors": (85, 90, lambda: lines(ROOT / "tests/contract/doors.py")),
     "JavaScript of the core, lines": (
-        1586,
+        1400,
         1400,
         lambda: sum(map(lines, files("formlab/**/*.js"))),
     ),
@@ -109,20 +109,20 @@ OTHERS = {
             map(lines, files("data/sample/generate/*.py", "formlab_experiments/forms/**/*.py"))
         ),
     ),
-    "CSS of the core, lines": (320, 320, lambda: sum(map(lines, files("formlab/**/*.css")))),
+    "CSS of the core, lines": (316, 320, lambda: sum(map(lines, files("formlab/**/*.css")))),
     "notebooks": (16, 14, lambda: len(files("notebooks/*.ipynb"))),
     "notebooks, lines of code": (
-        2189,
+        1962,
         1700,
         lambda: sum(map(notebook_lines, files("notebooks/*.ipynb"))),
     ),
     "docs, bytes": (
-        120000,
+        119621,
         120000,
         lambda: size("docs/**/*.md") - size("docs/reference/commands.md"),
     ),
-    "CHANGELOG, bytes": (11992, 12000, lambda: size("CHANGELOG.md")),
-    "ARCHITECTURE, bytes": (9000, 9000, lambda: size("ARCHITECTURE.md")),
+    "CHANGELOG, bytes": (11985, 12000, lambda: size("CHANGELOG.md")),
+    "ARCHITECTURE, bytes": (7445, 9000, lambda: size("ARCHITECTURE.md")),
 }
 
 

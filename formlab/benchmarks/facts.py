@@ -26,7 +26,6 @@ FACTS = {
 }
 TYPES = tuple(dict.fromkeys(name for name, _ in FACTS.values()))
 KINDS = dict(FACTS.values())
-_ORDER = {name: number for number, name in enumerate(TYPES)}
 SYMBOLS = frozenset({"$", "€", "£", "¥", "₹", "₩", "CHF", "USD", "EUR", "GBP"})
 _SHORTEST, _AROUND = 30, 40
 # More characters than the values of a page have, unless its tags were not closed.
@@ -58,16 +57,16 @@ class _Page:
     """The trimmed strings and the elements of a page as Python's own parser builds them.
 
     Nothing is moved, and an end tag closes all that was opened since its start tag. Elements are
-    numbers from the root, 0, in the order of their start tags: those inside of one are the numbers
-    after its own, up to its `end`, and its strings those from its `first` up to its `last`.
+    numbers from the root, 0, by start tags: inside of one are those up to its `end`, and the
+    strings from its `first` up to its `last`.
     """
 
     def __init__(self, stream: Iterable[Event], flaws: Counter[str]) -> None:
         self.strings: list[str] = []
         self.owners: list[int] = []  # The element right around each string.
-        self.facts, self.numbers = list[int](), list[int]()
+        self.facts: list[int] = []
         self.tags, self.above, self.first = [""], [-1], [0]
-        self.last, self.end = dict[int, int](), dict[int, int]()
+        self.last, self.end, self.hints = dict[int, int](), dict[int, int](), dict[int, str]()
         strings, tags, above = self.strings, self.tags, self.above
         open_tags: dict[str, int] = defaultdict(int)
         top, silent, facts = 0, 0, 0
@@ -87,33 +86,28 @@ class _Page:
                 if role == "fact":
                     flaws["fact tags nested in a fact tag"] += facts > 0
                     self.facts.append(top)
-                    facts += 1
-                    if name == "number":
-                        self.numbers.append(top)
-                elif role:
-                    silent += 1
+                silent += role == "silent"
+                facts += role == "fact"
             elif event == "end" and open_tags[name]:
                 closed = ""
                 while closed != name:
                     closed, self.last[top], self.end[top] = tags[top], len(strings), len(tags)
                     open_tags[closed] -= 1
-                    if role := _ROLES.get(closed):
-                        silent -= role == "silent"
-                        facts -= role == "fact"
+                    silent -= (role := _ROLES.get(closed)) == "silent"
+                    facts -= role == "fact"
                     top = above[top]
         while top >= 0:
             self.last[top], self.end[top], top = len(strings), len(tags), above[top]
+        self.numbers = [element for element, tag in enumerate(tags) if tag == "number"]
         # How long the strings are up to each, joined by spaces.
         self.ends = [0, *accumulate(len(text) + 1 for text in strings)]
-        self.hints: dict[int, str] = {}
-        # The page normalised, and where each string begins in it; not where a tag that is written
-        # as text may reach from one string into another.
+        # The page normalised and where strings begin, unless tags written as text may join these.
         joined = "\0".join(strings)
         self.is_plain = "<" not in joined and joined.count("\0") == len(strings) - 1
         pieces = _normalised(joined).split("\0") if self.is_plain else []
-        gaps = [*(_gap(one[-1], other[0]) for one, other in pairwise(pieces)), ""]
-        joined = [piece + gap for piece, gap in zip(pieces, gaps, strict=False)]
-        self.normal, self.places = "".join(joined), [0, *accumulate(map(len, joined))]
+        for number, (before, after) in enumerate(pairwise(pieces)):
+            pieces[number] += _gap(before[-1], after[0])
+        self.normal, self.places = "".join(pieces), [0, *accumulate(map(len, pieces))]
 
     def size(self, element: int) -> int:
         """The characters of an element's strings, joined by spaces."""
@@ -125,9 +119,8 @@ class _Page:
     def number_after(self, element: int) -> str:
         """The number that a lone currency sign stands before; empty if there is none."""
         for anchor in (element, self.above[element]):
-            after = self._next(anchor)
             # Text beside the sign itself ends the search in its own element only.
-            if after is None:
+            if (after := self._next(anchor)) is None:
                 continue
             place = bisect_left(self.numbers, after + (anchor != element))
             if place < len(self.numbers) and self.numbers[place] < self.end[after]:
@@ -156,15 +149,12 @@ class _Page:
         return text[max(0, at - _AROUND) : at + len(value) + _AROUND].strip()
 
     def _hint(self, element: int) -> str:
-        """The normalised text of an element."""
-        if (hint := self.hints.get(element)) is None:
-            if self.is_plain:
-                start, end = self.places[self.first[element]], self.places[self.last[element]]
-                hint = self.normal[start:end].rstrip()
-            else:
-                hint = _normalised(self.text(element, " "))
-            self.hints[element] = hint
-        return hint
+        if element not in self.hints and self.is_plain:
+            start, end = self.places[self.first[element]], self.places[self.last[element]]
+            self.hints[element] = self.normal[start:end].rstrip()
+        elif element not in self.hints:
+            self.hints[element] = _normalised(self.text(element, " "))
+        return self.hints[element]
 
 
 def tagged(
@@ -194,7 +184,7 @@ def tagged(
             value += page.number_after(element)
             flaws["currency signs without a number"] += value in SYMBOLS
         facts.append(Fact(name, kind, value, page.hint(element, value), mark))
-    return sorted(facts, key=lambda fact: _ORDER[fact.type])
+    return sorted(facts, key=lambda fact: TYPES.index(fact.type))
 
 
 def _normalised(text: str) -> str:

@@ -25,6 +25,7 @@ from formlab.gallery.inline import Live
 __all__ = ["Episodes", "Gallery", "episodes", "errors"]
 
 _SAME = ("benchmark", "split", "doc_id", "task", "gold")
+_LONGEST = 4_000  # Characters of a whole answer.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -38,8 +39,8 @@ class Gallery(Live):
     a key of `images` or None with the reason in ``why``; ``boxes`` as fractions of the image (left,
     top, width, height). `images` maps keys to ``{src, width, height}``; `src` is a data URI.
     `frame` has the row of each case. `total` counts the errors, or cases, before any sample, and
-    `asked` all cases that were scored; `drawn` has ``[cause, shown, all]`` of each cause, and
-    `claims` the findings.
+    `asked` all cases that were scored; `drawn` has ``[cause, shown, all]`` of each cause, `claims`
+    the findings, and `replies` what was answered on whole documents, by the number in ``whole``.
     """
 
     cases: list[dict[str, Any]]
@@ -49,6 +50,7 @@ class Gallery(Live):
     asked: int
     drawn: list[list[Any]]
     claims: list[str]
+    replies: list[str] = dataclasses.field(default_factory=list)
     kind = "gallery"
 
     def __len__(self) -> int:
@@ -163,6 +165,8 @@ def errors(
     places = [sources.get(tuple(row[name] for name in _SAME[:3])) for row, *_ in rows]
     shots, images = pictures_of(rows, places, most=pictures, crop=crop)
     of_cases = _cases.scores_by_case(scores, answers)
+    replies = _replies(evaluations, answers[0]["doc_id"].unique())
+    numbers = {key: number for number, key in enumerate(replies)}
     columns = zip(
         rows,
         shots,
@@ -173,13 +177,13 @@ def errors(
         strict=True,
     )
     made = [
-        _cases.words(row, of_cases)
+        _cases.words(row, of_cases, numbers)
         | {"key": key, "label": clean(label, limit=200), "slices": sliced, "finding": behind}
         | picture
         for row, picture, key, label, sliced, behind in columns
     ]
     claims = [clean(finding, limit=500) for finding in findings]
-    return Gallery(made, images, answers[0], total, scored, drawn, claims)
+    return Gallery(made, images, answers[0], total, scored, drawn, claims, [*replies.values()])
 
 
 def _scored() -> pl.Expr:
@@ -202,6 +206,19 @@ def _about(
         frames = [part.scan(name).filter(known).collect() for part in parts]
         found.append(pl.concat([tables.table(name, []), *frames], how="diagonal_relaxed"))
     return tuple(found)
+
+
+def _replies(evaluations: Sequence[Evaluation], documents: pl.Series) -> dict[Any, str]:
+    """What each system answered on each of some documents, by both."""
+    asked, known = tables.table("responses", []), pl.col("doc_id").is_in(documents.implode())
+    for of in evaluations:
+        for part in of.predictions.parts() if of.predictions else ():
+            rows = part.scan("responses").filter(known).collect()
+            # A run may be called otherwise than its rows say.
+            asked = pl.concat([asked, rows.with_columns(system=pl.lit(of.system))])
+    said = asked.drop_nulls("text").group_by(*_cases.WHOLE, maintain_order=True)
+    texts = said.agg(pl.col("text").str.join("\n\n")).rows()
+    return {tuple(key): clean(text, limit=_LONGEST) for *key, text in texts}
 
 
 def _check(table: pl.DataFrame, cases: pl.DataFrame, name: str) -> None:

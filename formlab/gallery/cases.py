@@ -30,6 +30,7 @@ _PLACE = [*_DOCUMENT, "path"]
 _OF_CASE = ("benchmark", "split", "doc_id", "level", "task", "path", "kind", "gold_origin")
 _OF_ANSWER = ("system", "outcome", "cause", "status", "pred_origin")
 _SCORED = [*_PLACE, "system"]
+WHOLE = [*_DOCUMENT, "system"]  # What a system answered on a document.
 # Columns that charts slice by without being asked.
 _ALWAYS = ("modality", "subtype", "field", "flip")
 _VALUE, _WORDS = 1_200, 300
@@ -48,17 +49,19 @@ def keys(cases: pl.DataFrame) -> list[str]:
     return [hashlib.sha256(text).hexdigest()[:10] for text in texts]
 
 
-def words(answers: Sequence[Row], scores: Mapping[Any, list[Any]]) -> dict[str, Any]:
+def words(
+    answers: Sequence[Row], scores: Mapping[Any, list[Any]], replies: Mapping[Any, int]
+) -> dict[str, Any]:
     """The texts and numbers of a case, a row for each of its answers."""
     row, gold = answers[0], _text(answers[0]["gold"], limit=_VALUE)
     case = {name: _text(row[name]) for name in _OF_CASE} | {"gold": gold}
     if row.get("verdict") is not None:
         case["verdict"] = _text(row["verdict"])
-    first, *others = [_answer(answer, gold, scores) for answer in answers]
+    first, *others = [_answer(answer, gold, scores, replies) for answer in answers]
     return case | first | ({"beside": others} if others else {})
 
 
-def _answer(row: Row, gold: str | None, scores: Mapping[Any, list[Any]]) -> dict[str, Any]:
+def _answer(row: Row, gold: str | None, scores: Any, replies: Any) -> dict[str, Any]:
     pred, cause = _text(row["pred"], limit=_VALUE), row["cause"]
     answer: dict[str, Any] = {name: _text(row[name]) for name in _OF_ANSWER}
     answer |= {"stage": STAGE_OF.get(cause), "pred": pred, "diff": diff(gold, pred)}
@@ -67,6 +70,7 @@ def _answer(row: Row, gold: str | None, scores: Mapping[Any, list[Any]]) -> dict
         "confidence": _number(row["confidence"]),
         "failed": [_text(path) for path in row["failed"] or ()],
         "scores": scores.get(tuple(row[name] for name in _SCORED)),
+        "whole": replies.get(tuple(row[name] for name in WHOLE)),
     }
     return answer | {name: value for name, value in more.items() if value not in (None, [])}
 

@@ -87,10 +87,9 @@ class _Alignment(Rows):
         words = self.gold.words[fact.first : fact.last]
         key = " ".join(words)
         telling = len(key) - len(words) + 1 >= TELLING
-        if (matched := self._pairs.get(key)) is None:
-            matched = self._matched(words, telling=telling, named=fact.kind in _WORDS)
-            self._pairs[key] = matched
-        pairs, unmatched = matched
+        if key not in self._pairs:
+            self._pairs[key] = self._matched(words, telling=telling, named=fact.kind in _WORDS)
+        pairs, unmatched = self._pairs[key]
         if fact.first in pairs:
             return FactVerdict(True, True, False, self.pred.text(*pairs[fact.first]))
         # A short number stands on a page by chance: what is in its own place says more.
@@ -309,8 +308,8 @@ SHARES = ("fact_accuracy", "fact_accuracy_of_found", "fact_missing_rate", "fact_
 
 def counts(verdicts: Sequence[FactVerdict]) -> dict[str, np.ndarray]:
     """Tallies of each metric that is of all facts, shape (facts, 2)."""
-    flags = np.array([verdict[:3] for verdict in verdicts], dtype=float).reshape(-1, 3)
-    found, correct, misplaced = flags.T
+    flags = [verdict[:3] for verdict in verdicts]
+    found, correct, misplaced = np.array(flags, dtype=float).reshape(-1, 3).T
     every = np.ones_like(found)
     parts = ((correct, every), (correct, found), (1 - found, every), (misplaced, every))
     return {name: np.stack(pair, axis=1) for name, pair in zip(SHARES, parts, strict=True)}

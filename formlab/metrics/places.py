@@ -135,8 +135,7 @@ class Places:
         # Start from the rarest of them: "$" alone may be on the page a thousand times.
         rarest = min(range(len(words)), key=lambda at: len(self.index.get(words[at], ())))
         starts = (token - rarest for token in self.index.get(words[rarest], ()))
-        size = len(words)
-        return [s for s in starts if s >= 0 and self.words[s : s + size] == words]
+        return [s for s in starts if s >= 0 and self.words[s : s + len(words)] == words]
 
     def run_together(self, words: list[str]) -> list[tuple[int, int]]:
         """Where the tokens stand when the spaces of the page are lost; digits stay whole."""
@@ -188,16 +187,13 @@ class Places:
         return self.letters[start : start + REACH]
 
     @cached_property
-    def around(self) -> dict[int, tuple[int, int, str, int, str]]:
-        """Of each number its place in its run, their number, left letters, size of label, head."""
-        around, units, header = {}, self.units, self.header
-        starts, above = self.block_before, self._above
+    def around(self) -> dict[int, tuple[int, int, str, str, str]]:
+        """Of each number its place in its run, their number, left letters, label and head."""
+        around, label, header = {}, self.label, self.header
         for run in self.runs:
-            size, left, end = len(run), self.left(run[0]), self.before[run[0]]
+            size, left = len(run), self.left(run[0])
             for at, number in enumerate(run):
-                letters = end - starts[unit := units[number]]
-                letters = letters if letters >= LEAST else end - above[unit]
-                around[number] = (at, size, left, min(letters, REACH), header(number))
+                around[number] = (at, size, left, label(number), header(number))
         return around
 
     def header(self, token: int) -> str:

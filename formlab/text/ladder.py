@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Any, Literal, NamedTuple
@@ -223,15 +223,12 @@ def keys(value: str, kind: str | None = None, *, parsed: bool = True) -> set[int
     return {hash(atom) for atom in (normalise(value, LADDER_STEPS), *atoms)}
 
 
-def _atoms(reading: Any) -> Iterator[Any]:
+def _atoms(reading: Any) -> list[Any]:
     """What a parsed value is made of; an amount without its currency, which may be left out."""
-    if isinstance(reading, Money):
-        yield reading.amount
-    elif isinstance(reading, tuple):
-        for part in reading:
-            yield from _atoms(part)
-    elif reading is not None:
-        yield reading
+    parts = reading[:1] if isinstance(reading, Money) else reading
+    if isinstance(parts, tuple):
+        return [atom for part in parts for atom in _atoms(part)]
+    return [] if reading is None else [reading]
 
 
 # A corpus speaks for a document that shows no order if so many others show one, and such a share

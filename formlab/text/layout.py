@@ -9,9 +9,6 @@ from statistics import median
 
 import numpy as np
 
-# Boxes share a row if they share this much of the lower one's height.
-_SHARED = 0.5
-
 
 def rows(boxes: np.ndarray) -> list[list[int]]:
     """Places in `boxes`, shape (n, 4), by rows of text: top to bottom, each from left to right."""
@@ -23,7 +20,8 @@ def rows(boxes: np.ndarray) -> list[list[int]]:
     for index in order.tolist():
         y0, y1 = tops[index], bottoms[index]
         shared = min(bottom, y1) - max(top, y0)
-        if grouped and shared >= _SHARED * max(min(bottom - top, y1 - y0), 1e-9):
+        # Boxes share a row if they share half of the lower one's height.
+        if grouped and shared >= 0.5 * max(min(bottom - top, y1 - y0), 1e-9):
             grouped[-1].append(index)
         else:
             grouped.append([index])

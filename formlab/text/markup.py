@@ -59,11 +59,7 @@ class _Events:
         self.comment()
         spans = _ONE
         if attributes:
-            texts = ((dict(attributes).get(name) or "", most) for name, most in _MOST.items())
-            spans = tuple(
-                min(max(int(text), 1), most) if text.isdecimal() and len(text) < 9 else 1
-                for text, most in texts
-            )
+            spans = tuple(_span(dict(attributes).get(name), most) for name, most in _MOST.items())
         self.events.append(("start", tag, spans))
 
     def end(self, tag: str) -> None:
@@ -77,11 +73,12 @@ class _Events:
         return events
 
 
-class _Written(HTMLParser):
-    """Python's own parser, which moves and closes nothing, as the released code uses it.
+def _span(text: str | None, most: int) -> int:
+    return min(max(int(text), 1), most) if text and text.isdecimal() and len(text) < 9 else 1
 
-    It is slow, and a page has the same few tags again and again: each is parsed once.
-    """
+
+class _Written(HTMLParser):
+    """Python's own parser, which moves and closes nothing; tags that come again are parsed once."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=False)
@@ -115,10 +112,6 @@ class _Written(HTMLParser):
             place = tag.end()
             tag = _PLAIN_TAG.match(self.rawdata, place)
         return place
-
-    def updatepos(self, _: int, end: int) -> int:
-        """Nobody asks for the line of a tag."""
-        return end
 
     def handle_charref(self, name: str) -> None:
         self.found.data(html.unescape(f"&#{name};"))
@@ -184,8 +177,6 @@ class Unit:
 
 @dataclass(slots=True)
 class _Table:
-    """The place of a cell while a table is read."""
-
     number: int
     row: int = -1
     column: int = 0
@@ -233,11 +224,10 @@ class Flow:
             if kind == "text":
                 if silent:
                     continue
-                if lines and not tables and "\n" in name:
-                    *others, name = name.split("\n")
-                    for part in others:
-                        raw.append(part)
-                        self._end_block()
+                *others, name = name.split("\n") if lines and not tables else (name,)
+                for part in others:
+                    raw.append(part)
+                    self._end_block()
                 raw.append(name)
             elif (role := roles.get(name)) == "mark":
                 if kind == "start":
@@ -284,11 +274,10 @@ class Flow:
         if not self._tables:
             units.append(Unit(text, line=line))
             return
-        table = self._tables[-1]
-        if units and units[-1].row == table.row and units[-1].table == table.number:
+        cell = self._tables[-1]
+        if units and units[-1].row == cell.row and units[-1].table == cell.number:
             line = units[-1].line
-        cell = Unit(text, table.number, table.row, table.column, table.span, table.head, line)
-        units.append(cell)
+        units.append(Unit(text, cell.number, cell.row, cell.column, cell.span, cell.head, line))
 
     def _end_mark(self, number: int, unit: int, start: int) -> None:
         # Where the text was cut inside the tag, what belongs to its first block is marked.

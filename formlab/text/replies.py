@@ -6,9 +6,6 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-# How many rows tell whether any is a reply.
-_LOOKED_AT = 20
-
 
 def text_of(reply: Any) -> str | None:
     """The last tool call, as JSON, or the text of a chat completion or message; None if neither."""
@@ -77,7 +74,8 @@ def replaced(
     rows: Sequence[Mapping[str, Any]], documents: Collection[str], column: str
 ) -> Sequence[Mapping[str, Any]]:
     """Rows with the text in place of each reply; a row that is one has it in `column`."""
-    first = rows[:_LOOKED_AT] if isinstance(rows, list) else []
+    # The first rows tell whether any is a reply.
+    first = rows[:20] if isinstance(rows, list) else []
     if first == [_row(row, documents, column) for row in first]:
         return rows
     return [_row(row, documents, column) for row in rows]

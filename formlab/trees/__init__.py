@@ -158,13 +158,10 @@ def from_records(rows: Collection[_Row], *, flaws: Counter[str] | None = None) -
     if not entities:
         return _nested(rows)
     flaws = Counter() if flaws is None else flaws
-    links, others = [], 0
-    for row in rows:
-        if match := _LINK.fullmatch(row["path"]):
-            links.append((int(match[1]), int(match[2])))
-        else:
-            others += row.get("kind") != "word" and not _ENTITY.fullmatch(row["path"])
-    flaws["records that are no entity"] += others
+    found = [(row, _LINK.fullmatch(row["path"])) for row in rows]
+    links = [(int(link[1]), int(link[2])) for _, link in found if link]
+    others = [row for row, link in found if not link and row.get("kind") != "word"]
+    flaws["records that are no entity"] += sum(not _ENTITY.fullmatch(r["path"]) for r in others)
     return _linked(dict(sorted(entities.items())), _parents(sorted(links), entities, flaws))
 
 
@@ -205,11 +202,10 @@ def _nested(rows: Collection[_Row]) -> Node:
 def _linked(entities: dict[int, _Row], parents: dict[int, int]) -> Node:
     """The entities below their parents, the answers of a question as its value."""
     root, nodes, answers = Node("form"), {}, {}
-    above = {number: entities[parent] for number, parent in parents.items()}
     inner = set(parents.values())
     for number, row in entities.items():
         text, is_answer = (row.get("value") or "").strip(), row.get("kind") == "answer"
-        of_question = above.get(number, {}).get("kind") == "question"
+        of_question = entities.get(parents.get(number), {}).get("kind") == "question"
         if is_answer and of_question and number not in inner:
             answers.setdefault(parents[number], []).append(text)
         else:

@@ -1,12 +1,13 @@
 """The gallery as a page in Chromium: counts beside polars' own."""
 
+import dataclasses
 import re
 
 import polars as pl
 import pytest
 from playwright.sync_api import expect
 
-from formlab import browser, gallery, tables
+from formlab import browser, evaluate, gallery, readers, tables
 from formlab.gallery import inline
 
 pytestmark = pytest.mark.browser
@@ -95,3 +96,24 @@ def test_search_order_slider_and_tags_find_cases_again(page):
     page.get_by_label("Search").fill("blurred")
     assert shown(page) == 1
     expect(page.locator(".fl-chip.tag")).to_have_text(["blurred", "ask"])
+
+
+def test_a_case_has_the_whole_answer_in_a_fold(tmp_path):
+    corpus = readers.corpus({"a": {"total": "9"}, "b": {"total": "7"}})
+    given = readers.read_predictions({"a": {"total": "8"}, "b": {"total": "7"}}, corpus)
+    key = {"benchmark": "own", "split": corpus.split, "system": "another name", "task": "text"}
+    text = '<img src=x onerror="alert(1)">\nThe total is 8.'
+    responses = tables.table("responses", [{"doc_id": "a", "status": "ok", "text": text}], **key)
+    result = evaluate(corpus, dataclasses.replace(given, responses=responses))
+    made = gallery.errors(result, right=True)
+    assert made.replies == [text]
+    (tmp_path / "gallery.html").write_text(inline.document(made.payload), "utf-8")
+    with browser.page(tmp_path / "gallery.html") as visit:
+        for doc_id, count in {"a": 1, "b": 0}.items():
+            visit.page.locator(".fl-card", has_text=f"{doc_id} /total").click()
+            fold = visit.page.locator("details", has_text="The whole answer")
+            expect(fold).to_have_count(count)
+            if count:
+                fold.locator("summary").click()
+                expect(fold.locator(".fl-value")).to_have_text(text, use_inner_text=True)
+            visit.page.keyboard.press("Escape")

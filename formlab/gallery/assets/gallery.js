@@ -357,7 +357,8 @@
       this.sheet.replaceChildren(this.picture(item), el("div", { class: "fl-text-pane" }, this.labels(i), this.pair(item),
         ...answers(item).map((answer) => el("section", { class: "fl-answer", "aria-label": `answer of ${visible(answer.system)}` },
           item.beside ? el("h4", { text: visible(answer.system) }) : null, ladder(answer.ladder),
-          facts([...["similarity", "confidence", "status", "pred_origin"].map((name) => [name, answer[name]]), ...scores(answer)]))),
+          facts([...["similarity", "confidence", "status", "pred_origin"].map((name) => [name, answer[name]]), ...scores(answer)]),
+          answer.whole === undefined ? "" : fold(null, "The whole answer", el("p", { class: "fl-value", text: visible(this.data.replies[answer.whole]) })))),
         facts(FACTS.map((name) => [name, name === "system" && item.beside ? null : item[name]])),
         button("All cases of this document", () => { this.node.close(); this.choose(new Map([["doc_id", [item.doc_id]]])); this.filtered(); })));
       this.place.textContent = at < 0 ? "hidden by the filters" : `${count(at + 1)} of ${count(this.found.length)}`;

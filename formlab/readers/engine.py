@@ -24,13 +24,11 @@ from formlab.readers.door import Box, around, as_text, at, number, written
 from formlab.tables import BOX
 from formlab.trees import leaves
 
-_LOOKED_AT = 20  # Files of a folder, to tell what they are.
 _VALUE = re.compile(r"value(?!_?type)", re.IGNORECASE)
 _FILES = tomllib.loads(Path(__file__).with_name("engines.toml").read_text("utf-8"))
 _PAGES, _LINES, _WORDS = ({*names.split()} for names in _FILES.pop("elements").values())
 _NUMBER = r"\s+(-?[0-9.]+)"
 _BOX, _SURE = re.compile(rf"\bbbox{_NUMBER * 4}"), re.compile(rf"\bx_wconf{_NUMBER}")
-_POINT = re.compile(r"(-?[0-9.]+),(-?[0-9.]+)")
 _SAFE: dict[str, Any] = {"no_network": True, "huge_tree": False, "remove_comments": True}
 _PLACE = ("level", "page_num", "block_num", "par_num", "line_num")
 
@@ -96,7 +94,9 @@ def _reader(
         return [file for file in below if file.name[0] != "." and door.ending(file) in endings]
 
     def fits(path: Path) -> bool:
-        return any(re.search(mark.encode(), door.head(file)) for file in listed(path)[:_LOOKED_AT])
+        return any(
+            re.search(mark.encode(), door.head(file)) for file in listed(path)[: door.LOOKED_AT]
+        )
 
     def rows(source: Source) -> Iterator[Row]:
         source.files, corpus = listed(source.path), source.corpus
@@ -187,7 +187,7 @@ def _outline(element: Any) -> Box | None:
     if stated := _BOX.search(element.get("title", "")):
         return around([stated.groups()[:2], stated.groups()[2:]])
     if (outline := element.find("{*}Coords")) is not None:
-        return around(_POINT.findall(outline.get("points", "")))
+        return around(re.findall(r"(-?[0-9.]+),(-?[0-9.]+)", outline.get("points", "")))
     return _sized(*(element.get(side) for side in ("HPOS", "VPOS", "WIDTH", "HEIGHT")))
 
 
@@ -368,5 +368,6 @@ def _entities(holder: Any, name: str) -> dict[str, Any]:
 _XML = partial(_marked_up, parser=etree.XMLParser(resolve_entities=False, load_dtd=False, **_SAFE))
 # Without a declaration libxml2 takes HTML for Latin-1.
 _HOCR = partial(_marked_up, parser=etree.HTMLParser(encoding="utf-8", **_SAFE))
+# In the order of `engines.toml`.
 _READ = (_azure, _textract, _paged, _HOCR, _XML, _XML, _tesseract)
 READERS = {n: _reader(n, read, **_FILES[n]) for n, read in zip(_FILES, _READ, strict=True)}

@@ -29,11 +29,11 @@ from formlab.trees import escape, leaves, unescape
 
 # What they call things, by reader.
 _NAMES = tomllib.loads(Path(__file__).with_name("harnesses.toml").read_text("utf-8"))
-_BESIDE, _DOCLING = {*_NAMES["lmms_eval"]["beside"].split()}, _NAMES["docling_eval"]["columns"]
+_DOCLING, _OLMOCR, _BESIDE = _NAMES["docling_eval"], _NAMES["olmocr"], _NAMES["lmms_eval"]["beside"]
 OTHER = "tests of a type that only the harness itself can judge, not scored"
-_PAGE = re.compile(_NAMES["olmocr"]["page"])
+_PAGE = re.compile(_OLMOCR["page"])
 _MEMBERS = {*_NAMES["omniai"]["members"]}
-_SPELT = {ord(mark): text for marks, text in _NAMES["olmocr"]["spelt"].items() for mark in marks}
+_SPELT = {ord(mark): text for marks, text in _OLMOCR["spelt"].items() for mark in marks}
 
 
 def inspect(source: Source) -> Iterator[Row]:
@@ -251,12 +251,10 @@ def docling_eval(source: Source) -> Iterator[Row]:
     def sample_of(row: Row, origin: str) -> Sample:
         gold, answer, info = (
             value if isinstance(value, dict) else door.decoded(value or "{}", dict, origin)
-            for value in map(row.get, _DOCLING[:3])
+            for value in map(row.get, _DOCLING["columns"][:3])
         )
         outcome = str(row.get("status") or "success").lower().rpartition(".")[2]
-        status = (
-            _NAMES["docling_eval"]["status"].get(outcome, "api_error") if answer else "api_error"
-        )
+        status = _DOCLING["status"].get(outcome, "api_error") if answer else "api_error"
         read, doc_id = _docling_values(answer), row["document_id"]
         error = None if status in USABLE else f"conversion: {outcome}"
         call = {"error": error, "text": read[0][1] if answer else None}
@@ -266,7 +264,7 @@ def docling_eval(source: Source) -> Iterator[Row]:
 
     source.files += (shards := _shards(source.path))
     # Not the images, which are most of a shard.
-    columns = pl.col(f"^({'|'.join(_DOCLING)})$")
+    columns = pl.col(f"^({'|'.join(_DOCLING['columns'])})$")
     read = ((s.name, items(pl.scan_parquet(s, glob=False).select(columns))) for s in shards)
     rows = ((o.replace(FRAME, name, 1), row) for name, part in read for o, row in part)
     return sample_rows(source, door.stem(path), rows, sample_of, figures)
@@ -314,9 +312,7 @@ def olmocr(source: Source) -> Iterator[Row]:
 
     def sample_of(entry: tuple[Row, str, str], _: str) -> Sample:
         line, candidate, repeat = entry
-        test = _NAMES["olmocr"]["test"] | {
-            name: cell for name, cell in line.items() if cell is not None
-        }
+        test = _OLMOCR["test"] | {name: cell for name, cell in line.items() if cell is not None}
         order = f"{test['before']} … {test['after']}"
         golds = {"present": test["text"], "order": order, "absent": ""}
         pdf, gold = test["pdf"].removesuffix(".pdf"), golds.get(test["type"])
@@ -345,8 +341,11 @@ def _pages(home: Path) -> dict[tuple[str, ...], Path]:
 
 def _answer_to(test: Row, gold: str, markdown: str) -> str | None:
     """What is asked for, if a page passes a test; else the text that should be absent, or null."""
-    page, text, before, after = map(_plain, (markdown, test["text"], test["before"], test["after"]))
-    most = test["max_diffs"]
+    texts, most = [markdown, test["text"], test["before"], test["after"]], test["max_diffs"]
+    for mark, plain in _OLMOCR["marks"].items():
+        texts = [re.sub(mark, plain, text) for text in texts]
+    texts = (unicodedata.normalize("NFC", text).translate(_SPELT) for text in texts)
+    page, text, before, after = texts
     if test["type"] == "order":
         # Seen from the end, the last place of the second text is its first.
         first, last = _place(before, page, most), _place(after[::-1], page[::-1], most)
@@ -357,12 +356,6 @@ def _answer_to(test: Row, gold: str, markdown: str) -> str | None:
     read, asked = (page, text) if test["case_sensitive"] else (page.lower(), text.lower())
     is_found = _place(asked, read, most) is not None
     return test["text"] if is_found else {"absent": ""}.get(test["type"])
-
-
-def _plain(markdown: str) -> str:
-    for mark, text in _NAMES["olmocr"]["marks"].items():
-        markdown = re.sub(mark, text, markdown)
-    return unicodedata.normalize("NFC", markdown).translate(_SPELT)
 
 
 def _place(phrase: str, text: str, allowed: int) -> int | None:
@@ -383,7 +376,7 @@ _FITS = {
     omniai: lambda p: has(_results(p), ".json") and bool(_MEMBERS & names(_results(p))),
     vlmevalkit: lambda p: {"index", "prediction"} <= names(p) and "predict" not in names(p),
     stickler: lambda p: has(p, ".jsonl", "comparison_result"),
-    docling_eval: lambda p: any({*_DOCLING[:2]} <= names(f) for f in _shards(p)[:1]),
+    docling_eval: lambda p: any({*_DOCLING["columns"][:2]} <= names(f) for f in _shards(p)[:1]),
     olmocr: lambda p: p.is_dir() and bool(_tests(p)) and bool(_pages(p)),
 }
 READERS = {r.__name__: Reader(r.__name__, str(r.__doc__), fits, r) for r, fits in _FITS.items()}

@@ -17,7 +17,7 @@ from formlab.benchmarks.fincriticaled import decoded
 from formlab.benchmarks.vrdu import Schema, flat_path, placed, whole
 from formlab.errors import DataBroken, DataMissing
 from formlab.readers import Reader, Row, Source, by_name
-from formlab.readers.door import ending, head, stem, written
+from formlab.readers.door import LOOKED_AT, ending, head, stem, written
 from formlab.text.action_lines import line_rows
 from formlab.text.answers import parse, plain
 from formlab.text.normalise import as_text
@@ -25,7 +25,6 @@ from formlab.trees import escape
 
 SUFFIX = "-test_predictions.json"  # The ending of VRDU's files.
 _KEY = re.compile(rb"""['"]?\b(?:fields|groups|vqa|consistency)['"]?\s*:""")
-_LOOKED_AT = 20  # Files of a folder, to tell whether it is FORMCRAFT's.
 _OUTPUTS = re.compile(rb'"(?:batch_info|template_used|model_response|submission_time)"\s*:')
 _NO_FIELDS = ("submission_time", "instance", "form")
 _OUTPUT = 'an output, as {"template_used": "A11", "model_response": ""}, or a list of them'
@@ -70,7 +69,7 @@ def formcraft(source: Source) -> Iterator[Row]:
 def _form_files(path: Path) -> list[Path]:
     # What is called as an answer and is no file is to be an error, not to be passed over.
     found = sorted(f for f in path.glob("*") if ending(f) in (".json", ".txt"))
-    return found if any(_KEY.search(head(f)) for f in found[:_LOOKED_AT]) else []
+    return found if any(_KEY.search(head(f)) for f in found[:LOOKED_AT]) else []
 
 
 class _Entry(msgspec.Struct):

@@ -24,10 +24,7 @@ from formlab.text import answers, replies
 from formlab.text.answers import MEMBERS, form_in, plain_name, unwrapped, value_in
 from formlab.trees import DOTTED, escape, leaves, pattern, pointer
 
-# What a row may say beside its value: of the record, then of its document.
-RECORD = ("confidence", "page", *tables.BOX, "kind", "accepted", "status", "modality", "subtype")
-RECORD += ("task", "scope", "reference", "complexity", "modal")
-DOCUMENT = ("image", "width", "height", "template", "domain", "context")
+RECORD, DOCUMENT = NAMES["beside"]["record"], NAMES["beside"]["document"]
 _DTYPES = {n: (tables.DOCUMENTS | tables.RECORDS)[n] for n in (*RECORD, *DOCUMENT)}
 _ALLOWED = {"status": tables.STATUSES, "task": tables.TASKS}
 _COLUMNS, _KEYS = NAMES["columns"], {"path", "value"}
@@ -37,7 +34,6 @@ _CONFIDENCE = re.compile(_SURE, re.IGNORECASE)
 _MARKS, _PLAIN = re.compile(r"[<{\[`◁]"), {type(None), int, float, bool}
 _ENOUGH = 200  # Values of a field that are read to infer its type.
 _SAID = ("confidence", "page", "box")
-_READ = ["word", "line"]  # Kinds of records that are read where they stand on a page.
 # So many rows are looked at together.
 _TOGETHER = 500
 _LOOKED_AT = 20  # Rows that tell whether any is a reply of a service.
@@ -299,7 +295,7 @@ class Stored:
             rows = self.rows(place)
             # What is read where it stands on the page has paths of its own.
             if "kind" in rows.columns:
-                rows = rows.filter(~pl.col("kind").is_in(_READ).fill_null(value=False))
+                rows = rows.filter(~pl.col("kind").is_in(["word", "line"]).fill_null(value=False))
             counts = rows.drop_nulls("path").group_by("doc_id", "path").len().drop("doc_id")
             most = pl.concat([most, counts]).group_by("path").max()
         # A path is a list if it comes again, or has a first item and is itself no item.

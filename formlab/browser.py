@@ -1,4 +1,4 @@
-"""Find a Chromium, and open pages in it with requests, errors and dialogs logged."""
+"""Find a Chromium, and open pages in it and log and stop the requests that leave them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from formlab import resources
 from formlab.errors import NotAvailable
 
 if TYPE_CHECKING:
-    from playwright.sync_api import ConsoleMessage, Dialog, Page, Request, Route, WebSocket
+    from playwright.sync_api import Page, Request, Route, WebSocket
 
 COMMANDS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # The switch is given twice where a page may reach servers: the last one holds.
@@ -58,25 +58,17 @@ def find() -> Path:
 
 @dataclasses.dataclass
 class Visit:
-    """A page, and what happened in it since it opened.
-
-    `requests` holds every address asked for that was not allowed (none was reached), `console`
-    the console's errors (its warnings are of the graphics driver), `errors` uncaught exceptions,
-    `dialogs` alerts and prompts (each was dismissed).
-    """
+    """A page, and every address that it asked for and was not allowed (none was reached)."""
 
     page: Page
     requests: list[str] = dataclasses.field(default_factory=list)
-    console: list[str] = dataclasses.field(default_factory=list)
-    errors: list[str] = dataclasses.field(default_factory=list)
-    dialogs: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def trouble(self) -> list[str]:
-        """Every request, console error, exception and dialog, one line each."""
-        requests = [f"request: {line[:300]}" for line in self.requests]
-        lists = {"console": self.console, "error": self.errors, "dialog": self.dialogs}
-        return requests + [f"{kind}: {line}" for kind, lines in lists.items() for line in lines]
+        """The requests, and what the open page has of errors in its console and its scripts."""
+        # The console's warnings are of the graphics driver.
+        console = [entry.text for entry in self.page.console_messages() if entry.type == "error"]
+        return [*self.requests, *console, *map(str, self.page.page_errors())]
 
 
 @contextmanager
@@ -142,13 +134,6 @@ def _watched(page: Page, allow: tuple[str, ...], *, scripts: bool) -> Visit:
         if request.failure == "csp" and request.url in visit.requests:
             visit.requests.remove(request.url)
 
-    def log_console(message: ConsoleMessage) -> None:
-        visit.console += [f"error: {message.text}"] if message.type == "error" else []
-
-    def dismiss(dialog: Dialog) -> None:
-        visit.dialogs.append(dialog.message)
-        dialog.dismiss()
-
     # Some requests, such as those of a redirect or a prefetch, are told and not handed over: these
     # fail at the proxy.
     context.on("request", log_request)
@@ -157,9 +142,6 @@ def _watched(page: Page, allow: tuple[str, ...], *, scripts: bool) -> Visit:
     # What opens in another tab has left the page as well.
     context.on("page", lambda other: visit.requests.append(f"new page: {other.url}"))
     page.on("websocket", log_request)
-    page.on("console", log_console)
-    page.on("pageerror", lambda error: visit.errors.append(str(error)))
-    page.on("dialog", dismiss)
     return visit
 
 

@@ -73,14 +73,15 @@ class Folder:
             del new.__dict__[name]
         return new
 
-    def parts(self) -> Iterator[Self]:
-        """The folders that this one consists of, each of other documents; or itself alone."""
+    def parts(self, **values: Any) -> Iterator[Self]:
+        """The folders that this one consists of, with other fields; or itself alone, as it is."""
         if len(self._scans) < 2:
             return iter([self])
         # A member that was made in memory may be of all parts.
         members = {name: m for name in self.MEMBERS if (m := getattr(self, name)) and m._scans}
         parts = zip(self._scans, *(m.parts() for m in members.values()), strict=True)
-        return (self.with_scans([s], **dict(zip(members, m, strict=True))) for s, *m in parts)
+        named = ((scan, zip(members, of_scan, strict=True)) for scan, *of_scan in parts)
+        return (self.with_scans([scan], **values, **dict(pairs)) for scan, pairs in named)
 
     def scan(self, table: str) -> pl.LazyFrame:
         """A table as a lazy frame: what is on disk stays there until it is asked for."""

@@ -116,9 +116,9 @@ def _settings(folder: Path) -> Row:
 def _results(folder: Path, notes: Counter[str]) -> list[Row]:
     """The last result of each episode, in the order of their names; broken lines are counted."""
     file, last = folder / "episodes.jsonl", {}
-    journal = entries(file)
-    notes[BROKEN] += journal.broken
-    for number, entry in enumerate(journal.values, start=1):
+    results, _, broken = entries(file)
+    notes[BROKEN] += broken
+    for number, entry in enumerate(results, start=1):
         last[entry["doc_id"]] = log_structure.result(entry, where=f"{file}:{number}")
     if not last:
         raise DataBroken("no episode has ended yet", where=folder, remedy="formlab arena fill")

@@ -11,7 +11,7 @@ from pathlib import Path
 from formlab.benchmarks.meta import meta_of
 from formlab.benchmarks.vrdu import Schema
 from formlab.systems import Reader, above_zero
-from formlab.systems.pages import image_file
+from formlab.systems.pages import page_files
 from formlab_baselines.words import Row, Run, entity_row, sheets, zoom
 
 # Points: how far below its label, and to its right, a value may stand.
@@ -32,7 +32,7 @@ def start(settings: Row, threads: int) -> Reader:
     above_zero(settings, "scale")
 
     def read(document: Row, root: Path | None) -> list[Row]:
-        pages = list(sheets(image_file(document, root), settings, threads))
+        pages = list(sheets(page_files(document, root)[0], settings, threads))
         factor, schema = zoom(pages, document["width"]), Schema.of_document(document)
         names = [*schema.matches, *schema.unlabelled] if schema else _ENTITIES
         runs = [run for page in pages for run in page.runs]

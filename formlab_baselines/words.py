@@ -17,7 +17,7 @@ from formlab.benchmarks import vrdu
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataMissing
 from formlab.systems import ocr
-from formlab.systems.pages import image_file
+from formlab.systems.pages import page_files
 from formlab.tables import BOX
 from formlab.text import layout
 
@@ -211,7 +211,7 @@ def reader(settings: Row, threads: int) -> Callable[[Row, Path | None], Document
     def read(document: Row, root: Path | None) -> DocumentWords:
         if supplied := vrdu.words(document, root):
             return _of_records(supplied)
-        path = image_file(document, root)
+        path = page_files(document, root)[0]
         if not path.is_file():
             raise DataMissing("the page of this document is not there", where=path)
         return _of_file(path, files.sha256(path), document["width"], options, threads)

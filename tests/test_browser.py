@@ -31,15 +31,12 @@ def test_chromium_is_the_named_one_or_that_of_the_path_or_the_remedy_is_said(mon
 def test_page_records_and_aborts_what_leaves_it(tmp_path):
     (tmp_path / "a.html").write_text(
         "<img src='https://beacon.invalid/x.png'>"
-        "<script>alert('hello'); console.error('odd'); throw new Error('broken')</script>"
+        "<script>console.error('odd'); throw new Error('broken')</script>"
     )
     with browser.page(tmp_path / "a.html") as visit:
-        until_seen(visit.page, lambda: visit.requests and visit.dialogs and visit.errors)
+        until_seen(visit.page, lambda: visit.requests and visit.page.page_errors())
         assert visit.requests == ["https://beacon.invalid/x.png"]
-        assert visit.dialogs == ["hello"]
-        assert visit.errors == ["broken"]
-        assert "error: odd" in visit.console
-        assert len(visit.trouble) >= 4
+        assert {"https://beacon.invalid/x.png", "odd", "broken"} <= {*visit.trouble}
 
 
 @pytest.mark.browser

@@ -64,6 +64,7 @@ def visit(built):
     # Building opens a browser, too, and a thread has one at a time.
     with browser.page() as opened:
         opened.page.set_default_timeout(60_000)
+        opened.page.on("dialog", lambda box: (opened.requests.append(box.message), box.dismiss()))
         yield opened
 
 

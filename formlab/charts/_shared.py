@@ -164,12 +164,15 @@ def ladder_lines(summary: pl.DataFrame, *, by: str) -> Any:
     return lines(rungs(summary, by), "rung", colour="slice_value", **look)
 
 
-def findings_table(findings: Sequence[Finding], reports: Mapping[str, str]) -> Table | Caption:
+def findings_table(
+    findings: Sequence[Finding], reports: Mapping[str, str] = WORDING["reports"]
+) -> Table | Caption:
     """The findings with effect, interval, n and p, each with the report that shows more of it.
 
     `reports` names the notebook that looks closer at each benchmark, with ``--`` at its end if it
-    shows another one where it is given no evaluation; under ``systems`` that of comparisons. A
-    finding links to the report of its own evaluations where one was built in the same folder.
+    shows another one where it is given no evaluation; under ``systems`` that of comparisons. It has
+    formlab's own if left out. A finding links to the report of its own evaluations where one was
+    built in the same folder.
     """
     rows = []
     for finding in findings:

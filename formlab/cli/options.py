@@ -77,12 +77,12 @@ _FOLDER = {"kind": lambda text: file(text).resolve(), "metavar": "PATH"}
 ROOT = option("--root", "Folder of a benchmark's official files [the sample].", **_FOLDER)
 BENCHMARK = (ROOT, option("--split", "A split of the benchmark; its first if left out."))
 _COLUMNS = "NAME=COLUMN,…: what columns are called, such as gold=target,prediction=output."
-OWN_GOLD = (
+SOURCE = (
+    *BENCHMARK,
     option("--types", "Of your own gold: JSON Schema or YAML that types the fields."),
     option("--columns", _COLUMNS, callback=lambda *v: pairs(v[-1].split(",") if v[-1] else ())),
     option("--images", "Of your own gold: folder of scans or PDFs.", path),
 )
-SOURCE = (*BENCHMARK, *OWN_GOLD)
 _CHOICE = {"kind": documents, "default": "all", "metavar": "all|answered|FILE|N"}
 DOCUMENTS = option("--documents", "FILE has a doc_id a line.", **_CHOICE)
 FIRST = option("--documents limit", "Only the first so many documents.", COUNT, metavar="N")

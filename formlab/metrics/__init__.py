@@ -12,7 +12,6 @@ each of them is stands in `metrics.toml`, its functions in the module of its fam
 from __future__ import annotations
 
 import tomllib
-from importlib import import_module
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -49,13 +48,10 @@ BUILTIN = _Builtin()
 METRICS = Registry("metrics", dict.fromkeys(DECLARED, "formlab.metrics:BUILTIN"))
 # The column `average`: the score of the sums over all documents, or the mean of documents' scores.
 POOLED, MACRO = "pooled", "macro"
-_FUNCTIONS = ("edit_script", "tree_edit_distance", "tree_tallies", "tree_similarity")
-__all__ = ["METRICS", "Metric", "Tally", "get", "ratio", "title", *_FUNCTIONS]
+__all__ = ["METRICS", "Metric", "Tally", "get", "ratio", "title"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _FUNCTIONS:
-        return getattr(import_module("formlab.metrics.tree"), name)
     if name in METRICS.builtin:
         return METRICS[name]
     raise AttributeError(f"module 'formlab.metrics' has no attribute {name!r}")

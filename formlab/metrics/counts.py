@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -158,10 +158,12 @@ def accuracy_parts(gold: Any, pred: Any, *, official: bool = False) -> tuple[flo
     return float(max(0, total - changes(gold, pred, official=official))), float(total)
 
 
-def json_tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+def json_tallies(
+    golds: Iterable[str], preds: Iterable[str], *, official: bool = False
+) -> np.ndarray:
     """Tallies of pairs of JSON texts; a prediction that is none changes all."""
     pairs = zip(map(loaded, golds), map(loaded, preds), strict=True)
-    return np.array([accuracy_parts(*pair) for pair in pairs]).reshape(-1, 2)
+    return np.array([accuracy_parts(*p, official=official) for p in pairs]).reshape(-1, 2)
 
 
 def loaded(text: str) -> Any:

@@ -30,13 +30,13 @@ from rapidfuzz.distance import Levenshtein
 
 from formlab import text
 from formlab.metrics.metric import assign, ratio
+from formlab.tables import schema
 from formlab.text.values import MONTH_NAMES, date_readings, day_of
 
 # A frame of leaves has a row per value; those of a line item share its number, in the order given.
 # `component` is null for a flat entity, `accepted` are further right values of a flat gold one,
 # `identity` is what two equal predictions must share besides, `order` that of day and month.
-_TEXTS = ("doc", "item", "name", "component", "value", "accepted", "identity", "order")
-LEAVES = dict.fromkeys(_TEXTS, pl.String) | {"item": pl.Int64, "accepted": pl.List(pl.String)}
+LEAVES = schema("doc item:int name component value accepted:texts identity order")
 # Published: addresses may differ in so many edits, prices by so much.
 EDITS, CENT = 3, 0.01
 _NOT_WORD, _NOT_DIGIT = re.compile("[^0-9a-zA-Z]"), re.compile("[^0-9]")
@@ -213,8 +213,8 @@ def match_entities(
             pairs += first.values()
         else:
             pairs += _best(agreeing)
-    schema = {"gold": pl.Int64, "pred": pl.Int64, "credit": pl.Float64}
-    return Matching(pl.DataFrame(sorted(pairs), schema, orient="row"), _equal(pred, late))
+    columns = schema("gold:int pred:int credit:number")
+    return Matching(pl.DataFrame(sorted(pairs), columns, orient="row"), _equal(pred, late))
 
 
 def _grouped(leaves: pl.DataFrame) -> dict[tuple[str, str, bool], list[_Item]]:

@@ -26,7 +26,7 @@ from formlab.benchmarks.fincriticaled import FACTS
 from formlab.metrics.facts import MISSING, FactVerdict
 from formlab.metrics.places import Places, tokens
 from formlab.text.answers import LONGEST, repair
-from formlab.text.markup import SILENT, events, written_events
+from formlab.text.markup import SILENT, events, shown_texts, written_events
 
 ENTRIES = "entity_diagnostics"
 # Published name of each type, and its part of the keys of counts; in those of rates in lower case.
@@ -66,13 +66,10 @@ def plain_text(prediction: str) -> str:
     """A prediction as the released code gives it to the judge and searches it."""
     # Beyond this length Python's parser, which the released code uses, may take minutes.
     read = written_events if len(prediction) <= _LONGEST else events
-    pieces, silent = [], 0
-    for event, data, _ in read(prediction):
-        if event == "text" and not silent:
-            blank = not data.strip(" \n\t\r\f")
-            pieces.append(("\n" if "\n" in data else " ") if blank else data)
-        elif data in SILENT:
-            silent = max(0, silent + (1 if event == "start" else -1))
+    pieces = []
+    for data in shown_texts(read(prediction), SILENT):
+        blank = not data.strip(" \n\t\r\f")
+        pieces.append(("\n" if "\n" in data else " ") if blank else data)
     text = " ".join(pieces)
     for pattern, new in _STEPS:
         text = pattern.sub(new, text)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from formlab.errors import DataBroken
-from formlab.metrics.metric import Tally
 from formlab.trees import Flat, Node, flatten
 
 Tree = Node | None
@@ -25,63 +24,24 @@ MAX_CELLS = 1 << 25
 MAX_STEPS = 20_000_000_000
 
 
-def _cost(depth: np.ndarray) -> np.ndarray:
+def _cost(depth: Any) -> Any:
     """The cost of an edit by depth; it must be positive and convex, for the range of similarity."""
     return 1.0 / (1.0 + depth)
 
 
-def tree_edit_distance(gold: Tree, pred: Tree) -> float:
-    """The cost of the cheapest edit of the gold tree into the predicted one [1]_.
-
-    An edit deletes nodes (their children move up), inserts nodes, and renames nodes; it keeps
-    the order of siblings and the ancestors of each node. It costs what FORMCRAFT's [2]_ does: a
-    node at depth d, 0 at the root, 1 / (1 + d) to delete or insert, and 1 / (1 + (d1 + d2) / 2) to
-    rename. Nodes are the same if their labels are; None is the tree without nodes.
-
-    From 0, for equal trees alone, to the cost of all nodes of both trees; symmetric, but without
-    the triangle inequality. `DataBroken` if an input is no tree, or the two are too large.
-
-    References
-    ----------
-    .. [1] K. Zhang, D. Shasha. Simple fast algorithms for the editing distance between trees and
-       related problems. SIAM J. Comput. 18(6), 1989.
-    .. [2] FORMCRAFT: Beyond Documents. Benchmarking Form Intelligence, equations (1) and (2).
-
-    >>> gold = Node("form", children=[Node("Patient", children=[Node("Name"), Node("Age")])])
-    >>> pred = Node("form", children=[Node("Name"), Node("Age")])
-    >>> tree_edit_distance(gold, pred)
-    0.5
-    """
-    return _Pair(gold, pred).distance
-
-
-def tree_similarity(gold: Tree, pred: Tree) -> Tally:
-    """How much of two trees is the same, in [0, 1].
-
-    With D the `tree_edit_distance` and W the cost of deleting and inserting all nodes, a pair
-    earns W - D out of W. Two roots that are the same are certain to be kept and say nothing: they
-    are left out of W, so that a form against an empty form has 0.
-
-    It is 1 for equal trees, 0 if nothing is kept, and NaN where there is nothing to compare: both
-    are empty, or both the same bare root.
-
-    >>> gold = Node("form", children=[Node("Name"), Node("Age")])
-    >>> tree_similarity(gold, Node("form", children=[Node("Name")])).parts
-    (1.0, 1.5)
-    """
-    return Tally(_Pair(gold, pred).similarity())
-
-
 def tree_tallies(golds: Sequence[Tree], preds: Sequence[Tree]) -> dict[str, np.ndarray]:
+    """`tallies` of n gold trees and n predicted ones."""
+    return tallies([TreePair(gold, pred) for gold, pred in zip(golds, preds, strict=True)])
+
+
+def tallies(pairs: Sequence[TreePair]) -> dict[str, np.ndarray]:
     """Tallies of shape (n, 2) of `tree_edit_distance`, out of 1 each, and of `tree_similarity`."""
-    pairs = [_Pair(gold, pred) for gold, pred in zip(golds, preds, strict=True)]
-    rows = {"tree_edit_distance": [(pair.distance, 1) for pair in pairs]}
-    rows["tree_similarity"] = [pair.similarity() for pair in pairs]
-    return {name: np.array(parts, dtype=float).reshape(-1, 2) for name, parts in rows.items()}
+    parts = np.array([((pair.distance, 1), pair.similarity) for pair in pairs], dtype=float)
+    both = parts.reshape(-1, 2, 2)
+    return {"tree_edit_distance": both[:, 0], "tree_similarity": both[:, 1]}
 
 
-@dataclass(frozen=True)
-class Edit:
+class Edit(NamedTuple):
     """The fate of a node, whose path is null on the side it is not on.
 
     `op` is one of `OPS`; `depth` is that of the gold node, or else of the predicted one.
@@ -96,50 +56,26 @@ class Edit:
     cost: float
 
 
-def edit_script(gold: Tree, pred: Tree) -> list[Edit]:
-    """A cheapest edit of the gold tree into the predicted one, node by node, in reading order.
+class TreePair:
+    """Two trees, the costs of editing their nodes, and the cheapest edit between them [1]_.
 
-    The costs add up to `tree_edit_distance`. Of several cheapest edits one that renames least is
-    given, the same one every time. A deleted and an inserted node of the same label and value
-    are then one edit: ``moved`` to another parent, or ``reordered`` below the same one (its
-    parents are kept or renamed into each other); it costs as much as the two did. Where several
-    could be paired, the first deleted one goes with the first inserted one.
+    An edit deletes nodes (their children move up), inserts nodes, and renames nodes; it keeps
+    the order of siblings and the ancestors of each node. It costs what FORMCRAFT's [2]_ does: a
+    node at depth d, 0 at the root, 1 / (1 + d) to delete or insert, and 1 / (1 + (d1 + d2) / 2) to
+    rename. Nodes are the same if their labels are; None is the tree without nodes.
+
+    References
+    ----------
+    .. [1] K. Zhang, D. Shasha. Simple fast algorithms for the editing distance between trees and
+       related problems. SIAM J. Comput. 18(6), 1989.
+    .. [2] FORMCRAFT: Beyond Documents. Benchmarking Form Intelligence, equations (1) and (2).
 
     >>> gold = Node("form", children=[Node("A", children=[Node("Name", "Ann")]), Node("B")])
     >>> pred = Node("form", children=[Node("A"), Node("B", children=[Node("Name", "Ann")])])
-    >>> [(edit.op, edit.label, round(edit.cost, 3)) for edit in edit_script(gold, pred)]
-    [('kept', 'form', 0.0), ('kept', 'A', 0.0), ('moved', 'Name', 0.667), ('kept', 'B', 0.0)]
+    >>> pair = TreePair(gold, pred)
+    >>> round(pair.distance, 3), [(edit.op, edit.label) for edit in pair.edits()]
+    (0.667, [('kept', 'form'), ('kept', 'A'), ('moved', 'Name'), ('kept', 'B')])
     """
-    pair = _Pair(gold, pred)
-    partners = pair.partners()
-    # Deleted nodes with the inserted ones they turn up as, by place.
-    inserted = sorted(set(range(len(pair.pred))) - {*partners})
-    free, moves = defaultdict[tuple, deque[int]](deque), {}
-    for index in inserted:
-        free[pair.pred.nodes[index].label, pair.pred.nodes[index].value].append(index)
-    for index, node in enumerate(pair.gold.nodes):
-        if partners[index] < 0 and (places := free.get((node.label, node.value))):
-            moves[index] = places.popleft()
-    added = deque(sorted(set(inserted) - {*moves.values()}))
-    edits = []
-    for index, partner in enumerate(partners):
-        # Partners keep the order of documents, so a node before one is inserted before it.
-        while partner >= 0 and added and added[0] < partner:
-            edits.append(pair.edit("inserted", None, added.popleft()))
-        if partner >= 0:
-            same = pair.gold_label[index] == pair.pred_label[partner]
-            edits.append(pair.edit("kept" if same else "renamed", index, partner))
-        elif index in moves:
-            above, other = pair.gold.parent[index], pair.pred.parent[moves[index]]
-            stayed = above >= 0 and other >= 0 and partners[above] == other
-            edits.append(pair.edit("reordered" if stayed else "moved", index, moves[index]))
-        else:
-            edits.append(pair.edit("deleted", index, None))
-    return edits + [pair.edit("inserted", None, index) for index in added]
-
-
-class _Pair:
-    """Two trees, the costs of editing their nodes, and the cheapest edit between them."""
 
     def __init__(self, gold: Tree, pred: Tree) -> None:
         flats = self.gold, self.pred = flatten(gold), flatten(pred)
@@ -156,22 +92,67 @@ class _Pair:
 
     @cached_property
     def distance(self) -> float:
-        """The cost of the cheapest edit."""
+        """The cost of the cheapest edit: from 0, for equal trees alone, to that of all nodes.
+
+        It is symmetric, but without the triangle inequality. `DataBroken` if an input is no tree,
+        or the two are too large.
+        """
         if not self._two:
             return float(self.gold_cost.sum() + self.pred_cost.sum())
         from formlab.metrics import _ted  # With it comes numba.
 
         return float(_ted.subtrees(*self._arrays[0], self.swap)[0][-1, -1])
 
+    @cached_property
     def similarity(self) -> tuple[float, float]:
-        """The cost of the nodes left alone, and of all but two roots of one label."""
+        """How much of two trees is the same: the cost of the nodes left alone, and of all nodes.
+
+        Two roots that are the same are certain to be kept and say nothing: they are left out, so
+        that a form against an empty form has 0. The share is in [0, 1], and undefined where there
+        is nothing to compare: both are empty, or both the same bare root.
+        """
         start = int(self._two and self.gold_label[0] == self.pred_label[0])
         weight = float(self.gold_cost[start:].sum() + self.pred_cost[start:].sum())
         left_alone = weight - self.distance
         # No node costs less than 1 / (1 + MAX_LEVELS): a cost far below that is rounding.
         return (left_alone if left_alone > 1e-6 else 0.0, weight)
 
-    def partners(self) -> list[int]:
+    def edits(self) -> list[Edit]:
+        """A cheapest edit of the gold tree into the predicted one, in reading order.
+
+        The costs add up to the distance. Of several cheapest edits one that renames least is
+        given, the same one every time. A deleted and an inserted node of the same label and value
+        are then one edit: ``moved`` to another parent, or ``reordered`` below the same one (its
+        parents are kept or renamed into each other); it costs as much as the two did. Where several
+        could be paired, the first deleted one goes with the first inserted one.
+        """
+        partners = self._partners()
+        # Deleted nodes with the inserted ones they turn up as, by place.
+        inserted = sorted(set(range(len(self.pred))) - {*partners})
+        free, moves = defaultdict[tuple, deque[int]](deque), {}
+        for index in inserted:
+            free[self.pred.nodes[index].label, self.pred.nodes[index].value].append(index)
+        for index, node in enumerate(self.gold.nodes):
+            if partners[index] < 0 and (places := free.get((node.label, node.value))):
+                moves[index] = places.popleft()
+        added = deque(sorted(set(inserted) - {*moves.values()}))
+        edits = []
+        for index, partner in enumerate(partners):
+            # Partners keep the order of documents, so a node before one is inserted before it.
+            while partner >= 0 and added and added[0] < partner:
+                edits.append(self._edit("inserted", None, added.popleft()))
+            if partner >= 0:
+                same = self.gold_label[index] == self.pred_label[partner]
+                edits.append(self._edit("kept" if same else "renamed", index, partner))
+            elif index in moves:
+                above, other = self.gold.parent[index], self.pred.parent[moves[index]]
+                stayed = above >= 0 and other >= 0 and partners[above] == other
+                edits.append(self._edit("reordered" if stayed else "moved", index, moves[index]))
+            else:
+                edits.append(self._edit("deleted", index, None))
+        return edits + [self._edit("inserted", None, index) for index in added]
+
+    def _partners(self) -> list[int]:
         """For each gold node, in document order, the place of the node it becomes, or -1."""
         partners = np.full(len(self.gold), -1, dtype=np.int32)
         if self._two:
@@ -185,19 +166,15 @@ class _Pair:
             partners[gold_order[kept]] = pred_order[mapping[kept]]
         return partners.tolist()
 
-    def edit(self, op: str, index: int | None, other: int | None) -> Edit:
-        """The edit of a gold and a predicted node; a renaming costs by both depths."""
-        gold = None if index is None else self.gold.nodes[index]
-        pred = None if other is None else self.pred.nodes[other]
-        depth = int(self.gold.depth[index] if gold else self.pred.depth[other])
-        if op in ("kept", "renamed"):
-            cost = float(self.swap[depth + self.pred.depth[other]]) if op == "renamed" else 0.0
-        else:
-            alone = self.gold_cost[index] if gold else 0.0
-            cost = float(alone + (self.pred_cost[other] if pred else 0.0))
+    def _edit(self, op: str, index: int | None, other: int | None) -> Edit:
+        places = (self.gold, index), (self.pred, other)
+        gold, pred = (None if n is None else flat.nodes[n] for flat, n in places)
+        depths = [int(flat.depth[n]) for flat, n in places if n is not None]
+        # A renaming costs by both depths; what is moved is deleted and inserted.
+        cost = _cost(sum(depths) / 2) if op == "renamed" else sum(map(_cost, depths))
         paths = gold.path if gold else None, pred.path if pred else None
         labels = (gold or pred).label, pred.label if pred else None
-        return Edit(op, *paths, *labels, depth, cost)
+        return Edit(op, *paths, *labels, depths[0], 0.0 if op == "kept" else cost)
 
     @cached_property
     def _arrays(self) -> tuple[list, list]:

@@ -96,14 +96,9 @@ for formlab's own
     folders = tuple(Path(folder) for folder in evaluations)
     own = notebooks is None
     books = plan.own_notebooks(evaluating=bool(folders)) if own else map(plan.find, notebooks)
+    given, choosing = parameters or {}, own and bool(folders)
     requests = [
-        Request(
-            book,
-            plan.paths_from(book.parent, parameters or {}),
-            folders,
-            name,
-            choosing=own and bool(folders),
-        )
+        Request(book, plan.paths_from(book.parent, given), folders, name, choosing)
         for book in books
     ]
     count = cores() if workers is None else workers

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -92,10 +91,12 @@ def _execute(job: Job, part: Path) -> tuple[nbformat.NotebookNode, Exception | N
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
             cell.metadata.pop("papermill", None)
-    with TemporaryDirectory(prefix="formlab-") as sockets, _environment(job):
+    before = dict(os.environ)
+    with TemporaryDirectory(prefix="formlab-") as sockets:
         # It talks through sockets in a folder: no port is opened, no other user listens.
         manager = {"transport": "ipc", "ip": f"{sockets}/kernel"} if os.name == "posix" else {}
         try:
+            os.environ |= {REPORT_VARIABLE: "1", LINKS_VARIABLE: json.dumps(job.links)}
             papermill.execute_notebook(
                 source,
                 # papermill fills in {names} of paths.
@@ -114,26 +115,15 @@ def _execute(job: Job, part: Path) -> tuple[nbformat.NotebookNode, Exception | N
             )
         except Exception as caught:  # whatever stops a notebook, its report says so
             error = caught
-    executed = source
-    if part.stat().st_size:
-        executed = nbformat.reads(files.read_text(part), as_version=4)
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+    text = files.read_text(part)
+    executed = nbformat.reads(text, as_version=4) if text else source
     # It holds the whole source once more, and where the maker's folder is.
     for name in ("input_path", "output_path"):
         executed.metadata.get("papermill", {}).pop(name, None)
     return executed, error
-
-
-@contextlib.contextmanager
-def _environment(job: Job) -> Iterator[None]:
-    """Environment variables for the kernel's process, restored afterwards."""
-    before = dict(os.environ)
-    os.environ.update({REPORT_VARIABLE: "1", LINKS_VARIABLE: json.dumps(job.links)})
-    try:
-        yield
-    finally:
-        for name in (REPORT_VARIABLE, LINKS_VARIABLE):
-            os.environ.pop(name, None)
-        os.environ.update(before)
 
 
 def _failure(notebook: nbformat.NotebookNode, error: Exception | None) -> Failure | None:
@@ -161,10 +151,9 @@ def _facts(job: Job, evaluations: Sequence[Path], *, duration: str, built: str) 
     texts |= {name: repr(job.parameters[name]) for name in texts if name in job.parameters}
     notebook = {"file": job.notebook.name, "sha256": files.sha256(job.notebook)}
     notebook |= {"built": built, "duration": duration}
-    folders = [manifest.parent for manifest in evaluations]
     data = [
-        (f"Evaluation {folder.name}", record.facts(manifest, typed(folder)))
-        for folder, manifest in zip(folders, evaluations, strict=True)
+        (f"Evaluation {manifest.parent.name}", record.facts(manifest, typed(manifest.parent)))
+        for manifest in evaluations
     ]
     sample = [("data/sample", f"sha256 {record.sample()}"), *record.readings()]
     return [

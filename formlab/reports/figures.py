@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import dataclasses
 import io
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 FOLDER = "figures"
 # Outputs of a kernel that are no object of formlab, altair or plotly.
 RAW = ("stream", "error", "display_data", "execute_result")
+# What reading data in an unknown shape raises.
+ODD_SHAPES = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 # Twice the pixels of a screen, for print.
 SCALE = 2
 # Widths in pixels that a drawing fits into: the page's column, and a phone.
@@ -242,13 +245,12 @@ def _inert(svg: str, prefix: str) -> str:
             node.set("class", " ".join(kinds))
         label = _label(node.get("aria-label") or "")
         if label and node.get("role") == "graphics-symbol" and len(node) == 0:
-            titled = node
-            if parent is not None and etree.QName(parent).localname == "a":
-                titled = parent
+            is_link = parent is not None and etree.QName(parent).localname == "a"
+            if is_link:
                 parent.set("href", parent.attrib.pop(_XLINK, "#"))
             title = etree.Element(f"{{{root.nsmap[None]}}}title")
             title.text = label
-            titled.insert(0, title)
+            (parent if is_link else node).insert(0, title)
             for name in ("role", "aria-label"):
                 node.attrib.pop(name, None)
     root.set("font-family", FONT)
@@ -294,12 +296,11 @@ def _cell(value: Any) -> Any:
 
 def _rows(kind: str, data: Mapping[str, Any]) -> Rows:
     """The rows that a chart, table or gallery of a notebook shows."""
-    readers = {"vega": _vega, "table": _table, "gallery": _gallery}
-    try:
-        return readers[kind](data) if kind in readers else []
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
-        # Other code may emit these kinds in other shapes: the figure stands, without a table.
-        return []
+    reader = {"vega": _vega, "table": _table, "gallery": _gallery}.get(kind)
+    # Other code may emit these kinds in other shapes: the figure stands, without a table.
+    with contextlib.suppress(*ODD_SHAPES):
+        return reader(data) if reader else []
+    return []
 
 
 def _gallery(data: Mapping[str, Any]) -> Rows:
@@ -317,20 +318,13 @@ def _gallery(data: Mapping[str, Any]) -> Rows:
 
 def _vega(spec: Mapping[str, Any]) -> Rows:
     """The data of a chart, without addresses of cases; `part` tells several tables apart."""
-    inline = [
-        node["data"]["values"] for node, _ in _nodes(spec) if "values" in node.get("data", {})
-    ]
+    inline = [node.get("data", {}).get("values") for node, _ in _nodes(spec)]
     tables = [t for t in (*spec.get("datasets", {}).values(), *inline) if t and type(t) is list]
-    return [
-        ({"part": str(number)} if len(tables) > 1 else {})
-        | {
-            k: v
-            for k, v in (row if isinstance(row, dict) else {"value": row}).items()
-            if k != LINES
-        }
-        for number, table in enumerate(tables, start=1)
-        for row in table
-    ]
+    rows = []
+    for number, table in enumerate(tables, start=1):
+        part = {"part": str(number)} if len(tables) > 1 else {}
+        rows += [part | (row if isinstance(row, dict) else {"value": row}) for row in table]
+    return [{name: row[name] for name in row if name != LINES} for row in rows]
 
 
 def _table(data: Mapping[str, Any]) -> Rows:

@@ -72,11 +72,8 @@ def read(path: str | Path) -> tuple[list[plan.Request], dict[str, Any]]:
         for number, pattern in enumerate(patterns):
             matches = _matches(path.parent, pattern)
             if not matches:
-                problem, remedy = (
-                    f"no evaluation {pattern!r}",
-                    "a path or pattern from the manifest",
-                )
-                raise DataMissing(problem, where=where(*keys, number), remedy=remedy)
+                place, remedy = where(*keys, number), "a path or pattern from the manifest"
+                raise DataMissing(f"no evaluation {pattern!r}", where=place, remedy=remedy)
             found |= dict.fromkeys(matches)
         return tuple(found)
 
@@ -116,18 +113,15 @@ def _remedy(kind: type[msgspec.Struct]) -> str:
 
 def _place(path: Path, *keys: str | int) -> str:
     """The file and the line of the value that the keys lead to, or of the last one there."""
-    node = yaml.compose(files.read_text(path), yaml.SafeLoader)
-    line = node.start_mark.line if node else 0
+    found = value = yaml.compose(files.read_text(path), yaml.SafeLoader)
     for key in keys:
-        if isinstance(node, yaml.MappingNode):
-            pairs = [pair for pair in node.value if pair[0].value == key]
-            if not pairs:
-                break
-            line, node = pairs[0][0].start_mark.line, pairs[0][1]
-        elif isinstance(node, yaml.SequenceNode) and isinstance(key, int):
-            node = node.value[key]
-            line = node.start_mark.line
-    return f"{path}:{line + 1}"
+        parts = {}
+        if isinstance(value, yaml.MappingNode):
+            parts = {name.value: (name, part) for name, part in value.value}
+        elif isinstance(value, yaml.SequenceNode):
+            parts = {number: (part, part) for number, part in enumerate(value.value)}
+        found, value = parts.get(key, (found, None))
+    return f"{path}:{found.start_mark.line + 1 if found else 1}"
 
 
 def make(folder: str | Path) -> tuple[Path, list[Path]]:

@@ -32,9 +32,6 @@ Node = nbformat.NotebookNode
 SUMMARY_TAG = "summary"
 # What scripts draw; all else is markup from the start.
 DRAWN = ("plotly", "gallery", "episodes", "explorer")
-# Where the first screen, and cards alone, have the sentence that answers the title.
-_FINDING = {"first": "sentence", "cards": "finding"}
-_ODD_SHAPES = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 _VEGA = re.compile(r"application/vnd\.vegalite\.v\d+\+json")
 _PLOTLY = "application/vnd.plotly.v1+json"
 _RASTERS = ("image/png", "image/jpeg", "image/webp", "image/gif")
@@ -131,7 +128,7 @@ def _read(raw: Node) -> Output:
                 with contextlib.suppress(ValueError, RecursionError):
                     data = json.loads(data)
             if kind in (*KINDS, *DRAWN) and isinstance(data, dict):
-                text = clean(_joined(bundle.get("text/plain")), limit=5_000)
+                text = clean(_words(bundle.get("text/plain"), ""), limit=5_000)
                 return Output(kind, data, text or kind)
     return Output(raw.output_type, raw)
 
@@ -148,10 +145,10 @@ def _plotly(figure: dict[str, Any]) -> Output:
     return Output("plotly", data, alt)
 
 
-def _words(value: object) -> str:
-    """The text of a Vega or plotly title, which may be a string, a list of lines or an object."""
+def _words(value: object, between: str = " ") -> str:
+    """A text or title of an output, which may be a string, a list of lines or an object."""
     if isinstance(value, list):
-        return " ".join(map(_words, value))
+        return between.join(_words(line, between) for line in value)
     if isinstance(value, Mapping):
         return _words(value.get("text"))
     return value if isinstance(value, str) else ""
@@ -176,7 +173,7 @@ def markup(output: Output, counts: Counter[str] | None = None) -> Markup:
             data = {**data, "number": counts[label]}
         # Other code may emit objects in other shapes.
         part = _part("object", kind, None)
-        with contextlib.suppress(jinja2.TemplateError, *_ODD_SHAPES):
+        with contextlib.suppress(jinja2.TemplateError, *figures.ODD_SHAPES):
             part = _part("object", kind, render(kind, data, in_report=True))
     table = base64.b64encode(figure.csv.encode("utf-8", "backslashreplace")).decode()
     return part + (_part("csv", figure.stem, table) if table else "")
@@ -189,7 +186,7 @@ def _raw(kind: str, data: Node) -> Markup:
     if kind == "stream":
         text = sanitize.plain(data.text)
         return _part("messages", text) if data.name == "stderr" else _part("text", "stdout", text)
-    bundle = {mime: _joined(value) for mime, value in data.data.items()}
+    bundle = {mime: _words(value, "") for mime, value in data.data.items()}
     text = sanitize.plain(bundle.get("text/plain", ""))
     if page := bundle.get("text/html"):
         return _part("markup", "html", sanitize.safe_html(page))
@@ -200,12 +197,6 @@ def _raw(kind: str, data: Node) -> Markup:
         if image and _BASE64.match(image):
             return _part("image", f"data:{mime};base64,{image}", text or "image")
     return _part("text", "plain", text) if text else Markup("")
-
-
-def _joined(value: object) -> str:
-    if isinstance(value, list):
-        return "".join(map(str, value))
-    return value if isinstance(value, str) else ""
 
 
 def traceback_of(output: Mapping[str, Any]) -> str:
@@ -321,11 +312,8 @@ def _empty_sections(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
         code = [cell for cell in section if not (cell.prose or cell.summary)]
         text = "\n".join(cell.source for cell in section if cell.prose)
         headings, notes = _SECTION.findall(text), [output.note for output in outputs(code)]
-        if (
-            len(headings) == 1
-            and None not in notes
-            and (code or not _SECTION.sub("", text).strip())
-        ):
+        is_text = not code and _SECTION.sub("", text).strip()
+        if len(headings) == 1 and None not in notes and not is_text:
             for cell in section:
                 cell.hidden = True
             note = " ".join(dict.fromkeys(filter(None, notes))) or "Nothing to show."
@@ -335,11 +323,9 @@ def _empty_sections(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
 def _summary(cells: Sequence[Cell], name: str) -> Summary:
     heading = next(filter(None, (_TITLE.search(cell.source) for cell in cells if cell.prose)), None)
     title = clean(sanitize.plain(heading[1]) if heading else name, limit=200)
-    first = next((found for found in outputs(cells) if found.kind in ("first", "cards")), None)
-    if first is None:
-        return Summary(title)
+    first = next((found.data for found in outputs(cells) if found.kind == "cards"), {})
     # Other code may emit cards in other shapes.
-    cards, finding = (first.data.get(name) for name in ("cards", _FINDING[first.kind]))
-    cards = [card for card in cards if isinstance(card, dict)] if isinstance(cards, list) else []
-    texts = [{clean(k): clean(v) for k, v in card.items()} for card in cards]
+    cards = first.get("cards") if isinstance(first.get("cards"), list) else []
+    texts = [{clean(k): clean(v) for k, v in c.items()} for c in cards if isinstance(c, dict)]
+    finding = first.get("finding")
     return Summary(title, clean(finding) if isinstance(finding, str) else None, texts)

@@ -234,7 +234,6 @@ def find(named: str | Path) -> Path:
     if files.is_file(path):
         return path
     known = {book.stem: book for book in own_notebooks()}
-    known |= {name: Path(book) for name, book in PLUGINS.items()}
     name = path.name.removesuffix(".ipynb")
     if name not in known and str(named) == name:
         raise UnknownName.of("report", name, known)

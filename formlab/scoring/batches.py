@@ -103,7 +103,7 @@ def _beside(
             yield part, is_near & name.is_in(names.implode())
         yield none, ~name.is_in(places["doc_id"].implode())
 
-    scans, notes, bare = [], Counter[str](), None
+    scans, notes = [], Counter[str]()
     if isinstance(found, Predictions):
         notes.update(found.notes)
         made = (
@@ -120,10 +120,9 @@ def _beside(
         if number < count or any(getattr(part, table).height for table in part.TABLES):
             scans.append(_stored(part, folder, number))
         notes.update(part.notes)
-        bare = bare or part.with_scans([])
     if len(scans) > count:
         corpus = corpus.with_scans([*corpus._scans, _stored(none, folder, count)])
-    return corpus, bare.with_scans(scans, notes=dict(notes))
+    return corpus, part.with_scans(scans, notes=dict(notes))
 
 
 def answered(predictions: Predictions, split: str) -> set[str]:
@@ -154,7 +153,6 @@ def decide(
     else:
         chosen, word = _named(names, documents, where), "listed"
     notes = {UNANSWERED: len(set(chosen) - with_answer), LEFT_OUT: len(names) - len(chosen)}
-    notes = {note: count for note, count in notes.items() if count}
     if len(chosen) == len(names):
         return chosen, ALL, notes
     digest = hashlib.sha256("\n".join(chosen).encode("utf-8", "backslashreplace")).hexdigest()[:8]

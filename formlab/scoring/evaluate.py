@@ -44,7 +44,7 @@ Batch = tuple[int, tuple[Corpus, Predictions]]
 class How:
     """How batches are scored: the options of `evaluate`, and what they must know of the whole."""
 
-    mode: str | None
+    mode: str
     reader: str
     # Without it scores stay in memory.
     out: Path | None = None
@@ -112,12 +112,9 @@ def evaluate(
             named = {"columns": columns or {}, "name": name, "fallback": fallback}
             both = batches(gold, predictions, workplace, **named)
             is_stored = out is not None or bool(both[0]._scans)
-            how = How(mode, reader, new if is_stored else None)
-            evaluation = _scored(*both, how, documents, workers)
+            how = {"mode": mode, "reader": reader, "out": new if is_stored else None}
+            evaluation = _scored(*both, documents, workers, **how)
             shutil.rmtree(workplace, ignore_errors=True)
-            if is_stored:
-                across.told_on_disk(new)
-                evaluation.finish(new)
         if not is_stored:
             return evaluation
         if out is None:
@@ -127,11 +124,11 @@ def evaluate(
 
 
 def _scored(
-    corpus: Corpus, predictions: Predictions, how: How, documents: Any, workers: int | str
+    corpus: Corpus, predictions: Predictions, documents: Any, workers: Any, *, mode: Any, **how: Any
 ) -> Evaluation:
-    """The evaluation of all batches; without tables where these are written into `how.out`."""
+    """The evaluation of all batches; without tables where it is saved in the folder `out`."""
     benchmark = benchmarks.get(corpus.benchmark)
-    mode = how.mode or benchmark.modes[0]
+    mode = mode or benchmark.modes[0]
     if mode not in benchmark.modes:
         raise UnknownName.of(f"mode of {benchmark.name}", mode, benchmark.modes)
     names = corpus.scan("documents").select("doc_id").collect()["doc_id"].to_list()
@@ -140,13 +137,10 @@ def _scored(
     where, tried = f"{benchmark.name}:{corpus.split}", answered(predictions, corpus.split)
     names, described, left_out = decide(names, tried, documents, where=where)
     chosen = None if described == ALL else frozenset(names)
-    how = dataclasses.replace(how, mode=mode, documents=described, chosen=chosen)
-    gold, answers = corpus, predictions
-    if corpus._scans:
-        # Facts of the whole are not sent along with every part.
-        gold = corpus.with_scans(corpus._scans, flaws={}, sources={}, unreadable={})
-        answers = predictions.with_scans(predictions._scans, notes={}, sources={})
-    jobs = list(enumerate(zip(gold.parts(), answers.parts(), strict=True)))
+    how = How(mode, documents=described, chosen=chosen, **how)
+    # Facts of the whole are not sent along with every part.
+    gold = corpus.parts(flaws={}, sources={}, unreadable={})
+    jobs = list(enumerate(zip(gold, predictions.parts(notes={}, sources={}), strict=True)))
     facts = _results("reading", partial(know_batch, how=how), jobs, workers)
     wholes, strange = [whole for whole, _ in facts], [row for _, rows in facts for row in rows]
     if not any(whole and whole.answers.height for whole in wholes):
@@ -159,10 +153,12 @@ def _scored(
     notes += sum((Counter(part.notes) for part in scored), Counter())
     values = {"notes": dict(notes), "unreadable": corpus.unreadable}
     values["sources"] = corpus.sources | predictions.sources
-    if how.out:
-        return scored[0].with_scans([], corpus=corpus, predictions=predictions, **values)
-    cases = across.told_in(scored[0].cases)
-    return dataclasses.replace(scored[0], cases=cases, **values)
+    if how.out is None:
+        return dataclasses.replace(scored[0], cases=across.told_in(scored[0].cases), **values)
+    across.told_on_disk(how.out)
+    evaluation = scored[0].with_scans([], corpus=corpus, predictions=predictions, **values)
+    evaluation.finish(how.out)
+    return evaluation
 
 
 def _results(
@@ -233,32 +229,25 @@ def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how:
         # As everywhere, a run may be called otherwise than its rows say.
         scores.append(answer_scores(responses.with_columns(system=pl.lit(system)), mode=how.mode))
     all_cases, all_scores = pl.concat(result.cases for result in results), pl.concat(scores)
-    by_plug_ins = own_scores(scoring, all_cases, all_scores)
+    all_scores = pl.concat([all_scores, *own_scores(scoring, all_cases, all_scores)])
     all_cases = _with_own(all_cases, corpus.records, known)
-    all_scores = pl.concat([all_scores, *by_plug_ins])
     # Predictions for other documents are cases without scores, and without a user's own columns.
     if strange.height:
         left = unscored(strange.select(records), system=system)
         all_cases = pl.concat([all_cases, left], how="diagonal")
-    special = {"documents": how.documents, "labels": how.labels}
-    if special := {n: text for n, text in special.items() if text not in (None, ALL)}:
-        fields = {n: pl.lit(text).cast(pl.Categorical) for n, text in special.items()}
-        all_scores = all_scores.with_columns(pl.col("settings").struct.with_fields(**fields))
+    for name, text in {"documents": how.documents, "labels": how.labels}.items():
+        if text not in (None, ALL):
+            field = {name: pl.lit(text).cast(pl.Categorical)}
+            all_scores = all_scores.with_columns(pl.col("settings").struct.with_fields(**field))
     settings = {"system": predictions.settings, "threshold": THRESHOLD, "reader": how.reader}
     settings |= {"readings": list(others(how.reader)), "documents": how.documents}
     kept = dataclasses.replace(predictions, records=pl.concat([known, strange]))
     facts = {"benchmark": benchmark.name, "split": corpus.split, "system": system, "mode": how.mode}
     facts |= {"root": corpus.root, "settings": settings, "notes": dict(notes)}
-    evaluation = Evaluation(
-        corpus.documents,
-        _numbered(all_cases),
-        # Most rows are scores, which only `score_table` makes: one is checked.
-        all_scores.head(1),
-        **facts,
-        corpus=corpus,
-        predictions=kept,
-    )
-    return dataclasses.replace(evaluation.check(), scores=all_scores)
+    facts |= {"cases": _numbered(all_cases), "corpus": corpus, "predictions": kept}
+    # Most rows are scores, which only `score_table` makes: one is checked.
+    evaluation = Evaluation(corpus.documents, scores=all_scores.head(1), **facts).check()
+    return dataclasses.replace(evaluation, scores=all_scores)
 
 
 def _with_own(cases: pl.DataFrame, gold: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
@@ -273,13 +262,11 @@ def _with_own(cases: pl.DataFrame, gold: pl.DataFrame, answers: pl.DataFrame) ->
             first = first.select("doc_id", pl.col("path").alias(key), *own)
             cases = cases.join(first, on=["doc_id", key], how="left", maintain_order="left")
     # What all values of a document have is the document's: what only an answer has gets it too.
-    spurious, filled = pl.col("outcome") == "spurious", []
-    for name in tables.own_columns("records", gold):
-        of_gold = pl.col(name).filter(~spurious & pl.col("path").is_not_null())
-        is_one = (of_gold.n_unique() == 1).over("doc_id")
-        one = pl.when(is_one).then(of_gold.first().over("doc_id"))
-        filled.append(pl.when(spurious).then(one).otherwise(name).alias(name))
-    return cases.with_columns(filled)
+    own, spurious = pl.col(tables.own_columns("records", gold)), pl.col("outcome") == "spurious"
+    of_gold = own.filter(~spurious & pl.col("path").is_not_null())
+    is_one = (of_gold.n_unique() == 1).over("doc_id")
+    one = pl.when(is_one).then(of_gold.first().over("doc_id"))
+    return cases.with_columns(pl.when(spurious).then(one).otherwise(own))
 
 
 def _numbered(cases: pl.DataFrame) -> pl.DataFrame:
@@ -296,17 +283,12 @@ def _numbered(cases: pl.DataFrame) -> pl.DataFrame:
 
 def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.DataFrame:
     """Scores of the answers' statuses, a row per answer and share: over all tasks and by task."""
-    rows, texts = (
-        responses.with_columns(path=pl.lit(None, pl.String)),
-        responses["status"].to_list(),
-    )
+    rows = responses.with_columns(path=pl.lit(None, pl.String))
+    texts = responses["status"].to_list()
     by_task = {"slice_by": "task", "slice_value": rows["task"]}
     counts = [[(metrics.get(name), answer_tallies(texts, name), made_by())] for name in SHARES]
-    return pl.concat(
-        score_table(rows, counted, level="answer", mode=mode, **slices)
-        for counted in counts
-        for slices in ({}, by_task)
-    )
+    scored = partial(score_table, rows, level="answer", mode=mode)
+    return pl.concat(scored(counted, **by) for counted in counts for by in ({}, by_task))
 
 
 def score_again(

@@ -7,7 +7,7 @@ import os
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -71,18 +71,10 @@ class Journal:
             raise NotAvailable(what, where=self.path.parent, remedy=remedy) from error
 
 
-class Entries(NamedTuple):
-    """What a journal has: its entries, the bytes of its whole lines, how many of them are none."""
+def entries(path: Path, kind: type[Entry] = Entry) -> tuple[list[dict[str, Any]], int, int]:
+    """What a journal has: its entries, the bytes of its whole lines, how many of them are none.
 
-    values: list[dict[str, Any]]
-    whole: int
-    broken: int
-
-
-def entries(path: Path, kind: type[Entry] = Entry) -> Entries:
-    """What a journal has. A line that is no entry is passed over, and stderr names it.
-
-    What it was about is done again.
+    A line that is no entry is passed over, and stderr names it; what it was about is done again.
     """
     data = files.read_bytes(path)
     whole, values = data.rfind(b"\n") + 1, []
@@ -95,4 +87,4 @@ def entries(path: Path, kind: type[Entry] = Entry) -> Entries:
             values.append(value)
         except DataBroken as error:
             print(f"note: passed over, no entry of a run: {error}", file=sys.stderr)
-    return Entries(values, whole, len(lines) - len(values))
+    return values, whole, len(lines) - len(values)

@@ -148,12 +148,6 @@ def document_pages(document: dict[str, Any], root: Path | None, *, scale: float 
 
 def page_files(document: dict[str, Any], root: Path | None) -> list[Path]:
     """The images of all pages of a document; `DataMissing` if it has none."""
-    image_file(document, root)
-    return [Path(root or "") / name for name in page_images(document)]
-
-
-def image_file(document: dict[str, Any], root: Path | None) -> Path:
-    """The image of a document; `DataMissing` if it has none."""
     if document["image"] is None or root is None:
         raise DataMissing("this document has no image", where=document["doc_id"])
-    return root / document["image"]
+    return [root / name for name in page_images(document)]

@@ -21,6 +21,7 @@ import polars as pl
 from formlab import benchmarks, files, registry, resources, saving, tables
 from formlab.errors import DataBroken, DataMissing, FormlabError, TableBroken
 from formlab.folders import Corpus, Predictions
+from formlab.readers import leaves
 from formlab.show import progress
 from formlab.systems import Reader, System
 from formlab.systems.journal import BROKEN, Entry, Journal, entries
@@ -138,9 +139,9 @@ def unfinished(folder: Path) -> Predictions | None:
     if head.system.startswith("chat:"):
         remedy = "the same formlab run … --set max_calls=0, which asks nothing"
         raise DataBroken("this run of a model has not ended", where=folder, remedy=remedy)
-    journal = entries(folder / JOURNAL, _Page)
-    readings = {entry["doc_id"]: _reading(entry) for entry in journal.values}.values()
-    settings, notes = head.settings | head.versions, Counter({BROKEN: journal.broken})
+    values, _, broken = entries(folder / JOURNAL, _Page)
+    readings = {entry["doc_id"]: _reading(entry) for entry in values}.values()
+    settings, notes = head.settings | head.versions, Counter({BROKEN: broken})
     return _predictions(folder, msgspec.to_builtins(head), readings, settings, notes)
 
 
@@ -172,22 +173,14 @@ def _check_head(folder: Path, head: Row) -> None:
     """`DataBroken` if `folder` holds a run whose head is damaged or has other values."""
     if not (folder / HEAD).is_file():
         return
-    before = _flat(files.read_json(folder / HEAD, dict[str, Any], remedy=HEADLESS))
-    now = _flat(json.loads(json.dumps(head)))
-    changed = [n for n in now | before if n[0] in head and before.get(n) != now.get(n)]
+    before = dict(leaves(files.read_json(folder / HEAD, dict[str, Any], remedy=HEADLESS)))
+    now = dict(leaves(json.loads(json.dumps(head))))
+    changed = [n for n in now | before if n.split("/")[1] in head and before.get(n) != now.get(n)]
     if changed:
-        differences = (f"{' '.join(n)} {before.get(n)!r}, now {now.get(n)!r}" for n in changed)
+        names = {n: n.removeprefix("/").replace("/", " ") for n in changed}
+        differences = (f"{of} {before.get(n)!r}, now {now.get(n)!r}" for n, of in names.items())
         what = f"this folder holds another run: {', '.join(differences)}"
         raise DataBroken(what, where=folder, remedy="--out")
-
-
-def _flat(head: Row) -> dict[tuple[str, ...], Any]:
-    """The values of a head, each setting by itself."""
-    parts = {name: value if isinstance(value, dict) else {} for name, value in head.items()}
-    flat = {(name,): value for name, value in head.items() if not isinstance(value, dict)}
-    return flat | {
-        (name, key): item for name, inner in parts.items() for key, item in inner.items()
-    }
 
 
 def _predictions(

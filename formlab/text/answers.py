@@ -27,24 +27,24 @@ LONGEST, _STEPS = 80_000, 300_000
 _TRIES, _TALK, _NESTED = 50, 200, 4
 # How deep objects and lists of an answer may be nested.
 DEEPEST = 60
-_MARKS = tomllib.loads(Path(__file__).with_name("marks.toml").read_text("utf-8"))
+MARKS = tomllib.loads(Path(__file__).with_name("marks.toml").read_text("utf-8"))
 _CLOSING, _OPENING, _ENDS, _ANSWER = (
-    re.compile("|".join(_MARKS[name]).replace("%s", _MARKS["mark"]), re.IGNORECASE | re.MULTILINE)
+    re.compile("|".join(MARKS[name]).replace("%s", MARKS["mark"]), re.IGNORECASE | re.MULTILINE)
     for name in ("closing", "opening", "ends", "answer")
 )
-_CALL, _WITHIN = {*_MARKS["names"]["call"].split()}, _MARKS["names"]["around"].split()
-_NAMED = _MARKS["names"]["name"].split(), _MARKS["names"]["arguments"].split()
+_CALL, _WITHIN = {*MARKS["names"]["call"].split()}, MARKS["names"]["around"].split()
+_NAMED = MARKS["names"]["name"].split(), MARKS["names"]["arguments"].split()
 # What members are called, and what stands around an answer and beside it.
-MEMBERS = {name: names.split() for name, names in _MARKS["member"].items()}
-WRAPPERS = _MARKS["wrapper"]["lists"].split()
-_WRAPPER, _REMARKS = re.compile(_MARKS["wrapper"]["around"]), {*_MARKS["wrapper"]["beside"].split()}
+MEMBERS = {name: names.split() for name, names in MARKS["member"].items()}
+WRAPPERS = MARKS["wrapper"]["lists"].split()
+_WRAPPER, _REMARKS = re.compile(MARKS["wrapper"]["around"]), {*MARKS["wrapper"]["beside"].split()}
 _SAID = {*chain.from_iterable(map(MEMBERS.get, ("confidence", "page", "box", "beside")))}
-_START = _MARKS["json"]["start"]
+_START = MARKS["json"]["start"]
 _STARTS, _BEGINS, _FENCE, _KEYED, _ESCAPED, _BEFORE, _PYTHON = (
-    re.compile(form.replace("{start}", _START)) for form in _MARKS["json"].values()
+    re.compile(form.replace("{start}", _START)) for form in MARKS["json"].values()
 )
 # What is mended before the repair: pattern, what stands instead, and what is said of it.
-_MENDED = [(re.compile(row["text"]), row["instead"], row["change"]) for row in _MARKS["mended"]]
+_MENDED = [(re.compile(row["text"]), row["instead"], row["change"]) for row in MARKS["mended"]]
 _AROUND = "text around the JSON left out"
 _AS_WRITTEN: dict[str, Any] = {"parse_int": str, "parse_float": str, "parse_constant": str}
 _DECODER = json.JSONDecoder(strict=False, **_AS_WRITTEN)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from html.entities import html5
@@ -146,16 +146,20 @@ def is_html(text: str) -> bool:
     return _TAG.search(text) is not None
 
 
+def shown_texts(stream: Iterable[Event], hidden: Collection[str]) -> Iterator[str]:
+    """The texts that stand in no element with a name in `hidden`."""
+    depth = 0
+    for kind, name, _ in stream:
+        if kind != "text" and name in hidden:
+            depth = max(0, depth + (1 if kind == "start" else -1))
+        elif kind == "text" and not depth:
+            yield name
+
+
 def visible_text(markup: str) -> str:
     """The text of HTML or of plain text: pieces joined by one space, white space collapsed."""
     if "<" in markup and ">" in markup:
-        pieces, hidden = [], 0
-        for kind, name, _ in events(markup):
-            if kind != "text":
-                hidden += (1 if kind == "start" else -1) if name in _HIDDEN else 0
-            elif not hidden and (piece := name.strip()):
-                pieces.append(piece)
-        markup = " ".join(pieces)
+        markup = " ".join(shown_texts(events(markup), _HIDDEN))
     return " ".join(html.unescape(markup).split())
 
 

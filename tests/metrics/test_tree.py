@@ -9,7 +9,7 @@ import zss
 
 from formlab.errors import DataBroken
 from formlab.metrics import METRICS, tree
-from formlab.metrics.tree import OPS, edit_script, tree_edit_distance, tree_similarity
+from formlab.metrics.tree import OPS, TreePair
 from formlab.trees import MAX_LEVELS, Node, flatten, from_records
 
 
@@ -37,10 +37,18 @@ def random_tree(rng, size, *, labels="abc", reach=None):
     return nodes[0]
 
 
-def random_pair(rng, most=30):
-    sizes = [1 + int((most - 1) * rng.random() ** 3) for _ in "ab"]
-    options = {"labels": rng.choice(["a", "abc", "abcdefgh"]), "reach": rng.choice([None, 1, 3, 9])}
-    return tuple(random_tree(rng, size, **options) for size in sizes)
+def random_pairs(count, seed, most=30):
+    """Pairs of trees whose nodes have paths that tell them apart."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        sizes = [1 + int((most - 1) * rng.random() ** 3) for _ in "ab"]
+        options = {"labels": rng.choice(["a", "abcd", "abcdefgh"])}
+        options["reach"] = rng.choice([None, 1, 3, 9])
+        pair = tuple(random_tree(rng, size, **options) for size in sizes)
+        for root in pair:
+            for number, node in enumerate(flatten(root).nodes):
+                node.path = f"/{number}"
+        yield pair
 
 
 def by_zss(gold, pred):
@@ -86,27 +94,22 @@ def by_zss(gold, pred):
     ],
 )
 def test_hand_counts(gold, pred, depth):
-    assert tree_edit_distance(grow(gold), grow(pred)) == pytest.approx(depth, abs=1e-12)
+    assert TreePair(grow(gold), grow(pred)).distance == pytest.approx(depth, abs=1e-12)
 
 
 def test_distance_equals_zss_on_random_trees():
-    rng = random.Random(0)
-    pairs = [random_pair(rng) for _ in range(150)]
-    pairs += [random_pair(rng, most=80) for _ in range(8)]
-    for gold, pred in pairs:
-        ours = tree_edit_distance(gold, pred)
+    for gold, pred in [*random_pairs(150, seed=0), *random_pairs(8, seed=3, most=80)]:
+        ours = TreePair(gold, pred).distance
         assert ours == pytest.approx(by_zss(gold, pred), abs=1e-9)
 
 
 def test_distance_is_zero_to_itself_symmetric_and_bounded():
-    rng = random.Random(2)
-    for _ in range(100):
-        gold, pred = random_pair(rng)
-        distance = tree_edit_distance(gold, pred)
-        everything = tree_edit_distance(gold, None)
-        everything += tree_edit_distance(None, pred)
-        assert tree_edit_distance(gold, gold) == 0
-        assert tree_edit_distance(pred, gold) == pytest.approx(distance, abs=1e-9)
+    for gold, pred in random_pairs(100, seed=2):
+        distance = TreePair(gold, pred).distance
+        everything = TreePair(gold, None).distance
+        everything += TreePair(None, pred).distance
+        assert TreePair(gold, gold).distance == 0
+        assert TreePair(pred, gold).distance == pytest.approx(distance, abs=1e-9)
         assert 0 <= distance <= everything + 1e-9
 
 
@@ -114,23 +117,23 @@ def test_missing_tree_costs_all_of_the_other():
     # depths 0, 1, 1, 2: 1 + 1/2 + 1/2 + 1/3
     gold = grow("f(a b(c))")
     for pair in ((gold, None), (None, gold)):
-        assert tree_edit_distance(*pair) == pytest.approx(7 / 3)
-    assert tree_edit_distance(None, None) == 0
+        assert TreePair(*pair).distance == pytest.approx(7 / 3)
+    assert TreePair(None, None).distance == 0
 
 
 def test_similarity_by_hand():
     # Gold weighs 1/2 + 1/2 and the prediction 1/2 without their roots; one b of 1/2 is deleted.
-    tally = tree_similarity(grow("f(a b)"), grow("f(a)"))
+    tally = METRICS["tree_similarity"](grow("f(a b)"), grow("f(a)"))
     assert tally.parts == pytest.approx((1.0, 1.5))
     # The roots differ and count: 1 + 1/2 each; the root is renamed for 1.
-    tally = tree_similarity(grow("f(a)"), grow("g(a)"))
+    tally = METRICS["tree_similarity"](grow("f(a)"), grow("g(a)"))
     assert tally.parts == pytest.approx((2.0, 3.0))
 
 
 def test_similarity_of_nothing_to_nothing_is_undefined():
     for pair in ((None, None), (Node("form"), Node("form"))):
-        assert math.isnan(tree_similarity(*pair).value)
-    assert tree_similarity(Node("form"), None).value == 0
+        assert math.isnan(METRICS["tree_similarity"](*pair).value)
+    assert METRICS["tree_similarity"](Node("form"), None).value == 0
 
 
 def test_metrics_pool_documents_by_their_sums():
@@ -146,10 +149,10 @@ def test_metrics_pool_documents_by_their_sums():
 def test_trees_too_large_to_compare_are_refused_at_once(monkeypatch):
     star = Node("f", children=[Node("a") for _ in range(6_000)])
     with pytest.raises(DataBroken, match=r"6,001 and 6,001 nodes are too large"):
-        tree_edit_distance(star, star)
+        tree.tree_tallies([star], [star])
     monkeypatch.setattr(tree, "MAX_STEPS", 10)
     with pytest.raises(DataBroken, match=r"4 and 4 nodes are too large"):
-        tree_edit_distance(grow("f(a b c)"), grow("f(a b c)"))
+        tree.tree_tallies([grow("f(a b c)")], [grow("f(a b c)")])
 
 
 def test_longest_chains_are_compared():
@@ -162,21 +165,7 @@ def test_longest_chains_are_compared():
 
     # Each level renamed at its own depth: 1/2 + 1/3 + … + 1/2000
     expected = math.fsum(1 / (1 + depth) for depth in range(1, MAX_LEVELS))
-    assert tree_edit_distance(chain("a"), chain("b")) == pytest.approx(expected, abs=1e-9)
-
-
-def random_pairs(count, seed):
-    """Pairs of trees whose nodes have paths that tell them apart."""
-    rng = random.Random(seed)
-    for _ in range(count):
-        pair = tuple(
-            random_tree(rng, rng.randint(1, 40), labels="abcd", reach=rng.choice([None, 1, 3, 9]))
-            for _ in "ab"
-        )
-        for root in pair:
-            for number, node in enumerate(flatten(root).nodes):
-                node.path = f"/{number}"
-        yield pair
+    assert TreePair(chain("a"), chain("b")).distance == pytest.approx(expected, abs=1e-9)
 
 
 def form(*groups):
@@ -189,7 +178,7 @@ def form(*groups):
 
 
 def told(gold, pred):
-    return [(e.op, e.label, round(e.cost, 3)) for e in edit_script(gold, pred)]
+    return [(e.op, e.label, round(e.cost, 3)) for e in TreePair(gold, pred).edits()]
 
 
 def test_each_kind_of_edit_by_hand():
@@ -206,16 +195,16 @@ def test_each_kind_of_edit_by_hand():
 
 
 def test_costs_add_up_to_the_distance():
-    for gold, pred in random_pairs(100, seed=0):
-        total = math.fsum(edit.cost for edit in edit_script(gold, pred))
-        distance = tree_edit_distance(gold, pred)
+    for gold, pred in random_pairs(100, seed=0, most=60):
+        total = math.fsum(edit.cost for edit in TreePair(gold, pred).edits())
+        distance = TreePair(gold, pred).distance
         assert total == pytest.approx(distance, abs=1e-9)
 
 
 def test_every_node_of_both_trees_is_in_one_edit():
-    for gold, pred in random_pairs(100, seed=1):
-        edits = edit_script(gold, pred)
-        assert edit_script(gold, pred) == edits
+    for gold, pred in random_pairs(100, seed=1, most=60):
+        edits = TreePair(gold, pred).edits()
+        assert TreePair(gold, pred).edits() == edits
         for root, side in ((gold, "gold_path"), (pred, "pred_path")):
             paths = Counter(getattr(edit, side) for edit in edits)
             del paths[None]
@@ -235,13 +224,13 @@ def is_above(flat, above, below):
 
 
 def test_paired_nodes_keep_their_order_and_their_ancestors():
-    for gold, pred in random_pairs(60, seed=2):
+    for gold, pred in random_pairs(60, seed=2, most=60):
         ours, theirs = flatten(gold), flatten(pred)
         here = {node.path: place for place, node in enumerate(ours.nodes)}
         there = {node.path: place for place, node in enumerate(theirs.nodes)}
         pairs = [
             (here[edit.gold_path], there[edit.pred_path])
-            for edit in edit_script(gold, pred)
+            for edit in TreePair(gold, pred).edits()
             if edit.op in ("kept", "renamed")
         ]
         for a, b in pairs:

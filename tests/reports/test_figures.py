@@ -43,7 +43,7 @@ def test_policy_stops_a_planted_script_inside_and_from_a_file(results):
         visit.page.wait_for_selector(READY, state="attached")
         assert visit.page.evaluate("typeof globalThis.pwned") == "undefined"
         assert visit.requests == []
-        assert sum("Content Security Policy" in line for line in visit.console) == 3
+        assert sum("Content Security Policy" in line for line in visit.trouble) == 3
 
 
 def test_figures_stand_beside_the_page_as_pictures_and_tables(results):

@@ -121,7 +121,7 @@ def test_decisions_and_changes_by_keyboard_outlive_a_reloaded_page(lab, tmp_path
         page.get_by_text("3 of 6 decided by ada").wait_for()
         expect(page.locator(".fr-title bdi").first).to_have_text("/Blank")
         assert page.evaluate("typeof pwned") == "undefined"
-        assert (visit.requests, visit.errors) == ([], [])
+        assert (visit.requests, visit.page.page_errors()) == ([], [])
     saved = decisions.read(tmp_path / "reviews" / "ada.jsonl").select("path", "decision").rows()
     assert dict(saved) == {"/Name": "accept", "/Total": "edit", "/Evil": "reject"}
     form = desk_of_forms.form("a")

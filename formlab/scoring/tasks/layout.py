@@ -6,9 +6,9 @@ from collections import Counter
 
 import polars as pl
 
-from formlab import metrics, tables
+from formlab import tables
 from formlab.folders import Corpus, Predictions
-from formlab.metrics.tree import tree_tallies
+from formlab.metrics.tree import TreePair, tallies
 from formlab.scoring.tasks._kit import Scoring, TaskScores, failed
 from formlab.tables import USABLE
 from formlab.trees import Node, from_records
@@ -47,13 +47,12 @@ def score(scoring: Scoring) -> TaskScores:
     sides = corpus.records.with_columns(status=pl.lit("ok")), records
     golds, preds = (by_document(structure(side), flaws) for side in sides)
     rows = scoring.documents(failed(records) | dict.fromkeys(preds, "ok"))
-    trees = [(golds.get(doc, _FORM), preds.get(doc, _FORM)) for doc in rows["doc_id"]]
-    parts = tree_tallies([gold for gold, _ in trees], [pred for _, pred in trees])
-    scores = [scoring.rows(rows, parts, RULES, level="document", task="layout")]
+    pairs = [TreePair(golds.get(doc, _FORM), preds.get(doc, _FORM)) for doc in rows["doc_id"]]
+    scores = [scoring.rows(rows, tallies(pairs), RULES, level="document", task="layout")]
     cases = []
-    for row, pair in zip(rows.to_dicts(), trees, strict=True):
+    for row, pair in zip(rows.to_dicts(), pairs, strict=True):
         # The form itself is on both sides and says nothing.
-        for edit in filter(lambda edit: edit.depth, metrics.edit_script(*pair)):
+        for edit in filter(lambda edit: edit.depth, pair.edits()):
             outcome = _OUTCOMES.get(edit.op, "mismatch")
             cases.append(row | {
                 "task": "layout", "level": "node", "kind": "node", "subtype": edit.op,

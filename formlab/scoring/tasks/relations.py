@@ -146,8 +146,7 @@ def _fields(gold: pl.DataFrame, answers: pl.DataFrame, read: pl.DataFrame) -> pl
         for path in item.relevant:
             value = values.get(text.normalise(path, LADDER_STEPS))
             rows.append((*key, path, value, path == item.dependent, key in answered))
-    columns = dict.fromkeys(("doc_id", "check", "path", "answer"), pl.String)
-    columns |= dict.fromkeys(("is_dependent", "is_answered"), pl.Boolean)
+    columns = tables.schema("doc_id check path answer is_dependent:flag is_answered:flag")
     fields = pl.DataFrame(rows, columns, orient="row")
     usable = pl.when(pl.col("status").is_in(USABLE)).then("pred").alias("pred")
     read = read.filter(pl.col("gold").is_not_null()).with_columns(usable)

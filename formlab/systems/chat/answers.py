@@ -19,21 +19,16 @@ from typing import Any
 
 import numpy as np
 
+from formlab.readers import leaves
 from formlab.systems.chat.ask import Row
-from formlab.text.answers import Parsed, parse, plain
+from formlab.text.answers import MARKS, Parsed, parse, plain
 from formlab.text.normalise import as_text
 
 # Statuses that asking again may mend.
 BAD = ("bad_json", "refused", "truncated")
 _CUT, _FILTERED = ("length", "max_tokens"), ("content_filter", "refusal")
 # How models decline in plain words; only where nothing else was answered.
-_DECLINES = re.compile(
-    r"\W*(?:i(?:['’]m| am) (?:very |so )?(?:sorry|unable|not able)"
-    r"|(?:sorry|apologies|unfortunately)\b.{0,40}\bi\b"
-    r"|i (?:can(?:not|['’]t| not)|won['’]t|will not|must decline)\b"
-    r"|as an? (?:ai|language model))",
-    re.IGNORECASE,
-)
+_DECLINES = re.compile(MARKS["declines"], re.IGNORECASE)
 _LONGEST_REFUSAL = 600
 
 
@@ -149,7 +144,7 @@ def with_confidence(value: Any, text: str, spans: str | None) -> Any:
     if not spans or (bounds := _bounds(text, value)) is None:
         return value
     found = [match for match in _SCALAR.finditer(text, *bounds) if not match[2]]
-    if len(found) != _leaves(value):  # A name stands twice.
+    if len(found) != sum(1 for _ in leaves(value)):  # A name stands twice.
         return value
     places = [match.span(1 if match[1] else 0) for match in found]
     firsts, ends, chances = np.array(json.loads(spans), dtype=float).reshape(-1, 3).T
@@ -207,11 +202,6 @@ def _bounds(text: str, value: Any) -> tuple[int, int] | None:
             if read == value:
                 return start, end
     return None
-
-
-def _leaves(value: Any) -> int:
-    inner = value.values() if isinstance(value, dict) else value
-    return sum(map(_leaves, inner)) if isinstance(value, dict | list) else 1
 
 
 def _marked(value: Any, sure: Iterator[float]) -> Any:

@@ -13,13 +13,14 @@ from formlab.benchmarks.formcraft.records import ITEMS, answer_rows, form_rows
 from formlab.benchmarks.vrdu import REPEATED, UNREPEATED
 from formlab.benchmarks.vrdu import Schema as Entities
 from formlab.errors import DataMissing, NotAvailable, UnknownName
+from formlab.readers import leaves
 from formlab.systems.chat import ask
 from formlab.systems.chat.ask import Ask, Place, Row, Schema, Task, WrongShape
 from formlab.systems.prompts import read as read_prompt
 from formlab.tables import BOX as SIDES
 from formlab.text.action_lines import line_rows
 from formlab.text.normalise import as_text
-from formlab.trees import escape
+from formlab.trees import escape, unescape
 
 # Tasks whose gold is a value at a path.
 _FIELDS = ("text", "value", "entity")
@@ -107,27 +108,25 @@ def _field_rows(kind: str, schema: Schema | None, value: Any, _locate: Place) ->
     if not isinstance(value, dict):
         raise WrongShape("no object of fields")
     rows = []
-    for path, leaf in _leaves("", value, schema):
+    for pointer, leaf in leaves(_listed(value, schema)):
+        path = unescape(pointer) if schema is None else pointer
         name = next((step for step in reversed(path.split("/")) if not step.isdecimal()), "")
-        rows.append({"task": kind, "path": path, "kind": name, "value": as_text(leaf)})
+        row = {"task": kind, "path": path, "kind": name, "value": as_text(leaf)}
+        rows += [row] if leaf is not None else []
     return rows
 
 
-def _leaves(path: str, value: Any, schema: Schema | None) -> Iterator[tuple[str, Any]]:
+def _listed(value: Any, schema: Any) -> Any:
+    """A value with a list around each single item of one, which many models leave out."""
     part: Schema = schema if isinstance(schema, dict) else {}
-    unknown: Schema | None = None if schema is None else {}
     if part.get("type") == "array" and not isinstance(value, list | None):
-        value = [value]  # A list of one item, as many models write it.
+        value = [value]
     if isinstance(value, dict):
         inner = part.get("properties") or {}
-        for name, member in value.items():
-            step = name if schema is None else escape(name)
-            yield from _leaves(f"{path}/{step}", member, inner.get(name, unknown))
-    elif isinstance(value, list):
-        for number, member in enumerate(value):
-            yield from _leaves(f"{path}/{number}", member, part.get("items", unknown))
-    elif value is not None:
-        yield path, value
+        return {name: _listed(member, inner.get(name)) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_listed(item, part.get("items")) for item in value]
+    return value
 
 
 def _ocrbench_fields(document: Row, gold: list[Row]) -> Ask | None:

@@ -215,7 +215,7 @@ def values_in(cell: Any, path: str, whole: Collection[str] = ()) -> Iterator[Lea
     """The values in a cell, at `whole` paths as they are, each with what is said of it."""
     cell = as_text(cell) if path in whole else cell
     is_text = isinstance(cell, str)
-    if type(cell) in _PLAIN or (is_text and (path in whole or not _MARKS.search(cell))):
+    if type(cell) in _PLAIN or (is_text and (not _MARKS.search(cell) or path in whole)):
         yield path, cell, {}
         return
     if is_text and path:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import csv
 import dataclasses
 import os
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from formlab import files
+from formlab import files, tables
 from formlab.errors import DataBroken, FormlabError
 from formlab.registry import Registry
 
@@ -30,7 +30,6 @@ ROLES = ("document", "gold", "answer", "call", "figure")
 # What reading runs into where a file is not laid out as it should be.
 ODD = (ArithmeticError, AttributeError, FormlabError, LookupError, RuntimeError, TypeError)
 ODD += (ValueError, csv.Error)
-_DEEPEST = 60  # How deep values may be nested.
 UNMET = "no field of the answers is one of the gold's"
 # In the order in which they are tried, after plug-ins.
 _NAMES = {
@@ -41,8 +40,10 @@ _NAMES = {
 _FILES = {n: f"formlab.readers.{home}:READERS" for home in _NAMES for n in _NAMES[home].split()}
 READERS = Registry("readers", _FILES)
 # Names of modules that score, or read answers and gold, as what scores does.
-_HOMES = dict.fromkeys(("differences", "headlines", "join_report", "open_log", "open_logs"), "logs")
-_HOMES["corpus"] = "gold"
+HOMES = {
+    "readers.logs": "differences headlines join_report open_log open_logs",
+    "readers.gold": "corpus",
+}
 
 
 @dataclasses.dataclass
@@ -84,21 +85,6 @@ def by_role(rows: Iterable[Row]) -> dict[str, list[Row]]:
 def counted(notes: Mapping[str, int]) -> dict[str, int]:
     """Notes in order, without those that count nothing."""
     return {note: int(count) for note, count in sorted(notes.items()) if count}
-
-
-def leaves(
-    value: Any, path: str = "", is_value: Callable[[Row], Any] = lambda _: False
-) -> Iterator[tuple[str, Any]]:
-    """What a JSON value holds that is no list or object but a value, each at its JSON pointer."""
-    value = value.tolist() if hasattr(value, "tolist") else value  # An array in a frame's cell.
-    if not isinstance(value, dict | list | tuple) or (isinstance(value, dict) and is_value(value)):
-        yield path, value
-        return
-    if path.count("/") > _DEEPEST:
-        raise RecursionError(f"nested deeper than {_DEEPEST} levels")
-    for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
-        escaped = str(step).replace("~", "~0").replace("/", "~1")
-        yield from leaves(inner, f"{path}/{escaped}", is_value)
 
 
 def by_name(what: str, named: Iterable[tuple[Any, Path]]) -> dict[Any, Path]:
@@ -175,7 +161,4 @@ def read_predictions(
     return next(answers.of_table(path or source, corpus, name=name, columns=columns or {}))
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"formlab.readers.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+sys.modules[__name__].__class__ = tables.Room

@@ -117,11 +117,14 @@ def in_parts(
         tasks = fields.group_by("task").agg(pl.col("len").sum())
         usual = tasks.sort("len", "task", descending=[True, False])["task"].first() or "text"
         name = source.name or system_of(given.systems, source.path)
-        same = {"name": name, "usual": usual, "sources": sources}
         for number, part in enumerate(each):
             # Several values of a user's own field are a list.
             rows = given.rows(number, given.lists if corpus.benchmark == OWN else ())
-            yield of_values(with_paths(rows, moved), part, notes=notes, **same)
+            rows = _records(with_paths(rows, moved), part, usual, notes)
+            key = {"benchmark": part.benchmark, "split": part.split, "system": name}
+            records = table(rows, key | {"role": "prediction"})
+            said = {"sources": sources, "notes": counted(notes)}
+            yield Predictions(records, tables.table("responses", [], **key), name, **said).check()
             notes.clear()
 
 
@@ -140,11 +143,8 @@ def sources_of(path: Path | None) -> dict[str, str]:
     return {file.name: files.sha256(file.where) for file in document_files(path)}
 
 
-def of_values(
-    given: pl.DataFrame, corpus: Corpus, *, name: str, usual: str, notes: Counter[str], sources: Any
-) -> Predictions:
-    """The predictions of values at the gold's names; `usual` is the task of all others."""
-    notes = Counter(notes)
+def _records(given: pl.DataFrame, corpus: Corpus, usual: str, notes: Counter[str]) -> pl.DataFrame:
+    """Values at the gold's names as rows with tasks and status; `usual` is the task of others."""
     given = given.drop("system", "benchmark", "split", strict=False)
     given = pl.concat([given, BARE], how="diagonal")
     twice = given.filter(_HAS_VALUE, ~pl.struct("doc_id", "path").is_first_distinct())
@@ -157,11 +157,7 @@ def of_values(
         notes[f"documents with answers of status {status}"] += documents
     # Both sides may have a column of one name: each is kept.
     twice = {*tables.own_columns("records", corpus.records)} & {*given.columns}
-    given = given.rename({column: f"answer_{column}" for column in twice})
-    key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": name}
-    records = table(given, key | {"role": "prediction"})
-    responses = tables.table("responses", [], **key)
-    return Predictions(records, responses, name, sources=sources, notes=counted(notes)).check()
+    return given.rename({column: f"answer_{column}" for column in twice})
 
 
 def table(rows: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
@@ -204,17 +200,14 @@ def _with_choices(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     if choices.is_empty():
         return given
     field = pl.col("path").str.replace(r"/\d+$", "")
-    paths = given.select(pl.col("path").unique()).filter(field.is_in(choices.implode()))["path"]
-    options = given.with_row_index("/row").filter(pl.col("path").is_in(paths.implode()), _HAS_VALUE)
-    options = options.with_columns(path=field).filter(pl.struct("doc_id", "path").is_duplicated())
-    if options.is_empty():
-        return given
-    lists = options.group_by("doc_id", "path", maintain_order=True)
-    lists = lists.agg("value", pl.exclude("doc_id", "path", "/row", "value").first())
+    field = pl.when(field.is_in(choices.implode()), _HAS_VALUE).then(field)
+    is_option = field.is_not_null() & pl.struct("doc_id", field).is_duplicated()
+    lists = given.filter(is_option).with_columns(path=field)
+    lists = lists.group_by("doc_id", "path", maintain_order=True)
+    lists = lists.agg("value", pl.exclude("doc_id", "path", "value").first())
     texts = [json.dumps(texts, ensure_ascii=False) for texts in lists["value"].to_list()]
     lists = lists.with_columns(value=pl.Series(texts, dtype=pl.String)).select(given.columns)
-    is_single = ~pl.int_range(pl.len()).is_in(options["/row"].implode())
-    return pl.concat([given.filter(is_single), lists])
+    return pl.concat([given.filter(~is_option), lists])
 
 
 def _claims(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:

@@ -29,6 +29,7 @@ else:
 
 T = TypeVar("T")
 Box = tuple[float, float, float, float]
+LOOKED_AT = 20  # Files of a folder, to tell what they are.
 _PACKED = re.compile(r"\.(gz|zst)$", re.IGNORECASE)
 _UNPACK = {b"\x1f\x8b": gzip.open, b"\x28\xb5": zstd.open}
 # What files hold by their endings, of those with a row a line first.

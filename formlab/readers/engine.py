@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import re
+import tomllib
 from bisect import bisect
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -18,22 +19,18 @@ from lxml import etree
 
 from formlab import files
 from formlab.errors import DataBroken, FormlabError
-from formlab.readers import ODD, Reader, Row, Source, answers, by_name, door, leaves
+from formlab.readers import ODD, Reader, Row, Source, answers, by_name, door
 from formlab.readers.door import Box, around, as_text, at, number, written
 from formlab.tables import BOX
+from formlab.trees import leaves
 
-_LOOKED_AT = 20  # Files of a folder, to tell what they are.
 _VALUE = re.compile(r"value(?!_?type)", re.IGNORECASE)
-# Names of elements in ALTO and PAGE, and classes in hOCR.
-_PAGES, _WORDS = {"Page", "ocr_page"}, {"String", "Word", "ocrx_word"}
-_LINES = {"TextLine", "TextRegion", "ocr_line", "ocrx_line", "ocr_header", "ocr_caption"}
-_LINES |= {"ocr_textfloat"}
+_FILES = tomllib.loads(Path(__file__).with_name("engines.toml").read_text("utf-8"))
+_PAGES, _LINES, _WORDS = ({*names.split()} for names in _FILES.pop("elements").values())
 _NUMBER = r"\s+(-?[0-9.]+)"
 _BOX, _SURE = re.compile(rf"\bbbox{_NUMBER * 4}"), re.compile(rf"\bx_wconf{_NUMBER}")
-_POINT = re.compile(r"(-?[0-9.]+),(-?[0-9.]+)")
 _SAFE: dict[str, Any] = {"no_network": True, "huge_tree": False, "remove_comments": True}
-_COLUMNS = ["level", "page_num", "block_num", "par_num", "line_num", "word_num"]
-_COLUMNS += ["left", "top", "width", "height"]
+_PLACE = ("level", "page_num", "block_num", "par_num", "line_num")
 
 
 @dataclass
@@ -88,7 +85,7 @@ class Reading:
 
 
 def _reader(
-    name: str, title: str, endings: tuple[str, ...], mark: bytes, read: Callable[[Any], Reading]
+    name: str, read: Callable[[Any], Reading], *, title: str, endings: list[str], mark: str
 ) -> Reader:
     """A reader of files with `mark` in them, one a document; JSON is parsed before it is `read`."""
 
@@ -97,7 +94,9 @@ def _reader(
         return [file for file in below if file.name[0] != "." and door.ending(file) in endings]
 
     def fits(path: Path) -> bool:
-        return any(re.search(mark, door.head(file)) for file in listed(path)[:_LOOKED_AT])
+        return any(
+            re.search(mark.encode(), door.head(file)) for file in listed(path)[: door.LOOKED_AT]
+        )
 
     def rows(source: Source) -> Iterator[Row]:
         source.files, corpus = listed(source.path), source.corpus
@@ -115,11 +114,12 @@ def _reader(
             doc_id = renamed.get(name, name)
             base = {"role": "answer", "doc_id": doc_id, "origin": file.name}
             try:
-                is_json = endings == _JSON
+                is_json = endings == [".json"]
                 found = read(files.parse_json(written(file), where=str(file)) if is_json else file)
                 if not (found.values or found.lines or found.sizes):
-                    what = f"neither pages nor values: {written(file)[:200]!r}"
-                    raise DataBroken(what, where=file)
+                    raise DataBroken(
+                        f"neither pages nor values: {written(file)[:200]!r}", where=file
+                    )
                 rows = list(found.rows(sizes.get(doc_id), has_text=has_text))
             except ODD as error:
                 if not isinstance(error, FormlabError):
@@ -149,19 +149,16 @@ def _marked_up(path: Path, *, parser: Any) -> Reading:
     if declared is not None and next(declared.iterentities(), None) is not None:
         raise DataBroken("XML that declares entities", where=path, remedy="take them out")
     # Regions stand in the order of the groups that refer to them, each with an index.
-    order, reading = {}, Reading()
+    order, reading, last = {}, Reading(), [math.inf]
     for part in root.iterfind(".//*[@regionRef]"):
         groups = [part, *part.iterancestors()][::-1]
         order[part.get("regionRef")] = [int(number(group.get("index")) or 0) for group in groups]
-
-    def place(line: Any) -> list[float]:
-        names = (line.get("id"), line.getparent().get("id"))
-        return next((order[name] for name in names if name in order), [math.inf])
-
     for count, page in enumerate(_below(root, _PAGES), start=1):
         # A caption may have lines of its own, and a region none; some engines write words alone.
         lines = [line for line in _below(page, _LINES) if not _below(line, _LINES)]
-        for line in sorted(lines or _below(page, _WORDS), key=place):
+        lines = [(line.getparent().get("id"), line) for line in lines or _below(page, _WORDS)]
+        lines.sort(key=lambda of: order.get(of[1].get("id")) or order.get(of[0], last))
+        for _, line in lines:
             reading.lines.append([_element(e, count) for e in (line, *_below(line, _WORDS))])
         sides = [page.get(f"image{side}") or page.get(side.upper()) for side in ("Width", "Height")]
         reading.sizes[count] = (_outline(page) or (0, 0, *map(number, sides)))[2:]
@@ -190,7 +187,7 @@ def _outline(element: Any) -> Box | None:
     if stated := _BOX.search(element.get("title", "")):
         return around([stated.groups()[:2], stated.groups()[2:]])
     if (outline := element.find("{*}Coords")) is not None:
-        return around(_POINT.findall(outline.get("points", "")))
+        return around(re.findall(r"(-?[0-9.]+),(-?[0-9.]+)", outline.get("points", "")))
     return _sized(*(element.get(side) for side in ("HPOS", "VPOS", "WIDTH", "HEIGHT")))
 
 
@@ -199,8 +196,8 @@ def _tesseract(path: Path) -> Reading:
     # Quotation marks are text in Tesseract's own files; in a table that others saved they quote.
     how = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if b"\t" in door.head(path) else {}
     for row in csv.DictReader(written(path).split("\n"), **how):
-        level, page, *place = (int(float(row[name])) for name in _COLUMNS[:5])
-        box = _sized(*map(row.get, _COLUMNS[6:10]))
+        level, page, *place = (int(float(row[name])) for name in _PLACE)
+        box = _sized(*map(row.get, ("left", "top", "width", "height")))
         if level == 1:
             reading.sizes[page] = box[2:]
         elif level > 3:
@@ -368,21 +365,9 @@ def _entities(holder: Any, name: str) -> dict[str, Any]:
     return _keyed(found)
 
 
-_JSON, _HTML = (".json",), (".hocr", ".html", ".htm", ".xhtml", ".xml")
-_AZURE = rb'"(?i:analyze_?Result|(?:model|operation)_?Id|doc_?Type)"\s*:'
-_TEXTRACT = rb'"(?:BlockType|Blocks|(?:Expense|Identity)Documents|DocumentMetadata|JobStatus)"\s*:'
-_GOOGLE = rb'"(?i:(text|page)_?Anchor|text_?Segments|mention_?Text|human_?Review_?Status)"\s*:'
-_CLASS = rb"""(?i)class\s*=\s*["'][^"']*\bocr_page\b"""
-_START = rb"\A(?:\xef\xbb\xbf)?,?" + rb"[\t,]".join(map(str.encode, _COLUMNS))
 _XML = partial(_marked_up, parser=etree.XMLParser(resolve_entities=False, load_dtd=False, **_SAFE))
 # Without a declaration libxml2 takes HTML for Latin-1.
 _HOCR = partial(_marked_up, parser=etree.HTMLParser(encoding="utf-8", **_SAFE))
-READERS = {
-    "azure": _reader("azure", "Azure Document Intelligence", _JSON, _AZURE, _azure),
-    "textract": _reader("textract", "Amazon Textract", _JSON, _TEXTRACT, _textract),
-    "document_ai": _reader("document_ai", "Google Document AI", _JSON, _GOOGLE, _paged),
-    "hocr": _reader("hocr", "OCR as hOCR", _HTML, _CLASS, _HOCR),
-    "alto": _reader("alto", "ALTO XML", (".xml", ".alto"), rb"<(?:\w+:)?alto\b", _XML),
-    "page_xml": _reader("page_xml", "PAGE XML", (".xml",), b"[<:]PcGts", _XML),
-    "tesseract": _reader("tesseract", "Tesseract's TSV", (".tsv", ".csv"), _START, _tesseract),
-}
+# In the order of `engines.toml`.
+_READ = (_azure, _textract, _paged, _HOCR, _XML, _XML, _tesseract)
+READERS = {n: _reader(n, read, **_FILES[n]) for n, read in zip(_FILES, _READ, strict=True)}

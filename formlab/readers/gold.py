@@ -7,7 +7,7 @@ import math
 import re
 import shutil
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -78,35 +78,23 @@ def corpus(
 
 
 def corpora(
-    source: Any, folder: Path, *, columns: Any = None, records: float = 0, **how: Any
-) -> Iterator[Corpus]:
-    """The same as corpora of at most so many `records` each, which are kept in `folder`."""
-    notes = Counter[str]()
-    values = Stored(pieces(source, columns or {}, notes), folder, sampled=True)
-    # A document has one record more: its page.
-    numbers = batch_numbers(values.documents["n"] + 1, records or benchmarks.BATCH)
-    values.cut(values.documents.select("doc_id", name="doc_id", batch=numbers))
-    inferred = FieldTypes.inferred(values.samples, values.lists)
-    made = _maker(source, values.documents, inferred, notes, **how)
-    for number in numbers.unique(maintain_order=True):
-        yield made(values.rows(number, values.lists), notes)
-        # What is odd in the whole is counted once.
-        notes = Counter()
-    shutil.rmtree(folder)
-
-
-def _maker(
     source: Any,
-    documents: pl.DataFrame,
-    inferred: FieldTypes,
-    flaws: Counter[str],
+    folder: Path,
     *,
+    columns: Any = None,
+    records: float = 0,
     types: Any = None,
     images: str | Path | None = None,
     name: str | None = None,
-) -> Callable[[pl.DataFrame, Counter[str]], Corpus]:
-    """What makes corpora of the values of some of all `documents`, with `has_image` of each."""
+) -> Iterator[Corpus]:
+    """The same as corpora of at most so many `records` each, which are kept in `folder`."""
+    flaws = Counter[str]()
+    values = Stored(pieces(source, columns or {}, flaws), folder, sampled=True)
+    # A document has one record more: its page.
+    numbers = batch_numbers(values.documents["n"] + 1, records or benchmarks.BATCH)
+    values.cut(values.documents.select("doc_id", name="doc_id", batch=numbers))
     declared = FieldTypes.read(types) if types is not None else FieldTypes()
+    inferred = FieldTypes.inferred(values.samples, values.lists)
     known = [f"{path}/".replace("/*", "") for path in inferred.fields]
     for path in declared.fields if declared.is_list else ():
         # A part of a document may be named, and a list with its items or without.
@@ -115,7 +103,9 @@ def _maker(
     for path in inferred.fields.keys() - declared.fields.keys():
         flaws[f"{tables.INFERRED}: {inferred.fields[path].type}"] += 1
         flaws[_ODD] += inferred.odd.get(path, 0)
-    path = source if isinstance(source, Path) else None
+    types = FieldTypes(inferred.fields | declared.fields)
+    all_types = {"types": msgspec.to_builtins(types.fields)}
+    path, documents = source if isinstance(source, Path) else None, values.documents
     root, pages, texts = None, dict[str, list[str]](), dict[str, list[str]]()
     if images is not None:
         root, without = Path(images).resolve(), documents.filter(~pl.col("has_image"))
@@ -124,10 +114,9 @@ def _maker(
     elif path and documents["has_image"].any():
         root = (path if path.is_dir() else path.parent).resolve()
     key = {"benchmark": OWN, "split": name or (stem(path.resolve()) if path else FRAME)}
-    types, sources = FieldTypes(inferred.fields | declared.fields), answers.sources_of(path)
-    all_types = {"types": msgspec.to_builtins(types.fields)}
+    sources = answers.sources_of(path)
 
-    def document(row: Row, flaws: Counter[str]) -> Row:
+    def document(row: Row) -> Row:
         of_row = [row["image"]] if row.get("image") else pages.get(row["doc_id"], [])
         if root is not None:
             row |= {"image": next(iter(of_row), None)}
@@ -145,39 +134,46 @@ def _maker(
         meta = all_types | ({"pages": of_row} if of_row[1:] else {})
         return row | {"meta": files.storable(json.dumps(meta, ensure_ascii=False))}
 
-    def made(values: pl.DataFrame, flaws: Counter[str]) -> Corpus:
-        values = pl.concat([values, BARE], how="diagonal")
-        is_mended = pl.col("status") == "repaired"
-        broken = values.filter(UNREAD | (is_mended & IN_JSON))
-        for text, origin in broken.select("value", "origin").rows()[:1]:
-            raise DataBroken(f"no JSON: {text!r:.200}", where=origin, remedy="mend that file")
-        mended = values.filter(is_mended)["doc_id"].n_unique()
-        flaws["documents whose text was repaired to be read"] += mended
-        paths = values["path"].drop_nulls().unique(maintain_order=True)
-        how = {"default": None, "return_dtype": pl.String}
-        of_path = partial(pl.col("path").replace_strict, paths, **how)
-        kind = of_path([types.of(path).kind for path in paths])
-        meta = of_path([rule_text(declared.of(path)) for path in paths])
-        is_page = pl.col("path").is_null()
-        fields = values.filter(~is_page).with_columns(pl.col("value").fill_null(""), meta=meta)
-        fields = fields.with_columns(kind=pl.coalesce("kind", kind))
-        scored = values.filter(is_page, pl.col("value").is_not_null())
-        blank = values.select("doc_id", status=pl.lit("unscored"))
-        whole = pl.concat([scored, blank], how="diagonal")
-        whole = whole.unique("doc_id", keep="first", maintain_order=True)
-        whole = whole.with_columns(kind=pl.lit("page"), path=pl.lit(None, pl.String))
-        rows = pl.concat([whole, fields], how="diagonal")
-        records = answers.table(rows, key | {"role": "gold"})
-        stated = [pl.col(name).drop_nulls().first() for name in DOCUMENT if name in values.columns]
+    for number in numbers.unique(maintain_order=True):
+        rows = values.rows(number, values.lists)
+        records = answers.table(_records(rows, types, declared, flaws), key | {"role": "gold"})
+        stated = [pl.col(name).drop_nulls().first() for name in DOCUMENT if name in rows.columns]
         kinds = pl.col("kind").filter(pl.col("path").is_not_null())
         counts = records.group_by("doc_id").agg(n_fields=kinds.len(), n_kinds=kinds.n_unique())
-        rows = values.group_by("doc_id", maintain_order=True).agg(stated)
+        rows = rows.group_by("doc_id", maintain_order=True).agg(stated)
         rows = rows.join(counts, on="doc_id", how="left", maintain_order="left").to_dicts()
-        documents = tables.table("documents", [document(row, flaws) for row in rows], **key)
+        documents = tables.table("documents", map(document, rows), **key)
         said = {"root": root, "flaws": counted(flaws), "sources": dict(sources)}
-        return Corpus(documents=documents, records=records, **key, **said).check()
+        yield Corpus(documents=documents, records=records, **key, **said).check()
+        # What is odd in the whole is counted once.
+        flaws.clear()
+    shutil.rmtree(folder)
 
-    return made
+
+def _records(
+    values: pl.DataFrame, types: FieldTypes, declared: FieldTypes, flaws: Counter[str]
+) -> pl.DataFrame:
+    """The fields of documents with their kinds and rules, after a row for each page."""
+    values = pl.concat([values, BARE], how="diagonal")
+    is_mended = pl.col("status") == "repaired"
+    broken = values.filter(UNREAD | (is_mended & IN_JSON))
+    for text, origin in broken.select("value", "origin").rows()[:1]:
+        raise DataBroken(f"no JSON: {text!r:.200}", where=origin, remedy="mend that file")
+    mended = values.filter(is_mended)["doc_id"].n_unique()
+    flaws["documents whose text was repaired to be read"] += mended
+    paths = values["path"].drop_nulls().unique(maintain_order=True)
+    of_path = partial(pl.col("path").replace_strict, paths, default=None, return_dtype=pl.String)
+    kind = pl.coalesce("kind", of_path([types.of(path).kind for path in paths]))
+    meta = of_path([rule_text(declared.of(path)) for path in paths])
+    is_page = pl.col("path").is_null()
+    fields = values.filter(~is_page)
+    fields = fields.with_columns(pl.col("value").fill_null(""), meta=meta, kind=kind)
+    scored = values.filter(is_page, pl.col("value").is_not_null())
+    blank = values.select("doc_id", status=pl.lit("unscored"))
+    whole = pl.concat([scored, blank], how="diagonal")
+    whole = whole.unique("doc_id", keep="first", maintain_order=True)
+    whole = whole.with_columns(kind=pl.lit("page"), path=pl.lit(None, pl.String))
+    return pl.concat([whole, fields], how="diagonal")
 
 
 def find(

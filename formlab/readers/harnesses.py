@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -17,34 +18,22 @@ from rapidfuzz import fuzz
 from formlab import files
 from formlab.benchmarks.omniai import WHOLE, basename, image_url
 from formlab.errors import DataBroken
-from formlab.readers import Reader, Row, Source, door, leaves, samples
+from formlab.readers import Reader, Row, Source, door, samples
 from formlab.readers.door import as_text, at, number
 from formlab.readers.samples import ANSWER, Sample, figure, has, names, sample_rows
 from formlab.readers.sources import FRAME, items
 from formlab.readers.values import pointer
 from formlab.tables import USABLE
 from formlab.text import replies
-from formlab.trees import escape, unescape
+from formlab.trees import escape, leaves, unescape
 
-_STOPPED = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "refused"}
-# What a sample of lmms-eval has beside its metrics.
-_LMMS = r"(doc|target|prompt)_hash|doc(_id)?|target|arguments|(filtered_)?resps|input(_media)?"
-_LMMS = re.compile(rf"{_LMMS}|token_counts|filter|metrics|reasoning_tags")
-_VLM_COLUMNS = {"doc_id": "index", "gold": "answer", "value": "prediction"}
-_VLM_SCORES = ("hit", "eval_match", "eval_score", "score", "match")
-_STICKLER_FIGURES = ("weighted_overall_score", "cm_f1", "cm_precision", "cm_recall", "cm_accuracy")
-_OMNIAI = {"fileUrl", "predictedMarkdown", "predictedJson"}
-_DOCLING = ("GroundTruthDocument", "PredictedDocument", "predictor_info", "status", "document_id")
-_CONVERTED = {"success": "ok", "partial_success": "truncated", "pending": "missing"}
+# What they call things, by reader.
+_NAMES = tomllib.loads(Path(__file__).with_name("harnesses.toml").read_text("utf-8"))
+_DOCLING, _OLMOCR, _BESIDE = _NAMES["docling_eval"], _NAMES["olmocr"], _NAMES["lmms_eval"]["beside"]
 OTHER = "tests of a type that only the harness itself can judge, not scored"
-_PAGE = re.compile(r"([^/]+)/(.+)_pg0*(\d+)_repeat(\d+)\.md")
-_PHRASES = ("text", "before", "after")
-_TEST = {"page": 1, "max_diffs": 0, "case_sensitive": True, "first_n": 0, "last_n": 0}
-_TEST |= dict.fromkeys(_PHRASES, "")
-# It compares without bold and italics, with spaces and these characters written one way.
-_MARKS = {r"<br/?>": " ", r"</?[bi]>": "", r"(\*\*|__)(.*?)\1": r"\2", r"(\*|_)(.*?)\1": r"\2"}
-_MARKS |= {r"\s+": " "}
-_SPELT = str.maketrans("‘’‚“”„＿–—‑‒−\u00b5", "'''\"\"\"_-----\u03bc")
+_PAGE = re.compile(_OLMOCR["page"])
+_MEMBERS = {*_NAMES["omniai"]["members"]}
+_SPELT = {ord(mark): text for marks, text in _OLMOCR["spelt"].items() for mark in marks}
 
 
 def inspect(source: Source) -> Iterator[Row]:
@@ -92,7 +81,7 @@ def inspect_sample(entry: Row | door.Member, _: str = "") -> Sample:
     if not answer and (calls := message.get("tool_calls")):
         # A model that was told to call a tool answers with what it gives to the last.
         answer = as_text(calls[-1].get("arguments"))
-    status = _STOPPED.get(stopped)
+    status = _NAMES["inspect"]["status"].get(stopped)
     error = stopped if status else output.get("error")
     if entry.get("error"):
         status, error = "api_error", str(entry["error"].get("message") or "error")
@@ -126,7 +115,7 @@ def lmms_eval(source: Source) -> Iterator[Row]:
         while isinstance(answer, list):
             # Metrics of lmms-eval look at the first of several.
             answer = answer[0] if answer else None
-        said = {n: v for n, v in line.items() if not _LMMS.fullmatch(n)}
+        said = {n: v for n, v in line.items() if n not in _BESIDE}
         said = {n: v.get("score") if isinstance(v, dict) else v for n, v in said.items()}
         scores = {n: v for n, v in said.items() if isinstance(v, int | float)}
         columns = {"question": line.get("input"), "doc_hash": line.get("doc_hash")}
@@ -160,14 +149,14 @@ def _accepted(gold: Any) -> Any:
 
 def vlmevalkit(source: Source) -> Iterator[Row]:
     """VLMEvalKit's workbook, TSV or JSON"""
-    path, stem = source.path, door.stem(source.path)
+    path, stem, named = source.path, door.stem(source.path), _NAMES["vlmevalkit"]
     model, _, dataset = stem.rpartition("_")
     source.files.append(path)
 
     def sample_of(row: Row, _: str) -> Sample:
-        sample = samples.of_cells(row, _VLM_COLUMNS)
+        sample = samples.of_cells(row, named["columns"])
         sample.gold, sample.answer = _accepted(sample.gold), sample.answer or None
-        sample.scores = {n: sample.columns.pop(n) for n in _VLM_SCORES if n in row}
+        sample.scores = {n: sample.columns.pop(n) for n in named["scores"] if n in row}
         return sample
 
     beside = (path.with_name(f"{stem}_{end}.csv") for end in ("acc", "score"))
@@ -202,8 +191,8 @@ def stickler(source: Source) -> Iterator[Row]:
     found = [f for f in source.path.parent.glob("*.json") if b'"overall_metrics"' in door.head(f)]
     # Of several nobody knows which is of this run.
     metrics = samples.beside(source, found[0]) if len(found) == 1 else {}
-    stated = metrics.get("overall_metrics") or {}
-    figures = (figure("stickler", n, stated[n]) for n in _STICKLER_FIGURES if n in stated)
+    stated, known = metrics.get("overall_metrics") or {}, _NAMES["stickler"]["figures"]
+    figures = (figure("stickler", n, stated[n]) for n in known if n in stated)
     lines, name = samples.json_lines(source, source.path), door.stem(source.path)
     return sample_rows(source, name, lines, samples_of, figures, system="stickler")
 
@@ -262,10 +251,10 @@ def docling_eval(source: Source) -> Iterator[Row]:
     def sample_of(row: Row, origin: str) -> Sample:
         gold, answer, info = (
             value if isinstance(value, dict) else door.decoded(value or "{}", dict, origin)
-            for value in map(row.get, _DOCLING[:3])
+            for value in map(row.get, _DOCLING["columns"][:3])
         )
         outcome = str(row.get("status") or "success").lower().rpartition(".")[2]
-        status = _CONVERTED.get(outcome, "api_error") if answer else "api_error"
+        status = _DOCLING["status"].get(outcome, "api_error") if answer else "api_error"
         read, doc_id = _docling_values(answer), row["document_id"]
         error = None if status in USABLE else f"conversion: {outcome}"
         call = {"error": error, "text": read[0][1] if answer else None}
@@ -275,7 +264,7 @@ def docling_eval(source: Source) -> Iterator[Row]:
 
     source.files += (shards := _shards(source.path))
     # Not the images, which are most of a shard.
-    columns = pl.col(f"^({'|'.join(_DOCLING)})$")
+    columns = pl.col(f"^({'|'.join(_DOCLING['columns'])})$")
     read = ((s.name, items(pl.scan_parquet(s, glob=False).select(columns))) for s in shards)
     rows = ((o.replace(FRAME, name, 1), row) for name, part in read for o, row in part)
     return sample_rows(source, door.stem(path), rows, sample_of, figures)
@@ -323,7 +312,7 @@ def olmocr(source: Source) -> Iterator[Row]:
 
     def sample_of(entry: tuple[Row, str, str], _: str) -> Sample:
         line, candidate, repeat = entry
-        test = _TEST | {name: cell for name, cell in line.items() if cell is not None}
+        test = _OLMOCR["test"] | {name: cell for name, cell in line.items() if cell is not None}
         order = f"{test['before']} … {test['after']}"
         golds = {"present": test["text"], "order": order, "absent": ""}
         pdf, gold = test["pdf"].removesuffix(".pdf"), golds.get(test["type"])
@@ -352,8 +341,11 @@ def _pages(home: Path) -> dict[tuple[str, ...], Path]:
 
 def _answer_to(test: Row, gold: str, markdown: str) -> str | None:
     """What is asked for, if a page passes a test; else the text that should be absent, or null."""
-    page, text, before, after = (_plain(text) for text in (markdown, *map(test.get, _PHRASES)))
-    most = test["max_diffs"]
+    texts, most = [markdown, test["text"], test["before"], test["after"]], test["max_diffs"]
+    for mark, plain in _OLMOCR["marks"].items():
+        texts = [re.sub(mark, plain, text) for text in texts]
+    texts = (unicodedata.normalize("NFC", text).translate(_SPELT) for text in texts)
+    page, text, before, after = texts
     if test["type"] == "order":
         # Seen from the end, the last place of the second text is its first.
         first, last = _place(before, page, most), _place(after[::-1], page[::-1], most)
@@ -364,12 +356,6 @@ def _answer_to(test: Row, gold: str, markdown: str) -> str | None:
     read, asked = (page, text) if test["case_sensitive"] else (page.lower(), text.lower())
     is_found = _place(asked, read, most) is not None
     return test["text"] if is_found else {"absent": ""}.get(test["type"])
-
-
-def _plain(markdown: str) -> str:
-    for mark, text in _MARKS.items():
-        markdown = re.sub(mark, text, markdown)
-    return unicodedata.normalize("NFC", markdown).translate(_SPELT)
 
 
 def _place(phrase: str, text: str, allowed: int) -> int | None:
@@ -387,10 +373,10 @@ def _results(path: Path) -> Path:
 _FITS = {
     inspect: lambda p: door.ending(p) == ".eval" or has(p, ".json", "eval", "status", "version"),
     lmms_eval: lambda p: has(p, ".jsonl", "filtered_resps"),
-    omniai: lambda p: has(_results(p), ".json") and not _OMNIAI.isdisjoint(names(_results(p))),
+    omniai: lambda p: has(_results(p), ".json") and bool(_MEMBERS & names(_results(p))),
     vlmevalkit: lambda p: {"index", "prediction"} <= names(p) and "predict" not in names(p),
     stickler: lambda p: has(p, ".jsonl", "comparison_result"),
-    docling_eval: lambda p: any({*_DOCLING[:2]} <= names(f) for f in _shards(p)[:1]),
+    docling_eval: lambda p: any({*_DOCLING["columns"][:2]} <= names(f) for f in _shards(p)[:1]),
     olmocr: lambda p: p.is_dir() and bool(_tests(p)) and bool(_pages(p)),
 }
 READERS = {r.__name__: Reader(r.__name__, str(r.__doc__), fits, r) for r, fits in _FITS.items()}

@@ -15,15 +15,15 @@ from typing import Any
 
 import polars as pl
 
-from formlab import benchmarks, files, metrics, readers, tables
+from formlab import benchmarks, metrics, readers, tables
 from formlab.errors import DataBroken, DataMissing, FormlabError
 from formlab.files import local
 from formlab.folders import Corpus, Evaluation, Predictions
-from formlab.readers import ODD, Row, Source, answers, by_role, counted, door, samples
+from formlab.readers import ODD, Row, Source, answers, by_role, counted, door, samples, sources
 from formlab.readers.gold import corpora
 from formlab.readers.samples import NAMES, SCORE
 from formlab.readers.sources import FRAME, ROWS
-from formlab.readers.values import texts
+from formlab.readers.values import as_frame
 from formlab.scoring.causes import STAGE_OF
 from formlab.scoring.evaluate import evaluate
 from formlab.tables import USABLE, WHOLE_LEVELS
@@ -32,7 +32,6 @@ __all__ = ["differences", "headlines", "join_report", "open_log", "open_logs"]
 
 MATCHED, FAILED = "samples matched", "samples failed"
 STRANGE = "samples that the benchmark does not have"
-OTHER_FIELDS = "fields of these documents that no sample asks for"
 OTHER_GOLD = "targets that differ from the benchmark's gold, which is used"
 _REPORT = {"matched": MATCHED, "missing": samples.MISSING, "duplicate": samples.DUPLICATES}
 _REPORT |= {"failed": FAILED, "unreadable": samples.UNREADABLE}
@@ -41,9 +40,7 @@ _KEY = ["doc_id", "path"]
 _FEW = pl.col("^(system|split|origin)$")  # A million times the same.
 _DTYPES = tables.DOCUMENTS | tables.RESPONSES | tables.RECORDS
 _DTYPES |= {"epoch": pl.Int64, "score": pl.Float64, "n": pl.Int64}
-# Columns that the rows of a role have, perhaps without anything in them.
-_COLUMNS = {"gold": ["value"], "answer": ["value", "task", "kind", "status"]}
-_COLUMNS |= {"call": ["status", "error", "log_status"], "figure": ["scorer", "kind", "score", "n"]}
+_COLUMNS = sources.NAMES["roles"]
 _CASE = ("doc_id", "path", "gold", "pred", "status", "log_score", "formlab")
 Columns = Mapping[str, str] | None
 
@@ -92,22 +89,17 @@ def open_logs(
     origin = Source(Path(FRAME), corpus, columns or {})
     runs = runs_of(log_rows(source, origin), origin)
     if is_name and not split:
-        corpus = _fitting(runs[0], benchmark, corpus, root)
+        # The split that the first run fits best: the usual one, if all of the run is of it.
+        least, usual = _matched(runs[0], corpus)["at"].null_count(), corpus
+        for split in benchmarks.get(benchmark).splits_in(usual.root):
+            if least and split != usual.split:
+                with suppress(DataMissing):
+                    other = benchmarks.load(benchmark, root=root, split=split)
+                    if (strange := _matched(runs[0], other)["at"].null_count()) < least:
+                        corpus, least = other, strange
     runs[0].system = name if name and len(runs) == 1 else runs[0].system
     options |= {"out": None} if len(runs) > 1 else {}
     return [evaluation(runs.pop(0), corpus, **options) for _ in range(len(runs))]
-
-
-def _fitting(run: Run, benchmark: str, corpus: Corpus, root: str | Path | None) -> Corpus:
-    """The split of a benchmark that a run fits best: `corpus`, if all of the run is of it."""
-    first, least = corpus, _matched(run, corpus)["at"].null_count()
-    for split in benchmarks.get(benchmark).splits_in(first.root):
-        if least and split != first.split:
-            with suppress(DataMissing):
-                other = benchmarks.load(benchmark, root=root, split=split)
-                if (strange := _matched(run, other)["at"].null_count()) < least:
-                    corpus, least = other, strange
-    return corpus
 
 
 def log_rows(source: Any, origin: Source) -> Iterator[Row]:
@@ -188,12 +180,9 @@ def runs_of(rows: Iterable[Row], source: Source) -> list[Run]:
 
 def _frame(rows: list[Row]) -> pl.DataFrame:
     """Rows that may leave columns out, with the dtypes of tables."""
-    columns = {}
-    for name, cells in tables.columns_of(rows, {}).items():
-        dtype = pl.Float64 if name.startswith(SCORE) else _DTYPES.get(name, pl.String)
-        column = texts(cells) if dtype == pl.String else pl.Series(cells, dtype=dtype, strict=False)
-        columns[files.storable(name)] = column
-    return pl.DataFrame(columns).with_columns(_FEW.cast(pl.Categorical))
+    columns = tables.columns_of(rows, {})
+    scores = dict.fromkeys((name for name in columns if name.startswith(SCORE)), pl.Float64)
+    return as_frame(columns, _DTYPES | scores).with_columns(_FEW.cast(pl.Categorical))
 
 
 def evaluation(
@@ -270,7 +259,7 @@ def _joined(run: Run, corpus: Corpus, *, is_all: bool) -> Corpus:
     pages = asked.filter(pl.col("path").is_null())
     others = part.records.filter(pl.col("task") != "layout").drop_nulls("path").select(_KEY)
     others = others.join(pages, on="doc_id", how="anti").join(asked, on=_KEY, how="anti")
-    run.notes[OTHER_FIELDS] = others.height
+    run.notes["fields of these documents that no sample asks for"] = others.height
     records = part.records.join(others, on=_KEY, how="anti", maintain_order="left")
     return dataclasses.replace(part, records=records)
 

@@ -17,7 +17,7 @@ from formlab.benchmarks.fincriticaled import decoded
 from formlab.benchmarks.vrdu import Schema, flat_path, placed, whole
 from formlab.errors import DataBroken, DataMissing
 from formlab.readers import Reader, Row, Source, by_name
-from formlab.readers.door import ending, head, stem, written
+from formlab.readers.door import LOOKED_AT, ending, head, stem, written
 from formlab.text.action_lines import line_rows
 from formlab.text.answers import parse, plain
 from formlab.text.normalise import as_text
@@ -25,7 +25,6 @@ from formlab.trees import escape
 
 SUFFIX = "-test_predictions.json"  # The ending of VRDU's files.
 _KEY = re.compile(rb"""['"]?\b(?:fields|groups|vqa|consistency)['"]?\s*:""")
-_LOOKED_AT = 20  # Files of a folder, to tell whether it is FORMCRAFT's.
 _OUTPUTS = re.compile(rb'"(?:batch_info|template_used|model_response|submission_time)"\s*:')
 _NO_FIELDS = ("submission_time", "instance", "form")
 _OUTPUT = 'an output, as {"template_used": "A11", "model_response": ""}, or a list of them'
@@ -70,7 +69,7 @@ def formcraft(source: Source) -> Iterator[Row]:
 def _form_files(path: Path) -> list[Path]:
     # What is called as an answer and is no file is to be an error, not to be passed over.
     found = sorted(f for f in path.glob("*") if ending(f) in (".json", ".txt"))
-    return found if any(_KEY.search(head(f)) for f in found[:_LOOKED_AT]) else []
+    return found if any(_KEY.search(head(f)) for f in found[:LOOKED_AT]) else []
 
 
 class _Entry(msgspec.Struct):
@@ -152,11 +151,6 @@ class _Value(msgspec.Struct, array_like=True):
     segments: Any = None
 
 
-class _Entity(msgspec.Struct, array_like=True):
-    name: str
-    value: _Value
-
-
 def vrdu(source: Source) -> Iterator[Row]:
     """Predictions in VRDU's own format, one file a split; documents may have no entities."""
     path, split = source.path, source.corpus.split
@@ -173,13 +167,13 @@ def vrdu(source: Source) -> Iterator[Row]:
     groups = {member: group for group in schema.groups for member in schema.names(group)}
     for document, listed in results.items():
         where = f"{file.name}#/results/{document}"
-        entities = files.convert(listed, list[_Entity], where=where, remedy=_RESULTS)
+        entities = files.convert(listed, list[tuple[str, _Value]], where=where, remedy=_RESULTS)
         base = {"role": "answer", "doc_id": document, "task": "entity", "status": "ok"}
         if not entities:
             yield base | {"origin": where}
         seen, items, members = Counter[str](), Counter[str](), defaultdict[str, set[str]](set)
-        for index, entity in enumerate(entities):
-            name, value = whole(entity.name, notes), entity.value
+        for index, (entity, value) in enumerate(entities):
+            name = whole(entity, notes)
             if group := groups.get(name):
                 # A line item ends where a name comes again (Algorithm 1 of the paper).
                 if name in members[group]:

@@ -55,8 +55,15 @@ class Sample:
     def rows(self, origin: str = "") -> Iterator[Row]:
         """Its gold, answers and call, which has the scores where a whole document was scored."""
         form = as_object(self.gold) if self.path is not None else None
-        place = self.path if form is None else None
-        golds = self._golds(form)
+        place, gold = (self.path, self.gold) if form is None else (None, form)
+        # Names that begin with log_ are those of the log's scores.
+        columns = {n: cell for n, cell in self.columns.items() if not n.startswith("log_")}
+        if form is None and not isinstance(gold, tuple):
+            texts = map(as_text, gold if isinstance(gold, list) else [gold])
+            accepted = [files.storable(text) for text in texts if text is not None]
+            columns |= {"accepted": accepted} if accepted[1:] else {}
+            gold = tuple((place, text) for text in accepted[:1])
+        golds = [{"path": path, "value": value} for path, value in self._values(gold, form)]
         credit = {n: _CREDIT.get(str(s).lower().strip(), s) for n, s in self.scores.items()}
         scores = {f"{SCORE}{name}": number(score) for name, score in credit.items()}
         answer = {"role": "answer", "origin": origin, "status": self.status}
@@ -65,7 +72,7 @@ class Sample:
         call = {"role": "call", "task": "text", "request": request, "attempts": 1, "path": place}
         text = None if isinstance(self.answer, tuple) else as_text(self.answer)
         call |= {"text": text, "status": self.status} | self.call
-        yield from (row | {"role": "gold"} for row in golds)
+        yield from (columns | row | {"role": "gold"} for row in golds)
         yield from (answer | row for row in self._claims(form, golds))
         yield call | (scores | {"log_status": self.status} if place is None else {})
 
@@ -75,18 +82,6 @@ class Sample:
             return value if isinstance(value, tuple) else [(self.path, as_text(value))]
         base = "" if self.path == ANSWER else self.path or ""
         return fields(answers.form_in(value), base) if isinstance(value, Mapping | list) else []
-
-    def _golds(self, form: Mapping[str, Any] | None) -> list[Row]:
-        # Names that begin with log_ are those of the log's scores.
-        columns = {n: cell for n, cell in self.columns.items() if not n.startswith("log_")}
-        if form is not None or isinstance(self.gold, tuple):
-            values = self._values(self.gold if form is None else form, form)
-        else:
-            texts = map(as_text, self.gold if isinstance(self.gold, list) else [self.gold])
-            accepted = [files.storable(text) for text in texts if text is not None]
-            columns |= {"accepted": accepted} if accepted[1:] else {}
-            values = [(self.path, text) for text in accepted[:1]]
-        return [columns | {"path": path, "value": value} for path, value in values]
 
     def _claims(self, form: Mapping[str, Any] | None, golds: list[Row]) -> list[Row]:
         status, answer = self.status, self.answer

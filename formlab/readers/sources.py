@@ -82,12 +82,22 @@ def columns_of(source: Any) -> list[str]:
 
 def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
     """The rows of a path, an address, a frame or mappings, many at a time."""
-    if isinstance(source, str | Path):
-        yield from _of_path(local(source), notes)
-    elif isinstance(source, Mapping):
+    if isinstance(source, Mapping):
         yield _of_value({str(name): member for name, member in source.items()}, "object", FRAME)
-    else:
+    elif not isinstance(source, str | Path):
         yield from _of_frame(source, f"{FRAME}, row ")
+    # Not Path.exists(), which raises on names that no file can have.
+    elif not os.path.exists(path := local(source)):
+        raise DataMissing("no such file or folder", where=path, remedy="check the path")
+    elif not path.is_dir() and kind(path) != "zip":
+        yield from _of_file(Member.of(path), notes)
+    elif ending((found := document_files(path))[0].name) not in TABLES:
+        yield from _of_documents(found, notes)
+    elif len(found) > 1:
+        what = f"several tables: {', '.join(member.name for member in found[:5])}"
+        raise DataBroken(what, where=path, remedy="one of them, or one JSON file a document")
+    else:
+        yield from _of_file(found[0], notes)
 
 
 def document_files(path: Path) -> list[Member]:
@@ -137,21 +147,6 @@ def _of_frame(frame: Any, place: str, home: str = "") -> Iterator[Batch]:
     rows = frame if isinstance(frame, Iterable) else [frame]
     rows = ({str(n): row[n] for n in row} if isinstance(row, Mapping) else row for row in rows)
     yield from _batched(enumerate(rows, start=1), place, home)
-
-
-def _of_path(path: Path, notes: Counter[str]) -> Iterator[Batch]:
-    # Not Path.exists(), which raises on names that no file can have.
-    if not os.path.exists(path):
-        raise DataMissing("no such file or folder", where=path, remedy="check the path")
-    if not path.is_dir() and kind(path) != "zip":
-        return _of_file(Member.of(path), notes)
-    found = document_files(path)
-    if ending(found[0].name) not in TABLES:
-        return _of_documents(found, notes)
-    if len(found) > 1:
-        what = f"several tables: {', '.join(member.name for member in found[:5])}"
-        raise DataBroken(what, where=path, remedy="one of them, or one JSON file a document")
-    return _of_file(found[0], notes)
 
 
 def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:

@@ -19,9 +19,10 @@ import polars as pl
 from formlab import files, text
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, UnknownName
-from formlab.readers.values import pattern, pointer, samples
+from formlab.readers.sources import NAMES
+from formlab.readers.values import samples
 from formlab.text.values import possible_dates
-from formlab.trees import escape, unescape
+from formlab.trees import escape, pattern, pointer, unescape
 
 # Names of types, and the kind that the fields of each get.
 TYPES = {name: name for name in ("string", "number", "money", "date", "choice", "address")}
@@ -29,17 +30,12 @@ TYPES |= {"text": "string", "integer": "number", "boolean": "checkbox", "checkbo
 COMPARATORS = ("exact", "text", "typed", "fuzzy")
 _KNOWN = {"type": TYPES, "comparator": COMPARATORS}
 _FORMATS = {"date": "date", "date-time": "date", "money": "money", "currency": "money"}
-# What of a field says how its values are compared.
-_RULE = ("comparator", "tolerance", "weight", "relative", "ordered")
-# What a JSON Schema may say of a field beside its own words, and how deep it may be nested.
-_WORDS = ("comparator", "tolerance", "relative", "weight", "question", "label")
-_SCHEMA, _DEEPEST = {"properties", "$ref", "$schema"}, 40
+_RULE, _WORDS, _OPTIONS = (NAMES["types"][name] for name in ("rule", "words", "options"))
+_SCHEMA, _DEEPEST = {"properties", "$ref", "$schema"}, 40  # How deep one may be nested.
 _DIGITS, _CODE = re.compile(r"0|[1-9][0-9]*"), re.compile(r"0[0-9]+|[0-9]{10,}|\+[0-9][0-9 ]{6,}")
 # A letter or a figure for a box is as often something else.
 _NO_BOX = re.compile(r"[a-z0-9]|[01]\.0|on|off", re.IGNORECASE)
 _LISTED = re.compile(r"""\[\s*(["']).*\1\s*\]""", re.DOTALL)
-# Words for no value that may be an option beside yes and no.
-_OPTIONS = {"unknown", "missing", "blank", "empty", "keine", "geen", "brak"}
 _FEW, _SHARE = 5, 0.8  # From so many different values on, such a share must be of a type.
 _TESTS = {
     "boolean": lambda value: text.checked(value) is not None and not _NO_BOX.fullmatch(value),

@@ -17,51 +17,28 @@ import polars as pl
 
 from formlab import files, tables
 from formlab.errors import DataBroken, UnknownName
-from formlab.readers import Row, leaves
+from formlab.readers import Row
 from formlab.readers.door import around, as_text, number
 from formlab.readers.sources import NAMES, Batch, batches
 from formlab.text import answers, replies
 from formlab.text.answers import MEMBERS, form_in, plain_name, unwrapped, value_in
-from formlab.trees import escape
+from formlab.trees import DOTTED, escape, leaves, pattern, pointer
 
-# What a row may say beside its value: of the record, then of its document.
-RECORD = ("confidence", "page", *tables.BOX, "kind", "accepted", "status", "modality", "subtype")
-RECORD += ("task", "scope", "reference", "complexity", "modal")
-DOCUMENT = ("image", "width", "height", "template", "domain", "context")
+RECORD, DOCUMENT = NAMES["beside"]["record"], NAMES["beside"]["document"]
 _DTYPES = {n: (tables.DOCUMENTS | tables.RECORDS)[n] for n in (*RECORD, *DOCUMENT)}
 _ALLOWED = {"status": tables.STATUSES, "task": tables.TASKS}
 _COLUMNS, _KEYS = NAMES["columns"], {"path", "value"}
-# `items[0].price`, `$.vendor.name`, `$['items'][0]['name']`, `items[0][name]`.
-_NAME = r"[^\W\d][\w-]*"
-_BRACKETS = rf"""\.?\[(?:\d+|\*)\](?:\[{_NAME}\])?|\[(?:'[^'\]]+'|"[^"\]]+")\]"""
-_DOTTED = re.compile(rf"(?:\$(?:\.?{_NAME})?|{_NAME})(?:\.[\w-]+|{_BRACKETS})+")
-_STEP = re.compile(r"""'([^'\]]+)'|"([^"\]]+)"|([\w*-]+)""")
 _SURE = r"(.+?)[ _.-]?(?:confidence|conf|prob(?:ability)?)|(?:confidence|conf)[ _.-](.+)"
 _CONFIDENCE = re.compile(_SURE, re.IGNORECASE)
 # A text without any of these marks is a value as it stands.
 _MARKS, _PLAIN = re.compile(r"[<{\[`◁]"), {type(None), int, float, bool}
 _ENOUGH = 200  # Values of a field that are read to infer its type.
 _SAID = ("confidence", "page", "box")
-_READ = ["word", "line"]  # Kinds of records that are read where they stand on a page.
 # So many rows are looked at together.
 _TOGETHER = 500
 _LOOKED_AT = 20  # Rows that tell whether any is a reply of a service.
 # The path of a value ("" for the text of a page), the value, and what is said of it.
 Leaf = tuple[str, Any, Row]
-
-
-def pattern(path: str) -> str:
-    """A path with ``*`` for each place in a list."""
-    return "/".join("*" if step.isdecimal() else step for step in path.split("/"))
-
-
-@lru_cache(maxsize=2**16)
-def pointer(path: str | None) -> str | None:
-    """A path as a JSON pointer; null where it names the whole document."""
-    path = (path or "").strip()
-    if _DOTTED.fullmatch(path):
-        return "/" + "/".join(escape("".join(step)) for step in _STEP.findall(path))
-    return None if path in ("", "/") else path if path.startswith("/") else f"/{path}"
 
 
 def pieces(
@@ -163,12 +140,11 @@ def _values_of(
         if len(found) == count:
             found.append((doc_id, "", None, origin, said))
     documents, paths, cells, origins, said = zip(*found, strict=True)
-    columns = {"doc_id": texts(documents), "path": texts(paths).replace("", None)}
-    columns["value"] = texts(cells)
+    columns = {"doc_id": documents, "path": paths, "value": cells}
     for name in dict.fromkeys(chain(beside, *said)):
-        given, dtype = [more.get(name) for more in said], _DTYPES.get(name, pl.String)
-        columns[files.storable(name)] = pl.Series(given, dtype=dtype, strict=False)
-    return pl.DataFrame(columns | {"origin": texts(origins)})
+        columns[name] = [more.get(name) for more in said]
+    columns["origin"] = origins
+    return as_frame(columns, _DTYPES).with_columns(pl.col("path").replace("", None))
 
 
 def _rest(
@@ -229,7 +205,7 @@ def _wide(row: Row, names: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
 def _member(name: str) -> tuple[str, str | None]:
     """The pointer of a column, and the column of which it is the confidence."""
     is_pointer = name.startswith("/") or any(step.isdecimal() for step in name.split("/")[1:])
-    is_pointer = is_pointer or _DOTTED.fullmatch(name) is not None
+    is_pointer = is_pointer or DOTTED.fullmatch(name) is not None
     subject = _CONFIDENCE.fullmatch(name)
     path = (pointer(name) or "") if is_pointer else f"/{escape(name)}"
     return path, subject and (subject[1] or subject[2])
@@ -237,11 +213,9 @@ def _member(name: str) -> tuple[str, str | None]:
 
 def values_in(cell: Any, path: str, whole: Collection[str] = ()) -> Iterator[Leaf]:
     """The values in a cell, at `whole` paths as they are, each with what is said of it."""
-    if path in whole:
-        yield path, as_text(cell), {}
-        return
+    cell = as_text(cell) if path in whole else cell
     is_text = isinstance(cell, str)
-    if type(cell) in _PLAIN or (is_text and not _MARKS.search(cell)):
+    if type(cell) in _PLAIN or (is_text and (not _MARKS.search(cell) or path in whole)):
         yield path, cell, {}
         return
     if is_text and path:
@@ -285,20 +259,6 @@ def _answers(path: str, text: str, said: Row) -> Iterator[Leaf]:
             yield place, leaf, stated | status
 
 
-def listed(values: pl.DataFrame, paths: Collection[str]) -> pl.DataFrame:
-    """The values with those at `paths` as the items of lists there."""
-    item_path = pl.format("{}/{}", "path", pl.int_range(pl.len()).over("doc_id", "path"))
-    path = pl.when(pl.col("path").is_in(sorted(paths))).then(item_path).otherwise("path")
-    return values.with_columns(path=path) if paths else values
-
-
-def _first_items(paths: pl.Series) -> set[str]:
-    """The paths of which there is also a first item; an item of a list is none of them."""
-    lists = paths.filter(paths.str.ends_with("/0")).str.strip_suffix("/0")
-    lists = lists.filter(~lists.str.contains("/[0-9]+$"))
-    return set(lists.filter(lists.is_in(paths.implode())))
-
-
 class Stored:
     """Values in files of `folder`; their documents in order, systems and paths of `lists`."""
 
@@ -335,10 +295,14 @@ class Stored:
             rows = self.rows(place)
             # What is read where it stands on the page has paths of its own.
             if "kind" in rows.columns:
-                rows = rows.filter(~pl.col("kind").is_in(_READ).fill_null(value=False))
+                rows = rows.filter(~pl.col("kind").is_in(["word", "line"]).fill_null(value=False))
             counts = rows.drop_nulls("path").group_by("doc_id", "path").len().drop("doc_id")
             most = pl.concat([most, counts]).group_by("path").max()
-        self.lists = sorted(_first_items(most["path"]) | {*most.filter(pl.col("len") > 1)["path"]})
+        # A path is a list if it comes again, or has a first item and is itself no item.
+        lists = most["path"].filter(most["path"].str.ends_with("/0")).str.strip_suffix("/0")
+        lists = lists.filter(~lists.str.contains("/[0-9]+$"))
+        twice = most.filter(pl.col("len") > 1)["path"]
+        self.lists = sorted({*twice} | ({*lists} & {*most["path"]}))
         number = pl.when(pl.col("path").is_in(self.lists)).then(pl.int_ranges("len"))
         paths = most.select("path", number=number).explode("number")
         return paths.select(pl.coalesce(pl.format("{}/{}", "path", "number"), "path")).to_series()
@@ -347,7 +311,10 @@ class Stored:
         """The rows of a batch, those at the paths of `lists` as their items."""
         paths = sorted(self.folder.glob(f"{number}/*"))
         parts = [self.none, *(pl.read_parquet(path, glob=False) for path in paths)]
-        return listed(pl.concat(parts, how="diagonal"), lists)
+        item = pl.format("{}/{}", "path", pl.int_range(pl.len()).over("doc_id", "path"))
+        path = pl.when(pl.col("path").is_in(sorted(lists))).then(item).otherwise("path")
+        found = pl.concat(parts, how="diagonal")
+        return found.with_columns(path=path) if lists else found
 
 
 def samples(values: pl.DataFrame, before: pl.DataFrame | None = None) -> pl.DataFrame:
@@ -361,14 +328,19 @@ def samples(values: pl.DataFrame, before: pl.DataFrame | None = None) -> pl.Data
 
 def store(frame: pl.DataFrame, file: Path) -> None:
     """Write a table that is read again in a moment."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    frame.write_parquet(file, compression="lz4", statistics=False)
+    frame.write_parquet(file, compression="lz4", statistics=False, mkdir=True)
 
 
-def texts(values: Sequence[Any]) -> pl.Series:
-    """Values as texts of a column; half of a surrogate pair is kept as its escape."""
-    found = values if {*map(type, values)} <= {str, type(None)} else [*map(as_text, values)]
-    try:
-        return pl.Series(found, dtype=pl.String)
-    except UnicodeEncodeError:
-        return pl.Series([*map(files.storable, found)], dtype=pl.String)
+def as_frame(columns: Mapping[str, Sequence[Any]], dtypes: Mapping[str, Any]) -> pl.DataFrame:
+    """Columns as a table, text but for `dtypes`; half of a surrogate pair is kept as its escape."""
+    made = {}
+    for name, cells in columns.items():
+        dtype = dtypes.get(name, pl.String)
+        if dtype == pl.String and not {*map(type, cells)} <= {str, type(None)}:
+            cells = [*map(as_text, cells)]
+        try:
+            column = pl.Series(cells, dtype=dtype, strict=False)
+        except UnicodeEncodeError:
+            column = pl.Series([*map(files.storable, cells)], dtype=dtype)
+        made[files.storable(name)] = column
+    return pl.DataFrame(made)

@@ -1,14 +1,15 @@
-"""Form trees: groups, nested groups and fields, from records.
+"""Form trees: groups, nested groups and fields, from records; and paths as JSON Pointers.
 
-Nothing here recurses: the answer of a model may be nested as deeply as it likes.
+Nothing that makes a tree recurses: the answer of a model may be nested as deeply as it likes.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,12 @@ _MAX_CHARACTERS = 50_000_000
 _ENTITY = re.compile("/entities/(-?[0-9]{1,18})")
 _LINK = re.compile("/links/(-?[0-9]{1,18})/(-?[0-9]{1,18})")
 _INDEX = re.compile("[0-9]+")
+_DEEPEST = 60  # How deep JSON values may be nested.
+# `items[0].price`, `$.vendor.name`, `$['items'][0]['name']`, `items[0][name]`.
+_NAME = r"[^\W\d][\w-]*"
+_BRACKETS = rf"""\.?\[(?:\d+|\*)\](?:\[{_NAME}\])?|\[(?:'[^'\]]+'|"[^"\]]+")\]"""
+DOTTED = re.compile(rf"(?:\$(?:\.?{_NAME})?|{_NAME})(?:\.[\w-]+|{_BRACKETS})+")
+_STEP = re.compile(r"""'([^'\]]+)'|"([^"\]]+)"|([\w*-]+)""")
 _Row = Mapping[str, Any]
 
 
@@ -98,6 +105,34 @@ def escape(label: str) -> str:
 def unescape(step: str) -> str:
     """The label that `escape` made a step of."""
     return step.replace("~1", "/").replace("~0", "~")
+
+
+def pattern(path: str) -> str:
+    """A path with ``*`` for each place in a list."""
+    return "/".join("*" if step.isdecimal() else step for step in path.split("/"))
+
+
+@lru_cache(maxsize=2**16)
+def pointer(path: str | None) -> str | None:
+    """A path as a JSON pointer; null where it names the whole document."""
+    path = (path or "").strip()
+    if DOTTED.fullmatch(path):
+        return "/" + "/".join(escape("".join(step)) for step in _STEP.findall(path))
+    return None if path in ("", "/") else path if path.startswith("/") else f"/{path}"
+
+
+def leaves(
+    value: Any, path: str = "", is_value: Callable[[dict[str, Any]], Any] = lambda _: False
+) -> Iterator[tuple[str, Any]]:
+    """What a JSON value holds that is no list or object but a value, each at its JSON pointer."""
+    value = value.tolist() if hasattr(value, "tolist") else value  # An array in a frame's cell.
+    if not isinstance(value, dict | list | tuple) or (isinstance(value, dict) and is_value(value)):
+        yield path, value
+        return
+    if path.count("/") > _DEEPEST:
+        raise RecursionError(f"nested deeper than {_DEEPEST} levels")
+    for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from leaves(inner, f"{path}/{escape(str(step))}", is_value)
 
 
 def from_records(rows: Collection[_Row], *, flaws: Counter[str] | None = None) -> Node:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from formlab import evaluate, open_log, readers
-from formlab.readers import leaves
+from formlab.trees import leaves
 from tests.readers.reading import read_values
 
 GOLD = [{"doc_id": "a", "total": "9.00"}, {"doc_id": "b", "total": "12.50"}]

@@ -1,5 +1,6 @@
 """Tree edit distance by hand and beside zss; its edits add up to it and use every node once."""
 
+import itertools
 import math
 import random
 from collections import Counter
@@ -37,10 +38,18 @@ def random_tree(rng, size, *, labels="abc", reach=None):
     return nodes[0]
 
 
-def random_pair(rng, most=30):
-    sizes = [1 + int((most - 1) * rng.random() ** 3) for _ in "ab"]
-    options = {"labels": rng.choice(["a", "abc", "abcdefgh"]), "reach": rng.choice([None, 1, 3, 9])}
-    return tuple(random_tree(rng, size, **options) for size in sizes)
+def random_pairs(count, seed, most=30):
+    """Pairs of trees whose nodes have paths that tell them apart."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        options = {"labels": rng.choice(["a", "abc", "abcdefgh"])}
+        options["reach"] = rng.choice([None, 1, 3, 9])
+        sizes = [1 + int((most - 1) * rng.random() ** 3) for _ in "ab"]
+        pair = tuple(random_tree(rng, size, **options) for size in sizes)
+        for root in pair:
+            for number, node in enumerate(flatten(root).nodes):
+                node.path = f"/{number}"
+        yield pair
 
 
 def by_zss(gold, pred):
@@ -89,24 +98,13 @@ def test_hand_counts(gold, pred, depth):
     assert tree_edit_distance(grow(gold), grow(pred)) == pytest.approx(depth, abs=1e-12)
 
 
-def test_distance_equals_zss_on_random_trees():
-    rng = random.Random(0)
-    pairs = [random_pair(rng) for _ in range(150)]
-    pairs += [random_pair(rng, most=80) for _ in range(8)]
-    for gold, pred in pairs:
-        ours = tree_edit_distance(gold, pred)
-        assert ours == pytest.approx(by_zss(gold, pred), abs=1e-9)
-
-
-def test_distance_is_zero_to_itself_symmetric_and_bounded():
-    rng = random.Random(2)
-    for _ in range(100):
-        gold, pred = random_pair(rng)
+def test_distance_equals_zss_and_is_zero_to_itself_symmetric_and_bounded():
+    for gold, pred in (*random_pairs(150, seed=0), *random_pairs(8, seed=1, most=80)):
         distance = tree_edit_distance(gold, pred)
-        everything = tree_edit_distance(gold, None)
-        everything += tree_edit_distance(None, pred)
-        assert tree_edit_distance(gold, gold) == 0
+        assert distance == pytest.approx(by_zss(gold, pred), abs=1e-9)
         assert tree_edit_distance(pred, gold) == pytest.approx(distance, abs=1e-9)
+        assert tree_edit_distance(gold, gold) == 0
+        everything = tree_edit_distance(gold, None) + tree_edit_distance(None, pred)
         assert 0 <= distance <= everything + 1e-9
 
 
@@ -165,20 +163,6 @@ def test_longest_chains_are_compared():
     assert tree_edit_distance(chain("a"), chain("b")) == pytest.approx(expected, abs=1e-9)
 
 
-def random_pairs(count, seed):
-    """Pairs of trees whose nodes have paths that tell them apart."""
-    rng = random.Random(seed)
-    for _ in range(count):
-        pair = tuple(
-            random_tree(rng, rng.randint(1, 40), labels="abcd", reach=rng.choice([None, 1, 3, 9]))
-            for _ in "ab"
-        )
-        for root in pair:
-            for number, node in enumerate(flatten(root).nodes):
-                node.path = f"/{number}"
-        yield pair
-
-
 def form(*groups):
     """A form of groups, each a label and the labels of its fields."""
     rows = []
@@ -205,46 +189,33 @@ def test_each_kind_of_edit_by_hand():
     assert told(form(("A", [])), form()) == [("kept", "form", 0), ("deleted", "A", 0.5)]
 
 
-def test_costs_add_up_to_the_distance():
-    for gold, pred in random_pairs(100, seed=0):
-        total = math.fsum(edit.cost for edit in edit_script(gold, pred))
-        distance = tree_edit_distance(gold, pred)
-        assert total == pytest.approx(distance, abs=1e-9)
+def is_above(flat, above, below):
+    return above < below < above + flat.size[above]
 
 
-def test_every_node_of_both_trees_is_in_one_edit():
-    for gold, pred in random_pairs(100, seed=1):
-        edits = edit_script(gold, pred)
+def test_edits_have_every_node_once_cost_the_distance_and_keep_order_and_ancestors():
+    for gold, pred in random_pairs(100, seed=2, most=50):
+        edits, flats = edit_script(gold, pred), (flatten(gold), flatten(pred))
         assert edit_script(gold, pred) == edits
-        for root, side in ((gold, "gold_path"), (pred, "pred_path")):
+        total = math.fsum(edit.cost for edit in edits)
+        assert total == pytest.approx(tree_edit_distance(gold, pred), abs=1e-9)
+        for flat, side in zip(flats, ("gold_path", "pred_path"), strict=True):
             paths = Counter(getattr(edit, side) for edit in edits)
             del paths[None]
-            assert paths == Counter(node.path for node in flatten(root).nodes)
-        ops = Counter(edit.op for edit in edits)
-        assert set(ops) <= set(OPS)
+            assert paths == Counter(node.path for node in flat.nodes)
         for edit in edits:
+            assert edit.op in OPS
             assert (edit.gold_path is None) == (edit.op == "inserted")
             assert (edit.pred_path is None) == (edit.op == "deleted")
             assert (edit.cost == 0) == (edit.op == "kept")
             if edit.op in ("kept", "moved", "reordered"):
                 assert edit.label == edit.pred_label
-
-
-def is_above(flat, above, below):
-    return above < below < above + flat.size[above]
-
-
-def test_paired_nodes_keep_their_order_and_their_ancestors():
-    for gold, pred in random_pairs(60, seed=2):
-        ours, theirs = flatten(gold), flatten(pred)
-        here = {node.path: place for place, node in enumerate(ours.nodes)}
-        there = {node.path: place for place, node in enumerate(theirs.nodes)}
+        # A path is the node's place in its tree.
         pairs = [
-            (here[edit.gold_path], there[edit.pred_path])
-            for edit in edit_script(gold, pred)
+            (int(edit.gold_path[1:]), int(edit.pred_path[1:]))
+            for edit in edits
             if edit.op in ("kept", "renamed")
         ]
-        for a, b in pairs:
-            for c, d in pairs:
-                assert (a < c) == (b < d)
-                assert is_above(ours, a, c) == is_above(theirs, b, d)
+        for (a, b), (c, d) in itertools.product(pairs, pairs):
+            assert (a < c) == (b < d)
+            assert is_above(flats[0], a, c) == is_above(flats[1], b, d)

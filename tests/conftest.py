@@ -13,6 +13,9 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Commands that tests start need not compile formlab each time.
 os.environ["PYTHONDONTWRITEBYTECODE"] = ""
+# No key and no address of a model but the ones that a test gives.
+os.environ.pop("OPENAI_API_KEY", None)
+os.environ.pop("OPENAI_BASE_URL", None)
 
 import pytest
 from click.testing import CliRunner

@@ -14,11 +14,8 @@ import lzma
 import sqlite3
 import sys
 import tempfile
-import threading
-import time
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import polars as pl
@@ -28,6 +25,7 @@ from formlab import analysis
 from tests.contract.doors import cli
 from tests.real_data import SHARED
 from tests.seeds import ALL
+from tests.systems.scripted_server import serving
 
 ROOT = Path(__file__).parents[1]
 FROZEN = ROOT / "tests" / "contract" / "frozen"
@@ -68,17 +66,15 @@ MAIN_VRDU = "vrdu-MadeAds-mixed_template-train_6-test_8-valid_2-SD_0-"
 @cache
 def sample_runs():
     """Name, corpus and predictions of each run over the samples."""
-    return list(read_sample_runs())
-
-
-def read_sample_runs():
+    runs = []
     for folder in sorted((SAMPLES / "runs").iterdir()):
         benchmark = folder.name.partition("-")[0]
         system = json.loads((folder / "manifest.json").read_text("utf-8"))["system"]
         split = folder.name.removeprefix(f"{benchmark}-").removesuffix(f"-{system}")
         corpus = formlab.load(benchmark, split=split, root=SAMPLES / benchmark)
         answers = ANSWERS / folder.name if (ANSWERS / folder.name).is_dir() else folder
-        yield folder.name, corpus, formlab.read_predictions(answers, corpus)
+        runs.append((folder.name, corpus, formlab.read_predictions(answers, corpus)))
+    return runs
 
 
 def kept(benchmark, system):
@@ -92,20 +88,18 @@ def kept(benchmark, system):
 @cache
 def evaluations():
     """Each sample run in each mode of its benchmark, by name and mode."""
-    return list(score_sample_runs())
-
-
-def score_sample_runs():
+    scored = []
     for name, corpus, predictions in sample_runs():
         if not (EVERY or (is_main(name) and predictions.system in PAIRS[corpus.benchmark])):
             continue
         published = name.startswith(("vrdu", "fincriticaled"))
         for mode in ("official", "fixed") if published else ("fixed",):
-            yield name, mode, formlab.evaluate(corpus, predictions, mode=mode)
+            scored.append((name, mode, formlab.evaluate(corpus, predictions, mode=mode)))
     prose = ("rules(texts=prose)", "rules(ruler=True,texts=prose)") if EVERY else ()
     for system in (*PAIRS["formfactory"], *prose):
         opened = analysis.open_evaluation(benchmark="formfactory", system=system)
-        yield f"formfactory-arena-{system}", opened.mode, opened
+        scored.append((f"formfactory-arena-{system}", opened.mode, opened))
+    return scored
 
 
 def is_main(name):
@@ -269,47 +263,13 @@ def real():
     return pl.DataFrame(found)
 
 
-@contextmanager
-def model_server():
-    """Address of a model that has one answer to everything."""
-
-    class Model(BaseHTTPRequestHandler):
-        def do_POST(self):
-            self.rfile.read(int(self.headers["Content-Length"]))
-            message = {"role": "assistant", "content": "{}"}
-            choice = {"index": 0, "finish_reason": "stop", "message": message}
-            answer = {"id": "c", "object": "chat.completion", "created": 0, "model": "frozen"}
-            body = json.dumps(answer | {"choices": [choice]}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
-
-    with server_at(PORT, Model) as server:
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        yield f"http://127.0.0.1:{PORT}/v1"
-        server.shutdown()
-
-
-def server_at(port, handler):
-    """A server at a port that another run of this may hold for a moment."""
-    for _ in range(600):
-        with suppress(OSError):
-            return ThreadingHTTPServer(("127.0.0.1", port), handler)
-        time.sleep(0.1)
-    raise OSError(f"port {port} is in use")
-
-
 def keys():
     """Keys of the first answers in the store, of each kind of question on the samples."""
     found = []
     for benchmark, settings in QUESTIONS:
-        with tempfile.TemporaryDirectory() as folder, model_server() as address:
+        with tempfile.TemporaryDirectory() as folder, serving(port=PORT) as server:
             options = ["--root", SAMPLES / benchmark, "--documents", "2", "--out", folder]
-            options += ["--base-url", address, *settings]
+            options += ["--base-url", server.url, *settings]
             cli("run", benchmark, "--system", "chat:frozen", *options)
             with closing(sqlite3.connect(Path(folder) / "answers.sqlite")) as store:
                 rows = store.execute("SELECT DISTINCT task, doc_id, key FROM answers").fetchall()

@@ -98,7 +98,6 @@ MISTAKES[f"--plugin {'n' * 5000} list benchmarks"] = "cannot be read"
 
 @pytest.mark.parametrize("words", MISTAKES, ids=range(len(MISTAKES)))
 def test_a_mistake_is_said_on_stderr_with_exit_code_2(formlab, work, monkeypatch, words):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     result = formlab(*words.format(samples=benchmarks.SAMPLES).split())
     assert (result.exit_code, result.stdout) == (2, "")
     assert MISTAKES[words] in result.stderr

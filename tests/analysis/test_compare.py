@@ -179,10 +179,7 @@ OF_M = made("m", CELLS)
         ([made("n", CELLS, benchmark="c")], "benchmark is b in m, c in n"),
         ([made("n", CELLS[:2])], "1 documents are only in m, such as 2"),
         ([made("n", CELLS, gold="y")], "gold of 3 cases differs .* first 1 /a: 'x' against 'y'"),
-        (
-            [made("n", [CELLS[0], CELLS[2]])],
-            "gold of 1 cases differs .* 1 /b: 'x' against nothing",
-        ),
+        ([made("n", [CELLS[0], CELLS[2]])], "gold of 1 cases differs .* 1 /b: 'x' against nothing"),
         ([], "two evaluations or more"),
     ],
 )

@@ -49,7 +49,6 @@ STEPS = (FORM, f"Here: {FORM}", "no form", "refused", "truncated", "too_large", 
 def test_answers_are_counted_by_what_became_of_them(tmp_path, monkeypatch):
     """Eight forms: two answers valid, two without a form in them, one of each other status."""
     monkeypatch.setenv("FORMLAB_REPORT", "1")
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     corpus = benchmarks.load("formcraft")
     with serving(*STEPS) as server:
         settings = {"base_url": server.url, "tasks": "extraction", "concurrency": 1}

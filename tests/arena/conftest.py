@@ -18,12 +18,6 @@ GOOD = {
 }  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def no_key(monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-
-
 @pytest.fixture
 def store(tmp_path):
     return SubmissionStore(tmp_path / "submissions.sqlite")

@@ -244,10 +244,7 @@ def test_click_on_another_screen_is_no_click_on_this_one(tmp_path):
         ({"doc_id": "../elsewhere"}, "no name of an episode"),
         ({"form": "Z99"}, "unknown form 'Z99'"),
         ({"answers": True}, "got `bool` - at `.*answers`"),
-        (
-            {"account": {"submissions": [{"outcome": "accepted"}]}},
-            "required field `values`",
-        ),
+        ({"account": {"submissions": [{"outcome": "accepted"}]}}, "required field `values`"),
     ],
 )
 def test_result_of_another_structure_is_refused_with_its_file(tmp_path, changed, message):

@@ -5,32 +5,28 @@ from pathlib import Path
 
 import pytest
 import yaml
-from PIL import Image
 
 from formlab import benchmarks
 
 from .. import made_vrdu
+from ..fuzz.inputs import put
 
 CASES = yaml.safe_load(Path(__file__).with_name("sources.yml").read_text("utf-8"))
 
 
-def put(root, case):
+def make(root, case):
     if "annotations" in case:
         text = json.dumps(case["annotations"]).replace('"BOX"', json.dumps(made_vrdu.BOX))
         made_vrdu.put(made_vrdu.make(root), json.loads(text))
-        return
-    for name, content in case["files"].items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        text = content if isinstance(content, str | bytes) else json.dumps(content)
-        (root / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    for name, content in case.get("files", {}).items():
+        put(root / name, content)
     for name in case.get("images", ()):
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        Image.new("L", (200, 100), 255).save(root / name)
+        put(root / name, (200, 100))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_files_have_these_rows_and_flaws(case, tmp_path):
-    put(root := tmp_path / "root", case)
+    make(root := tmp_path / "root", case)
     split = made_vrdu.SPLIT if case["benchmark"] == "vrdu" else case.get("split")
     corpus = benchmarks.load(case["benchmark"], split=split, root=root).check()
     for frame, expected in (

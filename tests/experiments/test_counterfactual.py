@@ -25,12 +25,21 @@ from formlab_experiments import (
 )
 from formlab_experiments.counterfactual import CHANGES, variants
 from formlab_experiments.followed import FOLLOWED, interval
+from formlab_experiments.forms.content import check
+from formlab_experiments.forms.formcraft import Form
 from formlab_experiments.forms.paper import Paper, Pen
 from formlab_experiments.forms.scan import Scan, scan_page
 from formlab_experiments.ink import replace_ink
 from formlab_experiments.redrawn import Templates
 from formlab_experiments.relations import apart
-from tests.made_relations import content, form
+
+BILL = yaml.safe_load(Path(__file__).with_name("bill.yml").read_text("utf-8"))
+
+
+def form(name="bill", **more):
+    """A small form with relations; see `bill.yml`."""
+    return check({"name": name} | BILL | more, Form, where="here")
+
 
 NAMES = [f"bill{number}" for number in range(6)]
 # In print, which is drawn sooner than a hand: of these pages nothing is looked at.
@@ -130,7 +139,7 @@ def test_python_of_the_guide_runs(tmp_path, monkeypatch):
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     folder = tmp_path / "my" / "templates"
     folder.mkdir(parents=True)
-    (folder / "bill.yaml").write_text(yaml.safe_dump(content(), sort_keys=False))
+    (folder / "bill.yaml").write_text(yaml.safe_dump({"name": "bill"} | BILL, sort_keys=False))
     monkeypatch.chdir(tmp_path)
     silent = System("silent", "reads nothing", lambda *_: lambda *_: [], images=False)
     names = {"silent": silent}

@@ -13,13 +13,7 @@ from formlab import pictures, text
 from formlab.folders import Corpus
 from formlab.tables import table
 from formlab_experiments.design_analysis import design_effects, design_findings
-from formlab_experiments.designs import (
-    FACTORS,
-    _fields,
-    design,
-    design_plan,
-    drawn,
-)  # fmt: skip
+from formlab_experiments.designs import FACTORS, _fields, design, design_plan, drawn
 from formlab_experiments.form_contents import Cell, filled
 from tests.seeds import ALL
 

@@ -9,16 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from formlab import (
-    analysis,
-    benchmarks,
-    decisions,
-    folders,
-    pictures,
-    registry,
-    saving,
-    systems,
-)
+from formlab import analysis, benchmarks, decisions, folders, pictures, registry, saving, systems
 from formlab.benchmarks.ixbrl import gold_pages
 from formlab.errors import NotAvailable
 from formlab.metrics.judge import parse as parse_judge
@@ -320,9 +311,7 @@ EVERY = [
     ),
     Target("arena/run", inputs.make_arena_run, arena_run, only=r"json$|jsonl$|png$"),
     Target(
-        "arena/form",
-        inputs.A12,
-        nothing(lambda f: instances.make(spec.load(f / "A12.yaml"), 1)),
+        "arena/form", inputs.A12, nothing(lambda f: instances.make(spec.load(f / "A12.yaml"), 1))
     ),
     Target("arena/tasks", made("arena/tasks"), named(web_tasks.read, "tasks.jsonl")),
     Target("arena/texts", made("arena/texts"), named(texts.read, "texts.yaml")),
@@ -338,11 +327,7 @@ EVERY = [
         lambda f: Found(frozenset(decisions.read(f / "decided")["doc_id"])),
     ),
     Target("review/label studio", maker({"export.json": inputs.EXPORT}), studio),
-    Target(
-        "review/drafts",
-        maker({"drafts.jsonl": inputs.DRAFTS}),
-        read_drafts,
-    ),
+    Target("review/drafts", maker({"drafts.jsonl": inputs.DRAFTS}), read_drafts),
     *(
         Target(f"page/{name}", partial(inputs.make_image, name), nothing(partial(read_pages, name)))
         for name in IMAGES

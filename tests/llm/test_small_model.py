@@ -74,12 +74,6 @@ def _wait(process, url, log):
     pytest.fail("the server did not answer within five minutes")
 
 
-@pytest.fixture(autouse=True)
-def no_key(monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-
-
 @pytest.fixture(scope="module")
 def run(server, tmp_path_factory):
     """A run that was killed in the middle, read as it lay, and gone on with."""

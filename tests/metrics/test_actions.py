@@ -5,14 +5,7 @@ import pytest
 import sacrebleu
 
 from formlab.metrics import METRICS, actions
-from formlab.metrics.actions import (
-    ActionLine,
-    Filled,
-    GoldField,
-    TargetValue,
-    counts,
-    nearest,
-)
+from formlab.metrics.actions import ActionLine, Filled, GoldField, TargetValue, counts, nearest
 
 NAME = GoldField("/Name", "string", "Ada", (TargetValue("Ada", ((1, 100, 100, 300, 140),)),))
 CITY = GoldField("/City", "string", "Oslo", (TargetValue("Oslo", ((1, 100, 200, 300, 240),)),))

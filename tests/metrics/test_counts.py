@@ -9,12 +9,7 @@ import pytest
 
 from formlab import metrics, tables
 from formlab.metrics import METRICS
-from formlab.metrics.counts import (
-    accuracy_parts,
-    changes,
-    field_tallies,
-    match_tallies,
-)
+from formlab.metrics.counts import accuracy_parts, changes, field_tallies, match_tallies
 from formlab.scoring.evaluate import answer_scores
 from formlab.tables import readable
 

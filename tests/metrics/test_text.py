@@ -12,7 +12,7 @@ from sacrebleu.metrics import BLEU
 
 from formlab import metrics
 from formlab.errors import UnknownName
-from formlab.metrics import METRICS, bleu, cer, edit_distance, wer
+from formlab.metrics import METRICS, bleu, cer, wer
 from tests.seeds import ALL
 
 NAMES = [name for name, metric in METRICS.items() if metric.view == "text"]
@@ -79,27 +79,21 @@ def counts(output):
     return [edits, output.hits + output.substitutions + output.deletions]
 
 
-def test_cer_counts_as_jiwer_counts(texts):
-    characters = jiwer.ReduceToListOfListOfChars()
-    expected = [
-        counts(jiwer.process_characters(gold, pred, characters, characters))
-        for gold, pred in zip(*texts, strict=True)
-    ]
-    np.testing.assert_array_equal(cer.tallies(*texts), expected)
+# How jiwer counts the errors of each rate; words stand between any white space.
+SPACES = jiwer.SubstituteRegexes({r"\s+": " "})
+WORDS = jiwer.Compose([SPACES, jiwer.Strip(), jiwer.ReduceToListOfListOfWords()])
+JIWER = {
+    "cer": (jiwer.process_characters, jiwer.ReduceToListOfListOfChars()),
+    "wer": (jiwer.process_words, WORDS),
+}
 
 
-def test_wer_counts_as_jiwer_counts_words_between_any_white_space(texts):
-    steps = [
-        jiwer.SubstituteRegexes({r"\s+": " "}),
-        jiwer.Strip(),
-        jiwer.ReduceToListOfListOfWords(),
-    ]
-    words = jiwer.Compose(steps)
-    expected = [
-        counts(jiwer.process_words(gold, pred, words, words))
-        for gold, pred in zip(*texts, strict=True)
-    ]
-    np.testing.assert_array_equal(wer.tallies(*texts), expected)
+@pytest.mark.parametrize("name", JIWER)
+def test_error_rates_count_as_jiwer_counts(name, texts):
+    process, parts = JIWER[name]
+    pairs = zip(*texts, strict=True)
+    expected = [counts(process(gold, pred, parts, parts)) for gold, pred in pairs]
+    np.testing.assert_array_equal(METRICS[name].tallies(*texts), expected)
 
 
 def test_sentence_bleu_is_that_of_sacrebleu(texts):
@@ -132,42 +126,41 @@ def test_rouge_is_that_of_rouge_score(name, texts):
     assert_same(METRICS[name].values(METRICS[name].tallies(golds, preds)), expected)
 
 
-def test_error_rates_by_hand():
-    # kitten, sitting: k>s, e>i, +g, three edits on six letters; seven is the longer length.
-    assert cer("kitten", "sitting").parts == (3, 6)
-    assert edit_distance("kitten", "sitting").parts == (3, 7)
-    # the cat sat, the bat: one word changed, one dropped, of three.
-    assert wer("the cat sat", "the\n bat").parts == (2, 3)
-    # Uncapped: five words too many for a gold text of one.
-    assert wer("a", "a b c d e f").value == 5
+@pytest.mark.parametrize(
+    ("name", "gold", "pred", "parts"),
+    [
+        # k>s, e>i, +g, three edits on six letters; seven is the longer length.
+        ("cer", "kitten", "sitting", (3, 6)),
+        ("edit_distance", "kitten", "sitting", (3, 7)),
+        # One word changed, one dropped, of three. Uncapped: five words too many for one.
+        ("wer", "the cat sat", "the\n bat", (2, 3)),
+        ("wer", "a", "a b c d e f", (5, 1)),
+        # 4/5, 3/4, 2/3, 1/2 n-grams right; as long as the gold text, so no penalty.
+        ("bleu", "the cat sat on mats", "the cat sat on it", (4, 3, 2, 1, 5, 4, 3, 2, 5, 5)),
+        # 2 words shared, 1 in order, of 3 and 3.
+        ("rouge1", "The cat sat", "sat, the dog", (4, 6)),
+        ("rougeL", "The cat sat", "sat, the dog", (2, 6)),
+        ("rouge1", "cats running", "cat runs", (0, 4)),
+        # Porter makes running and runs run, cats cat; but ROUGE stems no word of three letters.
+        ("rouge1_stem", "cats running", "cat runs", (4, 4)),
+        ("rouge1_stem", "his", "hi", (0, 2)),
+    ],
+)
+def test_parts_by_hand(name, gold, pred, parts):
+    assert METRICS[name](gold, pred).parts == parts
+
+
+def test_tallies_are_added_and_bleu_of_one_sentence_has_effective_order():
     assert (cer("abcd", "abcx") + cer("ab", "ab")).value == pytest.approx(1 / 6)
-
-
-def test_bleu_by_hand():
-    # gold the cat sat on mats, pred the cat sat on it: 4/5, 3/4, 2/3, 1/2 n-grams right, and
-    # (4/5 * 3/4 * 2/3 * 1/2) ** (1/4) = 0.2 ** 0.25; as long as the gold text, so no penalty.
+    # (4/5 * 3/4 * 2/3 * 1/2) ** (1/4)
     tally = bleu("the cat sat on mats", "the cat sat on it")
-    assert tally.parts == (4, 3, 2, 1, 5, 4, 3, 2, 5, 5)
     assert tally.value == pytest.approx(0.2**0.25)
-
-
-def test_bleu_of_one_sentence_has_effective_order_and_a_sum_has_not():
     one = bleu("the cat", "the cat")
     assert one.value == 1
     # Two words have no n-grams of order 3: the plain corpus score of them alone is 0.
     assert bleu.score(np.array(one.parts)) == 0
     # Added up: 1-grams 2 of 2, 2-grams 1 of 1, none of order 3; still 0, as a corpus score.
     assert (one + bleu("", "")).value == 0
-
-
-def test_rouge_by_hand():
-    # gold the cat sat, pred sat the dog: 2 words shared, 1 in order, of 3 and 3.
-    assert METRICS["rouge1"]("The cat sat", "sat, the dog").parts == (4, 6)
-    assert METRICS["rougeL"]("The cat sat", "sat, the dog").parts == (2, 6)
-    assert METRICS["rouge1"]("cats running", "cat runs").value == 0
-    # Porter makes running and runs run, cats cat; but ROUGE stems no word of three letters.
-    assert METRICS["rouge1_stem"]("cats running", "cat runs").value == 1
-    assert METRICS["rouge1_stem"]("his", "hi").value == 0
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -27,9 +27,7 @@ QUESTION = RELATION | {
 
 
 @pytest.fixture(autouse=True)
-def no_key(monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+def as_in_reports(monkeypatch):
     monkeypatch.setenv("FORMLAB_REPORT", "1")
 
 

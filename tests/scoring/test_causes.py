@@ -141,120 +141,108 @@ def test_what_became_of_the_answer_goes_before_what_it_says():
     ) == ["bad_json", "missed", "hallucinated", None, None, None]
 
 
-def test_document_without_any_answer_is_told_from_a_field_without_one():
-    nothing = {"status": "missing", "outcome": "missing", "pred": None}
-    assert found(nothing, nothing | {"path": "/b"}) == ["missing_document"] * 2
-    assert found(nothing, {"path": "/b", "exact": True, "outcome": "match"})[0] == "missed"
-
-
-def test_missing_value_that_stands_elsewhere_in_the_output_is_not_missed():
-    missing = {"gold": "October", "pred": "", "outcome": "missing"}
-    # Another field has it: in its place, as another row, or stuck to its own text.
-    assert found(missing, {"path": "/b", "gold": "May", "pred": "October"})[0] == "wrong_field"
-    rows = ({"path": "/i/0/m"} | missing, {"path": "/i/1/m", "gold": "May", "pred": "October"})
-    assert found(*rows)[0] == "wrong_row"
-    assert found(missing, {"path": "/b", "gold": "Date", "pred": "DateOctober"})[0] == "clipped"
-    # The page's text has it, and no field.
-    page = {"path": None, "gold": "Date October", "pred": "Date October", "exact": True}
-    assert found(missing, page)[0] == "wrong_field"
-    # Another reading rule finds it here, misread and stuck to a neighbour's token.
-    assert found(missing | {"readings": ["", "0ctober"]})[0] == "clipped"
-    assert found(missing | {"readings": ["", "Date"]})[0] == "missed"
-    # Another field's own gold is no sign of it.
-    own = {"path": "/b", "gold": "October", "pred": "October", "exact": True, "outcome": "match"}
-    assert found(missing, own, page)[0] == "missed"
-
-
-def test_value_of_another_field_and_of_another_row_are_told_apart():
-    rows = [
-        {"path": "/items/0/price", "gold": "three", "pred": "7.50"},
-        {"path": "/items/1/price", "gold": "7.50", "pred": "7.50", "exact": True},
-        {"path": "/name", "gold": "Ada Berg", "pred": "Ada Berg", "exact": True},
-    ]
-    assert found(*rows)[0] == "wrong_row"
-    assert found(rows[0] | {"pred": "Ada Berg"}, *rows[1:])[0] == "wrong_field"
-    # Fields of all kinds in one list are no rows.
-    listed = [
-        row | {"path": f"/entities/{n}", "kind": kind}
-        for n, (row, kind) in enumerate(zip(rows, ("answer", "answer", "question"), strict=True))
-    ]
-    assert found(*listed)[0] == "wrong_field"
-
-
-def test_field_whose_value_reads_like_another_documents_is_no_wrong_field():
-    other = {"doc_id": "2", "gold": "seven", "pred": "seven", "exact": True, "outcome": "match"}
-    assert found({"pred": "seven"}, other)[0] == "characters"
-
-
-def test_value_that_no_gold_asks_for_stands_on_the_page_or_is_made_up():
-    page = {"path": None, "gold": "Paid by cheque", "pred": "", "outcome": "missing"}
-    extra = {"path": "/x", "gold": None, "outcome": "spurious"}
-    assert found(extra | {"pred": "cheque"}, page)[0] == "spurious"
-    assert found(extra | {"pred": "credit card"}, page)[0] == "hallucinated"
-    # A claim without a value misses nothing.
-    assert found(extra | {"pred": ""}, page)[0] == "spurious"
-    # Without the page's text nobody can tell.
-    assert found(extra | {"pred": "credit card"})[0] == "spurious"
-
-
-def boxed(gold, pred, box, read):
+def boxed(gold, pred, box, read, **more):
     sides = dict(zip(BOX, box, strict=True))
-    return {"gold": gold, "pred": pred} | sides | {
+    return {"gold": gold, "pred": pred} | more | sides | {
         f"pred_{side}": value for side, value in zip(BOX, read, strict=True)
     }  # fmt: skip
 
 
-def test_text_in_the_fields_own_box_that_no_other_field_has_speaks_against_the_label():
-    box, wide = (100, 100, 200, 120), (100, 100, 300, 120)
-    blank = boxed("", "3", box, (110, 102, 118, 118)) | {"outcome": "spurious"}
-    assert found(blank)[0] == "label_error"
-    # Read far outside of the box, or a scribble that is no word.
-    assert found(boxed("", "3", box, (10, 2, 18, 18)) | {"outcome": "spurious"})[0] != "label_error"
-    assert found(blank | {"pred": "Gltobe"})[0] == "spurious"
-    # A date or a code is a figure too; what was read under the box stands there, if a bit beside.
-    assert found(blank | {"pred": "12/09/99 11:09"})[0] == "label_error"
-    aside = boxed("", "R-1:", box, (110, 102, 260, 118)) | {"outcome": "spurious"}
-    assert found(aside | {"readings": ["R-1:", "R-1"]})[0] == "label_error"
+SPURIOUS, RIGHT = {"outcome": "spurious"}, {"exact": True, "outcome": "match"}
+NOTHING = {"status": "missing", "outcome": "missing", "pred": None}
+MISSING = {"gold": "October", "pred": "", "outcome": "missing"}
+DATE_PAGE = {"path": None, "gold": "Date October", "pred": "Date October", "exact": True}
+ITEMS = [
+    {"path": "/items/1/price", "gold": "7.50", "pred": "7.50", "exact": True},
+    {"path": "/name", "gold": "Ada Berg", "pred": "Ada Berg", "exact": True},
+]
+THREE = {"path": "/items/0/price", "gold": "three", "pred": "7.50"}
+# Fields of all kinds in one list are no rows.
+LISTED = [
+    row | {"path": f"/entities/{n}", "kind": kind}
+    for n, (row, kind) in enumerate(
+        zip([THREE, *ITEMS], ("answer", "answer", "question"), strict=True)
+    )
+]
+CHEQUE = {"path": None, "gold": "Paid by cheque", "pred": "", "outcome": "missing"}
+EXTRA = {"path": "/x", "gold": None, "outcome": "spurious"}
+CORNERS, WIDE, INSIDE = (100, 100, 200, 120), (100, 100, 300, 120), (110, 102, 118, 118)
+BLANK = boxed("", "3", CORNERS, INSIDE, **SPURIOUS)
+ASIDE = boxed("", "R-1:", CORNERS, (110, 102, 260, 118), **SPURIOUS, readings=["R-1:", "R-1"])
+SPLIT = {"path": "/b", "gold": "1/ 3", "pred": "1/3"}
+MORE = boxed("DIVISION:", "DIVISION NAME:", CORNERS, (101, 101, 199, 119))
+BESIDE = boxed("NAME", "NAME", (205, 100, 260, 120), (205, 100, 260, 120), path="/b", **RIGHT)
+ORDERS = [
+    {"doc_id": str(n), "gold": "please order the goods", "pred": "", "outcome": "missing"}
+    for n in range(2, 13)
+]
+READ_AS, SLIP = "please order it", "please oxder it"
+TWICE = {"path": "/b", "gold": "Mr. Oxder", "pred": "Mr. Oxder", "exact": True}
+NAME = {"gold": "Oxder it", "pred": "order it"}
+# The cause of the first of these cases.
+IN_CONTEXT = [
+    # A document without any answer, and a field without one.
+    ("missing_document", NOTHING, NOTHING | {"path": "/b"}),
+    ("missed", NOTHING, {"path": "/b"} | RIGHT),
+    # Another field has the value: in its place, as another row, or stuck to its own text.
+    ("wrong_field", MISSING, {"path": "/b", "gold": "May", "pred": "October"}),
+    ("wrong_row", {"path": "/i/0/m"} | MISSING,
+     {"path": "/i/1/m", "gold": "May", "pred": "October"}),
+    ("clipped", MISSING, {"path": "/b", "gold": "Date", "pred": "DateOctober"}),
+    # The page's text has it, and no field.
+    ("wrong_field", MISSING, DATE_PAGE),
+    # Another reading rule finds it here, misread and stuck to a neighbour's token.
+    ("clipped", MISSING | {"readings": ["", "0ctober"]}),
+    ("missed", MISSING | {"readings": ["", "Date"]}),
+    # Another field's own gold is no sign of it.
+    ("missed", MISSING, {"path": "/b", "gold": "October", "pred": "October"} | RIGHT, DATE_PAGE),
+    ("wrong_row", THREE, *ITEMS),
+    ("wrong_field", THREE | {"pred": "Ada Berg"}, *ITEMS),
+    ("wrong_field", *LISTED),
+    # It reads like another document's value.
+    ("characters", {"pred": "seven"}, {"doc_id": "2", "gold": "seven", "pred": "seven"} | RIGHT),
+    # No gold asks for it: it stands on the page, or is made up; without a page nobody can tell.
+    ("spurious", EXTRA | {"pred": "cheque"}, CHEQUE),
+    ("hallucinated", EXTRA | {"pred": "credit card"}, CHEQUE),
+    ("spurious", EXTRA | {"pred": ""}, CHEQUE),
+    ("spurious", EXTRA | {"pred": "credit card"}),
+    # Text in the field's own box that no other field has speaks against the label: a figure, a
+    # date, a code; what was read under the box stands there, if a bit beside. No scribble does.
+    ("label_error", BLANK),
+    ("spurious", boxed("", "3", CORNERS, (10, 2, 18, 18), **SPURIOUS)),
+    ("spurious", BLANK | {"pred": "Gltobe"}),
+    ("label_error", BLANK | {"pred": "12/09/99 11:09"}),
+    ("label_error", ASIDE),
     # A field that has the same letters, spaced otherwise, does not lack the figure.
-    split = {"path": "/b", "gold": "1/ 3", "pred": "1/3"}
-    assert found(blank, split)[0] == "label_error"
-    assert found(blank, split | {"pred": "1/"})[0] == "spurious"
-    # Words too many in the box: the page has them, if no neighbour does.
-    more = boxed("DIVISION:", "DIVISION NAME:", box, (101, 101, 199, 119))
-    known = {"doc_id": "2", "gold": "COMPANY NAME", "pred": "COMPANY NAME", "exact": True}
-    assert found(more, known)[0] == "label_error"
-    # What the corpus never has may be a scribble, or the reader's own.
-    assert found(more)[0] == "merged"
-    beside = boxed("NAME", "NAME", (205, 100, 260, 120), (205, 100, 260, 120))
-    assert found(more, beside | {"path": "/b", "exact": True, "outcome": "match"})[0] == "merged"
-    assert found(boxed("DIVISION:", "DIVISION NAME:", box, wide))[0] == "merged"
-
-
-def test_words_of_the_corpus_speak_for_the_answer_or_for_the_gold():
-    others = [
-        {"doc_id": str(n), "gold": "please order the goods", "pred": "", "outcome": "missing"}
-        for n in range(2, 4)
-    ]
-    slip = {"gold": "please oxder it", "pred": "please order it"}
-    assert found(slip, *others)[0] == "label_error"
-    assert found({"gold": slip["pred"], "pred": slip["gold"]}, *others)[0] == "characters"
-    options = [{"gold": "Yes", "pred": "No", "kind": kind} for kind in ("checkbox", "string")]
-    assert [found(row)[0] for row in options] == ["other_value", "characters"]
+    ("label_error", BLANK, SPLIT),
+    ("spurious", BLANK, SPLIT | {"pred": "1/"}),
+    # Words too many in the box: the page has them, if no neighbour does. What the corpus never has
+    # may be a scribble, or the reader's own.
+    ("label_error", MORE,
+     {"doc_id": "2", "gold": "COMPANY NAME", "pred": "COMPANY NAME", "exact": True}),
+    ("merged", MORE),
+    ("merged", MORE, BESIDE),
+    ("merged", boxed("DIVISION:", "DIVISION NAME:", CORNERS, WIDE)),
+    # Words of the corpus speak for the answer, or for the gold.
+    ("label_error", {"gold": SLIP, "pred": READ_AS}, *ORDERS[:2]),
+    ("characters", {"gold": READ_AS, "pred": SLIP}, *ORDERS[:2]),
+    ("other_value", {"gold": "Yes", "pred": "No", "kind": "checkbox"}),
+    ("characters", {"gold": "Yes", "pred": "No", "kind": "string"}),
     # Figures are no words: a letter read as one is no slip of the gold.
-    assert found({"gold": "B8-15", "pred": "88-15"}, *others)[0] == "lookalike"
+    ("lookalike", {"gold": "B8-15", "pred": "88-15"}, *ORDERS[:2]),
     # A name that the document repeats is no slip, but one beside a word of very many documents is.
-    twice = {"path": "/b", "gold": "Mr. Oxder", "pred": "Mr. Oxder", "exact": True}
-    name = {"gold": "oxder it", "pred": "order it"}
-    assert found(name | {"gold": "Oxder it"}, twice, *others)[0] == "characters"
-    many = [others[0] | {"doc_id": f"9{n}"} for n in range(9)]
-    assert found(name | {"gold": "Oxder it"}, twice, *many)[0] == "label_error"
+    ("characters", NAME, TWICE, *ORDERS[:2]),
+    ("label_error", NAME, TWICE, *ORDERS),
+    ("date_order", {"gold": "2020-05-07", "pred": "07/05/2020", "ambiguous": True}),
+    # An accepted value tells of a right one how it is written.
+    ("case", {"gold": "Yes", "pred": "AFFIRMATIVE", "typed": True, "outcome": "match",
+              "accepted": ["affirmative"]}),
+]  # fmt: skip
 
 
-def test_order_of_a_date_and_what_an_accepted_value_tells_of_a_right_one():
-    swapped = {"gold": "2020-05-07", "pred": "07/05/2020", "ambiguous": True}
-    assert found(swapped) == ["date_order"]
-    row = {"gold": "Yes", "pred": "AFFIRMATIVE", "typed": True, "outcome": "match"}
-    assert found(row | {"accepted": ["affirmative"]}) == ["case"]
+@pytest.mark.parametrize(("expected", "rows"), [(name, rows) for name, *rows in IN_CONTEXT])
+def test_cause_of_a_case_among_others(expected, rows):
+    assert found(*rows)[0] == expected
 
 
 def test_each_of_very_many_missing_values_of_one_document_has_a_cause():

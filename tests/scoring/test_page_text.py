@@ -5,12 +5,7 @@ import polars as pl
 import pytest
 
 from formlab import analysis, benchmarks
-from formlab.scoring.page_text import (
-    MOST,
-    Text,
-    find_stretches,
-    squash,
-)
+from formlab.scoring.page_text import MOST, Text, find_stretches, squash
 from formlab.tables import only
 from tests.made_pages import entities, page_texts, planted
 

@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from tests.states import until
+
 
 def answer(text, *, finish="stop", refusal=None, tokens=(100, 20)):
     """The body of a completion."""
@@ -105,8 +107,8 @@ class Server(ThreadingHTTPServer):
 
     request_queue_size = 64
 
-    def __init__(self, script, then):
-        super().__init__(("127.0.0.1", 0), Handler)
+    def __init__(self, script, then, port):
+        super().__init__(("127.0.0.1", port), Handler)
         self.script, self.then, self.calls, self.lock = list(script), then, [], threading.Lock()
 
     def handle_error(self, *_):
@@ -151,9 +153,14 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def serving(*script, then="{}"):
-    """A server that runs in a thread of its own."""
-    with Server(script, then) as server:
+def serving(*script, then="{}", port=0):
+    """A server that runs in a thread of its own, at a port that another may hold for a moment."""
+
+    def opened():
+        with contextlib.suppress(OSError):
+            return Server(script, then, port)
+
+    with until(opened) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
         thread.start()
         try:

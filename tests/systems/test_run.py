@@ -1,18 +1,11 @@
-import json
-import os
-import signal
-import subprocess
-import sys
-
 import polars as pl
 import pytest
 
-from formlab import benchmarks, systems
+from formlab import benchmarks, registry, systems
 from formlab.errors import NotAvailable
 from formlab.folders import Predictions
 from formlab.systems import System
 from formlab.systems.journal import Journal
-from tests.states import until
 
 
 def letters(calls):
@@ -57,57 +50,46 @@ def test_finished_page_is_not_read_again_until_its_image_changes(corpus, tmp_pat
     assert predictions.records.height == 2
 
 
-# Reads one page, and the others once there is a file `go`.
-WAITING = """
-import time
-from pathlib import Path
+def test_a_run_that_is_broken_off_goes_on_and_repeats_no_page(corpus, tmp_path):
+    calls, journal = [], tmp_path / "r" / "pages.jsonl"
+
+    def start(settings, threads):
+        def read(document, root):
+            calls.append(document["doc_id"])
+            if calls == ["a", "b"]:
+                # What was finished is on disk before the next page begins.
+                assert journal.read_bytes().count(b"\n") == 1
+                raise KeyboardInterrupt
+            return [{"path": None, "kind": "page", "task": "text", "value": document["doc_id"]}]
+
+        return read
+
+    system = System("broken off", "is interrupted at its second page", start)
+    with pytest.raises(KeyboardInterrupt):
+        systems.run(corpus, system, out=tmp_path / "r")
+    finished = journal.read_bytes()
+    assert not (tmp_path / "r/predictions/manifest.json").exists()
+    assert systems.run(corpus, system, out=tmp_path / "r").records.height == 2
+    # What was finished stands as it was, byte for byte, and no page of it is read again.
+    assert journal.read_bytes().startswith(finished)
+    assert calls == ["a", "b", "b"]
+
+
+NAMES = """
 import formlab
-
-@formlab.system("waiting", title="waits for a file")
+@formlab.system("names", title="reads the name of a document")
 def start(settings, threads):
-    def read(document, root):
-        (root / "begun").open("a").write(document["doc_id"])
-        while document["doc_id"] != "a" and not (root / "go").exists():
-            time.sleep(0.01)
-        return [{"path": None, "kind": "page", "task": "text", "value": document["doc_id"]}]
-
-    return read
+    page = {"path": None, "kind": "page", "task": "text"}
+    return lambda document, root: [page | {"value": document["doc_id"]}]
 """
 
 
-def test_run_killed_in_the_middle_goes_on_and_repeats_no_page(funsd_root, tmp_path):
-    folder = funsd_root / "testing_data"
-    for copy in range(6):
-        for kind, suffix in (("annotations", "json"), ("images", "png")):
-            source = folder / kind / f"a.{suffix}"
-            (folder / kind / f"c{copy}.{suffix}").write_bytes(source.read_bytes())
-    (tmp_path / "waiting.py").write_text(WAITING)
-    out = tmp_path / "r"
-    command = [
-        sys.executable, "-m", "formlab", "--plugin", str(tmp_path / "waiting.py"), "run",
-        "funsd", "--root", str(funsd_root), "--split", "test", "--system", "waiting",
-        "--out", str(out), "--json",
-    ]  # fmt: skip
-    env = os.environ | {"FORMLAB_CACHE": str(tmp_path / "cache")}
-    journal = out / "pages.jsonl"
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=env) as process:
-        until(lambda: process.poll() is not None or "b" in _text(funsd_root / "begun"))
-        process.send_signal(signal.SIGKILL)
-    finished = journal.read_bytes()
-    assert finished.count(b"\n") == 1
-    assert not (out / "predictions/manifest.json").exists()
-    (funsd_root / "go").touch()
-    result = subprocess.run([*command, "--workers", "2"], check=True, capture_output=True, env=env)
-    assert json.loads(result.stdout)[0]["documents"] == 8
-    # What was finished stands as it was, byte for byte, and every page is there once.
-    assert journal.read_bytes().startswith(finished)
-    pages = [json.loads(line)["doc_id"] for line in journal.read_text().splitlines()]
-    assert sorted(pages) == ["a", "b", *(f"c{copy}" for copy in range(6))]
-    assert _text(funsd_root / "begun").count("a") == 1
-
-
-def _text(file):
-    return file.read_text() if file.exists() else ""
+def test_several_processes_read_with_a_plug_in(corpus, tmp_path):
+    (tmp_path / "names.py").write_text(NAMES)
+    registry.load(tmp_path / "names.py")
+    whole = systems.run(corpus, systems.get("names"), out=tmp_path / "r", workers=2)
+    assert sorted(whole.records["value"]) == ["a", "b"]
+    registry.unload(tmp_path / "names.py")
 
 
 GARBAGE = {

@@ -1,6 +1,3 @@
-import polars as pl
-import pytest
-
 from formlab.tables import only
 
 # Form `a` of the fixture: the question "Name:" (entity 0) linked to its answer (entity 1), and an
@@ -37,15 +34,3 @@ def test_unusable_answers_count_as_empty_forms_with_their_status(evaluate):
     result = evaluate({"doc_id": "a", "status": "refused", "text": "no"})
     found = [(r["status"], r["value"]) for r in rows(result, "tree_similarity").values()]
     assert sorted(found) == [("missing", 0), ("refused", 0)]
-
-
-def test_cases_are_the_edit_script_and_their_costs_add_up_to_the_distance(evaluate):
-    result = evaluate(LINK, *ENTITIES[:2], {"doc_id": "b", "path": "/Total/Sum", "value": "9.00"})
-    nodes = result.cases.filter(pl.col("task") == "layout")
-    costs = dict(nodes.group_by("doc_id").agg(pl.col("cost").sum()).rows())
-    distance = rows(result, "tree_edit_distance")
-    for doc, row in distance.items():
-        assert costs[doc] == pytest.approx(row["value"])
-    # The unfilled answer of `a` is no node that the prediction names.
-    ops = nodes.filter(pl.col("doc_id") == "a").sort("path")["subtype"].to_list()
-    assert sorted(ops) == ["deleted", "kept"]

@@ -23,19 +23,19 @@ PAGES = ["charts/", "gallery/", "explore/", "reports/"]
 # Lines of Python by room: limit and goal. A file belongs to the first room that names it.
 ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
-    "spine": (3373, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
+    "spine": (3354, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (180, 180, ["formlab/decisions.py"]),
     "benchmarks": (3778, 3000, ["formlab/benchmarks/"]),
-    "readers": (3538, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
+    "readers": (3533, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
     "stats, analysis": (3900, 3900, ANALYSIS),
-    "systems": (3225, 2500, SYSTEMS),
-    "charts, reports": (5690, 4200, [f"formlab/{room}" for room in PAGES]),
-    "scoring, metrics, text": (8944, 7720, SCORED),
+    "systems": (3165, 2500, SYSTEMS),
+    "charts, reports": (5650, 4200, [f"formlab/{room}" for room in PAGES]),
+    "scoring, metrics, text": (8946, 7720, SCORED),
     "arena": (13556, 5000, ["formlab_arena/"]),
     "experiments": (6617, 2800, ["formlab_experiments/"]),
     "review": (4757, 1700, ["formlab_review/"]),
     "baselines": (1298, 1300, ["formlab_baselines/"]),
-    "tests": (28281, 16000, ["tests/"]),
+    "tests": (27946, 16000, ["tests/"]),
 }
 
 
@@ -90,8 +90,8 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (32738, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (58966, 38800, lambda: sum(map(lines, python_files()))),
+    "core, lines": (32506, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (58734, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (304, 260, lambda: len(python_files())),
     "fmt: skip": (239, 30, skipped_formats),
     "contract, lines of cases": (1949, 1950, lambda: case_lines(is_later=False)),
@@ -112,7 +112,7 @@ OTHERS = {
     "CSS of the core, lines": (316, 320, lambda: sum(map(lines, files("formlab/**/*.css")))),
     "notebooks": (16, 14, lambda: len(files("notebooks/*.ipynb"))),
     "notebooks, lines of code": (
-        1962,
+        1923,
         1700,
         lambda: sum(map(notebook_lines, files("notebooks/*.ipynb"))),
     ),

@@ -74,7 +74,7 @@ def of_rows(rows: Iterable[Row], source: Source, name: str | None = None) -> Pre
     frame = pl.DataFrame(loose, {n: tables.RECORDS.get(n, pl.String) for n in names})
     known = tables.RESPONSES.keys() - {*others}
     calls = [{n: row[n] for n in row if n in known} for row in roles["call"]]
-    found = next(in_parts(iter([frame]), source, source.hashes))
+    found = next(in_parts(iter([frame]), source))
     key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": source.name}
     exact = [row for row in given if row.get("task")]
     records = tables.table("records", exact, role="prediction", **key)
@@ -91,11 +91,11 @@ def of_table(
     source = Source(path, corpus, columns, name=name)
     objects = corpus.scan("records").filter(kind="json").select(pl.col("path").unique()).collect()
     read = values.pieces(table, columns, source.notes, {*objects["path"]})
-    return in_parts(read, source, sources_of(path), *parts, **how)
+    return in_parts(read, source, *parts, **how)
 
 
 def in_parts(
-    read: Iterator[pl.DataFrame], source: Source, sources: Any, *parts: Any, strangers: int = 0
+    read: Iterator[pl.DataFrame], source: Source, *parts: Any, strangers: int = 0
 ) -> Iterator[Predictions]:
     """The values of a source as predictions for a corpus; names, lists and tasks follow from all.
 
@@ -123,7 +123,7 @@ def in_parts(
             rows = _records(with_paths(rows, moved), part, usual, notes)
             key = {"benchmark": part.benchmark, "split": part.split, "system": name}
             records = table(rows, key | {"role": "prediction"})
-            said = {"sources": sources, "notes": counted(notes)}
+            said = {"sources": source.hashes or sources_of(source.path), "notes": counted(notes)}
             yield Predictions(records, tables.table("responses", [], **key), name, **said).check()
             notes.clear()
 

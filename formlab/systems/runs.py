@@ -21,11 +21,11 @@ import polars as pl
 from formlab import benchmarks, files, registry, resources, saving, tables
 from formlab.errors import DataBroken, DataMissing, FormlabError, TableBroken
 from formlab.folders import Corpus, Predictions
-from formlab.readers import leaves
 from formlab.show import progress
 from formlab.systems import Reader, System
 from formlab.systems.journal import BROKEN, Entry, Journal, entries
 from formlab.systems.pages import page_files
+from formlab.trees import leaves
 from formlab.workers import Lost, cores, each
 
 SKIPPED = "documents without an image, passed over by --documents N"

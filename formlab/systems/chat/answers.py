@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from formlab.readers import leaves
 from formlab.systems.chat.ask import Row
 from formlab.text.answers import MARKS, Parsed, parse, plain
 from formlab.text.normalise import as_text
+from formlab.trees import leaves
 
 # Statuses that asking again may mend.
 BAD = ("bad_json", "refused", "truncated")

@@ -13,14 +13,13 @@ from formlab.benchmarks.formcraft.records import ITEMS, answer_rows, form_rows
 from formlab.benchmarks.vrdu import REPEATED, UNREPEATED
 from formlab.benchmarks.vrdu import Schema as Entities
 from formlab.errors import DataMissing, NotAvailable, UnknownName
-from formlab.readers import leaves
 from formlab.systems.chat import ask
 from formlab.systems.chat.ask import Ask, Place, Row, Schema, Task, WrongShape
 from formlab.systems.prompts import read as read_prompt
 from formlab.tables import BOX as SIDES
 from formlab.text.action_lines import line_rows
 from formlab.text.normalise import as_text
-from formlab.trees import escape, unescape
+from formlab.trees import escape, leaves, unescape
 
 # Tasks whose gold is a value at a path.
 _FIELDS = ("text", "value", "entity")

@@ -35,7 +35,7 @@ ROOMS = {
     "experiments": (6617, 2800, ["formlab_experiments/"]),
     "review": (4757, 1700, ["formlab_review/"]),
     "baselines": (1298, 1300, ["formlab_baselines/"]),
-    "tests": (27946, 16000, ["tests/"]),
+    "tests": (27947, 16000, ["tests/"]),
 }
 
 

@@ -7,6 +7,7 @@ import sys
 import threading
 import types
 from pathlib import Path
+from unittest.mock import Mock
 
 import PIL.Image
 import psutil
@@ -106,7 +107,7 @@ def test_an_interrupted_run_ends_the_episodes_that_run_and_begins_none(tmp_path)
         ends.append(task.name)
         return Outcome(blank(task))
 
-    told = types.SimpleNamespace(append=lambda _: signal.raise_signal(signal.SIGINT))
+    told = types.SimpleNamespace(append=Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         played(named(*"abcdefgh"), tmp_path, play, workers=2, told=told)
     assert "b" in ends

@@ -117,7 +117,7 @@ def table(name: str, rows: Iterable[Any] | Mapping[str, list[Any]], **same: Any)
 
 def columns_of(rows: list[Any], same: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Rows as columns; a row without one has what is the `same` for all, else null."""
-    usual = {key: same.get(key) for key in chain.from_iterable(rows)}
+    usual = {key: same.get(key) for key in dict.fromkeys(chain.from_iterable(rows))}
     return {key: [row.get(key, value) for row in rows] for key, value in usual.items()}
 
 

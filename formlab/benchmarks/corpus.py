@@ -77,9 +77,10 @@ class SplitReader:
             for document, rows in self.read(unit, found.flaws):
                 for row in rows:
                     row["doc_id"] = document["doc_id"]
-                paths = Counter(row["path"] for row in rows if row.get("path") is not None)
-                if twice := [path for path, count in paths.items() if count > 1]:
-                    what = f"two values of {document['doc_id']} at one path: {twice[0]}"
+                paths = [row["path"] for row in rows if row.get("path") is not None]
+                if len({*paths}) < len(paths):
+                    twice = Counter(paths).most_common(1)[0][0]
+                    what = f"two values of {document['doc_id']} at one path: {twice}"
                     raise GoldInDoubt(what, where=file, remedy="keep one of them")
                 found.documents.append(document)
                 found.rows += rows

@@ -5,8 +5,10 @@ Layout: ``{training_data,testing_data}/{annotations/<id>.json,images/<id>.png}``
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from formlab.files import Whole
 from formlab.tables import BOX
 
 FOLDERS = {"train": "training_data", "test": "testing_data"}
+Box = tuple[float, float, float, float]
 LABELS = ("header", "question", "answer", "other")
 
 
@@ -72,23 +75,21 @@ def records_of(file: Path, flaws: Counter[str]) -> list[Row]:
         raise GoldInDoubt(f"entity ids given twice: {twice}", where=file)
     page = " ".join(filter(None, map(texts.get, sorted(texts))))
     rows: list[Row] = [{"task": "text", "kind": "page", "value": page, "origin": file.name}]
-
-    def add(item: _Word, **columns: Any) -> None:
-        box = box_of(item.box)
-        flaws["boxes missing or malformed"] += box is None
-        flaws["boxes without area"] += box is not None and (box[0] >= box[2] or box[1] >= box[3])
-        sides = dict(zip(BOX, box, strict=True)) if box else {}
-        rows.append(columns | {"value": item.text} | sides)
-
+    boxes = _boxes([item.box for entity in entities for item in (entity, *entity.words)])
+    places = (dict(zip(BOX, box, strict=True)) if box else {} for box in boxes)
     for entity in entities:
         path = f"/entities/{entity.id}"
-        shared = {"origin": f"{file.name}#{path}"}
-        add(entity, task="text", path=path, kind=entity.label, modality="textual", **shared)
-        flaws["entities without text"] += not entity.text.strip()
-        flaws["entities with an unknown label"] += entity.label not in LABELS
+        same = {"task": "text", "kind": entity.label, "value": entity.text, "modality": "textual"}
+        origin = f"{file.name}#{path}"
+        rows.append({"path": path, "origin": origin} | same | next(places))
         for number, word in enumerate(entity.words):
-            add(word, task="layout", path=f"{path}/words/{number}", kind="word", **shared)
-            flaws["words without text"] += not word.text.strip()
+            same = {"task": "layout", "kind": "word", "value": word.text, "origin": origin}
+            rows.append({"path": f"{path}/words/{number}"} | same | next(places))
+    flaws["entities without text"] += list(texts.values()).count("")
+    flaws["entities with an unknown label"] += sum(e.label not in LABELS for e in entities)
+    flaws["words without text"] += sum(not w.text.strip() for e in entities for w in e.words)
+    flaws["boxes missing or malformed"] += boxes.count(None)
+    flaws["boxes without area"] += sum(b[0] >= b[2] or b[1] >= b[3] for b in boxes if b)
     # Both ends of a link list it; it is one link.
     mentions = Counter(link for entity in entities for link in entity.linking)
     blank = {number for number, text in texts.items() if not text}
@@ -104,3 +105,12 @@ def records_of(file: Path, flaws: Counter[str]) -> list[Row]:
         value = " ".join(f"/entities/{end}" for end in link)
         rows.append(row | {"value": value, "origin": f"{file.name}#/linking"})
     return rows
+
+
+def _boxes(stated: list[Any]) -> list[Box | None]:
+    """Boxes as `box_of` reads each, all at once where none of them is odd."""
+    with suppress(ValueError, OverflowError):
+        boxes = msgspec.convert(stated, list[Box | None])
+        if math.isfinite(sum(map(sum, filter(None, boxes)))):
+            return boxes
+    return list(map(box_of, stated))

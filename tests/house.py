@@ -25,7 +25,7 @@ ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
     "spine": (3354, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (180, 180, ["formlab/decisions.py"]),
-    "benchmarks": (3778, 3000, ["formlab/benchmarks/"]),
+    "benchmarks": (3810, 3000, ["formlab/benchmarks/"]),
     "readers": (3533, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
     "stats, analysis": (3900, 3900, ANALYSIS),
     "systems": (3165, 2500, SYSTEMS),
@@ -90,8 +90,8 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (32506, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (58734, 38800, lambda: sum(map(lines, python_files()))),
+    "core, lines": (32538, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (58766, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (304, 260, lambda: len(python_files())),
     "fmt: skip": (239, 30, skipped_formats),
     "contract, lines of cases": (1949, 1950, lambda: case_lines(is_later=False)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,8 @@ from formlab.errors import DataBroken, DataMissing, FormlabError, GoldInDoubt
 from formlab.folders import Corpus
 
 Row = dict[str, Any]
-# The row of a document, and its gold records.
-Part = tuple[Row, list[Row]]
+# The row of a document, and its gold records as rows or, which is quicker, as columns.
+Part = tuple[Row, list[Row] | dict[str, Sequence[Any]]]
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,12 @@ class SplitReader:
         batch, is_first = _Batch(Counter(self.flaws)), True
         for unit in self.units:
             found = self._found(unit)
-            if batch.documents and len(batch.rows) + len(found.rows) > records:
+            if batch.documents and batch.height + found.height > records:
                 yield self._corpus(batch)
                 batch, is_first = _Batch(), False
             batch.flaws.update(found.flaws)
             batch.documents += found.documents
-            batch.rows += found.rows
+            batch.add(found.columns, self._usual)
             batch.sources |= found.sources
             batch.unreadable |= found.unreadable
         if is_first and not batch.documents and batch.unreadable:
@@ -75,15 +75,16 @@ class SplitReader:
         file, found = self.file_of(unit), _Batch()
         try:
             for document, rows in self.read(unit, found.flaws):
-                for row in rows:
-                    row["doc_id"] = document["doc_id"]
-                paths = [row["path"] for row in rows if row.get("path") is not None]
+                columns = rows if isinstance(rows, dict) else tables.columns_of(rows, self._usual)
+                count = len(next(iter(columns.values()), ()))
+                paths = [path for path in columns.get("path", ()) if path is not None]
                 if len({*paths}) < len(paths):
                     twice = Counter(paths).most_common(1)[0][0]
                     what = f"two values of {document['doc_id']} at one path: {twice}"
                     raise GoldInDoubt(what, where=file, remedy="keep one of them")
                 found.documents.append(document)
-                found.rows += rows
+                columns = {**columns, "doc_id": [document["doc_id"]] * count}
+                found.add(columns, self._usual)
             for path in (file, *filter(files.is_file, self.beside(unit))) if file else ():
                 found.sources[path.relative_to(self.root).as_posix()] = files.sha256(path)
         except GoldInDoubt:
@@ -96,13 +97,17 @@ class SplitReader:
             return _Batch(Counter({self.unread: 1}), unreadable={name.as_posix(): reason})
         return found
 
+    @property
+    def _usual(self) -> Row:
+        """What all records of gold have, unless they say otherwise."""
+        base = {"benchmark": self.benchmark, "split": self.split}
+        return {"role": "gold", "status": "ok"} | base | self.same
+
     def _corpus(self, batch: _Batch) -> Corpus:
         base = {"benchmark": self.benchmark, "split": self.split}
-        # What all records of gold have, unless they say otherwise.
-        gold = {"role": "gold", "status": "ok"} | base | self.same
         return Corpus(
             documents=tables.table("documents", batch.documents, **base),
-            records=tables.table("records", batch.rows, **gold),
+            records=tables.table("records", batch.columns, **self._usual),
             **base,
             root=self.root,
             flaws={what: count for what, count in sorted(batch.flaws.items()) if count},
@@ -117,9 +122,21 @@ class _Batch:
 
     flaws: Counter[str] = field(default_factory=Counter)
     documents: list[Row] = field(default_factory=list)
-    rows: list[Row] = field(default_factory=list)
+    columns: dict[str, list[Any]] = field(default_factory=lambda: {"doc_id": []})
     sources: dict[str, str] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def height(self) -> int:
+        """How many records there are."""
+        return len(self.columns["doc_id"])
+
+    def add(self, columns: Mapping[str, Sequence[Any]], usual: Row) -> None:
+        """Take further records; a column that either side lacks has what is usual."""
+        height, count = self.height, len(columns["doc_id"])
+        for name in columns.keys() | self.columns.keys():
+            column = self.columns.setdefault(name, [usual.get(name)] * height)
+            column += columns.get(name, [usual.get(name)] * count)
 
 
 def none_read(unreadable: dict[str, str], where: Path | None) -> DataBroken:

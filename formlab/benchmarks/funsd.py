@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
@@ -16,13 +16,15 @@ from typing import Any
 import msgspec
 
 from formlab import files
-from formlab.benchmarks.corpus import Part, Row, SplitReader, box_of, counts_of, image_columns
+from formlab.benchmarks.corpus import Part, SplitReader, box_of, counts_of, image_columns
 from formlab.errors import GoldInDoubt
 from formlab.files import Whole
 from formlab.tables import BOX
 
 FOLDERS = {"train": "training_data", "test": "testing_data"}
 Box = tuple[float, float, float, float]
+_NO_BOX = (None,) * 4
+_COLUMNS = ("task", "path", "kind", "value", "origin", "modality", *BOX)
 LABELS = ("header", "question", "answer", "other")
 
 
@@ -53,17 +55,18 @@ def reader(split: str, root: Path) -> SplitReader:
     folder = files.folder(root / FOLDERS[split] / "annotations", remedy=remedy)
 
     def read(file: Path, flaws: Counter[str]) -> Iterator[Part]:
-        page, *rows = records_of(file, flaws)
-        counts = counts_of(row for row in rows if row["task"] == "text")
+        columns = columns_of(file, flaws)
+        sides = zip(columns["task"], columns["kind"], strict=True)
+        counts = counts_of({"kind": kind} for task, kind in [*sides][1:] if task == "text")
         image = image_columns(root, root / FOLDERS[split] / "images" / f"{file.stem}.png", flaws)
-        yield {"doc_id": file.stem} | counts | image, [page, *rows]
+        yield {"doc_id": file.stem} | counts | image, columns
 
     annotations = sorted(folder.glob("*.json"), key=attrgetter("name"))
     empty = f"annotation files in {FOLDERS[split]}"
     return SplitReader("funsd", split, root, annotations, read, {"page": 1}, empty=empty)
 
 
-def records_of(file: Path, flaws: Counter[str]) -> list[Row]:
+def columns_of(file: Path, flaws: Counter[str]) -> dict[str, Sequence[Any]]:
     """The records of a file of annotations: the page, the entities, their words, and links."""
     entities = files.read_json(file, _Form, remedy="an object with a list 'form' of entities").form
     for index, entity in enumerate(entities):
@@ -74,17 +77,17 @@ def records_of(file: Path, flaws: Counter[str]) -> list[Row]:
         twice = ", ".join(number for number, count in counts.items() if count > 1)
         raise GoldInDoubt(f"entity ids given twice: {twice}", where=file)
     page = " ".join(filter(None, map(texts.get, sorted(texts))))
-    rows: list[Row] = [{"task": "text", "kind": "page", "value": page, "origin": file.name}]
+    rows: list[tuple] = [("text", None, "page", page, file.name, None, *_NO_BOX)]
     boxes = _boxes([item.box for entity in entities for item in (entity, *entity.words)])
-    places = (dict(zip(BOX, box, strict=True)) if box else {} for box in boxes)
+    places = (box or _NO_BOX for box in boxes)
     for entity in entities:
         path = f"/entities/{entity.id}"
-        same = {"task": "text", "kind": entity.label, "value": entity.text, "modality": "textual"}
         origin = f"{file.name}#{path}"
-        rows.append({"path": path, "origin": origin} | same | next(places))
+        row = ("text", path, entity.label, entity.text, origin, "textual")
+        rows.append((*row, *next(places)))
         for number, word in enumerate(entity.words):
-            same = {"task": "layout", "kind": "word", "value": word.text, "origin": origin}
-            rows.append({"path": f"{path}/words/{number}"} | same | next(places))
+            row = ("layout", f"{path}/words/{number}", "word", word.text, origin, None)
+            rows.append((*row, *next(places)))
     flaws["entities without text"] += list(texts.values()).count("")
     flaws["entities with an unknown label"] += sum(e.label not in LABELS for e in entities)
     flaws["words without text"] += sum(not w.text.strip() for e in entities for w in e.words)
@@ -101,10 +104,10 @@ def records_of(file: Path, flaws: Counter[str]) -> list[Row]:
         is_loop = len(ends) == 1 and len(link) == 2
         flaws["links to itself"] += is_loop
         flaws["links named by one end only"] += count < 2 and not is_loop
-        row = {"task": "layout", "path": f"/links/{'/'.join(map(str, link))}", "kind": "link"}
+        path = f"/links/{'/'.join(map(str, link))}"
         value = " ".join(f"/entities/{end}" for end in link)
-        rows.append(row | {"value": value, "origin": f"{file.name}#/linking"})
-    return rows
+        rows.append(("layout", path, "link", value, f"{file.name}#/linking", None, *_NO_BOX))
+    return dict(zip(_COLUMNS, zip(*rows, strict=True), strict=True))
 
 
 def _boxes(stated: list[Any]) -> list[Box | None]:

@@ -217,7 +217,8 @@ class _Answer(NamedTuple):
 
 def form_of(file: Path, flaws: Counter[str]) -> Object:
     """The form in a file of FUNSD's annotations, with the relations found on it."""
-    rows = funsd.records_of(file, flaws)[1:]
+    columns = funsd.columns_of(file, flaws)
+    _, *rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
     entities = {row["path"]: row for row in rows if row["task"] == "text"}
     links = [row for row in rows if row["kind"] == "link"]
     questions: dict[str, list[Row]] = defaultdict(list)
@@ -267,7 +268,7 @@ def _field(label: str, row: Row) -> Object:
 
 
 def _box(row: Row) -> tuple[float, ...] | None:
-    return tuple(row[side] for side in tables.BOX) if "x0" in row else None
+    return tuple(row[side] for side in tables.BOX) if row.get("x0") is not None else None
 
 
 def _name(label: str) -> str:

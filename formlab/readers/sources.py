@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial, reduce
-from itertools import chain, islice, zip_longest
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -61,12 +61,14 @@ class Batch:
             return self.table.get(name) or [None] * len(self.origins)
         return [row.get(name) for row in self.table]
 
-    def rows(self, count: int | None = None) -> Sequence[Row]:
-        """The first `count` rows, or all."""
+    def rows(self, places: Sequence[int] | None = None) -> Sequence[Row]:
+        """The rows at those `places` that there are, or all."""
+        every = range(len(self.origins))
+        places = every if places is None else [place for place in places if place in every]
         if not isinstance(self.table, Mapping):
-            return self.table[:count]
-        cells = zip(*(column[:count] for column in self.table.values()), strict=True)
-        return [dict(zip(self.table, row, strict=True)) for row in cells]
+            return [self.table[place] for place in places]
+        table = self.table.items()
+        return [{name: column[place] for name, column in table} for place in places]
 
 
 def items(source: Any, notes: Counter[str] | None = None) -> Iterator[tuple[str, Row]]:
@@ -117,13 +119,14 @@ def document_files(path: Path) -> list[Member]:
 
 def _batched(rows: Rows, place: str, home: str = "", *, documents: bool = False) -> Iterator[Batch]:
     while some := list(islice(rows, _FILES if documents else ROWS)):
-        numbers, objects = zip(*some, strict=True)
-        for number, row in zip(numbers, objects, strict=True):
-            if not isinstance(row, dict | Mapping):
-                what = f"values cannot be read from {type(row).__name__}"
-                remedy = 'an object each, such as {"doc_id": "1", "text": "…"}'
-                raise DataBroken(what, where=f"{home}{place}{number}", remedy=remedy)
-        yield Batch([f"{place}{number}" for number in numbers], list(objects), documents, home)
+        origins, objects = [f"{place}{number}" for number, _ in some], [row for _, row in some]
+        if odd := {type(row) for row in objects if type(row) is not dict}:
+            for origin, row in zip(origins, objects, strict=True):
+                if type(row) in odd and not isinstance(row, Mapping):
+                    what = f"values cannot be read from {type(row).__name__}"
+                    remedy = 'an object each, such as {"doc_id": "1", "text": "…"}'
+                    raise DataBroken(what, where=home + origin, remedy=remedy)
+        yield Batch(origins, objects, documents, home)
 
 
 def _of_frame(frame: Any, place: str, home: str = "") -> Iterator[Batch]:
@@ -178,13 +181,14 @@ def _lines(member: Member) -> Rows:
     with member.text() as stream:
         # Only newlines end a line, as a value may hold U+2028 unescaped.
         stream.reconfigure(newline="\n")
-        lines = ((number, line) for number, line in enumerate(stream, start=1) if line.strip())
+        lines = (numbered for numbered in enumerate(stream, start=1) if not numbered[1].isspace())
         while some := list(islice(lines, _LINES)):
             with suppress(ValueError, RecursionError):
                 # Read together they take half the time.
-                rows = files.AS_WRITTEN.decode(f"[{','.join(line for _, line in some)}]")
+                numbers, texts = zip(*some, strict=True)
+                rows = files.AS_WRITTEN.decode(f"[{','.join(texts)}]")
                 if len(rows) == len(some):
-                    yield from ((number, row) for (number, _), row in zip(some, rows, strict=True))
+                    yield from zip(numbers, rows, strict=True)
                     continue
             for number, line in some:
                 # Its error names the line.
@@ -291,12 +295,15 @@ def _named(numbered: Rows, place: str, home: str, notes: Counter[str]) -> Iterat
                 what = f"{len(cells)} cells, and {width} in the header"
                 remedy = "name each column, and quote cells with a delimiter"
                 raise DataBroken(what, where=f"{home}{place}{number}", remedy=remedy)
-        notes["rows shorter than their header"] += sum(len(cells) < width for _, cells in some)
-        # What the longest row lacks is blank as well.
-        columns = islice(zip_longest(*(cells for _, cells in some), fillvalue=""), width)
-        cells = ([None if cell == "" else cell for cell in column] for column in columns)
-        filled = zip_longest(names, cells)
-        table = {name: column or [None] * len(some) for name, column in filled if name}
+        short = [cells for _, cells in some if len(cells) < width]
+        notes["rows shorter than their header"] += len(short)
+        for cells in short:
+            cells.extend([""] * (width - len(cells)))
+        table = {
+            name: [None if (cell := cells[at]) == "" else cell for _, cells in some]
+            for at, name in enumerate(names)
+            if name
+        }
         origins, ids = [f"{place}{number}" for number, _ in some], table.get(documents, ())
         if totals := {name for name in {*ids} if plain_name(str(name)) in _TOTALS}:
             # One that is filled in all through may be a document of that name.

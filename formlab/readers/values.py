@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import lru_cache
-from itertools import chain, repeat
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +28,13 @@ RECORD, DOCUMENT = NAMES["beside"]["record"], NAMES["beside"]["document"]
 _DTYPES = {n: (tables.DOCUMENTS | tables.RECORDS)[n] for n in (*RECORD, *DOCUMENT)}
 _ALLOWED = {"status": tables.STATUSES, "task": tables.TASKS}
 _COLUMNS, _KEYS = NAMES["columns"], {"path", "value"}
+_TEXTS = dict.fromkeys(("doc_id", "path", "value", "origin"), pl.String)
 _SURE = r"(.+?)[ _.-]?(?:confidence|conf|prob(?:ability)?)|(?:confidence|conf)[ _.-](.+)"
 _CONFIDENCE = re.compile(_SURE, re.IGNORECASE)
 # A text without any of these marks is a value as it stands.
 _MARKS, _PLAIN = re.compile(r"[<{\[`◁]"), {type(None), int, float, bool}
 _ENOUGH = 200  # Values of a field that are read to infer its type.
 _SAID = ("confidence", "page", "box")
-# So many rows are looked at together.
-_TOGETHER = 500
 _LOOKED_AT = 20  # Rows that tell whether any is a reply of a service.
 # The path of a value ("" for the text of a page), the value, and what is said of it.
 Leaf = tuple[str, Any, Row]
@@ -56,7 +55,7 @@ def pieces(
     for batch in batches(source, notes):
         named = {*columns.values(), *(n for n in batch.names if plain_name(n) in requests)}
         place = "/" if batch.documents else "response"
-        if replies.replaced(first := batch.rows(_LOOKED_AT), named, place) is not first:
+        if replies.replaced(first := batch.rows(range(_LOOKED_AT)), named, place) is not first:
             batch.table = replies.replaced(batch.rows(), named, place)
         names, is_long = layout = layout or layout_of(batch, columns)
         yield _values_of(batch, names, whole, None if is_long else first_rows)
@@ -114,9 +113,13 @@ def _values_of(
         # A row without a path may say `text` for its value, as in formlab's plainest file.
         used = {*names, *names.values(), "text", "origin"}
         beside |= {name: name for name in batch.names if name not in used}
-    found = list[tuple[str, str, Any, str, Row]]()
-    for origin, row in _rest(batch, names, found, is_plain=is_long and not beside):
-        where, count = batch.home + origin, len(found)
+    plain = _plain(batch, names) if is_long and not beside else None
+    places = range(len(batch.origins))
+    if plain is not None:
+        places = sorted({*places}.difference(plain["at"]))
+    found = list[tuple[str, str, Any, str, Row, int]]()
+    for at, row in zip(places, batch.rows(places), strict=True):
+        where, count = batch.home + (origin := batch.origins[at]), len(found)
         doc_id = (as_text(row.get(names["doc_id"])) or "").strip()
         if not doc_id:
             raise DataBroken(f"no {names['doc_id']}", where=where, remedy="a name in every row")
@@ -133,37 +136,38 @@ def _values_of(
         for place, cell in [alone] if is_long else _wide(row, names):
             try:
                 for path, value, more in values_in(cell, place, whole):
-                    at = f"{origin}#{path}" if batch.documents and place else origin
-                    found.append((doc_id, path, value, at, more | said))
+                    source = f"{origin}#{path}" if batch.documents and place else origin
+                    found.append((doc_id, path, value, source, more | said, at))
             except RecursionError as error:
                 raise DataBroken(str(error), where=f"{where}#{place[:80]}") from None
         if len(found) == count:
-            found.append((doc_id, "", None, origin, said))
-    documents, paths, cells, origins, said = zip(*found, strict=True)
+            found.append((doc_id, "", None, origin, said, at))
+    documents, paths, cells, origins, said, at = zip(*found, strict=True) if found else [()] * 6
     columns = {"doc_id": documents, "path": paths, "value": cells}
     for name in dict.fromkeys(chain(beside, *said)):
         columns[name] = [more.get(name) for more in said]
-    columns["origin"] = origins
-    return as_frame(columns, _DTYPES).with_columns(pl.col("path").replace("", None))
+    columns |= {"origin": origins, "at": at}
+    values = as_frame(columns, _DTYPES | {"at": pl.UInt32})
+    if plain is not None:
+        values = pl.concat([plain, values], how="diagonal").sort("at", maintain_order=True)
+    return values.drop("at").with_columns(pl.col("path").replace("", None))
 
 
-def _rest(
-    batch: Batch, names: Mapping[str, str], found: list[Any], *, is_plain: bool
-) -> Iterator[tuple[str, Row]]:
-    """The rows one by one, but those of plain values alone are `found` many at a time."""
-    keys = [names.get(name) for name in ("doc_id", "path", "value")]
-    every, rows = [batch.column(key) for key in keys] if is_plain else (), None
-    for start in range(0, len(batch.origins), _TOGETHER):
-        part = slice(start, start + _TOGETHER)
-        columns, origins = [column[part] for column in every], batch.origins[part]
-        if {*map(type, chain(*columns))} == {str} and not _MARKS.search("".join(columns[2])):
-            documents, paths, cells = [*map(str.strip, columns[0])], columns[1], columns[2]
-            if all(documents):
-                places = [pointer(path) or "" for path in paths]
-                found += zip(documents, places, cells, origins, repeat({}))
-                continue
-        rows = batch.rows() if rows is None else rows
-        yield from zip(origins, rows[part], strict=True)
+def _plain(batch: Batch, names: Mapping[str, str]) -> pl.DataFrame:
+    """The rows of plain texts alone as values, each with its place `at` among the rows."""
+    cells = {name: batch.column(names.get(name)) for name in list(_TEXTS)[:3]}
+    texts = {n: [c if type(c) is str else None for c in column] for n, column in cells.items()}
+    try:
+        rows = pl.DataFrame(texts | {"origin": batch.origins}, schema_overrides=_TEXTS)
+    except UnicodeEncodeError:
+        # Half of a surrogate pair.
+        rows = pl.DataFrame(schema=_TEXTS)
+    rows = rows.with_row_index("at").drop_nulls()
+    rows = rows.filter(~pl.col("value").str.contains(_MARKS.pattern))
+    for name, read in {"doc_id": str.strip, "path": lambda path: pointer(path) or ""}.items():
+        known = rows[name].unique()
+        rows = rows.with_columns(pl.col(name).replace_strict(known, [*map(read, known)]))
+    return rows.filter(pl.col("doc_id") != "")
 
 
 def _stated(name: str, cell: Any, where: str) -> Any:

@@ -197,9 +197,12 @@ def with_tasks(given: pl.DataFrame, corpus: Corpus, usual: str) -> pl.DataFrame:
 def _with_choices(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     """The answers with the items of a list as one value where the gold has one, with choices."""
     choices = corpus.records.filter(pl.col("kind").is_in(["choice", "checkbox"]))["path"].unique()
-    if choices.is_empty():
-        return given
     field = pl.col("path").str.replace(r"/\d+$", "")
+    items = given.select(pl.col("path").unique()).filter(
+        field != pl.col("path"), field.is_in(choices.implode())
+    )
+    if items.is_empty():
+        return given
     field = pl.when(field.is_in(choices.implode()), _HAS_VALUE).then(field)
     is_option = field.is_not_null() & pl.struct("doc_id", field).is_duplicated()
     lists = given.filter(is_option).with_columns(path=field)

@@ -20,11 +20,11 @@ from formlab import benchmarks, files, tables
 from formlab.benchmarks.corpus import batch_numbers, image_columns
 from formlab.errors import DataBroken, UnknownName
 from formlab.files import local
-from formlab.folders import Corpus, Folder
-from formlab.readers import Row, answers, counted, is_run
+from formlab.folders import Corpus
+from formlab.readers import Row, answers, counted
 from formlab.readers.answers import BARE, IMAGES, IN_JSON, OWN, UNREAD
 from formlab.readers.door import stem
-from formlab.readers.sources import FRAME, columns_of
+from formlab.readers.sources import FRAME
 from formlab.readers.types import FieldTypes, rule_text
 from formlab.readers.values import DOCUMENT, Stored, pieces
 
@@ -224,20 +224,6 @@ def schema_of(document: Mapping[str, Any]) -> dict[str, Any]:
 def splits(root: Path) -> dict[str, int]:
     """The one split of a gold file or folder; its documents are counted when it is read."""
     return {stem(Path(root).resolve()): 0}
-
-
-def sides(gold: Any, answers: Any, columns: Mapping[str, str]) -> list[dict[str, str]]:
-    """The columns of gold and of answers among those that were named for either side."""
-    found, every = list[dict[str, str]](), set[str]()
-    for source, value in ((gold, "gold"), (answers, "prediction")):
-        is_table = columns and not isinstance(source, Folder) and not is_run(source)
-        every |= set(known := columns_of(source) if is_table else ())
-        side = {name: column for name, column in columns.items() if column in known}
-        own = {"value": side[value]} if value in side else {}
-        found.append({n: side[n] for n in side if n not in ("gold", "prediction")} | own)
-    for column in set(columns.values()) - {c for side in found for c in side.values()}:
-        raise UnknownName.of("column", column, every)
-    return found
 
 
 tables.door(globals(), __all__)

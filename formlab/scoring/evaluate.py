@@ -21,9 +21,11 @@ from formlab import workers as processes
 from formlab.benchmarks.corpus import cut, none_read
 from formlab.errors import FormlabError, TableBroken, UnknownName
 from formlab.files import local
-from formlab.folders import Corpus, Evaluation, Predictions
+from formlab.folders import Corpus, Evaluation, Folder, Predictions
 from formlab.metrics.counts import SHARES, answer_tallies
-from formlab.readers.gold import corpora, sides
+from formlab.readers import is_run
+from formlab.readers.gold import corpora
+from formlab.readers.sources import columns_of
 from formlab.saving import replacing
 from formlab.scoring import across
 from formlab.scoring.align import unscored
@@ -81,7 +83,7 @@ def evaluate(
     `gold` is as from `formlab.load`; or corpora of documents that follow one another, as from
     `benchmarks.corpora`; or whatever else `formlab.readers.corpus` takes, with its `images` and
     `types`. `predictions` are as from `formlab.run`, or whatever `formlab.readers.read_predictions`
-    takes; for `columns` see `formlab.readers.gold.sides`. `mode` is one of the benchmark's, by
+    takes; `columns` are of the tables of either side. `mode` is one of the benchmark's, by
     default its first. `documents` are ``all``; those that were ``answered`` (nonsense, a refusal or
     a crash is an answer too); the first so many; their names; or, as a path, a file with one name a
     line. `reader` is the rule by which fields are read from a page's words, one of
@@ -106,7 +108,7 @@ def evaluate(
             if isinstance(gold, Corpus):
                 gold = cut(gold, benchmarks.BATCH)
             elif not isinstance(gold, Iterator):
-                of_gold, columns = sides(gold, predictions, columns or {})
+                of_gold, columns = _sides(gold, predictions, columns or {})
                 given = {"images": images, "types": types, "columns": of_gold}
                 gold = corpora(gold, workplace / "own", **given)
             named = {"columns": columns or {}, "name": name, "fallback": fallback}
@@ -121,6 +123,20 @@ def evaluate(
             # The parts of a large one are read from there until Python ends.
             atexit.register(temporary.pop_all().close)
     return Evaluation.load(home)
+
+
+def _sides(gold: Any, answers: Any, columns: Mapping[str, str]) -> list[dict[str, str]]:
+    """The columns of gold and of answers among those that were named for either side."""
+    found, every = list[dict[str, str]](), set[str]()
+    for source, value in ((gold, "gold"), (answers, "prediction")):
+        is_table = columns and not isinstance(source, Folder) and not is_run(source)
+        every |= set(known := columns_of(source) if is_table else ())
+        side = {name: column for name, column in columns.items() if column in known}
+        own = {"value": side[value]} if value in side else {}
+        found.append({n: side[n] for n in side if n not in ("gold", "prediction")} | own)
+    for column in set(columns.values()) - {c for side in found for c in side.values()}:
+        raise UnknownName.of("column", column, every)
+    return found
 
 
 def _scored(

@@ -150,7 +150,8 @@ def _values_of(
     values = as_frame(columns, _DTYPES | {"at": pl.UInt32})
     if plain is not None:
         values = pl.concat([plain, values], how="diagonal").sort("at", maintain_order=True)
-    return values.drop("at").with_columns(pl.col("path").replace("", None))
+    values = values.with_columns(pl.col("path").replace("", None))
+    return values.select(pl.exclude("origin", "at"), "origin")
 
 
 def _plain(batch: Batch, names: Mapping[str, str]) -> pl.DataFrame:

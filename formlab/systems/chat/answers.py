@@ -1,9 +1,4 @@
-"""A model's answer: its status, the JSON or text in it, and how sure the model is of each value.
-
-Confidence comes from the probabilities of the tokens that the server sends with an answer
-(``logprobs``), taken together over the characters of each leaf of its JSON, or from the agreement
-of several answers to one question.
-"""
+"""A model's answer: its status, the JSON or text in it, and how sure the model is of each value."""
 
 from __future__ import annotations
 
@@ -19,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from formlab.systems.chat.ask import Row
 from formlab.text.answers import MARKS, Parsed, parse, plain
 from formlab.text.normalise import as_text
 from formlab.trees import leaves
 
+Row = dict[str, Any]
 # Statuses that asking again may mend.
 BAD = ("bad_json", "refused", "truncated")
 _CUT, _FILTERED = ("length", "max_tokens"), ("content_filter", "refusal")
@@ -36,10 +31,9 @@ _LONGEST_REFUSAL = 600
 class Answer:
     """A model's answer to one question; `key` is the hash of everything that shaped it.
 
-    `text` is null if no call succeeded, and then `error` says why. `finish` is why the model
-    stopped, as the server says (``bad_request`` if the server took the question for one);
-    `seconds` are those of the answered call alone; `images`, of older stores, is the JSON of the
-    pages that were sent; `logprobs` those of its tokens, if they were asked for (`token_spans`).
+    `text` is null if no call succeeded, and then `error` says why. `status` is the server's word,
+    `finish` why the model stopped (``bad_request`` if the server took the question for one).
+    `seconds` are those of the answered call alone, `logprobs` those of its tokens (`token_spans`).
     """
 
     key: str = ""
@@ -55,7 +49,6 @@ class Answer:
     tokens_out: int | None = None
     cost: float | None = None
     seconds: float | None = None
-    images: str | None = None
     logprobs: str | None = None
 
 
@@ -120,30 +113,32 @@ def token_spans(choice: Any, text: str) -> str | None:
     character = [number for number, letter in enumerate(text) for _ in letter.encode()]
     spans, end = [], -at
     for piece, chance in zip(pieces, chances, strict=True):
-        first, end = max(0, end), end + len(piece)
-        last = min(len(character), end) - 1
-        if first <= last:
+        start, end = end, end + len(piece)
+        if inside := character[max(0, start) : max(0, end)]:
             # -inf is no JSON; nothing is as unlikely.
-            row = [character[first], character[last] + 1, min(0.0, max(chance, -1e4))]
-            spans.append(row)
+            spans.append([inside[0], inside[-1] + 1, min(0.0, max(chance, -1e4))])
     return json.dumps(spans)
 
 
-def with_confidence(value: Any, text: str, spans: str | None) -> Any:
+def with_confidence(value: Any, text: str, spans: str) -> Any:
     """`value`, the JSON in `text`, with each leaf but null as a `Sure`.
 
     A leaf's confidence is the product of the probabilities of the tokens that its characters are
-    in. Unchanged without `spans`, and where the JSON had to be repaired: what was not written has
-    no probability.
+    in. Unchanged where the JSON had to be repaired: what was not written has no probability.
 
     >>> marked = with_confidence({"a": "x", "b": "1"}, '{"a": "x", "b": 1}',
     ...     "[[0, 6, -9], [6, 9, -0.5], [9, 16, -9], [16, 18, -1]]")
     >>> {name: round(leaf.confidence, 3) for name, leaf in marked.items()}
     {'a': 0.607, 'b': 0.368}
     """
-    if not spans or (bounds := _bounds(text, value)) is None:
+    for start in [match.start() for match in islice(re.finditer(r"\{", text), _TRIES)]:
+        with suppress(ValueError, RecursionError):
+            read, end = _DECODER.raw_decode(text, start)
+            if read == value:
+                break
+    else:
         return value
-    found = [match for match in _SCALAR.finditer(text, *bounds) if not match[2]]
+    found = [match for match in _SCALAR.finditer(text, start, end) if not match[2]]
     if len(found) != sum(1 for _ in leaves(value)):  # A name stands twice.
         return value
     places = [match.span(1 if match[1] else 0) for match in found]
@@ -170,17 +165,16 @@ def agreement(
     """For each row of the first sample, the share of `count` samples with its value at its path.
 
     Spaces within a value count as one. Numbers in a path are left out, as items of a list have no
-    other name, unless it is one of `fixed`, the paths that were asked for; a value that stands n
-    times in the first sample counts the n-th time where it stands as often. Rows without a path or
-    value have none.
+    other name, but in the paths `fixed`, which were asked for; the n-th of a sample's equal values
+    agrees with the n-th of another. Rows without a path or value have none.
 
     >>> first = [{"path": "/items/0", "value": "Tea"}, {"path": "/total", "value": "9"}]
     >>> other = [{"path": "/items/1", "value": "Tea"}, {"path": "/total", "value": "8"}]
     >>> agreement([first, other], (), 2)
     [1.0, 0.5]
     """
-    names, votes = [], Counter[Any]()
-    for rows in samples:
+
+    def named(rows: list[Row]) -> Iterator[Any]:
         seen = Counter[Any]()
         for row in rows:
             path, value, name = row.get("path"), row.get("value"), None
@@ -188,20 +182,10 @@ def agreement(
                 steps = [s for s in path.split("/") if path in fixed or not s.isdecimal()]
                 name = ("/".join(steps), " ".join(value.split()))
                 seen[name] += 1
-                name = (*name, seen[name])
-            names.append(name)
-            votes[name] += 1
-    return [votes[name] / count if name else None for name in names[: len(samples[0])]]
+            yield name and (*name, seen[name])
 
-
-def _bounds(text: str, value: Any) -> tuple[int, int] | None:
-    """Where in `text` the JSON of `value` is written; None if it is not, as it was repaired."""
-    for start in islice((match.start() for match in re.finditer(r"\{", text)), _TRIES):
-        with suppress(ValueError, RecursionError):
-            read, end = _DECODER.raw_decode(text, start)
-            if read == value:
-                return start, end
-    return None
+    votes = Counter(name for rows in samples for name in named(rows))
+    return [votes[name] / count if name else None for name in named(samples[0])]
 
 
 def _marked(value: Any, sure: Iterator[float]) -> Any:

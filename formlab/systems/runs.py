@@ -37,11 +37,7 @@ Row = dict[str, Any]
 
 
 class Reading(NamedTuple):
-    """What came of a document, or of one question about it.
-
-    `records` and `response` are rows of these tables, but for what the run knows; `notes` are
-    counted.
-    """
+    """What came of a document, or of one question about it: rows of *records*, of *responses*."""
 
     doc_id: str
     status: str
@@ -177,14 +173,12 @@ def run(
         records += [mark | {"origin": reading.origin} | row for row in reading.records]
         responses.append(mark | reading.response)
         notes.update(reading.notes)
+    counts = {note: count for note, count in sorted(notes.items()) if count}
+    about = {"system": head["name"], "settings": work.settings, "notes": counts}
     try:
-        predictions = Predictions(
-            records=tables.table("records", records, role="prediction", **shared),
-            responses=tables.table("responses", responses, **shared),
-            system=head["name"],
-            settings=work.settings,
-            notes={note: count for note, count in sorted(notes.items()) if count},
-        ).check()
+        answers = tables.table("records", records, role="prediction", **shared)
+        calls = tables.table("responses", responses, **shared)
+        predictions = Predictions(answers, calls, **about).check()
     except TableBroken as error:
         remedy = "mend the system that gave it, or delete this file if it was damaged"
         raise DataBroken(error.what, where=out / JOURNAL, remedy=remedy) from error
@@ -224,16 +218,16 @@ def _check_head(folder: Path, head: Row) -> None:
     changed = [n for n in now | before if n.split("/")[1] in head and before.get(n) != now.get(n)]
     if changed:
         names = {n: n.removeprefix("/").replace("/", " ") for n in changed}
-        differences = (f"{of} {before.get(n)!r}, now {now.get(n)!r}" for n, of in names.items())
-        what = f"this folder holds another run: {', '.join(differences)}"
+        said = (f"{name} {before.get(n)!r}, now {now.get(n)!r}" for n, name in names.items())
+        what = f"this folder holds another run: {', '.join(said)}"
         raise DataBroken(what, where=folder, remedy="--out")
 
 
 class PageWork:
     """How a system that reads page by page works on a corpus.
 
-    `head` is what a run's folder remembers and compares; `images` and `texts` are what documents
-    are chosen by (`first`); `settings` and `notes` are those of the predictions.
+    `head` is what a run's folder remembers and compares, `images` and `texts` what documents are
+    chosen by (`first`); the predictions have `settings` and `notes`.
     """
 
     texts = False

@@ -1,19 +1,27 @@
-"""A model's answer: its status, the JSON or text in it, and how sure the model is of each value."""
+"""A model's answer: its status, its JSON or text, how sure each value is, and where it is kept.
+
+The store is made with sqlite3, as diskcache pickles and has locks that outlive a killed process.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import re
+import sqlite3
+import threading
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from formlab import files
+from formlab.errors import DataBroken, NotAvailable
 from formlab.text.answers import MARKS, Parsed, parse, plain
 from formlab.text.normalise import as_text
 from formlab.trees import leaves
@@ -27,7 +35,7 @@ _DECLINES = re.compile(MARKS["declines"], re.IGNORECASE)
 _LONGEST_REFUSAL = 600
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Answer:
     """A model's answer to one question; `key` is the hash of everything that shaped it.
 
@@ -57,10 +65,6 @@ def content(answer: Answer, *, json: bool, calls: bool = True) -> Parsed:
 
     >>> content(Answer("k", text='{"a": 1}'), json=True)
     Parsed(value={'a': '1'}, status='ok', changes=())
-    >>> content(Answer("k", text="I'm sorry, I can't help with that."), json=True).status
-    'refused'
-    >>> content(Answer("k", text="<p>Hel", finish="length"), json=False).status
-    'truncated'
     """
     if answer.text is None:
         return Parsed(None, "api_error", (answer.error or "no answer",))
@@ -75,6 +79,81 @@ def content(answer: Answer, *, json: bool, calls: bool = True) -> Parsed:
     return parsed
 
 
+_COLUMNS = [field.name for field in dataclasses.fields(Answer)]
+_NAMES = ", ".join(_COLUMNS)
+# An answer is on the disk when its statement ends, also through a power cut.
+_SETUP = f"""PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;
+CREATE TABLE IF NOT EXISTS answers ({_NAMES}, saved DEFAULT CURRENT_TIMESTAMP);
+CREATE INDEX IF NOT EXISTS answers_by_key ON answers (key)"""
+# A store of before there were log-probabilities has no column of them.
+_LATER = "ALTER TABLE answers ADD COLUMN logprobs TEXT"
+_INSERT = f"INSERT INTO answers ({_NAMES}) VALUES ({', '.join('?' for _ in _COLUMNS)})"  # noqa: S608
+_LATEST = f"SELECT {_NAMES} FROM answers WHERE key = ? ORDER BY rowid DESC LIMIT 1"  # noqa: S608
+# Seconds to wait for another program that has it locked: an answer that is paid for waits long.
+_PATIENCE = 600.0
+
+
+class AnswerStore:
+    """Answers by key, in one SQLite file that runs can share; of one key, the latest counts.
+
+    `DataBroken` if the file is there and is no store, or is damaged, `NotAvailable` if it cannot
+    be written. While another program has it locked, it is waited for.
+
+    >>> import tempfile
+    >>> store = AnswerStore(Path(tempfile.mkdtemp()) / "answers.sqlite")
+    >>> store.put(Answer("k", text="5", status="bad_json"))
+    >>> store.put(Answer("k", text='{"a": 5}'))
+    >>> store.get(["k"]).text
+    '{"a": 5}'
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path, self._lock = Path(path), threading.Lock()
+        saved = f"sqlite3 {self.path.name} .recover | sqlite3 saved.sqlite"
+        self._remedy = f"another --out or store, or what can be saved of this one: {saved}"
+        files.make_folder(self.path.parent)
+        options = {"timeout": _PATIENCE, "check_same_thread": False, "isolation_level": None}
+        with self._errors():
+            self._base = sqlite3.connect(self.path, **options)
+            self._base.row_factory = sqlite3.Row
+            self._base.executescript(_SETUP)
+            with suppress(sqlite3.OperationalError):
+                self._base.execute(_LATER)
+
+    def __enter__(self) -> AnswerStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._base.close()
+
+    def get(self, keys: Iterable[str]) -> Answer | None:
+        """Of the latest answers of `keys` the first that has a text, else the first."""
+        rows = [row for key in keys for row in self._rows(_LATEST, (key,))]
+        error = {"where": f"{self.path}: answers", "remedy": self._remedy}
+        answers = [files.convert(dict(row), Answer, **error) for row in rows]
+        return next((a for a in answers if a.text is not None), answers[0] if answers else None)
+
+    def put(self, answer: Answer) -> None:
+        """Keep an answer; it is on the disk when this returns."""
+        self._rows(_INSERT, [files.storable(value) for value in dataclasses.astuple(answer)])
+
+    def _rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        with self._errors(), self._lock:
+            return self._base.execute(statement, values).fetchall()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:  # Locked, read only, no room, no such table.
+            what, remedy = f"answers cannot be kept: {error}", "another --out or store"
+            raise NotAvailable(what, where=self.path, remedy=remedy) from error
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            what = f"not a store of answers, or damaged: {error}"
+            raise DataBroken(what, where=self.path, remedy=self._remedy) from error
+
+
 # Of JSON that is known to be valid: a string (a name if a colon follows), a number or a word.
 _SCALAR = re.compile(r'"((?:[^"\\]|\\.)*+)"(\s*+:)?|[^\s{}\[\]:,"]+', re.DOTALL)
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, strict=False)
@@ -85,7 +164,6 @@ _TRIES = 50
 class Sure(str):
     """A leaf of an answer, with the probability of its tokens."""
 
-    __slots__ = ("confidence",)
     confidence: float
 
 
@@ -125,11 +203,6 @@ def with_confidence(value: Any, text: str, spans: str) -> Any:
 
     A leaf's confidence is the product of the probabilities of the tokens that its characters are
     in. Unchanged where the JSON had to be repaired: what was not written has no probability.
-
-    >>> marked = with_confidence({"a": "x", "b": "1"}, '{"a": "x", "b": 1}',
-    ...     "[[0, 6, -9], [6, 9, -0.5], [9, 16, -9], [16, 18, -1]]")
-    >>> {name: round(leaf.confidence, 3) for name, leaf in marked.items()}
-    {'a': 0.607, 'b': 0.368}
     """
     for start in [match.start() for match in islice(re.finditer(r"\{", text), _TRIES)]:
         with suppress(ValueError, RecursionError):

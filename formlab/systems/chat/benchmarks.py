@@ -21,8 +21,6 @@ from formlab.text.action_lines import line_rows
 from formlab.text.normalise import as_text
 from formlab.trees import leaves, unescape
 
-# Tasks whose gold is a value at a path.
-_FIELDS = ("text", "value", "entity")
 _PAGE = {"task": "text", "path": None, "kind": "page"}
 _CLICKS = {"task": "click", "path": None, "kind": "page"}
 
@@ -56,7 +54,7 @@ def tasks_of(benchmark: str, names: str = "") -> tuple[Task, ...]:
     if tasks is None:
         # A user's own forms and benchmarks made outside of formlab are asked for their fields.
         entry, builtin = benchmarks.get(benchmark), benchmark in benchmarks.BENCHMARKS.builtin
-        kind = next((task for task in entry.tasks if task in _FIELDS), None)
+        kind = next((task for task in entry.tasks if task in ("text", "value", "entity")), None)
         if kind is None or (builtin and entry.schema is None):
             known = ", ".join(sorted(TASKS))
             raise NotAvailable(f"no task for models in {benchmark}", remedy=f"one of: {known}")
@@ -187,23 +185,24 @@ def _vrdu(document: Row, _gold: list[Row]) -> Question:
 
 def _vrdu_answer(document: Row, gold: list[Row], place: Callable[[Row], Row]) -> Row:
     """The answer that is read as the gold; of a value with several texts the first."""
-    known = Entities.of_document(document)
+    known, items = Entities.of_document(document), dict[str, Row]()
     answer: Row = dict.fromkeys(known.names(UNREPEATED))
-    answer |= {name: [] for name in known.names(REPEATED)}
-    items: dict[str, dict[str, Row]] = {group: {} for group in known.groups}
+    answer |= {name: [] for name in (*known.names(REPEATED), *known.groups)}
     for row in gold:
         if row["task"] != "entity" or row["path"] is None or row["value"] is None:
             continue
-        name, value = row["kind"], {"text": row["value"]} | place(row)
-        pattern = known.patterns.get(name)
-        if pattern in items:
-            parts = dict.fromkeys(known.names(pattern))
-            items[pattern].setdefault(row["path"].split("/")[2], parts)[name] = value
+        name, item = row["kind"], row["path"].rpartition("/")[0]
+        pattern, value = known.patterns[name], {"text": row["value"]} | place(row)
+        if pattern == UNREPEATED:
+            answer[name] = answer[name] or value
         elif pattern == REPEATED:
             answer[name].append(value)
         else:
-            answer[name] = answer[name] or value
-    return answer | {group: list(numbered.values()) for group, numbered in items.items()}
+            if item not in items:
+                items[item] = dict.fromkeys(known.names(pattern))
+                answer[pattern].append(items[item])
+            items[item][name] = value
+    return answer
 
 
 def _vrdu_rows(known: Entities, schema: Schema, value: Any, locate: Place) -> list[Row]:

@@ -27,9 +27,7 @@ openai = resources.optional("openai", extra="chat")
 
 _TABLES = tomllib.loads(Path(__file__).with_name("settings.toml").read_text("utf-8"))
 # The settings of a model: default, meaning, the bounds of a number and the choices of a word.
-SETTINGS: dict[str, dict[str, Any]] = {
-    n: row for rows in _TABLES.values() for n, row in rows.items()
-}
+SETTINGS: dict[str, dict[str, Any]] = _TABLES["shaping"] | _TABLES["running"]
 # Those that shape an answer, which stand in the settings of a run, and how it is got.
 SHAPING, RUNNING = ({n: row["default"] for n, row in rows.items()} for rows in _TABLES.values())
 
@@ -64,13 +62,7 @@ class Refused(Exception):
 
 
 def check(settings: Mapping[str, Any]) -> None:
-    """`DataBroken` with the name of a setting that is no number or word that makes sense.
-
-    >>> check({"timeout": 0})
-    Traceback (most recent call last):
-    ...
-    formlab.errors.DataBroken: Expected `float` > 0.0 (timeout). Try: timeout=120.0
-    """
+    """`DataBroken` with the name of a setting that is no number or word that makes sense."""
     for name, row in SETTINGS.items():
         default, choices = row["default"], row.get("choices")
         bounds = {bound: row[bound] for bound in ("ge", "gt", "le") if bound in row}
@@ -80,11 +72,7 @@ def check(settings: Mapping[str, Any]) -> None:
 
 
 class Price(msgspec.Struct, frozen=True):
-    """What a million tokens cost that go in and come out, and the date of these prices.
-
-    >>> str(Price(2.5, 10, "EUR", "2026-05-01"))
-    '2.5 in, 10 out, EUR a million tokens, 2026-05-01'
-    """
+    """What a million tokens cost that go in and come out, and the date of these prices."""
 
     input: _Amount
     output: _Amount
@@ -160,14 +148,11 @@ class Client:
         # A client that nobody refers to any more, its hooks included, is closed at once.
         this = weakref.proxy(self)
         hooks = {"request": [lambda _: this._begin()], "response": [lambda it: this._take(it)]}
-        self._client = openai.OpenAI(
-            api_key=self._key,
-            base_url=base_url,
-            timeout=settings["timeout"],
-            max_retries=settings["attempts"] - 1,
-            # Followed, a redirect might lead the pages to another host.
-            http_client=openai.DefaultHttpxClient(event_hooks=hooks, follow_redirects=False),
-        )
+        # Followed, a redirect might lead the pages to another host.
+        http = openai.DefaultHttpxClient(event_hooks=hooks, follow_redirects=False)
+        limits = {"timeout": settings["timeout"], "max_retries": settings["attempts"] - 1}
+        where = {"base_url": base_url, "api_key": self._key}
+        self._client = openai.OpenAI(http_client=http, **where, **limits)
         weakref.finalize(self, self._client.close)
         self.address = str(self._client.base_url).rstrip("/")
 
@@ -289,19 +274,12 @@ class Client:
         counts = usage if isinstance(usage, dict) else {}
         counts = [counts.get(name) for name in ("prompt_tokens", "completion_tokens")]
         tokens = [n if type(n) is int and 0 <= n < _MOST_TOKENS else None for n in counts]
-        return Answer(
-            model=self.model,
-            text=text,
-            logprobs=token_spans(choice, text),
-            finish=finish[:40] if isinstance(finish, str) else None,
-            status="refused" if refusal else "ok",
-            error="refused by the model" if refusal else None,
-            attempts=attempts,
-            tokens_in=tokens[0],
-            tokens_out=tokens[1],
-            cost=self.price.of(*tokens) if self.price else None,
-            seconds=seconds,
-        )
+        about: dict[str, Any] = {"model": self.model, "attempts": attempts, "seconds": seconds}
+        about |= {"tokens_in": tokens[0], "tokens_out": tokens[1]}
+        about |= {"cost": self.price.of(*tokens)} if self.price else {}
+        about |= {"finish": finish[:40]} if isinstance(finish, str) else {}
+        about |= {"status": "refused", "error": "refused by the model"} if refusal else {}
+        return Answer(text=text, logprobs=token_spans(choice, text), **about)
 
     def _begin(self) -> None:
         """Count a request, if it may be made."""

@@ -1,10 +1,12 @@
-"""A model as a system: questions about a corpus, and the rows of the answers to them."""
+"""A model as a system: questions about a corpus, each asked once, and the rows of the answers."""
 
 from __future__ import annotations
 
 import dataclasses
+import json
+import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from importlib import metadata
 from pathlib import Path
@@ -17,12 +19,11 @@ from formlab.errors import DataBroken, NotAvailable, UnknownName
 from formlab.folders import Corpus
 from formlab.show import progress
 from formlab.systems import System, prompts
-from formlab.systems.chat import ask
-from formlab.systems.chat.answers import Answer, agreement, content, taken, with_confidence
+from formlab.systems.chat import answers, ask
+from formlab.systems.chat.answers import Answer, AnswerStore
 from formlab.systems.chat.ask import PageView, Question, Row
 from formlab.systems.chat.benchmarks import tasks_of
-from formlab.systems.chat.client import RUNNING, SHAPING, Client, Stopped
-from formlab.systems.chat.store import AnswerStore, Asker
+from formlab.systems.chat.client import FORMS, RUNNING, SHAPING, Client, Messages, Stopped
 from formlab.systems.pages import Page
 from formlab.systems.runs import Reading, told
 from formlab.tables import USABLE
@@ -34,6 +35,64 @@ PREFIX, STORE = "chat:", "answers.sqlite"
 _UNNAMED = ("shots", "shots_seed", "logprobs", "samples")
 # What answers took, as in *responses*.
 _SUMS = ("attempts", "tokens_in", "tokens_out", "cost", "seconds")
+# The status of an answer by what its text is good for.
+Status = Callable[[Answer], str]
+
+
+class Asker:
+    """Asks one model, keeping every answer in a store before it counts. Threads may share it.
+
+    The client's setting `form` says how JSON is asked for, one of `FORMS`, or ``auto``: the first
+    that the server takes. ``retry=bad`` asks again what was answered with broken JSON, refused or
+    cut short; an error of the API is asked again in any case.
+    """
+
+    def __init__(self, client: Client, store: AnswerStore) -> None:
+        self.client, self.store = client, store
+        self._again = ("api_error", *(answers.BAD if client.settings["retry"] else ()))
+        form = client.settings["form"]
+        self._forms: tuple[str, ...] = FORMS if form == "auto" else (form,)
+        # Of threads with the same question one asks, and the others wait for its answer.
+        self._locks: dict[str, threading.Lock] = {}
+        # The first form that was answered.
+        self._first = len(FORMS)
+
+    def answer(
+        self, messages: Messages, schema: Any, *, status: Status, sample: int = 0, **about: str
+    ) -> Answer:
+        """The stored answer, or a new one that is stored before this returns.
+
+        A `Page` in `messages` is drawn only if the model is asked; `status` judges an answer; each
+        `sample` of a question has its own. `about` are the `task` and `doc_id` of the answer.
+        `NotAvailable` if no call can succeed, `Stopped` if no further one may be made.
+        """
+        client, forms = self.client, ("text",) if schema is None else self._forms
+        shape = _filled(messages, lambda page: page.shape)
+        shape += [{"sample": sample}] if sample else []
+        whole = {"address": client.address, "model": client.model, "options": client.options}
+        whole |= {"messages": shape, "schema": schema}
+        keys = {form: files.key_of(whole | {"form": form}) for form in forms}
+        with self._locks.setdefault(keys[forms[0]], threading.Lock()):
+            answer = self.store.get(keys.values())
+            if answer is None or status(answer) in self._again:
+                sent, attempts = _filled(messages, lambda page: page.url()), 0
+                # A form that the server does not take is put in the next one.
+                for form in forms[self._first % len(forms) :]:
+                    answer = client.ask(client.body(sent, schema=schema, form=form))
+                    attempts += answer.attempts
+                    if answer.finish != "bad_request":
+                        break
+                answer = dataclasses.replace(answer, attempts=attempts, key=keys[form], **about)
+                self.store.put(answer)
+                if answer.text is not None:
+                    # A page that fails under a schema does not show that the server takes none.
+                    self._first = min(self._first, forms.index(form))
+        return dataclasses.replace(answer, status=status(answer))
+
+
+def _filled(messages: Messages, part: Callable[[Any], Any]) -> Messages:
+    """Messages with what `part` makes of each page in place of the page."""
+    return json.loads(json.dumps(messages, default=part))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,29 +203,26 @@ def readings(
     client, bad = asker.client, 0
 
     def answered(number: int) -> Reading:
-        question = questions[number]
-        reason, note = question.lacking, question.lacking
+        question, notes = questions[number], Counter(["answers missing"])
         try:
-            if not reason:
-                return _reading(question, asker, view, root)
+            return _reading(question, asker, view, root)
         except Stopped as stop:
-            reason = note = f"not asked: {stop}"
+            reason = f"not asked: {stop}"
+            notes[reason] += 1
         except NotAvailable:
             raise
         except Exception as error:  # An error on one page must not lose the others.
             reason = told(error)
-        rows, response = question.blank, {"task": question.kind, "error": reason}
-        notes = Counter(filter(None, ["answers missing", note]))
-        return Reading(question.document["doc_id"], "missing", None, rows, response, notes)
+        doc_id, response = question.document["doc_id"], {"task": question.kind, "error": reason}
+        return Reading(doc_id, "missing", None, question.blank, response, notes)
 
     # After an error or Ctrl-C no call is begun; those in flight are waited for.
-    run = {"workers": client.settings["concurrency"], "name": "chat"}
-    run["ended"] = lambda: client.stop("the run ended")
-    answers = threads(answered, range(len(questions)), **run)
+    many, ended = client.settings["concurrency"], lambda: client.stop("the run ended")
+    asked = threads(answered, range(len(questions)), workers=many, name="chat", ended=ended)
     text = "answers, {task.fields[bad]} unusable{task.fields[cost]}"
-    with closing(answers), progress(text) as bars:
+    with closing(asked), progress(text) as bars:
         bar = bars.add_task(client.model, total=len(questions), cost="", bad=0)
-        for number, reading in answers:
+        for number, reading in asked:
             done[number] = reading
             bad += reading.status not in USABLE
             cost = f", {client.cost:.4f} {client.price.currency}" if client.price else ""
@@ -176,6 +232,8 @@ def readings(
 
 def _reading(question: Question, asker: Asker, view: PageView, root: Path | None) -> Reading:
     """The first usable sample, with what all of them cost, and its values' share of agreement."""
+    if question.lacking:
+        raise Stopped(question.lacking)
     document, settings, price = question.document, asker.client.settings, asker.client.price
     text = "" if view.limit and document["image"] else question.text or ""
     pages = [] if text else view.pages(document, root)
@@ -204,7 +262,7 @@ def _reading(question: Question, asker: Asker, view: PageView, root: Path | None
         changes += (f"{samples - len(found)} of {samples} samples not asked: no confidence",)
     elif samples > 1 and usable:
         fixed = {row.get("path") for row in question.blank}
-        shares = agreement([parsed.value for _, parsed in usable], fixed, samples)
+        shares = answers.agreement([parsed.value for _, parsed in usable], fixed, samples)
         for row, share in zip(parsed.value, shares, strict=True):
             row["confidence"] = share
     response: Row = {"task": question.kind, "error": "; ".join(changes) or None}
@@ -226,7 +284,7 @@ def _reading(question: Question, asker: Asker, view: PageView, root: Path | None
 def _rows(question: Question, answer: Answer, shown: Mapping[int, Page], view: PageView) -> Parsed:
     """The rows of an answer, or the blank ones where it is not usable, with its status."""
     is_json = question.schema is not None
-    parsed = content(answer, json=is_json)
+    parsed = answers.content(answer, json=is_json)
     if parsed.status not in USABLE:
         return dataclasses.replace(parsed, value=question.blank)
 
@@ -241,8 +299,8 @@ def _rows(question: Question, answer: Answer, shown: Mapping[int, Page], view: P
 
     value = parsed.value
     if answer.logprobs and is_json:
-        value = with_confidence(value, answer.text or "", answer.logprobs)
+        value = answers.with_confidence(value, answer.text or "", answer.logprobs)
     try:
-        return dataclasses.replace(parsed, value=taken(question.read(value, locate)))
+        return dataclasses.replace(parsed, value=answers.taken(question.read(value, locate)))
     except ask.WrongShape as error:
         return Parsed(question.blank, "bad_json", (str(error),))

@@ -11,14 +11,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from formlab import resources
 from formlab.errors import NotAvailable
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page, Request, Route, WebSocket
 
 _COMMANDS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # The switch is given twice where a page may reach servers: the last one holds.
@@ -60,7 +57,7 @@ def find() -> Path:
 class Visit:
     """A page, and every address that it asked for and was not allowed (none was reached)."""
 
-    page: Page
+    page: Any  # Of Playwright.
     requests: list[str] = dataclasses.field(default_factory=list)
 
     @property
@@ -107,10 +104,10 @@ def page(
             context.set_default_timeout(PATIENCE)
             visit = Visit(context.new_page())
 
-            def log(request: Request | WebSocket) -> None:
+            def log(request: Any) -> None:
                 visit.requests += [] if request.url.startswith(allowed) else [request.url]
 
-            def gate(route: Route) -> None:
+            def gate(route: Any) -> None:
                 if route.request.url.startswith(allowed):
                     route.continue_()
                 elif not scripts and route.request.is_navigation_request():
@@ -119,7 +116,7 @@ def page(
                 else:
                     route.abort()
 
-            def forgive(request: Request) -> None:
+            def forgive(request: Any) -> None:
                 # Chromium tells of what the page's own policy stopped, too: that was never sent.
                 if request.failure == "csp" and request.url in visit.requests:
                     visit.requests.remove(request.url)

@@ -7,13 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from formlab.errors import DataBroken, UnknownName
 from formlab.registry import Registry
-
-if TYPE_CHECKING:
-    from formlab.folders import Corpus
 
 __all__ = ["SYSTEMS", "System", "get", "run", "setting_text"]
 
@@ -61,7 +58,7 @@ class System:
     extra: str = ""
     learns: bool = False
 
-    def work(self, corpus: Corpus, settings: dict[str, Any]) -> Any:
+    def work(self, corpus: Any, settings: dict[str, Any]) -> Any:
         """How it works on a corpus: `formlab.systems.runs.PageWork`, page by page."""
         from formlab.systems.runs import PageWork
 
@@ -84,9 +81,8 @@ class System:
             except (ValueError, KeyError) as error:
                 expected = "on or off" if kind is bool else f"a {kind.__name__}"
                 what = f"setting {name} of {self.name} is {expected}, not {text!r}"
-                raise DataBroken(
-                    what, remedy=f"--set {name}={setting_text(values[name])}"
-                ) from error
+                remedy = f"--set {name}={setting_text(values[name])}"
+                raise DataBroken(what, remedy=remedy) from error
         return values
 
     def run_name(self, settings: dict[str, Any]) -> str:

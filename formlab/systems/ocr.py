@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from formlab import files, saving
-from formlab.errors import DataBroken
 from formlab.systems import Reader, System, above_zero
 from formlab.systems.pages import Page, document_pages
 from formlab.tables import BOX
@@ -81,8 +80,7 @@ class Engine:
 
     def _read(self, image: Any, words: bool) -> list[Any]:
         pixels = np.asarray(image())[:, :, ::-1] if callable(image) else image
-        height, width = pixels.shape[:2]
-        if min(height, width) < _LEAST_SIDE:
+        if min(pixels.shape[:2]) < _LEAST_SIDE:
             return []
 
         def plain(text: str, score: Any, corners: Any) -> list[Any]:
@@ -90,12 +88,7 @@ class Engine:
 
         with self._lock:
             self._engine = self._engine or self._started()
-            try:
-                result = self._engine(pixels, return_word_box=words)
-            except Exception as error:  # Of whatever library of the engine.
-                what = f"the OCR engine failed on a page of {width} x {height} pixels"
-                reason = f"{type(error).__name__} {error.__cause__ or error}".strip()
-                raise DataBroken(f"{what}: {reason:.300}") from error
+            result = self._engine(pixels, return_word_box=words)
         if not result.txts:
             return []
         parts = (words and result.word_results) or [()] * len(result.txts)

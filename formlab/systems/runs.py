@@ -257,11 +257,8 @@ class PageWork:
         todo = [row for row in rows if row["doc_id"] not in done]
         system, root, seen = self.system, self.root, None
         if workers != 1:
-            system, root, plugins = system.name, root and root.resolve(), registry.view("systems")
-            if system not in plugins or plugins.entry(system).origin == "notebook":
-                what = f"worker processes do not find system {system!r}"
-                remedy = "keep it in a file and load that with formlab.plugin, or workers=1"
-                raise DataBroken(what, remedy=remedy)
+            # Other processes know it by its name, if it is no notebook's own.
+            system, root = system.name, root and root.resolve()
         if isinstance(workers, str):
             seen = next((page_files(row, root)[0] for row in todo if keys[row["doc_id"]]), None)
         settings = self.head["settings"]
@@ -286,7 +283,7 @@ _READERS: dict[str, Reader] = {}
 
 
 class _Attempt(NamedTuple):
-    """Reads one document, in this process or in others, which know the system by its name."""
+    """Reads one document, in this process or in others."""
 
     run: str
     system: System | str
@@ -317,7 +314,7 @@ class _Attempt(NamedTuple):
 
 def told(error: Exception) -> str:
     """What a response says of an error, whatever library it is of."""
-    return str(error) if isinstance(error, FormlabError) else f"{error!r}"
+    return str(error) if isinstance(error, FormlabError) else f"{error!r:.500}"
 
 
 def _key(document: Row, root: Path | None) -> str | None:

@@ -162,9 +162,7 @@ _TRIES = 50
 
 
 class Sure(str):
-    """A leaf of an answer, with the probability of its tokens."""
-
-    confidence: float
+    """A leaf of an answer, with the probability of its tokens as its `confidence`."""
 
 
 def token_spans(choice: Any, text: str) -> str | None:
@@ -238,8 +236,7 @@ def agreement(
     """For each row of the first sample, the share of `count` samples with its value at its path.
 
     Spaces within a value count as one. Numbers in a path are left out, as items of a list have no
-    other name, but in the paths `fixed`, which were asked for; the n-th of a sample's equal values
-    agrees with the n-th of another. Rows without a path or value have none.
+    other name, but in the paths `fixed`, which were asked for. Rows without a value have none.
 
     >>> first = [{"path": "/items/0", "value": "Tea"}, {"path": "/total", "value": "9"}]
     >>> other = [{"path": "/items/1", "value": "Tea"}, {"path": "/total", "value": "8"}]
@@ -247,18 +244,15 @@ def agreement(
     [1.0, 0.5]
     """
 
-    def named(rows: list[Row]) -> Iterator[Any]:
-        seen = Counter[Any]()
-        for row in rows:
-            path, value, name = row.get("path"), row.get("value"), None
-            if path and value is not None:
-                steps = [s for s in path.split("/") if path in fixed or not s.isdecimal()]
-                name = ("/".join(steps), " ".join(value.split()))
-                seen[name] += 1
-            yield name and (*name, seen[name])
+    def named(row: Row) -> Any:
+        path, value = row.get("path"), row.get("value")
+        if not path or value is None:
+            return None
+        steps = [step for step in path.split("/") if path in fixed or not step.isdecimal()]
+        return "/".join(steps), " ".join(value.split())
 
-    votes = Counter(name for rows in samples for name in named(rows))
-    return [votes[name] / count if name else None for name in named(samples[0])]
+    votes = Counter(name for rows in samples for name in {*map(named, rows)})
+    return [votes[name] / count if name else None for name in map(named, samples[0])]
 
 
 def _marked(value: Any, sure: Iterator[float]) -> Any:

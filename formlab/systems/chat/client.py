@@ -31,8 +31,7 @@ SETTINGS: dict[str, dict[str, Any]] = _TABLES["shaping"] | _TABLES["running"]
 # Those that shape an answer, which stand in the settings of a run, and how it is got.
 SHAPING, RUNNING = ({n: row["default"] for n, row in rows.items()} for rows in _TABLES.values())
 
-# Ways to request JSON: a schema as OpenAI's servers take it, a schema as those over llama.cpp do,
-# or the prompt alone.
+# Ways to request JSON: a schema as OpenAI's servers take it, as llama.cpp's do, or the prompt.
 FORMS = ("schema", "object", "prompt")
 # The server rejects the request in this form; those over llama.cpp do so with an error 500.
 _UNSUITED, _NO_SCHEMA = (400, 422), "response_format"
@@ -159,9 +158,8 @@ class Client:
     def _options(self) -> dict[str, Any]:
         """Members of a request's body beside the model and the messages."""
         settings = self.settings
-        extra = files.parse_json(settings["extra"], where="extra")
-        if not isinstance(extra, dict):
-            raise DataBroken("extra is not a JSON object", remedy='extra={"seed": 1}')
+        extra, where = settings["extra"], {"where": "extra", "remedy": 'extra={"seed": 1}'}
+        extra = files.convert(files.parse_json(extra, where="extra"), dict, **where)
         options = {name: settings[name] for name in ("temperature", "max_tokens")} | extra
         options |= {"logprobs": True} if settings["logprobs"] else {}
         if settings["samples"] > 1 and (options["temperature"] == 0 or "seed" in extra):

@@ -129,9 +129,8 @@ def system(name: str) -> ChatSystem:
     model = name.removeprefix(PREFIX).strip()
     if not name.startswith(PREFIX) or not model:
         raise UnknownName(f"no model in {name!r}", remedy="chat:MODEL, as the server names it")
-    title = f"{model} at an OpenAI-compatible endpoint"
-    names = {"name": f"{PREFIX}{model}", "title": title, "model": model}
-    return ChatSystem(start=None, defaults=SHAPING | RUNNING, extra="chat", **names)
+    title, options = f"{model} at an OpenAI-compatible endpoint", {"extra": "chat", "model": model}
+    return ChatSystem(f"{PREFIX}{model}", title, None, SHAPING | RUNNING, **options)
 
 
 class ChatWork:
@@ -160,17 +159,13 @@ class ChatWork:
         self.head: Row = {"settings": named}
         libraries = ["openai"] + ["rapidocr"] * (settings["pages"] == "text")
         self.settings = named | {name: metadata.version(name) for name in libraries}
-        self.settings["formlab"] = files.version()
-        if self.client.price:
-            self.settings["price"] = str(self.client.price)
+        self.settings |= {"formlab": files.version()}
+        self.settings |= {"price": str(self.client.price)} if self.client.price else {}
 
     def read(
         self, documents: pl.DataFrame, *, out: Path, workers: int | str = 1, **_: Any
     ) -> list[Reading]:
-        """What came of each question, from answers that are there and new ones.
-
-        `NotAvailable` if `workers` are those of a cluster.
-        """
+        """What came of each question, from answers that are there and new ones."""
         if isinstance(workers, str):
             what = "models are asked from one machine, which keeps their answers and limits"
             raise NotAvailable(what, remedy="--workers N")

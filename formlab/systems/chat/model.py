@@ -151,10 +151,12 @@ class ChatWork:
             seed = named["shots_seed"] = settings["shots_seed"]
             self.examples = benchmarks.training(corpus, limit=shots, seed=seed)
             named["shots documents"] = self.examples.documents["doc_id"].to_list()
-        self.prompts = {task: ask.prompt_of(task, shots=bool(shots), **shown) for task in tasks}
+        shown["shots"] = bool(shots)
+        about = ((task, {"task": task.name, "kind": task.kind}) for task in tasks)
+        self.asked = {task: row | {"prompt": ask.prompt_of(task, **shown)} for task, row in about}
         named |= {"model": self.client.model, "address": self.client.address}
-        texts = self.prompts.items()
-        named |= {f"prompt {task.name}": prompts.version_of(text) for task, text in texts}
+        for row in self.asked.values():
+            named[f"prompt {row['task']}"] = prompts.version_of(row["prompt"])
         named |= {"prompt": prompts.read(prompt).version} if prompt else {}
         self.head: Row = {"settings": named}
         libraries = ["openai"] + ["rapidocr"] * (settings["pages"] == "text")
@@ -169,18 +171,17 @@ class ChatWork:
         if isinstance(workers, str):
             what = "models are asked from one machine, which keeps their answers and limits"
             raise NotAvailable(what, remedy="--workers N")
-        view, questions, about = PageView(self.chosen), list[Question](), dict[ask.Task, Row]()
-        for task, prompt in self.prompts.items():
-            turns = ask.example_turns(task, self.examples, view) if self.examples else ()
-            about[task] = {"task": task.name, "kind": task.kind, "prompt": prompt, "turns": turns}
+        view, questions = PageView(self.chosen), list[Question]()
+        for task, about in self.asked.items():
+            if self.examples is not None:
+                about["turns"] = ask.example_turns(task, self.examples, view)
         columns = self.corpus.records.select("doc_id", "task", "path", "kind", "meta")
         gold = columns.rows_by_key("doc_id", named=True, include_key=True)
         for document in documents.iter_rows(named=True):
-            for task in self.prompts:
+            for task, about in self.asked.items():
                 question = task.make(document, gold.get(document["doc_id"], []))
                 if question is not None:
-                    more = about[task] | {"document": document}
-                    questions.append(dataclasses.replace(question, **more))
+                    questions.append(dataclasses.replace(question, document=document, **about))
         with AnswerStore(self.chosen["store"] or out / STORE) as store:
             return readings(questions, Asker(self.client, store), view, root=self.corpus.root)
 

@@ -172,9 +172,9 @@ def made_settings() -> Iterator[str]:
     """Every setting of a model."""
     yield "| setting | meaning |\n|---|---|"
     for name, setting in chat.SETTINGS.items():
-        choices = f": {', '.join(filter(None, setting.choices))}" if setting.choices else ""
-        default = systems.setting_text(setting.default)
-        yield f"| `{name}={default}` | {setting.meaning}{choices} |"
+        choices = ", ".join(filter(None, setting.get("choices", ())))
+        meaning = setting["meaning"] + (f": {choices}" if choices else "")
+        yield f"| `{name}={systems.setting_text(setting['default'])}` | {meaning} |"
 
 
 def made_formats() -> Iterator[str]:

@@ -11,16 +11,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from formlab import resources
 from formlab.errors import NotAvailable
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Page, Request, Route, WebSocket
-
-COMMANDS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_COMMANDS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # The switch is given twice where a page may reach servers: the last one holds.
 _NAMES = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 # --no-sandbox: containers without user namespaces cannot start Chromium otherwise (SECURITY.md).
@@ -44,7 +41,7 @@ def find() -> Path:
     `NotAvailable`, with the command that installs one, if there is none.
     """
     named = os.environ.get("FORMLAB_CHROMIUM")
-    if command := next(filter(None, map(shutil.which, [named] if named else COMMANDS)), None):
+    if command := next(filter(None, map(shutil.which, [named] if named else _COMMANDS)), None):
         return Path(command)
     if named:
         raise NotAvailable("FORMLAB_CHROMIUM names no executable file", where=named, remedy=_REMEDY)
@@ -60,7 +57,7 @@ def find() -> Path:
 class Visit:
     """A page, and every address that it asked for and was not allowed (none was reached)."""
 
-    page: Page
+    page: Any  # Of Playwright.
     requests: list[str] = dataclasses.field(default_factory=list)
 
     @property
@@ -84,14 +81,14 @@ def page(
 
     What does not ask, such as a socket, a datagram or the look-up of a name, reaches no server
     but those of `allow`. `address`, a file or a URL, is opened and waited for; without one the page
-    is blank. The window has `size` in CSS pixels; `scheme` are the user's preferred colours. A page
-    that others wrote needs no `scripts` to be drawn.
+    is blank. `size` is that of the window in CSS pixels, `scheme` the user's preferred colours.
     """
     resources.need("browser")
     from playwright.sync_api import sync_playwright
 
     servers = [server for server in map(urlsplit, allow) if server.hostname]
     names = ", ".join([_NAMES, *(f"EXCLUDE {server.hostname}" for server in servers)])
+    allowed = tuple(allow)
     with sync_playwright() as playwright, socket.socket() as closed:
         # A port that is taken and that nobody listens at: a proxy which refuses everything.
         closed.bind(("127.0.0.1", 0))
@@ -105,44 +102,39 @@ def page(
             context = browser.new_context(**window, java_script_enabled=scripts)
             # Playwright's half a minute is too little for a large page on a busy machine.
             context.set_default_timeout(PATIENCE)
-            visit = _watched(context.new_page(), tuple(allow), scripts=scripts)
+            visit = Visit(context.new_page())
+
+            def log(request: Any) -> None:
+                visit.requests += [] if request.url.startswith(allowed) else [request.url]
+
+            def gate(route: Any) -> None:
+                if route.request.url.startswith(allowed):
+                    route.continue_()
+                elif not scripts and route.request.is_navigation_request():
+                    # The answer "no content": the page stays, where an error would take its place.
+                    route.fulfill(status=204)
+                else:
+                    route.abort()
+
+            def forgive(request: Any) -> None:
+                # Chromium tells of what the page's own policy stopped, too: that was never sent.
+                if request.failure == "csp" and request.url in visit.requests:
+                    visit.requests.remove(request.url)
+
+            # Some requests, such as those of a redirect or a prefetch, are told and not handed
+            # over: these fail at the proxy.
+            context.on("request", log)
+            context.on("requestfailed", forgive)
+            context.route("**/*", gate)
+            # What opens in another tab has left the page as well.
+            context.on("page", lambda other: visit.requests.append(f"new page: {other.url}"))
+            visit.page.on("websocket", log)
             if address is not None:
                 url = address.resolve().as_uri() if isinstance(address, Path) else address
                 visit.page.goto(url, wait_until="load")
             yield visit
         finally:
             browser.close()
-
-
-def _watched(page: Page, allow: tuple[str, ...], *, scripts: bool) -> Visit:
-    visit, context = Visit(page), page.context
-
-    def log_request(request: Request | WebSocket) -> None:
-        visit.requests += [] if request.url.startswith(allow) else [request.url]
-
-    def gate(route: Route) -> None:
-        if route.request.url.startswith(allow):
-            route.continue_()
-        elif not scripts and route.request.is_navigation_request():
-            # The answer "no content": the page stays, where an error would take its place.
-            route.fulfill(status=204)
-        else:
-            route.abort()
-
-    def forgive(request: Request) -> None:
-        # Chromium tells of what the page's own policy stopped, too: that was never sent.
-        if request.failure == "csp" and request.url in visit.requests:
-            visit.requests.remove(request.url)
-
-    # Some requests, such as those of a redirect or a prefetch, are told and not handed over: these
-    # fail at the proxy.
-    context.on("request", log_request)
-    context.on("requestfailed", forgive)
-    context.route("**/*", gate)
-    # What opens in another tab has left the page as well.
-    context.on("page", lambda other: visit.requests.append(f"new page: {other.url}"))
-    page.on("websocket", log_request)
-    return visit
 
 
 if __name__ == "__main__":

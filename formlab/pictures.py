@@ -9,24 +9,20 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
-from PIL import Image
+from PIL import ExifTags, Image
 
-from formlab.errors import DataBroken, DataMissing
+from formlab.errors import DataBroken
 from formlab.files import read_bytes
-
-if TYPE_CHECKING:
-    from pypdfium2 import PdfDocument
 
 # What Pillow raises for files with broken headers: SyntaxError for a PNG, the lookups for a TIFF.
 _UNREADABLE = (OSError, EOFError, ValueError, SyntaxError, TypeError, LookupError, struct.error)
 _UNREADABLE += (Image.DecompressionBombError,)
-# The number of EXIF's orientation, and how those from 2 to 8 turn an image.
-_ORIENTATION = 0x0112
 # pdfium may be used by one thread at a time.
 _PDFIUM = threading.Lock()
+# How EXIF's orientations from 2 to 8 turn an image.
 _TURNS = "FLIP_LEFT_RIGHT ROTATE_180 FLIP_TOP_BOTTOM TRANSPOSE ROTATE_270 TRANSVERSE ROTATE_90"
 _TURNS = {n: Image.Transpose[turn] for n, turn in enumerate(_TURNS.split(), start=2)}
 Size = tuple[float, float]
@@ -41,8 +37,8 @@ def image_size(path: str | Path) -> tuple[int, int]:
 def page_sizes(path: str | Path) -> list[Size]:
     """The sides of each page: of a PDF in points, of an image in pixels without decoding it.
 
-    A PDF or TIFF may have several pages, any other image has one. `DataMissing` or `DataBroken` if
-    there is no such file, it is neither, or has no page or one without an area.
+    A PDF or TIFF may have several, any other image has one. `DataMissing` or `DataBroken` if there
+    is no such file, it is neither, or has no page or one without an area.
     """
     if is_pdf(path):
         with pdf(path) as document:
@@ -50,11 +46,9 @@ def page_sizes(path: str | Path) -> list[Size]:
     else:
         with _image(path) as image:
             sizes = [_shown_size(image, number) for number in range(_frames(image))]
-    if not sizes:
-        raise DataMissing("this PDF has no page", where=path)
     # Such as one that is cut to a box outside of itself.
-    if empty := [number for number, sides in enumerate(sizes, start=1) if not min(sides) > 0]:
-        raise DataBroken(f"page {empty[0]} has no area", where=path)
+    if not sizes or not all(min(sides) > 0 for sides in sizes):
+        raise DataBroken("no page, or one without an area", where=path)
     return sizes
 
 
@@ -133,7 +127,7 @@ def _orientation(image: Image.Image) -> int:
     try:
         with warnings.catch_warnings(action="ignore"):
             # Not that of a PNG, which decodes it: EXIF data behind the pixels is not looked at.
-            return Image.Image.getexif(image).get(_ORIENTATION, 1)
+            return Image.Image.getexif(image).get(ExifTags.Base.Orientation, 1)
     except _UNREADABLE:
         return 1
 
@@ -144,7 +138,7 @@ def _frames(image: Image.Image) -> int:
 
 
 @contextmanager
-def pdf(path: str | Path) -> Iterator[PdfDocument]:
+def pdf(path: str | Path) -> Iterator[Any]:
     """An opened PDF, which no other thread reads meanwhile; `DataBroken` if it is none."""
     import pypdfium2
 

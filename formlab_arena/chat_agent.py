@@ -156,7 +156,7 @@ class ChatAgent:
             marks.draw(picture, observation.elements, scale=observation.scale).save(image)
         (page,) = pages([image], limit=shown.limit)
         try:
-            answer = self._asker.answer(self._asked(observation, page))
+            answer = self._answer(observation, page)
         except chat.Stopped as stop:
             raise Halted(f"not asked: {stop}") from stop
         except NotAvailable as refused:
@@ -184,7 +184,7 @@ class ChatAgent:
         return {"attempts": answer.attempts, "tokens_in": tokens[0], "tokens_out": tokens[1],
                 "cost": cost, "seconds": answer.seconds}  # fmt: skip
 
-    def _asked(self, observation: Observation, page: Page) -> chat.Prompt:
+    def _answer(self, observation: Observation, page: Page) -> chat.Answer:
         asked = {
             "TEXT": observation.text, "FILES": list(observation.files),
             "DONE": self._done[-_REMEMBERED:], "REFUSED": list(observation.refused),
@@ -193,14 +193,11 @@ class ChatAgent:
         if self._instructions.observe != "pixels":
             asked, schema = asked | _page(observation), ELEMENTS
 
-        def both(show: Callable[[Page], dict[str, Any]]) -> list:
-            shown = [page, *self._sources] if self._shown.limit else []
-            return messages(self._prompt, asked, shown, show=show, schema=schema)
-
-        return chat.Prompt(
-            both(self._shown.in_key), lambda: both(self._shown.in_call), schema,
-            lambda answer: read(answer).status, TASK, self._doc_id,
-        )  # fmt: skip
+        shown = [page, *self._sources] if self._shown.limit else []
+        sent = messages(self._prompt, asked, self._shown.parts(shown), schema=schema)
+        return self._asker.answer(
+            sent, schema, status=lambda answer: read(answer).status, task=TASK, doc_id=self._doc_id
+        )
 
     def _factor(self, page: Page) -> float:
         """Pixels of the screenshot for one of the model's: a ruler shows the screenshot's own."""

@@ -17,7 +17,7 @@ import msgspec
 
 from formlab import browser, files, resources
 from formlab.errors import DataBroken, NotAvailable
-from formlab.systems.journal import Entry
+from formlab.systems.runs import Entry
 from formlab_arena import driving
 from formlab_arena.account import Account
 from formlab_arena.actions import Done

@@ -14,7 +14,7 @@ from formlab import files, tables
 from formlab.benchmarks.formfactory import Box, FormField, gold_row, pointer
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Corpus, Predictions
-from formlab.systems.journal import BROKEN, entries
+from formlab.systems.runs import BROKEN, entries
 from formlab_arena import action_groups, log_structure, page_reading, spec, web_episodes
 from formlab_arena.action_groups import Episode
 from formlab_arena.episode import RunSettings

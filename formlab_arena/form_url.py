@@ -12,7 +12,7 @@ from typing import Any
 
 from formlab import browser, files, resources
 from formlab.errors import DataBroken, NotAvailable
-from formlab.systems.journal import Journal
+from formlab.systems.runs import Journal
 from formlab_arena import action_groups, agent_registry, page_fields, web_episodes, web_tasks
 from formlab_arena.address_secrets import Secrets
 from formlab_arena.agents import Agent

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from formlab import files
 from formlab.errors import FormlabError
-from formlab.systems.journal import Journal, entries
+from formlab.systems.runs import Journal, entries
 from formlab.trees import unescape
 from formlab_arena import page_documents, validate
 from formlab_arena.episode import RunSettings, check_same_settings, prepare

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from formlab import browser, files, resources
 from formlab.errors import DataMissing, FormlabError, NotAvailable
 from formlab.systems import chat
-from formlab.systems.journal import Journal
+from formlab.systems.runs import Journal
 from formlab.workers import Lost, each, threads
 from formlab_arena import action_groups, agent_registry, page_reading
 from formlab_arena.agent_registry import AGENTS

@@ -78,7 +78,7 @@ def write(
         numbers = range(len(tasks.instances))
         written = workers.threads(
             one, numbers, workers=full["concurrency"], name="write",
-            ended=lambda: client.limits.stop("the run ended"),
+            ended=lambda: client.stop("the run ended"),
         )  # fmt: skip
         with closing(written):
             for number, entry in written:
@@ -99,7 +99,8 @@ def _written(
     missing, error = list[str](), ""
     for number in range(1, tries + 1):
         try:
-            answer = asker.answer(_question(prompt, asked, instance.name))
+            sent, about = messages(prompt, asked, schema=SCHEMA), {"doc_id": instance.name}
+            answer = asker.answer(sent, SCHEMA, status=lambda a: _read(a)[0], task=TASK, **about)
         except chat.Stopped as stop:
             return entry | {"missing": missing, "error": f"not asked: {stop}"}
         entry["tries"] = number
@@ -128,11 +129,6 @@ def _fields(form: WebForm, instance: Instance) -> list[Row]:
 
 def _value(field: FormField, value: Any) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else spoken(field, value)
-
-
-def _question(prompt: str, asked: Row, name: str) -> chat.Prompt:
-    sent = messages(prompt, asked, schema=SCHEMA)
-    return chat.Prompt(sent, lambda: sent, SCHEMA, lambda answer: _read(answer)[0], TASK, name)
 
 
 def _read(answer: Answer) -> tuple[str, str, dict[str, str]]:

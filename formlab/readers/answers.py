@@ -44,15 +44,11 @@ UNREAD &= ((_STATUS == "bad_json") | IN_JSON).fill_null(value=False)
 
 
 def of_run(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictions:
-    """The predictions of a run, of a killed one those so far; `scanned`, they stay on disk."""
-    if files.is_file(home_of(path) / MANIFEST):
-        found = Predictions.load(path, scanned=scanned)
-    else:
-        from formlab import systems
-
-        found = systems.unfinished(path)
-    if found is None:
-        raise DataBroken("a run that has not begun", where=path, remedy="formlab run … --out")
+    """The predictions of a run; `scanned`, they stay on disk."""
+    if not files.is_file(home_of(path) / MANIFEST):
+        remedy = "the same formlab run … goes on; with --set max_calls=0 a model is asked nothing"
+        raise DataBroken("a run that has not ended", where=path, remedy=remedy)
+    found = Predictions.load(path, scanned=scanned)
     known = found.scan("records").select(pl.col("benchmark").unique()).collect()["benchmark"]
     if others := sorted({*known} - {corpus.benchmark}):
         raise DataBroken(f"this run read {', '.join(others)}, not {corpus.benchmark}", where=path)

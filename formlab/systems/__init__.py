@@ -7,15 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from formlab.errors import DataBroken, UnknownName
 from formlab.registry import Registry
 
-if TYPE_CHECKING:
-    from formlab.folders import Corpus
-
-__all__ = ["SKIPPED", "SYSTEMS", "System", "get", "run", "setting_text", "unfinished"]
+__all__ = ["SYSTEMS", "System", "get", "run", "setting_text"]
 
 _OCR = {"ocr": "formlab.systems.ocr:SYSTEM", "ocr_html": "formlab.systems.ocr:HTML"}
 SYSTEMS = Registry("systems", _OCR)
@@ -36,22 +33,20 @@ def get(name: str) -> System:
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ("SKIPPED", "run", "unfinished"):
+    if name != "run":
         raise AttributeError(f"module 'formlab.systems' has no attribute {name!r}")
-    return getattr(import_module("formlab.systems.runs"), name)
+    return import_module("formlab.systems.runs").run
 
 
 @dataclass(frozen=True)
 class System:
     """One entry of the registry.
 
-    `start` takes the settings and the number of threads it may use and returns a `Reader`; it is
-    called once per process. Of a system that `learns` it takes the documents to learn from as well,
-    a corpus with gold: all that `benchmarks.training` gives, or as many as the setting `examples`
-    says, drawn by the setting `seed`. `defaults` are the settings a user may change, with their
-    types; `versions` are the libraries whose version shapes the result; `images` says whether it
-    reads the documents' images; `extra` is the optional part of formlab that it needs
-    (`resources.need`).
+    `start` takes the settings and the number of threads it may use and returns a `Reader`, once
+    per process. If the system `learns`, it takes a corpus with gold as well, of as many documents
+    as the setting `examples` says, drawn by the setting `seed`. `defaults` are the settings a user
+    may change, with their types; the `versions` of libraries shape the result; `extra` is the
+    optional part of formlab that it needs (`resources.need`).
     """
 
     name: str
@@ -63,16 +58,14 @@ class System:
     extra: str = ""
     learns: bool = False
 
-    def work(self, corpus: Corpus, settings: dict[str, Any]) -> Any:
+    def work(self, corpus: Any, settings: dict[str, Any]) -> Any:
         """How it works on a corpus: `formlab.systems.runs.PageWork`, page by page."""
         from formlab.systems.runs import PageWork
 
         return PageWork(self, corpus, settings)
 
     def settings(self, typed: dict[str, str]) -> dict[str, Any]:
-        """The defaults with the user's changes, each read as the type of its default.
-
-        `UnknownName` or `DataBroken` if a setting is not known, or cannot be read as its type.
+        """The defaults with the user's changes as their types; `DataBroken` if one is of another.
 
         >>> system = System("s", "a system", start=None, defaults={"scale": 1.0, "angle": True})
         >>> system.settings({"scale": "2", "angle": "off"})
@@ -93,25 +86,14 @@ class System:
         return values
 
     def run_name(self, settings: dict[str, Any]) -> str:
-        """The system's name, with the settings that are not at their default.
-
-        >>> system = System("s", "a system", start=None, defaults={"scale": 1.0, "angle": True})
-        >>> system.run_name({"scale": 2.0, "angle": False})
-        's(scale=2.0,angle=off)'
-        """
+        """The system's name, with settings that are not at their default: ``s(scale=2.0)``."""
         text = {n: setting_text(v) for n, v in settings.items() if v != self.defaults.get(n)}
         changed = ",".join(map("=".join, text.items()))
         return f"{self.name}({changed})" if changed else self.name
 
 
 def above_zero(settings: dict[str, Any], *names: str) -> None:
-    """`DataBroken` for the first of the settings `names` that is no finite number above 0.
-
-    >>> above_zero({"scale": 0.0}, "scale")
-    Traceback (most recent call last):
-    ...
-    formlab.errors.DataBroken: setting scale is a number above 0, not 0.0. Try: --set scale=1
-    """
+    """`DataBroken` for the first of the settings `names` that is no finite number above 0."""
     for name in names:
         if not 0 < settings[name] < math.inf:
             what = f"setting {name} is a number above 0, not {settings[name]!r}"

@@ -21,66 +21,44 @@ from formlab.text.answers import MARKS
 PROMPT = "judge"
 # A page beyond this is cut for the judge: no endpoint takes 5 MB.
 _LONGEST = 200_000
-_VERDICT = closed(
-    number={"type": "integer"},
-    found_in_prediction={"type": "boolean"},
-    correct={"type": "boolean"},
-    matched_text=TEXT,
-    reason=TEXT,
-)
+_SAYS = {"found_in_prediction": {"type": "boolean"}, "correct": {"type": "boolean"}}
+_VERDICT = closed(number={"type": "integer"}, **_SAYS, matched_text=TEXT, reason=TEXT)
+_STRUCTURE = {"structure_score": {"type": "integer", "enum": [0, 1, 2]}}
+_OVERALL = {"structure_explanation": TEXT, "overall_score": NUMBER, "overall_explanation": TEXT}
 # Where a prompt has a place for a page, and what is said of pages that stand there.
 _PLACE, _FENCES = re.compile(MARKS["judge"]["place"], re.IGNORECASE), MARKS["judge"]["fences"]
 # One call: the messages and the schema of the answer (`form`) in, the answer back.
 Call = Callable[..., chat.Answer]
+# What is said of each fact of a page: `type`, `value` and `hint`.
+Facts = Sequence[Mapping[str, str]]
 
 
 def judge_call(model: str, *, store: str | Path, settings: dict[str, Any] | None = None) -> Call:
     """A caller of `model` for `ask` that asks nothing twice. Threads may share it.
 
-    Its answers are kept in `store`; retries, limits of money and calls, and the forms of JSON are
-    those of `ChatSystem`, and so are the errors.
+    Its answers are kept in `store`; settings and errors are those of `chat.ChatSystem`.
     """
-    chosen = chat.SHAPING | chat.RUNNING | (settings or {})
-    asker = chat.Asker(chat.Client(model, chosen), chat.AnswerStore(store))
+    client = chat.Client(model, chat.SHAPING | chat.RUNNING | (settings or {}))
+    asker = chat.Asker(client, chat.AnswerStore(store))
+
+    def status(answer: chat.Answer) -> str:
+        status = content(answer, json=True).status
+        # The released code reads answers more leniently, and its reading counts here.
+        return parse(answer.text or "")[1] if status in (*USABLE, "bad_json") else status
 
     def call(messages: list[dict[str, Any]], *, form: dict[str, Any] | None) -> chat.Answer:
-        return asker.answer(chat.Prompt(messages, lambda: messages, form, _status, task="judge"))
+        return asker.answer(messages, form, status=status, task="judge")
 
     return call
 
 
-def _status(answer: chat.Answer) -> str:
-    status = content(answer, json=True).status
-    # The released code reads answers more leniently, and its reading counts here.
-    return parse(answer.text or "")[1] if status in (*USABLE, "bad_json") else status
-
-
-def schema(count: int) -> dict[str, Any]:
-    """The JSON schema of an answer to formlab's prompt on `count` facts: each once, by number.
-
-    >>> schema(3)["properties"]["entity_diagnostics"]["minItems"]
-    3
-    """
-    return closed(
-        entity_diagnostics=listed(_VERDICT) | {"minItems": count, "maxItems": count},
-        structure_score={"type": "integer", "enum": [0, 1, 2]},
-        structure_explanation=TEXT,
-        overall_score=NUMBER,
-        overall_explanation=TEXT,
-    )
-
-
-def messages(
-    facts: Sequence[Mapping[str, str]], gold: str, pred: str, *, prompt: str
-) -> list[dict[str, str]]:
-    """The two messages about one page.
+def messages(facts: Facts, gold: str, pred: str, *, prompt: str) -> list[dict[str, str]]:
+    """The two messages about one page; `DataBroken` if the prompt has a place for one page alone.
 
     A prompt with places for both pages, such as ``{gold_html}`` and ``{generated_html}``, is sent
     as it is, each page between two lines with a code that a prediction cannot know; ``{facts}``
     takes the list of facts. Any other prompt is an instruction, followed by facts and pages in one
     JSON object, where a prediction cannot close a quotation and pass for instructions.
-
-    `DataBroken` if the prompt has a place for one of the two pages and none for the other.
 
     >>> _, user = messages([{"type": "Number", "value": "5"}], "<p>5", "5", prompt="Judge.")
     >>> json.loads(user["content"])["FACTS"]
@@ -96,8 +74,10 @@ def messages(
         remedy = "write {gold_html} and {generated_html}, or neither"
         raise DataBroken(f"the judge's prompt has no place for the {absent}", remedy=remedy)
     if places:
-        texts = {name: _fenced(page) for name, page in pages.items()}
-        texts["facts"] = json.dumps(numbered)
+        texts = {"facts": json.dumps(numbered)}
+        for name, page in pages.items():
+            code = hashlib.sha256(page.encode("utf-8", "replace")).hexdigest()[:16]
+            texts[name] = f"BEGIN {code}\n{page}\nEND {code}"
         filled = _PLACE.sub(lambda match: texts[match.lastgroup or ""], prompt)
         system, user = _FENCES, filled.encode("utf-8", "replace").decode()
     else:
@@ -107,40 +87,26 @@ def messages(
     return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
 
-def _fenced(page: str) -> str:
-    code = hashlib.sha256(page.encode("utf-8", "replace")).hexdigest()[:16]
-    return f"BEGIN {code}\n{page}\nEND {code}"
-
-
 def _named(fact: Mapping[str, str]) -> dict[str, str]:
     return {"type": fact["type"], "value": fact["value"], "context_hint": fact.get("hint", "")}
 
 
 def ask(
-    page: str,
-    facts: Sequence[Mapping[str, str]],
-    gold: str,
-    pred: str,
-    *,
-    call: Call,
-    prompt: str | Path = PROMPT,
+    page: str, facts: Facts, gold: str, pred: str, *, call: Call, prompt: str | Path = PROMPT
 ) -> dict[str, Any]:
-    """A judge's answer on one page.
+    """A judge's answer on one page, in the released form, with its status and the reason.
 
-    `page` is the page's `doc_id`, `facts` have `type`, `value` and `hint`, `gold` is the tagged
-    page, `pred` what was predicted for it, `call` as from `judge_call`, and `prompt` a name
-    or file as for `prompts.read`, such as the paper's; its answer has the released form.
-
-    The answer is in the released form, its entries with type, value and hint filled in from the
-    facts, empty where none could be read, with the status and the reason. A failed call has the
-    status ``api_error``; a call that a limit of money or calls forbids is ``missing``.
-    `NotAvailable` if no call can succeed, `DataBroken` if the store of answers is damaged.
+    `page` is its `doc_id`, `gold` the tagged page, `pred` what was predicted, `call` as from
+    `judge_call`, `prompt` a name or file as for `prompts.read`. Entries have type, value and hint
+    of their facts. A call that a limit forbids is ``missing``; `NotAvailable` if none can succeed.
     """
     instructions = prompts.read(prompt)
     sent = messages(facts, gold, pred, prompt=instructions.text)
+    # The schema is that of formlab's own prompt, each fact once; another says itself what it wants.
+    verdicts = listed(_VERDICT) | {"minItems": len(facts), "maxItems": len(facts)}
+    form = closed(entity_diagnostics=verdicts, **_STRUCTURE, **_OVERALL)
     try:
-        # The schema is that of formlab's own prompt; another prompt says itself what it wants.
-        answer = call(sent, form=schema(len(facts)) if prompt == PROMPT else None)
+        answer = call(sent, form=form if prompt == PROMPT else None)
     except chat.Stopped as stop:
         answer = chat.Answer(status="missing", error=f"not asked: {stop}")
     verdicts, status = parse(answer.text or "")
@@ -152,9 +118,7 @@ def ask(
         if type(number) is int and 0 < number <= len(facts):
             entries[index] = _named(facts[number - 1]) | entry
     judged = verdicts | {"id": page, ENTRIES: entries, "status": status}
-    judged["prompt"] = instructions.version
-    if max(len(gold), len(pred)) > _LONGEST:
-        judged["cut_at"] = _LONGEST
-    if reason := answer.error or ("" if verdicts else "no verdicts in the answer"):
-        judged["error"] = reason
-    return judged
+    judged |= {"prompt": instructions.version}
+    judged |= {"cut_at": _LONGEST} if max(len(gold), len(pred)) > _LONGEST else {}
+    reason = answer.error or ("" if verdicts else "no verdicts in the answer")
+    return judged | ({"error": reason} if reason else {})

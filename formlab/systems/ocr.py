@@ -6,25 +6,20 @@ import hashlib
 import platform
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import lru_cache, partial
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from formlab import files, saving
-from formlab.errors import DataBroken
 from formlab.systems import Reader, System, above_zero
-from formlab.systems.pages import document_pages
+from formlab.systems.pages import Page, document_pages
 from formlab.tables import BOX
 from formlab.text.layout import page_html, page_text
-
-if TYPE_CHECKING:
-    from PIL import Image
 
 Row = dict[str, Any]
 # The settings of the engine, and what RapidOCR calls them.
@@ -36,36 +31,11 @@ _PARAMS = {
     "unclip": "Det.unclip_ratio",
     "text_score": "Global.text_score",
 }
-# What RapidOCR calls the parts of its lines.
-_PARTS = ("txts", "scores", "boxes", "word_results")
 # What a picture goes through before and in the engine.
 _LIBRARIES = "rapidocr onnxruntime opencv-python opencv-python-headless numpy pillow pypdfium2"
 _LIBRARIES += " pyclipper shapely"
 # Pictures with a shorter side hold no text, and may take the engine minutes.
 _LEAST_SIDE = 8
-
-
-def start(settings: Row, threads: int, *, write: Callable[..., str] = page_text) -> Reader:
-    """A reader of pages: their lines and words with boxes and confidence, and the text of all.
-
-    `write` makes the page of the lines' boxes and texts. Settings: `scale` enlarges pages before
-    they are read; the others are those of the engine (`Engine`).
-    """
-    above_zero(settings, "scale")
-    engine = Engine(settings, threads=threads)
-
-    def read(document: Row, root: Path | None) -> list[Row]:
-        rows, texts, first = list[Row](), [], 0
-        for page in document_pages(document, root, scale=settings["scale"]):
-            found = engine(page.image, of=page.drawn, words=True)
-            place = {"scale": page.zoom, "page": page.number, "first": first}
-            boxes = np.array([box_of(line.corners, page.zoom) for line in found])
-            texts.append(write(boxes, [line.text for line in found]))
-            rows += records(found, **place)
-            first += len(found)
-        return [{"path": None, "kind": "page", "task": "text", "value": "\n".join(texts)}, *rows]
-
-    return read
 
 
 class Line(NamedTuple):
@@ -80,14 +50,13 @@ class Line(NamedTuple):
 class Engine:
     """RapidOCR, whose readings are kept (`formlab.saving`): no picture is read twice.
 
-    The models are loaded at the first picture that is new. `threads` of -1 means all. Threads may
-    share an engine, which then reads one picture after the other.
+    `threads` of -1 means all. Threads may share an engine, which reads one picture after the other.
 
     Settings, those of `ENGINE` where left out: `angle`, whether a classifier turns lines that it
-    takes for upside down; `threshold`, how sure the detector is of a pixel of text at least;
-    `box_threshold`, how sure of a line on average; `unclip`, how much larger a line's box is made
-    than what was detected (area times this, by its perimeter); `text_score`, the least confidence
-    of a line's text. All but `unclip` and `angle` lie from 0 to 1.
+    takes for upside down; `threshold` and `box_threshold`, how sure the detector is of a pixel of
+    text and of a line at least; `unclip`, how much larger a box is made than what was detected
+    (area times this, by its perimeter); `text_score`, the least confidence of a line's text. All
+    but `unclip` and `angle` lie from 0 to 1.
     """
 
     def __init__(self, settings: Row = ENGINE, *, threads: int = -1) -> None:
@@ -96,11 +65,7 @@ class Engine:
         self._threads, self._engine, self._lock = threads, None, Lock()
 
     def __call__(
-        self,
-        image: np.ndarray | Callable[[], Image.Image],
-        *,
-        of: Any = None,
-        words: bool = False,
+        self, image: np.ndarray | Callable[[], Any], *, of: Any = None, words: bool = False
     ) -> list[Line]:
         """What is read on an image in BGR, or on a picture that is drawn only if it is new.
 
@@ -110,36 +75,25 @@ class Engine:
             pixels = np.ascontiguousarray(image)
             of = {"pixels": hashlib.sha256(pixels).hexdigest()}
             of |= {"shape": list(pixels.shape), "type": str(pixels.dtype)}
-        key = {"picture": of, "words": words, "params": self._params, "engine": _engine_state()}
-        read = saving.kept("ocr", key, partial(self._read, image, words))
-        read["word_results"] = read["word_results"] or [()] * len(read["txts"])
-        return list(map(Line, *(read[name] for name in _PARTS)))
+        key = {"picture": of, "lines": words, "params": self._params, "engine": _engine_state()}
+        return [Line(*line) for line in saving.kept("ocr", key, partial(self._read, image, words))]
 
-    def _read(self, image: Any, words: bool) -> Row:
+    def _read(self, image: Any, words: bool) -> list[Any]:
         pixels = np.asarray(image())[:, :, ::-1] if callable(image) else image
-        height, width = pixels.shape[:2]
-        if min(height, width) < _LEAST_SIDE:
-            return {name: [] for name in _PARTS}
+        if min(pixels.shape[:2]) < _LEAST_SIDE:
+            return []
+
+        def plain(text: str, score: Any, corners: Any) -> list[Any]:
+            return [text, float(score), np.asarray(corners).tolist()]
+
         with self._lock:
             self._engine = self._engine or self._started()
-            try:
-                result = self._engine(pixels, return_word_box=words)
-            except Exception as error:  # Of whatever library of the engine.
-                what = f"the OCR engine failed on a page of {width} x {height} pixels"
-                reason = f"{type(error).__name__} {error.__cause__ or error}".strip()
-                raise DataBroken(f"{what}: {reason:.300}") from error
+            result = self._engine(pixels, return_word_box=words)
         if not result.txts:
-            return {name: [] for name in _PARTS}
-        lines = (result.word_results or ()) if words else ()
-        return {
-            "txts": list(result.txts),
-            "scores": list(map(float, result.scores)),
-            "boxes": np.asarray(result.boxes).tolist(),
-            "word_results": [
-                [[text, float(score), np.asarray(box).tolist()] for text, score, box in line]
-                for line in lines
-            ],
-        }
+            return []
+        parts = (words and result.word_results) or [()] * len(result.txts)
+        lines = zip(result.txts, result.scores, result.boxes, parts, strict=True)
+        return [[*plain(*line), [plain(*word) for word in within]] for *line, within in lines]
 
     def _started(self) -> Any:
         from rapidocr import RapidOCR
@@ -156,29 +110,9 @@ def _engine_state() -> Row:
         with suppress(metadata.PackageNotFoundError):
             state[name] = metadata.version(name)
     spec = find_spec("rapidocr")
-    home = Path(spec.origin).parent if spec and spec.origin else Path()
-    models = [*home.glob("*.yaml"), *home.glob("models/*.onnx")] if spec else []
-    return state | {file.name: files.sha256(file) for file in sorted(models)}
-
-
-def records(
-    found: Sequence[Line], *, scale: float = 1.0, page: int = 1, first: int = 0
-) -> list[Row]:
-    """The rows of the lines of one page and their words; boxes in pixels of the unscaled image.
-
-    Lines are at ``/ocr/lines/<n>``, from `first` on, their words below them.
-    """
-    rows = list[Row]()
-    for number, line in enumerate(found, start=first):
-        path = f"/ocr/lines/{number}"
-        parts = [(path, "line", *line[:3])]
-        parts += [(f"{path}/words/{n}", "word", *word) for n, word in enumerate(line.words)]
-        for place, kind, text, score, corners in parts:
-            # Task `layout`: what stands where on the page, not a claim about any field of the form.
-            row = {"path": place, "kind": kind, "task": "layout", "value": text, "page": page}
-            box = dict(zip(BOX, box_of(corners, scale), strict=True))
-            rows.append(row | {"confidence": float(score)} | box)
-    return rows
+    home = Path(spec.origin).parent if spec and spec.origin else None
+    models = sorted([*home.glob("*.yaml"), *home.glob("models/*.onnx")]) if home else []
+    return state | {file.name: files.sha256(file) for file in models}
 
 
 def box_of(corners: Any, scale: float = 1.0) -> tuple[float, float, float, float]:
@@ -187,17 +121,41 @@ def box_of(corners: Any, scale: float = 1.0) -> tuple[float, float, float, float
     return min(across), min(down), max(across), max(down)
 
 
-SYSTEM = System(
-    name="ocr",
-    title="RapidOCR: text lines and words of a page image",
-    start=start,
-    defaults={"scale": 1.0} | ENGINE,
-    versions=("rapidocr", "onnxruntime"),
-    extra="ocr",
-)
-HTML = replace(
-    SYSTEM,
-    name="ocr_html",
-    title="RapidOCR with the page as HTML: tables where boxes stand in rows and columns",
-    start=partial(start, write=page_html),
-)
+def start(settings: Row, threads: int, *, write: Callable[..., str] = page_text) -> Reader:
+    """A reader of pages: their lines and words with boxes and confidence, and the text of all.
+
+    Lines are at ``/ocr/lines/<n>``, their words below them, with boxes in pixels of the unscaled
+    image. `write` makes the page of the lines' boxes and texts. Settings: `scale` enlarges pages
+    before they are read; the others are those of the engine (`Engine`).
+    """
+    above_zero(settings, "scale")
+    engine = Engine(settings, threads=threads)
+
+    def read(document: Row, root: Path | None) -> list[Row]:
+        rows, texts, count = list[Row](), [], 0
+        for page in document_pages(document, root, scale=settings["scale"]):
+            found = engine(page.image, of=page.drawn, words=True)
+            boxes = np.array([box_of(line.corners, page.zoom) for line in found])
+            texts.append(write(boxes, [line.text for line in found]))
+            for line in found:
+                path, parts = f"/ocr/lines/{count}", enumerate(line.words)
+                rows.append(_row(path, "line", *line[:3], page))
+                rows += [_row(f"{path}/words/{n}", "word", *word, page) for n, word in parts]
+                count += 1
+        return [{"path": None, "kind": "page", "task": "text", "value": "\n".join(texts)}, *rows]
+
+    return read
+
+
+def _row(path: str, kind: str, text: str, score: float, corners: Any, page: Page) -> Row:
+    # Task `layout`: what stands where on the page, not a claim about any field of the form.
+    row = {"path": path, "kind": kind, "task": "layout", "value": text, "page": page.number}
+    box = dict(zip(BOX, box_of(corners, page.zoom), strict=True))
+    return row | {"confidence": float(score)} | box
+
+
+_TITLE = "RapidOCR with the page as HTML: tables where boxes stand in rows and columns"
+_OPTIONS = {"defaults": {"scale": 1.0} | ENGINE, "extra": "ocr"}
+_OPTIONS["versions"] = ("rapidocr", "onnxruntime")
+SYSTEM = System("ocr", "RapidOCR: text lines and words of a page image", start, **_OPTIONS)
+HTML = System("ocr_html", _TITLE, partial(start, write=page_html), **_OPTIONS)

@@ -32,8 +32,8 @@ class Page:
     """One page of a document, drawn when it is asked for.
 
     `number` counts the document's pages, `place` those of its file. `size` are its sides in the
-    document's units, `sent` those of its picture in pixels; `scale` are the picture's pixels to a
-    unit of the file's: a point of a PDF, a pixel of an image.
+    document's units, `sent` those of its picture in pixels; `scale` and `zoom` are the picture's
+    pixels to a unit of the file's (a point of a PDF) and of the document's.
     """
 
     path: Path
@@ -44,14 +44,13 @@ class Page:
     scale: float = 1.0
     place: int = 1
     is_pdf: bool = False
-    # Pixels of the picture to a unit of the document's.
     zoom: float = 1.0
 
     @property
     def shape(self) -> dict[str, Any]:
         """What stands for the page in the key of an answer, sizes as sent included."""
-        known = {"sha256": self.sha256, "page": self.number}
-        return known | {"size": list(self.size), "sent": list(self.sent)}
+        sizes = {"size": list(self.size), "sent": list(self.sent)}
+        return {"sha256": self.sha256, "page": self.number} | sizes
 
     @property
     def drawn(self) -> dict[str, Any]:
@@ -81,30 +80,22 @@ class Page:
         >>> page = Page(Path("a.png"), 1, (200.0, 100.0), (100, 50), "")
         >>> page.located([0, "500", 1000, 1000], unit="thousandths")
         {'x0': 0.0, 'y0': 50.0, 'x1': 200.0, 'y1': 100.0}
-        >>> page.located([0, 25, 100, 50], unit="pixels")
-        {'x0': 0.0, 'y0': 50.0, 'x1': 200.0, 'y1': 100.0}
         >>> page.located([0, "wide"], unit="pixels")
         {}
         """
+        most = (1000, 1000) if unit == "thousandths" else self.sent
         try:
-            sides = [float(side) for side in box]
+            shares = [float(side) / most[n % 2] for n, side in enumerate(box)]
         except (TypeError, ValueError):
             return {}
-        most = (1000, 1000) if unit == "thousandths" else self.sent
-        if len(sides) != 4 or not all(0 <= s <= 1.05 * most[n % 2] for n, s in enumerate(sides)):
+        if len(shares) != 4 or not all(0 <= share <= 1.05 for share in shares):
             return {}
-        placed = [side / most[n % 2] * self.size[n % 2] for n, side in enumerate(sides)]
-        if placed[0] > placed[2] or placed[1] > placed[3]:
-            return {}
-        return dict(zip(BOX, placed, strict=True))
+        left, top, right, bottom = (share * self.size[n % 2] for n, share in enumerate(shares))
+        is_box = left <= right and top <= bottom
+        return dict(zip(BOX, (left, top, right, bottom), strict=True)) if is_box else {}
 
     def stated(self, box: Sequence[float], *, unit: str) -> list[int]:
-        """A box in the document's units as a model is to give it: the inverse of `located`.
-
-        >>> page = Page(Path("a.png"), 1, (200.0, 100.0), (100, 50), "")
-        >>> page.stated([0, 50, 200, 100], unit="thousandths")
-        [0, 500, 1000, 1000]
-        """
+        """A box in the document's units as a model is to give it: the inverse of `located`."""
         most = (1000, 1000) if unit == "thousandths" else self.sent
         return [round(side / self.size[n % 2] * most[n % 2]) for n, side in enumerate(box)]
 
@@ -116,12 +107,9 @@ def pages(
 
     `limit` is the longest side in pixels, 0 for none: a larger image is made smaller, a page of a
     PDF is drawn at it. With `scale` instead, each is drawn at so many pixels to a unit of the
-    document's, a PDF that is measured in points at `SHARP` times as many. `width` is the first
-    page's in the document's units, where that is not the file's own. `DataMissing` or `DataBroken`
-    if there is no page or one cannot be read.
+    document's, a PDF measured in points at `SHARP` times as many. `width` is the first page's in
+    the document's units, where that is not the file's own.
     """
-    if not paths:
-        raise DataMissing("this document has no image")
     made: list[Page] = []
     for path in paths:
         is_pdf, sizes, sha256 = pictures.is_pdf(path), pictures.page_sizes(path), files.sha256(path)
@@ -135,9 +123,9 @@ def pages(
                 ratio = limit / max(across, down) if limit else 1.0
                 ratio = ratio if is_pdf else min(1.0, ratio)
             sent = (max(1, whole(across * ratio)), max(1, whole(down * ratio)))
-            size, number = (across * unit, down * unit), len(made) + 1
-            page = Page(path, number, size, sent, sha256, ratio, place, is_pdf, ratio / unit)
-            made.append(page)
+            sides = {"size": (across * unit, down * unit), "sent": sent, "sha256": sha256}
+            drawn = {"scale": ratio, "zoom": ratio / unit, "place": place, "is_pdf": is_pdf}
+            made.append(Page(path, len(made) + 1, **sides, **drawn))
     return made
 
 

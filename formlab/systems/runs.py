@@ -5,43 +5,39 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from importlib import metadata
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 import polars as pl
 
-from formlab import benchmarks, files, registry, resources, saving, tables
-from formlab.errors import DataBroken, DataMissing, FormlabError, TableBroken
+from formlab import benchmarks, files, registry, resources, saving, systems, tables
+from formlab.errors import DataBroken, DataMissing, FormlabError, NotAvailable, TableBroken
 from formlab.folders import Corpus, Predictions
 from formlab.show import progress
 from formlab.systems import Reader, System
-from formlab.systems.journal import BROKEN, Entry, Journal, entries
 from formlab.systems.pages import page_files
 from formlab.trees import leaves
 from formlab.workers import Lost, cores, each
 
-SKIPPED = "documents without an image, passed over by --documents N"
 HEAD, JOURNAL, PREDICTIONS = "run.json", "pages.jsonl", "predictions"
+# Notes, which are counted.
+SKIPPED = "documents without an image, passed over by --documents N"
 LEARNT = "documents to learn from"
-REUSED = "documents with pages that OCR had read before"
-HEADLESS = "delete this file and give formlab run the settings of before: what is finished stays"
+BROKEN = "lines of the journal that cannot be read"
 Row = dict[str, Any]
 
 
 class Reading(NamedTuple):
-    """What came of a document, or of one question about it.
-
-    `records` and `response` are rows of these tables, but for what the run knows; `notes` are
-    counted.
-    """
+    """What came of a document, or of one question about it: rows of *records*, of *responses*."""
 
     doc_id: str
     status: str
@@ -51,13 +47,10 @@ class Reading(NamedTuple):
     notes: Counter[str]
 
 
-class _Head(msgspec.Struct):
-    benchmark: str
-    split: str
-    system: str
-    name: str
-    settings: dict[str, Any]
-    versions: dict[str, str] = {}
+class Entry(msgspec.Struct):
+    """What every entry of a journal has."""
+
+    doc_id: str
 
 
 class _Page(Entry, kw_only=True):
@@ -66,8 +59,68 @@ class _Page(Entry, kw_only=True):
     key: str | None
     seconds: float | None
     error: str | None
-    records: list[dict[str, Any]]
-    reused: bool = False
+    records: list[Row]
+
+
+@dataclass
+class Journal:
+    """A file of JSON lines that is only ever appended to: a killed run loses none of them.
+
+    A line cut short by a crash is dropped at the next start. Lines that cannot be read count as
+    not there, and stderr names them. `NotAvailable` if another process has it open, unless that is
+    waited for.
+    """
+
+    path: Path
+    kind: type[Entry] = Entry
+    wait: bool = False
+    entries: list[Row] = field(default_factory=list)
+
+    def __enter__(self) -> Journal:
+        files.make_folder(self.path.parent)
+        if self.path.exists() and not files.is_file(self.path):
+            raise DataBroken("no file of a journal", where=self.path, remedy="another --out")
+        with files.writing(self.path), ExitStack() as stack:
+            self._stream = stack.enter_context(self.path.open("ab+"))
+            try:
+                import fcntl
+
+                fcntl.flock(self._stream, fcntl.LOCK_EX | (0 if self.wait else fcntl.LOCK_NB))
+            except ImportError:  # Windows: two runs into one folder are not kept apart there.
+                pass
+            except OSError as error:
+                what, remedy = "another run is writing to this folder", "wait for it"
+                raise NotAvailable(what, where=self.path.parent, remedy=remedy) from error
+            self.entries, whole, _ = entries(self.path, self.kind)
+            self._stream.truncate(whole)
+            stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stream.close()
+
+    def append(self, entry: Row) -> None:
+        """Write one entry; it is on the disk when this returns."""
+        with files.writing(self.path):
+            self._stream.write((json.dumps(entry) + "\n").encode())
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+        self.entries.append(entry)
+
+
+def entries(path: Path, kind: type[Entry] = Entry) -> tuple[list[Row], int, int]:
+    """What a journal has: its entries, the bytes of its whole lines, how many of them are none."""
+    *lines, rest = (data := files.read_bytes(path)).split(b"\n")
+    values: list[Row] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            text = line.decode("utf-8", "backslashreplace")
+            value = files.parse_json(text, where=str(path), first_line=number)
+            files.convert(value, kind, where=f"{path}:{number}")
+            values.append(value)
+        except DataBroken as error:
+            print(f"note: passed over, no entry of a run: {error}", file=sys.stderr)
+    return values, len(data) - len(rest), len(lines) - len(values)
 
 
 def run(
@@ -75,7 +128,7 @@ def run(
     system: System,
     *,
     out: str | Path,
-    settings: dict[str, Any] | None = None,
+    settings: Row | None = None,
     limit: int | None = None,
     workers: int | str = 1,
     name: str | None = None,
@@ -83,34 +136,25 @@ def run(
 ) -> Predictions:
     """Read the documents of `corpus` with `system` and save the predictions in the folder `out`.
 
-    Every finished page, and every answer of a model, is on disk before it counts. The same call
-    after a crash goes on where that one stopped: no finished page is read again, unless its image
-    has changed since, and no question that was answered is asked again. What cannot be read
-    becomes a record with status `missing`, or that of the answer, and a response with the reason.
+    Every finished page, and every answer of a model, is on disk before it counts; the same call
+    after a crash goes on where that one stopped. A page is read again only if its image changed.
+    What cannot be read is a record with status `missing`, or that of the answer, and its reason.
 
-    `settings` are those of the system that differ from its defaults. With `limit`, only the first
-    so many documents are read that have an image, where the system reads images. `workers` is how
-    many processes read at once, or the address of a Dask scheduler whose workers do; they must see
-    the images under the path they have here (models have a setting `concurrency`). `name` is what
-    the run is called in tables and charts, by default the system with its settings. With `wait`,
-    another run into the same folder is waited for, instead of refusing.
+    `settings` are those that differ from the system's defaults. With `limit`, only the first so
+    many documents are read that have an image, if the system reads images. `workers` are processes,
+    or a Dask scheduler whose workers see the images under the same path. `name` is what tables and
+    charts call the run. With `wait`, another run into the same folder is waited for.
 
     `DataBroken` if `out` holds a run of another benchmark, split, system or of other settings;
-    `DataMissing` if there is a `limit` and no document has an image to read, or no document to
-    learn from; `NotAvailable` if the system needs a part of formlab that is not installed, a
-    scheduler does not answer, no call of a model can succeed, or `max_cost` is given and the model
-    has no price.
+    `DataMissing` if there is a `limit` and no document has an image to read, or none to learn from;
+    `NotAvailable` if a part of formlab or a scheduler is absent, or no call of a model can succeed.
     """
     if system.extra:
         resources.need(system.extra)
     out, settings = Path(out), system.defaults | (settings or {})
     work = system.work(corpus, settings)
-    head = {
-        "benchmark": corpus.benchmark,
-        "split": corpus.split,
-        "system": system.name,
-        "name": name or system.run_name(settings),
-    } | work.head
+    head = {"benchmark": corpus.benchmark, "split": corpus.split, "system": system.name}
+    head |= {"name": name or system.run_name(settings)} | work.head
     if plugins := registry.needed({"systems": [system.name]}):
         head["plugins"] = plugins
     documents, skipped = first(corpus, limit, images=work.images, texts=work.texts)
@@ -122,27 +166,24 @@ def run(
         with files.writing(out):
             files.remove(out / PREDICTIONS)
         readings = work.read(documents, out=out, journal=journal, workers=workers)
-    notes = work.notes + Counter({SKIPPED: skipped})
-    predictions = _predictions(out, head, readings, work.settings, notes)
+    notes, records, responses = work.notes + Counter({SKIPPED: skipped}), [], []
+    shared = {"benchmark": corpus.benchmark, "split": corpus.split, "system": head["name"]}
+    for reading in readings:
+        mark = {"doc_id": reading.doc_id, "status": reading.status}
+        records += [mark | {"origin": reading.origin} | row for row in reading.records]
+        responses.append(mark | reading.response)
+        notes.update(reading.notes)
+    counts = {note: count for note, count in sorted(notes.items()) if count}
+    about = {"system": head["name"], "settings": work.settings, "notes": counts}
+    try:
+        answers = tables.table("records", records, role="prediction", **shared)
+        calls = tables.table("responses", responses, **shared)
+        predictions = Predictions(answers, calls, **about).check()
+    except TableBroken as error:
+        remedy = "mend the system that gave it, or delete this file if it was damaged"
+        raise DataBroken(error.what, where=out / JOURNAL, remedy=remedy) from error
     predictions.save(out / PREDICTIONS)
     return predictions
-
-
-def unfinished(folder: Path) -> Predictions | None:
-    """The pages that a run under way (or killed) has read so far; None if there is no such run.
-
-    `DataBroken` for that of a model: its answers are read by the command that asks for them.
-    """
-    if not ((folder / HEAD).is_file() and (folder / JOURNAL).is_file()):
-        return None
-    head = files.read_json(folder / HEAD, _Head, remedy=HEADLESS)
-    if head.system.startswith("chat:"):
-        remedy = "the same formlab run … --set max_calls=0, which asks nothing"
-        raise DataBroken("this run of a model has not ended", where=folder, remedy=remedy)
-    values, _, broken = entries(folder / JOURNAL, _Page)
-    readings = {entry["doc_id"]: _reading(entry) for entry in values}.values()
-    settings, notes = head.settings | head.versions, Counter({BROKEN: broken})
-    return _predictions(folder, msgspec.to_builtins(head), readings, settings, notes)
 
 
 def first(
@@ -156,13 +197,11 @@ def first(
     if limit is None or not images:
         return corpus.documents.head(corpus.documents.height if limit is None else limit), 0
     rows: list[int] = []
-    shown = corpus.documents.select("image", "context").iter_rows()
-    for row, (image, text) in enumerate(shown if limit else ()):
-        is_file = image and corpus.root and (corpus.root / image).is_file()
-        if is_file or (image is None and texts and text):
-            rows.append(row)
+    for row, (image, text) in enumerate(corpus.documents.select("image", "context").iter_rows()):
         if len(rows) == limit:
             break
+        is_file = image and corpus.root and (corpus.root / image).is_file()
+        rows += [row] if is_file or (image is None and texts and text) else []
     if not rows:
         what = f"no document of {corpus.benchmark}:{corpus.split} has an image to read"
         raise DataMissing(what, where=corpus.root, remedy="--root with the benchmark's images")
@@ -173,45 +212,22 @@ def _check_head(folder: Path, head: Row) -> None:
     """`DataBroken` if `folder` holds a run whose head is damaged or has other values."""
     if not (folder / HEAD).is_file():
         return
-    before = dict(leaves(files.read_json(folder / HEAD, dict[str, Any], remedy=HEADLESS)))
+    remedy = "delete this file and give formlab run the settings of before: what is finished stays"
+    before = dict(leaves(files.read_json(folder / HEAD, Row, remedy=remedy)))
     now = dict(leaves(json.loads(json.dumps(head))))
     changed = [n for n in now | before if n.split("/")[1] in head and before.get(n) != now.get(n)]
     if changed:
         names = {n: n.removeprefix("/").replace("/", " ") for n in changed}
-        differences = (f"{of} {before.get(n)!r}, now {now.get(n)!r}" for n, of in names.items())
-        what = f"this folder holds another run: {', '.join(differences)}"
+        said = (f"{name} {before.get(n)!r}, now {now.get(n)!r}" for n, name in names.items())
+        what = f"this folder holds another run: {', '.join(said)}"
         raise DataBroken(what, where=folder, remedy="--out")
-
-
-def _predictions(
-    folder: Path, head: Row, readings: Iterable[Reading], settings: Row, notes: Counter[str]
-) -> Predictions:
-    """The tables of a run in `folder`; `DataBroken` if what was read on a page is no record."""
-    records, responses, notes = [], [], Counter(notes)
-    run = {"benchmark": head["benchmark"], "split": head["split"], "system": head["name"]}
-    for reading in readings:
-        mark = {"doc_id": reading.doc_id, "status": reading.status}
-        records += [mark | {"origin": reading.origin} | row for row in reading.records]
-        responses.append(mark | reading.response)
-        notes.update(reading.notes)
-    try:
-        return Predictions(
-            records=tables.table("records", records, role="prediction", **run),
-            responses=tables.table("responses", responses, **run),
-            system=head["name"],
-            settings=settings,
-            notes={note: count for note, count in sorted(notes.items()) if count},
-        ).check()
-    except TableBroken as error:
-        remedy = "mend the system that gave it, or delete this file if it was damaged"
-        raise DataBroken(error.what, where=folder / JOURNAL, remedy=remedy) from error
 
 
 class PageWork:
     """How a system that reads page by page works on a corpus.
 
-    `head` is what a run's folder remembers and compares; `images` and `texts` are what documents
-    are chosen by (`first`); `settings` and `notes` are those of the predictions.
+    `head` is what a run's folder remembers and compares, `images` and `texts` what documents are
+    chosen by (`first`); the predictions have `settings` and `notes`.
     """
 
     texts = False
@@ -220,15 +236,14 @@ class PageWork:
         self.system, self.root, self.images = system, corpus.root, system.images
         versions = {library: metadata.version(library) for library in system.versions}
         self.head: Row = {"settings": settings, "versions": versions}
-        self.settings, self.notes = settings | versions, Counter[str]()
-        self.examples = None
+        self.settings, self.notes, self.examples = settings | versions, Counter[str](), ()
         if system.learns:
             limit, seed = settings.get("examples") or None, settings.get("seed", 0)
-            self.examples = benchmarks.training(corpus, limit=limit, seed=seed)
-            gold = self.examples.records.select("doc_id", "path", "value").rows()
+            examples = benchmarks.training(corpus, limit=limit, seed=seed)
+            gold = examples.records.select("doc_id", "path", "value").rows()
             self.head["examples"] = hashlib.sha256(repr(gold).encode()).hexdigest()
-            self.notes[LEARNT] = self.examples.documents.height
-            self.notes.update({f"{LEARNT}: {f}": n for f, n in self.examples.flaws.items()})
+            self.notes[LEARNT], self.examples = examples.documents.height, (examples,)
+            self.notes.update({f"{LEARNT}: {f}": n for f, n in examples.flaws.items()})
 
     def read(
         self, documents: pl.DataFrame, *, journal: Journal, workers: int | str, **_: Any
@@ -236,82 +251,70 @@ class PageWork:
         """What was read of each document, in the order of the corpus, and not that of workers."""
         rows = documents.to_dicts()
         keys = {row["doc_id"]: _key(row, self.root) for row in rows}
-
-        def finished() -> dict[str, Row]:
-            """The last entry of each document whose images are as they were."""
-            known = (e for e in journal.entries if keys.get(e["doc_id"], "") == e["key"])
-            return {entry["doc_id"]: entry for entry in known}
-
-        done, failed = finished(), 0
+        # The last entry of each document whose images are as they were.
+        known = (e for e in journal.entries if keys.get(e["doc_id"], "") == e["key"])
+        done, failed = {entry["doc_id"]: entry for entry in known}, 0
         todo = [row for row in rows if row["doc_id"] not in done]
-        seen = (page_files(row, self.root)[0] for row in todo if keys[row["doc_id"]])
+        system, root, seen = self.system, self.root, None
+        if workers != 1:
+            # Other processes know it by its name, if it is no notebook's own.
+            system, root = system.name, root and root.resolve()
+        if isinstance(workers, str):
+            seen = next((page_files(row, root)[0] for row in todo if keys[row["doc_id"]]), None)
+        settings = self.head["settings"]
+        attempt = _Attempt(uuid.uuid4().hex, system, settings, self.examples, root, seen)
+        results = each(attempt, todo, workers=workers) if todo else ()
         with progress("pages, {task.fields[failed]} failed") as bars:
             bar = bars.add_task(self.system.name, total=len(rows), completed=len(done), failed=0)
-            results = each(self._attempt(seen, workers), todo, workers=workers) if todo else ()
             for document, result in results:
                 if isinstance(result, Lost):
                     result = {"seconds": None, "error": result.reason, "records": []}
                 doc_id = document["doc_id"]
-                journal.append({"doc_id": doc_id, "key": keys[doc_id]} | result)
+                done[doc_id] = {"doc_id": doc_id, "key": keys[doc_id]} | result
+                journal.append(done[doc_id])
                 failed += result["error"] is not None
                 bars.update(bar, advance=1, failed=failed)
         _READERS.clear()
-        done = finished()
         return [_reading(done[doc_id]) for doc_id in keys if doc_id in done]
-
-    def _attempt(self, images: Iterable[Path], workers: int | str) -> Callable[[Row], Row]:
-        """What reads one document, in this process or in others."""
-        system, root, settings = self.system, self.root, self.head["settings"]
-        if workers != 1:
-            root, systems = root and root.resolve(), registry.view("systems")
-            if system.name not in systems or systems.entry(system.name).origin == "notebook":
-                what = f"worker processes do not find system {system.name!r}"
-                remedy = "keep it in a file and load that with formlab.plugin, or workers=1"
-                raise DataBroken(what, remedy=remedy)
-            system = system.name
-        # An image that all workers of a cluster have to see.
-        seen = [file.resolve() for file in islice(images, int(isinstance(workers, str)))]
-        known = () if self.examples is None else (self.examples,)
-        start = partial(_start, system, settings, known, seen)
-        return partial(_attempt, uuid.uuid4().hex, start, root)
 
 
 # The reader of a run in this process.
 _READERS: dict[str, Reader] = {}
 
 
-def _start(system: System | str, settings: Row, examples: Any, seen: list[Path]) -> Reader:
-    """What this process reads pages with, once it sees an image; other processes know its name."""
-    from formlab.systems import get
+class _Attempt(NamedTuple):
+    """Reads one document, in this process or in others."""
 
-    for file in seen:
-        if not file.is_file():
-            raise DataMissing("no such file", where=file)
-    system = get(system) if isinstance(system, str) else system
-    # A worker process has its share of the processors.
-    threads = int(os.environ.get("OMP_NUM_THREADS") or cores())
-    return system.start(settings, threads, *examples)
+    run: str
+    system: System | str
+    settings: Row
+    examples: tuple[Corpus, ...]
+    root: Path | None
+    seen: Path | None  # An image that all workers of a cluster have to see.
 
-
-def _attempt(run: str, start: Callable[[], Reader], root: Path | None, document: Row) -> Row:
-    if run not in _READERS:
-        _READERS.clear()
-        _READERS[run] = start()
-    begin, (count, saved) = time.perf_counter(), saving.reused.get()
-    rows, error = [], None
-    try:
-        rows = _READERS[run](document, root)
-    except Exception as caught:  # An error on one page must not lose the others.
-        error = told(caught)
-    seconds, reused = time.perf_counter() - begin, saving.reused.get()
-    # Those of the reading itself, whenever it was.
-    result = {"seconds": seconds + reused[1] - saved, "error": error, "records": rows}
-    return result | ({"reused": True} if reused[0] > count else {})
+    def __call__(self, document: Row) -> Row:
+        if self.run not in _READERS:
+            if self.seen and not self.seen.is_file():
+                raise DataMissing("no such file", where=self.seen)
+            system = systems.get(self.system) if isinstance(self.system, str) else self.system
+            # A worker process has its share of the processors.
+            threads = int(os.environ.get("OMP_NUM_THREADS") or cores())
+            _READERS.clear()
+            _READERS[self.run] = system.start(self.settings, threads, *self.examples)
+        begin, saved = time.perf_counter(), saving.reused.get()[1]
+        rows, error = [], None
+        try:
+            rows = _READERS[self.run](document, self.root)
+        except Exception as caught:  # An error on one page must not lose the others.
+            error = told(caught)
+        # Those of the reading itself, whenever it was.
+        seconds = time.perf_counter() - begin + saving.reused.get()[1] - saved
+        return {"seconds": seconds, "error": error, "records": rows}
 
 
 def told(error: Exception) -> str:
     """What a response says of an error, whatever library it is of."""
-    return str(error) if isinstance(error, FormlabError) else f"{error!r}"
+    return str(error) if isinstance(error, FormlabError) else f"{error!r:.500}"
 
 
 def _key(document: Row, root: Path | None) -> str | None:
@@ -330,6 +333,5 @@ def _reading(page: Row) -> Reading:
     attempts = 0 if error and page["key"] is None else 1
     response = {"task": "text", "attempts": attempts, "seconds": page["seconds"], "error": error}
     rows = page["records"] or [{"task": "text", "kind": "page"}]
-    notes = Counter({REUSED: int(page.get("reused", False))})
-    status = "missing" if error else "ok"
-    return Reading(doc_id, status, f"{JOURNAL}#{doc_id}", rows, response, notes)
+    origin, status = f"{JOURNAL}#{doc_id}", "missing" if error else "ok"
+    return Reading(doc_id, status, origin, rows, response, Counter())

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from formlab.errors import NotAvailable
 from formlab.systems.chat import PREFIX, RUNNING, SHAPING, AnswerStore, Asker, Client, PageView
-from formlab.systems.chat.ask import Ask, Row, Task
-from formlab.systems.chat.model import TaskQuestion, TaskResult, results
+from formlab.systems.chat.ask import Question
+from formlab.systems.chat.model import readings
 from formlab.systems.prompts import read as read_prompt
+from formlab.systems.runs import Reading
 from formlab.tables import USABLE
 from formlab_review import drafts
 from formlab_review.drafts import Draft
@@ -20,15 +22,15 @@ STORE = "answers.sqlite"
 
 def asked(
     task: str,
-    todo: list[tuple[Row, Ask]],
+    todo: list[Question],
     *,
     model: str,
     out: str | Path,
     settings: Mapping[str, Any] | None,
     split: str,
     root: Path | None = None,
-) -> list[tuple[TaskResult, Draft]]:
-    """The result of each question, with the draft of its whole form.
+) -> list[tuple[Reading, Draft]]:
+    """What came of each question, with the draft of its whole form.
 
     With `root`, the folder of their images, pages are shown.
     """
@@ -42,20 +44,20 @@ def asked(
     prompt = chosen.text.strip()
     named = f"; prompt {chosen.version}" if full["prompt"] else ""
     # The questions are made beforehand: annotations are no corpus.
-    kind = Task(task, "layout", places="")
     limit = full["image_limit"] if root else 0
     view = PageView(full | {"image_limit": limit, "boxes": "pixels"})
-    questions = [TaskQuestion(kind, prompt, document, ask) for document, ask in todo]
+    about = {"task": task, "kind": "layout", "prompt": prompt}
+    questions = [dataclasses.replace(question, **about) for question in todo]
     with AnswerStore(full["store"] or Path(out) / STORE) as store:
         asker = Asker(Client(model, full), store)
-        answered = results(questions, asker, view, root=root)
+        answered = readings(questions, asker, view, root=root)
     return [
-        (result, Draft(
-            split, result.question.document["doc_id"], "layout", None, result.status,
-            () if result.status in USABLE else result.changes, system=f"{PREFIX}{model}",
-            origin=f"{store.path.name}#{result.answer.key[:16]}{named}" if result.answer else "",
+        (reading, Draft(
+            split, reading.doc_id, "layout", None, reading.status,
+            () if reading.status in USABLE else (reading.response["error"],),
+            system=f"{PREFIX}{model}", origin=f"{reading.origin}{named}" if reading.origin else "",
         ))
-        for result in answered
+        for reading in answered
     ]  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from formlab.benchmarks.formcraft import (
     tidied,
 )
 from formlab.errors import DataBroken
-from formlab.systems.chat.ask import Ask, Place, Row, WrongShape
+from formlab.systems.chat.ask import Place, Question, Row, WrongShape
 from formlab.systems.chat.benchmarks import FORM
 from formlab_review.drafting._asking import asked, keep
 from formlab_review.drafts import Draft
@@ -76,18 +76,19 @@ def forms(
         if not (Path(out) / "forms" / file.name).is_file():
             document = {"doc_id": file.stem, "image": names.get(file.stem)}
             document |= {"meta": None, "width": None}
-            todo.append((document, Ask({"ANNOTATION": contents[file.stem]}, FORM, _form)))
+            shown = {"ANNOTATION": contents[file.stem]}
+            todo.append(Question(shown, FORM, _form, document=document))
     made: list[Draft] = []
     # A form without its image can be converted all the same, from the annotation alone.
     for shown in dict.fromkeys((root, None)):
-        some = [(document, ask) for document, ask in todo if (not document["image"]) == (not shown)]
+        some = [one for one in todo if (not one.document["image"]) == (not shown)]
         for result, whole in asked(
             "draft_form", some, model=model, out=out, settings=settings, split=SPLIT, root=shown
         ):
-            form = result.rows[0]["form"] if result.rows else None
+            form = result.records[0]["form"] if result.records else None
             made += _drafts(whole, form, contents[whole.doc_id])
             if form is not None:
-                image = result.question.document["image"]
+                image = names.get(result.doc_id)
                 _write(form, whole.doc_id, shown / image if shown and image else None, Path(out))
     keep(made, out)
     return made

@@ -16,7 +16,7 @@ from formlab.folders import Corpus
 from formlab.systems.chat.ask import (
     NUMBER,
     TEXT,
-    Ask,
+    Question,
     Row,
     closed,
     items_of,
@@ -87,20 +87,20 @@ def items(
     schema, todo = closed(items=listed(ITEMS[task])), []
     for document in chosen.iter_rows(named=True):
         rows = fields.get(document["doc_id"], {}).values()
-        question = {
+        listing = {
             "FIELDS": [{name: row[name] for name in _SHOWN} for row in rows],
             "EXAMPLES": shown,
         }
         lacking = "" if rows else "this form has no fields"
-        ask = Ask(question, schema, lambda value, _: items_of(value, "items"), lacking=lacking)
-        todo.append((document, ask))
+        options = {"lacking": lacking, "document": document}
+        todo.append(Question(listing, schema, lambda value, _: items_of(value, "items"), **options))
     results = asked(
         f"draft_{task}", todo, model=model, out=out, settings=settings, split=corpus.split
     )
     made: list[Draft] = []
     for result, whole in results:
         base = dataclasses.replace(whole, task=task)
-        made += [base, *_items(base, result.rows, fields.get(base.doc_id, {}))]
+        made += [base, *_items(base, result.records, fields.get(base.doc_id, {}))]
     keep(made, out)
     return made
 

@@ -8,7 +8,7 @@ import pytest
 import formlab_arena
 from formlab import analysis, tables
 from formlab.errors import DataBroken
-from formlab.systems.journal import BROKEN
+from formlab.systems.runs import BROKEN
 from formlab.tables import only
 from formlab_arena.action_groups import Reader
 from formlab_arena.evaluation import read_run

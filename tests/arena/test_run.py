@@ -15,7 +15,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from formlab import browser
-from formlab.systems.journal import Journal
+from formlab.systems.runs import Journal
 from formlab_arena import driver as driver_module
 from formlab_arena.driver import Driver, PageLeft
 from formlab_arena.driving import LOG, Command, DriveTask, watch

@@ -15,7 +15,6 @@ import polars as pl
 
 from formlab import files, systems
 from formlab.folders import Corpus, Predictions
-from formlab.systems.runs import REUSED
 from formlab.tables import BOX
 from formlab_experiments import designs, samples
 
@@ -32,7 +31,6 @@ def _read(corpus: Corpus, changes: dict[str, Any], *, limit: int | None = None) 
     settings = reader.defaults | changes
     with TemporaryDirectory() as folder:
         read = systems.run(corpus, reader, out=folder, settings=settings, name="ocr", limit=limit)
-    read.notes.pop(REUSED, None)
     return words_of(read)
 
 
@@ -63,9 +61,7 @@ def counterfactual(corpus: Corpus, *, limit: int | None = None) -> Predictions:
     reader = systems.get("rules")
     settings = reader.defaults | {"angle": False}
     with TemporaryDirectory() as folder:
-        read = systems.run(corpus, reader, out=folder, settings=settings, name="rules", limit=limit)
-    read.notes.pop(REUSED, None)
-    return read
+        return systems.run(corpus, reader, out=folder, settings=settings, name="rules", limit=limit)
 
 
 def main(names: list[str]) -> None:

@@ -18,7 +18,6 @@ from PIL import Image
 
 from formlab import benchmarks, systems
 from formlab.folders import Corpus, Predictions
-from formlab.systems.runs import REUSED
 from formlab_arena.evaluation import read_run, system_name
 from formlab_arena.page_tasks import task_set
 from formlab_arena.run import RunSettings, fill
@@ -67,9 +66,7 @@ def read(
 ) -> Predictions:
     """What the system reads now; the cache's key is the page and the engine."""
     with TemporaryDirectory() as folder:
-        predictions = systems.run(corpus, reader, out=folder, settings=settings, limit=limit)
-    predictions.notes.pop(REUSED, None)
-    return predictions
+        return systems.run(corpus, reader, out=folder, settings=settings, limit=limit)
 
 
 def pages(folder: Path) -> None:

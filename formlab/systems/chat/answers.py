@@ -1,29 +1,32 @@
-"""A model's answer: its status, the JSON or text in it, and how sure the model is of each value.
+"""A model's answer: its status, its JSON or text, how sure each value is, and where it is kept.
 
-Confidence comes from the probabilities of the tokens that the server sends with an answer
-(``logprobs``), taken together over the characters of each leaf of its JSON, or from the agreement
-of several answers to one question.
+The store is made with sqlite3, as diskcache pickles and has locks that outlive a killed process.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import re
+import sqlite3
+import threading
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from formlab.systems.chat.ask import Row
+from formlab import files
+from formlab.errors import DataBroken, NotAvailable
 from formlab.text.answers import MARKS, Parsed, parse, plain
 from formlab.text.normalise import as_text
 from formlab.trees import leaves
 
+Row = dict[str, Any]
 # Statuses that asking again may mend.
 BAD = ("bad_json", "refused", "truncated")
 _CUT, _FILTERED = ("length", "max_tokens"), ("content_filter", "refusal")
@@ -32,14 +35,13 @@ _DECLINES = re.compile(MARKS["declines"], re.IGNORECASE)
 _LONGEST_REFUSAL = 600
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Answer:
     """A model's answer to one question; `key` is the hash of everything that shaped it.
 
-    `text` is null if no call succeeded, and then `error` says why. `finish` is why the model
-    stopped, as the server says (``bad_request`` if the server took the question for one);
-    `seconds` are those of the answered call alone; `images`, of older stores, is the JSON of the
-    pages that were sent; `logprobs` those of its tokens, if they were asked for (`token_spans`).
+    `text` is null if no call succeeded, and then `error` says why. `status` is the server's word,
+    `finish` why the model stopped (``bad_request`` if the server took the question for one).
+    `seconds` are those of the answered call alone, `logprobs` those of its tokens (`token_spans`).
     """
 
     key: str = ""
@@ -55,7 +57,6 @@ class Answer:
     tokens_out: int | None = None
     cost: float | None = None
     seconds: float | None = None
-    images: str | None = None
     logprobs: str | None = None
 
 
@@ -64,10 +65,6 @@ def content(answer: Answer, *, json: bool, calls: bool = True) -> Parsed:
 
     >>> content(Answer("k", text='{"a": 1}'), json=True)
     Parsed(value={'a': '1'}, status='ok', changes=())
-    >>> content(Answer("k", text="I'm sorry, I can't help with that."), json=True).status
-    'refused'
-    >>> content(Answer("k", text="<p>Hel", finish="length"), json=False).status
-    'truncated'
     """
     if answer.text is None:
         return Parsed(None, "api_error", (answer.error or "no answer",))
@@ -82,6 +79,81 @@ def content(answer: Answer, *, json: bool, calls: bool = True) -> Parsed:
     return parsed
 
 
+_COLUMNS = [field.name for field in dataclasses.fields(Answer)]
+_NAMES = ", ".join(_COLUMNS)
+# An answer is on the disk when its statement ends, also through a power cut.
+_SETUP = f"""PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;
+CREATE TABLE IF NOT EXISTS answers ({_NAMES}, saved DEFAULT CURRENT_TIMESTAMP);
+CREATE INDEX IF NOT EXISTS answers_by_key ON answers (key)"""
+# A store of before there were log-probabilities has no column of them.
+_LATER = "ALTER TABLE answers ADD COLUMN logprobs TEXT"
+_INSERT = f"INSERT INTO answers ({_NAMES}) VALUES ({', '.join('?' for _ in _COLUMNS)})"  # noqa: S608
+_LATEST = f"SELECT {_NAMES} FROM answers WHERE key = ? ORDER BY rowid DESC LIMIT 1"  # noqa: S608
+# Seconds to wait for another program that has it locked: an answer that is paid for waits long.
+_PATIENCE = 600.0
+
+
+class AnswerStore:
+    """Answers by key, in one SQLite file that runs can share; of one key, the latest counts.
+
+    `DataBroken` if the file is there and is no store, or is damaged, `NotAvailable` if it cannot
+    be written. While another program has it locked, it is waited for.
+
+    >>> import tempfile
+    >>> store = AnswerStore(Path(tempfile.mkdtemp()) / "answers.sqlite")
+    >>> store.put(Answer("k", text="5", status="bad_json"))
+    >>> store.put(Answer("k", text='{"a": 5}'))
+    >>> store.get(["k"]).text
+    '{"a": 5}'
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path, self._lock = Path(path), threading.Lock()
+        saved = f"sqlite3 {self.path.name} .recover | sqlite3 saved.sqlite"
+        self._remedy = f"another --out or store, or what can be saved of this one: {saved}"
+        files.make_folder(self.path.parent)
+        options = {"timeout": _PATIENCE, "check_same_thread": False, "isolation_level": None}
+        with self._errors():
+            self._base = sqlite3.connect(self.path, **options)
+            self._base.row_factory = sqlite3.Row
+            self._base.executescript(_SETUP)
+            with suppress(sqlite3.OperationalError):
+                self._base.execute(_LATER)
+
+    def __enter__(self) -> AnswerStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._base.close()
+
+    def get(self, keys: Iterable[str]) -> Answer | None:
+        """Of the latest answers of `keys` the first that has a text, else the first."""
+        rows = [row for key in keys for row in self._rows(_LATEST, (key,))]
+        error = {"where": f"{self.path}: answers", "remedy": self._remedy}
+        answers = [files.convert(dict(row), Answer, **error) for row in rows]
+        return next((a for a in answers if a.text is not None), answers[0] if answers else None)
+
+    def put(self, answer: Answer) -> None:
+        """Keep an answer; it is on the disk when this returns."""
+        self._rows(_INSERT, [files.storable(value) for value in dataclasses.astuple(answer)])
+
+    def _rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        with self._errors(), self._lock:
+            return self._base.execute(statement, values).fetchall()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:  # Locked, read only, no room, no such table.
+            what, remedy = f"answers cannot be kept: {error}", "another --out or store"
+            raise NotAvailable(what, where=self.path, remedy=remedy) from error
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            what = f"not a store of answers, or damaged: {error}"
+            raise DataBroken(what, where=self.path, remedy=self._remedy) from error
+
+
 # Of JSON that is known to be valid: a string (a name if a colon follows), a number or a word.
 _SCALAR = re.compile(r'"((?:[^"\\]|\\.)*+)"(\s*+:)?|[^\s{}\[\]:,"]+', re.DOTALL)
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, strict=False)
@@ -90,10 +162,7 @@ _TRIES = 50
 
 
 class Sure(str):
-    """A leaf of an answer, with the probability of its tokens."""
-
-    __slots__ = ("confidence",)
-    confidence: float
+    """A leaf of an answer, with the probability of its tokens as its `confidence`."""
 
 
 def token_spans(choice: Any, text: str) -> str | None:
@@ -120,30 +189,27 @@ def token_spans(choice: Any, text: str) -> str | None:
     character = [number for number, letter in enumerate(text) for _ in letter.encode()]
     spans, end = [], -at
     for piece, chance in zip(pieces, chances, strict=True):
-        first, end = max(0, end), end + len(piece)
-        last = min(len(character), end) - 1
-        if first <= last:
+        start, end = end, end + len(piece)
+        if inside := character[max(0, start) : max(0, end)]:
             # -inf is no JSON; nothing is as unlikely.
-            row = [character[first], character[last] + 1, min(0.0, max(chance, -1e4))]
-            spans.append(row)
+            spans.append([inside[0], inside[-1] + 1, min(0.0, max(chance, -1e4))])
     return json.dumps(spans)
 
 
-def with_confidence(value: Any, text: str, spans: str | None) -> Any:
+def with_confidence(value: Any, text: str, spans: str) -> Any:
     """`value`, the JSON in `text`, with each leaf but null as a `Sure`.
 
     A leaf's confidence is the product of the probabilities of the tokens that its characters are
-    in. Unchanged without `spans`, and where the JSON had to be repaired: what was not written has
-    no probability.
-
-    >>> marked = with_confidence({"a": "x", "b": "1"}, '{"a": "x", "b": 1}',
-    ...     "[[0, 6, -9], [6, 9, -0.5], [9, 16, -9], [16, 18, -1]]")
-    >>> {name: round(leaf.confidence, 3) for name, leaf in marked.items()}
-    {'a': 0.607, 'b': 0.368}
+    in. Unchanged where the JSON had to be repaired: what was not written has no probability.
     """
-    if not spans or (bounds := _bounds(text, value)) is None:
+    for start in [match.start() for match in islice(re.finditer(r"\{", text), _TRIES)]:
+        with suppress(ValueError, RecursionError):
+            read, end = _DECODER.raw_decode(text, start)
+            if read == value:
+                break
+    else:
         return value
-    found = [match for match in _SCALAR.finditer(text, *bounds) if not match[2]]
+    found = [match for match in _SCALAR.finditer(text, start, end) if not match[2]]
     if len(found) != sum(1 for _ in leaves(value)):  # A name stands twice.
         return value
     places = [match.span(1 if match[1] else 0) for match in found]
@@ -170,38 +236,23 @@ def agreement(
     """For each row of the first sample, the share of `count` samples with its value at its path.
 
     Spaces within a value count as one. Numbers in a path are left out, as items of a list have no
-    other name, unless it is one of `fixed`, the paths that were asked for; a value that stands n
-    times in the first sample counts the n-th time where it stands as often. Rows without a path or
-    value have none.
+    other name, but in the paths `fixed`, which were asked for. Rows without a value have none.
 
     >>> first = [{"path": "/items/0", "value": "Tea"}, {"path": "/total", "value": "9"}]
     >>> other = [{"path": "/items/1", "value": "Tea"}, {"path": "/total", "value": "8"}]
     >>> agreement([first, other], (), 2)
     [1.0, 0.5]
     """
-    names, votes = [], Counter[Any]()
-    for rows in samples:
-        seen = Counter[Any]()
-        for row in rows:
-            path, value, name = row.get("path"), row.get("value"), None
-            if path and value is not None:
-                steps = [s for s in path.split("/") if path in fixed or not s.isdecimal()]
-                name = ("/".join(steps), " ".join(value.split()))
-                seen[name] += 1
-                name = (*name, seen[name])
-            names.append(name)
-            votes[name] += 1
-    return [votes[name] / count if name else None for name in names[: len(samples[0])]]
 
+    def named(row: Row) -> Any:
+        path, value = row.get("path"), row.get("value")
+        if not path or value is None:
+            return None
+        steps = [step for step in path.split("/") if path in fixed or not step.isdecimal()]
+        return "/".join(steps), " ".join(value.split())
 
-def _bounds(text: str, value: Any) -> tuple[int, int] | None:
-    """Where in `text` the JSON of `value` is written; None if it is not, as it was repaired."""
-    for start in islice((match.start() for match in re.finditer(r"\{", text)), _TRIES):
-        with suppress(ValueError, RecursionError):
-            read, end = _DECODER.raw_decode(text, start)
-            if read == value:
-                return start, end
-    return None
+    votes = Counter(name for rows in samples for name in {*map(named, rows)})
+    return [votes[name] / count if name else None for name in map(named, samples[0])]
 
 
 def _marked(value: Any, sure: Iterator[float]) -> Any:

@@ -1,15 +1,11 @@
-"""A question to a model: what is asked of a document and shown, and its answer's JSON schema.
-
-A prompt is a file ``<task>.md`` in `formlab/systems/prompts`; the setting `prompt` names another,
-or a file, for the only task asked. Its version is the hash of its text, which is part of the
-settings.
-"""
+"""A question to a model: what is asked of a document and shown, and its answer's JSON schema."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +13,11 @@ import numpy as np
 
 from formlab.benchmarks import vrdu
 from formlab.benchmarks.meta import meta_of
-from formlab.errors import DataMissing, NotAvailable, UnknownName
+from formlab.errors import DataMissing, NotAvailable
 from formlab.folders import Corpus
-from formlab.systems import ocr
-from formlab.systems.chat.settings import SHAPING
+from formlab.systems import ocr, prompts
+from formlab.systems.chat.client import SHAPING
 from formlab.systems.pages import Page, page_files, pages
-from formlab.systems.prompts import read as read_prompt
 from formlab.tables import BOX as SIDES
 from formlab.text.layout import rows as reading_order
 
@@ -30,8 +25,6 @@ Row = dict[str, Any]
 Schema = dict[str, Any]
 # A page number and a box as the model gave them in, the columns page, x0, y0, x1, y1 out.
 Place = Callable[[Any, Any], Row]
-BOXES = ("thousandths", "pixels", "none")
-PAGES = ("image", "text")
 
 TEXT: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "number"}
@@ -45,13 +38,14 @@ class WrongShape(ValueError):
 
 
 @dataclass(frozen=True)
-class Ask:
+class Question:
     """What is asked of one document.
 
     `asked` goes into the user message beside the pages, as JSON; `schema` is that of the answer,
-    None for plain text; `read` makes rows of *records* of the answer's value, with a `Place` for
-    its boxes; `blank` are the rows for an answer that is not usable; `lacking` is the reason if
-    the document cannot be asked about; `text` is the document's own, for one without an image.
+    None for plain text; `read` makes rows of *records* of the answer's value; `blank` are those of
+    an answer that is not usable; `lacking` is why the document cannot be asked about; `text` is
+    its own, shown if it has no image; `turns` are messages of examples, `kind` is the task that
+    its *responses* are of.
     """
 
     asked: Row
@@ -60,22 +54,26 @@ class Ask:
     blank: list[Row] = field(default_factory=list)
     lacking: str = ""
     text: str | None = None
+    document: Row = field(default_factory=dict)
+    task: str = ""
+    kind: str = ""
+    prompt: str = ""
+    turns: Sequence[Row] = ()
 
 
 @dataclass(frozen=True)
 class Task:
     """One thing a model is asked about every document of a benchmark.
 
-    `kind` is the task that its *responses* are filed under; `make` takes a document's row and its
-    gold records (questions are in them) and gives what to ask, or None; `places` is how the
-    answer gives positions, if it does: ``boxes`` or ``points``. `prompt` are its instructions, if
-    no file has them. `answer` makes of a document's row, its gold and what gives page and box of a
-    record the answer it should get.
+    `kind` is the task of its *responses*; `make` gives what to ask of a document's row and its gold
+    records, in which questions are, or None; the answer has ``boxes`` or ``points`` as `places`.
+    Without `prompt` a file ``<name>.md`` in `formlab/systems/prompts` has its instructions.
+    `answer` makes the right answer of a document, its gold, and what places a record.
     """
 
     name: str
     kind: str
-    make: Callable[[Row, list[Row]], Ask | None] = lambda *_: None
+    make: Callable[[Row, list[Row]], Question | None] = lambda *_: None
     places: str = "boxes"
     prompt: str = ""
     answer: Callable[[Row, list[Row], Callable[[Row], Row]], Row] | None = None
@@ -115,70 +113,50 @@ def items_of(value: Any, name: str) -> list[Row]:
     return [item for item in items if isinstance(item, dict)]
 
 
-def prompt_of(
-    task: Task,
-    *,
-    prompt: str = "",
-    boxes: str = BOXES[0],
-    pages: str = PAGES[0],
-    shots: bool = False,
-) -> str:
-    """The instructions of a task: those of `prompt`, a name or file, or formlab's own.
+def prompt_of(task: Task, *, prompt: str = "", shots: bool = False, **settings: str) -> str:
+    """The instructions of a task, its own or those of `prompt`, a name or file, and what follows.
 
-    `shots` says whether examples come first. `UnknownName` if points are to have no unit.
+    `settings` are `boxes` and `pages` of a model; `shots` says whether examples come first.
     """
-    if task.places == "points" and boxes == "none":
-        raise UnknownName.of("unit of points", boxes, BOXES[:2])
-    parts = {f"{task.places}_{boxes}": task.places, "pages_text": pages == "text"}
-    names = [name for name, is_in in (parts | {"shots_text": shots}).items() if is_in]
-    main = read_prompt(prompt).text if prompt else task.prompt or read_prompt(task.name).text
-    texts = [main, *(read_prompt(name).text for name in names)]
+    settings = SHAPING | settings
+    names = {f"{task.places}_{settings['boxes']}": task.places}
+    names |= {"pages_text": settings["pages"] == "text"}
+    names = [name for name, is_in in (names | {"shots_text": shots}).items() if is_in]
+    main = prompts.read(prompt).text if prompt else task.prompt or prompts.read(task.name).text
+    texts = [main, *(prompts.read(name).text for name in names)]
     return "\n".join(text.strip() + "\n" for text in texts).strip()
 
 
 def messages(
-    prompt: str,
-    asked: Row,
-    pages: Sequence[Page] = (),
-    *,
-    show: Callable[[Page], Row] = lambda _: {},
-    schema: Schema | None = None,
-    text: str | None = None,
+    prompt: str, asked: Row, parts: Iterable[Row] = (), *, schema: Any = None, text: str = ""
 ) -> list[Row]:
     """The two messages of a question: the instructions, then what is asked, and the document.
 
-    `show` makes of a page the part of the message that stands for it; `text` is the document's own.
-    The `schema` of the answer goes into the instructions: many servers accept one and ignore it.
+    `parts` show its pages (`PageView.parts`), `text` is its own. The `schema` of the answer goes
+    into the instructions as well: many servers accept one and ignore it.
     """
     if schema:
-        prompt += f"\n\n{read_prompt('json_form').text.strip()}\n{json.dumps(schema)}"
+        prompt += f"\n\n{prompts.read('json_form').text.strip()}\n{json.dumps(schema)}"
     # ASCII only: half surrogate pairs and control characters travel as escapes.
-    texts = [json.dumps(asked) if asked else "", text or ""]
-    content = [{"type": "text", "text": part} for part in texts if part]
-    for page in pages:
-        if len(pages) > 1:
-            content.append({"type": "text", "text": f"Page {page.number}:"})
-        content.append(show(page))
-    user: Any = content
-    if all(item["type"] == "text" for item in content):
+    texts = [json.dumps(asked) if asked else "", text]
+    user: Any = [*({"type": "text", "text": part} for part in texts if part), *parts]
+    if all(part["type"] == "text" for part in user):
         # Plain text: servers of text-only models silently drop lists.
-        user = "\n\n".join(item["text"] for item in content) or "{}"
+        user = "\n\n".join(part["text"] for part in user) or "{}"
     return [{"role": "system", "content": prompt}, {"role": "user", "content": user}]
 
 
 class PageView:
     """How pages are shown, by the settings of a model that `changes` leaves as they are.
 
-    `limit` is the longest side in pixels: with 0 no page is shown. `most` are the pages at most,
-    `boxes` the unit of places: ``thousandths`` of a page or ``pixels`` of it as it is sent, or
-    ``none``. With the setting ``pages=text`` the lines that OCR reads stand for an image. Threads
-    may share a view.
+    `limit` is the longest side in pixels, 0 to show none, `most` the pages at most, `boxes` the
+    unit of places. With ``pages=text`` lines of OCR stand for images. Threads may share a view.
     """
 
     def __init__(self, changes: Row) -> None:
         names = ("image_limit", "max_pages", "boxes", "pages")
         self.limit, self.most, self.boxes, shown = map((SHAPING | changes).get, names)
-        self.as_text, self._engine = shown == "text", ocr.Engine()
+        self._is_text, self._engine = shown == "text", ocr.Engine()
 
     def pages(self, document: Row, root: Path | None) -> list[Page]:
         """All pages of a document; none where no page is shown."""
@@ -186,18 +164,13 @@ class PageView:
             return []
         return pages(page_files(document, root), limit=self.limit, width=document["width"])
 
-    def in_key(self, page: Page) -> Row:
-        """What stands for a page in the key of an answer."""
-        return self._part(page, lambda: page.shape)
-
-    def in_call(self, page: Page) -> Row:
-        """What stands for a page in the message to the model."""
-        return self._part(page, page.url)
-
-    def _part(self, page: Page, url: Callable[[], Any]) -> Row:
-        if self.as_text:
-            return {"type": "text", "text": self.lines(page)}
-        return {"type": "image_url", "image_url": {"url": url()}}
+    def parts(self, pages: Sequence[Page]) -> Iterator[Row]:
+        """The parts of a message that show these pages; a `Page` stands for its own picture."""
+        for page in pages:
+            if len(pages) > 1:
+                yield {"type": "text", "text": f"Page {page.number}:"}
+            picture = {"type": "image_url", "image_url": {"url": page}}
+            yield {"type": "text", "text": self.lines(page)} if self._is_text else picture
 
     def lines(self, page: Page) -> str:
         """The lines that OCR reads on a page, from top to bottom, as the JSON that a model gets."""
@@ -224,54 +197,42 @@ def example_turns(task: Task, examples: Corpus, view: PageView) -> list[Row]:
     turns = []
     for document in examples.documents.iter_rows(named=True):
         gold = known.get(document["doc_id"], [])
-        turns += _turns(document, gold, examples.root, task, view)
+        supplied = vrdu.words(document, examples.root) if meta_of(document).get("ocr") else None
+        words = supplied or [row for row in gold if row["kind"] == "word"]
+        shown: dict[int, Page] = {}
+        try:
+            shown |= {p.number: p for p in view.pages(document, examples.root)[: view.most]}
+        except DataMissing:
+            if not words:
+                raise
+        place = partial(_stated, shown, view.boxes)
+        texts = list(_page_texts(words, place))[: view.most] or map(view.lines, shown.values())
+        asked, answer = task.make(document, gold).asked, task.answer(document, gold, place)
+        turns.append(messages("", asked, text="\n".join(texts))[1])
+        turns.append({"role": "assistant", "content": json.dumps(answer)})
     return turns
 
 
-def _turns(
-    document: Row, gold: list[Row], root: Path | None, task: Task, view: PageView
-) -> list[Row]:
-    if task.answer is None or (ask := task.make(document, gold)) is None:
-        return []
-    supplied = vrdu.words(document, root) if meta_of(document).get("ocr") else None
-    words = supplied or [row for row in gold if row["kind"] == "word"]
-    shown: dict[int, Page] = {}
-    try:
-        shown |= {page.number: page for page in view.pages(document, root)[: view.most]}
-    except DataMissing:
-        if not words:
-            raise
-
-    def box_of(row: Row) -> list[int] | None:
-        page, box = shown.get(row["page"]), [row.get(side) for side in SIDES]
-        if page is None or view.boxes == "none" or None in box:
-            return None
-        return page.stated(box, unit=view.boxes)
-
-    texts = list(_page_texts(words, box_of))[: view.most] or map(view.lines, shown.values())
-    answer = task.answer(document, gold, lambda row: {"page": row["page"], "box": box_of(row)})
-    question = messages("", ask.asked, text="\n".join(texts))[1]
-    return [question, {"role": "assistant", "content": json.dumps(answer)}]
+def _stated(pages: dict[int, Page], unit: str, row: Row) -> Row:
+    """Page and box of a record as a model is to give them; the box is None where it has none."""
+    page, box = pages.get(row["page"]), [row.get(side) for side in SIDES]
+    is_placed = page is not None and unit != "none" and None not in box
+    return {"page": row["page"], "box": page.stated(box, unit=unit) if is_placed else None}
 
 
-def _page_texts(words: list[Row], box_of: Callable[[Row], list[int] | None]) -> Iterator[str]:
+def _page_texts(words: list[Row], place: Callable[[Row], Row]) -> Iterator[str]:
     """The words of each page by lines, as the prompt ``pages_text`` describes them."""
     pages: dict[int, list[Row]] = {}
     for word in words:
         pages.setdefault(word["page"], []).append(word)
     for number, found in sorted(pages.items()):
-        sides = [[0, *(word.get(side) for side in SIDES)] for word in found]
-        sides = [meta_of(w).get("box", box)[1:] for w, box in zip(found, sides, strict=True)]
-        is_placed = not any(None in box for box in sides)
-        order = reading_order(np.array(sides)) if is_placed else [range(len(found))]
-        lines = [_line([found[place] for place in line], box_of) for line in order]
+        boxes = [meta_of(word).get("box") or [0, *map(word.get, SIDES)] for word in found]
+        lines: list[Any] = []
+        for order in reading_order(np.array([sides for _, *sides in boxes])):
+            line = " ".join(found[index]["value"] for index in order)
+            sides = [place(found[index])["box"] for index in order]
+            if None not in sides:
+                left, top, right, bottom = zip(*sides, strict=True)
+                line = [line, min(left), min(top), max(right), max(bottom)]
+            lines.append(line)
         yield json.dumps({"PAGE": number, "LINES": lines})
-
-
-def _line(words: list[Row], box_of: Callable[[Row], list[int] | None]) -> Any:
-    text = " ".join(word["value"] for word in words)
-    boxes = [box for word in words if (box := box_of(word))]
-    if len(boxes) < len(words):
-        return text
-    left, top, right, bottom = zip(*boxes, strict=True)
-    return [text, min(left), min(top), max(right), max(bottom)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,40 +12,29 @@ from formlab.benchmarks.formcraft import MODALITIES, item_meta
 from formlab.benchmarks.formcraft.records import ITEMS, answer_rows, form_rows
 from formlab.benchmarks.vrdu import REPEATED, UNREPEATED
 from formlab.benchmarks.vrdu import Schema as Entities
-from formlab.errors import DataMissing, NotAvailable, UnknownName
+from formlab.errors import NotAvailable, UnknownName
 from formlab.systems.chat import ask
-from formlab.systems.chat.ask import Ask, Place, Row, Schema, Task, WrongShape
+from formlab.systems.chat.ask import Place, Question, Row, Schema, Task, WrongShape
 from formlab.systems.prompts import read as read_prompt
 from formlab.tables import BOX as SIDES
 from formlab.text.action_lines import line_rows
 from formlab.text.normalise import as_text
-from formlab.trees import escape, leaves, unescape
+from formlab.trees import leaves, unescape
 
-# Tasks whose gold is a value at a path.
-_FIELDS = ("text", "value", "entity")
 _PAGE = {"task": "text", "path": None, "kind": "page"}
 _CLICKS = {"task": "click", "path": None, "kind": "page"}
 
 _LABELS = ("header", "question", "answer", "other")
-_PIECES = ask.closed(
-    entities=ask.listed(ask.closed(text=ask.TEXT, label=ask.choice(*_LABELS), box=ask.BOX))
-)
+_PIECE = ask.closed(text=ask.TEXT, label=ask.choice(*_LABELS), box=ask.BOX)
 _ENTITY = ask.closed(text=ask.TEXT, page=ask.PAGE, box=ask.BOX)
 
-_FIELD = ask.closed(
-    label=ask.TEXT,
-    value=ask.TEXT,
-    modality=ask.choice(*MODALITIES),
-    modality_subtype=ask.choice(*sorted({word for words in MODALITIES.values() for word in words})),
-    page=ask.PAGE,
-    box=ask.BOX,
-)
-_GROUPS = ask.listed({"$ref": "#/$defs/group"})
-_GROUP = ask.closed(
-    label=ask.TEXT, page=ask.PAGE, box=ask.BOX, fields=ask.listed(_FIELD), groups=_GROUPS
-)
+_SUBTYPES = sorted({word for words in MODALITIES.values() for word in words})
+_KINDS = {"modality": ask.choice(*MODALITIES), "modality_subtype": ask.choice(*_SUBTYPES)}
+_FIELD = ask.closed(label=ask.TEXT, value=ask.TEXT, **_KINDS, page=ask.PAGE, box=ask.BOX)
+_PARTS = {"fields": ask.listed(_FIELD), "groups": ask.listed({"$ref": "#/$defs/group"})}
+_GROUP = ask.closed(label=ask.TEXT, page=ask.PAGE, box=ask.BOX, **_PARTS)
 # The schema of a form of FORMCRAFT's.
-FORM = ask.closed(fields=ask.listed(_FIELD), groups=_GROUPS) | {"$defs": {"group": _GROUP}}
+FORM = ask.closed(**_PARTS) | {"$defs": {"group": _GROUP}}
 _ANSWER = {"id": ask.TEXT, "answer": ask.TEXT, "confidence": ask.NUMBER}
 _REASON = {"reason": ask.TEXT, "fields": ask.listed(ask.closed(path=ask.TEXT, value=ask.TEXT))}
 # Of questions and checks: what lists them, what is shown of each, and what an answer has.
@@ -56,15 +45,23 @@ _ITEMS: dict[str, tuple[str, tuple[str, ...], dict[str, Schema]]] = {
 
 
 def tasks_of(benchmark: str, names: str = "") -> tuple[Task, ...]:
-    """All tasks of a benchmark, or those of `names`, names between commas.
-
-    `NotAvailable` or `UnknownName` if a model cannot be asked about this benchmark, or has no such
-    task.
+    """The tasks of a benchmark, or those of `names` between commas; an error if there are none.
 
     >>> [task.name for task in tasks_of("formcraft", "vqa,formcraft_extraction")]
     ['formcraft_extraction', 'formcraft_vqa']
     """
-    every = {task.name: task for task in TASKS.get(benchmark) or _tasks_by_schema(benchmark)}
+    tasks = TASKS.get(benchmark)
+    if tasks is None:
+        # A user's own forms and benchmarks made outside of formlab are asked for their fields.
+        entry, builtin = benchmarks.get(benchmark), benchmark in benchmarks.BENCHMARKS.builtin
+        kind = next((task for task in entry.tasks if task in ("text", "value", "entity")), None)
+        if kind is None or (builtin and entry.schema is None):
+            known = ", ".join(sorted(TASKS))
+            raise NotAvailable(f"no task for models in {benchmark}", remedy=f"one of: {known}")
+        prompt = entry.prompt or ("" if builtin else read_prompt("fields_extraction").text)
+        options = {"make": partial(_fields, kind), "places": "", "prompt": prompt}
+        tasks = (Task(f"{benchmark}_extraction", kind, **options),)
+    every = {task.name: task for task in tasks}
     chosen = filter(None, map(str.strip, names.split(",")))
     full = {name if name in every else f"{benchmark}_{name}" for name in chosen}
     for name in full - every.keys():
@@ -72,31 +69,23 @@ def tasks_of(benchmark: str, names: str = "") -> tuple[Task, ...]:
     return tuple(task for name, task in every.items() if name in full or not full)
 
 
-def _tasks_by_schema(benchmark: str) -> tuple[Task, ...]:
-    """A user's own forms and benchmarks made outside of formlab are asked for their fields."""
-    entry, builtin = benchmarks.get(benchmark), benchmark in benchmarks.BENCHMARKS.builtin
-    kind = next((task for task in entry.tasks if task in _FIELDS), None)
-    if kind is None or (builtin and entry.schema is None):
-        known = ", ".join(sorted(TASKS))
-        raise NotAvailable(f"no task for models in {benchmark}", remedy=f"one of: {known}")
-    prompt = entry.prompt if builtin or entry.prompt else read_prompt("fields_extraction").text
-    name, make = f"{benchmark}_extraction", partial(_fields, kind)
-    return (Task(name, kind, make, places="", prompt=prompt),)
-
-
-def _fields(kind: str, document: Row, gold: list[Row]) -> Ask:
+def _fields(kind: str, document: Row, gold: list[Row]) -> Question:
     """The values of a document: by its benchmark's schema, else a text for each path of gold."""
-    blank = [_PAGE | {"task": kind}]
     schema = benchmarks.get(document["benchmark"]).schema_of(document)
-    read = partial(_field_rows, kind, schema)
+    read, blank = partial(_field_rows, kind, schema), [_PAGE | {"task": kind}]
     if schema is not None:
         lacking = "" if schema.get("properties", True) else "no field is known: declare its type"
-        return Ask({}, schema, read, blank, lacking=lacking, text=document.get("context"))
+        text = document.get("context")
+        return Question({}, schema, read, blank, lacking=lacking, text=text)
     paths = (row["path"] for row in gold if row["path"] and row["task"] == kind)
     names = list(dict.fromkeys(path.removeprefix("/") for path in paths))
     lacking = "" if names else "the gold of this document has no fields"
-    members = ask.closed(**{name: ask.or_null(ask.TEXT) for name in names})
-    return Ask({"FIELDS": names}, members, read, blank, lacking=lacking)
+    return Question({"FIELDS": names}, _texts(names), read, blank, lacking=lacking)
+
+
+def _texts(names: list[str], **others: Schema) -> Schema:
+    """The schema of an object of texts, each of which may be null."""
+    return ask.closed(**dict.fromkeys(names, ask.or_null(ask.TEXT)), **others)
 
 
 def _field_rows(kind: str, schema: Schema | None, value: Any, _locate: Place) -> list[Row]:
@@ -109,17 +98,26 @@ def _field_rows(kind: str, schema: Schema | None, value: Any, _locate: Place) ->
     rows = []
     for pointer, leaf in leaves(_listed(value, schema)):
         path = unescape(pointer) if schema is None else pointer
-        name = next((step for step in reversed(path.split("/")) if not step.isdecimal()), "")
-        row = {"task": kind, "path": path, "kind": name, "value": as_text(leaf)}
+        row = {"task": kind, "path": path, "kind": _name(path), "value": as_text(leaf)}
         rows += [row] if leaf is not None else []
     return rows
 
 
+def _name(path: str) -> str:
+    """The last step of a path that is no place in a list."""
+    return next((step for step in reversed(path.split("/")) if not step.isdecimal()), "")
+
+
 def _listed(value: Any, schema: Any) -> Any:
-    """A value with a list around each single item of one, which many models leave out."""
+    """A value with a list around each single item of one, which many models leave out.
+
+    Where one value or null is asked for, a list is its first item.
+    """
     part: Schema = schema if isinstance(schema, dict) else {}
     if part.get("type") == "array" and not isinstance(value, list | None):
         value = [value]
+    if "anyOf" in part and isinstance(value, list):
+        value = next(iter(value), None)
     if isinstance(value, dict):
         inner = part.get("properties") or {}
         return {name: _listed(member, inner.get(name)) for name, member in value.items()}
@@ -128,14 +126,13 @@ def _listed(value: Any, schema: Any) -> Any:
     return value
 
 
-def _ocrbench_fields(document: Row, gold: list[Row]) -> Ask | None:
+def _ocrbench_fields(document: Row, gold: list[Row]) -> Question | None:
     """The texts of a document at the paths of its gold; None if it has none."""
     fields = _fields("text", document, gold)
     return None if fields.lacking else fields
 
 
 def _form_rows(value: Any, locate: Place) -> list[Row]:
-    """The rows of a whole form."""
     try:
         rows, _ = form_rows(value, Counter())
     except ValueError as error:
@@ -145,7 +142,7 @@ def _form_rows(value: Any, locate: Place) -> list[Row]:
     return [_PAGE | {"kind": "form"}, *rows]
 
 
-def _items(task: str, _document: Row, gold: list[Row]) -> Ask | None:
+def _items(task: str, _document: Row, gold: list[Row]) -> Question | None:
     """All questions or checks of one form; None if it has none."""
     title, names, answer = _ITEMS[task]
     asked, blank = [], [{"task": task, "path": row["path"]} for row in gold if row["task"] == task]
@@ -156,7 +153,7 @@ def _items(task: str, _document: Row, gold: list[Row]) -> Ask | None:
         asked.append({"id": row["path"].removeprefix(f"{ITEMS[task]}/")} | shown)
     read = partial(_item_rows, task, {row["path"] for row in blank})
     schema = ask.closed(answers=ask.listed(ask.closed(**answer)))
-    return Ask({title: asked}, schema, read, blank) if asked else None
+    return Question({title: asked}, schema, read, blank) if asked else None
 
 
 def _item_rows(task: str, paths: set[str], value: Any, _locate: Place) -> list[Row]:
@@ -170,128 +167,101 @@ def _item_rows(task: str, paths: set[str], value: Any, _locate: Place) -> list[R
     return list(rows.values())
 
 
-def _vrdu(document: Row, _gold: list[Row]) -> Ask:
+def _vrdu(document: Row, _gold: list[Row]) -> Question:
     """The entities of the document's schema: once, many times, or as parts of line items."""
-    known = _entities_of(document)
-    asked: Row = {name: f"{known.type_of(name)}, once" for name in known.names(UNREPEATED)}
-    members = {name: ask.or_null(_ENTITY) for name in asked}
-    for name in known.names(REPEATED):
-        asked[name] = f"{known.type_of(name)}, a list of all there are"
-        members[name] = ask.listed(_ENTITY)
-    for group in known.groups:
-        parts = known.names(group)
-        asked[group] = {name: f"{known.type_of(name)}, in each line item" for name in parts}
-        members[group] = ask.listed(ask.closed(**dict.fromkeys(parts, ask.or_null(_ENTITY))))
-    blank = [{"task": "entity", "path": None}]
-    return Ask({"ENTITIES": asked}, ask.closed(**members), partial(_vrdu_rows, known), blank)
-
-
-def _entities_of(document: Row) -> Entities:
     known = Entities.of_document(document)
-    if known is None:
-        raise DataMissing("no schema of entities", where=document["doc_id"], remedy="load it anew")
-    return known
+    kinds = {name: known.type_of(name) for name in known.patterns}
+    once, many = known.names(UNREPEATED), known.names(REPEATED)
+    parts = {group: known.names(group) for group in known.groups}
+    asked: Row = {name: f"{kinds[name]}, once" for name in once}
+    asked |= {name: f"{kinds[name]}, a list of all there are" for name in many}
+    members = dict.fromkeys(once, ask.or_null(_ENTITY)) | dict.fromkeys(many, ask.listed(_ENTITY))
+    for group, names in parts.items():
+        asked[group] = {name: f"{kinds[name]}, in each line item" for name in names}
+        members[group] = ask.listed(ask.closed(**dict.fromkeys(names, ask.or_null(_ENTITY))))
+    schema, blank = ask.closed(**members), [{"task": "entity", "path": None}]
+    return Question({"ENTITIES": asked}, schema, partial(_vrdu_rows, known, schema), blank)
 
 
 def _vrdu_answer(document: Row, gold: list[Row], place: Callable[[Row], Row]) -> Row:
     """The answer that is read as the gold; of a value with several texts the first."""
-    known = _entities_of(document)
-    once = dict.fromkeys(known.names(UNREPEATED))
-    answer: Row = once | {name: [] for name in known.names(REPEATED)}
-    items: dict[str, dict[str, Row]] = {group: {} for group in known.groups}
+    known, items = Entities.of_document(document), dict[str, Row]()
+    answer: Row = dict.fromkeys(known.names(UNREPEATED))
+    answer |= {name: [] for name in (*known.names(REPEATED), *known.groups)}
     for row in gold:
         if row["task"] != "entity" or row["path"] is None or row["value"] is None:
             continue
-        name, value = row["kind"], {"text": row["value"]} | place(row)
-        pattern = known.patterns.get(name)
-        if pattern in items:
-            parts = dict.fromkeys(known.names(pattern))
-            items[pattern].setdefault(row["path"].split("/")[2], parts)[name] = value
+        name, item = row["kind"], row["path"].rpartition("/")[0]
+        pattern, value = known.patterns[name], {"text": row["value"]} | place(row)
+        if pattern == UNREPEATED:
+            answer[name] = answer[name] or value
         elif pattern == REPEATED:
             answer[name].append(value)
-        elif name in once and answer[name] is None:
-            answer[name] = value
-    return answer | {group: list(numbered.values()) for group, numbered in items.items()}
+        else:
+            if item not in items:
+                items[item] = dict.fromkeys(known.names(pattern))
+                answer[pattern].append(items[item])
+            items[item][name] = value
+    return answer
 
 
-def _vrdu_rows(known: Entities, value: Any, locate: Place) -> list[Row]:
+def _vrdu_rows(known: Entities, schema: Schema, value: Any, locate: Place) -> list[Row]:
     """Rows of the entities in an answer, at the paths of the gold, after one for the document."""
     if not isinstance(value, dict) or not {*known.entities} & value.keys():
         raise WrongShape("none of the entities that were asked for")
     rows: list[Row] = [{"task": "entity", "path": None}]
-    for path, name, given in _vrdu_places(known, value):
-        # A model may give the text alone, or a list of one.
-        answer = given[0] if isinstance(given, list) and given else given
-        parts = answer if isinstance(answer, dict) else {"text": answer}
-        text = as_text(parts.get("text", parts.get("value")))
-        if text.strip():
+    # A model may give the text alone.
+    parts = leaves(_listed(value, schema), is_value=lambda part: {"text", "value"} & part.keys())
+    for path, given in parts:
+        name, part = unescape(_name(path)), given if isinstance(given, dict) else {"text": given}
+        text = as_text(part.get("text", part.get("value")))
+        if name in known.patterns and text.strip():
             row = {"task": "entity", "path": path, "kind": name, "value": text}
-            rows.append(row | locate(parts.get("page"), parts.get("box")))
+            rows.append(row | locate(part.get("page"), part.get("box")))
     return rows
-
-
-def _vrdu_places(known: Entities, value: Row) -> Iterator[tuple[str, str, Any]]:
-    """The path and name of each entity of an answer, and what is given for it."""
-    for name in known.names(UNREPEATED):
-        yield f"/{escape(name)}", name, value.get(name)
-    for group in (*known.names(REPEATED), *known.groups):
-        items = [] if value.get(group) is None else value[group]
-        for number, item in enumerate(items if isinstance(items, list) else [items]):
-            path = f"/{escape(group)}/{number}"
-            if group not in known.groups:
-                yield path, group, item
-            elif isinstance(item, dict):
-                for name in known.names(group):
-                    yield f"{path}/{escape(name)}", name, item.get(name)
 
 
 def _funsd_answer(_document: Row, gold: list[Row], place: Callable[[Row], Row]) -> Row:
-    """The answer that is read as the gold."""
-    pieces = [row for row in gold if row["kind"] in _LABELS and row["value"]]
-    named = [{"text": row["value"], "label": row["kind"]} for row in pieces]
-    return {"entities": [n | {"box": place(r)["box"]} for n, r in zip(named, pieces, strict=True)]}
+    pieces = (row for row in gold if row["kind"] in _LABELS and row["value"])
+    named = ({"text": row["value"], "label": row["kind"]} | place(row) for row in pieces)
+    return {"entities": [{n: piece[n] for n in ("text", "label", "box")} for piece in named]}
 
 
 def _funsd_rows(value: Any, locate: Place) -> list[Row]:
-    """The page's text, and each piece of it as a line at ``/chat/entities/<n>``.
-
-    Pieces have no name that the gold could have: what is read is compared under the gold's boxes.
-    """
-    pieces = [(as_text(item.get("text")), item) for item in ask.items_of(value, "entities")]
-    pieces = [(text, item) for text, item in pieces if text.strip()]
-    rows: list[Row] = [_PAGE | {"value": " ".join(text.strip() for text, _ in pieces)}]
-    for number, (text, item) in enumerate(pieces):
-        label = as_text(item.get("label")).strip().lower()
-        row = {"task": "layout", "path": f"/chat/entities/{number}", "kind": "line", "value": text}
-        row["subtype"] = label if label in _LABELS else None
-        rows.append(row | locate(1, item.get("box")))
-    return rows
+    """The page's text, and each piece of it as a line, compared under the gold's boxes."""
+    rows: list[Row] = []
+    for item in ask.items_of(value, "entities"):
+        text, label = (as_text(item.get(name)) for name in ("text", "label"))
+        row = {"task": "layout", "path": f"/chat/entities/{len(rows)}", "kind": "line"}
+        label = label.strip().lower()
+        row |= {"value": text, "subtype": label if label in _LABELS else None}
+        rows += [row | locate(1, item.get("box"))] if text.strip() else []
+    return [_PAGE | {"value": " ".join(row["value"].strip() for row in rows)}, *rows]
 
 
-def _sroie(_document: Row, gold: list[Row]) -> Ask:
-    """The keys of a receipt and its text."""
+def _sroie(_document: Row, gold: list[Row]) -> Question:
     paths = [r["path"] for r in gold if r["task"] == "text" and r["path"] and r["kind"] != "line"]
     keys = [path.removeprefix("/") for path in paths]
-    schema = ask.closed(**{key: ask.or_null(ask.TEXT) for key in keys}, lines=ask.listed(ask.TEXT))
-    return Ask({"KEYS": keys}, schema, partial(_sroie_rows, keys), [_PAGE])
+    schema = _texts(keys, lines=ask.listed(ask.TEXT))
+    return Question({"KEYS": keys}, schema, partial(_sroie_rows, keys), [_PAGE])
 
 
-def _sroie_rows(keys: list[str], value: Any, _locate: Place) -> list[Row]:
+def _sroie_rows(keys: list[str], value: Any, locate: Place) -> list[Row]:
     """The page's text and the keys in the answer; `WrongShape` if neither is there."""
     if not isinstance(value, dict) or not {*keys, "lines"} & value.keys():
         raise WrongShape("none of the keys that were asked for")
     lines = value.get("lines")
     lines = [as_text(line).strip() for line in lines] if isinstance(lines, list) else []
-    found = {key: as_text(value[key]) for key in keys if value.get(key) is not None}
-    rows = [{"task": "text", "path": f"/{k}", "kind": k, "value": v} for k, v in found.items()]
-    return [_PAGE | {"value": " ".join(filter(None, lines)) or None}, *rows]
+    found = {key: value[key] for key in keys if key in value}
+    page = _PAGE | {"value": " ".join(filter(None, lines)) or None}
+    return [page, *_field_rows("text", None, found, locate)]
 
 
-def _clicks(document: Row, _gold: list[Row]) -> Ask:
+def _clicks(document: Row, _gold: list[Row]) -> Question:
     """Where to click on a screenshot, and what to type, as FormFactory's lines."""
     asked = {"FORM": document["template"], "TEXT": document["context"]}
     lacking = "" if asked["TEXT"] else "this instance has no text to fill the form in from"
-    return Ask(asked, None, _click_rows, [_CLICKS], lacking=lacking)
+    return Question(asked, None, _click_rows, [_CLICKS], lacking=lacking)
 
 
 def _click_rows(value: Any, locate: Place) -> list[Row]:
@@ -306,14 +276,14 @@ def _click_rows(value: Any, locate: Place) -> list[Row]:
     return [_CLICKS | {"value": text}, *rows]
 
 
-def _same(*ask: Any) -> Callable[..., Ask]:
+def _same(*question: Any) -> Callable[..., Question]:
     """What asks the same of each document; nothing of the gold is shown."""
-    return lambda *_: Ask({}, *ask)
+    return lambda *_: Question({}, *question)
 
 
 _HTML = _same(None, lambda value, _: [_PAGE | {"value": as_text(value)}], [_PAGE])
 _FORM = _same(FORM, _form_rows, [_PAGE | {"kind": "form"}])
-_FUNSD = _same(_PIECES, _funsd_rows, [_PAGE])
+_FUNSD = _same(ask.closed(entities=ask.listed(_PIECE)), _funsd_rows, [_PAGE])
 _QUESTIONS = Task("formcraft_vqa", "vqa", partial(_items, "vqa"), places="")
 _CHECKS = Task("formcraft_consistency", "consistency", partial(_items, "consistency"), places="")
 TASKS: dict[str, tuple[Task, ...]] = {

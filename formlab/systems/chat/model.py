@@ -1,12 +1,13 @@
-"""A model as a system: questions about a corpus, and the rows of the answers to them."""
+"""A model as a system: questions about a corpus, each asked once, and the rows of the answers."""
 
 from __future__ import annotations
 
 import dataclasses
+import json
+import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -17,45 +18,91 @@ from formlab import benchmarks, files
 from formlab.errors import DataBroken, NotAvailable, UnknownName
 from formlab.folders import Corpus
 from formlab.show import progress
-from formlab.systems import System
-from formlab.systems.chat.answers import Answer, agreement, content, taken, with_confidence
-from formlab.systems.chat.ask import (
-    Ask,
-    PageView,
-    Row,
-    Task,
-    WrongShape,
-    example_turns,
-    messages,
-    prompt_of,
-)
+from formlab.systems import System, prompts
+from formlab.systems.chat import answers, ask
+from formlab.systems.chat.answers import Answer, AnswerStore
+from formlab.systems.chat.ask import PageView, Question, Row
 from formlab.systems.chat.benchmarks import tasks_of
-from formlab.systems.chat.client import Client, Stopped
-from formlab.systems.chat.settings import RUNNING, SHAPING
-from formlab.systems.chat.store import AnswerStore, Asker, Prompt
+from formlab.systems.chat.client import FORMS, RUNNING, SHAPING, Client, Messages, Stopped
 from formlab.systems.pages import Page
-from formlab.systems.prompts import read as read_prompt
-from formlab.systems.prompts import version_of
 from formlab.systems.runs import Reading, told
 from formlab.tables import USABLE
+from formlab.text.answers import Parsed
 from formlab.workers import threads
 
 PREFIX, STORE = "chat:", "answers.sqlite"
 # A bound that is not set is not named: runs of before there was one go on.
 _UNNAMED = ("shots", "shots_seed", "logprobs", "samples")
+# What answers took, as in *responses*.
 _SUMS = ("attempts", "tokens_in", "tokens_out", "cost", "seconds")
+# The status of an answer by what its text is good for.
+Status = Callable[[Answer], str]
 
 
-@dataclass(frozen=True)
+class Asker:
+    """Asks one model, keeping every answer in a store before it counts. Threads may share it.
+
+    The client's setting `form` says how JSON is asked for, one of `FORMS`, or ``auto``: the first
+    that the server takes. ``retry=bad`` asks again what was answered with broken JSON, refused or
+    cut short; an error of the API is asked again in any case.
+    """
+
+    def __init__(self, client: Client, store: AnswerStore) -> None:
+        self.client, self.store = client, store
+        self._again = ("api_error", *(answers.BAD if client.settings["retry"] else ()))
+        form = client.settings["form"]
+        self._forms: tuple[str, ...] = FORMS if form == "auto" else (form,)
+        # Of threads with the same question one asks, and the others wait for its answer.
+        self._locks: dict[str, threading.Lock] = {}
+        # The first form that was answered.
+        self._first = len(FORMS)
+
+    def answer(
+        self, messages: Messages, schema: Any, *, status: Status, sample: int = 0, **about: str
+    ) -> Answer:
+        """The stored answer, or a new one that is stored before this returns.
+
+        A `Page` in `messages` is drawn only if the model is asked; `status` judges an answer; each
+        `sample` of a question has its own. `about` are the `task` and `doc_id` of the answer.
+        `NotAvailable` if no call can succeed, `Stopped` if no further one may be made.
+        """
+        client, forms = self.client, ("text",) if schema is None else self._forms
+        shape = _filled(messages, lambda page: page.shape)
+        shape += [{"sample": sample}] if sample else []
+        whole = {"address": client.address, "model": client.model, "options": client.options}
+        whole |= {"messages": shape, "schema": schema}
+        keys = {form: files.key_of(whole | {"form": form}) for form in forms}
+        with self._locks.setdefault(keys[forms[0]], threading.Lock()):
+            answer = self.store.get(keys.values())
+            if answer is None or status(answer) in self._again:
+                sent, attempts = _filled(messages, lambda page: page.url()), 0
+                # A form that the server does not take is put in the next one.
+                for form in forms[self._first % len(forms) :]:
+                    answer = client.ask(client.body(sent, schema=schema, form=form))
+                    attempts += answer.attempts
+                    if answer.finish != "bad_request":
+                        break
+                answer = dataclasses.replace(answer, attempts=attempts, key=keys[form], **about)
+                self.store.put(answer)
+                if answer.text is not None:
+                    # A page that fails under a schema does not show that the server takes none.
+                    self._first = min(self._first, forms.index(form))
+        return dataclasses.replace(answer, status=status(answer))
+
+
+def _filled(messages: Messages, part: Callable[[Any], Any]) -> Messages:
+    """Messages with what `part` makes of each page in place of the page."""
+    return json.loads(json.dumps(messages, default=part))
+
+
+@dataclasses.dataclass(frozen=True)
 class ChatSystem(System):
-    """A model at any endpoint that speaks OpenAI's protocol; `settings.SETTINGS` are its settings.
+    """A model at any endpoint that speaks OpenAI's protocol; `SETTINGS` are its settings.
 
-    ``max_calls=0`` asks nothing and takes what the store has. A document's pages are all in one
-    question, the first `max_pages` of them; `notes` say what was sent. Before it come up to `shots`
-    examples of the documents to learn from, as text; the settings of a run name them under
-    ``shots documents``. With `logprobs` records have the probability of their value's tokens as
-    `confidence`, where the server gives them; with several `samples` the share of so many answers
-    to the question that agree with the first, which is the answer.
+    ``max_calls=0`` asks nothing and takes what the store has. A document is one question a task,
+    with its first `max_pages` pages, after up to `shots` examples, which the settings of a run name
+    under ``shots documents``. With `logprobs` the `confidence` of a record is the probability of
+    its value's tokens; with several `samples` the share of answers that agree with the first.
     """
 
     model: str = ""
@@ -82,9 +129,8 @@ def system(name: str) -> ChatSystem:
     model = name.removeprefix(PREFIX).strip()
     if not name.startswith(PREFIX) or not model:
         raise UnknownName(f"no model in {name!r}", remedy="chat:MODEL, as the server names it")
-    title = f"{model} at an OpenAI-compatible endpoint"
-    names = {"name": f"{PREFIX}{model}", "title": title, "model": model}
-    return ChatSystem(start=None, defaults=SHAPING | RUNNING, extra="chat", **names)
+    title, options = f"{model} at an OpenAI-compatible endpoint", {"extra": "chat", "model": model}
+    return ChatSystem(f"{PREFIX}{model}", title, None, SHAPING | RUNNING, **options)
 
 
 class ChatWork:
@@ -98,224 +144,159 @@ class ChatWork:
         if prompt and len(tasks) > 1:
             what = f"one prompt for several tasks: {', '.join(task.name for task in tasks)}"
             raise DataBroken(what, where=prompt, remedy=f"--set tasks={tasks[0].name}")
-        self.examples, shots = None, settings["shots"]
-        if shots:
-            seed = settings["shots_seed"]
-            self.examples = benchmarks.training(corpus, limit=shots, seed=seed)
-        shown = {name: settings[name] for name in ("prompt", "boxes", "pages")}
-        shown["shots"] = self.examples is not None
-        self.prompts = [(task, prompt_of(task, **shown)) for task in tasks]
+        shown: Row = {name: settings[name] for name in ("prompt", "boxes", "pages")}
         named = {n: v for n in SHAPING if (v := settings[n]) != SHAPING[n] or n not in _UNNAMED}
-        if self.examples is not None:
-            named["shots_seed"] = settings["shots_seed"]
+        self.examples = None
+        if shots := settings["shots"]:
+            seed = named["shots_seed"] = settings["shots_seed"]
+            self.examples = benchmarks.training(corpus, limit=shots, seed=seed)
             named["shots documents"] = self.examples.documents["doc_id"].to_list()
+        shown["shots"] = bool(shots)
+        about = ((task, {"task": task.name, "kind": task.kind}) for task in tasks)
+        self.asked = {task: row | {"prompt": ask.prompt_of(task, **shown)} for task, row in about}
         named |= {"model": self.client.model, "address": self.client.address}
-        named |= {f"prompt {task.name}": version_of(text) for task, text in self.prompts}
-        named |= {"prompt": read_prompt(prompt).version} if prompt else {}
+        for row in self.asked.values():
+            named[f"prompt {row['task']}"] = prompts.version_of(row["prompt"])
+        named |= {"prompt": prompts.read(prompt).version} if prompt else {}
         self.head: Row = {"settings": named}
-        self.settings = named | {"openai": metadata.version("openai"), "formlab": files.version()}
-        if settings["pages"] == "text":
-            self.settings["rapidocr"] = metadata.version("rapidocr")
-        if self.client.price:
-            self.settings["price"] = str(self.client.price)
+        libraries = ["openai"] + ["rapidocr"] * (settings["pages"] == "text")
+        self.settings = named | {name: metadata.version(name) for name in libraries}
+        self.settings |= {"formlab": files.version()}
+        self.settings |= {"price": str(self.client.price)} if self.client.price else {}
 
     def read(
         self, documents: pl.DataFrame, *, out: Path, workers: int | str = 1, **_: Any
     ) -> list[Reading]:
-        """What came of each question, from answers that are there and new ones.
-
-        `NotAvailable` if `workers` are those of a cluster.
-        """
+        """What came of each question, from answers that are there and new ones."""
         if isinstance(workers, str):
             what = "models are asked from one machine, which keeps their answers and limits"
             raise NotAvailable(what, remedy="--workers N")
-        view = PageView(self.chosen)
-        todo = list(self._questions(documents, view))
-        with AnswerStore(self.chosen["store"] or out / STORE) as store:
-            outcomes = results(todo, Asker(self.client, store), view, root=self.corpus.root)
-        if sent := [page.sent for outcome in outcomes for page in outcome.shown]:
-            across, down = (max(sides) for sides in zip(*sent, strict=True))
-            self.notes[f"pages sent, of up to {across} x {down} pixels"] = len(sent)
-        if self.chosen["prices"] and not self.client.price:
-            what = f"answers of unknown cost: no price of {self.client.model}"
-            self.notes[what] = len(outcomes)
-        return [self._reading(outcome, store.path.name) for outcome in outcomes]
-
-    def _questions(self, documents: pl.DataFrame, view: PageView) -> Iterator[TaskQuestion]:
-        """Every question about `documents`, document by document."""
-        turns: dict[str, list[Row]] = {}
-        if self.examples is not None:
-            turns = {t.name: example_turns(t, self.examples, view) for t, _ in self.prompts}
+        view, questions = PageView(self.chosen), list[Question]()
+        for task, about in self.asked.items():
+            if self.examples is not None:
+                about["turns"] = ask.example_turns(task, self.examples, view)
         columns = self.corpus.records.select("doc_id", "task", "path", "kind", "meta")
         gold = columns.rows_by_key("doc_id", named=True, include_key=True)
         for document in documents.iter_rows(named=True):
-            for task, prompt in self.prompts:
-                ask = task.make(document, gold.get(document["doc_id"], []))
-                if ask is not None:
-                    yield TaskQuestion(task, prompt, document, ask, turns.get(task.name, ()))
-
-    def _reading(self, outcome: TaskResult, store: str) -> Reading:
-        question, answer, price = outcome.question, outcome.answer, self.client.price
-        response: Row = {"task": question.task.kind, "error": "; ".join(outcome.changes) or None}
-        notes, origin = Counter({f"answers {outcome.status}": 1}), None
-        notes["pages not sent: beyond max_pages"] = outcome.left_out
-        if answer is None:
-            for reason in outcome.changes:
-                is_said = reason.startswith("not asked") or reason == question.ask.lacking
-                notes[reason if is_said else "documents without a page to show"] += 1
-        else:
-            origin = f"{store}#{answer.key[:16]}"
-            response |= {name: getattr(answer, name) for name in ("text", *_SUMS)}
-            response["request"] = answer.key
-            if price:  # Whatever it cost when it was asked for.
-                response["cost"] = price.of(answer.tokens_in, answer.tokens_out)
-            is_bare = self.chosen["logprobs"] and answer.text and not answer.logprobs
-            notes["answers without log-probabilities"] = int(bool(is_bare))
-            notes["documents sent as text"] = int(bool(question.ask.text) and not outcome.shown)
-        doc_id = question.document["doc_id"]
-        return Reading(doc_id, outcome.status, origin, outcome.rows, response, notes)
+            for task, about in self.asked.items():
+                question = task.make(document, gold.get(document["doc_id"], []))
+                if question is not None:
+                    questions.append(dataclasses.replace(question, document=document, **about))
+        with AnswerStore(self.chosen["store"] or out / STORE) as store:
+            return readings(questions, Asker(self.client, store), view, root=self.corpus.root)
 
 
-@dataclass(frozen=True)
-class TaskQuestion:
-    """One task about one document; `turns` are the messages of examples before it."""
+def readings(
+    questions: Sequence[Question], asker: Asker, view: PageView, *, root: Path | None
+) -> list[Reading]:
+    """What came of each question, in their order, put as often as the setting `samples` says.
 
-    task: Task
-    prompt: str
-    document: Row
-    ask: Ask
-    turns: Sequence[Row] = ()
-
-    def failed(self, status: str, *why: str, answer: Answer | None = None) -> TaskResult:
-        """The outcome without a usable answer: blank rows, with a status and the reasons."""
-        return TaskResult(self, status, [dict(row) for row in self.ask.blank], why, answer)
-
-
-@dataclass(frozen=True)
-class TaskResult:
-    """The outcome of a question: status, rows, repairs or reasons, and the answer if any.
-
-    `shown` are the pages that it was put with, `left_out` how many further ones there are.
+    A response has the key of its answer as `request`, and why there is no usable one, or how it
+    was repaired, as `error`. `NotAvailable` if no call can succeed; what was answered before is in
+    the store.
     """
+    done: dict[int, Reading] = {}
+    client, bad = asker.client, 0
 
-    question: TaskQuestion
-    status: str
-    rows: list[Row]
-    changes: tuple[str, ...] = ()
-    answer: Answer | None = None
-    shown: Sequence[Page] = ()
-    left_out: int = 0
-
-
-def results(
-    todo: list[TaskQuestion], asker: Asker, view: PageView, *, root: Path | None
-) -> list[TaskResult]:
-    """The outcome of each question, in their order, put as often as the setting `samples` says.
-
-    `NotAvailable` if no call can succeed; what was answered before is in the store.
-    """
-    done: dict[int, TaskResult] = {}
-    client, limits, bad = asker.client, asker.client.limits, 0
-
-    def answered(number: int) -> TaskResult:
+    def answered(number: int) -> Reading:
+        question, notes = questions[number], Counter(["answers missing"])
         try:
-            return _result(todo[number], asker, view, root)
+            return _reading(question, asker, view, root)
         except Stopped as stop:
-            return todo[number].failed("missing", f"not asked: {stop}")
+            reason = f"not asked: {stop}"
+            notes[reason] += 1
         except NotAvailable:
             raise
         except Exception as error:  # An error on one page must not lose the others.
-            return todo[number].failed("missing", told(error))
+            reason = told(error)
+        doc_id, response = question.document["doc_id"], {"task": question.kind, "error": reason}
+        return Reading(doc_id, "missing", None, question.blank, response, notes)
 
     # After an error or Ctrl-C no call is begun; those in flight are waited for.
-    run = {"workers": client.settings["concurrency"], "name": "chat"}
-    run["ended"] = lambda: limits.stop("the run ended")
-    answers = threads(answered, range(len(todo)), **run)
+    many, ended = client.settings["concurrency"], lambda: client.stop("the run ended")
+    asked = threads(answered, range(len(questions)), workers=many, name="chat", ended=ended)
     text = "answers, {task.fields[bad]} unusable{task.fields[cost]}"
-    with closing(answers), progress(text) as bars:
-        bar = bars.add_task(client.model, total=len(todo), cost="", bad=0)
-        for number, result in answers:
-            done[number] = result
-            bad += result.status not in USABLE
-            cost = f", {limits.cost:.4f} {client.price.currency}" if client.price else ""
+    with closing(asked), progress(text) as bars:
+        bar = bars.add_task(client.model, total=len(questions), cost="", bad=0)
+        for number, reading in asked:
+            done[number] = reading
+            bad += reading.status not in USABLE
+            cost = f", {client.cost:.4f} {client.price.currency}" if client.price else ""
             bars.update(bar, advance=1, cost=cost, bad=bad)
-    return [done[number] for number in range(len(todo))]
+    return [done[number] for number in range(len(questions))]
 
 
-def _result(question: TaskQuestion, asker: Asker, view: PageView, root: Path | None) -> TaskResult:
-    ask, document = question.ask, question.document
-    if ask.lacking:
-        return question.failed("missing", ask.lacking)
-    text = None if view.limit and document["image"] else ask.text
-    pages = [] if text else view.pages(document, root)
-    shown = pages[: view.most]
-
-    def sent(show: Callable[[Page], Row]) -> list[Row]:
-        options = {"show": show, "schema": ask.schema, "text": text}
-        system, user = messages(question.prompt, ask.asked, shown, **options)
-        return [system, *question.turns, user]
-
-    prompt = Prompt(
-        sent(view.in_key),
-        lambda: sent(view.in_call),
-        ask.schema,
-        lambda answer: _read(question, answer, shown, view).status,
-        question.task.name,
-        document["doc_id"],
-    )
-    answers, stops, samples = [], [], asker.client.settings["samples"]
-    for number in range(samples):
-        # The first is the question that is put once.
-        shape = [*prompt.shape, {"sample": number}] if number else prompt.shape
-        try:
-            answers.append(asker.answer(dataclasses.replace(prompt, shape=shape)))
-        except Stopped as stop:
-            stops.append(stop)
-    if not answers:
-        raise stops[0]
-    found = [_read(question, answer, shown, view) for answer in answers]
-    result = found[0] if samples == 1 else _sampled(found, samples)
-    return dataclasses.replace(result, shown=shown, left_out=len(pages) - len(shown))
-
-
-def _sampled(results: list[TaskResult], samples: int) -> TaskResult:
+def _reading(question: Question, asker: Asker, view: PageView, root: Path | None) -> Reading:
     """The first usable sample, with what all of them cost, and its values' share of agreement."""
-    usable = [result for result in results if result.status in USABLE]
-    first, changes = (usable or results)[0], ()
-    costs = {name: [getattr(result.answer, name) for result in results] for name in _SUMS}
-    sums = {name: None if None in values else sum(values) for name, values in costs.items()}
-    if len(results) < samples:
-        changes = (f"{samples - len(results)} of {samples} samples not asked: no confidence",)
-    elif usable:
-        fixed = {row.get("path") for row in first.question.ask.blank}
-        shares = agreement([result.rows for result in usable], fixed, samples)
-        for row, share in zip(first.rows, shares, strict=True):
+    if question.lacking:
+        raise Stopped(question.lacking)
+    document, settings, price = question.document, asker.client.settings, asker.client.price
+    text = "" if view.limit and document["image"] else question.text or ""
+    pages = [] if text else view.pages(document, root)
+    shown = {page.number: page for page in pages[: view.most]}
+    options = {"schema": question.schema, "text": text}
+    parts = view.parts(list(shown.values()))
+    system, user = ask.messages(question.prompt, question.asked, parts, **options)
+    about = {"task": question.task, "doc_id": document["doc_id"]}
+
+    def read(answer: Answer) -> Parsed:
+        return _rows(question, answer, shown, view)
+
+    found, samples = list[tuple[Answer, Parsed]](), settings["samples"]
+    for sample in range(samples):
+        try:
+            sent = [system, *question.turns, user], question.schema
+            answer = asker.answer(*sent, status=lambda a: read(a).status, sample=sample, **about)
+            found.append((answer, read(answer)))
+        except Stopped:
+            if sample + 1 == samples and not found:
+                raise
+    usable = [pair for pair in found if pair[1].status in USABLE]
+    answer, parsed = (usable or found)[0]
+    changes = parsed.changes
+    if len(found) < samples:
+        changes += (f"{samples - len(found)} of {samples} samples not asked: no confidence",)
+    elif samples > 1 and usable:
+        fixed = {row.get("path") for row in question.blank}
+        shares = answers.agreement([parsed.value for _, parsed in usable], fixed, samples)
+        for row, share in zip(parsed.value, shares, strict=True):
             row["confidence"] = share
-    answer = dataclasses.replace(first.answer, **sums)
-    return dataclasses.replace(first, answer=answer, changes=first.changes + changes)
+    response: Row = {"task": question.kind, "error": "; ".join(changes) or None}
+    response |= {"text": answer.text, "request": answer.key}
+    for name in _SUMS:
+        numbers = [getattr(answer, name) for answer, _ in found]
+        response[name] = None if None in numbers else sum(numbers)
+    if price:  # Whatever it cost when it was asked for.
+        response["cost"] = price.of(response["tokens_in"], response["tokens_out"])
+    is_bare = settings["logprobs"] and answer.text and not answer.logprobs
+    notes = Counter({f"answers {parsed.status}": 1, "pages sent": len(shown)})
+    notes["pages not sent: beyond max_pages"] = len(pages) - len(shown)
+    notes["documents sent as text"] = int(bool(question.text) and not shown)
+    notes["answers without log-probabilities"] = int(bool(is_bare))
+    origin, rows = f"{asker.store.path.name}#{answer.key[:16]}", parsed.value
+    return Reading(document["doc_id"], parsed.status, origin, rows, response, notes)
 
 
-def _read(question: TaskQuestion, answer: Answer, shown: list[Page], view: PageView) -> TaskResult:
-    """The rows of an answer, or the blank ones where it is not usable."""
-    parsed = content(answer, json=question.ask.schema is not None)
+def _rows(question: Question, answer: Answer, shown: Mapping[int, Page], view: PageView) -> Parsed:
+    """The rows of an answer, or the blank ones where it is not usable, with its status."""
+    is_json = question.schema is not None
+    parsed = answers.content(answer, json=is_json)
     if parsed.status not in USABLE:
-        return question.failed(parsed.status, *parsed.changes, answer=answer)
-    pages = {page.number: page for page in shown}
+        return dataclasses.replace(parsed, value=question.blank)
 
     def locate(number: Any, box: Any) -> Row:
         try:
             place = int(number) if number is not None else 1
         except (TypeError, ValueError, OverflowError):
             return {}
-        if place in pages and box is not None:
-            return {"page": place} | pages[place].located(box, unit=view.boxes)
+        if place in shown and box is not None:
+            return {"page": place} | shown[place].located(box, unit=view.boxes)
         return {"page": place} if 0 < place < 1_000_000 else {}
 
     value = parsed.value
-    if answer.logprobs and question.ask.schema is not None:
-        value = with_confidence(value, answer.text or "", answer.logprobs)
+    if answer.logprobs and is_json:
+        value = answers.with_confidence(value, answer.text or "", answer.logprobs)
     try:
-        rows = taken(question.ask.read(value, locate))
-    except WrongShape as error:
-        return question.failed("bad_json", str(error), answer=answer)
-    return TaskResult(question, parsed.status, rows, parsed.changes, answer)
+        return dataclasses.replace(parsed, value=answers.taken(question.read(value, locate)))
+    except ask.WrongShape as error:
+        return Parsed(question.blank, "bad_json", (str(error),))

@@ -19,34 +19,26 @@ _HEAD = re.compile(r"\A<!--.*?-->\s*", re.DOTALL)
 
 
 class Instructions(NamedTuple):
-    """Instructions for a model: the text, and the name or whole path it was read by."""
+    """Instructions for a model: their text, and their name with a short hash of it."""
 
-    source: str
     text: str
-
-    @property
-    def version(self) -> str:
-        """The name with a short hash of the text, for the settings of a run."""
-        return f"{Path(self.source).stem} {version_of(self.text.strip())}"
+    version: str
 
 
 def read(source: str | Path) -> Instructions:
     """The prompt of a name, one of the files here, or that in a file, word for word.
 
     `UnknownName` if it is neither a name nor a file, `DataBroken` if the file is empty.
-
-    >>> read("formcraft_listing3").text.startswith("You are given a taxonomy")
-    True
     """
-    own, file = {file.stem: file for file in sorted(FOLDER.glob("*.md"))}, Path(source)
-    if str(source) in own:
-        return Instructions(str(source), _HEAD.sub("", files.read_text(own[str(source)])))
+    known = {file.stem: file for file in sorted(FOLDER.glob("*.md"))}
+    file = known.get(str(source), Path(source))
     if not file.is_file():
-        raise UnknownName.of("prompt, nor a file", str(source), own)
+        raise UnknownName.of("prompt, nor a file", str(source), known)
     text = files.read_text(file)
+    text = _HEAD.sub("", text) if str(source) in known else text
     if not text.strip():
         raise DataBroken("an empty prompt", where=file, remedy="instructions for the model")
-    return Instructions(str(file.resolve()), text)
+    return Instructions(text, f"{file.stem} {version_of(text.strip())}")
 
 
 def version_of(text: str) -> str:

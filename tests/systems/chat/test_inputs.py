@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from formlab import benchmarks, readers
-from formlab.errors import DataBroken, DataMissing
+from formlab.errors import DataBroken, DataMissing, NotAvailable
 from formlab.systems import chat
 from formlab.systems.chat import ask
 from formlab.systems.chat.client import price_of
@@ -98,7 +98,8 @@ TABLE = "model,input,output,currency,date\nother,1,1,,\nm,10000,50000,EUR,2026-0
 def test_the_cost_of_answers_has_its_date_and_currency(tmp_path):
     (tmp_path / "p.csv").write_text(TABLE)
     prices = str(tmp_path / "p.csv")
-    assert price_of("absent", prices=prices) is None
+    with pytest.raises(NotAvailable, match="no price of 'absent'"):
+        price_of("absent", prices=prices)
     with serving(then=FORM) as server:
         unknown = ran(server, tmp_path / "run")
         # Prices that come later price the answers that are there.

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from formlab.benchmarks.omniai import WHOLE
 from formlab.metrics.counts import json_tallies
 from formlab.scoring.align import with_status
 from formlab.scoring.tasks._kit import Scoring, TaskScores, used
+
+WHOLE = "/"
 
 
 def score(scoring: Scoring) -> TaskScores:

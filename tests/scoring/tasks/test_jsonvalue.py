@@ -14,7 +14,7 @@ GOLD = {"a": 1, "items": [{"b": "x"}, {"b": "y"}]}
 @pytest.fixture
 def scored():
     def score(*answers):
-        base = {"benchmark": "omniai", "split": "test"}
+        base = {"benchmark": "sroie", "split": "test"}
         gold = [
             base | {"doc_id": d, "role": "gold", "task": "value", "path": "/", "status": "ok",
                     "value": json.dumps(GOLD)}
@@ -26,7 +26,7 @@ def scored():
             base | {"doc_id": doc, "value": text, "status": status} for doc, text, status in answers
         ]
         records = tables.table("records", gold)
-        corpus = Corpus(documents, records, benchmark="omniai", split="test")
+        corpus = Corpus(documents, records, benchmark="sroie", split="test")
         result = analysis.evaluate(corpus, predictions(*rows))
         rows = only(result.scores, metric="json_accuracy").sort("doc_id")
         return rows.select("hits", "total", "status").rows()

@@ -2,11 +2,12 @@ import json
 
 import pytest
 
-from formlab import analysis, tables
+from formlab import tables
 from formlab.folders import Corpus
+from formlab.scoring.tasks import jsonvalue
 from formlab.tables import only
 
-from .conftest import predictions
+from .conftest import predictions, scored_by
 
 GOLD = {"a": 1, "items": [{"b": "x"}, {"b": "y"}]}
 
@@ -27,7 +28,7 @@ def scored():
         ]
         records = tables.table("records", gold)
         corpus = Corpus(documents, records, benchmark="sroie", split="test")
-        result = analysis.evaluate(corpus, predictions(*rows))
+        result = scored_by(jsonvalue, corpus, predictions(*rows))
         rows = only(result.scores, metric="json_accuracy").sort("doc_id")
         return rows.select("hits", "total", "status").rows()
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from lxml import etree
 
 from formlab import browser, files
-from formlab.benchmarks.facts import FACTS
+from formlab.benchmarks.fincriticaled import FACTS
 from formlab.errors import DataBroken
 
 if TYPE_CHECKING:

@@ -85,7 +85,7 @@ def reader(split: str, root: Path) -> SplitReader:
     same = {"modality": "textual", "page": 1}
     units = list(by_image)
     return SplitReader(
-        "ocrbench_v2", split, root, units, read, same, file_of=lambda _: None, **found
+        "ocrbench_v2", split, root, units, read, same, files_of=lambda _: [], **found
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import gzip
 import json
 import threading
@@ -11,16 +10,18 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import IO, Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from formlab import files
 from formlab.benchmarks.meta import Row, meta_of
-from formlab.benchmarks.vrdu.schema import UNREPEATED, Schema
 from formlab.errors import DataBroken, GoldInDoubt
 from formlab.tables import BOX
 from formlab.trees import escape
+
+if TYPE_CHECKING:
+    from formlab.benchmarks.vrdu import Schema
 
 PUBLISHED = "the file as it is published"
 NAMES = ("dataset.jsonl", "dataset.jsonl.gz")
@@ -28,9 +29,13 @@ NAMES = ("dataset.jsonl", "dataset.jsonl.gz")
 LABELS, _KEY = "deepform-2020-labels.csv", "file_id"
 # No page is wider, and no document has more pages.
 _WIDEST = _PAGES = 1_000_000
-# One file at most, left open: to seek forwards in a packed file costs what lies between.
-_STREAMS: dict[tuple, IO[bytes]] = {}
 _LOCK = threading.Lock()
+
+
+class _Entity(msgspec.Struct, array_like=True):
+    text: str
+    box: Any = None
+    segments: Any = None
 
 
 class _Page(msgspec.Struct, gc=False):
@@ -90,7 +95,7 @@ def _state(path: Path) -> tuple[Path, int, int]:
 def _documents(path: Path, _changed: int, _size: int) -> tuple[dict[str, Annotated], int]:
     by_name, twice, number, offset = dict[str, Annotated](), 0, 0, 0
     try:
-        with _opened(path) as stream:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
             for number, line in enumerate(iter(partial(stream.readline, files.LARGEST), b""), 1):
                 if line.strip():
                     how = {"where": str(path), "first_line": number, "remedy": PUBLISHED}
@@ -109,10 +114,6 @@ def _documents(path: Path, _changed: int, _size: int) -> tuple[dict[str, Annotat
     return by_name, twice
 
 
-def _opened(path: Path) -> Any:
-    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
-
-
 def records(document: Annotated, schema: Schema, flaws: Counter[str]) -> Iterator[Row]:
     """The gold records of a document: entities at ``/<name>``, line items' parts below theirs."""
     seen: Counter[str] = Counter()
@@ -121,9 +122,9 @@ def records(document: Annotated, schema: Schema, flaws: Counter[str]) -> Iterato
         record = partial(_record, document, where, flaws)
         match annotation:
             case [str() as name, [_, *_] as entities]:
-                path = flat_path(name, schema, seen)
-                is_single = schema.patterns.get(name) == UNREPEATED
-                flaws["unrepeated entities annotated twice"] += is_single and seen[name] > 1
+                path = schema.path(name, seen)
+                is_again = schema.patterns.get(name) == "unrepeated" and seen[name] > 1
+                flaws["unrepeated entities annotated twice"] += is_again
                 flaws["entities that meta.json does not know"] += name not in schema.matches
                 yield record(path, name, entities)
             case [[*names], [[*entities], *_]] if all(isinstance(name, str) for name in names):
@@ -145,29 +146,15 @@ def records(document: Annotated, schema: Schema, flaws: Counter[str]) -> Iterato
                 raise DataBroken(what, where=where, remedy=PUBLISHED)
 
 
-def flat_path(name: str, schema: Schema, seen: Counter[str]) -> str:
-    """The path of the next entity of a name, which `seen` then counts."""
-    number = seen[name]
-    seen[name] += 1
-    single = schema.patterns.get(name) == UNREPEATED and number == 0
-    return f"/{escape(name)}" if single else f"/{escape(name)}/{number}"
-
-
 def _record(
     document: Annotated, where: str, flaws: Counter[str], path: str, name: str, entities: list[Any]
 ) -> Row:
     """The record of an entity by its surface forms, the first of which is its value."""
-    forms, boxes, segments = [], [], []
-    for entity in entities:
-        if not isinstance(entity, list) or not entity or not isinstance(entity[0], str):
-            what = "an entity is [text, [page, x0, y0, x1, y1], [[start, end], …]]"
-            raise DataBroken(what, where=where, remedy=PUBLISHED)
-        text, box, places = [*entity, None, None][:3]
-        forms.append(whole(text, flaws))
-        boxes.append(box)
-        segments.append(places)
-        flaws["boxes missing or malformed"] += fractions(box) is None
-    row: Row = {"path": path, "kind": name, "value": forms[0] if forms else None, "origin": where}
+    read = files.convert(entities, list[_Entity], where=where, remedy=PUBLISHED)
+    forms = [whole(entity.text, flaws) for entity in read] or [None]
+    boxes, segments = [entity.box for entity in read], [entity.segments for entity in read]
+    flaws["boxes missing or malformed"] += sum(fractions(box) is None for box in boxes)
+    row: Row = {"path": path, "kind": name, "value": forms[0], "origin": where}
     row |= {"accepted": list(dict.fromkeys(forms[1:]))}
     row |= {"meta": json.dumps({"boxes": boxes, "segments": segments})}
     return row | placed(boxes[0] if boxes else None, document.sizes)
@@ -287,15 +274,17 @@ def _value(token: Row, text: Any) -> str:
 
 
 def _line(file: Path, offset: int) -> str:
+    if file.suffix != ".gz":
+        with file.open("rb") as stream:
+            stream.seek(offset)
+            return stream.readline().decode()
     with _LOCK:
-        if (key := _state(file)) not in _STREAMS:
-            _close()
-            _STREAMS[key] = _opened(file)
-        _STREAMS[key].seek(offset)
-        return _STREAMS[key].readline().decode()
+        packed = _packed(*_state(file))
+        packed.seek(offset)
+        return packed.readline().decode()
 
 
-@atexit.register
-def _close() -> None:
-    while _STREAMS:
-        _STREAMS.popitem()[1].close()
+# One file stays open: to seek forwards in a packed file costs what lies between.
+@lru_cache(maxsize=1)
+def _packed(path: Path, _changed: int, _size: int) -> gzip.GzipFile:
+    return gzip.open(path)

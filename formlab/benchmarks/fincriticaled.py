@@ -2,8 +2,8 @@
 
 Layout: ``gold_<i>.txt`` in the root or in a folder ``gold`` or ``gold_annotation_html`` (a page
 image of the same number may stand in ``images``, and beside it the boxes of its facts, in the
-order of their tags, in a JSON list), or one CSV with tagged HTML, a page a row. The facts of a page
-have the order, values and hints of the released code.
+order of their tags, in a JSON list). The facts of a page have the order, values and hints of the
+released code.
 """
 
 from __future__ import annotations
@@ -52,30 +52,31 @@ _STEPS = (
 )
 FOLDERS = ("", "gold", "gold_annotation_html", "data/gold_annotation_html")
 IMAGES = ("images", "gold/images")
-COLUMNS = ("gold_html", "annotated_html", "matched_html", "html")
 _NAME = re.compile(r"gold_(\d+)\.(?:txt|html?)")
 _OPEN, _CLOSE = (
     re.compile(tag % "|".join(FACTS), re.IGNORECASE) for tag in (r"<(%s)\b[^>]*>", r"</(%s)\s*>")
 )
-_REMEDY = "a folder with gold_0.txt, gold_1.txt, …, or a CSV with a column of tagged HTML"
+_IN_META = ("type", "hint", "mark")
+_REMEDY = "a folder with gold_0.txt, gold_1.txt, …"
 
 
-class FactMeta(NamedTuple):
-    """What a fact's record says beside its value.
+class Fact(NamedTuple):
+    """A tagged fact: the published name of its type, its kind and value, and where it stands.
 
-    `type` is the published name of its type, `hint` its context, and `mark` the running number
-    of its tag among all fact tags of the page.
+    `hint` is its context, and `mark` the running number of its tag among all fact tags of the page.
     """
 
     type: str
+    kind: str
+    value: str
     hint: str
     mark: int
 
 
-def fact_meta(record: Row) -> FactMeta:
-    """The published type, the hint and the tag's number of a fact's record."""
+def fact_meta(record: Row) -> Fact:
+    """The fact that a record is of."""
     meta = meta_of(record)
-    return FactMeta(meta["type"], meta["hint"], meta["mark"])
+    return Fact(meta["type"], record["kind"], record["value"], meta["hint"], meta["mark"])
 
 
 def untagged(markup: str) -> str:
@@ -96,16 +97,6 @@ def decoded(file: Path, counts: Counter[str]) -> str:
         return files.read_text(file, encodings=("latin-1",))
 
 
-class Fact(NamedTuple):
-    """A tagged fact: `mark` is the running number of its tag among all fact tags of the page."""
-
-    type: str
-    kind: str
-    value: str
-    hint: str
-    mark: int
-
-
 def reader(split: str, root: Path) -> SplitReader:
     """The pages of one split: a record per fact at ``/facts/<n>``, and the page's HTML at no path.
 
@@ -113,43 +104,35 @@ def reader(split: str, root: Path) -> SplitReader:
     concepts, each from top to bottom. `kind` is the fact's type; `meta` holds the published name
     of that type and the hint of its context.
     """
-    flaws, sources = Counter[str](), dict[str, str]()
 
-    def read(unit: _Page | Path, flaws: Counter[str]) -> Iterator[Part]:
-        page = unit if isinstance(unit, _Page) else _page(unit, flaws)
-        facts = tagged(written_events(page.markup), flaws=flaws, where=page.origin)
-        opened, closed = (Counter(tag.findall(page.markup.lower())) for tag in (_OPEN, _CLOSE))
+    def read(file: Path, flaws: Counter[str]) -> Iterator[Part]:
+        number, markup = _NAME.fullmatch(file.name)[1], decoded(file, flaws)  # type: ignore[index]
+        facts = tagged(written_events(markup), flaws=flaws, where=file.name)
+        opened, closed = (Counter(tag.findall(markup.lower())) for tag in (_OPEN, _CLOSE))
         flaws["fact tags not closed"] += (opened - closed).total()
         flaws["fact tags closed but not opened"] += (closed - opened).total()
         flaws["fact tags without text"] += opened.total() - len(facts)
         flaws["pages without a fact"] += not facts
-        image, boxes = _picture(root.parent if root.is_file() else root, page.name, flaws)
-        rows: list[Row] = [{"kind": "page", "value": page.markup, "origin": page.origin}]
-        for number, fact in enumerate(facts):
-            path, said = f"/facts/{number}", FactMeta(fact.type, fact.hint, fact.mark)._asdict()
+        document, boxes = _picture(root, str(int(number)), flaws)
+        rows: list[Row] = [{"kind": "page", "value": markup, "origin": file.name}]
+        for place, fact in enumerate(facts):
+            path, said = f"/facts/{place}", {name: getattr(fact, name) for name in _IN_META}
             row = {"path": path, "kind": fact.kind, "value": fact.value}
-            row |= {"origin": f"{page.origin}#{path}", "meta": json.dumps(said, ensure_ascii=False)}
+            row |= {"origin": f"{file.name}#{path}", "meta": json.dumps(said, ensure_ascii=False)}
             rows.append(row | boxes.get(fact.mark, {}))
-        yield {"doc_id": page.name} | counts_of(rows[1:]) | image | page.stated, rows
+        # What the page says of itself: the type of document becomes its domain.
+        if (beside := file.with_name(f"meta_{number}.json")).is_file():
+            meta = files.read_json(beside, dict[str, Any])
+            domain = files.convert(meta.get("document_type"), str | None, where=beside)
+            document |= {"domain": domain, "meta": json.dumps(meta, ensure_ascii=False)}
+        yield {"doc_id": str(int(number))} | counts_of(rows[1:]) | document, rows
 
-    units, same = _units(root, flaws, sources), {"task": "fact", "page": 1}
-    found: Row = {"flaws": flaws, "sources": sources, "empty": f"gold pages: {_REMEDY}"}
-    return SplitReader("fincriticaled", split, root, units, read, same, **found)
-
-
-class _Page(NamedTuple):
-    """A page's number and HTML, where it stands, and what it says of its document."""
-
-    name: str
-    markup: str
-    origin: str
-    stated: Row
+    same, empty = {"task": "fact", "page": 1}, f"gold pages: {_REMEDY}"
+    return SplitReader("fincriticaled", split, root, _pages(root), read, same, empty=empty)
 
 
-def _units(root: Path, flaws: Counter[str], sources: dict[str, str]) -> list[Any]:
-    """The files of pages in the order of their numbers, or the pages of a CSV."""
-    if root.is_file():
-        return list(_rows(root, flaws, sources))
+def _pages(root: Path) -> list[Path]:
+    """The files of pages in the order of their numbers."""
     for name in FOLDERS:
         numbered: dict[int, Path] = {}
         for file in sorted((files.folder(root, remedy=_REMEDY) / name).glob("gold_*")):
@@ -160,33 +143,7 @@ def _units(root: Path, flaws: Counter[str], sources: dict[str, str]) -> list[Any
                     raise GoldInDoubt(what, where=file.parent, remedy="keep one of them")
         if numbered:
             return [numbered[number] for number in sorted(numbered)]
-    return [page for file in sorted(root.glob("*.csv"))[:1] for page in _rows(file, flaws, sources)]
-
-
-def _page(file: Path, flaws: Counter[str]) -> _Page:
-    number = _NAME.fullmatch(file.name)[1]  # type: ignore[index]
-    # What it says of itself: the type of document becomes its domain.
-    beside, stated = file.with_name(f"meta_{number}.json"), {}
-    if beside.is_file():
-        meta = files.read_json(beside, dict[str, Any])
-        domain = files.convert(meta.get("document_type"), str | None, where=beside)
-        stated = {"domain": domain, "meta": json.dumps(meta, ensure_ascii=False)}
-    return _Page(str(int(number)), decoded(file, flaws), file.name, stated)
-
-
-def _rows(file: Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[_Page]:
-    (_, header), *rows = files.csv_rows(file, decoded(file, flaws)) or [(1, [])]
-    sources[file.name] = files.sha256(file)
-    names = [name.strip().lower() for name in header]
-    column = next((names.index(name) for name in COLUMNS if name in names), None)
-    if column is None:
-        remedy = f"a column named {', '.join(COLUMNS[:-1])} or {COLUMNS[-1]}"
-        raise DataBroken("no column of tagged HTML", where=f"{file}:1", remedy=remedy)
-    for number, (line, row) in enumerate(rows):
-        if len(row) <= column:
-            raise DataBroken("a row without its HTML", where=f"{file}:{line}")
-        stated = {"domain": dict(zip(names, row, strict=False)).get("document_type")}
-        yield _Page(str(number), row[column], f"{file.name}:{line}", stated)
+    return []
 
 
 def _picture(base: Path, stem: str, flaws: Counter[str]) -> tuple[Row, dict[int, Row]]:
@@ -198,11 +155,9 @@ def _picture(base: Path, stem: str, flaws: Counter[str]) -> tuple[Row, dict[int,
     columns, boxes = image_columns(base, image, flaws), {}
     if (beside := image.with_suffix(".json")).is_file():
         listed = files.read_json(beside, list[Any], remedy="[[x0, y0, x1, y1], …]")
-        for mark, value in enumerate(listed):
-            if box := box_of(value):
-                boxes[mark] = dict(zip(tables.BOX, box, strict=True))
-            else:
-                flaws["fact boxes not known"] += 1
+        known = {mark: box for mark, value in enumerate(listed) if (box := box_of(value))}
+        flaws["fact boxes not known"] += len(listed) - len(known)
+        boxes = {mark: dict(zip(tables.BOX, box, strict=True)) for mark, box in known.items()}
     return columns, boxes
 
 
@@ -256,7 +211,7 @@ class _Elements:
         self.ends = [0, *accumulate(len(text) + 1 for text in strings)]
 
     def size(self, element: int) -> int:
-        """The characters of an element's strings, joined by spaces."""
+        """How many characters the strings of an element have, joined by spaces."""
         return self.ends[self.last[element]] - self.ends[self.first[element]]
 
     def text(self, element: int, by: str = "") -> str:

@@ -11,7 +11,7 @@ import json
 import math
 import re
 import tomllib
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
@@ -41,9 +41,7 @@ def _letters(label: str) -> str:
     return _LETTERS.sub("", label[:_LONGEST_WORD].casefold())
 
 
-_SUBTYPES = {
-    name: words for subtypes in _TABLE["subtype"].values() for name, words in subtypes.items()
-}
+_SUBTYPES = dict(ChainMap(*_TABLE["subtype"].values()))
 _AXES = {"modality": _TABLE["modality"], "subtype": _SUBTYPES, **_TABLE["relation"]}
 _KNOWN = {
     axis: {_letters(word): name for name, words in names.items() for word in (name, *words.split())}
@@ -91,18 +89,18 @@ def _box(value: Any) -> tuple[float, ...] | None:
     return box_of(list(map(_share, value)) if isinstance(value, list | tuple) else None)
 
 
-def _word(value: Any) -> str | None:
-    return None if value is None else as_text(value)
-
-
 def _object(value: Any) -> Row | None:
     if value is None or isinstance(value, dict):
         return value
     raise NotAFormError("a derivation is an object")
 
 
-_READERS = {"text": as_text, "value": as_text, "word": _word, "texts": as_texts}
-_READERS |= {"page": _page, "box": _box, "share": _share, "object": _object}
+_READERS = {"text": as_text, "value": as_text, "texts": as_texts, "page": _page, "box": _box}
+_READERS |= {
+    "share": _share,
+    "object": _object,
+    "word": lambda v: None if v is None else as_text(v),
+}
 
 
 def canonical(axis: str, label: str | None) -> str | None:
@@ -313,30 +311,29 @@ def field_rows(form: Row, flaws: Counter[str]) -> Iterator[Row]:
     """
     paths = Paths()
 
+    def row_of(node: Row, parent: str) -> Row:
+        box = dict(zip(tables.BOX, node.get("box") or (), strict=False))
+        return {
+            "path": paths.of(parent, node.get("label", "")),
+            "page": node.get("page") or 1,
+        } | box
+
     def rows_of(holder: Row, parent: str) -> Iterator[Row]:
         for field in holder.get("fields", ()):
-            label = field.get("label", "")
-            flaws["fields without a label"] += not label.strip()
             modality, subtype = modality_of(field.get("modality"), field.get("modality_subtype"))
+            flaws["fields without a label"] += not field.get("label", "").strip()
             flaws["fields of an unknown modality"] += modality is None
             flaws["fields of an unknown subtype"] += modality is not None and subtype is None
-            kind = field.get("kind") or _KINDS.get(subtype or "", "string")
-            row = {"task": TASK_OF.get(modality or "", "text"), "kind": kind}
-            row |= {"path": paths.of(parent, label), "value": field.get("value", "")}
+            row = {"task": TASK_OF.get(modality or "", "text"), "value": field.get("value", "")}
+            row |= {"kind": field.get("kind") or _KINDS.get(subtype or "", "string")}
             row |= {"modality": modality, "subtype": subtype, "accepted": field.get("accepted")}
-            yield row | _page_and_box(field)
+            yield row | row_of(field, parent)
         for group in holder.get("groups", ()):
             row = {"task": "layout", "kind": "group", "value": group.get("label", "")}
-            row |= {"path": paths.of(parent, row["value"])} | _page_and_box(group)
-            yield row
+            yield (row := row | row_of(group, parent))
             yield from rows_of(group, row["path"])
 
     yield from rows_of(form, "")
-
-
-def _page_and_box(node: Row) -> Row:
-    box = dict(zip(tables.BOX, node["box"], strict=True)) if node.get("box") else {}
-    return {"page": node.get("page") or 1} | box
 
 
 def item_rows(form: Row, known: set[str], flaws: Counter[str]) -> Iterator[Row]:

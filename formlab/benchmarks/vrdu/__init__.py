@@ -35,8 +35,8 @@ PARTS = ("test", "train", "valid")
 # The data type behind each match function, as the strictness ladder names types; others are texts.
 TYPES = {"DateMatch": "date", "PriceMatch": "money", "AddressMatch": "address"}
 _NAME = re.compile(
-    r"(?P<dataset>[a-z]+)-(?:lv(?P<level>[123])-)?(?P<word>[a-z]+)(?:_(?P<template>[\w-]+))?"
-    r"-train_(?P<train>\d+)-test_(?P<test>\d+)-valid_(?P<valid>\d+)-SD_(?P<seed>\d+)",
+    r"[a-z]+-(?:lv(?P<level>[123])-)?(?P<word>[a-z]+)(?:_(?P<template>[\w-]+))?"
+    r"-train_(?P<train>\d+)-test_\d+-valid_\d+-SD_(?P<seed>\d+)",
     re.IGNORECASE,
 )
 _TASKS = {"1": "single", "2": "mixed", "3": "unseen"}
@@ -51,14 +51,10 @@ class Split(NamedTuple):
     `template` is the one that task 1 is about, or that task 3 keeps for testing.
     """
 
-    name: str
-    dataset: str
     task: str
-    train: int
-    test: int
-    valid: int
-    seed: int
     template: str | None
+    train: int
+    seed: int
 
 
 def decode(name: str) -> Split | None:
@@ -75,8 +71,7 @@ def decode(name: str) -> Split | None:
     if match is None or task is None:
         return None
     template = None if match["template"] == "template" else match["template"]
-    counts = (int(match[key]) for key in ("train", "test", "valid", "seed"))
-    return Split(name, match["dataset"], task, *counts, template)
+    return Split(task, template, int(match["train"]), int(match["seed"]))
 
 
 class _Meta(msgspec.Struct):
@@ -216,7 +211,7 @@ def reader(split: str, root: Path) -> SplitReader:
 
     def read(key: str, flaws: Counter[str]) -> Iterator[Part]:
         annotated, path, size = by_name[key], None, None
-        if isinstance(annotated, dataset.Annotated):
+        if isinstance(annotated, dataset.Document):
             rows = list(dataset.records(annotated, schema, flaws))
             path, size = annotated.file_path, next(iter(annotated.sizes), None)
         else:

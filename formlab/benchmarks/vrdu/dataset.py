@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
@@ -28,7 +28,10 @@ NAMES = ("dataset.jsonl", "dataset.jsonl.gz")
 # The labels of DeepForm 2020, a gold for ad-buy forms whose annotations are not at hand.
 LABELS, _KEY = "deepform-2020-labels.csv", "file_id"
 # No page is wider, and no document has more pages.
-_WIDEST = _PAGES = 1_000_000
+_LARGEST = 1_000_000
+_PAGE = Annotated[float, msgspec.Meta(ge=0, lt=_LARGEST, multiple_of=1)]
+_CORNER = Annotated[float, msgspec.Meta(ge=-1, le=2)]
+_BOX = tuple[_PAGE, _CORNER, _CORNER, _CORNER, _CORNER]
 _LOCK = threading.Lock()
 
 
@@ -48,7 +51,7 @@ class _Ocr(msgspec.Struct, gc=False):
     pages: list[_Page] | None = None
 
 
-class Annotated(msgspec.Struct):
+class Document(msgspec.Struct):
     """One line of the data set; its tokens, nine tenths of it, never become objects.
 
     `place` is file and line; the text of the line stands at `offset` of the unpacked file.
@@ -70,7 +73,7 @@ class Annotated(msgspec.Struct):
             if isinstance(page.dimension, dict) and page.dimension:
                 pair = (page.dimension.get("width"), page.dimension.get("height"))
             # A width of 1 is a page measured in fractions, not in pixels.
-            is_size = all(isinstance(side, int | float) and 1 < side < _WIDEST for side in pair)
+            is_size = all(isinstance(side, int | float) and 1 < side < _LARGEST for side in pair)
             sizes.append(pair if is_size else None)
         return sizes
 
@@ -80,7 +83,7 @@ def find(home: Path) -> Path | None:
     return next((f for name in NAMES if files.is_file(f := home / "main" / name)), None)
 
 
-def documents(path: Path) -> tuple[dict[str, Annotated], int]:
+def documents(path: Path) -> tuple[dict[str, Document], int]:
     """The documents by file name, and how many names came twice; the last one counts."""
     return _documents(*_state(path))
 
@@ -92,14 +95,14 @@ def _state(path: Path) -> tuple[Path, int, int]:
 
 # All splits of a benchmark share one file, which takes far longer to read than to score.
 @lru_cache(maxsize=2)
-def _documents(path: Path, _changed: int, _size: int) -> tuple[dict[str, Annotated], int]:
-    by_name, twice, number, offset = dict[str, Annotated](), 0, 0, 0
+def _documents(path: Path, _changed: int, _size: int) -> tuple[dict[str, Document], int]:
+    by_name, twice, number, offset = dict[str, Document](), 0, 0, 0
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
             for number, line in enumerate(iter(partial(stream.readline, files.LARGEST), b""), 1):
                 if line.strip():
                     how = {"where": str(path), "first_line": number, "remedy": PUBLISHED}
-                    read = files.parse_json(line.decode(), Annotated, **how)
+                    read = files.parse_json(line.decode(), Document, **how)
                     read.place, read.offset = f"{path.name}:{number}", offset
                     twice += read.filename in by_name
                     by_name[read.filename] = read
@@ -114,7 +117,7 @@ def _documents(path: Path, _changed: int, _size: int) -> tuple[dict[str, Annotat
     return by_name, twice
 
 
-def records(document: Annotated, schema: Schema, flaws: Counter[str]) -> Iterator[Row]:
+def records(document: Document, schema: Schema, flaws: Counter[str]) -> Iterator[Row]:
     """The gold records of a document: entities at ``/<name>``, line items' parts below theirs."""
     seen: Counter[str] = Counter()
     for index, annotation in enumerate(document.annotations):
@@ -147,7 +150,7 @@ def records(document: Annotated, schema: Schema, flaws: Counter[str]) -> Iterato
 
 
 def _record(
-    document: Annotated, where: str, flaws: Counter[str], path: str, name: str, entities: list[Any]
+    document: Document, where: str, flaws: Counter[str], path: str, name: str, entities: list[Any]
 ) -> Row:
     """The record of an entity by its surface forms, the first of which is its value."""
     read = files.convert(entities, list[_Entity], where=where, remedy=PUBLISHED)
@@ -175,12 +178,11 @@ def fractions(box: Any) -> tuple[int, tuple[float, ...]] | None:
     >>> fractions([0, 0.1, 0.2, 0.3, 0.4]), fractions([0.1, 0.2, 0.3, 0.4])
     ((0, (0.1, 0.2, 0.3, 0.4)), None)
     """
-    if not isinstance(box, list) or len(box) != 5:
+    try:
+        page, *corners = msgspec.convert(box, _BOX)
+    except (ValueError, OverflowError):
         return None
-    numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in box)
-    if not numbers or not 0 <= box[0] < _PAGES or box[0] % 1:
-        return None
-    return (int(box[0]), tuple(map(float, box[1:]))) if all(-1 <= v <= 2 for v in box[1:]) else None
+    return int(page), tuple(corners)
 
 
 def placed(box: Any, sizes: list[tuple[float, float] | None]) -> Row:

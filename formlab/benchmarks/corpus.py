@@ -168,9 +168,7 @@ def batch_numbers(counts: Iterable[int], records: float) -> pl.Series:
     return pl.Series(numbers[1:], dtype=pl.Int64)
 
 
-def image_columns(
-    root: Path, image: str | Path | None, flaws: Counter[str], *, missing: str = "images missing"
-) -> Row:
+def image_columns(root: Path, image: str | Path | None, flaws: Counter[str]) -> Row:
     """The columns `image`, `width` and `height` of a page; what is not there is counted."""
     row: Row = {}
     try:
@@ -183,7 +181,7 @@ def image_columns(
         else:
             image = None
     if image is None:
-        flaws[missing] += 1
+        flaws["images missing"] += 1
         return {}
     return row | {"image": Path(image).relative_to(root).as_posix()}
 

@@ -24,6 +24,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -75,19 +76,15 @@ def reader(split: str, root: Path) -> SplitReader:
 
 def _splits(root: Path) -> dict[str, tuple[list[Path], Path, Callable[..., Row]]]:
     """The splits of forms, of FUNSD or of SROIE in a folder: files, images, how a form is read."""
-
-    def own(file: Path, _: Counter[str]) -> Row:
-        return read_form(file)
-
     train, test = (root / funsd.FOLDERS[split] for split in ("train", "test"))
     places: list[tuple[str, Path, Path, Callable[..., Row]]] = [
         ("test", test / "annotations", test / "images", relations.form_of),
         ("train", train / "annotations", train / "images", relations.form_of),
         ("train", root / "key", root / "img", partial(receipts.form_of, root)),
-        ("test", root / "forms", root / "images", own),
+        ("test", root / "forms", root / "images", read_form),
     ]
     for folder in sorted(root.glob("*/forms")):
-        places.append((folder.parent.name, folder, folder.parent / "images", own))
+        places.append((folder.parent.name, folder, folder.parent / "images", read_form))
     return {
         split: (sorted(folder.glob("*.json")), images, form_of)
         for split, folder, images, form_of in places
@@ -95,7 +92,7 @@ def _splits(root: Path) -> dict[str, tuple[list[Path], Path, Callable[..., Row]]
     }
 
 
-def read_form(file: Path) -> Row:
+def read_form(file: Path, _: Counter[str] | None = None) -> Row:
     """The form in a file of annotations, where only what the schema names is accepted."""
     remedy = "an object with fields and groups"
     try:
@@ -118,14 +115,11 @@ def _pages(folder: Path, form: Row, stem: str) -> list[Path]:
     if named := form.get("pages"):
         # The last part only: a file of annotations has no say over other folders.
         return [folder / Path(name).name for name in named]
-    first = [folder / f"{stem}{end}" for end in IMAGES]
-    pages = list(filter(files.is_file, first))[:1]
-    while pages:
-        page = pages[0].with_name(f"{stem}_{len(pages) + 1}{pages[0].suffix}")
-        if not files.is_file(page):
-            break
-        pages.append(page)
-    return pages
+    first = next(filter(files.is_file, (folder / f"{stem}{end}" for end in IMAGES)), None)
+    if first is None:
+        return []
+    others = (first.with_name(f"{stem}_{number}{first.suffix}") for number in count(2))
+    return [first, *takewhile(files.is_file, others)]
 
 
 def __getattr__(name: str) -> Any:

@@ -170,20 +170,16 @@ def batch_numbers(counts: Iterable[int], records: float) -> pl.Series:
 
 def image_columns(root: Path, image: str | Path | None, flaws: Counter[str]) -> Row:
     """The columns `image`, `width` and `height` of a page; what is not there is counted."""
-    row: Row = {}
-    try:
-        if image is not None:
-            row["width"], row["height"] = pictures.image_size(image)
-    except (DataBroken, DataMissing):
-        if files.is_file(image):
-            # Whatever opens the image reports why; the document stays.
-            flaws["images unreadable"] += 1
-        else:
-            image = None
-    if image is None:
+    if image is None or not files.is_file(image):
         flaws["images missing"] += 1
         return {}
-    return row | {"image": Path(image).relative_to(root).as_posix()}
+    row: Row = {"image": Path(image).relative_to(root).as_posix()}
+    try:
+        row["width"], row["height"] = pictures.image_size(image)
+    except (DataBroken, DataMissing):
+        # Whatever opens the image reports why; the document stays.
+        flaws["images unreadable"] += 1
+    return row
 
 
 def counts_of(rows: Iterable[Row]) -> Row:

@@ -256,19 +256,15 @@ def split_texts(
         folded = passage.casefold()
         return sum(bool(value.strip()) and value.casefold() in folded for value in answers)
 
-    chosen: dict[int, re.Match[str]] = {}
+    chosen: list[re.Match[str] | None] = []
     last = -1
     for number, answers in enumerate(values, start=1):
         places = [mark for mark in marks if int(mark[1]) == number and mark.start() > last]
         counts = [held(text[mark.end() : ends.get(mark)], answers) for mark in places]
-        if places:
-            chosen[number] = places[counts.index(max(counts))]
-            last = chosen[number].start()
-    ends = {mark: after.start() for mark, after in pairwise(chosen.values())}
-    texts = [
-        text[mark.end() : ends.get(mark)].strip() if (mark := chosen.get(number)) else None
-        for number in range(1, len(values) + 1)
-    ]
+        chosen.append(places[counts.index(max(counts))] if places else None)
+        last = chosen[-1].start() if chosen[-1] else last
+    ends = {mark: after.start() for mark, after in pairwise(filter(None, chosen))}
+    texts = [text[mark.end() : ends.get(mark)].strip() if mark else None for mark in chosen]
     flaws["instances without a text"] += texts.count(None)
     pairs = zip(texts, values, strict=True)
     strange = sum(found is not None and not held(found, answers) for found, answers in pairs)

@@ -78,21 +78,18 @@ def part_of(name: str, parts: tuple[str, ...]) -> tuple[str, str]:
     return (split, part) if part in parts else (name, parts[0])
 
 
-def _entry(name: str, entry: dict[str, Any]) -> Benchmark:
-    """An entry of `benchmarks.toml`, whose functions are imported when they are called."""
-
-    def later(function: str) -> Callable[..., Any]:
-        return lambda *values: resolve_name(function)(*values)
-
-    functions = {
-        key: later(entry[key]) for key in ("read", "find_splits", "schema") if key in entry
-    }
-    tuples = {key: tuple(value) for key, value in entry.items() if isinstance(value, list)}
-    return Benchmark(name, **entry | functions | tuples)
+def _read(key: str, value: Any) -> Any:
+    """A value of `benchmarks.toml`; a function is imported when it is called."""
+    if key in ("read", "find_splits", "schema"):
+        return lambda *values: resolve_name(value)(*values)
+    return tuple(value) if isinstance(value, list) else value
 
 
 _TABLE = tomllib.loads(Path(__file__).with_name("benchmarks.toml").read_text("utf-8"))
-ENTRIES = {name: _entry(name, entry) for name, entry in _TABLE.items()}
+ENTRIES = {
+    name: Benchmark(name, **{key: _read(key, value) for key, value in entry.items()})
+    for name, entry in _TABLE.items()
+}
 BENCHMARKS = Registry("benchmarks", dict.fromkeys(ENTRIES, "formlab.benchmarks:ENTRIES"))
 
 
@@ -154,11 +151,8 @@ def corpora(
     if not folder.exists():
         remedy = "--root with the folder of the official files"
         raise DataMissing(f"no files of {name}", where=folder, remedy=remedy)
-    found, records = (
-        benchmark.find_splits(folder) if benchmark.find_splits else {},
-        records or BATCH,
-    )
-    known = benchmark.splits | found
+    found = benchmark.find_splits(folder) if benchmark.find_splits else {}
+    known, records = benchmark.splits | found, records or BATCH
     # Where none is asked for it is the first one that is there.
     split = split or next(iter(found or known))
     if split not in known:
@@ -197,12 +191,8 @@ def training(corpus: Corpus, *, limit: int | None = None, seed: int = 0) -> Corp
     split = part_of(corpus.split, benchmark.parts)[0] if is_part else "train"
     part = "train" if is_part else None
     found = load(benchmark.name, root=corpus.root, split=split, part=part)
-    own = set(corpus.documents["doc_id"])
-    names = [doc for doc in found.documents["doc_id"] if doc not in own]
+    names = sorted({*found.documents["doc_id"]} - {*corpus.documents["doc_id"]})
     flaws = {LEAKED: n} if (n := found.documents.height - len(names)) else {}
-    if limit is not None:
-        names = sorted(names)
-        random.Random(seed).shuffle(names)
-        names = names[:limit]
-    chosen = found.filtered(pl.col("doc_id").is_in(names))
+    random.Random(seed).shuffle(names)
+    chosen = found.filtered(pl.col("doc_id").is_in(names[:limit]))
     return dataclasses.replace(chosen, flaws=found.flaws | flaws)

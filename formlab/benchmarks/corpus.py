@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from formlab.folders import Corpus
 Row = dict[str, Any]
 # The row of a document, and its gold records as rows or, which is quicker, as columns.
 Part = tuple[Row, list[Row] | dict[str, Sequence[Any]]]
+UNREADABLE = "documents unreadable"
 
 
 @dataclass(frozen=True)
@@ -29,12 +31,11 @@ class SplitReader:
     `units` are what documents are read from, such as files; ``read(unit, flaws)`` yields those of
     one with their gold records and counts what is odd; `same` are columns of records that leave
     them out; `flaws` and `sources` are of the whole split; `empty` says what is missing where there
-    is no document.
+    is no document; `files_of` gives the file of a unit and those beside it.
 
-    A unit whose own file (`file_of`; `beside` it are others) cannot be read is left out, counted as
-    `unread`, and listed with the reason. It is an error if the gold contradicts itself
-    (`GoldInDoubt`), if the file holds other documents (`file_of` is None), or if no unit can be
-    read.
+    A unit whose own file cannot be read is left out, counted, and listed with the reason. It is an
+    error if the gold contradicts itself (`GoldInDoubt`), if the unit has no file of its own, or if
+    no unit can be read.
     """
 
     benchmark: str
@@ -46,9 +47,9 @@ class SplitReader:
     flaws: Counter[str] = field(default_factory=Counter)
     sources: dict[str, str] = field(default_factory=dict)
     empty: str = ""
-    file_of: Callable[[Any], Path | None] = lambda unit: unit if isinstance(unit, Path) else None
-    beside: Callable[[Any], Iterable[Path]] = lambda _: ()
-    unread: str = "documents unreadable"
+    files_of: Callable[[Any], Sequence[Path]] = lambda unit: (
+        [unit] if isinstance(unit, Path) else []
+    )
 
     def corpora(self, records: float) -> Iterator[Corpus]:
         """The documents in corpora of at most so many gold records, or of one unit."""
@@ -56,23 +57,23 @@ class SplitReader:
         batch, is_first = _Batch(Counter(self.flaws)), True
         for unit in self.units:
             found = self._found(unit)
-            if batch.documents and batch.height + found.height > records:
+            if batch.parts and batch.height + found.height > records:
                 yield self._corpus(batch)
                 batch, is_first = _Batch(), False
             batch.flaws.update(found.flaws)
-            batch.documents += found.documents
-            batch.add(found.columns, self._usual)
+            batch.parts += found.parts
+            batch.height += found.height
             batch.sources |= found.sources
             batch.unreadable |= found.unreadable
-        if is_first and not batch.documents and batch.unreadable:
+        if is_first and not batch.parts and batch.unreadable:
             raise none_read(batch.unreadable, self.root)
-        if is_first and not batch.documents and self.empty:
+        if is_first and not batch.parts and self.empty:
             raise DataMissing(f"no {self.empty}", where=self.root, remedy="check the download")
         yield self._corpus(batch)
 
     def _found(self, unit: Any) -> _Batch:
         """The documents of a unit; none, and nothing counted, if its own file cannot be read."""
-        file, found = self.file_of(unit), _Batch()
+        (file, *beside), found = self.files_of(unit) or [None], _Batch()
         try:
             for document, rows in self.read(unit, found.flaws):
                 columns = rows if isinstance(rows, dict) else tables.columns_of(rows, self._usual)
@@ -82,10 +83,9 @@ class SplitReader:
                     twice = Counter(paths).most_common(1)[0][0]
                     what = f"two values of {document['doc_id']} at one path: {twice}"
                     raise GoldInDoubt(what, where=file, remedy="keep one of them")
-                found.documents.append(document)
-                columns = {**columns, "doc_id": [document["doc_id"]] * count}
-                found.add(columns, self._usual)
-            for path in (file, *filter(files.is_file, self.beside(unit))) if file else ():
+                found.parts.append((document, columns | {"doc_id": [document["doc_id"]] * count}))
+                found.height += count
+            for path in (file, *filter(files.is_file, beside)) if file else ():
                 found.sources[path.relative_to(self.root).as_posix()] = files.sha256(path)
         except GoldInDoubt:
             raise
@@ -94,7 +94,7 @@ class SplitReader:
                 raise
             what = error if isinstance(error, FormlabError) else f"nested too deeply ({file})"
             name, reason = file.relative_to(self.root), str(what).replace(f"{self.root}/", "")
-            return _Batch(Counter({self.unread: 1}), unreadable={name.as_posix(): reason})
+            return _Batch(Counter({UNREADABLE: 1}), unreadable={name.as_posix(): reason})
         return found
 
     @property
@@ -104,10 +104,16 @@ class SplitReader:
         return {"role": "gold", "status": "ok"} | base | self.same
 
     def _corpus(self, batch: _Batch) -> Corpus:
-        base = {"benchmark": self.benchmark, "split": self.split}
+        base, usual = {"benchmark": self.benchmark, "split": self.split}, self._usual
+        of_parts = [columns for _, columns in batch.parts]
+        # A column that a part lacks has what is usual.
+        columns: dict[str, list[Any]] = {}
+        for name in dict.fromkeys(chain.from_iterable(of_parts)):
+            cells = (of.get(name) or [usual.get(name)] * len(of["doc_id"]) for of in of_parts)
+            columns[name] = list(chain.from_iterable(cells))
         return Corpus(
-            documents=tables.table("documents", batch.documents, **base),
-            records=tables.table("records", batch.columns, **self._usual),
+            documents=tables.table("documents", [document for document, _ in batch.parts], **base),
+            records=tables.table("records", columns, **usual),
             **base,
             root=self.root,
             flaws={what: count for what, count in sorted(batch.flaws.items()) if count},
@@ -118,25 +124,13 @@ class SplitReader:
 
 @dataclass
 class _Batch:
-    """Documents and their records as they are collected."""
+    """Documents and the columns of their records as they are collected."""
 
     flaws: Counter[str] = field(default_factory=Counter)
-    documents: list[Row] = field(default_factory=list)
-    columns: dict[str, list[Any]] = field(default_factory=lambda: {"doc_id": []})
+    parts: list[tuple[Row, dict[str, Sequence[Any]]]] = field(default_factory=list)
+    height: int = 0
     sources: dict[str, str] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def height(self) -> int:
-        """How many records there are."""
-        return len(self.columns["doc_id"])
-
-    def add(self, columns: Mapping[str, Sequence[Any]], usual: Row) -> None:
-        """Take further records; a column that either side lacks has what is usual."""
-        height, count = self.height, len(columns["doc_id"])
-        for name in columns.keys() | self.columns.keys():
-            column = self.columns.setdefault(name, [usual.get(name)] * height)
-            column += columns.get(name, [usual.get(name)] * count)
 
 
 def none_read(unreadable: dict[str, str], where: Path | None) -> DataBroken:
@@ -174,24 +168,18 @@ def batch_numbers(counts: Iterable[int], records: float) -> pl.Series:
     return pl.Series(numbers[1:], dtype=pl.Int64)
 
 
-def image_columns(
-    root: Path, image: str | Path | None, flaws: Counter[str], *, missing: str = "images missing"
-) -> Row:
+def image_columns(root: Path, image: str | Path | None, flaws: Counter[str]) -> Row:
     """The columns `image`, `width` and `height` of a page; what is not there is counted."""
-    row: Row = {}
-    try:
-        if image is not None:
-            row["width"], row["height"] = pictures.image_size(image)
-    except (DataBroken, DataMissing):
-        if files.is_file(image):
-            # Whatever opens the image reports why; the document stays.
-            flaws["images unreadable"] += 1
-        else:
-            image = None
-    if image is None:
-        flaws[missing] += 1
+    if image is None or not files.is_file(image):
+        flaws["images missing"] += 1
         return {}
-    return row | {"image": Path(image).relative_to(root).as_posix()}
+    row: Row = {"image": Path(image).relative_to(root).as_posix()}
+    try:
+        row["width"], row["height"] = pictures.image_size(image)
+    except (DataBroken, DataMissing):
+        # Whatever opens the image reports why; the document stays.
+        flaws["images unreadable"] += 1
+    return row
 
 
 def counts_of(rows: Iterable[Row]) -> Row:

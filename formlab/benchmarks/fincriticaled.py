@@ -2,51 +2,81 @@
 
 Layout: ``gold_<i>.txt`` in the root or in a folder ``gold`` or ``gold_annotation_html`` (a page
 image of the same number may stand in ``images``, and beside it the boxes of its facts, in the
-order of their tags, in a JSON list), or one CSV with tagged HTML, a page a row.
+order of their tags, in a JSON list). The facts of a page have the order, values and hints of the
+released code.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from formlab import files, tables
 from formlab.benchmarks.corpus import Part, Row, SplitReader, box_of, counts_of, image_columns
-from formlab.benchmarks.facts import FACTS, tagged
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, GoldInDoubt
-from formlab.text.markup import written_events
+from formlab.text.markup import SILENT, VOID, Event, written_events
 
+# Tag → published name of the type and its kind. The paper tags Date, the release Temporal; the
+# project page writes the last tag in the singular, the files do not.
+FACTS = {
+    "number": ("Number", "number"),
+    "temporal": ("Temporal", "temporal"),
+    "date": ("Temporal", "temporal"),
+    "monetaryunit": ("Monetary Unit", "monetary_unit"),
+    "reportingentity": ("Reporting Entity", "reporting_entity"),
+    "financialconcepts": ("Financial Concepts", "financial_concept"),
+    "financialconcept": ("Financial Concepts", "financial_concept"),
+}
+TYPES = tuple(dict.fromkeys(name for name, _ in FACTS.values()))
+SYMBOLS = frozenset({"$", "€", "£", "¥", "₹", "₩", "CHF", "USD", "EUR", "GBP"})
+_SHORTEST, _AROUND = 30, 40
+# More characters than the values of a page have, unless its tags were not closed.
+_LARGEST = 10_000_000
+_ROLES = dict.fromkeys(VOID, "void") | dict.fromkeys(SILENT, "silent")
+_ROLES |= dict.fromkeys(FACTS, "fact")
+# Each with what a text has that it changes.
+_STEPS = (
+    ("<", re.compile(r"</?[a-zA-Z][^>]*>"), " "),
+    ("$", re.compile(r"\$\s+(?=\d)"), "$"),
+    ("%", re.compile(r"(?<=\d)\s+%"), "%"),
+    ("(", re.compile(r"\(\s+"), "("),
+    (")", re.compile(r"\s+\)"), ")"),
+    ("  ", re.compile(r" {2,}"), " "),
+)
 FOLDERS = ("", "gold", "gold_annotation_html", "data/gold_annotation_html")
 IMAGES = ("images", "gold/images")
-COLUMNS = ("gold_html", "annotated_html", "matched_html", "html")
 _NAME = re.compile(r"gold_(\d+)\.(?:txt|html?)")
-_OPEN = re.compile(rf"<({'|'.join(FACTS)})\b[^>]*>", re.IGNORECASE)
-_CLOSE = re.compile(rf"</({'|'.join(FACTS)})\s*>", re.IGNORECASE)
-_REMEDY = "a folder with gold_0.txt, gold_1.txt, …, or a CSV with a column of tagged HTML"
-__all__ = ["FACTS", "FactMeta", "decoded", "fact_meta", "tagged", "untagged"]
+_OPEN, _CLOSE = (
+    re.compile(tag % "|".join(FACTS), re.IGNORECASE) for tag in (r"<(%s)\b[^>]*>", r"</(%s)\s*>")
+)
+_IN_META = ("type", "hint", "mark")
+_REMEDY = "a folder with gold_0.txt, gold_1.txt, …"
 
 
-class FactMeta(NamedTuple):
-    """What a fact's record says beside its value.
+class Fact(NamedTuple):
+    """A tagged fact: the published name of its type, its kind and value, and where it stands.
 
-    `type` is the published name of its type, `hint` its context, and `mark` the running number
-    of its tag among all fact tags of the page.
+    `hint` is its context, and `mark` the running number of its tag among all fact tags of the page.
     """
 
     type: str
+    kind: str
+    value: str
     hint: str
     mark: int
 
 
-def fact_meta(record: Row) -> FactMeta:
-    """The published type, the hint and the tag's number of a fact's record."""
+def fact_meta(record: Row) -> Fact:
+    """The fact that a record is of."""
     meta = meta_of(record)
-    return FactMeta(meta["type"], meta["hint"], meta["mark"])
+    return Fact(meta["type"], record["kind"], record["value"], meta["hint"], meta["mark"])
 
 
 def untagged(markup: str) -> str:
@@ -74,45 +104,35 @@ def reader(split: str, root: Path) -> SplitReader:
     concepts, each from top to bottom. `kind` is the fact's type; `meta` holds the published name
     of that type and the hint of its context.
     """
-    flaws, sources = Counter[str](), dict[str, str]()
 
-    def read(unit: _Page | Path, flaws: Counter[str]) -> Iterator[Part]:
-        page = unit if isinstance(unit, _Page) else _page(unit, flaws)
-        facts = tagged(written_events(page.markup), flaws=flaws, where=page.origin)
-        opened, closed = (
-            Counter(name.lower() for name in tag.findall(page.markup)) for tag in (_OPEN, _CLOSE)
-        )
+    def read(file: Path, flaws: Counter[str]) -> Iterator[Part]:
+        number, markup = _NAME.fullmatch(file.name)[1], decoded(file, flaws)  # type: ignore[index]
+        facts = tagged(written_events(markup), flaws=flaws, where=file.name)
+        opened, closed = (Counter(tag.findall(markup.lower())) for tag in (_OPEN, _CLOSE))
         flaws["fact tags not closed"] += (opened - closed).total()
         flaws["fact tags closed but not opened"] += (closed - opened).total()
         flaws["fact tags without text"] += opened.total() - len(facts)
         flaws["pages without a fact"] += not facts
-        image, boxes = _picture(root.parent if root.is_file() else root, page.name, flaws)
-        rows: list[Row] = [{"kind": "page", "value": page.markup, "origin": page.origin}]
-        for number, fact in enumerate(facts):
-            path, said = f"/facts/{number}", FactMeta(fact.type, fact.hint, fact.mark)._asdict()
+        document, boxes = _picture(root, str(int(number)), flaws)
+        rows: list[Row] = [{"kind": "page", "value": markup, "origin": file.name}]
+        for place, fact in enumerate(facts):
+            path, said = f"/facts/{place}", {name: getattr(fact, name) for name in _IN_META}
             row = {"path": path, "kind": fact.kind, "value": fact.value}
-            row |= {"origin": f"{page.origin}#{path}", "meta": json.dumps(said, ensure_ascii=False)}
+            row |= {"origin": f"{file.name}#{path}", "meta": json.dumps(said, ensure_ascii=False)}
             rows.append(row | boxes.get(fact.mark, {}))
-        yield {"doc_id": page.name} | counts_of(rows[1:]) | image | page.stated, rows
+        # What the page says of itself: the type of document becomes its domain.
+        if (beside := file.with_name(f"meta_{number}.json")).is_file():
+            meta = files.read_json(beside, dict[str, Any])
+            domain = files.convert(meta.get("document_type"), str | None, where=beside)
+            document |= {"domain": domain, "meta": json.dumps(meta, ensure_ascii=False)}
+        yield {"doc_id": str(int(number))} | counts_of(rows[1:]) | document, rows
 
-    units, same = _units(root, flaws, sources), {"task": "fact", "page": 1}
-    found: Row = {"flaws": flaws, "sources": sources, "empty": f"gold pages: {_REMEDY}"}
-    return SplitReader("fincriticaled", split, root, units, read, same, **found)
-
-
-class _Page(NamedTuple):
-    """A page's number and HTML, where it stands, and what it says of its document."""
-
-    name: str
-    markup: str
-    origin: str
-    stated: Row
+    same, empty = {"task": "fact", "page": 1}, f"gold pages: {_REMEDY}"
+    return SplitReader("fincriticaled", split, root, _pages(root), read, same, empty=empty)
 
 
-def _units(root: Path, flaws: Counter[str], sources: dict[str, str]) -> list[Any]:
-    """The files of pages in the order of their numbers, or the pages of a CSV."""
-    if root.is_file():
-        return list(_rows(root, flaws, sources))
+def _pages(root: Path) -> list[Path]:
+    """The files of pages in the order of their numbers."""
     for name in FOLDERS:
         numbered: dict[int, Path] = {}
         for file in sorted((files.folder(root, remedy=_REMEDY) / name).glob("gold_*")):
@@ -123,33 +143,7 @@ def _units(root: Path, flaws: Counter[str], sources: dict[str, str]) -> list[Any
                     raise GoldInDoubt(what, where=file.parent, remedy="keep one of them")
         if numbered:
             return [numbered[number] for number in sorted(numbered)]
-    return [page for file in sorted(root.glob("*.csv"))[:1] for page in _rows(file, flaws, sources)]
-
-
-def _page(file: Path, flaws: Counter[str]) -> _Page:
-    number = _NAME.fullmatch(file.name)[1]  # type: ignore[index]
-    # What it says of itself: the type of document becomes its domain.
-    beside, stated = file.with_name(f"meta_{number}.json"), {}
-    if beside.is_file():
-        meta = files.read_json(beside, dict[str, Any])
-        domain = files.convert(meta.get("document_type"), str | None, where=beside)
-        stated = {"domain": domain, "meta": json.dumps(meta, ensure_ascii=False)}
-    return _Page(str(int(number)), decoded(file, flaws), file.name, stated)
-
-
-def _rows(file: Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[_Page]:
-    (_, header), *rows = files.csv_rows(file, decoded(file, flaws)) or [(1, [])]
-    sources[file.name] = files.sha256(file)
-    names = [name.strip().lower() for name in header]
-    column = next((names.index(name) for name in COLUMNS if name in names), None)
-    if column is None:
-        remedy = f"a column named {', '.join(COLUMNS[:-1])} or {COLUMNS[-1]}"
-        raise DataBroken("no column of tagged HTML", where=f"{file}:1", remedy=remedy)
-    for number, (line, row) in enumerate(rows):
-        if len(row) <= column:
-            raise DataBroken("a row without its HTML", where=f"{file}:{line}")
-        stated = {"domain": dict(zip(names, row, strict=False)).get("document_type")}
-        yield _Page(str(number), row[column], f"{file.name}:{line}", stated)
+    return []
 
 
 def _picture(base: Path, stem: str, flaws: Counter[str]) -> tuple[Row, dict[int, Row]]:
@@ -161,9 +155,138 @@ def _picture(base: Path, stem: str, flaws: Counter[str]) -> tuple[Row, dict[int,
     columns, boxes = image_columns(base, image, flaws), {}
     if (beside := image.with_suffix(".json")).is_file():
         listed = files.read_json(beside, list[Any], remedy="[[x0, y0, x1, y1], …]")
-        for mark, value in enumerate(listed):
-            if box := box_of(value):
-                boxes[mark] = dict(zip(tables.BOX, box, strict=True))
-            else:
-                flaws["fact boxes not known"] += 1
+        known = {mark: box for mark, value in enumerate(listed) if (box := box_of(value))}
+        flaws["fact boxes not known"] += len(listed) - len(known)
+        boxes = {mark: dict(zip(tables.BOX, box, strict=True)) for mark, box in known.items()}
     return columns, boxes
+
+
+class _Elements:
+    """The trimmed strings and the elements of a page as Python's own parser builds them.
+
+    Nothing is moved, and an end tag closes all that was opened since its start tag. Elements are
+    numbers from the root, 0, by start tags: inside of one are those up to its `end`, and the
+    strings from its `first` up to its `last`.
+    """
+
+    def __init__(self, stream: Iterable[Event], flaws: Counter[str]) -> None:
+        self.strings: list[str] = []
+        self.owners: list[int] = []  # The element right around each string.
+        self.facts: list[int] = []
+        self.tags, self.above, self.first = [""], [-1], [0]
+        self.last, self.end, self.hints = dict[int, int](), dict[int, int](), dict[int, str]()
+        strings, tags, above = self.strings, self.tags, self.above
+        open_tags: dict[str, int] = defaultdict(int)
+        top, silent, facts = 0, 0, 0
+        for event, name, _ in stream:
+            if event == "text":
+                if not silent and (text := name.strip()):
+                    strings.append(text)
+                    self.owners.append(top)
+                continue
+            role = _ROLES.get(name)
+            if event == "start" and role != "void":
+                open_tags[name] += 1
+                above.append(top)
+                top = len(tags)
+                tags.append(name)
+                self.first.append(len(strings))
+                if role == "fact":
+                    flaws["fact tags nested in a fact tag"] += facts > 0
+                    self.facts.append(top)
+                silent += role == "silent"
+                facts += role == "fact"
+            elif event == "end" and open_tags[name]:
+                closed = ""
+                while closed != name:
+                    closed, self.last[top], self.end[top] = tags[top], len(strings), len(tags)
+                    open_tags[closed] -= 1
+                    silent -= (role := _ROLES.get(closed)) == "silent"
+                    facts -= role == "fact"
+                    top = above[top]
+        while top >= 0:
+            self.last[top], self.end[top], top = len(strings), len(tags), above[top]
+        self.numbers = [element for element, tag in enumerate(tags) if tag == "number"]
+        # How long the strings are up to each, joined by spaces.
+        self.ends = [0, *accumulate(len(text) + 1 for text in strings)]
+
+    def size(self, element: int) -> int:
+        """How many characters the strings of an element have, joined by spaces."""
+        return self.ends[self.last[element]] - self.ends[self.first[element]]
+
+    def text(self, element: int, by: str = "") -> str:
+        return by.join(self.strings[self.first[element] : self.last[element]])
+
+    def number_after(self, element: int) -> str:
+        """The number that a lone currency sign stands before; empty if there is none."""
+        for anchor in (element, self.above[element]):
+            # Text beside the sign itself ends the search in its own element only.
+            if (after := self._next(anchor)) is None:
+                continue
+            place = bisect_left(self.numbers, after + (anchor != element))
+            if place < len(self.numbers) and self.numbers[place] < self.end[after]:
+                return self.text(self.numbers[place])
+        return ""
+
+    def _next(self, element: int) -> int | None:
+        """The next sibling that has text; None where that is text itself, or nothing."""
+        above, after = self.above[element], self.last[element]
+        if above < 0 or after >= self.last[above] or self.owners[after] == above:
+            return None
+        sibling = self.owners[after]
+        while self.above[sibling] != above:
+            sibling = self.above[sibling]
+        return sibling
+
+    def hint(self, element: int, value: str) -> str:
+        """The text around a value in the closest element with enough of it."""
+        above = self.above[element]
+        # Normalised it is shorter, and no longer once it is joined by spaces.
+        while above >= 0 and (self.size(above) <= _SHORTEST or len(self._hint(above)) < _SHORTEST):
+            above = self.above[above]
+        text = self._hint(above) if above >= 0 else _normalised(self.text(element, " "))
+        if (at := text.find(value)) < 0:
+            return text[: 2 * _AROUND].strip()
+        return text[max(0, at - _AROUND) : at + len(value) + _AROUND].strip()
+
+    def _hint(self, element: int) -> str:
+        if element not in self.hints:
+            self.hints[element] = _normalised(self.text(element, " "))
+        return self.hints[element]
+
+
+def tagged(
+    stream: Iterable[Event], *, flaws: Counter[str] | None = None, where: object = None
+) -> list[Fact]:
+    """The facts of a page from its events as written.
+
+    A hint is up to 40 characters either side of the value's first place in the closest element
+    with 30 characters. A lone currency sign takes the number that follows it. `DataBroken`, with
+    `where`, if facts stand in so many others that their values are many times the page.
+
+    >>> from formlab.text.markup import written_events
+    >>> page = "<td><monetaryunit>$</monetaryunit> <NUMBER>4,310</NUMBER></td>"
+    >>> [(fact.type, fact.value) for fact in tagged(written_events(page))]
+    [('Number', '4,310'), ('Monetary Unit', '$4,310')]
+    """
+    flaws = Counter() if flaws is None else flaws
+    page, facts = _Elements(stream, flaws), []
+    if (size := sum(map(page.size, page.facts))) > max(_LARGEST, 2 * page.ends[-1]):
+        what = f"fact tags in fact tags, with {size:,} characters as values"
+        raise DataBroken(what, where=where, remedy="close the tags")
+    for mark, element in enumerate(page.facts):
+        if not (value := page.text(element)):
+            continue
+        name, kind = FACTS[page.tags[element]]
+        if name == "Monetary Unit" and value in SYMBOLS:
+            value += page.number_after(element)
+            flaws["currency signs without a number"] += value in SYMBOLS
+        facts.append(Fact(name, kind, value, page.hint(element, value), mark))
+    return sorted(facts, key=lambda fact: TYPES.index(fact.type))
+
+
+def _normalised(text: str) -> str:
+    for sign, pattern, new in _STEPS:
+        if sign in text:
+            text = pattern.sub(new, text)
+    return text.strip()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -43,11 +43,8 @@ class _Entry(msgspec.Struct):
 
 def splits(root: Path) -> dict[str, int]:
     """Each dataset in the file with its count of images, and all together."""
-    images: dict[str, set[str]] = {EVERY: set()}
-    for entry in _entries(root):
-        for name in (EVERY, str(entry.dataset_name)):
-            images.setdefault(name, set()).add(entry.image_path)
-    return {name: len(paths) for name, paths in images.items()}
+    pairs = {(str(entry.dataset_name), entry.image_path): None for entry in _entries(root)}
+    return {EVERY: len({path for _, path in pairs})} | Counter(name for name, _ in pairs)
 
 
 def reader(split: str, root: Path) -> SplitReader:
@@ -57,10 +54,10 @@ def reader(split: str, root: Path) -> SplitReader:
     kind); whole pages that are to be read are at no path. All of `answers` are accepted. Answers
     that are no text cannot be scored here; they stay, and are counted.
     """
-    by_image: dict[Path, list[tuple[int, _Entry]]] = {}
+    by_image = defaultdict[Path, list[tuple[int, _Entry]]](list)
     for index, entry in enumerate(_entries(root)):
         if split in (EVERY, str(entry.dataset_name)):
-            by_image.setdefault(Path(entry.image_path), []).append((index, entry))
+            by_image[Path(entry.image_path)].append((index, entry))
     stems = Counter(path.stem for path in by_image)
     plain = Counter(path.with_suffix("") for path in by_image)
 
@@ -82,11 +79,8 @@ def reader(split: str, root: Path) -> SplitReader:
 
     # All stand in one file.
     found: Row = {"sources": {FILE: files.sha256(root / FILE)}, "empty": f"entries in {FILE}"}
-    same = {"modality": "textual", "page": 1}
-    units = list(by_image)
-    return SplitReader(
-        "ocrbench_v2", split, root, units, read, same, file_of=lambda _: None, **found
-    )
+    found |= {"same": {"modality": "textual", "page": 1}, "files_of": lambda _: []}
+    return SplitReader("ocrbench_v2", split, root, list(by_image), read, **found)
 
 
 def _entries(root: Path) -> list[_Entry]:
@@ -117,11 +111,8 @@ def _rows(entry: _Entry, index: int, flaws: Counter[str]) -> Iterator[Row]:
 
 def _values(answers: Any) -> Row:
     first, *others = as_texts(answers) or [None]
-    return {
-        "value": first,
-        "accepted": others or None,
-        "status": "unscored" if first is None else "ok",
-    }
+    status = "unscored" if first is None else "ok"
+    return {"value": first, "accepted": others or None, "status": status}
 
 
 def accepted(answers: Any) -> Any:

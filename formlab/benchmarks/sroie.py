@@ -65,7 +65,7 @@ def receipt(file: Path, root: Path, flaws: Counter[str]) -> tuple[list[Row], lis
         flaws[f"keys empty: {name}"] += not value.strip()
         box = _find(value, boxed)
         flaws["key values not found in the lines"] += bool(value.strip()) and not box
-        rows.append(row | {"value": value} | box)
+        rows.append(row | {"value": value} | dict(zip(BOX, box, strict=False)))
     return rows, lines
 
 
@@ -93,11 +93,11 @@ def _lines(file: Path, flaws: Counter[str]) -> list[Row]:
     return lines
 
 
-def _find(value: str, lines: list[Row]) -> Row:
+def _find(value: str, lines: list[Row]) -> tuple[float, ...]:
     """The box of the text lines that hold `value`; empty if there are none."""
     target = value.casefold().strip()
     texts = [line["value"].casefold().strip() for line in lines] if target else []
-    best, found = SAME, {}
+    best, found = SAME, ()
     for start, text in enumerate(texts):
         is_longer = len(text) >= len(target)
         alignment = is_longer and fuzz.partial_ratio_alignment(target, text, score_cutoff=best)
@@ -106,7 +106,7 @@ def _find(value: str, lines: list[Row]) -> Row:
             # "9.00" does not stand in "59.00".
             if not (before[-1:].isalnum() or after[:1].isalnum()):
                 span = (alignment.dest_start, alignment.dest_end, len(text))
-                best, found = alignment.score, part_of_line(lines[start], span)
+                best, found = alignment.score, part_of_line(lines[start], *span)
         for end in range(start + 1, min(start + LINES_PER_KEY, len(texts)) + 1):
             joined = " ".join(texts[start:end])
             if len(joined) > 2 * len(target) + 8:
@@ -116,15 +116,13 @@ def _find(value: str, lines: list[Row]) -> Row:
     return found
 
 
-def around(rows: Iterable[Row]) -> dict[str, float]:
+def around(rows: Iterable[Row]) -> tuple[float, ...]:
     """The box around the boxes of rows."""
     x0, y0, x1, y1 = zip(*([row[side] for side in BOX] for row in rows), strict=True)
-    return {"x0": min(x0), "y0": min(y0), "x1": max(x1), "y1": max(y1)}
+    return min(x0), min(y0), max(x1), max(y1)
 
 
-def part_of_line(line: Row, span: tuple[int, int, int]) -> dict[str, float]:
-    """The box of characters `span` (start, end, length of the line), taken as evenly wide."""
-    start, end, length = span
+def part_of_line(line: Row, start: int, end: int, length: int) -> tuple[float, ...]:
+    """The box of some characters of a line of `length`, taken as evenly wide."""
     width = (line["x1"] - line["x0"]) / length
-    left = line["x0"] + start * width
-    return {"x0": left, "y0": line["y0"], "x1": line["x0"] + end * width, "y1": line["y1"]}
+    return line["x0"] + start * width, line["y0"], line["x0"] + end * width, line["y1"]

@@ -23,7 +23,7 @@ import numpy as np
 from rapidfuzz import process
 from rapidfuzz.distance import LCSseq, Levenshtein
 
-from formlab.benchmarks.facts import FACTS
+from formlab.benchmarks.fincriticaled import FACTS
 from formlab.metrics.metric import as_many
 from formlab.metrics.places import tokens
 from formlab.text.markup import VOID, Flow, is_html, read

@@ -16,7 +16,6 @@ import polars as pl
 from rapidfuzz import fuzz
 
 from formlab import files
-from formlab.benchmarks.omniai import WHOLE, basename, image_url
 from formlab.errors import DataBroken
 from formlab.readers import Reader, Row, Source, door, samples
 from formlab.readers.door import as_text, at, number
@@ -199,13 +198,7 @@ def stickler(source: Source) -> Iterator[Row]:
 
 def omniai(source: Source) -> Iterator[Row]:
     """OmniAI's results.json"""
-    file, ids = _results(source.path), dict[str, str]()
-    # An entry is of the document whose image has its address or name.
-    known = source.corpus.documents.select("doc_id", "meta", "image") if source.corpus else None
-    for doc_id, meta, image in () if known is None else known.rows():
-        url = image_url(meta)
-        for name in filter(None, (url, basename(url), basename(image or ""))):
-            ids.setdefault(name, doc_id)
+    file = _results(source.path)
 
     def values(text: Any, form: Any) -> tuple[Any, ...]:
         return (None, as_text(text)), *samples.fields(samples.as_object(form) or {})
@@ -215,18 +208,18 @@ def omniai(source: Source) -> Iterator[Row]:
         text, form = as_text(entry.get("predictedMarkdown")), entry.get("predictedJson")
         # An error of JavaScript may be written as {}.
         failed = error not in (None, "", False) or (text is None and form is None)
-        whole = [(WHOLE, as_text(form))] if source.corpus and form is not None else []
-        answer = (*values(text, form), *whole)
         # The pair of models, once if they are one; reading images directly is another system.
         models = dict.fromkeys(filter(None, map(entry.get, ("ocrModel", "extractionModel"))))
         is_direct = " (image)" if entry.get("directImageExtraction") else ""
-        name = ids.get(url) or ids.get(basename(url)) or PurePosixPath(basename(url)).stem or origin
+        # The document has the name of its image, at whatever address.
+        name = PurePosixPath(re.split("[?#]", url)[0]).stem or origin
         system, rate = " + ".join(models) + is_direct or "omniai", entry.get("levenshteinDistance")
         scores = {"json_accuracy": entry.get("jsonAccuracy"), "levenshtein_similarity": rate}
         call = {"text": text, "error": str(error) if error else None}
         given = {"request": url or None, "scores": scores, "call": call}
         gold = values(entry.get("trueMarkdown"), entry["trueJson"]) if "trueJson" in entry else ()
-        return Sample(name, None, gold, answer, "api_error" if failed else "ok", system, **given)
+        status, answer = "api_error" if failed else "ok", values(text, form)
+        return Sample(name, None, gold, answer, status, system, **given)
 
     source.files.append(file)
     listed = enumerate(door.decoded(door.read_bytes(file), list, file))

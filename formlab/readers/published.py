@@ -14,7 +14,7 @@ import msgspec
 from formlab import files
 from formlab.benchmarks import formfactory as factory
 from formlab.benchmarks.fincriticaled import decoded
-from formlab.benchmarks.vrdu import Schema, flat_path, placed, whole
+from formlab.benchmarks.vrdu import Schema, placed, whole
 from formlab.errors import DataBroken, DataMissing
 from formlab.readers import Reader, Row, Source, by_name
 from formlab.readers.door import LOOKED_AT, ending, head, stem, written
@@ -35,7 +35,7 @@ _PAGE = re.compile(r"pred_([0-9]{1,18})\.txt")
 
 def formcraft(source: Source) -> Iterator[Row]:
     """What models wrote in FORMCRAFT's schema, a form a file with the answers to its items."""
-    from formlab.benchmarks.formcraft.records import ITEMS, answer_rows, form_rows
+    from formlab.benchmarks.formcraft.forms import ITEMS, answer_rows, form_rows
 
     named = by_name("answers for", ((stem(file), file) for file in _form_files(source.path)))
     source.files += named.values()
@@ -183,7 +183,7 @@ def vrdu(source: Source) -> Iterator[Row]:
                 path = f"/{escape(group)}/{items[group]}/{escape(name)}"
             else:
                 notes["entities that meta.json does not know"] += name not in schema.matches
-                path = flat_path(name, schema, seen)
+                path = schema.path(name, seen)
             meta = json.dumps({"box": value.box, "segments": value.segments})
             row = {"path": path, "kind": name, "value": whole(value.text, notes), "meta": meta}
             yield base | row | {"origin": f"{where}/{index}"} | placed(value.box, [])

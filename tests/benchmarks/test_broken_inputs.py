@@ -14,10 +14,9 @@ from ..made_vrdu import BOX, SPLIT
 from ..made_vrdu import make as vrdu
 from ..made_vrdu import put as annotate
 
-ITEM = {"trueJsonOutput": {"a": 1}, "trueMarkdownOutput": "1", "imageUrl": "x/form.png"}
 ENTRY = {"image_path": "a.png", "dataset_name": "D", "type": "VQA en", "id": 1, "answers": ["9"]}
 FORM = {"fields": [{"label": "Name", "value": "Ada"}]}
-MADE = MAKERS | {"lines": lambda root: put(root / "x.jsonl", [ITEM]), "vrdu": vrdu}
+MADE = MAKERS | {"vrdu": vrdu}
 FUNSD, FORMCRAFT = "testing_data/annotations/bob.json", "test/forms/travel_claim.json"
 
 
@@ -27,13 +26,13 @@ def load(name, root, **how):
 
 # By benchmark and what is made for it: a file for each document, or for all instances of a form.
 FILES = {
-    "funsd funsd": FUNSD, "sroie sroie": "key/bob.json", "omniai omniai": "bob.json",
+    "funsd funsd": FUNSD, "sroie sroie": "key/bob.json",
     "formcraft formcraft": FORMCRAFT, "formcraft funsd": FUNSD, "formcraft sroie": "key/bob.json",
     "formfactory formfactory": "data1/grant_applications.json",
 }  # fmt: skip
 # Files that all documents need.
 FOR_ALL = [
-    ("omniai lines", "x.jsonl"), ("ocrbench_v2 ocrbench_v2", "OCRBench_v2.json"),
+    ("ocrbench_v2 ocrbench_v2", "OCRBench_v2.json"),
     ("vrdu vrdu", "main/dataset.jsonl"), ("vrdu vrdu", "main/meta.json"),
     ("vrdu vrdu", f"few_shot-splits/{SPLIT}.json"),
 ]  # fmt: skip
@@ -88,7 +87,6 @@ DOUBTS = [
     ("funsd", FUNSD, {"form": [entity(1, "a", BOX[1:], links=[(1, 2), (1, "2")])]},
      "two values of bob at one path"),
     ("sroie", "key/bob.json", {"lines/0": "9.00"}, "two values of bob at one path: /lines/0"),
-    ("omniai", "bob.json", ITEM | {"trueJsonOutput": {"": 1}}, "two values of bob at one path"),
     ("formcraft", FORMCRAFT, FORM | {"vqa": [{"id": 1, "question": "?", "answers": "a"}] * 2},
      "/vqa/1"),
     ("fincriticaled", "gold_04.txt", "<p>5</p>", "page 4: gold_04.txt and gold_4.txt"),
@@ -115,8 +113,6 @@ def test_a_page_that_is_no_file_is_counted_and_its_document_stays(tmp_path, brok
 
 @pytest.mark.parametrize("name", ["x" * 5000, "a\0b", "https://[::1/x", "\ud800", "/", "../b"])
 def test_names_that_no_file_can_have_are_pages_that_are_missing(tmp_path, name):
-    put(tmp_path / "omniai/b.json", ITEM | {"imageUrl": f"{name}.png"})
-    assert load("omniai", tmp_path / "omniai").flaws["images not in the folder"] == 1
     put(tmp_path / "formcraft/forms/b.json", FORM | {"pages": [name]})
     assert load("formcraft", tmp_path / "formcraft").flaws["images missing"] == 1
     put(tmp_path / "ocrbench/OCRBench_v2.json", [ENTRY | {"image_path": f"a/{name}.png"}])

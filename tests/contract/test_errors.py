@@ -74,7 +74,7 @@ DAMAGES = (b'{"a": ', b"", b'{"a": "\xe9"}', b"\0\xff\0", b"[" * 300_000, b"null
 # A benchmark of a file a document, of which that of b is damaged; a file of all documents.
 SOURCES = {
     "testing_data/annotations/b.json": ("funsd", {"form": [FIELD]}),
-    "b.json": ("omniai", {"trueJsonOutput": {"a": 1}}),
+    "key/b.json": ("sroie", {"total": "9.00"}),
     "forms/b.json": ("formcraft", {"fields": [{"label": "A", "value": "b"}]}),
     "OCRBench_v2.json": lambda file: formlab.load("ocrbench_v2", root=file.parent),
     **dict.fromkeys(("g.jsonl", "g.parquet", "g.xlsx"), lambda file: formlab.evaluate(file, GOLD)),

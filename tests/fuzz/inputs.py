@@ -75,13 +75,12 @@ def fincriticaled(folder):
             shutil.copy(SAMPLES / "fincriticaled" / name, folder / name)
 
 
-MAKERS = {n: maker(INPUTS[f"load/{n}"]) for n in ("funsd", "sroie", "omniai", "ocrbench_v2")}
+MAKERS = {n: maker(INPUTS[f"load/{n}"]) for n in ("funsd", "sroie", "ocrbench_v2")}
 MAKERS |= {"formcraft": formcraft, "formfactory": made_formfactory.make, "vrdu": vrdu}
 MAKERS["fincriticaled"] = fincriticaled
 HOMES = {
     "funsd": "testing_data/annotations/{}.json",
     "sroie": "key/{}.json",
-    "omniai": "{}.json",
     "formcraft": "test/forms/{}.json",
     "fincriticaled": "gold_{}.txt",
 }

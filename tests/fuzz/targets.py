@@ -291,7 +291,7 @@ EVERY = [
     answered("formcraft", "formcraft", FORMS, "{}.json"),
     answered("formfactory", "formfactory", INPUTS["answers/formfactory"], FACTORY),
     answered("fincriticaled", "fincriticaled", inputs.PAGES, "pred_{}.txt"),
-    answered("omniai", "omniai", INPUTS["answers/omniai"]),
+    answered("omniai", "funsd", INPUTS["answers/omniai"]),
     answered("vrdu", "vrdu", {f"{made_vrdu.SPLIT}-test_predictions.json": inputs.RESULTS}),
     *map(written_log, ("form.eval", "model-a_FormsVQA.xlsx", "stickler.jsonl", "docling")),
     *(Target(f"log/{name}", maker(LOGS), partial(log, name)) for name in MADE_LOGS),

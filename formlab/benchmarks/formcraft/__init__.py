@@ -1,7 +1,7 @@
 """FORMCRAFT: forms with fields, groups, nested groups, and relations between fields.
 
 The set is announced and not released, and the paper gives no file layout; this is formlab's own,
-around the paper's schema (`schema`). A split is a folder::
+around the paper's schema (`forms`). A split is a folder::
 
     <root>/<split>/forms/<doc_id>.json       the form: fields, groups, and what is below
     <root>/<split>/images/<doc_id>.png       page 1; further pages as <doc_id>_2.png, …
@@ -24,31 +24,24 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
-from importlib import import_module
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
 from formlab import files
 from formlab.benchmarks import funsd
 from formlab.benchmarks.corpus import Part, Row, SplitReader, counts_of, image_columns
-from formlab.benchmarks.formcraft import receipts, relations
-from formlab.benchmarks.formcraft.records import field_rows, item_rows
-from formlab.benchmarks.formcraft.schema import NotAFormError, Object, tidied
+from formlab.benchmarks.formcraft import forms, receipts, relations
+from formlab.benchmarks.formcraft.forms import NotAFormError, field_rows, item_rows, tidied
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, DataMissing
 
-# Names that the modules of this folder have for others.
-_HOMES = {
-    "relations": "NoFormulaError is_written_as number_in value_of",
-    "records": "CONSISTENCY VQA ItemMeta Paths item_meta label_of",
-    "schema": "ATTRIBUTES MODALITIES RELATIONS TASK_OF canonical item_of modality_of",
-}
 IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
 
 
 def splits(root: Path) -> dict[str, int]:
     """The splits found under `root`, each with its count of forms."""
-    return {split: len(forms) for split, (forms, _, _) in _splits(root).items()}
+    return {split: len(annotations) for split, (annotations, _, _) in _splits(root).items()}
 
 
 def reader(split: str, root: Path) -> SplitReader:
@@ -56,7 +49,7 @@ def reader(split: str, root: Path) -> SplitReader:
     if (found := _splits(root).get(split)) is None:
         remedy = f"a folder with forms or {split}/forms in it"
         raise DataMissing("no folder of forms", where=root, remedy=remedy)
-    forms, images, form_of = found
+    annotations, images, form_of = found
 
     def read(file: Path, flaws: Counter[str]) -> Iterator[Part]:
         form = form_of(file, flaws)
@@ -78,24 +71,20 @@ def reader(split: str, root: Path) -> SplitReader:
             document |= image_columns(root, pages[0], flaws)
         yield document, [{"origin": f"{file.name}#{row['path']}"} | row for row in rows]
 
-    return SplitReader("formcraft", split, root, forms, read, empty="forms")
+    return SplitReader("formcraft", split, root, annotations, read, empty="forms")
 
 
-def _splits(root: Path) -> dict[str, tuple[list[Path], Path, Callable[..., Object]]]:
+def _splits(root: Path) -> dict[str, tuple[list[Path], Path, Callable[..., Row]]]:
     """The splits of forms, of FUNSD or of SROIE in a folder: files, images, how a form is read."""
-
-    def own(file: Path, _: Counter[str]) -> Object:
-        return read_form(file)
-
     train, test = (root / funsd.FOLDERS[split] for split in ("train", "test"))
-    places: list[tuple[str, Path, Path, Callable[..., Object]]] = [
+    places: list[tuple[str, Path, Path, Callable[..., Row]]] = [
         ("test", test / "annotations", test / "images", relations.form_of),
         ("train", train / "annotations", train / "images", relations.form_of),
         ("train", root / "key", root / "img", partial(receipts.form_of, root)),
-        ("test", root / "forms", root / "images", own),
+        ("test", root / "forms", root / "images", read_form),
     ]
     for folder in sorted(root.glob("*/forms")):
-        places.append((folder.parent.name, folder, folder.parent / "images", own))
+        places.append((folder.parent.name, folder, folder.parent / "images", read_form))
     return {
         split: (sorted(folder.glob("*.json")), images, form_of)
         for split, folder, images, form_of in places
@@ -103,7 +92,7 @@ def _splits(root: Path) -> dict[str, tuple[list[Path], Path, Callable[..., Objec
     }
 
 
-def read_form(file: Path) -> Object:
+def read_form(file: Path, _: Counter[str] | None = None) -> Row:
     """The form in a file of annotations, where only what the schema names is accepted."""
     remedy = "an object with fields and groups"
     try:
@@ -121,23 +110,21 @@ def questions_of(document: Row) -> list[Row]:
     return meta_of(document).get("questions") or []
 
 
-def _pages(folder: Path, form: Object, stem: str) -> list[Path]:
+def _pages(folder: Path, form: Row, stem: str) -> list[Path]:
     """The images of a form: those it names, else those named after it."""
     if named := form.get("pages"):
         # The last part only: a file of annotations has no say over other folders.
         return [folder / Path(name).name for name in named]
-    first = [folder / f"{stem}{end}" for end in IMAGES]
-    pages = list(filter(files.is_file, first))[:1]
-    while pages:
-        page = pages[0].with_name(f"{stem}_{len(pages) + 1}{pages[0].suffix}")
-        if not files.is_file(page):
-            break
-        pages.append(page)
-    return pages
+    first = next(filter(files.is_file, (folder / f"{stem}{end}" for end in IMAGES)), None)
+    if first is None:
+        return []
+    others = (first.with_name(f"{stem}_{number}{first.suffix}") for number in count(2))
+    return [first, *takewhile(files.is_file, others)]
 
 
 def __getattr__(name: str) -> Any:
-    for home, names in _HOMES.items():
-        if name in names.split():
-            return getattr(import_module(f"{__name__}.{home}"), name)
+    """Names that the modules of this folder have for others."""
+    for module in (forms, relations):
+        if name in vars(module):
+            return vars(module)[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -35,28 +35,13 @@ from formlab.benchmarks.formcraft.relations import (
     same,
     with_relations,
 )
-from formlab.benchmarks.formcraft.schema import Object
 from formlab.benchmarks.meta import Row
 from formlab.text.layout import rows as in_rows
 
-# The longest line of a receipt that is looked at.
-_LONGEST = 200
-_AMOUNT = re.compile(r"(?<![\d.,/])-?\d[\d,]*\.\d{2}(?![\d./]|,\d| ?%)")
-_CODE = re.compile(r"[\s)]*[A-Za-z*#]{0,3}[\s)]*")
-_HEADING = re.compile(
-    r"\b(?:qty|quantity|items?|description|desc|price|amount|amt|disc|total|rm|code)\b"
-)
-_TIMES = re.compile(r"(\d+)\s*(?:[A-Za-z]{1,5}\s*)?[xX*@]\s*(?:RM|\$)?\s*(\d+\.\d{2,4})\b")
-_RATE = re.compile(r"(\d{1,2}(?:\.\d{1,2})?)\s*%|^(?:SR|ZRL?)\W*(\d{1,2})\b")
-_DATE = re.compile(
-    r"\b(?:\d{1,4}[-/.](?:\d{1,2}|[A-Za-z]{3})[-/.]\d{2,4}|\d{1,2} [A-Za-z]{3,9} \d{4})\b"
-)
-_NO_LETTER = re.compile(r"[^a-z]+")
-_BEHIND_LABEL = re.compile(r"(?:\b(?:RM|MYR)|[\s:$=(*-])+$")
-_COUNT = re.compile(r"[\s@xX*]+\d{1,3}\s*[xX*@]?$")
-_COUNTED = re.compile(r"\bqty\b|quantity|\bitems?\b")
 _TABLE = tomllib.loads(Path(__file__).with_name("receipts.toml").read_text("utf-8"))
-_ROLES = {role: re.compile(pattern) for role, pattern in _TABLE.items()}
+_ROLES, _PATTERNS = (
+    {name: re.compile(pattern) for name, pattern in table.items()} for table in _TABLE.values()
+)
 _SIGNS = {"tax": "+", "service": "+", "rounding": "+", "discount": "-"}
 _OF_TOTALS = {"total", "tax", "service", "rounding", "cash", "card", "change"}
 # In the order of their questions.
@@ -64,39 +49,26 @@ _RULES = ("date", "items", "total", "change", "payment", "quantity", "tax")
 
 
 class _Line(NamedTuple):
-    """A row of a receipt: text and box, numbers with two decimals, and the label before them."""
+    """A row of a receipt: text and box, numbers with two decimals, and the label before them.
+
+    Its role is that of its label, ``headings`` of columns, or ``taxed``: a rate, what is taxed and
+    the tax. `amount` is the number that it ends in.
+    """
 
     text: str
     label: str
     role: str
     box: tuple[float, ...]
-    numbers: list[Object]
-    # The number that it ends in.
-    amount: Object | None
+    numbers: list[Row]
+    amount: Row | None
     pieces: list[Row]
 
-    @property
-    def is_heading(self) -> bool:
-        """Whether it names the columns of the items."""
-        words = set(_HEADING.findall(self.text.casefold()))
-        return (len(words) > 1 or words == {"rm"}) and not any(map(str.isdigit, self.text))
 
-    @property
-    def is_taxed(self) -> bool:
-        """Whether it is of a tax table: a rate, what is taxed, and the tax."""
-        return bool(self.amount and len(self.numbers) == 2 and _RATE.search(self.text))
-
-    @property
-    def is_of_totals(self) -> bool:
-        """Whether it is one of the totals: the items are above the first of them."""
-        of_totals = self.role in _OF_TOTALS or "total" in self.label.casefold()
-        return bool(self.amount and of_totals and not self.is_taxed)
-
-
-def form_of(root: Path, file: Path, flaws: Counter[str]) -> Object:
+def form_of(root: Path, file: Path, flaws: Counter[str]) -> Row:
     """The form of the receipt whose keys are in `file`, with the relations found on it."""
     keys, texts = sroie.receipt(file, root, flaws)
-    boxed = [row for row in texts if "x0" in row and len(row["value"]) <= _LONGEST]
+    # What is longer is no line of a receipt, and patterns take long for it.
+    boxed = [row for row in texts if "x0" in row and len(row["value"]) <= 200]
     boxes = [[row[side] for side in tables.BOX] for row in boxed]
     lines = [_line([boxed[place] for place in row]) for row in in_rows(boxes)]
     parts = _parts(lines, flaws)
@@ -104,7 +76,7 @@ def form_of(root: Path, file: Path, flaws: Counter[str]) -> Object:
         name: _group(name, [piece for line in part for piece in line.pieces])
         for name, part in parts.items()
     }
-    form: Object = {"fields": [], "groups": list(groups.values()), "domain": "receipts"}
+    form: Row = {"fields": [], "groups": list(groups.values()), "domain": "receipts"}
     homes = {id(line): groups[name]["fields"] for name, part in parts.items() for line in part}
     proposed = list(_dates(keys, lines, homes, form["fields"]))
     items = _items(parts["items"], lines, groups["items"]) if "items" in parts else []
@@ -121,40 +93,47 @@ def form_of(root: Path, file: Path, flaws: Counter[str]) -> Object:
 
 def _line(pieces: list[Row]) -> _Line:
     written = " ".join(piece["value"] for piece in pieces)
-    found = [(piece, match) for piece in pieces for match in _AMOUNT.finditer(piece["value"])]
+    found = [
+        (piece, match) for piece in pieces for match in _PATTERNS["amount"].finditer(piece["value"])
+    ]
     numbers = [_field("amount", m[0], _part(piece, m.span()), "money") for piece, m in found]
-    matches = list(_AMOUNT.finditer(written))
+    matches = list(_PATTERNS["amount"].finditer(written))
     label = written[: matches[0].start()] if matches else written
-    closed = bool(numbers and matches and _CODE.fullmatch(written[matches[-1].end() :]))
-    label = _BEHIND_LABEL.sub("", label.strip())
-    plain = " ".join(_NO_LETTER.sub(" ", label.casefold()).split())
+    closed = bool(numbers and matches and _PATTERNS["code"].fullmatch(written[matches[-1].end() :]))
+    label = _PATTERNS["behind_label"].sub("", label.strip())
+    plain = " ".join(re.sub("[^a-z]+", " ", label.casefold()).split())
     role = next((role for role, pattern in _ROLES.items() if pattern.search(plain)), "none")
+    words = set(_PATTERNS["heading"].findall(written.casefold()))
+    if (len(words) > 1 or words == {"rm"}) and not any(map(str.isdigit, written)):
+        role = "headings"
+    elif closed and len(numbers) == 2 and _PATTERNS["rate"].search(written):
+        role = "taxed"
     amount = numbers[-1] if closed else None
-    return _Line(written, label, role, _around(pieces), numbers, amount, pieces)
+    return _Line(written, label, role, sroie.around(pieces), numbers, amount, pieces)
 
 
-def _field(label: str, value: str, box: Sequence[float] | None, kind: str | None = None) -> Object:
+def _field(label: str, value: str, box: Sequence[float] | None, kind: str | None = None) -> Row:
     return {"label": label, "modality": "textual", "value": value, "kind": kind, "box": box}
 
 
-def _group(label: str, pieces: list[Row]) -> Object:
-    return {"label": label, "fields": [], "groups": [], "box": _around(pieces)}
-
-
-def _around(pieces: list[Row]) -> tuple[float, ...]:
-    return tuple(sroie.around(pieces).values())
+def _group(label: str, pieces: list[Row]) -> Row:
+    return {"label": label, "fields": [], "groups": [], "box": sroie.around(pieces)}
 
 
 def _part(piece: Row, span: tuple[int, int]) -> tuple[float, ...]:
-    return tuple(sroie.part_of_line(piece, (*span, len(piece["value"]))).values())
+    return sroie.part_of_line(piece, *span, len(piece["value"]))
 
 
 def _parts(lines: list[_Line], flaws: Counter[str]) -> dict[str, list[_Line]]:
     """The rows of header, items, totals and footer, as far as the rules tell them apart."""
-    rows = [n for n, line in enumerate(lines) if line.is_of_totals]
+    amounts = [n for n, line in enumerate(lines) if line.amount and line.role != "taxed"]
+    # The items are above the first of the totals.
+    rows = [
+        n for n in amounts if lines[n].role in _OF_TOTALS or "total" in lines[n].label.casefold()
+    ]
     # Headings below a total are those of a table of taxes.
     total = next((n for n in rows if lines[n].role == "total"), len(lines))
-    heading = next((n for n in range(total) if lines[n].is_heading), None)
+    heading = next((n for n in range(total) if lines[n].role == "headings"), None)
     sums = [n for n in rows if heading is None or n > heading]
     flaws["receipts without rows of totals"] += not sums
     flaws["receipts whose items have no column headings"] += heading is None
@@ -163,24 +142,22 @@ def _parts(lines: list[_Line], flaws: Counter[str]) -> dict[str, list[_Line]]:
     end = sums[-1] + 1
     parts = {"totals": lines[sums[0] : end], "footer": lines[end:]}
     if heading is not None:
-        items = list(dropwhile(lambda line: line.is_heading, lines[heading + 1 : sums[0]]))
+        items = list(dropwhile(lambda line: line.role == "headings", lines[heading + 1 : sums[0]]))
         parts = {"header": lines[:heading], "items": items} | parts
     return {name: part for name, part in parts.items() if part}
 
 
-def _items(
-    lines: list[_Line], page: list[_Line], group: Object
-) -> list[tuple[str, dict[str, Object]]]:
+def _items(lines: list[_Line], page: list[_Line], group: Row) -> list[tuple[str, dict[str, Row]]]:
     """The items as groups in `group`: name, and amount and, where known, quantity and price."""
     named = [has_letters(line.label) for line in lines]
     after = bool(lines[0].amount) and not named[0]
-    headings = " ".join(line.text.casefold() for line in page if line.is_heading)
+    headings = " ".join(line.text.casefold() for line in page if line.role == "headings")
     columns = "qty" in headings and "price" in headings
     before: list[str] = []
-    items: list[tuple[Object, dict[str, Object]]] = []
+    items: list[tuple[Row, dict[str, Row]]] = []
     for line, has_name in zip(lines, named, strict=True):
         if line.amount is None:
-            if _COUNTED.search(line.text.casefold()):
+            if _PATTERNS["counted"].search(line.text.casefold()):
                 continue
             if after and items:
                 items[-1][0]["label"] = f"{items[-1][0]['label']} {line.text}".strip()
@@ -190,7 +167,7 @@ def _items(
         fields = _quantity(line, columns=columns) | {"amount": line.amount}
         name = line.label if has_name else " ".join(before)
         # The quantity, which is a field of its own, stands behind the name.
-        name = _COUNT.sub("", name) if has_name and len(fields) > 1 else name
+        name = _PATTERNS["count"].sub("", name) if has_name and len(fields) > 1 else name
         before = []
         item = {"label": name, "fields": list(fields.values()), "groups": [], "box": line.box}
         group["groups"].append(item)
@@ -198,20 +175,20 @@ def _items(
     return [(item["label"], fields) for item, fields in items]
 
 
-def _quantity(line: _Line, *, columns: bool) -> dict[str, Object]:
+def _quantity(line: _Line, *, columns: bool) -> dict[str, Row]:
     for piece in line.pieces:
-        if match := _TIMES.search(piece["value"]):
+        if match := _PATTERNS["times"].search(piece["value"]):
             count = _field("quantity", match[1], _part(piece, match.span(1)), "number")
             price = _field("unit price", match[2], _part(piece, match.span(2)), "money")
             return {"quantity": count, "unit price": price}
     counts = [piece for piece in line.pieces if re.fullmatch(r"\d{1,3}", piece["value"].strip())]
     if columns and len(counts) == 1 and len(line.numbers) > 1:
-        count = _field("quantity", counts[0]["value"].strip(), _around(counts), "number")
+        count = _field("quantity", counts[0]["value"].strip(), sroie.around(counts), "number")
         return {"quantity": count, "unit price": line.numbers[0] | {"label": "unit price"}}
     return {}
 
 
-def _times(items: list[tuple[str, dict[str, Object]]]) -> Iterator[RuleRelation]:
+def _times(items: list[tuple[str, dict[str, Row]]]) -> Iterator[RuleRelation]:
     for name, fields in items:
         # Once a price is the price: nothing follows that was not read already.
         if len(fields) == 3 and fields["quantity"]["value"] != "1":
@@ -220,7 +197,7 @@ def _times(items: list[tuple[str, dict[str, Object]]]) -> Iterator[RuleRelation]
             yield RuleRelation("quantity", fields["amount"], sources, "n * price", asked)
 
 
-def _sums(lines: list[_Line], amounts: list[Object]) -> Iterator[RuleRelation]:
+def _sums(lines: list[_Line], amounts: list[Row]) -> Iterator[RuleRelation]:
     """Sums of items, totals from other totals, change and payment."""
     rows = [
         line for line in lines if line.role != "none" and line.amount and len(line.numbers) == 1
@@ -250,21 +227,21 @@ def _sums(lines: list[_Line], amounts: list[Object]) -> Iterator[RuleRelation]:
             yield RuleRelation("change", change, {"cash": amount, "total": base}, formula)
 
 
-def _taxes(lines: list[_Line], group: Object | None) -> Iterator[RuleRelation]:
+def _taxes(lines: list[_Line], group: Row | None) -> Iterator[RuleRelation]:
     for line in lines:
-        rate = _RATE.search(line.text)
+        rate = _PATTERNS["rate"].search(line.text)
         # Nothing follows from a rate of nought that is not there already.
-        if rate and line.is_taxed and group and float(rate[1] or rate[2]):
+        percent = rate and (rate[1] or rate[2])
+        if line.role == "taxed" and group and float(percent):
             taxed, tax = line.numbers
             taxed["label"], tax["label"] = "taxed amount", "tax"
             group["groups"].append(_group(line.label, line.pieces) | {"fields": line.numbers})
-            percent = rate[1] or rate[2]
             asked = f"Going by what is taxed at {percent} per cent, what must the tax on it be?"
             yield RuleRelation("tax", tax, {"taxed": taxed}, f"taxed * {percent} / 100", asked)
 
 
 def _dates(
-    keys: list[Row], lines: list[_Line], homes: Mapping[int, list[Object]], rest: list[Object]
+    keys: list[Row], lines: list[_Line], homes: Mapping[int, list[Row]], rest: list[Row]
 ) -> Iterator[RuleRelation]:
     """Puts the keys, and what repeats the date, among the fields of their rows, or into `rest`."""
     date = None
@@ -280,10 +257,9 @@ def _dates(
             date, field["kind"] = field, "date"
     pieces = [(line, *pair) for line in lines for pair in pairwise([{"value": ""}, *line.pieces])]
     for line, before, piece in pieces if date else ():
-        for match in _DATE.finditer(piece["value"]):
+        for match in _PATTERNS["date"].finditer(piece["value"]):
             box = _part(piece, match.span())
-            again = not (_covers(box, date["box"]) or _covers(date["box"], box))
-            if again and same(date["value"], match[0]):
+            if not _covers(date["box"], box) and same(date["value"], match[0]):
                 start = piece["value"][: match.start()]
                 words = re.split(r"\d", f"{before['value']} {start}")[0]
                 label = words.strip(" :.-(") if has_letters(words) else "date"

@@ -12,8 +12,7 @@ linked is no field. The rules for its relations are
 
 - ``cell``: an answer of two questions, a row and a column, as in a table.
 - ``header``: a question that stands under several headers, and is answered under this one.
-- ``sum``: in a column, an amount whose row is labelled total is the sum of those above it, as far
-  as the next total.
+- ``sum``: in a column, an amount whose row is labelled total is the sum of those above it.
 - ``same``: the two fields of one label hold the same number, of five digits or more.
 """
 
@@ -31,8 +30,7 @@ from typing import Any, NamedTuple
 
 from formlab import tables, text, trees
 from formlab.benchmarks import funsd
-from formlab.benchmarks.formcraft.records import field_rows
-from formlab.benchmarks.formcraft.schema import Object
+from formlab.benchmarks.formcraft.forms import field_rows
 from formlab.benchmarks.meta import Row
 from formlab.trees import Node
 
@@ -124,8 +122,8 @@ class RuleRelation(NamedTuple):
     """
 
     rule: str
-    dependent: Object
-    sources: dict[str, Object]
+    dependent: Row
+    sources: dict[str, Row]
     formula: str | None = None
     question: str = f"Going by {{sources}}, what must {DEPENDENT} be?"
 
@@ -143,21 +141,25 @@ class RuleRelation(NamedTuple):
             return False
 
 
-def with_relations(form: Object, proposed: Iterable[RuleRelation], flaws: Counter[str]) -> Object:
+def with_relations(form: Row, proposed: Iterable[RuleRelation], flaws: Counter[str]) -> Row:
     """The form with a check and a question for each relation that holds, rule by rule.
 
     Each dependent field gets one relation of a rule. The `derivation` of an item names the rule,
     the formula and the paths of all its fields, whose records have their places on the page.
     """
-    fields = list(_fields_of(form))
     rows = (row for row in field_rows(form, Counter()) if row["kind"] != "group")
+    fields = list(_fields_of(form))
     paths = {id(field): row["path"] for field, row in zip(fields, rows, strict=True)}
-    # A label that others have too is numbered in questions.
-    total, number, names = Counter(field["label"] for field in fields), Counter[str](), {}
+    alike: dict[str, list[int]] = defaultdict(list)
     for field in fields:
-        number[field["label"]] += 1
-        which = f" (number {number[field['label']]} on the page)"
-        names[id(field)] = f"“{field['label']}”{which if total[field['label']] > 1 else ''}"
+        alike[field["label"]].append(id(field))
+
+    def name(field: Row) -> str:
+        """The label of a field in quotes, numbered where others have it too."""
+        places = alike[field["label"]]
+        which = f" (number {places.index(id(field)) + 1} on the page)" if len(places) > 1 else ""
+        return f"“{field['label']}”{which}"
+
     kept: dict[tuple[str, int], RuleRelation] = {}
     failed: set[tuple[str, int]] = set()
     for relation in proposed:
@@ -168,17 +170,16 @@ def with_relations(form: Object, proposed: Iterable[RuleRelation], flaws: Counte
             failed.add(key)
     flaws[DISAGREE] += len(failed - kept.keys())
     derived = {id(relation.dependent) for relation in kept.values() if relation.sources}
-    numbers = Counter[str]()
-    items: Object = {"vqa": [], "consistency": []}
-    for rule, dependent, fields_by_name, formula, question in kept.values():
+    numbers, items = Counter[str](), {"vqa": [], "consistency": []}
+    for rule, dependent, sources, formula, question in kept.values():
         numbers[rule] += 1
-        path, value = paths[id(dependent)], dependent["value"]
-        sources = {name: paths[id(source)] for name, source in fields_by_name.items()}
-        groups = {place.rpartition("/")[0] for place in (*sources.values(), path)}
+        places = {name: paths[id(source)] for name, source in sources.items()}
+        involved = [*places.values(), paths[id(dependent)]]
+        groups = {path.rpartition("/")[0] for path in involved}
         complexity = "compound" if len(sources) > 1 or rule == "cell" else "simple"
-        if any(id(source) in derived for source in fields_by_name.values()):
+        if any(id(source) in derived for source in sources.values()):
             complexity = "chained"
-        derivation = {"rule": rule, "formula": formula, "fields": sources}
+        derivation = {"rule": rule, "formula": formula, "fields": places}
         item = {
             "id": f"{rule}-{numbers[rule]}",
             "kind": dependent.get("kind"),
@@ -189,19 +190,19 @@ def with_relations(form: Object, proposed: Iterable[RuleRelation], flaws: Counte
             "derivation": {name: part for name, part in derivation.items() if part},
             "rationale": f"Found by the rule “{rule}”.",
         }
-        listed = [names[id(source)] for source in fields_by_name.values()]
-        listed = [", ".join(listed[:-1]), *listed[-1:]] if len(listed) > 1 else listed
-        asked = question.replace("{sources}", " and ".join(listed))
-        asked = asked.replace(DEPENDENT, names[id(dependent)])
-        involved = [*sources.values(), path]
+        *others, last = map(name, sources.values()) if sources else [""]
+        asked = question.replace(
+            "{sources}", " and ".join([*filter(None, [", ".join(others)]), last])
+        )
+        asked, value = asked.replace(DEPENDENT, name(dependent)), dependent["value"]
         items["vqa"].append(item | {"question": asked, "answers": [value], "fields": involved})
         if sources:
-            ends = {"source": involved[0], "dependent": path, "expected": value}
+            ends = {"source": involved[0], "dependent": involved[-1], "expected": value}
             items["consistency"].append(item | ends)
     return form | items
 
 
-def _fields_of(holder: Object) -> Iterator[Object]:
+def _fields_of(holder: Row) -> Iterator[Row]:
     yield from holder["fields"]
     for group in holder["groups"]:
         yield from _fields_of(group)
@@ -210,12 +211,12 @@ def _fields_of(holder: Object) -> Iterator[Object]:
 class _Answer(NamedTuple):
     """A filled-in field, the questions that it is linked from, and the header it stands under."""
 
-    field: Object
+    field: Row
     questions: list[Row]
     header: str
 
 
-def form_of(file: Path, flaws: Counter[str]) -> Object:
+def form_of(file: Path, flaws: Counter[str]) -> Row:
     """The form in a file of FUNSD's annotations, with the relations found on it."""
     columns = funsd.columns_of(file, flaws)
     _, *rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
@@ -232,36 +233,35 @@ def form_of(file: Path, flaws: Counter[str]) -> Object:
     flaws["links in a circle"] += odd["links in a circle"]
     answers: list[_Answer] = []
 
-    def inside(nodes: list[Node], label: str, header: str) -> Object:
+    def inside(nodes: list[Node], label: str = "", header: str = "") -> Row:
         """The fields and groups that nodes stand for, below the question `label`."""
-        found = [content(node, label, header) for node in nodes]
-        return {name: [n for part in found for n in part[name]] for name in ("fields", "groups")}
-
-    def content(node: Node, label: str, header: str) -> Object:
-        row, asked = entities[node.path], questions[node.path]
-        kind, below = row["kind"], node.label if row["kind"] == "question" else ""
-        found = inside(node.children, below, node.label if kind == "header" else header)
-        if kind == "answer" or (kind == "other" and asked and not node.children):
-            found["fields"].insert(0, _field(label, row))
-            answers.append(_Answer(found["fields"][0], asked, header))
-        elif kind == "question" and not node.children:
-            found["fields"] = [{"label": node.label, "modality": "textual"}]
-        elif kind == "header" or any(
-            child.children or entities[child.path]["kind"] in ("question", "header")
-            for child in node.children
-        ):
-            # There is more below it than its answers.
-            found = {"fields": [], "groups": [{"label": node.label} | found]}
+        found: Row = {"fields": [], "groups": []}
+        for node in nodes:
+            row, asked, children = entities[node.path], questions[node.path], node.children
+            below = {row["kind"]: node.label}
+            inner = inside(children, below.get("question", ""), below.get("header", header))
+            if row["kind"] == "answer" or (row["kind"] == "other" and asked):
+                found["fields"].append(field := _field(label, row))
+                answers.append(_Answer(field, asked, header))
+            elif row["kind"] == "question" and not children:
+                inner["fields"] = [{"label": node.label, "modality": "textual"}]
+            elif row["kind"] == "header" or any(
+                child.children or entities[child.path]["kind"] in ("question", "header")
+                for child in children
+            ):
+                # There is more below it than its answers.
+                inner = {"fields": [], "groups": [{"label": node.label} | inner]}
+            found = {name: found[name] + inner[name] for name in found}
         return found
 
-    form = inside(tree.children, "", "") | {"domain": "forms"}
+    form = inside(tree.children) | {"domain": "forms"}
     labels = Counter(_name(row["value"]) for row in entities.values())
     rules = (_cells(answers, labels), _under_headers(answers, labels))
     rules += (_sums(answers), _repeated(answers))
     return with_relations(form, [relation for rule in rules for relation in rule], flaws)
 
 
-def _field(label: str, row: Row) -> Object:
+def _field(label: str, row: Row) -> Row:
     kind = "number" if number_in(row["value"]) is not None else None
     field = {"label": label, "modality": "textual", "value": row["value"].strip()}
     return field | {"kind": "date" if text.date(row["value"]) else kind, "box": _box(row)}
@@ -292,11 +292,7 @@ def _cells(answers: list[_Answer], labels: Counter[str]) -> Iterator[RuleRelatio
             [row["value"] for row in asked if _share(_box(row), field["box"], axis) > 0]
             for axis in (1, 0)
         )
-        if (
-            len(beside) == len(over) == 1
-            and beside != over
-            and all(map(has_letters, beside + over))
-        ):
+        if len(beside) == len(over) == 1 and all(map(has_letters, beside + over)):
             question = f"What stands in the row “{beside[0]}” under “{over[0]}”?"
             yield RuleRelation("cell", field, {}, question=question)
 
@@ -312,25 +308,16 @@ def _under_headers(answers: list[_Answer], labels: Counter[str]) -> Iterator[Rul
 
 
 def _sums(answers: list[_Answer]) -> Iterator[RuleRelation]:
-    """Totals under a column, and at the end of a row, of numbers."""
+    """Totals under a column of numbers."""
     numbers = [a for a in answers if a.field["box"] and number_in(a.field["value"]) is not None]
     for total in numbers:
-        if not any(_TOTAL.search(row["value"]) for row in total.questions):
-            continue
-        others = [other for other in numbers if other is not total]
-        row = _before(others, total, 0)
-        row = [other for other in row if any(asked in total.questions for asked in other.questions)]
-        for parts in (_before(others, total, 1), row):
-            if len(parts) > 1:
-                sources = {f"n{n}": part.field for n, part in enumerate(parts)}
+        if any(_TOTAL.search(row["value"]) for row in total.questions):
+            end = total.field["box"]
+            column = [a.field for a in numbers if _share(a.field["box"], end, 0) > 0]
+            above = [field for field in column if field["box"][3] <= end[1] + 1]
+            if len(above) > 1:
+                sources = {f"n{n}": field for n, field in enumerate(above)}
                 yield RuleRelation("sum", total.field, sources, " + ".join(sources))
-
-
-def _before(answers: list[_Answer], total: _Answer, axis: int) -> list[_Answer]:
-    """The answers left of a total in its row (axis 0), or above it in its column (axis 1)."""
-    end = total.field["box"]
-    beside = [answer for answer in answers if _share(answer.field["box"], end, 1 - axis) > 0]
-    return [answer for answer in beside if answer.field["box"][axis + 2] <= end[axis] + 1]
 
 
 def _repeated(answers: list[_Answer]) -> Iterator[RuleRelation]:
@@ -338,7 +325,7 @@ def _repeated(answers: list[_Answer]) -> Iterator[RuleRelation]:
     labels = Counter(_name(answer.field["label"]) for answer in answers)
     for first, second in combinations([answer.field for answer in answers], 2):
         label, value = _name(first["label"]), first["value"]
-        twice = label == _name(second["label"]) and labels[label] == 2 and has_letters(label)
         is_number = sum(map(str.isdigit, value)) >= _DIGITS and text.date(value) is None
-        if twice and is_number and same(value, second["value"]):
+        is_twice = label == _name(second["label"]) and labels[label] == 2
+        if is_twice and is_number and same(value, second["value"]):
             yield RuleRelation("same", second, {"first": first})

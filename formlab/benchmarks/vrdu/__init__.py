@@ -7,11 +7,13 @@ the root or in a folder of it for each data set.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import msgspec
 import polars as pl
 
 from formlab import files
@@ -19,15 +21,144 @@ from formlab.benchmarks import part_of
 from formlab.benchmarks.corpus import Part, Row, SplitReader, counts_of
 from formlab.benchmarks.meta import meta_of
 from formlab.benchmarks.vrdu import dataset
-from formlab.benchmarks.vrdu.dataset import flat_path, fractions, placed, whole, words
-from formlab.benchmarks.vrdu.schema import REPEATED, UNREPEATED, Schema, Split, decode
-from formlab.errors import DataMissing
+from formlab.benchmarks.vrdu.dataset import fractions, placed, whole, words
+from formlab.errors import DataBroken, DataMissing
+from formlab.folders import Corpus, Evaluation
+from formlab.trees import escape
 
-__all__ = ["REPEATED", "UNREPEATED", "Schema", "Split", "decode", "flat_path"]
+__all__ = ["REPEATED", "UNREPEATED", "Schema", "Split", "decode"]
 __all__ += ["fractions", "placed", "split_meta", "splits", "whole", "words"]
+UNREPEATED, REPEATED = "unrepeated", "repeated"
 # The documents that a split's file lists; a corpus of others than the test ones says so in its
 # split, as in <split>-train.
 PARTS = ("test", "train", "valid")
+# The data type behind each match function, as the strictness ladder names types; others are texts.
+TYPES = {"DateMatch": "date", "PriceMatch": "money", "AddressMatch": "address"}
+_NAME = re.compile(
+    r"[a-z]+-(?:lv(?P<level>[123])-)?(?P<word>[a-z]+)(?:_(?P<template>[\w-]+))?"
+    r"-train_(?P<train>\d+)-test_\d+-valid_\d+-SD_(?P<seed>\d+)",
+    re.IGNORECASE,
+)
+_TASKS = {"1": "single", "2": "mixed", "3": "unseen"}
+_TASKS |= {"single": "single", "kno": "single", "mixed": "mixed", "unk": "unseen"}
+
+
+class Split(NamedTuple):
+    """What the name of a split says.
+
+    `task` is ``single``, ``mixed`` or ``unseen`` (tasks 1 to 3 of the paper: documents of one
+    known template, of the same templates as in training, of a template not seen in training);
+    `template` is the one that task 1 is about, or that task 3 keeps for testing.
+    """
+
+    task: str
+    template: str | None
+    train: int
+    seed: int
+
+
+def decode(name: str) -> Split | None:
+    """What the name of a split says, or None if it is not built as the published ones.
+
+    >>> split = decode("FARA-lv3-unk_Short-Form-train_50-test_300-valid_100-SD_2")
+    >>> split.task, split.template, split.train, split.seed
+    ('unseen', 'Short-Form', 50, 2)
+    >>> decode("DeepForm-kno_template-train_10-test_5-valid_100-SD_2").task
+    'single'
+    """
+    match = _NAME.fullmatch(name)
+    task = _TASKS.get(match["level"] or match["word"].lower()) if match else None
+    if match is None or task is None:
+        return None
+    template = None if match["template"] == "template" else match["template"]
+    return Split(task, template, int(match["train"]), int(match["seed"]))
+
+
+class _Meta(msgspec.Struct):
+    entity_name_to_match_func: dict[str, str]
+    entity_appearance_pattern: dict[str, str] | None = None
+    dataset_name: str | None = None
+
+
+class Schema(NamedTuple):
+    """The entities of one data set.
+
+    `matches` maps an entity (or a component of a line item) to the name of its match function;
+    `patterns` maps it to ``unrepeated``, ``repeated`` or the name of the line item it belongs
+    to; `unlabelled` are entities that the gold at hand says nothing about.
+    """
+
+    matches: dict[str, str]
+    patterns: dict[str, str]
+    unlabelled: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, home: Path) -> tuple[Schema, str]:
+        """Schema and name of the data set in a folder, by its `meta.json`."""
+        file = home / "main" / "meta.json"
+        meta = files.read_json(file, _Meta, remedy="main/meta.json as it is published")
+        matches, patterns = meta.entity_name_to_match_func, meta.entity_appearance_pattern
+        patterns = dict.fromkeys(matches, UNREPEATED) if patterns is None else patterns
+        return cls(matches, patterns), meta.dataset_name or home.name
+
+    @classmethod
+    def of_document(cls, document: Any) -> Schema | None:
+        """The schema that a document's `meta` carries; None if it carries none."""
+        parts = meta_of(document).get("schema")
+        return cls(**parts | {"unlabelled": tuple(parts["unlabelled"])}) if parts else None
+
+    @classmethod
+    def of(cls, source: Corpus | Evaluation) -> Schema:
+        """The schema that the documents of a corpus or an evaluation carry."""
+        schemas: list[Schema | None] = []
+        for meta in source.documents["meta"].drop_nulls().unique():
+            if (schema := cls.of_document(meta)) not in schemas:
+                schemas.append(schema)
+        if len(schemas) != 1 or schemas[0] is None:
+            what = f"the documents carry {len(schemas)} schemas of entities, one is needed"
+            remedy = "load it anew"
+            raise DataBroken(what, where=f"{source.benchmark}:{source.split}", remedy=remedy)
+        return schemas[0]
+
+    def only(self, names: tuple[str, ...]) -> Schema:
+        """The schema of a gold that labels `names` alone, as entities that are not repeated."""
+        matches = {name: self.matches.get(name, "GeneralStringMatch") for name in names}
+        others = tuple(name for name in self.matches if name not in names)
+        return Schema(matches, dict.fromkeys(names, UNREPEATED), others)
+
+    def names(self, pattern: str) -> list[str]:
+        """The entities (or components) of one pattern."""
+        return [name for name, its in self.patterns.items() if its == pattern]
+
+    @property
+    def groups(self) -> list[str]:
+        """The names of the line items."""
+        return [p for p in dict.fromkeys(self.patterns.values()) if p not in (UNREPEATED, REPEATED)]
+
+    @property
+    def entities(self) -> list[str]:
+        """What is scored on its own: unrepeated and repeated entities, then line items.
+
+        >>> Schema({}, {"sum": "item", "date": "unrepeated", "day": "item"}).entities
+        ['date', 'item']
+        """
+        return [*self.names(UNREPEATED), *self.names(REPEATED), *self.groups]
+
+    def path(self, name: str, seen: Counter[str]) -> str:
+        """The path of the next entity of a name, which `seen` then counts."""
+        number = seen[name]
+        seen[name] += 1
+        is_first = self.patterns.get(name) == UNREPEATED and number == 0
+        return f"/{escape(name)}" if is_first else f"/{escape(name)}/{number}"
+
+    def group_of(self, components: tuple[str, ...]) -> str | None:
+        """The line item that knows all of `components`; else the one that knows most of them."""
+        known = {group: len(set(components) & set(self.names(group))) for group in self.groups}
+        return max(known, key=known.__getitem__) if any(known.values()) else None
+
+    def type_of(self, name: str) -> str:
+        """The data type of an entity or component: date, money, address or string."""
+        return TYPES.get(self.matches.get(name, ""), "string")
 
 
 def splits(root: Path) -> dict[str, int]:
@@ -56,7 +187,7 @@ def reader(split: str, root: Path) -> SplitReader:
         what, remedy = f"{base} has no {part} documents of its own", "a few-shot split"
         raise DataMissing(what, where=home, remedy=remedy)
     names = set(_documents(home, listed, part))
-    schema, domain = Schema.read(home / "main" / "meta.json")
+    schema, domain = Schema.read(home)
     flaws, said = Counter[str](), decode(base)
     meta: Row = {"task": said.task, "train_size": said.train, "seed": said.seed} if said else {}
     meta |= {"part": part} if part != PARTS[0] else {}
@@ -80,7 +211,7 @@ def reader(split: str, root: Path) -> SplitReader:
 
     def read(key: str, flaws: Counter[str]) -> Iterator[Part]:
         annotated, path, size = by_name[key], None, None
-        if isinstance(annotated, dataset.Annotated):
+        if isinstance(annotated, dataset.Document):
             rows = list(dataset.records(annotated, schema, flaws))
             path, size = annotated.file_path, next(iter(annotated.sizes), None)
         else:
@@ -114,13 +245,12 @@ def _places(root: Path) -> dict[str, tuple[Path, Path | None]]:
     if not homes:
         remedy = "a folder with main/ and few_shot-splits/, as VRDU is published"
         raise DataMissing("no VRDU data set", where=root, remedy=remedy)
-    known: dict[str, tuple[Path, Path | None]] = {}
+    listed, pdfs = dict[str, tuple[Path, Path | None]](), dict[str, tuple[Path, Path | None]]()
     for home in homes:
-        known |= {file.stem: (home, file) for file in sorted(home.glob("few_shot-splits/*.json"))}
-    for home in homes:
+        listed |= {file.stem: (home, file) for file in sorted(home.glob("few_shot-splits/*.json"))}
         if next(home.glob("main/pdfs/*.pdf"), None):
-            known[f"{Schema.read(home / 'main' / 'meta.json')[1]}-pdfs"] = (home, None)
-    return known
+            pdfs[f"{Schema.read(home)[1]}-pdfs"] = (home, None)
+    return listed | pdfs
 
 
 def _documents(home: Path, file: Path | None, part: str = PARTS[0]) -> list[str]:

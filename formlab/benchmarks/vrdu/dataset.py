@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import gzip
 import json
 import threading
@@ -11,26 +10,35 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import IO, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 from formlab import files
 from formlab.benchmarks.meta import Row, meta_of
-from formlab.benchmarks.vrdu.schema import UNREPEATED, Schema
 from formlab.errors import DataBroken, GoldInDoubt
 from formlab.tables import BOX
 from formlab.trees import escape
+
+if TYPE_CHECKING:
+    from formlab.benchmarks.vrdu import Schema
 
 PUBLISHED = "the file as it is published"
 NAMES = ("dataset.jsonl", "dataset.jsonl.gz")
 # The labels of DeepForm 2020, a gold for ad-buy forms whose annotations are not at hand.
 LABELS, _KEY = "deepform-2020-labels.csv", "file_id"
 # No page is wider, and no document has more pages.
-_WIDEST = _PAGES = 1_000_000
-# One file at most, left open: to seek forwards in a packed file costs what lies between.
-_STREAMS: dict[tuple, IO[bytes]] = {}
+_LARGEST = 1_000_000
+_PAGE = Annotated[float, msgspec.Meta(ge=0, lt=_LARGEST, multiple_of=1)]
+_CORNER = Annotated[float, msgspec.Meta(ge=-1, le=2)]
+_BOX = tuple[_PAGE, _CORNER, _CORNER, _CORNER, _CORNER]
 _LOCK = threading.Lock()
+
+
+class _Entity(msgspec.Struct, array_like=True):
+    text: str
+    box: Any = None
+    segments: Any = None
 
 
 class _Page(msgspec.Struct, gc=False):
@@ -43,7 +51,7 @@ class _Ocr(msgspec.Struct, gc=False):
     pages: list[_Page] | None = None
 
 
-class Annotated(msgspec.Struct):
+class Document(msgspec.Struct):
     """One line of the data set; its tokens, nine tenths of it, never become objects.
 
     `place` is file and line; the text of the line stands at `offset` of the unpacked file.
@@ -65,7 +73,7 @@ class Annotated(msgspec.Struct):
             if isinstance(page.dimension, dict) and page.dimension:
                 pair = (page.dimension.get("width"), page.dimension.get("height"))
             # A width of 1 is a page measured in fractions, not in pixels.
-            is_size = all(isinstance(side, int | float) and 1 < side < _WIDEST for side in pair)
+            is_size = all(isinstance(side, int | float) and 1 < side < _LARGEST for side in pair)
             sizes.append(pair if is_size else None)
         return sizes
 
@@ -75,7 +83,7 @@ def find(home: Path) -> Path | None:
     return next((f for name in NAMES if files.is_file(f := home / "main" / name)), None)
 
 
-def documents(path: Path) -> tuple[dict[str, Annotated], int]:
+def documents(path: Path) -> tuple[dict[str, Document], int]:
     """The documents by file name, and how many names came twice; the last one counts."""
     return _documents(*_state(path))
 
@@ -87,14 +95,14 @@ def _state(path: Path) -> tuple[Path, int, int]:
 
 # All splits of a benchmark share one file, which takes far longer to read than to score.
 @lru_cache(maxsize=2)
-def _documents(path: Path, _changed: int, _size: int) -> tuple[dict[str, Annotated], int]:
-    by_name, twice, number, offset = dict[str, Annotated](), 0, 0, 0
+def _documents(path: Path, _changed: int, _size: int) -> tuple[dict[str, Document], int]:
+    by_name, twice, number, offset = dict[str, Document](), 0, 0, 0
     try:
-        with _opened(path) as stream:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
             for number, line in enumerate(iter(partial(stream.readline, files.LARGEST), b""), 1):
                 if line.strip():
                     how = {"where": str(path), "first_line": number, "remedy": PUBLISHED}
-                    read = files.parse_json(line.decode(), Annotated, **how)
+                    read = files.parse_json(line.decode(), Document, **how)
                     read.place, read.offset = f"{path.name}:{number}", offset
                     twice += read.filename in by_name
                     by_name[read.filename] = read
@@ -109,11 +117,7 @@ def _documents(path: Path, _changed: int, _size: int) -> tuple[dict[str, Annotat
     return by_name, twice
 
 
-def _opened(path: Path) -> Any:
-    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
-
-
-def records(document: Annotated, schema: Schema, flaws: Counter[str]) -> Iterator[Row]:
+def records(document: Document, schema: Schema, flaws: Counter[str]) -> Iterator[Row]:
     """The gold records of a document: entities at ``/<name>``, line items' parts below theirs."""
     seen: Counter[str] = Counter()
     for index, annotation in enumerate(document.annotations):
@@ -121,9 +125,9 @@ def records(document: Annotated, schema: Schema, flaws: Counter[str]) -> Iterato
         record = partial(_record, document, where, flaws)
         match annotation:
             case [str() as name, [_, *_] as entities]:
-                path = flat_path(name, schema, seen)
-                is_single = schema.patterns.get(name) == UNREPEATED
-                flaws["unrepeated entities annotated twice"] += is_single and seen[name] > 1
+                path = schema.path(name, seen)
+                is_again = schema.patterns.get(name) == "unrepeated" and seen[name] > 1
+                flaws["unrepeated entities annotated twice"] += is_again
                 flaws["entities that meta.json does not know"] += name not in schema.matches
                 yield record(path, name, entities)
             case [[*names], [[*entities], *_]] if all(isinstance(name, str) for name in names):
@@ -145,29 +149,15 @@ def records(document: Annotated, schema: Schema, flaws: Counter[str]) -> Iterato
                 raise DataBroken(what, where=where, remedy=PUBLISHED)
 
 
-def flat_path(name: str, schema: Schema, seen: Counter[str]) -> str:
-    """The path of the next entity of a name, which `seen` then counts."""
-    number = seen[name]
-    seen[name] += 1
-    single = schema.patterns.get(name) == UNREPEATED and number == 0
-    return f"/{escape(name)}" if single else f"/{escape(name)}/{number}"
-
-
 def _record(
-    document: Annotated, where: str, flaws: Counter[str], path: str, name: str, entities: list[Any]
+    document: Document, where: str, flaws: Counter[str], path: str, name: str, entities: list[Any]
 ) -> Row:
     """The record of an entity by its surface forms, the first of which is its value."""
-    forms, boxes, segments = [], [], []
-    for entity in entities:
-        if not isinstance(entity, list) or not entity or not isinstance(entity[0], str):
-            what = "an entity is [text, [page, x0, y0, x1, y1], [[start, end], …]]"
-            raise DataBroken(what, where=where, remedy=PUBLISHED)
-        text, box, places = [*entity, None, None][:3]
-        forms.append(whole(text, flaws))
-        boxes.append(box)
-        segments.append(places)
-        flaws["boxes missing or malformed"] += fractions(box) is None
-    row: Row = {"path": path, "kind": name, "value": forms[0] if forms else None, "origin": where}
+    read = files.convert(entities, list[_Entity], where=where, remedy=PUBLISHED)
+    forms = [whole(entity.text, flaws) for entity in read] or [None]
+    boxes, segments = [entity.box for entity in read], [entity.segments for entity in read]
+    flaws["boxes missing or malformed"] += sum(fractions(box) is None for box in boxes)
+    row: Row = {"path": path, "kind": name, "value": forms[0], "origin": where}
     row |= {"accepted": list(dict.fromkeys(forms[1:]))}
     row |= {"meta": json.dumps({"boxes": boxes, "segments": segments})}
     return row | placed(boxes[0] if boxes else None, document.sizes)
@@ -188,12 +178,11 @@ def fractions(box: Any) -> tuple[int, tuple[float, ...]] | None:
     >>> fractions([0, 0.1, 0.2, 0.3, 0.4]), fractions([0.1, 0.2, 0.3, 0.4])
     ((0, (0.1, 0.2, 0.3, 0.4)), None)
     """
-    if not isinstance(box, list) or len(box) != 5:
+    try:
+        page, *corners = msgspec.convert(box, _BOX)
+    except (ValueError, OverflowError):
         return None
-    numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in box)
-    if not numbers or not 0 <= box[0] < _PAGES or box[0] % 1:
-        return None
-    return (int(box[0]), tuple(map(float, box[1:]))) if all(-1 <= v <= 2 for v in box[1:]) else None
+    return int(page), tuple(corners)
 
 
 def placed(box: Any, sizes: list[tuple[float, float] | None]) -> Row:
@@ -287,15 +276,17 @@ def _value(token: Row, text: Any) -> str:
 
 
 def _line(file: Path, offset: int) -> str:
+    if file.suffix != ".gz":
+        with file.open("rb") as stream:
+            stream.seek(offset)
+            return stream.readline().decode()
     with _LOCK:
-        if (key := _state(file)) not in _STREAMS:
-            _close()
-            _STREAMS[key] = _opened(file)
-        _STREAMS[key].seek(offset)
-        return _STREAMS[key].readline().decode()
+        packed = _packed(*_state(file))
+        packed.seek(offset)
+        return packed.readline().decode()
 
 
-@atexit.register
-def _close() -> None:
-    while _STREAMS:
-        _STREAMS.popitem()[1].close()
+# One file stays open: to seek forwards in a packed file costs what lies between.
+@lru_cache(maxsize=1)
+def _packed(path: Path, _changed: int, _size: int) -> gzip.GzipFile:
+    return gzip.open(path)

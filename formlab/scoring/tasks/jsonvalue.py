@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import polars as pl
 
-from formlab.benchmarks.omniai import WHOLE
 from formlab.metrics.counts import json_tallies
 from formlab.scoring.align import with_status
 from formlab.scoring.tasks._kit import Scoring, TaskScores, used
@@ -20,7 +19,7 @@ def score(scoring: Scoring) -> TaskScores:
     filled in, as the published tool does.
     """
     sides = scoring.corpus.records, scoring.predictions.records
-    gold, answers = (records.filter(task="value", path=WHOLE) for records in sides)
+    gold, answers = (records.filter(task="value", path="/") for records in sides)
     answers = answers.select("doc_id", pred="value", pred_status="status")
     both = gold.drop("status").join(answers, on="doc_id", how="left", maintain_order="left")
     both = with_status(both, sides[1])

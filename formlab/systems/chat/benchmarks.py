@@ -9,7 +9,7 @@ from typing import Any
 
 from formlab import benchmarks
 from formlab.benchmarks.formcraft import MODALITIES, item_meta
-from formlab.benchmarks.formcraft.records import ITEMS, answer_rows, form_rows
+from formlab.benchmarks.formcraft.forms import ITEMS, answer_rows, form_rows
 from formlab.benchmarks.vrdu import REPEATED, UNREPEATED
 from formlab.benchmarks.vrdu import Schema as Entities
 from formlab.errors import NotAvailable, UnknownName

@@ -2,11 +2,12 @@ import json
 
 import pytest
 
-from formlab import analysis, tables
+from formlab import tables
 from formlab.folders import Corpus
+from formlab.scoring.tasks import jsonvalue
 from formlab.tables import only
 
-from .conftest import predictions
+from .conftest import predictions, scored_by
 
 GOLD = {"a": 1, "items": [{"b": "x"}, {"b": "y"}]}
 
@@ -14,7 +15,7 @@ GOLD = {"a": 1, "items": [{"b": "x"}, {"b": "y"}]}
 @pytest.fixture
 def scored():
     def score(*answers):
-        base = {"benchmark": "omniai", "split": "test"}
+        base = {"benchmark": "sroie", "split": "test"}
         gold = [
             base | {"doc_id": d, "role": "gold", "task": "value", "path": "/", "status": "ok",
                     "value": json.dumps(GOLD)}
@@ -26,8 +27,8 @@ def scored():
             base | {"doc_id": doc, "value": text, "status": status} for doc, text, status in answers
         ]
         records = tables.table("records", gold)
-        corpus = Corpus(documents, records, benchmark="omniai", split="test")
-        result = analysis.evaluate(corpus, predictions(*rows))
+        corpus = Corpus(documents, records, benchmark="sroie", split="test")
+        result = scored_by(jsonvalue, corpus, predictions(*rows))
         rows = only(result.scores, metric="json_accuracy").sort("doc_id")
         return rows.select("hits", "total", "status").rows()
 

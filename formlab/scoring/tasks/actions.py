@@ -69,7 +69,7 @@ def score(scoring: Scoring) -> TaskScores:
     noted, tasks = scoring.whole.marks, set(scoring.whole.answers["task"])
     forms = _forms(scoring.corpus, scoring.predictions, notes, scoring.orders)
     if not forms:
-        return TaskScores()
+        return TaskScores.of()
     sent, acted = "value" in tasks, "click" in tasks or "value" not in tasks
     for form in forms:
         form.settle(scoring, sent=sent)

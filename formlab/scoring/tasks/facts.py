@@ -149,7 +149,9 @@ def _scores(scoring: Scoring, cases: pl.DataFrame, pages: list[Page]) -> Iterato
             yield scoring.rows(facts.filter(of_paper), parts, *rules, level="fact")
     if not whole.height:
         return
-    options: dict[str, Any] = {"task": "fact", "level": "page", "norm": False}
-    yield from text_rows(scoring, whole, **options)
+    options: dict[str, Any] = {"task": "fact", "level": "page"}
+    yield from text_rows(scoring, whole, norm="visible", **options)
     sides = {side: pl.Series([getattr(page, side) for page in pages]) for side in ("gold", "pred")}
-    yield from text_rows(scoring, whole.with_columns(**sides), view="markup", **options)
+    yield from text_rows(
+        scoring, whole.with_columns(**sides), norm="markup", view="markup", **options
+    )

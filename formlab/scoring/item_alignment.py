@@ -310,14 +310,14 @@ def _below(place: str, step: str) -> str:
 
 def _shaped(tree: dict, lists: set[str], ordered: set[str], place: str = "") -> _Tree:
     """The tree with its lists, and with lists where the other side has one."""
-    inner = {
-        step: _shaped(below, lists, ordered, _below(place, step))
-        for step, below in tree.items()
-        if step is not None
-    }
+    steps = {step: below for step, below in tree.items() if step is not None}
     own = {None: tree[None]} if None in tree else {}
-    if place not in lists or not all(map(str.isdecimal, inner)):
+    is_list = place in lists and all(map(str.isdecimal, steps))
+    if is_list and own:
+        steps = {"0" if "0" not in steps else "00": own} | steps
+    inner = {
+        step: _shaped(below, lists, ordered, _below(place, step)) for step, below in steps.items()
+    }
+    if not is_list:
         return own | inner
-    if own:
-        inner = {"0" if "0" not in inner else "00": own} | inner
     return inner if place in ordered else [*inner.values()]

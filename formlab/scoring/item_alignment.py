@@ -29,12 +29,13 @@ from formlab.metrics.metric import assign
 from formlab.readers.types import rule_of
 from formlab.readers.values import pattern
 from formlab.scoring.align import rungs
-from formlab.scoring.rules import RULE, is_parsed, orders_of, rights
+from formlab.scoring.bands import pattern as field_pattern
+from formlab.scoring.rules import RULE, rights, with_rung
 from formlab.tables import USABLE
 
 LARGEST = 25_000_000
-# As many pairs of one document's values with a tolerance are compared at most.
-COMPARED = 1_000_000
+# As much as so many other pairs is a pair whose values may differ by their rule.
+_INEXACT = 25
 # Deeper than any form, shallower than Python's stack.
 _TOO_DEEP = pl.col("path").str.count_matches("/") > 60
 _FIRST_ITEM = "^(.*?)/([0-9]+)(/.*)?$"
@@ -65,6 +66,13 @@ def same_fields(
     >>> same_fields(gold, claims, threshold=0.8).select("path", "pred_path").sort("path").rows()
     [('/party/0', '/party/1'), ('/party/1', '/party/0')]
     """
+    # Values may agree by such a rule that share neither text nor value.
+    inexact = [
+        meta
+        for meta, rule in ((meta, rule_of(meta)) for meta in gold[RULE].unique())
+        if rule.tolerance is not None or rule.comparator == "fuzzy"
+    ]
+    gold = with_rung(gold).with_columns(inexact=pl.col(RULE).is_in(inexact))
     sides = [_fields(side) for side in (gold, claims)]
     lists = pl.concat([side.select("doc_id", path="list").drop_nulls() for side in sides]).unique()
     if lists.is_empty():
@@ -76,11 +84,10 @@ def same_fields(
         for side, rows in zip(sides, alone, strict=True)
     ]
     # Only of these documents the pairs of values are few enough to try.
-    inexact = pl.col(RULE).is_in([meta for meta in gold[RULE].unique() if _is_inexact(meta)])
-    golds = items[0].group_by(_FIELD).agg(golds=pl.len(), inexact=inexact.sum())
-    both = golds.join(items[1].group_by(_FIELD).agg(claims=pl.len()), on=_FIELD)
-    golds, inexact, count = (pl.col(n).cast(pl.Int64) for n in ("golds", "inexact", "claims"))
-    few = ((golds * count).max() <= LARGEST) & ((inexact * count).sum() <= COMPARED)
+    weight = pl.when("inexact").then(_INEXACT).otherwise(1).cast(pl.Int64).sum()
+    both = items[0].group_by(_FIELD).agg(weight=weight)
+    both = both.join(items[1].group_by(_FIELD).agg(claims=pl.len()), on=_FIELD)
+    few = (pl.col("weight") * pl.col("claims")).max() <= LARGEST
     few = both.group_by("doc_id").agg(few=few).filter("few")
     items = [side.join(few, on="doc_id", how="semi", maintain_order="left") for side in items]
     rest = [side.join(part, on="row", how="anti") for side, part in zip(sides, items, strict=True)]
@@ -103,8 +110,7 @@ def placed(both: pl.DataFrame, known: Mapping[str, str | None]) -> pl.DataFrame:
     claimed = both.filter(spurious)
     if not claimed.height:
         return both
-    kinds = {path: known.get(pattern(path)) for path in claimed["path"].drop_nulls().unique()}
-    kind = pl.col("path").replace_strict(kinds, default=None, return_dtype=pl.String)
+    kind = field_pattern().replace_strict(known, default=None, return_dtype=pl.String)
     listed = pl.col("path").str.contains(_FIRST_ITEM) & ~_TOO_DEEP
     # So may a value alone where the other side has a list.
     listed |= pl.col("path").is_not_null() & pl.struct(_KEY).is_duplicated()
@@ -153,27 +159,16 @@ def _starts(path: str) -> list[str]:
 
 def _fields(records: pl.DataFrame) -> pl.DataFrame:
     """Records with their row, the first list on their path, and their field."""
-    paths = records["path"].drop_nulls().unique()
-    fields = pl.Series([pattern(path) for path in paths], dtype=pl.String)
-    field = pl.col("path").replace_strict(paths, fields, default=None).str.replace(r"(/\*)+$", "")
     first = pl.col("path").str.extract(_FIRST_ITEM)
+    field = field_pattern().str.replace(r"(/\*)+$", "")
     return records.with_row_index("row").with_columns(list=first, field=field)
-
-
-def _is_inexact(meta: str | None) -> bool:
-    """Whether values may agree by this rule that share neither text nor value."""
-    return rule_of(meta).tolerance is not None or rule_of(meta).comparator == "fuzzy"
 
 
 def _agreeing(
     gold: pl.DataFrame, claims: pl.DataFrame, threshold: float, orders: Mapping[str, str]
 ) -> pl.DataFrame:
     """The gold values, by row, and the answers `used` of their field that agree with them."""
-    rules = gold.select(RULE, "kind").unique()
-    read = [(is_parsed(rule_of(meta), kind), _is_inexact(meta)) for meta, kind in rules.iter_rows()]
-    read = pl.DataFrame(read, schema={"parsed": pl.Boolean, "inexact": pl.Boolean}, orient="row")
-    gold = gold.join(rules.hstack(read), on=[RULE, "kind"], nulls_equal=True, maintain_order="left")
-    how = [*_FIELD, "kind", "parsed"]
+    gold, how = gold.with_columns(parsed=pl.col("rung") == "typed"), [*_FIELD, "kind", "parsed"]
     said = claims.select(*_FIELD, text="value").unique()
     # Values that agree have a key in common: most pairs have none, and are not compared.
     sides = gold.select(*how, "row", text="texts").explode("text"), said
@@ -189,9 +184,8 @@ def _agreeing(
     pairs = pl.concat([near, far]).unique()
     columns = (*_FIELD, "row", "kind", "accepted", RULE)
     pairs = pairs.join(gold.select(*columns, gold="value"), on="row")
-    written = orders_of(pairs, orders)
-    pairs = pairs.hstack(rungs(pairs, threshold=threshold, orders=written))
-    return pairs.filter(rights(pairs, written))
+    pairs = pairs.hstack(rungs(pairs, threshold=threshold, orders=orders))
+    return pairs.filter(rights(pairs, orders))
 
 
 class _Pairing:

@@ -139,11 +139,11 @@ class _Form(Filled):
             if sent:
                 # A browser does not send a box that is not ticked.
                 is_right = is_close if want.kind == family.DESCRIPTION else is_same
-                is_right = want.leave_empty if value is None else is_right
+                is_right = not want.items if value is None else is_right
                 verdict.submitted = self.received and is_right
             # Nothing was clicked there, and yet it was sent with a value.
             strange = sent and self.received and not verdict.submitted
-            if want.leave_empty and (strange or not acted):
+            if not want.items and (strange or not acted):
                 verdict.right = verdict.placed = verdict.found = False
                 verdict.text = value if strange else None
             # Of a run that only gives its submission, that is the content of the form.
@@ -216,7 +216,7 @@ def _lines(row: Row, fields: Mapping[str, GoldField]) -> list[ActionLine]:
     first = ActionLine(x, y, value, page, want.path if want else None)
     if want is None:
         return [first]
-    if want.leave_empty and value.strip() in {"", want.value, *want.accepted}:
+    if not want.items and value.strip() in {"", want.value, *want.accepted}:
         return []
     if len(want.items) < 2:
         return [first] if first.count else []

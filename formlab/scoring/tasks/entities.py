@@ -64,12 +64,10 @@ def _cases(scoring: Scoring, joined: pl.DataFrame, schema: Schema) -> pl.DataFra
     is_pair = pl.all_horizontal(pl.col("gold_status", "pred_status").is_not_null())
     columns = joined.select(is_pair, "gold", "pred", "accepted", "kind", "doc_id")
     for has_both, gold, pred, accepted, name, doc_id in columns.iter_rows():
-        outcome = "mismatch" if has_both else "missing"
         same, order = comparator(schema.matches.get(name), scoring.mode), scoring.orders.get(doc_id)
         golds = (value for value in (gold, *(accepted or ())) if value is not None)
-        if has_both and any(same(value, pred, order) for value in golds):
-            outcome = "match"
-        outcomes.append(outcome)
+        is_right = has_both and any(same(value, pred, order) for value in golds)
+        outcomes.append("match" if is_right else "mismatch" if has_both else "missing")
     not_scored, names = pl.when("unscored").then(pl.lit("unscored")), joined["kind"]
     types = {name: schema.type_of(name) for name in names.drop_nulls().unique()}
     typed = names.replace_strict(types, return_dtype=pl.String) if types else names

@@ -26,7 +26,6 @@ from formlab.metrics.counts import right_tallies
 from formlab.scoring.align import rungs, side_by_side, with_read, with_status
 from formlab.scoring.fields import words_of_pages
 from formlab.scoring.item_alignment import same_paths
-from formlab.scoring.rules import orders_of
 from formlab.scoring.tasks import content
 from formlab.scoring.tasks._kit import Scoring, TaskScores, any_for
 from formlab.tables import BOX, LADDER, USABLE
@@ -113,8 +112,8 @@ def score(scoring: Scoring) -> TaskScores:
 
 
 def _rungs(rows: pl.DataFrame, gold: str, pred: str, scoring: Scoring) -> pl.DataFrame:
-    orders = orders_of(rows, scoring.orders)
-    return rungs(rows, gold, pred, threshold=scoring.threshold, orders=orders).select(LADDER)
+    known = {"threshold": scoring.threshold, "orders": scoring.orders}
+    return rungs(rows, gold, pred, **known).select(LADDER)
 
 
 def _fields(gold: pl.DataFrame, answers: pl.DataFrame, read: pl.DataFrame) -> pl.DataFrame:

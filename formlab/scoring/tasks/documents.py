@@ -111,7 +111,9 @@ def _records_of(records: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
 
 def _json_scores(scoring: Scoring) -> pl.DataFrame:
     sides = scoring.corpus.records, scoring.predictions.records
-    gold, answers = (records.filter(task="value", path=WHOLE) for records in sides)
+    gold, answers = (
+        records.filter(task="value", path=WHOLE).unique("doc_id", keep="first") for records in sides
+    )
     values, statuses, golds = (
         dict(side.select("doc_id", name).iter_rows())
         for side, name in ((answers, "value"), (answers, "status"), (gold, "value"))

@@ -130,3 +130,12 @@ OTHER = {"fields": [{"label": "Zzz", "value": "1"}], "groups": []}
 )
 def test_a_system_that_failed_or_gave_other_fields_is_right_in_nothing(score, name, answer, metric):
     assert sums(score({name: answer}), metric) == (0, 6)
+
+
+def test_answers_that_give_the_values_of_their_fields_are_judged_by_all_of_them(score):
+    # No field was read: what stands in those of a check is what its answer says.
+    right = {"answer": "Ada Berg", "fields": {DRINKS: "Tea; Milk"}}
+    wrong = {"answer": "PAID", "fields": {NAME: "Ada Burg"}}
+    scored = score({"a.json": {"consistency": {"c1": right, "c2": wrong}}})
+    assert sums(scored, "consistency_accuracy") == (1, 6)
+    assert sums(scored, "consistency_dependent_accuracy") == (2, 6)

@@ -27,6 +27,7 @@ from formlab.tables import BOX, LADDER, USABLE, Settings
 NORM = ("nfc", "space", "lower")
 # Such texts are in lower case, and then normalised.
 _PLAIN = "^(?:[!-~]+(?: [!-~]+)*)?$"
+Frames, Notes = Iterable[pl.DataFrame], Mapping[str, int]
 _USED = pl.when(pl.col("status").is_in(USABLE)).then("pred").fill_null("").alias("pred")
 
 
@@ -38,12 +39,7 @@ class TaskScores(NamedTuple):
     notes: dict[str, int]
 
     @classmethod
-    def of(
-        cls,
-        cases: Iterable[pl.DataFrame] = (),
-        scores: Iterable[pl.DataFrame] = (),
-        notes: Mapping[str, int] | None = None,
-    ) -> TaskScores:
+    def of(cls, cases: Frames = (), scores: Frames = (), notes: Notes | None = None) -> TaskScores:
         """All cases and all scores, of which there may be none, and the notes that count some."""
         sides = (("cases", cases), ("scores", scores))
         every = (pl.concat([tables.table(name, []), *frames]) for name, frames in sides)

@@ -113,16 +113,14 @@ class _Form(Filled):
         self.ended = next(ended, self.status)
         by_path = {want.path: want for want in self.fields}
         for row in valid:
-            is_action = row["pred_path"] and row["task"] == "click"
-            for line in _lines(row, by_path) if is_action else ():
-                self.actions.append(row)
-                self.lines.append(line)
+            if row["pred_path"] and row["task"] == "click":
+                self.lines += (lines := _lines(row, by_path))
+                self.actions += [row] * len(lines)
         texts = [row["value"] for row in valid if row["pred_path"] is None and row["value"]]
         self.output = "\n".join(texts or [line.value for line in self.lines])
-        sent_rows = [row for row in valid if row["task"] == "value"]
-        values = _submission(self.fields, sent_rows, notes)
-        self.submitted = [values.get(want.path) for want in self.fields]
-        self.received = bool(sent_rows)
+        sent = [row for row in valid if row["task"] == "value"]
+        values = _submission(self.fields, sent, notes)
+        self.received, self.submitted = bool(sent), [values.get(w.path) for w in self.fields]
 
     def settle(self, scoring: Scoring, *, sent: bool) -> None:
         """Fill in the verdicts. Of an output that is not usable nothing is right."""

@@ -153,8 +153,7 @@ def changed_entities(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
         if not split.corpus or not split.predictions:
             continue
         schema, documents = Schema.of(split.corpus), split.corpus.documents["doc_id"].implode()
-        records = split.predictions.records.filter(pl.col("doc_id").is_in(documents))
-        answers = dataclasses.replace(split.predictions, records=records)
+        answers = split.predictions.filtered(pl.col("doc_id").is_in(documents))
         both = [side.filter("is_scored") for side in leaves(split.corpus, answers, schema)[:2]]
         table, preds = map(_items, both)
         for mode in MODES:

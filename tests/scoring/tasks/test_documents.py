@@ -14,20 +14,17 @@ GOLD = {"a": 1, "items": [{"b": "x"}, {"b": "y"}]}
 @pytest.fixture
 def scored():
     def score(*answers):
-        base = {"benchmark": "omniai", "split": "test"}
-        gold = [
-            base | {"doc_id": d, "role": "gold", "task": "value", "path": "/", "status": "ok",
-                    "value": json.dumps(GOLD)}
-            for d in ("1", "2")
-        ]  # fmt: skip
-        documents = tables.table("documents", [base | {"doc_id": d} for d in ("1", "2")])
-        base |= {"task": "value", "path": "/"}
+        base, value = {"benchmark": "omniai", "split": "test"}, {"task": "value", "path": "/"}
+        documents = [base | {"doc_id": doc_id} for doc_id in ("1", "2")]
+        gold = {"role": "gold", "status": "ok", "value": json.dumps(GOLD)} | value
+        gold = tables.table("records", [row | gold for row in documents])
         rows = [
-            base | {"doc_id": doc, "value": text, "status": status} for doc, text, status in answers
+            base | value | {"doc_id": doc, "value": text, "status": status}
+            for doc, text, status in answers
         ]
-        records = tables.table("records", gold)
-        corpus = Corpus(documents, records, benchmark="omniai", split="test")
-        result = analysis.evaluate(corpus, predictions(*rows))
+        result = analysis.evaluate(
+            Corpus(tables.table("documents", documents), gold, **base), predictions(*rows)
+        )
         rows = only(result.scores, metric="json_accuracy").sort("doc_id")
         return rows.select("hits", "total", "status").rows()
 

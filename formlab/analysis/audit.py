@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from formlab import benchmarks, files, metrics, readers, tables
+from formlab import benchmarks, files, readers, tables
 from formlab.analysis.agreement import rater_agreement
 from formlab.analysis.summarise import summarise
 from formlab.benchmarks import fincriticaled
@@ -20,7 +20,7 @@ from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics import judge as judging
 from formlab.metrics.places import Places
-from formlab.scoring.tasks._kit import made_by, score_table
+from formlab.scoring.tasks._kit import score_table
 from formlab.tables import USABLE
 from formlab.text.markup import read
 from formlab.workers import threads
@@ -187,7 +187,7 @@ def judge_scores(
     base = pl.DataFrame([{"doc_id": page} | origin for page in judged.pages])
     named = ("judge", "prompt", "view")
     rules = {f"{key}={answer[key]}" for answer in usable.values() for key in named if key in answer}
-    settings, rows = made_by("judge", *sorted(rules)), [tables.table("scores", [])]
+    rules, rows = ("judge", *sorted(rules)), [tables.table("scores", [])]
     for mode in MODES:
         tallies: dict[tuple[str, str], dict[int, tuple[float, float]]] = {}
         for at, page in enumerate(judged.pages):
@@ -195,9 +195,9 @@ def judge_scores(
             for key, tally in judging.page_scores(*asked, mode=mode, notes=notes).items():
                 tallies.setdefault(key, {})[at] = tally
         for (name, kind), of in sorted(tallies.items()):
-            options = {"slice_by": "kind", "slice_value": kind} if kind else {}
-            counted = [(metrics.get(name), np.array(list(of.values())), settings)]
-            rows.append(score_table(base[list(of)], counted, level="page", mode=mode, **options))
+            by = {"slice_by": "kind", "slice_value": kind} if kind else {}
+            parts = {name: np.array(list(of.values()))}
+            rows.append(score_table(base[list(of)], parts, *rules, level="page", mode=mode, **by))
     return pl.concat(rows)
 
 

@@ -153,11 +153,11 @@ def changed_entities(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
         if not split.corpus or not split.predictions:
             continue
         schema, documents = Schema.of(split.corpus), split.corpus.documents["doc_id"].implode()
-        records = split.predictions.records.filter(pl.col("doc_id").is_in(documents))
-        both = leaves(split.corpus, dataclasses.replace(split.predictions, records=records), schema)
-        table, preds = _items(both.gold, both.gold_records), _items(both.pred, both.pred_records)
+        answers = split.predictions.filtered(pl.col("doc_id").is_in(documents))
+        both = [side.filter("is_scored") for side in leaves(split.corpus, answers, schema)[:2]]
+        table, preds = map(_items, both)
         for mode in MODES:
-            pairs = match_entities(both.gold, both.pred, schema.matches, mode=mode).pairs
+            pairs = match_entities(*both, schema.matches, mode=mode).pairs
             texts = preds.select(pred="item", **{f"{mode}_pred": "gold"})
             pairs = pairs.join(texts, on="pred", how="left").drop("pred")
             pairs = pairs.rename({"gold": "item", "credit": mode})
@@ -170,12 +170,12 @@ def changed_entities(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     return pl.concat(changes, how="diagonal").with_columns(effect=effect).select(*CHANGES)
 
 
-def _items(leaf: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
+def _items(values: pl.DataFrame) -> pl.DataFrame:
     """By number the document, name, path and text of each entity, of line items all components."""
-    path, value = records["path"].gather(leaf["row"]), pl.col("value").fill_null("")
+    value = pl.col("value").fill_null("")
     part = pl.format("{}: {}", "component", value)
     # The path of a component is /item/number/component.
     home = pl.col("path").str.extract("^(/[^/]*(?:/[^/]*)?)")
-    rows = leaf.with_columns(path=path).with_columns(path=home, gold=pl.coalesce(part, value))
+    rows = values.with_columns(path=home, gold=pl.coalesce(part, value))
     firsts = pl.col("name", "path").first(), pl.col("doc").first().alias("doc_id")
     return rows.group_by("item", maintain_order=True).agg(*firsts, pl.col("gold").str.join("; "))

@@ -20,9 +20,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from formlab import text
-from formlab.metrics.metric import assign, ratio, shares
+from formlab.metrics.metric import assign, shares
 from formlab.metrics.text import bleu_statistics, sentence_bleu
 from formlab.text.action_lines import ActionLine
 
@@ -49,11 +50,6 @@ class GoldField:
     # Further ways to write the only value, and which of day and month the form writes first.
     accepted: tuple[str, ...] = ()
     order: str | None = None
-
-    @property
-    def leave_empty(self) -> bool:
-        """Whether the right thing to do is nothing."""
-        return not self.items
 
 
 @dataclass(slots=True)
@@ -149,7 +145,7 @@ class Filled:
         for want in self.fields:
             places = range(start, start + len(want.items))
             verdict = self._verdict(want, places, chosen) if places else self._untouched(want)
-            if want.leave_empty:
+            if not want.items:
                 verdict.made = sum(self.lines[n].count for n in verdict.lines if n in unmatched)
             elif start in texts:
                 line = texts[start]
@@ -297,23 +293,20 @@ def episodes(
     """Tallies of the metrics of whole forms, of `sizes` fields one after the other."""
     bleu = np.nan_to_num(sentence_bleu(parts["description_bleu"])).tolist()
     values = [
-        score if want.kind == DESCRIPTION and not want.leave_empty else verdict.found
+        score if want.kind == DESCRIPTION and want.items else verdict.found
         for want, verdict, score in zip(fields, verdicts, bleu, strict=True)
     ]
     done = [v.placed if v.submitted is None else v.submitted for v in verdicts]
-    scores = {name: np.full(len(sizes), np.nan) for name in EPISODE}
-    for number, end in enumerate(np.cumsum(sizes)):
-        if not sizes[number]:
-            continue
-        rows = slice(end - sizes[number], end)
-        clicks = ratio(parts["click_accuracy"][rows].sum(axis=0))
-        scores["episodic_click"][number] = clicks
-        scores["episodic_value"][number] = np.mean(values[rows], dtype=float)
-        scores["form_completed"][number] = all(done[rows])
-        if sent is not None:
-            right = np.nanmean([np.mean(done[rows], dtype=float), clicks])
-            scores["task_score"][number] = right if sent[number] else 0.0
-    return {name: shares(score) for name, score in scores.items()}
-
-
-EPISODE = ("episodic_click", "episodic_value", "form_completed", "task_score")
+    hits, total = parts["click_accuracy"].T
+    rows = {"form": np.repeat(np.arange(len(sizes)), sizes), "hits": hits, "total": total}
+    rows = pl.DataFrame(rows | {"value": [*map(float, values)], "done": [*map(float, done)]})
+    rows = rows.group_by("form", maintain_order=True).agg(
+        episodic_click=pl.col("hits").sum() / pl.col("total").sum(),
+        episodic_value=pl.col("value").mean(),
+        form_completed=pl.col("done").min(),
+        task_score=pl.col("done").mean(),
+    )
+    scores = {name: rows[name].to_numpy() for name in rows.columns[1:]}
+    right = np.stack([scores["task_score"], scores["episodic_click"]])
+    whole = np.full(len(right[0]), np.nan) if sent is None else np.nanmean(right, axis=0) * sent
+    return {name: shares(score) for name, score in (scores | {"task_score": whole}).items()}

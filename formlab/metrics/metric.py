@@ -98,7 +98,7 @@ class Metric:
     `unit_score`, where given, does so for tallies of one unit each, which score differently.
     `view` is what the metric reads of a case: its ``text``, the ``markup`` of a page as it is
     written, a boolean column (`tallies` then takes n booleans), or ``counts`` that a scorer makes,
-    of which some have no `tallies` (plug-ins: `formlab.scoring.own_metrics`); `units` are the
+    of which some have no `tallies` (plug-ins: `formlab.scoring.tasks.documents`); `units` are the
     levels it is taken at (`tables.LEVELS`) and `need` is what their units must have. It is scored
     wherever cases are of one of its `tasks`. `average` says what a sum of its tallies scores: all
     units ``pooled``, or a mean over fields, forms or entities.

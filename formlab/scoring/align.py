@@ -211,39 +211,34 @@ def judged(
     from `text.date_orders`. `words` are those of the whole gold, see `causes`.
     With the column `rules.RULE`, the rules of values say which are right.
     """
-    dtypes = tables.CASES | {"gold_status": pl.String}
-    texts = ("gold", "pred", "path", "kind", "status", "outcome", "gold_status", "accepted")
-    absent = [pl.lit(None, dtypes[n]).alias(n) for n in texts if n not in joined.columns]
-    joined = joined.with_columns(*absent, pl.lit(system).alias("system"))
-    if "level" not in joined.columns:
-        level = pl.when(pl.col("path").is_null()).then(pl.lit("page")).otherwise(pl.lit("field"))
-        joined = joined.with_columns(level=level)
+    columns = tables.CASES | {"gold_status": pl.String}
+    absent = {name: pl.lit(None, columns[name]) for name in columns.keys() - {*joined.columns}}
+    joined = joined.with_columns(**absent | {"system": pl.lit(system)})
+    level = pl.when(pl.col("path").is_null()).then(pl.lit("page")).otherwise(pl.lit("field"))
     unscored = (pl.col("outcome") == "unscored") | (pl.col("gold_status") == "unscored")
     joined = joined.with_columns(
+        level=pl.coalesce("level", level),
         used=pl.when(pl.col("status").is_in(USABLE)).then("pred"),
         outcome=pl.when(unscored.fill_null(False)).then(pl.lit("unscored")).otherwise("outcome"),
     )
-    written = rules.orders_of(joined, orders)
-    joined = joined.with_columns(rungs(joined, threshold=threshold, orders=written))
+    joined = joined.with_columns(rungs(joined, threshold=threshold, orders=orders))
     joined = joined.with_columns(rules.right_centuries(joined))
     right = joined["normalised"]
     if rules.RULE in joined.columns:
-        right = rules.rights(joined, written)
+        right = rules.rights(joined, orders or {})
         joined = joined.with_columns(by_rule=right & ~pl.col("typed"))
     blank = {n: pl.col(n).fill_null("").str.strip_chars() == "" for n in ("used", "gold")}
     outcome = pl.when(right).then(pl.lit("match")).when(blank["used"]).then(pl.lit("missing"))
     outcome = outcome.when(blank["gold"]).then(pl.lit("spurious")).otherwise(pl.lit("mismatch"))
     joined = joined.with_columns(outcome=pl.coalesce("outcome", outcome))
     joined = joined.with_columns(pl.Series("cause", causes(joined, words=words), dtype=pl.String))
-    if "readings" in joined.columns and joined["readings"].null_count() < joined.height:
+    if joined["readings"].count():
         # Fields that one reading rule has right and another has not.
         is_right = pl.col("outcome") == "match"
         others = rights(joined.with_columns(right=is_right), "normalised", threshold=threshold)
         odd = pl.when(is_right).then(~others.list.all()).otherwise(others.list.any())
         odd = (odd & (pl.col("outcome") != "unscored")).fill_null(False)
         joined = joined.with_columns(cause=pl.when(odd).then(pl.lit("reader")).otherwise("cause"))
-    missing = [name for name in tables.CASES if name not in joined.columns]
-    joined = joined.with_columns(pl.lit(None).alias(name) for name in missing)
     return joined.select(pl.col(name).cast(kind) for name, kind in tables.CASES.items())
 
 
@@ -253,15 +248,15 @@ def rungs(
     pred: str = "used",
     *,
     threshold: float,
-    orders: Sequence[str | None] | None = None,
+    orders: Mapping[str, str] | None = None,
 ) -> pl.DataFrame:
     """`text.ladders` of the columns `gold`, `pred`, ``kind`` and ``accepted`` of cases."""
     # What is equal as it is needs no reading, and most cases are.
     is_equal = (cases[gold] == cases[pred]).fill_null(value=False)
     odd = (cases[gold] != cases[pred]).fill_null(value=False).arg_true()
     columns = (cases[name].gather(odd).to_list() for name in (gold, pred, "kind", "accepted"))
-    orders = orders and [orders[row] for row in odd]
-    found = text.ladders(*columns, threshold=threshold, orders=orders)
+    written = orders and [*map(orders.get, cases["doc_id"].gather(odd))]
+    found = text.ladders(*columns, threshold=threshold, orders=written or None)
     all_rungs = pl.DataFrame({name: is_equal.cast(kind) for name, kind in found.schema.items()})
     all_rungs = all_rungs.with_columns(ambiguous=pl.lit(value=False))
     return pl.DataFrame([all_rungs[name].scatter(odd, found[name]) for name in found.columns])
@@ -270,13 +265,11 @@ def rungs(
 def rights(cases: pl.DataFrame, rung: str, *, threshold: float) -> pl.Series:
     """Whether each case is right as the other reading rules read it, in the order of `readings`."""
     read = cases.select("gold", "kind", "accepted", "pred", "right", "readings").with_row_index()
-    read = read.explode("readings").filter(pl.col("readings").is_not_null())
+    read = read.explode("readings").drop_nulls("readings")
     # Rules mostly agree, and what they read alike is right or wrong alike.
-    odd = (read["readings"] != read["pred"]).fill_null(True)
-    columns = (read.filter(odd)[n].to_list() for n in ("gold", "readings", "kind", "accepted"))
-    right = read["right"].to_numpy(writable=True)
-    right[odd.to_numpy()] = text.ladders(*columns, threshold=threshold)[rung].to_numpy()
-    lists = read.select("index", pl.Series("rights", right, dtype=pl.Boolean))
+    odd = (read["readings"] != read["pred"]).fill_null(True).arg_true()
+    others = rungs(read[odd], pred="readings", threshold=threshold)[rung]
+    lists = read.select("index", rights=read["right"].scatter(odd, others))
     lists = lists.group_by("index", maintain_order=True).agg("rights")
     rows = cases.with_row_index().select("index")
     return rows.join(lists, on="index", how="left", maintain_order="left")["rights"]

@@ -143,10 +143,10 @@ def sliced(
         return cases.select(field=pl.coalesce(sliced(cases, documents, column), pattern()))["field"]
     if column in BANDS and not (as_is and column in OF_VALUES):
         return cut(cases, BANDS[column]).alias(column)
-    if column in cases.columns and not (column in _PLACES or (as_is and column in OF_VALUES)):
-        return cases[column]
-    if column in OF_VALUES:
+    if column in OF_VALUES and (as_is or column not in cases.columns):
         return cases.select(OF_VALUES[column].alias(column)).to_series()
+    if column in cases.columns and column not in _PLACES:
+        return cases[column]
     needed = ("width", "height") if column in _PLACES else (column,)
     if {*needed} <= {*documents.columns}:
         rows = cases.select("doc_id", *(BOX if column in _PLACES else ()))

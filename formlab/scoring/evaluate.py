@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 
-from formlab import benchmarks, metrics, tables
+from formlab import benchmarks, tables
 from formlab import workers as processes
 from formlab.benchmarks.corpus import cut, none_read
 from formlab.errors import FormlabError, TableBroken, UnknownName
@@ -31,9 +31,9 @@ from formlab.scoring import across
 from formlab.scoring.align import unscored
 from formlab.scoring.batches import ALL, answered, batches, decide, unmatched
 from formlab.scoring.fields import READER, others
-from formlab.scoring.own_metrics import own_scores
 from formlab.scoring.tasks import families
-from formlab.scoring.tasks._kit import Scoring, TaskScores, made_by, score_table
+from formlab.scoring.tasks._kit import Scoring, TaskScores, score_table
+from formlab.scoring.tasks.documents import own_scores
 from formlab.scoring.whole import Whole, by_corpus
 from formlab.show import progress
 
@@ -235,7 +235,7 @@ def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how:
     # A batch of what is predicted for other documents has none.
     tasks = benchmark.tasks if corpus.documents.height else ()
     scoring = Scoring(plain, answers, how.mode, THRESHOLD, whole, how.reader)
-    results = [TaskScores(), *(family.score(scoring) for family in families(tasks).values())]
+    results = [TaskScores.of(), *(family.score(scoring) for family in families(tasks).values())]
     notes = sum((Counter(result.notes) for result in results), Counter())
     scores = [result.scores for result in results]
     # An engine that reads pages got no instruction that it could follow or refuse.
@@ -302,9 +302,9 @@ def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.Dat
     rows = responses.with_columns(path=pl.lit(None, pl.String))
     texts = responses["status"].to_list()
     by_task = {"slice_by": "task", "slice_value": rows["task"]}
-    counts = [[(metrics.get(name), answer_tallies(texts, name), made_by())] for name in SHARES]
+    counts = [{name: answer_tallies(texts, name)} for name in SHARES]
     scored = partial(score_table, rows, level="answer", mode=mode)
-    return pl.concat(scored(counted, **by) for counted in counts for by in ({}, by_task))
+    return pl.concat(scored(parts, **by) for parts in counts for by in ({}, by_task))
 
 
 def score_again(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, chain, count
 from typing import Any
 
@@ -29,22 +29,22 @@ from formlab.metrics.metric import assign
 from formlab.readers.types import rule_of
 from formlab.readers.values import pattern
 from formlab.scoring.align import rungs
-from formlab.scoring.rules import RULE, is_parsed, orders_of, rights
+from formlab.scoring.bands import pattern as field_pattern
+from formlab.scoring.rules import RULE, rights, with_rung
 from formlab.tables import USABLE
 
 LARGEST = 25_000_000
-# As many pairs of one document's values with a tolerance are compared at most.
-COMPARED = 1_000_000
+# As much as so many other pairs is a pair whose values may differ by their rule.
+_INEXACT = 25
 # Deeper than any form, shallower than Python's stack.
 _TOO_DEEP = pl.col("path").str.count_matches("/") > 60
 _FIRST_ITEM = "^(.*?)/([0-9]+)(/.*)?$"
 _KEY = ["doc_id", "path"]
 # A document, and a field in it, whether its values stand in lists or alone.
 _FIELD = ["doc_id", "field"]
-# The fields below each step of a field; under None the row of its own value.
-_Tree = dict[str | None, Any]
-# A document and the pattern of a path.
-Place = tuple[str, str]
+# A list whose items may stand in any order, or what is below each step of a field; under None the
+# row of its own value.
+_Tree = list["_Tree"] | dict[str | None, Any]
 _normal = functools.lru_cache(1 << 16)(functools.partial(text.normalise, steps=text.LADDER_STEPS))
 
 
@@ -66,6 +66,13 @@ def same_fields(
     >>> same_fields(gold, claims, threshold=0.8).select("path", "pred_path").sort("path").rows()
     [('/party/0', '/party/1'), ('/party/1', '/party/0')]
     """
+    # Values may agree by such a rule that share neither text nor value.
+    inexact = [
+        meta
+        for meta, rule in ((meta, rule_of(meta)) for meta in gold[RULE].unique())
+        if rule.tolerance is not None or rule.comparator == "fuzzy"
+    ]
+    gold = with_rung(gold).with_columns(inexact=pl.col(RULE).is_in(inexact))
     sides = [_fields(side) for side in (gold, claims)]
     lists = pl.concat([side.select("doc_id", path="list").drop_nulls() for side in sides]).unique()
     if lists.is_empty():
@@ -77,11 +84,10 @@ def same_fields(
         for side, rows in zip(sides, alone, strict=True)
     ]
     # Only of these documents the pairs of values are few enough to try.
-    inexact = pl.col(RULE).is_in([meta for meta in gold[RULE].unique() if _is_inexact(meta)])
-    golds = items[0].group_by(_FIELD).agg(golds=pl.len(), inexact=inexact.sum())
-    both = golds.join(items[1].group_by(_FIELD).agg(claims=pl.len()), on=_FIELD)
-    golds, inexact, count = (pl.col(n).cast(pl.Int64) for n in ("golds", "inexact", "claims"))
-    few = ((golds * count).max() <= LARGEST) & ((inexact * count).sum() <= COMPARED)
+    weight = pl.when("inexact").then(_INEXACT).otherwise(1).cast(pl.Int64).sum()
+    both = items[0].group_by(_FIELD).agg(weight=weight)
+    both = both.join(items[1].group_by(_FIELD).agg(claims=pl.len()), on=_FIELD)
+    few = (pl.col("weight") * pl.col("claims")).max() <= LARGEST
     few = both.group_by("doc_id").agg(few=few).filter("few")
     items = [side.join(few, on="doc_id", how="semi", maintain_order="left") for side in items]
     rest = [side.join(part, on="row", how="anti") for side, part in zip(sides, items, strict=True)]
@@ -104,8 +110,7 @@ def placed(both: pl.DataFrame, known: Mapping[str, str | None]) -> pl.DataFrame:
     claimed = both.filter(spurious)
     if not claimed.height:
         return both
-    kinds = {path: known.get(pattern(path)) for path in claimed["path"].drop_nulls().unique()}
-    kind = pl.col("path").replace_strict(kinds, default=None, return_dtype=pl.String)
+    kind = field_pattern().replace_strict(known, default=None, return_dtype=pl.String)
     listed = pl.col("path").str.contains(_FIRST_ITEM) & ~_TOO_DEEP
     # So may a value alone where the other side has a list.
     listed |= pl.col("path").is_not_null() & pl.struct(_KEY).is_duplicated()
@@ -154,27 +159,16 @@ def _starts(path: str) -> list[str]:
 
 def _fields(records: pl.DataFrame) -> pl.DataFrame:
     """Records with their row, the first list on their path, and their field."""
-    paths = records["path"].drop_nulls().unique()
-    fields = pl.Series([pattern(path) for path in paths], dtype=pl.String)
-    field = pl.col("path").replace_strict(paths, fields, default=None).str.replace(r"(/\*)+$", "")
     first = pl.col("path").str.extract(_FIRST_ITEM)
+    field = field_pattern().str.replace(r"(/\*)+$", "")
     return records.with_row_index("row").with_columns(list=first, field=field)
-
-
-def _is_inexact(meta: str | None) -> bool:
-    """Whether values may agree by this rule that share neither text nor value."""
-    return rule_of(meta).tolerance is not None or rule_of(meta).comparator == "fuzzy"
 
 
 def _agreeing(
     gold: pl.DataFrame, claims: pl.DataFrame, threshold: float, orders: Mapping[str, str]
 ) -> pl.DataFrame:
     """The gold values, by row, and the answers `used` of their field that agree with them."""
-    rules = gold.select(RULE, "kind").unique()
-    read = [(is_parsed(rule_of(meta), kind), _is_inexact(meta)) for meta, kind in rules.iter_rows()]
-    read = pl.DataFrame(read, schema={"parsed": pl.Boolean, "inexact": pl.Boolean}, orient="row")
-    gold = gold.join(rules.hstack(read), on=[RULE, "kind"], nulls_equal=True, maintain_order="left")
-    how = [*_FIELD, "kind", "parsed"]
+    gold, how = gold.with_columns(parsed=pl.col("rung") == "typed"), [*_FIELD, "kind", "parsed"]
     said = claims.select(*_FIELD, text="value").unique()
     # Values that agree have a key in common: most pairs have none, and are not compared.
     sides = gold.select(*how, "row", text="texts").explode("text"), said
@@ -190,13 +184,8 @@ def _agreeing(
     pairs = pl.concat([near, far]).unique()
     columns = (*_FIELD, "row", "kind", "accepted", RULE)
     pairs = pairs.join(gold.select(*columns, gold="value"), on="row")
-    written = orders_of(pairs, orders)
-    pairs = pairs.hstack(rungs(pairs, threshold=threshold, orders=written))
-    return pairs.filter(rights(pairs, written))
-
-
-def _below(place: Place, step: str) -> Place:
-    return place[0], f"{place[1]}/*" if step.isdecimal() else f"{place[1]}/{step}"
+    pairs = pairs.hstack(rungs(pairs, threshold=threshold, orders=orders))
+    return pairs.filter(rights(pairs, orders))
 
 
 class _Pairing:
@@ -219,86 +208,51 @@ class _Pairing:
             self.agreeing[row][used] = used == value
         taken = agreeing.select(*_FIELD, value="used")
         self.taken = {*answers.join(taken, on=[*_FIELD, "value"], how="semi")["row"]}
-        self.counts = dict(golds.group_by("doc_id").len().iter_rows())
         # The patterns of lists whose items keep their order.
         metas = [meta for meta in gold[RULE].unique() if rule_of(meta).ordered]
-        paths = gold.filter(pl.col(RULE).is_in(metas))["path"].unique()
-        starts = (start for path in paths for start in _starts(pattern(path)))
-        self.ordered = {start.removesuffix("/*") for start in starts if start.endswith("/*")}
-        self.lists: set[Place] = set()
-        trees, others = self._trees(gold), self._trees(claims)
-        docs = trees.keys() & others.keys()
-        self.pairs = [
-            pair for doc in docs for pair in self._paired(trees[doc], others[doc], (doc, ""))
-        ]
+        starts = map(_starts, map(pattern, gold.filter(pl.col(RULE).is_in(metas))["path"].unique()))
+        ordered = {start.removesuffix("/*") for start in chain(*starts) if start.endswith("/*")}
+        counts = dict(golds.group_by("doc_id").len().iter_rows())
+        lists: dict[str, set[str]] = defaultdict(set)
+        trees = [_documents(side, lists) for side in (gold, claims)]
+        self.pairs: list[tuple[int, int]] = []
+        for doc_id in trees[0].keys() & trees[1].keys():
+            # What agrees is worth more than all likeness of a document's values together.
+            self.most = counts.get(doc_id, 0) + 1
+            both = (_shaped(side[doc_id], lists[doc_id], ordered) for side in trees)
+            self.pairs += self._paired(*both)
 
-    def _trees(self, records: pl.DataFrame) -> dict[str, _Tree]:
-        """The fields of each document, as a tree of their rows; the places of lists are noted."""
-        trees: dict[str, _Tree] = defaultdict(dict)
-        for doc_id, path, row in records.select(*_KEY, "row").iter_rows():
-            node, place = trees[doc_id], (doc_id, "")
-            for step in path.split("/")[1:]:
-                if step in ("0", "1"):
-                    self.lists.add(place)
-                node, place = node.setdefault(step, {}), _below(place, step)
-            node.setdefault(None, row)
-        return trees
-
-    def _read(self, node: _Tree, place: Place) -> tuple[bool, _Tree]:
-        """Whether the items of a field may stand in any order, and what is in it."""
-        steps = {step: below for step, below in node.items() if step is not None}
-        if place not in self.lists or not all(map(str.isdecimal, steps)):
-            return False, node
-        if None in node:
-            alone = "0" if "0" not in steps else "00"
-            steps = {alone: {None: node[None]}} | steps
-        return place[1] not in self.ordered, steps
-
-    def _paired(self, gold: _Tree, pred: _Tree, place: Place) -> Iterator[tuple[int, int]]:
+    def _paired(self, gold: _Tree, pred: _Tree) -> Iterator[tuple[int, int]]:
         """The rows of the gold and of the answers that belong together."""
-        (is_list, golds), (is_list_too, preds) = (self._read(n, place) for n in (gold, pred))
-        if is_list != is_list_too:
-            return
-        if is_list:
-            sides, place = (list(golds.values()), list(preds.values())), _below(place, "0")
-            values = self._worths(*sides, place)
+        if isinstance(gold, list) and isinstance(pred, list):
+            values = self._worths(gold, pred)
             # Of assignments that are equally good, that of the nearest items.
-            values -= 1e-9 * np.abs(np.subtract.outer(*(np.arange(len(side)) for side in sides)))
+            values -= 1e-9 * np.abs(np.subtract.outer(*(np.arange(len(n)) for n in (gold, pred))))
             for row, column in assign(values, least=None):
-                yield from self._paired(sides[0][row], sides[1][column], place)
-            return
-        for step in golds.keys() & preds.keys():
-            if step is None:
-                yield golds[None], preds[None]
-            else:
-                yield from self._paired(golds[step], preds[step], _below(place, step))
+                yield from self._paired(gold[row], pred[column])
+        elif isinstance(gold, dict) and isinstance(pred, dict):
+            for step in gold.keys() & pred.keys():
+                pair = gold[step], pred[step]
+                yield from [pair] if step is None else self._paired(*pair)
 
-    def _worths(self, golds: list[_Tree], preds: list[_Tree], place: Place) -> np.ndarray:
+    def _worths(self, golds: Sequence[_Tree], preds: Sequence[_Tree]) -> np.ndarray:
         """What each pair of fields at a place adds to an assignment."""
         total = np.zeros((len(golds), len(preds)))
         # The fields of each side by what is in them: a list, or one step.
         steps: list[dict[Any, list]] = [defaultdict(list), defaultdict(list)]
         for side, nodes in zip(steps, (golds, preds), strict=True):
             for number, node in enumerate(nodes):
-                is_list, inner = self._read(node, place)
-                for step, below in [("*", inner)] if is_list else inner.items():
-                    side[is_list, step].append((number, below))
-        for is_list, step in [key for key in steps[0] if key in steps[1]]:
-            pairs = [zip(*side[is_list, step], strict=True) for side in steps]
-            places, inner = zip(*pairs, strict=True)
-            if is_list:
-                worths = self._list_worths(*inner, _below(place, "0"))
-            elif step is None:
-                worths = self._values(*inner, self.counts.get(place[0], 0) + 1)
-            else:
-                worths = self._worths(*inner, _below(place, step))
-            total[np.ix_(*places)] += worths
+                for step, below in ({list: node} if isinstance(node, list) else node).items():
+                    side[step].append((number, below))
+        worths = {list: self._list_worths, None: self._values}
+        for step in [step for step in steps[0] if step in steps[1]]:
+            places, inner = zip(*(zip(*side[step], strict=True) for side in steps), strict=True)
+            total[np.ix_(*places)] += worths.get(step, self._worths)(*inner)
         return total
 
-    def _list_worths(self, golds: list[_Tree], preds: list[_Tree], place: Place) -> np.ndarray:
+    def _list_worths(self, golds: Sequence[list], preds: Sequence[list]) -> np.ndarray:
         """What each pair of lists adds, their items being assigned at best."""
-        items = ([item for node in side for item in node.values()] for side in (golds, preds))
-        values = self._worths(*items, place)
+        values = self._worths(*([*chain(*side)] for side in (golds, preds)))
         rows, columns = (np.cumsum([0, *map(len, side)]) for side in (golds, preds))
         total = np.zeros((len(golds), len(preds)))
         for row, column in np.ndindex(*total.shape):
@@ -306,8 +260,8 @@ class _Pairing:
             total[row, column] = sum(block[pair] for pair in assign(block, least=None))
         return total
 
-    def _values(self, golds: list[int], preds: list[int], most: int) -> np.ndarray:
-        """What each pair of rows adds: agreement, more than all likeness, or how alike they are."""
+    def _values(self, golds: Sequence[int], preds: Sequence[int]) -> np.ndarray:
+        """What each pair of rows adds: agreement, or how alike they are."""
         total = np.zeros((len(golds), len(preds)))
         rows = [place for place, row in enumerate(golds) if row in self.spelled]
         columns = [place for place, row in enumerate(preds) if row in self.given]
@@ -326,6 +280,38 @@ class _Pairing:
             places[self.given[row]].append(place)
         for place, row in enumerate(golds):
             for value, is_same in self.agreeing.get(row, {}).items():
-                alike[place, places.get(value, [])] = most + is_same
+                alike[place, places.get(value, [])] = self.most + is_same
         total[np.ix_(rows, columns)] = alike
         return total
+
+
+def _documents(records: pl.DataFrame, lists: dict[str, set[str]]) -> dict[str, dict]:
+    """What is below each step of each document; the places of lists are added to `lists`."""
+    trees: dict[str, dict] = defaultdict(dict)
+    for doc_id, path, row in records.select(*_KEY, "row").iter_rows():
+        node, place = trees[doc_id], ""
+        for step in path.split("/")[1:]:
+            if step in ("0", "1"):
+                lists[doc_id].add(place)
+            node, place = node.setdefault(step, {}), _below(place, step)
+        node.setdefault(None, row)
+    return trees
+
+
+def _below(place: str, step: str) -> str:
+    return f"{place}/*" if step.isdecimal() else f"{place}/{step}"
+
+
+def _shaped(tree: dict, lists: set[str], ordered: set[str], place: str = "") -> _Tree:
+    """The tree with its lists, and with lists where the other side has one."""
+    steps = {step: below for step, below in tree.items() if step is not None}
+    own = {None: tree[None]} if None in tree else {}
+    is_list = place in lists and all(map(str.isdecimal, steps))
+    if is_list and own:
+        steps = {"0" if "0" not in steps else "00": own} | steps
+    inner = {
+        step: _shaped(below, lists, ordered, _below(place, step)) for step, below in steps.items()
+    }
+    if not is_list:
+        return own | inner
+    return inner if place in ordered else [*inner.values()]

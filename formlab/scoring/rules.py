@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
 import polars as pl
@@ -39,13 +39,12 @@ _BEFORE, _AFTER = 80, 20
 Declared = tuple[str, str | None, str]
 
 
-def with_rules(gold: pl.DataFrame, by_rules: bool | None = None) -> pl.DataFrame:
+def with_rules(gold: pl.DataFrame) -> pl.DataFrame:
     """Gold records with the column `RULE`, if they are of one's own forms or any has a rule."""
-    if by_rules is None:
-        stated = gold["meta"].drop_nulls().unique()
-        stated = stated.filter(stated.str.contains(_WORDS))
-        declared = any(rule_of(meta) != FieldType() for meta in stated)
-        by_rules = declared or (gold["benchmark"] == OWN).any()
+    stated = gold["meta"].drop_nulls().unique()
+    stated = stated.filter(stated.str.contains(_WORDS))
+    declared = any(rule_of(meta) != FieldType() for meta in stated)
+    by_rules = declared or (gold["benchmark"] == OWN).any()
     return gold.with_columns(pl.col("meta").alias(RULE)) if by_rules else gold
 
 
@@ -65,24 +64,20 @@ def weights(declared: Iterable[Declared]) -> dict[str, float]:
     return {place: weight for place, weight in known.items() if weight != 1.0}
 
 
-def rights(cases: pl.DataFrame, orders: Sequence[str | None]) -> pl.Series:
+def rights(cases: pl.DataFrame, orders: Mapping[str, str]) -> pl.Series:
     """Whether each case is right by its rule."""
-    keys = cases.select(RULE, "kind").unique()
-    rungs = [_rung(rule_of(meta), kind) for meta, kind in keys.iter_rows()]
-    known = keys.with_columns(rung=pl.Series(rungs, dtype=pl.String))
-    options = {"on": [RULE, "kind"], "how": "left", "nulls_equal": True, "maintain_order": "left"}
     is_right = pl.any_horizontal(pl.col(rung) & (pl.col("rung") == rung) for rung in LADDER)
-    right = cases.select(RULE, "kind", *LADDER).join(known, **options).select(is_right).to_series()
-    tolerant = [meta for meta in keys[RULE].unique() if rule_of(meta).tolerance is not None]
+    right = with_rung(cases.select(RULE, "kind", *LADDER)).select(is_right).to_series()
+    tolerant = [meta for meta in cases[RULE].unique() if rule_of(meta).tolerance is not None]
     if not tolerant:
         return right
-    near = cases.select("gold", "used", "accepted", "kind", RULE).with_row_index("row")
+    near = cases.select("doc_id", "gold", "used", "accepted", "kind", RULE).with_row_index("row")
     near = near.filter(pl.col(RULE).is_in(tolerant), ~right).drop_nulls(["gold", "used"])
     within = []
-    for row, gold, value, accepted, kind, meta in near.iter_rows():
-        rule = rule_of(meta)
+    for row, doc_id, gold, value, accepted, kind, meta in near.iter_rows():
+        rule, order = rule_of(meta), orders.get(doc_id)
         if rule.comparator in (None, "typed") and any(
-            _within(known, value, rule, kind, orders[row]) for known in (gold, *(accepted or ()))
+            _within(known, value, rule, kind, order) for known in (gold, *(accepted or ()))
         ):
             within.append(row)
     return right.scatter(within, True) if within else right
@@ -132,9 +127,13 @@ def null_answers(cases: pl.DataFrame) -> pl.Series:
     return said.scatter(own_words, False)
 
 
-def is_parsed(rule: FieldType, kind: str | None) -> bool:
-    """Whether values of a kind are compared as parsed."""
-    return _rung(rule, kind) == "typed"
+def with_rung(cases: pl.DataFrame) -> pl.DataFrame:
+    """The cases with the `rung` of the ladder on which each is right by its rule."""
+    known = cases.select(RULE, "kind").unique()
+    rungs = [_rung(rule_of(meta), kind) for meta, kind in known.iter_rows()]
+    known = known.with_columns(rung=pl.Series(rungs, dtype=pl.String))
+    options = {"how": "left", "nulls_equal": True, "maintain_order": "left"}
+    return cases.join(known, on=[RULE, "kind"], **options)
 
 
 def _rung(rule: FieldType, kind: str | None) -> str:
@@ -158,8 +157,3 @@ def _within(gold: str, value: str, rule: FieldType, kind: str | None, order: str
     if None not in (ours.currency, theirs.currency) and ours.currency != theirs.currency:
         return False
     return abs(ours.amount - theirs.amount) <= (abs(ours.amount) * most if rule.relative else most)
-
-
-def orders_of(cases: pl.DataFrame, orders: Mapping[str, str] | None) -> list[str | None]:
-    """The order of day and month in the document of each case."""
-    return list(map((orders or {}).get, cases["doc_id"].to_list()))

@@ -12,13 +12,13 @@ TASKS = {
     "marking": "content",
     "visual": "content",
     "cross": "content",
-    "layout": "layout",
+    "layout": "documents",
     "vqa": "relations",
     "consistency": "relations",
     "click": "actions",
     "entity": "entities",
     "fact": "facts",
-    "value": "jsonvalue",
+    "value": "documents",
 }
 # Tasks whose modules note something of all predictions: their function `marks`.
 MARKS = ("layout", "consistency", "click")

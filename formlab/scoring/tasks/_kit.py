@@ -1,4 +1,4 @@
-"""The common parts of all scorers: their input, their result, settings, and rows of scores.
+"""The common parts of all scorers: their input, their result, and rows of scores.
 
 A scorer is a function `score` of a `Scoring` to `TaskScores`, in a module of `scoring.tasks`.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,7 @@ from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import Metric
 from formlab.metrics.metric import SOME_CLAIM
-from formlab.scoring.align import judged
+from formlab.scoring.align import judged, with_status
 from formlab.scoring.fields import READER
 from formlab.scoring.whole import Whole
 from formlab.tables import BOX, LADDER, USABLE, Settings
@@ -27,24 +27,19 @@ from formlab.tables import BOX, LADDER, USABLE, Settings
 NORM = ("nfc", "space", "lower")
 # Such texts are in lower case, and then normalised.
 _PLAIN = "^(?:[!-~]+(?: [!-~]+)*)?$"
-# What a text that is not normalised is.
-_AS_IT_IS = {"text": "visible", "markup": "markup"}
-Frames = Iterable[pl.DataFrame]
+Frames, Notes = Iterable[pl.DataFrame], Mapping[str, int]
 _USED = pl.when(pl.col("status").is_in(USABLE)).then("pred").fill_null("").alias("pred")
 
 
-@dataclass(frozen=True)
-class TaskScores:
-    """The cases (schema CASES) and scores (schema SCORES) of one family of tasks."""
+class TaskScores(NamedTuple):
+    """The cases (schema CASES) and scores (schema SCORES) of one family of tasks, and notes."""
 
-    cases: pl.DataFrame = field(default_factory=lambda: tables.table("cases", []))
-    scores: pl.DataFrame = field(default_factory=lambda: tables.table("scores", []))
-    notes: dict[str, int] = field(default_factory=dict)
+    cases: pl.DataFrame
+    scores: pl.DataFrame
+    notes: dict[str, int]
 
     @classmethod
-    def of(
-        cls, cases: Frames, scores: Frames, notes: Mapping[str, int] | None = None
-    ) -> TaskScores:
+    def of(cls, cases: Frames = (), scores: Frames = (), notes: Notes | None = None) -> TaskScores:
         """All cases and all scores, of which there may be none, and the notes that count some."""
         sides = (("cases", cases), ("scores", scores))
         every = (pl.concat([tables.table(name, []), *frames]) for name, frames in sides)
@@ -74,36 +69,24 @@ class Scoring:
         return judged(joined, system=self.predictions.system, **known)
 
     def documents(self, status: Mapping[str, str]) -> pl.DataFrame:
-        """A unit for each document, with what became of it: `missing` where `status` has none."""
-        state = pl.col("doc_id").replace_strict(status, default="missing", return_dtype=pl.String)
+        """A unit for each document, with its `status`, else what became of the document."""
+        given = pl.col("doc_id").replace_strict(status, default=None, return_dtype=pl.String)
         same = {"system": pl.lit(self.predictions.system), "path": pl.lit(None, pl.String)}
-        named = self.corpus.documents.select("benchmark", "split", "doc_id")
-        return named.with_columns(status=state, **same)
+        named = self.corpus.documents.select("benchmark", "split", "doc_id", pred_status=given)
+        units = with_status(named.with_columns(**same), self.predictions.records)
+        return units.drop("pred_status")
 
     def rows(
-        self,
-        cases: pl.DataFrame,
-        tallies: Mapping[str, np.ndarray],
-        *rules: str | None,
-        read: str | None = None,
-        **options: Any,
+        self, units: pl.DataFrame, parts: Mapping[str, np.ndarray], *rules: str | None, **more: Any
     ) -> pl.DataFrame:
-        """Rows of *scores* of cases from the tallies of each metric, by `rules`."""
-        settings = made_by(*rules, read=read)
-        counted = [(metrics.get(name), parts, settings) for name, parts in tallies.items()]
-        return score_table(cases, counted, **{"level": "field", "mode": self.mode} | options)
+        """Rows of *scores* as from `score_table`, of fields where it is not said otherwise."""
+        return score_table(units, parts, *rules, **{"level": "field", "mode": self.mode} | more)
 
 
 def any_for(records: pl.DataFrame, answers: pl.DataFrame) -> bool:
     """Whether a system that gave `records` took part in a task where it gave `answers`."""
     # Who answered other tasks left this one out; whose every answer was unusable found nothing.
     return answers.height > 0 or not records.filter(pl.col("status").is_in(USABLE)).height
-
-
-def failed(records: pl.DataFrame) -> dict[str, str]:
-    """The status of each document of which nothing usable was given."""
-    bad = records.filter(pl.col("path").is_null(), ~pl.col("status").is_in(USABLE))
-    return dict(bad.unique("doc_id", keep="first").select("doc_id", "status").iter_rows())
 
 
 def used(cases: pl.DataFrame) -> list[str]:
@@ -118,58 +101,60 @@ def normalised(texts: pl.Series) -> pl.Series:
     return low.scatter(odd, [text.normalise(value, NORM) for value in texts.gather(odd)])
 
 
-def made_by(*rules: str | None, read: str | None = None) -> Settings:
-    """The settings of a score: by which rules values are compared and fields are read."""
-    named = "|".join(rule for rule in rules if rule)
-    return Settings(rules=named or None, read=read, formlab=files.version())
-
-
 def score_table(
-    rows: pl.DataFrame,
-    counted: Iterable[tuple[Metric, np.ndarray, Settings]],
-    *,
+    units: pl.DataFrame,
+    parts: Mapping[str, np.ndarray],
+    *rules: str | None,
     level: str,
     mode: str | None,
+    read: str | None = None,
     task: str | None = None,
     slice_by: str | None = None,
     slice_value: str | pl.Series | None = None,
 ) -> pl.DataFrame:
-    """Rows of *scores* of some units by several metrics, one after the other."""
+    """Rows of *scores* of some units from the tallies of each metric, one after the other.
+
+    `rules` say how values are compared and `read` how fields are read, for the settings.
+    """
     if not isinstance(slice_value, pl.Series):
         slice_value = pl.lit(slice_value, pl.String)
-    shared = rows.select(
+    shared = units.select(
         "benchmark", "split", "doc_id", "system", "path", "status",
         task=pl.lit(task) if task else "task", level=pl.lit(level), mode=pl.lit(mode, pl.String),
         slice_by=pl.lit(slice_by, pl.String), slice_value=slice_value,
     )  # fmt: skip
     scores = []
-    for metric, tallies, settings in counted:
-        tallies = np.asarray(tallies, dtype=float)
-        if tallies.ndim != 2 or len(tallies) != rows.height:
-            problem = f"tallies of {metric.name} have shape {tallies.shape} for {rows.height} cases"
+    for name, tallies in parts.items():
+        metric, tallies = metrics.get(name), np.asarray(tallies, dtype=float)
+        if tallies.ndim != 2 or len(tallies) != units.height:
+            problem = f"tallies of {name} have shape {tallies.shape} for {units.height} cases"
             remedy = "an array of shape (cases, 2): numerator and denominator"
             raise DataBroken(problem, remedy=remedy)
         if np.isinf(tallies).any():
-            remedy = "finite numbers, or NaN"
-            raise DataBroken(f"tallies of {metric.name} are infinite", remedy=remedy)
+            raise DataBroken(f"tallies of {name} are infinite", remedy="finite numbers, or NaN")
         # A unit whose tally is NaN, or without what the metric needs, is undefined: counted, and in
         # no sum.
-        defined = ~np.isnan(tallies).any(axis=1)
-        if need := metric.needs(level, mode):
+        defined, need = ~np.isnan(tallies).any(axis=1), metric.needs(level, mode)
+        if need:
             defined &= tallies[:, -1] >= need.least
-            settings = replace(settings, rules="|".join(filter(None, (settings.rules, need.rule))))
         tallies = np.where(defined[:, None], tallies, 0.0)
-        columns = {"metric": metric.name, "settings": vars(settings), "stats": None}
-        columns |= {"hits": None, "total": None, "value": metric.values(tallies, mode)}
+        named = "|".join(filter(None, (*rules, need and need.rule)))
+        settings = Settings(rules=named or None, read=read, formlab=files.version())
+        columns = {
+            "metric": name,
+            "settings": vars(settings),
+            "value": metric.values(tallies, mode),
+        }
         if tallies.shape[1] == 2:
-            columns["hits"], columns["total"] = np.ascontiguousarray(tallies.T)
+            hits, total = np.ascontiguousarray(tallies.T)
+            columns |= {"hits": hits, "total": total, "stats": None}
         else:
-            columns["stats"] = tallies
-        for name, value in columns.items():
+            columns |= {"hits": None, "total": None, "stats": tallies}
+        for column, value in columns.items():
             if isinstance(value, np.ndarray):
-                columns[name] = pl.Series(value).cast(tables.SCORES[name])
+                columns[column] = pl.Series(value).cast(tables.SCORES[column])
             else:
-                columns[name] = pl.lit(pl.Series([value], dtype=tables.SCORES[name])).first()
+                columns[column] = pl.lit(pl.Series([value], dtype=tables.SCORES[column])).first()
         scores.append(shared.with_columns(**columns).select(*tables.SCORES))
     return pl.concat(scores)
 
@@ -181,30 +166,30 @@ def text_rows(
     task: str,
     level: str,
     read: str | None = None,
-    norm: bool = True,
+    norm: str = ",".join(NORM),
     gold_only: bool = False,
     view: str = "text",
     chosen: Iterable[Metric] | None = None,
 ) -> Iterator[pl.DataFrame]:
     """Rows of *scores* by every metric that reads a view of cases or the ladder, or by `chosen`.
 
-    `gold_only` is for fields of several tasks: each metric is of its tasks and, but for those that
-    ask for claims, of the gold's fields alone.
+    `norm` names how texts are written. `gold_only` is for fields of several tasks: each metric is
+    of its tasks and, but for those that ask for claims, of the gold's fields alone.
     """
-    # Equal pairs of texts are counted once, but for metrics that were chosen by hand.
-    if is_shared := chosen is None:
+    if chosen is None:
         chosen = metrics.of(task, level, view, *(LADDER if view == "text" else ()))
-    compared = f"norm={','.join(NORM)}" if norm else f"norm={_AS_IT_IS[view]}"
+    # Equal pairs of texts are counted once.
     pairs: dict[Any, tuple[list[str], list[str], np.ndarray]] = {}
     for metric in chosen:
-        cases, of_gold = rows, metric.view in LADDER
+        of_gold, key, cases = metric.view in LADDER, None, rows
         if gold_only and not of_gold:
             of_gold = metric.need != SOME_CLAIM
-            cases = cases.filter(pl.col("task").is_in(metric.tasks))
-            cases = cases.drop_nulls("gold") if of_gold else cases
+            key = metric.tasks, of_gold
+            asked = pl.col("gold").is_not_null() | (not of_gold)
+            cases = rows.filter(pl.col("task").is_in(metric.tasks), asked)
         if not cases.height:
             continue
-        rule = compared
+        rule = f"norm={norm}"
         if metric.view in LADDER:
             rule = f"fuzzy>={scoring.threshold:g}|{text.DATE_RULE}"
             # Whether each case is right on the rung; null where the gold has no such field.
@@ -215,20 +200,19 @@ def text_rows(
             boxes = (cases.select(side).to_numpy().astype(float) for side in sides)
             rule, tallies = "", metric.count(*boxes)
         else:
-            key = (metric.tasks, of_gold) if gold_only else None
-            golds, preds, places = pairs[key] = pairs.get(key) or _pairs(cases, norm=norm)
-            if not is_shared:
-                golds, preds = ([side[place] for place in places] for side in (golds, preds))
-            tallies = metric.count(golds, preds)
-            tallies = tallies[places] if is_shared and len(tallies) == len(golds) else tallies
-        settings = made_by(rule, "of=gold fields" if of_gold else None, *rules, read=read)
-        yield score_table(cases, [(metric, tallies, settings)], level=level, mode=scoring.mode)
+            if key not in pairs:
+                pairs[key] = _pairs(cases, is_plain=norm != ",".join(NORM))
+            *texts, places = pairs[key]
+            tallies = metric.count(*texts)
+            tallies = tallies[places] if len(tallies) == len(texts[0]) else tallies
+        settings = rule, "of=gold fields" if of_gold else None, *rules
+        yield scoring.rows(cases, {metric.name: tallies}, *settings, level=level, read=read)
 
 
-def _pairs(cases: pl.DataFrame, *, norm: bool) -> tuple[list[str], list[str], np.ndarray]:
+def _pairs(cases: pl.DataFrame, *, is_plain: bool) -> tuple[list[str], list[str], np.ndarray]:
     """The different pairs of texts, and which of them each case has."""
     sides = cases.select(pl.col("gold").fill_null(""), _USED)
-    if norm:
+    if not is_plain:
         sides = sides.select(normalised(side) for side in sides)
     distinct = sides.unique(maintain_order=True).with_row_index("place")
     places = sides.join(distinct, on=["gold", "pred"], maintain_order="left")["place"].to_numpy()

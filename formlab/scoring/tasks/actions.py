@@ -69,7 +69,7 @@ def score(scoring: Scoring) -> TaskScores:
     noted, tasks = scoring.whole.marks, set(scoring.whole.answers["task"])
     forms = _forms(scoring.corpus, scoring.predictions, notes, scoring.orders)
     if not forms:
-        return TaskScores()
+        return TaskScores.of()
     sent, acted = "value" in tasks, "click" in tasks or "value" not in tasks
     for form in forms:
         form.settle(scoring, sent=sent)
@@ -113,16 +113,14 @@ class _Form(Filled):
         self.ended = next(ended, self.status)
         by_path = {want.path: want for want in self.fields}
         for row in valid:
-            is_action = row["pred_path"] and row["task"] == "click"
-            for line in _lines(row, by_path) if is_action else ():
-                self.actions.append(row)
-                self.lines.append(line)
+            if row["pred_path"] and row["task"] == "click":
+                self.lines += (lines := _lines(row, by_path))
+                self.actions += [row] * len(lines)
         texts = [row["value"] for row in valid if row["pred_path"] is None and row["value"]]
         self.output = "\n".join(texts or [line.value for line in self.lines])
-        sent_rows = [row for row in valid if row["task"] == "value"]
-        values = _submission(self.fields, sent_rows, notes)
-        self.submitted = [values.get(want.path) for want in self.fields]
-        self.received = bool(sent_rows)
+        sent = [row for row in valid if row["task"] == "value"]
+        values = _submission(self.fields, sent, notes)
+        self.received, self.submitted = bool(sent), [values.get(w.path) for w in self.fields]
 
     def settle(self, scoring: Scoring, *, sent: bool) -> None:
         """Fill in the verdicts. Of an output that is not usable nothing is right."""
@@ -139,11 +137,11 @@ class _Form(Filled):
             if sent:
                 # A browser does not send a box that is not ticked.
                 is_right = is_close if want.kind == family.DESCRIPTION else is_same
-                is_right = want.leave_empty if value is None else is_right
+                is_right = not want.items if value is None else is_right
                 verdict.submitted = self.received and is_right
             # Nothing was clicked there, and yet it was sent with a value.
             strange = sent and self.received and not verdict.submitted
-            if want.leave_empty and (strange or not acted):
+            if not want.items and (strange or not acted):
                 verdict.right = verdict.placed = verdict.found = False
                 verdict.text = value if strange else None
             # Of a run that only gives its submission, that is the content of the form.
@@ -216,7 +214,7 @@ def _lines(row: Row, fields: Mapping[str, GoldField]) -> list[ActionLine]:
     first = ActionLine(x, y, value, page, want.path if want else None)
     if want is None:
         return [first]
-    if want.leave_empty and value.strip() in {"", want.value, *want.accepted}:
+    if not want.items and value.strip() in {"", want.value, *want.accepted}:
         return []
     if len(want.items) < 2:
         return [first] if first.count else []

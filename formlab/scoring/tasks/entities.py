@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -18,7 +17,8 @@ from formlab.scoring.tasks._kit import Scoring, TaskScores, text_rows
 from formlab.tables import USABLE
 
 RULES = "unrepeated=most-confident,else-first"
-Counts = dict[tuple[str | None, str | None], np.ndarray]
+# The leaves of gold and of predictions.
+Sides = tuple[pl.DataFrame, pl.DataFrame]
 
 
 def score(scoring: Scoring) -> TaskScores:
@@ -29,66 +29,63 @@ def score(scoring: Scoring) -> TaskScores:
     """
     corpus, predictions = scoring.corpus, scoring.predictions
     schema = Schema.of(corpus)
-    records = leaves(corpus, predictions, schema, scoring.whole.dates)
-    matching = match_entities(records.gold, records.pred, schema.matches, mode=scoring.mode)
+    *every, notes = leaves(corpus, predictions, schema, scoring.whole.dates)
+    sides = tuple(side.filter("is_scored") for side in every)
+    matching = match_entities(*sides, schema.matches, mode=scoring.mode)
     # A document was answered if any of its records was, else the first says why not.
     first = pl.col("status").sort_by(~pl.col("status").is_in(USABLE), maintain_order=True).first()
     status = predictions.records.group_by("doc_id", maintain_order=True).agg(first)
     documents = scoring.documents(dict(status.iter_rows()))
-    cases = _cases(scoring, records, matching, schema, documents)
-    counts = _counts(documents, records, matching, schema)
+    pairs = _pairs(sides, matching, schema)
+    is_forgiven = pl.col("item").is_in(matching.forgiven.tolist())
+    unscored = every[1].filter(~pl.col("is_scored") | is_forgiven)
+    joined = side_by_side(*every, pairs).join(
+        unscored.select("doc_id", pred_path="path", unscored=True),
+        on=["doc_id", "pred_path"], how="left", maintain_order="left",
+    )  # fmt: skip
+    answered = documents.filter(pl.col("status").is_in(USABLE))["doc_id"].implode()
+    joined = with_status(joined, predictions.records).with_columns(
+        pl.coalesce("kind", pl.col("pred_path").str.split("/").list.last()),
+        task=pl.lit("entity"),
+        has_answer=pl.col("doc_id").is_in(answered),
+    )
+    cases = _cases(scoring, joined, schema)
     scored = cases.filter(pl.col("outcome") != "unscored")
     scores = [
-        *_of_documents(scoring, counts, schema, documents),
+        *_of_documents(scoring, sides, matching, schema, documents),
         *text_rows(scoring, scored, RULES, task="entity", level="field"),
     ]
-    return TaskScores.of([cases], scores, records.notes)
+    return TaskScores.of([cases], scores, notes)
 
 
-def _cases(
-    scoring: Scoring, records: Leaves, matching: Matching, schema: Schema, documents: pl.DataFrame
-) -> pl.DataFrame:
+def _cases(scoring: Scoring, joined: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     """A case for each single value; its entity's match function says whether it is right."""
-    forgiven = records.pred.filter(pl.col("item").is_in(matching.forgiven.tolist()))["row"]
-    unscored = records.pred_records.filter(pl.col("row").is_in({*forgiven, *records.left_out}))
-    unscored = unscored.select("doc_id", pred_path="path", unscored=True)
-    sides = (side.drop("row") for side in (records.gold_records, records.pred_records))
-    joined = side_by_side(*sides, _pairs(records, matching, schema))
-    joined = joined.join(unscored, on=["doc_id", "pred_path"], how="left", maintain_order="left")
-    names = pl.coalesce("kind", pl.col("pred_path").str.split("/").list.last())
-    joined = joined.with_columns(names, task=pl.lit("entity"))
-    joined = with_status(joined, scoring.predictions.records)
-    answered = documents.filter(pl.col("status").is_in(USABLE))["doc_id"]
     outcomes = []
     is_pair = pl.all_horizontal(pl.col("gold_status", "pred_status").is_not_null())
     columns = joined.select(is_pair, "gold", "pred", "accepted", "kind", "doc_id")
     for has_both, gold, pred, accepted, name, doc_id in columns.iter_rows():
-        outcome = "mismatch" if has_both else "missing"
         same, order = comparator(schema.matches.get(name), scoring.mode), scoring.orders.get(doc_id)
         golds = (value for value in (gold, *(accepted or ())) if value is not None)
-        if has_both and any(same(value, pred, order) for value in golds):
-            outcome = "match"
-        outcomes.append(outcome)
-    not_scored = pl.when("unscored").then(pl.lit("unscored"))
-    joined = joined.with_columns(
-        outcome=pl.coalesce(not_scored, "outcome", pl.Series(outcomes, dtype=pl.String)),
-        has_answer=pl.col("doc_id").is_in(answered.implode()),
-    )
-    names = joined["kind"]
+        is_right = has_both and any(same(value, pred, order) for value in golds)
+        outcomes.append("match" if is_right else "mismatch" if has_both else "missing")
+    not_scored, names = pl.when("unscored").then(pl.lit("unscored")), joined["kind"]
     types = {name: schema.type_of(name) for name in names.drop_nulls().unique()}
     typed = names.replace_strict(types, return_dtype=pl.String) if types else names
-    joined = joined.with_columns(typed, subtype=pl.coalesce("subtype", typed))
+    joined = joined.with_columns(
+        typed,
+        outcome=pl.coalesce(not_scored, "outcome", pl.Series(outcomes, dtype=pl.String)),
+        subtype=pl.coalesce("subtype", typed),
+    )
     return scoring.judged(joined).with_columns(names)
 
 
-def _pairs(records: Leaves, matching: Matching, schema: Schema) -> pl.DataFrame:
+def _pairs(sides: Sides, matching: Matching, schema: Schema) -> pl.DataFrame:
     """The paths of values that stand beside each other: of matched items, then of all others."""
-    pairs, item = matching.pairs.select("gold", "pred"), pl.col("item")
-    taken = {*pairs["pred"], *matching.forgiven.tolist()}
-    rest = (
-        records.gold.filter(~item.is_in({*pairs["gold"]})),
-        records.pred.filter(~item.is_in(taken)),
-    )
+    pairs = matching.pairs.select("gold", "pred")
+    taken = {*pairs["gold"]}, {*pairs["pred"], *matching.forgiven.tolist()}
+    rest = [
+        side.filter(~pl.col("item").is_in(items)) for side, items in zip(sides, taken, strict=True)
+    ]
     # Single values by their turn, line items by what agrees.
     is_flat, turn = pl.col("component").is_null(), pl.int_range(pl.len())
     flat = [
@@ -101,7 +98,7 @@ def _pairs(records: Leaves, matching: Matching, schema: Schema) -> pl.DataFrame:
     pairs = pl.concat([pairs, flat, lines.pairs.select("gold", "pred")])
     gold, pred = (
         side.select("doc", "path", "item", "component", turn=turn.over("item", "component"))
-        for side in (records.gold, records.pred)
+        for side in sides
     )
     place = ["pred", "component", "turn"]
     both = gold.join(pairs, left_on="item", right_on="gold", maintain_order="left")
@@ -110,99 +107,85 @@ def _pairs(records: Leaves, matching: Matching, schema: Schema) -> pl.DataFrame:
     return both.select("path", "pred_path", doc_id="doc")
 
 
-def _counts(documents: pl.DataFrame, records: Leaves, matching: Matching, schema: Schema) -> Counts:
-    """By slice: credit, gold and predicted items of each document, shape (documents, 3)."""
+def _of_documents(
+    scoring: Scoring, sides: Sides, matching: Matching, schema: Schema, documents: pl.DataFrame
+) -> Iterator[pl.DataFrame]:
+    """Of a slice precision, recall and F1; of all entities their micro and macro averages."""
     size, number = documents.height, {name: n for n, name in enumerate(documents["doc_id"])}
     place = pl.col("doc").replace_strict(number, return_dtype=pl.Int64).alias("place")
-    first, sides = pl.col("doc", "name").first(), (records.gold, records.pred)
-    items = (side.group_by("item", maintain_order=True).agg(first) for side in sides)
-    gold, pred = (side.with_columns(place) for side in items)
+    first = pl.col("doc", "name").first()
+    gold, pred = (
+        side.group_by("item", maintain_order=True).agg(first).with_columns(place) for side in sides
+    )
     credit = gold.join(matching.pairs, left_on="item", right_on="gold")
     wrong = pred.filter(~pl.col("item").is_in({*matching.pairs["pred"], *matching.forgiven}))
     chosen = {("entity", name): [name] for name in schema.entities}
     chosen |= {("group", "unrepeated"): schema.names(UNREPEATED), (None, None): None}
-    counts = {}
-    for of, names in chosen.items():
+    rules, of_entities = (RULES, None if scoring.mode == "official" else text.DATE_RULE), []
+    for (by, value), names in chosen.items():
         is_of = pl.lit(value=True) if names is None else pl.col("name").is_in(names)
         parts = [side.filter(is_of) for side in (credit, gold, wrong)]
         places = [side["place"].to_numpy() for side in parts]
         # A pair is one prediction that counts, whatever share of it is right.
         paired, expected, extra = (np.bincount(place, minlength=size) for place in places)
         earned = np.bincount(places[0], weights=parts[0]["credit"], minlength=size)
-        counts[of] = np.stack([earned, expected, paired + extra], axis=1).astype(float)
-    return counts
-
-
-def _of_documents(
-    scoring: Scoring, counts: Counts, schema: Schema, documents: pl.DataFrame
-) -> Iterator[pl.DataFrame]:
-    """Of a slice precision, recall and F1; of all entities their micro and macro averages."""
-    of_entities = [counts["entity", name] for name in schema.entities]
-    every = np.hstack([np.zeros((documents.height, 0)), *of_entities])
-    rules = RULES, None if scoring.mode == "official" else text.DATE_RULE
-    for (by, value), parts in counts.items():
+        counts = np.stack([earned, expected, paired + extra], axis=1).astype(float)
+        of_entities += [counts] * (by == "entity")
+        every = np.hstack([np.zeros((size, 0)), *of_entities])
         options = {"level": "document", "task": "entity", "slice_by": by, "slice_value": value}
         for name in family.SCORES:
-            stats = every if name.startswith("macro_") else parts
+            stats = every if name.startswith("macro_") else counts
             if ("_" in name) == (by is None) and stats.shape[1]:
                 yield scoring.rows(documents, {name: stats}, *rules, **options)
 
 
-class Leaves(NamedTuple):
-    """Both sides, restricted to what is scored, and the rows of `pred_records` that are not."""
-
-    gold: pl.DataFrame
-    pred: pl.DataFrame
-    gold_records: pl.DataFrame
-    pred_records: pl.DataFrame
-    left_out: pl.Series
-    notes: dict[str, int]
-
-
 def leaves(
     corpus: Corpus, predictions: Predictions, schema: Schema, dates: Mapping[str, int] | None = None
-) -> Leaves:
-    """The leaves of gold and predictions."""
-    # Of an unrepeated entity the most confident value wins, else the first (VRDU, appendix A.1).
-    gold_records = corpus.records.filter(pl.col("path").is_not_null()).with_row_index("row")
-    claims = predictions.records.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
-    is_usable = pl.col("status").is_in(USABLE) & pl.col("value").is_not_null()
-    pred_records = claims.filter(is_usable).with_row_index("row")
+) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, int]]:
+    """The leaves of gold and predictions, whether each of them `is_scored`, and notes why not."""
+    claims = predictions.records.filter(pl.col("task") != "layout")
+    claims = claims.filter(pl.col("status").is_in(USABLE) & pl.col("value").is_not_null())
     orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"], dates)
-    written = pl.col("doc").replace_strict(orders, default=None, return_dtype=pl.String)
-    sides = gold_records, pred_records
-    gold, pred = (_parsed(side).with_columns(order=written) for side in sides)
-    unknown = gold.filter(pl.col("status") == "unscored").select("doc", "name").unique()
-    gold = gold.filter(pl.col("status") != "unscored")
-    once = pl.col("name").is_in(schema.names(UNREPEATED)) & pl.col("component").is_null()
-    sure = pred_records.select("row", pl.col("confidence").fill_nan(None))
-    ranked = pred.filter(once).join(sure, on="row", maintain_order="left")
-    ranked = ranked.sort("confidence", descending=True, nulls_last=True, maintain_order=True)
-    later = ranked.filter(~pl.struct("doc", "name").is_first_distinct())["row"]
-    no_gold = pred.filter(pl.col("name").is_in(list(schema.unlabelled)))["row"]
-    blank = pred.join(unknown, on=["doc", "name"], how="semi")["row"]
-    left_out = pl.concat([later, no_gold, blank]).unique().sort()
-    notes = {
-        "further predicted values of an unrepeated entity": later.len(),
-        "predicted values of entities that the gold does not label": no_gold.len(),
-        "predicted values where the gold is blank, not scored": blank.len(),
+    gold, pred = (_parsed(side, orders) for side in (corpus.records, claims))
+    blank = gold.filter(pl.col("status") == "unscored").select("doc", "name", is_blank=True)
+    pred = pred.join(blank.unique(), on=["doc", "name"], how="left", maintain_order="left")
+    # Of an unrepeated entity the most confident value wins, else the first (VRDU, appendix A.1).
+    is_flat = pl.col("component").is_null()
+    sure = {"descending": True, "nulls_last": True, "maintain_order": True}
+    best = pl.col("number").sort_by(pl.col("confidence").fill_nan(None), **sure).first()
+    is_later = pl.col("number") != best.over("doc", "name", is_flat)
+    is_once = pl.col("name").is_in(schema.names(UNREPEATED)) & is_flat
+    unlabelled, is_blank = pl.col("name").is_in(list(schema.unlabelled)), pl.col("is_blank")
+    reasons = {
+        "further predicted values of an unrepeated entity": is_once & is_later,
+        "predicted values of entities that the gold does not label": unlabelled,
+        "predicted values where the gold is blank, not scored": is_blank.fill_null(False),
     }
-    pred = pred.filter(~pl.col("row").is_in(left_out.implode()))
-    return Leaves(gold, pred, gold_records, pred_records, left_out, notes)
+    notes = pred.select(**{note: reason.sum() for note, reason in reasons.items()})
+    gold = gold.with_columns(is_scored=pl.col("status") != "unscored")
+    pred = pred.with_columns(is_scored=~pl.any_horizontal(reasons.values()))
+    return gold, pred, notes.row(0, named=True)
 
 
-def _parsed(records: pl.DataFrame) -> pl.DataFrame:
+def _parsed(records: pl.DataFrame, orders: Mapping[str, str]) -> pl.DataFrame:
+    """The records of values with the columns of `metrics.entities.LEAVES`."""
     steps = pl.col("path").str.split("/")
     nested = steps.list.len() > 3
     # The parts of a line item share the number of the first of them.
     base = pl.when(nested).then(pl.col("path").str.extract(r"^(/[^/]*/[^/]*)")).otherwise("path")
-    return records.select(
-        "row", "path", "status", pl.col("doc_id").alias("doc"),
-        pl.col("row").cast(pl.Int64).min().over("doc_id", base).alias("item"),
-        _unescaped(steps.list.get(1, null_on_oob=True).fill_null("")).alias("name"),
-        pl.when(nested).then(_unescaped(steps.list.get(3, null_on_oob=True))).alias("component"),
-        "value", "accepted", pl.col("meta").alias("identity"),
-    )  # fmt: skip
+    written = pl.col("doc_id").replace_strict(orders, default=None, return_dtype=pl.String)
+    return (
+        records.drop_nulls("path")
+        .with_row_index("number")
+        .with_columns(
+            doc="doc_id",
+            item=pl.col("number").cast(pl.Int64).min().over("doc_id", base),
+            name=_unescaped(steps.list.get(1, null_on_oob=True).fill_null("")),
+            component=pl.when(nested).then(_unescaped(steps.list.get(3, null_on_oob=True))),
+            identity="meta",
+            order=written,
+        )
+    )
 
 
 def _unescaped(step: pl.Expr) -> pl.Expr:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -23,16 +23,6 @@ _TYPED = {"monetary_unit": "money", "temporal": "date", "number": "number"}
 # Equation 4: facts are numbers and dates.
 _OF_PAPER = ("number", "temporal")
 Row = dict[str, Any]
-
-
-class Page(NamedTuple):
-    """The cases of a page's facts and of its text, the verdicts, and what of its HTML is scored."""
-
-    facts: list[Row]
-    whole: Row
-    verdicts: list[FactVerdict]
-    gold: str
-    pred: str
 
 
 def score(scoring: Scoring) -> TaskScores:
@@ -57,17 +47,22 @@ def score(scoring: Scoring) -> TaskScores:
     notes["predicted values beside the pages, not scored"] += beside
     golds = corpus.records.partition_by("doc_id", as_dict=True, maintain_order=True)
     nothing = {"value": "", "status": "missing", "origin": None}
-    pages = [
-        _page(golds[doc,].to_dicts(), given.get(doc, nothing), scoring.mode, notes)
-        for doc in corpus.documents["doc_id"]
-        if (doc,) in golds
-    ]
-    notes["documents without gold"] += corpus.documents.height - len(pages)
-    cases = _cases([row for page in pages for row in (*page.facts, page.whole)], scoring)
-    return TaskScores.of([cases], _scores(scoring, cases, pages), notes)
+    rows: list[Row] = []
+    verdicts: list[FactVerdict] = []
+    docs = [doc for doc in corpus.documents["doc_id"] if (doc,) in golds]
+    for doc in docs:
+        of_page = _page(golds[doc,].to_dicts(), given.get(doc, nothing), scoring.mode, notes)
+        rows += of_page[0]
+        verdicts += of_page[1]
+    notes["documents without gold"] += corpus.documents.height - len(docs)
+    cases = _cases(rows, scoring) if rows else tables.table("cases", [])
+    return TaskScores.of([cases], _scores(scoring, cases, verdicts, rows), notes)
 
 
-def _page(gold: list[Row], pred: Row, mode: str, notes: Counter[str]) -> Page:
+def _page(
+    gold: list[Row], pred: Row, mode: str, notes: Counter[str]
+) -> tuple[list[Row], list[FactVerdict]]:
+    """Rows of cases of a page's facts and of its text, and the verdicts on the facts."""
     base = {key: gold[0][key] for key in ("benchmark", "split", "doc_id")}
     base |= {"task": "fact", "page": 1, "status": pred["status"], "pred_origin": pred["origin"]}
     of_page = next((row for row in gold if row["path"] is None), {})
@@ -98,9 +93,10 @@ def _page(gold: list[Row], pred: Row, mode: str, notes: Counter[str]) -> Page:
     whole = base | {"level": "page", "kind": "page", "gold": texts[0], "pred": texts[1]}
     outcome = _outcome(texts[0] == texts[1], bool(texts[1]))
     whole |= {"gold_origin": of_page.get("origin"), "outcome": outcome}
+    whole |= {"gold_html": untagged(markup), "pred_html": answer}
     plain = bool(answer.strip()) and not is_html(answer)
     notes["predictions without markup, compared with HTML as they are"] += plain
-    return Page(rows, whole, verdicts, untagged(markup), answer)
+    return [*rows, whole], verdicts
 
 
 def _why(value: str, written: str | None, verdict: FactVerdict) -> str | None:
@@ -121,8 +117,6 @@ def _outcome(right: bool, found: bool) -> str:
 
 
 def _cases(rows: list[Row], scoring: Scoring) -> pl.DataFrame:
-    if not rows:
-        return tables.table("cases", [])
     frame = pl.DataFrame(rows, infer_schema_length=None)
     frame = frame.with_columns(pl.selectors.by_dtype(pl.Null).cast(pl.String))
     kinds = pl.col("kind").replace_strict(_TYPED, default="string")
@@ -133,10 +127,12 @@ def _cases(rows: list[Row], scoring: Scoring) -> pl.DataFrame:
     return done.with_columns(frame["kind"], cause.alias("cause"))
 
 
-def _scores(scoring: Scoring, cases: pl.DataFrame, pages: list[Page]) -> Iterator[pl.DataFrame]:
+def _scores(
+    scoring: Scoring, cases: pl.DataFrame, verdicts: list[FactVerdict], rows: list[Row]
+) -> Iterator[pl.DataFrame]:
     facts, whole = cases.filter(level="fact"), cases.filter(level="page")
     scored = (facts["outcome"] != "unscored").to_list()
-    facts, verdicts = facts.filter(scored), [v for page in pages for v in page.verdicts]
+    facts = facts.filter(scored)
     if facts.height:
         rule = "match=context" if scoring.mode == "fixed" else "match=substring"
         counts = family.counts([v for v, counts in zip(verdicts, scored, strict=True) if counts])
@@ -147,9 +143,12 @@ def _scores(scoring: Scoring, cases: pl.DataFrame, pages: list[Page]) -> Iterato
             parts = {"number_date_accuracy": counts["fact_accuracy"][of_paper]}
             rules = "per=gold", rule, "of=numbers and dates"
             yield scoring.rows(facts.filter(of_paper), parts, *rules, level="fact")
-    if not whole.height:
-        return
-    options: dict[str, Any] = {"task": "fact", "level": "page", "norm": False}
-    yield from text_rows(scoring, whole, **options)
-    sides = {side: pl.Series([getattr(page, side) for page in pages]) for side in ("gold", "pred")}
-    yield from text_rows(scoring, whole.with_columns(**sides), view="markup", **options)
+    sides = {
+        side: pl.Series(
+            [row[f"{side}_html"] for row in rows if "gold_html" in row], dtype=pl.String
+        )
+        for side in ("gold", "pred")
+    }
+    html = whole.with_columns(**sides)
+    for table, view, norm in ((whole, "text", "visible"), (html, "markup", "markup")):
+        yield from text_rows(scoring, table, task="fact", level="page", view=view, norm=norm)

@@ -23,12 +23,7 @@ def score(scoring: Scoring) -> TaskScores:
     unusable prediction is the empty text.
     """
     whole = scoring.whole
-    cases, notes = _cases(scoring)
-    read = None
-    if words_read(whole):
-        read = described(scoring.reader)
-    elif page_text.texts_only(whole.answers.filter(task="text")):
-        read = page_text.RULES
+    cases, read, notes = _cases(scoring)
     scored = cases.filter(pl.col("outcome") != "unscored")
     pages, fields = scored.filter(_PAGE), scored.filter(~_PAGE)
     scores = [*text_rows(scoring, pages, task="text", level="page")]
@@ -45,15 +40,15 @@ def score(scoring: Scoring) -> TaskScores:
     return TaskScores.of([cases], scores, notes)
 
 
-def _cases(scoring: Scoring) -> tuple[pl.DataFrame, dict[str, int]]:
-    """One row per value that is in the gold, in the prediction or in both, and notes."""
+def _cases(scoring: Scoring) -> tuple[pl.DataFrame, str | None, dict[str, int]]:
+    """A row per value of the gold, the prediction or both, how fields are read, and notes."""
     records, whole = scoring.predictions.records, scoring.whole
     gold, claims = (
         side.filter(pl.col("task") == "text") for side in (scoring.corpus.records, records)
     )
-    gold = rules.with_rules(gold, whole.rules is not None)
     notes: dict[str, int] = {}
-    if rules.RULE in gold.columns:
+    if whole.rules is not None:
+        gold = gold.with_columns(pl.col("meta").alias(rules.RULE))
         options = {"threshold": scoring.threshold, "orders": scoring.orders}
         both = side_by_side(gold, claims, same_fields(gold, claims, **options))
         both = placed(both, whole.fields)
@@ -72,17 +67,19 @@ def _cases(scoring: Scoring) -> tuple[pl.DataFrame, dict[str, int]]:
     has_content = ~_PAGE | pl.col("pred").is_not_null()
     spurious = both.filter(pl.col("outcome") == "spurious", has_content)
     joined = both.filter(pl.col("outcome").is_null())
-    if is_read := words_read(whole):
+    answers, read = whole.answers.filter(task="text"), None
+    if words_read(whole):
+        read = described(scoring.reader)
         unnamed = ~_PAGE & pl.col("pred_status").is_null()
         # A page was read, but where the field stands on it the gold does not say.
         blind = unnamed & pl.any_horizontal(pl.col(BOX).is_null())
         joined = filled(joined, words_of_pages(records), unnamed, reader=scoring.reader)
         joined = joined.with_columns(outcome=pl.when(blind).then(_UNSCORED).otherwise("outcome"))
     joined = pl.concat([joined, spurious], how="diagonal_relaxed")
-    answers = whole.answers.filter(task="text")
-    if not is_read and page_text.texts_only(answers):
+    if read is None and page_text.texts_only(answers):
+        read = page_text.RULES
         joined, notes = page_text.in_page_text(joined, gold, claims)
-    elif not is_read and answers.filter(~_PAGE).is_empty():
+    elif read is None and answers.filter(~_PAGE).is_empty():
         fields = ~_PAGE & pl.col("gold").is_not_null()
         notes["gold fields not scored: no page has a usable text"] = joined.filter(fields).height
         joined = joined.filter(~fields)
@@ -99,4 +96,4 @@ def _cases(scoring: Scoring) -> tuple[pl.DataFrame, dict[str, int]]:
         pages = joined.filter(_PAGE, pl.col("gold_status").is_in(USABLE))
         notes["pages not scored: the predictions give no text of a page"] = pages.height
         joined = joined.with_columns(outcome=pl.when(_PAGE).then(_UNSCORED).otherwise("outcome"))
-    return scoring.judged(joined), notes
+    return scoring.judged(joined), read, notes

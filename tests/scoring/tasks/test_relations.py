@@ -15,22 +15,17 @@ def score(score_formcraft):
 def test_questions_are_right_on_the_typed_rung_in_every_slice(score):
     scored = score({"a.json": ANSWER})
     vqa = scored.scores.filter(pl.col("metric") == "vqa_accuracy")
-    summed = {
-        name: (hits, total)
-        for name, hits, total in tables.readable(vqa)
-        .group_by("slice")
-        .agg(pl.col("hits").sum(), pl.col("total").sum())
-        .rows()
-    }
+    table = tables.readable(vqa).group_by("slice").agg(pl.col("hits", "total").sum())
+    summed = {name: parts for name, *parts in table.rows()}
     # Both of a right, b and c missing; the answer to q9, never asked, adds nothing.
-    assert summed["all"] == (2, 6)
-    assert summed["scope=intra-group"] == summed["scope=inter-group"] == (1, 3)
-    assert summed["complexity=simple"] == (2, 6)
+    assert summed["all"] == [2, 6]
+    assert summed["scope=intra-group"] == summed["scope=inter-group"] == [1, 3]
+    assert summed["complexity=simple"] == [2, 6]
     cell = (
         "scope & reference & complexity & modal"
         "=inter-group & direct-link & simple & single-modality"
     )
-    assert summed[cell] == (1, 3)
+    assert summed[cell] == [1, 3]
     assert scored.cases.filter(pl.col("path") == "/vqa/q9")["outcome"].to_list() == ["spurious"]
 
 
@@ -130,3 +125,11 @@ OTHER = {"fields": [{"label": "Zzz", "value": "1"}], "groups": []}
 )
 def test_a_system_that_failed_or_gave_other_fields_is_right_in_nothing(score, name, answer, metric):
     assert sums(score({name: answer}), metric) == (0, 6)
+
+
+def test_answers_that_give_the_values_of_their_fields_are_judged_by_all_of_them(score):
+    right = {"answer": "Ada Berg", "fields": {DRINKS: "Tea; Milk"}}
+    wrong = {"answer": "PAID", "fields": {NAME: "Ada Burg"}}
+    scored = score({"a.json": {"consistency": {"c1": right, "c2": wrong}}})
+    both = (sums(scored, f"consistency_{of}accuracy") for of in ("", "dependent_"))
+    assert [*both] == [(1, 6), (2, 6)]

@@ -1,0 +1,159 @@
+"""Scores of whole documents: trees of groups and fields (L2), JSON, and metrics of plug-ins.
+
+A form's tree is compared by tree edit distance. Where the gold is one JSON object at the path
+``/``, a system's JSON is its record of task `value` there.
+
+The scorers of `formlab.scoring.tasks` ask the registry for metrics of the texts they compare. What
+a plug-in declares beyond that is scored by `own_scores`, from the cases or, for metrics of whole
+documents, from the records. A metric's `view` says what its `tallies` take:
+
+- ``text`` and the rungs of the ladder: n gold and n predicted texts, or n booleans, of n cases;
+- ``boxes``: two arrays of shape (n, 4), x0 y0 x1 y1, NaN where a case has no box;
+- ``trees``: the gold and predicted trees of n documents, `formlab.trees.Node` or None;
+- ``records``: the gold and predicted records of n documents, each a list of dicts; what an agent
+  clicked and typed is there as well.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from formlab import benchmarks, metrics, tables
+from formlab.folders import Corpus, Predictions
+from formlab.metrics.counts import json_tallies
+from formlab.metrics.tree import TreePair, tallies
+from formlab.scoring.tasks._kit import Scoring, TaskScores, text_rows, used
+from formlab.tables import USABLE
+from formlab.trees import Node, from_records
+
+_TREE_RULES = "costs=depth|tree=groups,fields"
+# Of task `layout`, these say how a form is structured; words and lines say only what stands where.
+STRUCTURE = ("group", "link")
+_OUTCOMES = {"kept": "match", "deleted": "missing", "inserted": "spurious"}
+_ENTITY = r"^/entities/-?\d+$"
+_FORM = Node("form")
+
+# What is noted of all predictions.
+BUILT = "groups or links"
+
+
+def marks(corpus: Corpus, predictions: Predictions) -> set[str]:  # noqa: ARG001
+    """Whether predictions say how a form is built."""
+    # Entities without a link between them say nothing of it.
+    claims = structure(predictions.records).filter(~pl.col("path").str.contains(_ENTITY))
+    return {BUILT} if claims.height else set()
+
+
+def score(scoring: Scoring) -> TaskScores:
+    """The trees of every document gold beside predicted, or JSON accuracy.
+
+    A document without a usable prediction has the tree of an empty form. The cases are the edit
+    script: one per node that was kept, renamed, deleted, inserted, moved or reordered (`subtype`),
+    with its labels, depth and cost. A document without a usable JSON has lost every leaf; mode
+    `official` forgives a null that was filled in, as the published tool does.
+    """
+    corpus, records, whole = scoring.corpus, scoring.predictions.records, scoring.whole
+    if "layout" not in benchmarks.get(corpus.benchmark).tasks:
+        return TaskScores.of(scores=[_json_scores(scoring)])
+    if BUILT not in whole.marks and whole.answers["status"].is_in(USABLE).any():
+        note = "trees not compared: the predictions give no groups or links"
+        return TaskScores.of(notes={note: corpus.documents.height})
+    flaws: Counter[str] = Counter()
+    # A field whose value is not scored has its place in the form all the same.
+    golds = by_document(structure(corpus.records.with_columns(status=pl.lit("ok"))), flaws)
+    preds = by_document(structure(records), flaws)
+    rows = scoring.documents(dict.fromkeys(preds, "ok"))
+    pairs = [TreePair(golds.get(doc, _FORM), preds.get(doc, _FORM)) for doc in rows["doc_id"]]
+    scores = scoring.rows(rows, tallies(pairs), _TREE_RULES, level="document", task="layout")
+    cases = []
+    for row, pair in zip(rows.to_dicts(), pairs, strict=True):
+        # The form itself is on both sides and says nothing.
+        for edit in filter(lambda edit: edit.depth, pair.edits()):
+            outcome = _OUTCOMES.get(edit.op, "mismatch")
+            cases.append(row | {
+                "task": "layout", "level": "node", "kind": "node", "subtype": edit.op,
+                "path": edit.gold_path, "pred_path": edit.pred_path, "depth": edit.depth,
+                "gold": edit.label if edit.gold_path is not None else None,
+                "pred": edit.pred_label, "cost": edit.cost, "outcome": outcome,
+                "cause": {"missing": "missed", "spurious": "spurious"}.get(outcome),
+            })  # fmt: skip
+    notes = {f"gold tree: {name}": count for name, count in flaws.items()}
+    return TaskScores.of([tables.table("cases", cases)], [scores], notes)
+
+
+def structure(records: pl.DataFrame) -> pl.DataFrame:
+    """The records that say how a form is built: its fields, groups and links.
+
+    >>> rows = [{"path": "/a", "task": "text"}, {"path": "/ocr/lines/0", "task": "layout"}]
+    >>> structure(pl.DataFrame(rows).with_columns(kind=pl.lit("line"), status=pl.lit("ok"))).height
+    1
+    """
+    built = (pl.col("task") != "layout") | pl.col("kind").is_in(STRUCTURE)
+    built &= pl.col("path").is_not_null() & pl.col("status").is_in(USABLE)
+    return records.filter(built, ~pl.col("task").is_in(["vqa", "consistency", "click"]))
+
+
+def by_document(records: pl.DataFrame, flaws: Counter[str] | None = None) -> dict[str, Node]:
+    """The tree of each document that has one."""
+    groups = _records_of(records).items()
+    return {doc_id: from_records(rows, flaws=flaws) for doc_id, rows in groups}
+
+
+def _records_of(records: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
+    groups = records.group_by("doc_id", maintain_order=True)
+    return {str(doc_id): group.to_dicts() for (doc_id,), group in groups}
+
+
+def _json_scores(scoring: Scoring) -> pl.DataFrame:
+    sides = scoring.corpus.records, scoring.predictions.records
+    gold, answers = (
+        records.filter(task="value", path="/").unique("doc_id", keep="first") for records in sides
+    )
+    values, statuses, golds = (
+        dict(side.select("doc_id", name).iter_rows())
+        for side, name in ((answers, "value"), (answers, "status"), (gold, "value"))
+    )
+    rows = scoring.documents(statuses).filter(pl.col("doc_id").is_in(list(golds)))
+    rows = rows.with_columns(pred=pl.Series(map(values.get, rows["doc_id"]), dtype=pl.String))
+    both, is_official = [golds[doc] for doc in rows["doc_id"]], scoring.mode == "official"
+    parts = {"json_accuracy": json_tallies(both, used(rows), official=is_official)}
+    return scoring.rows(rows, parts, "lists=any-order", level="document", task="value")
+
+
+def own_scores(
+    scoring: Scoring, cases: pl.DataFrame, scores: pl.DataFrame
+) -> Iterator[pl.DataFrame]:
+    """Rows of *scores* for each plug-in's metric, task and level that `scores` does not have."""
+    own = [m for name, m in metrics.METRICS.items() if name not in metrics.METRICS.builtin]
+    done = {*scores.select("metric", "task", "level").unique().iter_rows()} if own else set()
+    cases = cases.filter(pl.col("outcome").ne_missing(pl.lit("unscored")))
+    for metric, task in ((m, task) for m in own for task in m.tasks):
+        if metric.view in ("trees", "records"):
+            yield from _of_documents(metric, task, scoring)
+            continue
+        for level in metric.units:
+            if (metric.name, task, level) not in done:
+                rows = cases.filter(pl.col("task") == task, pl.col("level") == level)
+                yield from text_rows(scoring, rows, task=task, level=level, chosen=[metric])
+
+
+def _of_documents(metric: metrics.Metric, task: str, scoring: Scoring) -> Iterator[pl.DataFrame]:
+    """Rows of *scores* of the documents that have gold of a task, by what both sides have."""
+    sides = scoring.corpus.records, scoring.predictions.records
+    golds: Mapping[str, Any]
+    if is_tree := metric.view == "trees":
+        golds, preds = (by_document(structure(side)) for side in sides)
+    else:
+        golds, preds = (_records_of(side.filter(pl.col("task") == task)) for side in sides)
+    first = sides[1].filter(pl.col("path").is_not_null()).unique("doc_id", keep="first")
+    rows = scoring.documents(dict(first.select("doc_id", "status").iter_rows()))
+    rows = rows.filter(pl.col("doc_id").is_in(list(golds)))
+    if docs := rows["doc_id"].to_list():
+        absent = None if is_tree else []
+        both = [golds[doc] for doc in docs], [preds.get(doc, absent) for doc in docs]
+        parts = {metric.name: metric.count(*both)}
+        yield scoring.rows(rows, parts, level="document", task=task)

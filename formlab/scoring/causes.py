@@ -20,8 +20,8 @@ from typing import Any
 import polars as pl
 from rapidfuzz.distance import Levenshtein
 
-from formlab.readers.values import pattern
 from formlab.scoring._pairs import LONGEST, cause_of, letters, tokens
+from formlab.scoring.bands import pattern as place
 from formlab.scoring.whole import TELLING, Words, folded
 from formlab.tables import BOX, USABLE
 
@@ -123,7 +123,8 @@ def _evidence(cases: pl.DataFrame) -> pl.DataFrame:
     is_page = pl.col("path").is_null() & ~pl.all_horizontal(pl.col("gold", "pred").is_null())
     whole = table.filter(is_page | is_read)["doc_id"]
     whole = pl.concat([whole, moved["doc_id"]]).unique().implode()
-    return table.filter(odd | pl.col("doc_id").is_in(whole))
+    table = table.filter(odd | pl.col("doc_id").is_in(whole)).with_columns(place=place())
+    return table.with_columns(kinds=pl.col("kind").n_unique().over("doc_id", "place"))
 
 
 class _Document:
@@ -185,8 +186,9 @@ class _Document:
             # It is stuck to a neighbour's text, which is merged for it.
             return "clipped"
         words = _spaced(row["gold"])
-        read = self._count(words, self._page_text("pred"))
-        return "wrong_field" if read and read > self._count(words, self._answers) else "missed"
+        read = self._count(words, self._texts["pred"])
+        is_lost = read and read > self._count(words, self._texts["fields"])
+        return "wrong_field" if is_lost else "missed"
 
     def _spurious(self, row: Row) -> str:
         """The cause of a value that no gold asks for."""
@@ -199,26 +201,26 @@ class _Document:
             figures = {word for word in answer if any(map(str.isdigit, word))}
             telling = figures or any(len(word) > 1 for word in answer)
             return "label_error" if telling and self._is_own(row, answer, figures) else "spurious"
-        page = self._page_text("gold")
+        page = self._texts["gold"]
         known = self._count(_spaced(row["pred"]), page) or plain in self._places
         return "hallucinated" if page.strip() and not known else "spurious"
 
     def _exchanged(self, row: Row) -> str | None:
         """`wrong_row` or `wrong_field` where the answer is the gold of a field that lost it."""
         pred, gold = _folded(row["pred"]), _folded(row["gold"])
-        if pred == gold or not (known := self._having(pred)):
+        if pred == gold or not (fields := self._having(pred)):
             return None
-        answers = {field["path"]: _folded(field["pred"] or "") for field in known}
-        lost = {path: answer for path, answer in answers.items() if answer != pred}
-        own, telling = pattern(row["path"]), len(letters(row["pred"])) >= TELLING
+        lost = [(field, _folded(field["pred"] or "")) for field in fields]
+        lost = [(field, answer) for field, answer in lost if answer != pred]
+        telling = len(letters(row["pred"])) >= TELLING
         # A short value may be another row's by chance, unless that row has a third one's.
         rows = [
-            path
-            for path, answer in lost.items()
-            if pattern(path) == own and (telling or not answer or self._having(answer))
+            field
+            for field, answer in lost
+            if field["place"] == row["place"] and (telling or not answer or self._having(answer))
         ]
-        misplaced = self._misplaced(row, rows)
-        return misplaced or ("wrong_field" if telling and gold in lost.values() else None)
+        is_swap = telling and any(answer == gold for _, answer in lost)
+        return self._misplaced(row, rows) or ("wrong_field" if is_swap else None)
 
     def _having(self, value: str) -> list[Row]:
         """The fields whose gold is a folded value."""
@@ -231,8 +233,7 @@ class _Document:
         if len(gold) + len(pred) > 2 * LONGEST:
             return first
         if len(plain) >= TELLING and first not in ("lookalike", *_OWN_TEXT):
-            paths = [field["path"] for field in self._places.get(plain, ())]
-            misplaced = self._misplaced(row, paths)
+            misplaced = self._misplaced(row, self._places.get(plain, ()))
             other_row = first == "digit" and misplaced == "wrong_row"
             if misplaced and (other_row or _likeness(letters(gold), pred) < _ALIKE):
                 return misplaced
@@ -250,14 +251,13 @@ class _Document:
         # What was read in the field's own box is its ink, however unlike.
         return "characters" if first == "other_value" and _is_inside(row) else first
 
-    def _misplaced(self, row: Row, paths: Iterable[str]) -> str | None:
-        """`wrong_row` or `wrong_field` where a value is from another of `paths`."""
-        if not (elsewhere := [path for path in paths if path != row["path"]]):
+    def _misplaced(self, row: Row, fields: Iterable[Row]) -> str | None:
+        """`wrong_row` or `wrong_field` where a value is from another of `fields`."""
+        if not (others := [field for field in fields if field["path"] != row["path"]]):
             return None
         # An index may number the rows of a table, or fields that have nothing in common.
-        own = pattern(row["path"])
-        same = own != row["path"] and all(pattern(path) == own for path in elsewhere)
-        return "wrong_row" if same and len(self._kinds[own]) < 2 else "wrong_field"
+        same = row["place"] != row["path"] and all(f["place"] == row["place"] for f in others)
+        return "wrong_row" if same and row["kinds"] < 2 else "wrong_field"
 
     def _is_own(self, row: Row, extra: Counter, figures: Collection = ()) -> bool:
         """Whether most of `extra` are words, and neither a neighbour's nor another field's loss."""
@@ -305,32 +305,24 @@ class _Document:
         return _grouped((field["letters"], field) for field in self._fields if field["gold"])
 
     @cached_property
-    def _kinds(self) -> dict[str, set[str]]:
-        """The kinds of a list's items."""
-        kinds = _grouped((pattern(field["path"]), field["kind"]) for field in self._fields)
-        return {path: set(of) for path, of in kinds.items()}
-
-    @cached_property
-    def _surplus(self) -> tuple[dict[str, list[str]], str]:
-        """What fields have that is not theirs, by value and as one text."""
-        rows = [(letters(row["pred"]), row["letters"] or "", row["path"]) for row in self._usable]
-        rows = [(pred, gold, path) for pred, gold, path in rows if pred != gold]
+    def _surplus(self) -> tuple[dict[str, list[Row]], str]:
+        """The fields that have what is not theirs, by value, and all of that as one text."""
+        odd = [(letters(row["pred"]), row["letters"] or "", row) for row in self._usable]
+        odd = [(pred, gold, row) for pred, gold, row in odd if pred != gold]
         # Its own text is no sign of another field's.
-        texts = [pred.replace(gold, "|", 1) if gold else pred for pred, gold, _ in rows]
-        return _grouped((pred, path) for pred, _, path in rows), "|".join(texts)
+        texts = [pred.replace(gold, "|", 1) if gold else pred for pred, gold, _ in odd]
+        return _grouped((pred, row) for pred, _, row in odd), "|".join(texts)
 
     @cached_property
     def _usable(self) -> list[Row]:
         return [field for field in self._fields if field["pred"] and field["status"] in USABLE]
 
     @cached_property
-    def _answers(self) -> str:
-        """The words of all that fields have."""
-        return _spaced(*(field["pred"] for field in self._usable))
-
-    def _page_text(self, side: str) -> str:
-        """The words of the page in gold or output; blank where not given."""
-        return _spaced(*(row[side] for row in self._pages if row[side] is not None))
+    def _texts(self) -> dict[str, str]:
+        """The words of the page in gold and output, blank where not given, and of all fields."""
+        sides = {side: [row[side] or "" for row in self._pages] for side in ("gold", "pred")}
+        texts = sides | {"fields": [field["pred"] for field in self._usable]}
+        return {name: _spaced(*of) for name, of in texts.items()}
 
 
 def _folded(value: str) -> str:

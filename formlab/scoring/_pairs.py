@@ -48,7 +48,8 @@ def cause_of(gold: str, pred: str, right: bool) -> str:
 
     Neither text may be blank, and they differ.
     """
-    gold, pred = text.normalise(gold, ["nfc"]), text.normalise(pred, ["nfc"])
+    if not (gold + pred).isascii():
+        gold, pred = text.normalise(gold, ["nfc"]), text.normalise(pred, ["nfc"])
     if name := _spelling(gold, pred) or _marks(gold, pred):
         return name
     if len(gold) + len(pred) > 2 * LONGEST:
@@ -139,8 +140,9 @@ def _other_unit(gold: str, pred: str) -> bool:
     changed = {
         affix.strip(" .,:").casefold()
         for pair in zip(*(amount.group("before", "after") for amount in amounts), strict=True)
+        if pair[0] != pair[1]
+        and any(part(pair[0]) != part(pair[1]) for part in (letters, _symbols))
         for affix in pair
-        if letters(pair[0]) != letters(pair[1]) or _symbols(pair[0]) != _symbols(pair[1])
     } - {""}
     if not changed or not all(map(_is_unit, changed)):
         return False

@@ -143,19 +143,16 @@ def settled(
     raw: Mapping[str, Any], facts: Sequence[Fact], pred: Places, notes: Counter[str]
 ) -> list[FactVerdict]:
     """One verdict per fact from a judge's answer (mode `fixed`); `notes` count what is odd."""
-    entries, verdicts = entries_of(raw, facts, notes), []
-    for number, fact in enumerate(facts):
-        if (entry := entries.get(number)) is None:
-            verdicts.append(MISSING)
-            continue
-        words, matched = tokens(fact["value"]), entry.get("matched_text")
-        matched = matched if isinstance(matched, str) else ""
+    verdicts = [MISSING] * len(facts)
+    for number, entry in entries_of(raw, facts, notes).items():
+        value, matched = facts[number]["value"], entry.get("matched_text")
+        words, matched = tokens(value), matched if isinstance(matched, str) else ""
         stands, claimed = bool(pred.find(words) or pred.run_together(words)), entry.get("correct")
-        correct = stands and (claimed is True or _same(matched, fact["value"]))
+        correct = stands and (claimed is True or _same(matched, value))
         notes["judge: called correct, not in the prediction"] += claimed is True and not stands
         found = stands or entry.get("found_in_prediction") is True
-        text = matched or (fact["value"] if stands else "")
-        verdicts.append(FactVerdict(found, correct, misplaced=False, text=text))
+        text = matched or (value if stands else "")
+        verdicts[number] = FactVerdict(found, correct, misplaced=False, text=text)
     return verdicts
 
 

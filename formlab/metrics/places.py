@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from functools import cached_property
-from itertools import accumulate, chain, pairwise, product, takewhile
+from itertools import accumulate, chain, groupby, pairwise, product, repeat, takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -72,15 +72,14 @@ class Places:
         matches = list(_TOKEN.finditer(self._comparable))
         self.words: list[str] = [match[0] for match in matches]
         self.starts: list[int] = [match.start() for match in matches]
-        self.offsets = [0, *accumulate(len(text) + 1 for text in texts)]
-        self.first_token = [bisect_left(self.starts, offset) for offset in self.offsets]
-        self.units: list[int] = []
-        for unit, (first, end) in enumerate(pairwise(self.first_token)):
-            self.units += [unit] * (end - first)
         # All letters of the page in a row; where they stood before each token and each block.
         letters = [word if word[0].isalpha() else "" for word in self.words]
         self.letters = "".join(letters)
         self.before: list[int] = [0, *accumulate(map(len, letters))]
+        self.offsets = [0, *accumulate(len(text) + 1 for text in texts)]
+        self.first_token = [bisect_left(self.starts, offset) for offset in self.offsets]
+        sizes = (end - first for first, end in pairwise(self.first_token))
+        self.units = list(chain.from_iterable(map(repeat, range(len(texts)), sizes)))
         self.block_before = [self.before[token] for token in self.first_token]
         # Where the letters of the last block with some start, for each block.
         self._above, above = [], 0
@@ -89,16 +88,14 @@ class Places:
             above = start if end > start else above
         # Numbers without a word between them share a run: the values of one row. Of each number its
         # run and its place there.
-        self.runs: list[list[int]] = []
-        self.run: dict[int, tuple[int, int]] = {}
-        last = -1
-        for token, word in enumerate(self.words):
-            if word[0].isdigit():
-                if self.before[token] != last:
-                    self.runs.append([])
-                    last = self.before[token]
-                self.run[token] = (len(self.runs) - 1, len(self.runs[-1]))
-                self.runs[-1].append(token)
+        numbers = (token for token, word in enumerate(self.words) if word[0].isdigit())
+        runs = groupby(numbers, key=self.before.__getitem__)
+        self.runs: list[list[int]] = [list(run) for _, run in runs]
+        self.run: dict[int, tuple[int, int]] = {
+            token: (number, at)
+            for number, run in enumerate(self.runs)
+            for at, token in enumerate(run)
+        }
         self._headers: dict[tuple[int, int], str] = {}
 
     @cached_property
@@ -173,8 +170,9 @@ class Places:
         """The letters just before a token in its block, or of the last block that has some."""
         end, unit = self.before[token], self.units[token]
         start = self.block_before[unit]
-        start = start if end - start >= LEAST else self._above[unit]
-        return self.letters[max(start, end - REACH) : end]
+        if end - start < LEAST:
+            start = self._above[unit]
+        return self.letters[start if end - start < REACH else end - REACH : end]
 
     def left(self, token: int) -> str:
         """The letters before a token, whatever the block."""
@@ -189,11 +187,14 @@ class Places:
     @cached_property
     def around(self) -> dict[int, tuple[int, int, str, str, str]]:
         """Of each number its place in its run, their number, left letters, label and head."""
-        around, label, header = {}, self.label, self.header
-        for run in self.runs:
-            size, left = len(run), self.left(run[0])
+        around: dict[int, tuple[int, int, str, str, str]] = {}
+        for run, label in zip(self.runs, self.labels, strict=True):
+            size, left, header = len(run), self.left(run[0]), self.header(run[0])
+            unit = self.units[run[0]]
             for at, number in enumerate(run):
-                around[number] = (at, size, left, label(number), header(number))
+                if unit != (unit := self.units[number]):
+                    label, header = self.label(number), self.header(number)
+                around[number] = (at, size, left, label, header)
         return around
 
     def header(self, token: int) -> str:

@@ -48,7 +48,8 @@ def cause_of(gold: str, pred: str, right: bool) -> str:
 
     Neither text may be blank, and they differ.
     """
-    gold, pred = text.normalise(gold, ["nfc"]), text.normalise(pred, ["nfc"])
+    if not (gold + pred).isascii():
+        gold, pred = text.normalise(gold, ["nfc"]), text.normalise(pred, ["nfc"])
     if name := _spelling(gold, pred) or _marks(gold, pred):
         return name
     if len(gold) + len(pred) > 2 * LONGEST:
@@ -99,13 +100,12 @@ def _values(gold: str, pred: str) -> str | None:
     """The cause where both texts are a number, an amount or a date."""
     if not _DIGIT.search(gold) or not _DIGIT.search(pred):
         return None
-    if unit := _units(gold, pred):
-        return unit
-    first, second = _number(gold), _number(pred)
-    if first is not None and second is not None:
-        if first == second:
+    if _other_unit(gold, pred):
+        return "unit"
+    if None not in (numbers := _numbers(gold, pred)):
+        if numbers[0] == numbers[1]:
             return "sign" if ("+" in gold) != ("+" in pred) else "number_format"
-        if first == -second:
+        if numbers[0] == -numbers[1]:
             return "sign"
     (gold, time), (pred, other) = map(_timed, (gold, pred))
     if None not in (time, other) and time != other:
@@ -127,28 +127,27 @@ def _timed(value: str) -> tuple[str, tuple[int, ...] | None]:
 
 # A pair is compared as numbers more than once.
 @lru_cache(maxsize=16)
-def _number(value: str) -> Decimal | None:
-    number = text.number(value)
-    if number is None and (amount := text.money(value)):
-        return amount.amount
-    return number
+def _numbers(*values: str) -> tuple[Decimal | None, ...]:
+    numbers = zip(map(text.number, values), map(text.money, values), strict=True)
+    return tuple(money.amount if n is None and money else n for n, money in numbers)
 
 
-def _units(gold: str, pred: str) -> str | None:
-    """`unit` where one number stands with another unit or with none."""
+def _other_unit(gold: str, pred: str) -> bool:
+    """Whether one number stands with another unit or with none."""
     amounts = [_AMOUNT.fullmatch(value.strip()) for value in (gold, pred)]
     if None in amounts:
-        return None
-    first, second = (text.number(amount["number"].lstrip(".")) for amount in amounts)
-    if first != second:
-        return None
+        return False
     changed = {
         affix.strip(" .,:").casefold()
         for pair in zip(*(amount.group("before", "after") for amount in amounts), strict=True)
+        if pair[0] != pair[1]
+        and any(part(pair[0]) != part(pair[1]) for part in (letters, _symbols))
         for affix in pair
-        if letters(pair[0]) != letters(pair[1]) or _symbols(pair[0]) != _symbols(pair[1])
     } - {""}
-    return "unit" if changed and all(map(_is_unit, changed)) else None
+    if not changed or not all(map(_is_unit, changed)):
+        return False
+    first, second = (text.number(amount["number"].lstrip(".")) for amount in amounts)
+    return first == second
 
 
 def _is_unit(word: str) -> bool:
@@ -236,15 +235,15 @@ def _grouping(value: str, places: Iterable[int]) -> bool:
 
 
 def _other_writing(gold: str, pred: str) -> str | None:
+    sides = gold, pred
     if (gold + pred).isascii() and "&" not in gold + pred:
         return None
-    parts = (unicodedata.normalize("NFD", value.casefold()) for value in (gold, pred))
-    bare = [letters("".join(c for c in of if not unicodedata.combining(c))) for of in parts]
-    if bare[0] == bare[1]:
+    parts = (unicodedata.normalize("NFD", value.casefold()) for value in sides)
+    bare = {letters("".join(c for c in of if not unicodedata.combining(c))) for of in parts}
+    if len(bare) == 1:
         return "diacritic"
-    plain = (unicodedata.normalize("NFKC", value) for value in (gold, pred))
-    first, second = (letters(value.replace("⁄", "/").replace("&", " and ")) for value in plain)
-    return "notation" if first == second != "" else None
+    plain = {letters(unicodedata.normalize("NFKC", v).replace("&", " and ")) for v in sides}
+    return "notation" if len(plain) == 1 and plain != {""} else None
 
 
 def _misread(gold: str, pred: str) -> str:
@@ -267,7 +266,7 @@ def _misread(gold: str, pred: str) -> str:
         return "digit" if months and _few_changes(*map(str, dates)) else "other_value"
     if all(_alike(*run) for run in _changes(first, second)):
         return "lookalike"
-    if figures or None not in (_number(gold), _number(pred)):
+    if figures or None not in _numbers(gold, pred):
         count = len(_DIGIT.findall(first))
         kept = count - Levenshtein.distance(letters(first), letters(second))
         return "characters" if figures and 2 * kept >= count else "other_value"
@@ -295,7 +294,7 @@ def _scaled(gold: str, pred: str) -> bool:
     """Whether the numbers differ by a power of ten; one digit at the end of a code is none."""
     if not _DIGIT.search(gold) or not _DIGIT.search(pred):
         return False
-    first, second = _number(gold), _number(pred)
+    first, second = _numbers(gold, pred)
     if not first or not second or first == second:
         return False
     figures = {"".join(map(str, of.as_tuple().digits)).strip("0") for of in (first, second)}
@@ -324,15 +323,14 @@ def _contained(gold: str, pred: str) -> str | None:
 
 def _roughly_contained(gold: str, pred: str) -> str | None:
     long, short = max(gold, pred, key=len), min(gold, pred, key=len)
-    name = "clipped" if long is gold else "merged"
     if len(short) <= 2:
         # A sign alone, read into the text beside it.
-        added = len(long) >= len(short) + 3 and not letters(gold)
-        added = added and all(any(_alike(char, other) for other in long) for char in short)
-        return name if added else None
-    if len(short) < 4 or len(long) - len(short) < max(3, len(long) // 8):
-        return None
-    return name if fuzz.partial_ratio_alignment(short, long, score_cutoff=_PART) else None
+        is_part = len(long) >= len(short) + 3 and not letters(gold)
+        is_part = is_part and all(any(_alike(char, other) for other in long) for char in short)
+    else:
+        is_part = len(short) >= 4 and len(long) - len(short) >= max(3, len(long) // 8)
+        is_part = is_part and fuzz.partial_ratio_alignment(short, long, score_cutoff=_PART)
+    return ("clipped" if long is gold else "merged") if is_part else None
 
 
 def _in_order(fragment: Iterable[str], whole: Iterable[str]) -> bool:

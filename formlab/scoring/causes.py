@@ -8,9 +8,10 @@ and how far people agree with them; `causes.toml` the stage, the words and the a
 
 from __future__ import annotations
 
+import operator
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -19,8 +20,8 @@ from typing import Any
 import polars as pl
 from rapidfuzz.distance import Levenshtein
 
-from formlab.readers.values import pattern
 from formlab.scoring._pairs import LONGEST, cause_of, letters, tokens
+from formlab.scoring.bands import pattern as place
 from formlab.scoring.whole import TELLING, Words, folded
 from formlab.tables import BOX, USABLE
 
@@ -71,19 +72,12 @@ def causes(cases: pl.DataFrame, words: Words | None = None) -> list[str | None]:
     without them, of the cases. A Boolean column `has_answer` says whether a document has a usable
     answer at all; without it, one usable row does.
     """
-    named: list[str | None] = [None] * cases.height
-    table = cases.with_row_index("row")
-    table = table.with_columns(pl.lit(None).alias(n) for n in _COLUMNS if n not in table.columns)
-    answered = pl.coalesce("has_answer", pl.col("status").is_in(USABLE)).fill_null(False)
-    wrong = ~pl.col("exact").fill_null(False) & (pl.col("outcome") != "unscored")
-    table = table.select(*_COLUMNS, answered=answered, wrong=wrong)
-    # Documents that are right all through are never asked.
-    table = table.filter(pl.col("doc_id").is_in(table.filter("wrong")["doc_id"].implode()))
-    documents: dict[str, list[Row]] = defaultdict(list)
-    for row in table.with_columns(letters=folded(table["gold"])).iter_rows(named=True):
-        documents[row["doc_id"]].append(row)
     if words is None:
         words = Words.of(cases.select("doc_id", "path", value="gold"))
+    documents: dict[str, list[Row]] = defaultdict(list)
+    for row in _evidence(cases).iter_rows(named=True):
+        documents[row["doc_id"]].append(row)
+    named: list[str | None] = [None] * cases.height
     for rows in documents.values():
         document = _Document(rows, words)
         for row in rows:
@@ -108,16 +102,38 @@ _BUDGET = 20_000_000
 Row = dict[str, Any]
 
 
+def _evidence(cases: pl.DataFrame) -> pl.DataFrame:
+    """The wrong cases, and those of their documents that may tell why they are wrong."""
+    table = cases.with_row_index("row")
+    table = table.with_columns(pl.lit(None).alias(n) for n in _COLUMNS if n not in table.columns)
+    answered = pl.coalesce("has_answer", pl.col("status").is_in(USABLE)).fill_null(False)
+    wrong = ~pl.col("exact").fill_null(False) & (pl.col("outcome") != "unscored")
+    table = table.select(*_COLUMNS, answered=answered.any().over("doc_id"), wrong=wrong)
+    # Documents that are right all through are never asked.
+    table = table.filter(pl.col("doc_id").is_in(table.filter("wrong")["doc_id"].implode()))
+    table = table.with_columns(letters=folded(table["gold"]))
+    # What is right tells nothing, unless pages or boxes are compared, or a value stands elsewhere.
+    odd = pl.col("gold").ne_missing(pl.col("pred")) | pl.col("wrong")
+    lower = (pl.col(side).str.to_lowercase() for side in ("gold", "pred"))
+    moved = table.filter(odd, operator.ne(*lower).fill_null(True))
+    moved = moved.select("doc_id", own="letters", letters=folded(moved["pred"]))
+    moved = moved.join(table.group_by("doc_id", "letters").len(), on=["doc_id", "letters"])
+    moved = moved.filter(pl.col("len") > (pl.col("own") == pl.col("letters")).fill_null(False))
+    is_read = pl.any_horizontal(pl.col("pred_x0", "readings").is_not_null())
+    is_page = pl.col("path").is_null() & ~pl.all_horizontal(pl.col("gold", "pred").is_null())
+    whole = table.filter(is_page | is_read)["doc_id"]
+    whole = pl.concat([whole, moved["doc_id"]]).unique().implode()
+    table = table.filter(odd | pl.col("doc_id").is_in(whole)).with_columns(place=place())
+    return table.with_columns(kinds=pl.col("kind").n_unique().over("doc_id", "place"))
+
+
 class _Document:
     """The fields and pages of one document as evidence, beside the `words` of the corpus."""
 
     def __init__(self, rows: list[Row], words: Words) -> None:
         self._fields = [row for row in rows if row["path"] is not None]
         self._pages = [row for row in rows if row["path"] is None]
-        self._answered = any(row["answered"] for row in rows)
         self._words, self._left = words, _BUDGET
-        # Few answers are another field's gold, and only for them it is asked whose.
-        self._known = {row["letters"] for row in self._fields}
 
     def cause(self, row: Row) -> str | None:
         """The cause of a case that is not the same in gold and prediction."""
@@ -128,7 +144,7 @@ class _Document:
             return None
         right = bool(row["typed"]) or row["outcome"] == "match"
         gold, pred = row["gold"] or "", row["pred"] or ""
-        missed = "missed" if self._answered else "missing_document"
+        missed = "missed" if row["answered"] else "missing_document"
         if row["path"] is None and not right:
             # Of a whole page no single cause can be named.
             return {"missing": missed, "spurious": "spurious"}.get(row["outcome"])
@@ -143,14 +159,14 @@ class _Document:
             # A claim without a value, at a path that the gold does not have: nothing was missed.
             return "spurious"
         if not pred.strip() or row["status"] not in USABLE:
-            return self._missed(row) if self._answered else missed
+            return self._missed(row) if row["answered"] else missed
         if not gold.strip() or row["outcome"] == "spurious":
             return self._spurious(row)
         if exchanged := self._exchanged(row):
             return exchanged
         first = "notation" if gold == pred else cause_of(gold, pred, False)
-        is_unlike = first == "characters" and _likeness(letters(gold), pred) < _ALIKE
-        if is_unlike and row["kind"] in ("checkbox", "choice", "radio", "dropdown"):
+        is_option = row["kind"] in ("checkbox", "choice", "radio", "dropdown")
+        if is_option and first == "characters" and _likeness(letters(gold), pred) < _ALIKE:
             # Options are chosen, and not read letter by letter.
             return "other_value"
         return first if first in _WRITTEN else self._refined(row, first)
@@ -164,14 +180,15 @@ class _Document:
         if len(gold) < TELLING:
             return "missed"
         places, surplus = self._surplus
-        if elsewhere := [path for path in places.get(gold, ()) if path != row["path"]]:
-            return self._misplaced(row, elsewhere)
+        if misplaced := self._misplaced(row, places.get(gold, ())):
+            return misplaced
         if self._count(gold, surplus):
             # It is stuck to a neighbour's text, which is merged for it.
             return "clipped"
         words = _spaced(row["gold"])
-        read = self._count(words, self._page("pred"))
-        return "wrong_field" if read and read > self._count(words, self._answers) else "missed"
+        read = self._count(words, self._texts["pred"])
+        is_lost = read and read > self._count(words, self._texts["fields"])
+        return "wrong_field" if is_lost else "missed"
 
     def _spurious(self, row: Row) -> str:
         """The cause of a value that no gold asks for."""
@@ -184,17 +201,42 @@ class _Document:
             figures = {word for word in answer if any(map(str.isdigit, word))}
             telling = figures or any(len(word) > 1 for word in answer)
             return "label_error" if telling and self._is_own(row, answer, figures) else "spurious"
-        page = self._page("gold")
+        page = self._texts["gold"]
         known = self._count(_spaced(row["pred"]), page) or plain in self._places
         return "hallucinated" if page.strip() and not known else "spurious"
 
+    def _exchanged(self, row: Row) -> str | None:
+        """`wrong_row` or `wrong_field` where the answer is the gold of a field that lost it."""
+        pred, gold = _folded(row["pred"]), _folded(row["gold"])
+        if pred == gold or not (fields := self._having(pred)):
+            return None
+        lost = [(field, _folded(field["pred"] or "")) for field in fields]
+        lost = [(field, answer) for field, answer in lost if answer != pred]
+        telling = len(letters(row["pred"])) >= TELLING
+        # A short value may be another row's by chance, unless that row has a third one's.
+        rows = [
+            field
+            for field, answer in lost
+            if field["place"] == row["place"] and (telling or not answer or self._having(answer))
+        ]
+        is_swap = telling and any(answer == gold for _, answer in lost)
+        return self._misplaced(row, rows) or ("wrong_field" if is_swap else None)
+
+    def _having(self, value: str) -> list[Row]:
+        """The fields whose gold is a folded value."""
+        fields = self._places.get(letters(value), ())
+        return [field for field in fields if _folded(field["gold"]) == value]
+
     def _refined(self, row: Row, first: str) -> str:
         """The cause, where the two texts alone suggest `first`."""
-        gold, pred = row["gold"], row["pred"]
+        gold, pred, plain = row["gold"], row["pred"], letters(row["pred"])
         if len(gold) + len(pred) > 2 * LONGEST:
             return first
-        if first != "lookalike" and (misplaced := self._other_field(row, first)):
-            return misplaced
+        if len(plain) >= TELLING and first not in ("lookalike", *_OWN_TEXT):
+            misplaced = self._misplaced(row, self._places.get(plain, ()))
+            other_row = first == "digit" and misplaced == "wrong_row"
+            if misplaced and (other_row or _likeness(letters(gold), pred) < _ALIKE):
+                return misplaced
         if self._words.contradict_gold(gold, pred):
             return "label_error"
         if first == "merged" and _is_inside(row):
@@ -209,48 +251,13 @@ class _Document:
         # What was read in the field's own box is its ink, however unlike.
         return "characters" if first == "other_value" and _is_inside(row) else first
 
-    def _exchanged(self, row: Row) -> str | None:
-        """`wrong_row` or `wrong_field` where the answer is the gold of a field that lost it."""
-        # A short value may be another row's by chance, unless that row has a third one's.
-        if (plain := letters(row["pred"])) not in self._known:
+    def _misplaced(self, row: Row, fields: Iterable[Row]) -> str | None:
+        """`wrong_row` or `wrong_field` where a value is from another of `fields`."""
+        if not (others := [field for field in fields if field["path"] != row["path"]]):
             return None
-        pred, gold = map(_folded, (row["pred"], row["gold"]))
-        if pred == gold:
-            return None
-        answers = {field["path"]: _folded(field["pred"] or "") for field in self._having(pred)}
-        lost = {path: answer for path, answer in answers.items() if answer != pred}
-        own, telling = pattern(row["path"]), len(plain) >= TELLING
-        if rows := [
-            path
-            for path, answer in lost.items()
-            if pattern(path) == own and (telling or not answer or self._having(answer))
-        ]:
-            return self._misplaced(row, rows)
-        return "wrong_field" if telling and gold in lost.values() else None
-
-    def _having(self, value: str) -> list[Row]:
-        """The fields whose gold is a folded value."""
-        fields = self._places.get(letters(value), ())
-        return [field for field in fields if _folded(field["gold"]) == value]
-
-    def _other_field(self, row: Row, first: str) -> str | None:
-        """`wrong_field` or `wrong_row` where the answer is another field's gold."""
-        pred = letters(row["pred"])
-        if len(pred) < TELLING or pred not in self._known or first in _OWN_TEXT:
-            return None
-        paths = [field["path"] for field in self._places.get(pred, ())]
-        if not (elsewhere := [path for path in paths if path != row["path"]]):
-            return None
-        misplaced = self._misplaced(row, elsewhere)
-        other_row = first == "digit" and misplaced == "wrong_row"
-        alike = _likeness(letters(row["gold"]), pred)
-        return misplaced if other_row or alike < _ALIKE else None
-
-    def _misplaced(self, row: Row, elsewhere: list[str]) -> str:
         # An index may number the rows of a table, or fields that have nothing in common.
-        own = pattern(row["path"])
-        same = own != row["path"] and all(pattern(path) == own for path in elsewhere)
-        return "wrong_row" if same and len(self._kinds[own]) < 2 else "wrong_field"
+        same = row["place"] != row["path"] and all(f["place"] == row["place"] for f in others)
+        return "wrong_row" if same and row["kinds"] < 2 else "wrong_field"
 
     def _is_own(self, row: Row, extra: Counter, figures: Collection = ()) -> bool:
         """Whether most of `extra` are words, and neither a neighbour's nor another field's loss."""
@@ -295,44 +302,27 @@ class _Document:
     @cached_property
     def _places(self) -> dict[str, list[Row]]:
         """The fields with each gold value, by its letters."""
-        places = defaultdict(list)
-        for field in self._fields:
-            if field["gold"]:
-                places[field["letters"]].append(field)
-        return places
+        return _grouped((field["letters"], field) for field in self._fields if field["gold"])
 
     @cached_property
-    def _kinds(self) -> dict[str, set[str]]:
-        """The kinds of a list's items."""
-        kinds = defaultdict(set)
-        for field in self._fields:
-            kinds[pattern(field["path"])].add(field["kind"])
-        return kinds
+    def _surplus(self) -> tuple[dict[str, list[Row]], str]:
+        """The fields that have what is not theirs, by value, and all of that as one text."""
+        odd = [(letters(row["pred"]), row["letters"] or "", row) for row in self._usable]
+        odd = [(pred, gold, row) for pred, gold, row in odd if pred != gold]
+        # Its own text is no sign of another field's.
+        texts = [pred.replace(gold, "|", 1) if gold else pred for pred, gold, _ in odd]
+        return _grouped((pred, row) for pred, _, row in odd), "|".join(texts)
 
     @cached_property
     def _usable(self) -> list[Row]:
         return [field for field in self._fields if field["pred"] and field["status"] in USABLE]
 
     @cached_property
-    def _surplus(self) -> tuple[dict[str, list[str]], str]:
-        """What fields have that is not theirs, by value and as one text."""
-        places, surplus = defaultdict(list), []
-        for field in self._usable:
-            gold, pred = field["letters"] or "", letters(field["pred"])
-            if pred != gold:
-                places[pred].append(field["path"])
-                # Its own text is no sign of another field's.
-                surplus.append(pred.replace(gold, "|", 1) if gold else pred)
-        return places, "|".join(surplus)
-
-    @cached_property
-    def _answers(self) -> str:
-        """The words of all that fields have."""
-        return _spaced(*(field["pred"] for field in self._usable))
-
-    def _page(self, side: str) -> str:
-        """The words of the page in gold or output; blank where not given."""
-        return _spaced(*(row[side] for row in self._pages if row[side] is not None))
+    def _texts(self) -> dict[str, str]:
+        """The words of the page in gold and output, blank where not given, and of all fields."""
+        sides = {side: [row[side] or "" for row in self._pages] for side in ("gold", "pred")}
+        texts = sides | {"fields": [field["pred"] for field in self._usable]}
+        return {name: _spaced(*of) for name, of in texts.items()}
 
 
 def _folded(value: str) -> str:
@@ -360,6 +350,13 @@ def _around(words: list[str], text: str) -> list[str]:
 
 def _likeness(gold: str, pred: str) -> float:
     return Levenshtein.normalized_similarity(gold, letters(pred)) if letters(pred) else 0.0
+
+
+def _grouped(pairs: Iterable[tuple]) -> dict[Any, list]:
+    groups = defaultdict(list)
+    for key, value in pairs:
+        groups[key].append(value)
+    return groups
 
 
 def _size(words: Counter[str]) -> int:

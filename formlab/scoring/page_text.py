@@ -50,6 +50,7 @@ _GOLD = 0.85
 _LAYERS = 4
 _NOT_JUDGED = "fields not judged: the gold text of their page does not hold them"
 _nfc = partial(text.normalise, steps=("nfc",))
+_similarity = Levenshtein.normalized_similarity
 
 
 def texts_only(claims: pl.DataFrame) -> bool:
@@ -63,10 +64,10 @@ def in_page_text(
     joined: pl.DataFrame, gold: pl.DataFrame, claims: pl.DataFrame
 ) -> tuple[pl.DataFrame, dict[str, int]]:
     """Fill in what stands for each field in the text of its page."""
-    gold, claims = (side.filter(pl.col("status").is_in(USABLE)) for side in (gold, claims))
+    gold, claims = sides = [s.filter(pl.col("status").is_in(USABLE)) for s in (gold, claims)]
     whole, is_blank = pl.col("path").is_null(), pl.col("value").str.strip_chars() == ""
-    sides = (side.filter(whole).select("doc_id", "value").drop_nulls() for side in (gold, claims))
-    golds, texts = (dict(side.iter_rows()) for side in sides)
+    pages = (side.filter(whole).select("doc_id", "value").drop_nulls() for side in sides)
+    golds, texts = (dict(page.iter_rows()) for page in pages)
     notes: Counter[str] = Counter()
     rows: list[tuple] = []
     for (doc_id,), fields in gold.filter(~whole, ~is_blank).group_by("doc_id", maintain_order=True):
@@ -92,23 +93,20 @@ def in_page_text(
 
 def _fields(golds: pl.Series, gold_text: str | None, page: Text) -> Iterator[tuple]:
     """What each field has in a page, where that begins, and whether the field is judged."""
-    plain = [_nfc(value) for value in golds]
-    values = dict(enumerate(map(squash, plain)))
-    words = {n: [squash(word) for word in value.split()] for n, value in enumerate(plain)}
-    found: dict[int, Stretch | None] = {}
-    left = {number: value for number, value in values.items() if value}
+    plain = dict(enumerate(map(_nfc, golds)))
+    left = {n: squashed for n, value in plain.items() if (squashed := squash(value))}
     is_told = gold_text is not None and bool(gold_text.strip())
     gold_page = Text(_nfc(gold_text), keep=TITLES) if is_told else None
+    found: dict[int, Stretch | None] = {}
     # Fields that share no word of the gold text are a layer, with where each stands there.
     for _ in range(_LAYERS if is_told else 1):
         layer = find_stretches(left, gold_page, bar=_GOLD) if is_told else dict.fromkeys(left)
         if not layer:
             break
-        wanted, pieces = ({n: of[n] for n in layer} for of in (values, words))
-        stretches = find_stretches(wanted, page, words=pieces, gold=layer)
-        found |= dict.fromkeys(layer) | stretches
-        left = {number: value for number, value in left.items() if number not in layer}
-    for number in values:
+        words = {n: [squash(word) for word in plain[n].split()] for n in layer}
+        wanted = {n: left.pop(n) for n in layer}
+        found |= dict.fromkeys(layer) | find_stretches(wanted, page, words=words, gold=layer)
+    for number in plain:
         places = found[number].places if found.get(number) else None
         read = ("", None) if places is None else (page.shown(places), page.at(int(places[0])))
         yield *read, number in found
@@ -190,16 +188,13 @@ class _View:
         """Where `value` stands, between ends of words unless `inside`."""
         spans, at = [], self.text.find(value)
         while at >= 0:
-            end = at + len(value)
-            strict = len(value) < SHORT
-            if inside or (self._edge(at, strict) and self._edge(end, strict)):
-                spans.append((at, end))
-                at = self.text.find(value, end)
-            else:
-                at = self.text.find(value, at + 1)
+            span = at, at + len(value)
+            is_whole = inside or all(self._is_edge(end, len(value) < SHORT) for end in span)
+            spans += [span] if is_whole else []
+            at = self.text.find(value, span[1] if is_whole else at + 1)
         return spans
 
-    def _edge(self, index: int, strict: bool) -> bool:
+    def _is_edge(self, index: int, strict: bool) -> bool:
         if index in (0, len(self.text)) or self.starts[index] or self.ends[index - 1]:
             return True
         pair = self.text[index - 1 : index + 1]
@@ -215,14 +210,13 @@ class _View:
             {*_near(edges, place), place}
             for edges, place in ((self.starts, found.dest_start), (self.ends, found.dest_end - 1))
         )
-        best, score = None, bar
-        for start, last in product(starts, ends):
-            piece = self.text[start : last + 1]
-            if piece and _TAKEN not in piece:
-                similarity = Levenshtein.normalized_similarity(value, piece, score_cutoff=score)
-                if similarity > score or (best is None and similarity >= score):
-                    best, score = (start, last + 1), similarity
-        return None if best is None else (best, score)
+        like = [
+            ((start, last + 1), _similarity(value, piece, score_cutoff=bar))
+            for start, last in product(starts, ends)
+            if (piece := self.text[start : last + 1]) and _TAKEN not in piece
+        ]
+        best = max(like, key=lambda pair: pair[1], default=None)
+        return best if best and best[1] >= bar else None
 
 
 def _near(edges: np.ndarray, index: int) -> list[int]:
@@ -270,23 +264,21 @@ def _sweep(values: Values, view: _View, *, bar: float, inside: bool) -> dict[int
     for number, value in values.items():
         groups[value].append(number)
     heap: list[tuple[float, str, list[Span]]] = []
-    assigned: dict[str, list[Span]] = defaultdict(list)
-
-    def parted(value: str, span: Span, similarity: float) -> bool:
-        """Whether the stretch would be more like the value without others that stand in it."""
-        rest = view.text[slice(*span)]
-        for other in sorted(groups, key=len, reverse=True):
-            if SHORT <= len(other) < len(value):
-                rest = rest.replace(other, "")
-        is_less = len(rest) < span[1] - span[0]
-        return is_less and Levenshtein.normalized_similarity(value, rest) > similarity
+    assigned: dict[str, list[Span]] = {value: [] for value in groups}
+    parts = sorted((value for value in groups if len(value) >= SHORT), key=len, reverse=True)
 
     def offer(value: str) -> None:
         asked = max(bar, least(len(value)))
         if spans := view.exact(value, inside=inside and len(value) >= SHORT):
             heapq.heappush(heap, (-float(len(value)), value, spans))
-        elif asked < 1 and (like := view.like(value, asked)) and not parted(value, *like):
-            heapq.heappush(heap, (-len(value) * (2 * like[1] - 1), value, [like[0]]))
+        elif asked < 1 and (like := view.like(value, asked)):
+            span, similarity = like
+            whole = rest = view.text[slice(*span)]
+            for other in parts:
+                rest = rest.replace(other, "") if len(other) < len(value) else rest
+            # It would be more like the value without others that stand in it.
+            if rest == whole or _similarity(value, rest) <= similarity:
+                heapq.heappush(heap, (-len(value) * (2 * similarity - 1), value, [span]))
 
     for value in groups:
         offer(value)
@@ -338,7 +330,7 @@ def _whole(
     for low, high in ((start, end), (first, last)):
         places = np.concatenate([np.arange(low, first), core, np.arange(last, high)])
         shown = "".join(text[index] for index in places)
-        if Levenshtein.normalized_similarity(value, shown) >= bar:
+        if _similarity(value, shown) >= bar:
             cut = [text[start:low][-1:] + shown[:1], shown[-1:] + text[high:end][:1]]
             if not any(map(_one_word, cut)):
                 return Stretch(places, before, after)

@@ -57,19 +57,19 @@ class _Units:
 
     @functools.cached_property
     def scores(self) -> pl.DataFrame:
-        """The scores of the fields, one by one, that are hits of a total."""
-        ratios = [name for name in metrics.METRICS if metrics.get(name).score is ratio]
-        level, metric = pl.col("level").is_in(tables.FIELD_LEVELS), pl.col("metric").is_in(ratios)
-        return self.evaluation.scores.filter(level, metric, pl.col("slice_by").is_null())
+        """The scores of the fields, one by one."""
+        level = pl.col("level").is_in(tables.FIELD_LEVELS)
+        return self.evaluation.scores.filter(level, pl.col("slice_by").is_null())
 
     @functools.cached_property
     def measures(self) -> dict[str, dict[str, Any]]:
         """Its measures by name, each as those of `MEASURES`."""
         found = {name: how for name, how in MEASURES.items() if self.tally(name)[:, 1].any()}
         for name in self.scores["metric"].unique(maintain_order=True):
-            high, down = metrics.get(name).high, metrics.get(name).direction == "down"
-            look = {"title": metrics.title(name), "high": high, "down": down, "percent": False}
-            found[name] = look
+            metric = metrics.get(name)
+            if metric.score is ratio:
+                look = {"high": metric.high, "down": metric.direction == "down", "percent": False}
+                found[name] = {"title": metrics.title(name)} | look
         return found
 
     @functools.cached_property
@@ -94,11 +94,11 @@ class _Units:
         if measure in MEASURES:
             hits = right & asked if measure == "outcome" else wrong
             numbers = self.cases.select(hits=hits, total=asked)
+        elif measure not in metrics.METRICS or metrics.get(measure).score is not ratio:
+            raise UnknownName.of("measure of fields", measure, self.measures)
         else:
-            key, scores = ["doc_id", "path"], self.scores.filter(metric=measure)
-            if scores.is_empty():
-                raise UnknownName.of("measure of fields", measure, self.measures)
-            scores = scores.unique(key, keep="first")
+            key = ["doc_id", "path"]
+            scores = self.scores.filter(metric=measure).unique(key, keep="first")
             numbers = self.cases.select(key).join(scores, on=key, how="left", maintain_order="left")
         numbers = numbers.select(pl.col("hits", "total").cast(float))
         return numbers.fill_nan(None).fill_null(0.0).to_numpy()

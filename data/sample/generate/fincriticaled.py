@@ -65,8 +65,6 @@ class Document(Content):
 def amount(value: int, parts: int = 0) -> str:
     """As statements print it, a loss in brackets; with `parts`, the value of one of them.
 
-    Examples
-    --------
     >>> amount(-1234), amount(1234, 100)
     ('(1,234)', '12.34')
     """
@@ -76,13 +74,11 @@ def amount(value: int, parts: int = 0) -> str:
 
 def _each(function: Callable[..., str]) -> Callable[..., Any]:
     """`function`, which takes a list as well and then returns one."""
-
-    def applied(value: Any, *arguments: Any) -> Any:
-        if isinstance(value, list):
-            return [function(item, *arguments) for item in value]
-        return function(value, *arguments)
-
-    return applied
+    return lambda value, *more: (
+        [function(item, *more) for item in value]
+        if isinstance(value, list)
+        else function(value, *more)
+    )
 
 
 def _head(*titles: str) -> str:
@@ -124,13 +120,7 @@ def _environment(vocabulary: str, draw: random.Random) -> SandboxedEnvironment:
 
 
 def markup(page: Document, number: int, seed: int) -> str:
-    """The tagged HTML of page `number`.
-
-    Raises
-    ------
-    DataBroken
-        If its body is no template, or names what there is not.
-    """
+    """The tagged HTML of a page; `DataBroken` if its body is no template."""
     source = re.sub(r"(?<=[>}])\n(?=[<{])", "", page.body.strip()).replace("\n", " ")
     environment = _environment(page.vocabulary, random.Random(f"{seed}/{number}"))
     try:
@@ -147,9 +137,8 @@ def write(out: Path, seed: int) -> None:
         for number, page in enumerate(load_all(TEMPLATES / "fincriticaled", Document)):
             html = markup(page, number, seed)
             files.write_text(out / f"gold_{number}.txt", html)
-            meta = {
-                "document_type": page.kind, "made_by": "this project, invented data", "seed": seed,
-            }  # fmt: skip
+            meta = {"document_type": page.kind, "made_by": "this project, invented data"}
+            meta |= {"seed": seed}
             files.write_text(out / f"meta_{number}.json", json.dumps(meta) + "\n")
             # Browsers hide no unknown tag, but a table cell must not break at one.
             visit.page.set_content(re.sub(r"</?(?:Number|Date)>", "", html))

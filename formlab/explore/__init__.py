@@ -113,9 +113,7 @@ class _Units:
 def cases(
     evaluation: Evaluation, line: str = "", *, findings: Sequence[Finding] = ()
 ) -> pl.DataFrame:
-    """The cases that are counted, or those that a line selects: fields, right ones among them.
-
-    `line` and `findings` are as for `analysis.select`; the result has the schema CASES.
+    """The fields that a line selects, right ones among them, as `analysis.select` takes it.
 
     >>> result = analysis.open_evaluation()
     >>> cases(result).height, cases(result, "slice=kind:header")["kind"].unique().to_list()
@@ -179,15 +177,11 @@ class Explorer(Live):
     """Evaluations to look around in; shows itself in JupyterLab and in reports.
 
     Without `evaluations` they are those of the samples; the attribute of this name has those with
-    scores of fields, by name. `by`, `measure` and `line` are what is shown first: the column that
-    the rows are of, what is shown of each, the filters. `findings` are those that the report shows,
-    in its order, for ``finding=2`` in a line, and may be set later. At most `most` wrong cases are
-    in the gallery; of more, a sample by cause.
+    scores of fields, by name. `findings` are those that the report shows, in its order, for
+    ``finding=2`` in an address, and may be set later. At most `most` wrong cases are in the
+    gallery; of more, a sample by cause. `DataMissing` if no evaluation has any.
 
-    `DataMissing` if no evaluation has any; `UnknownName` if there is no such column or measure;
-    `DataBroken` if the line cannot be read.
-
-    >>> str(Explorer([analysis.open_evaluation()], by="length", line="slice=kind:header"))
+    >>> str(Explorer([analysis.open_evaluation()]))
     'Explorer of 1. ocr on funsd:test'
     """
 
@@ -197,34 +191,19 @@ class Explorer(Live):
         self,
         evaluations: Evaluation | Sequence[Evaluation] = (),
         *,
-        by: str = "",
-        measure: str = "",
-        line: str = "",
         findings: Sequence[Finding] = (),
         most: int = 1_000,
     ) -> None:
+        self.findings, self.most = list(findings), most
         whose = "evaluations" if evaluations else "analysis.open_all()"
         several = [evaluations] if isinstance(evaluations, Evaluation) else evaluations
-        units = map(_Units, several or analysis.open_all())
+        units = enumerate(map(_Units, several or analysis.open_all()))
         # By the Python that opens each evaluation.
-        self._units = {f"{whose}[{n}]": of for n, of in enumerate(units) if of.measures}
+        self._units = {f"{whose}[{n}]": of for n, of in units if of.measures}
         if not self._units:
             raise DataMissing("no evaluation with scored fields", remedy="formlab score … --out")
-        every = self._units.values()
-        opened = enumerate((of.evaluation for of in every), start=1)
+        opened = enumerate((of.evaluation for of in self._units.values()), start=1)
         self.evaluations = {f"{n}. {e.system} on {e.benchmark}:{e.split}": e for n, e in opened}
-        self.findings, self.most = list(findings), most
-        self._columns = pl.concat([of.columns for of in every], how="diagonal")
-        self._measures = {name: how for of in every for name, how in of.measures.items()}
-        by = by or ("kind" if "kind" in self._columns else "doc_id")
-        for noun, name, known in (
-            ("column", by, self._columns.columns),
-            ("measure", measure := measure or next(iter(self._measures)), self._measures),
-        ):
-            if name not in known:
-                raise UnknownName.of(noun, name, known)
-        line = selection.text(selection.read(line))
-        self._first = {"by": by, "measure": measure, "line": line}
 
     def __str__(self) -> str:
         return f"Explorer of {', '.join(self.evaluations)}"
@@ -236,14 +215,15 @@ class Explorer(Live):
         cases = pl.concat([units.cases for units in every], how="diagonal_relaxed")
         cases = cases.with_row_index("_unit")
         shown = gallery.errors(cases, of=of, findings=findings, most=self.most)
-        columns = [_coded(values) for values in self._columns]
+        values = pl.concat([units.columns for units in every], how="diagonal")
+        columns = [_coded(column) for column in values]
         if findings:
             numbers = (",".join(map(str, row)) or None for row in findings_of([cases], findings))
             column = _coded(pl.Series("finding", numbers, dtype=pl.String))
             # The values of findings are sets of numbers.
             columns.append(column | {"values": [value.split(",") for value in column["values"]]})
-        measures = []
-        for name, how in self._measures.items():
+        named, measures = {n: how for of in every for n, how in of.measures.items()}, []
+        for name, how in named.items():
             tallies = np.concatenate([units.tally(name) for units in every])
             pairs, codes = np.unique(tallies, axis=0, return_inverse=True)
             counted = {"pairs": pairs.tolist(), "codes": _packed(codes.ravel())}
@@ -259,7 +239,7 @@ class Explorer(Live):
             "colours": theme.system_colours(sorted({one.system for one in of})),
             "columns": columns,
             "measures": measures,
-            "first": self._first,
+            "first": {"by": "kind" if "kind" in values else "doc_id", "measure": next(iter(named))},
             "cards": shown.frame["_unit"].to_list(),
             "gallery": shown.payload,
         }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -31,10 +30,9 @@ _OF_ANSWER = ("system", "outcome", "cause", "status", "pred_origin")
 # Columns that charts slice by without being asked.
 _ALWAYS = ("modality", "subtype", "field", "flip")
 _REPLY, _VALUE, _WORDS = 4_000, 1_200, 300
-# Words this similar are compared by character; of others the common characters are chance.
-ALIKE = 0.5
-# Values that share less than this of the shorter one are two different values.
-RELATED = 0.35
+# Words this similar are compared by character; of others the common characters are chance. Values
+# that share less than the second of the shorter one are two different values.
+ALIKE, RELATED = 0.5, 0.35
 _TOKENS = re.compile(r"\w+|\s+|[^\w\s]")
 
 
@@ -57,8 +55,9 @@ def cards(
     said = said.agg(pl.col("text").str.join("\n\n")).rows()
     numbers = {tuple(key): number for number, (*key, _) in enumerate(said)}
     first = answers[0]
+    finite = pl.col("similarity", "confidence").fill_nan(None).round(4)
     columns = zip(
-        zip(*(table.iter_rows(named=True) for table in answers), strict=True),
+        zip(*(table.with_columns(finite).to_dicts() for table in answers), strict=True),
         keys(first),
         _labels(first, gold),
         _slices(first, documents, by),
@@ -80,9 +79,9 @@ def _answer(row: Row, gold: str | None, numbers: Mapping[Any, int]) -> dict[str,
     pred = _text(row["pred"], _VALUE)
     answer: dict[str, Any] = {name: _text(row[name]) for name in _OF_ANSWER}
     answer |= {"stage": STAGE_OF.get(row["cause"]), "pred": pred, "diff": diff(gold, pred)}
-    answer |= {"ladder": [row[rung] for rung in LADDER], "similarity": _number(row["similarity"])}
+    answer |= {"ladder": [row[rung] for rung in LADDER], "similarity": row["similarity"]}
     more = {
-        "confidence": _number(row["confidence"]),
+        "confidence": row["confidence"],
         "failed": [_text(path) for path in row["failed"] or ()],
         "whole": numbers.get(tuple(row[name] for name in _WHOLE)),
     }
@@ -91,10 +90,6 @@ def _answer(row: Row, gold: str | None, numbers: Mapping[Any, int]) -> dict[str,
 
 def _text(value: object, limit: int = _WORDS) -> str | None:
     return None if value is None else clean(value, limit=limit)
-
-
-def _number(value: float | None) -> float | None:
-    return round(value, 4) if value is not None and math.isfinite(value) else None
 
 
 def keys(cases: pl.DataFrame) -> list[str]:
@@ -150,43 +145,25 @@ def _runs(gold: Sequence[str], pred: Sequence[str]) -> Iterator[tuple[str, str]]
 
 
 def _labels(cases: pl.DataFrame, gold: pl.DataFrame) -> list[str]:
-    """The label of each case: the first that is known of these.
-
-    A column ``label`` or ``question`` of the cases, the same in the gold's `meta`, the question
-    that the gold links to it, the last part of its path.
+    """The label of each case: its column ``label`` or ``question``, the same in the gold's `meta`,
+    or the last part of its path.
     """
     names = ("label", "question")
     stated = pl.coalesce(pl.col("meta").str.json_path_match(f"$.{name}") for name in names)
-    ends = pl.col("value").str.split_exact(" ", 1).struct.rename_fields(["path", "end"])
-    links = gold.filter(kind="link").select(*DOCUMENT, ends.struct.unnest())
-    linked = links.join(gold.filter(kind="question"), on=_PLACE, maintain_order="left")
-    linked = linked.select(*DOCUMENT, path="end", _label=pl.col("value").str.strip_chars())
-    # The last that is known of a place is its label.
-    known = pl.concat([linked, gold.select(*_PLACE, _label=stated)])
-    known = known.filter(pl.col("_label") != "").unique(_PLACE, keep="last")
+    known = gold.select(*_PLACE, _label=stated).drop_nulls("_label").unique(_PLACE, keep="last")
     same = {"on": _PLACE, "how": "left", "nulls_equal": True, "maintain_order": "left"}
     shown = pl.coalesce(*(name for name in names if name in cases.columns), "_label")
     path, kind = pl.coalesce("path", "pred_path"), pl.coalesce("kind", "level")
-    rows = cases.join(known, **same).select(label=shown, path=path, kind=kind).iter_rows()
-    return [label or path_label(path, kind) for label, path, kind in rows]
-
-
-def path_label(path: str | None, kind: str | None) -> str:
-    """A name made of the last part of a path, where nothing else is known.
-
-    >>> path_label("/items/2/unit_price", "money"), path_label("/entities/64", "question")
-    ('unit price', 'question 64')
-    """
-    last = unescape((path or "").rpartition("/")[2])
-    name = f"{kind or 'item'} {last}" if last.isdecimal() else last or kind or "case"
-    return name.replace("_", " ")
+    labels = []
+    for label, at, noun in cases.join(known, **same).select(a=shown, b=path, c=kind).rows():
+        last = unescape((at or "").rpartition("/")[2])
+        name = f"{noun or 'item'} {last}" if last.isdecimal() else last or noun or "case"
+        labels.append(label or name.replace("_", " "))
+    return labels
 
 
 def _slices(cases: pl.DataFrame, documents: pl.DataFrame, by: Sequence[str]) -> list[Row]:
-    """The value of each column of `by` for each case, as texts; a list where the column has lists.
-
-    `UnknownName` if a column is neither of the cases nor of the documents, and no band.
-    """
+    """The value of each column of `by` for each case: texts, or lists of texts."""
     always = (name for name in _ALWAYS if name in cases.columns and cases[name].count())
     names, parts = dict.fromkeys([*by, *always]), [cases.select(_row=pl.lit(0)).clear()]
     # Documents of two benchmarks may have one name, and those of two systems are listed twice.
@@ -216,10 +193,7 @@ def findings_of(answers: Sequence[pl.DataFrame], findings: Sequence[Finding]) ->
 
 
 def sample(cases: pl.DataFrame, most: int | None) -> pl.Series:
-    """Which cases to show, at most so many: of each cause its share, those whose `keys` come first.
-
-    The shares have the largest remainders.
-    """
+    """Which cases to show, at most so many: each cause in proportion, those of the first `keys`."""
     # Keys are as good as random, and the same in whatever order the cases come.
     key, cause = pl.Series(keys(cases), dtype=pl.String), pl.coalesce("cause", "outcome")
     ranked = cases.select(cause=cause, key=key).with_row_index("_row")

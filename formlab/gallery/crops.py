@@ -20,14 +20,12 @@ from formlab.tables import BOX
 
 Box = tuple[float, float, float, float]
 Row = Mapping[str, Any]
+DOCUMENT = ("benchmark", "split", "doc_id")
 # The largest image, and that of a page which is there to be read as a whole.
 MOST, READ = (480, 720), (620, 900)
 # A smaller cut shows no neighbours, and a value without its label is hard to judge.
 LEAST, MARGIN = (240, 84), (40, 28)
-QUALITY = 60
-# Cases on the first page of a gallery.
-FIRST = 24
-DOCUMENT = ("benchmark", "split", "doc_id")
+FIRST = 24  # Cases on the first page of a gallery.
 # A PDF measured in points, 72 to the inch, is drawn this much larger: small print is to be read.
 SHARP, FINE = 2.0, 1_000
 
@@ -35,7 +33,7 @@ SHARP, FINE = 2.0, 1_000
 class PageSource(NamedTuple):
     """The page images of a document: one file with all pages, or a file for each.
 
-    `width` is that of the first page in the unit of the boxes; it matters of a PDF alone.
+    `width` is that of the first page of a PDF in the unit of the boxes.
     """
 
     root: Path
@@ -128,7 +126,7 @@ class Crops:
         cut.thumbnail(self.most, Image.Resampling.LANCZOS)
         stream = io.BytesIO()
         # Method 2 takes a third of the time of 4, and its files are as small.
-        cut.save(stream, "WEBP", method=2, quality=QUALITY)
+        cut.save(stream, "WEBP", method=2, quality=60)
         data = stream.getvalue()
         key = hashlib.sha256(data).hexdigest()[:16]
         address = f"data:image/webp;base64,{base64.b64encode(data).decode('ascii')}"
@@ -141,9 +139,8 @@ class Crops:
     ) -> list[dict[str, Any]]:
         """The picture of each case, a row for each of its answers: `sources` are by document.
 
-        It has ``image``, a key or None; ``boxes`` as fractions of it, of ``gold``, ``pred`` and
-        ``pred2`` onwards; and ``why`` if something cannot be shown. At most `most` cases have one:
-        those on the first page of a gallery, and others evenly after them.
+        ``image`` is a key or None; ``boxes`` are of ``gold``, ``pred`` and ``pred2`` onwards, and
+        ``why`` says what cannot be shown. At most so many have an image: the first, then evenly.
         """
         count, shown = min(most, len(cases)), []
         first, step = min(FIRST, count), (len(cases) - FIRST) / max(count - FIRST, 1)

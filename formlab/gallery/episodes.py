@@ -10,8 +10,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-import polars as pl
-
 from formlab import files
 from formlab.charts import note
 from formlab.charts.escaping import clean
@@ -23,7 +21,7 @@ from formlab.gallery.inline import Live
 Row = dict[str, Any]
 # A screenshot of the arena's window is 1,280 by 800; its small print is still read at 960 by 600.
 SCREEN = (960, 600)
-STEP_LIMIT, CHANGE_LIMIT, ANSWER_LIMIT, TEXT_LIMIT = 600, 50, 200, 1_500
+STEP_LIMIT, CHANGE_LIMIT, TEXT_LIMIT = 600, 50, 1_500
 VERBS = {"DoubleClick": "double click", "RightClick": "right click"}
 POINTED = ("Click", *VERBS)
 _short = functools.partial(clean, limit=300)
@@ -35,9 +33,8 @@ _ODD = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticE
 class Episodes(Live):
     """Episodes with their screenshots; shows itself in JupyterLab and in reports.
 
-    `items` are plain mappings: what is known of an episode, its `steps` and its `answers`.
-    `images` maps keys to ``{src, width, height}``; `src` is a data URI. `note` says what was
-    left out.
+    `items` are plain mappings: what is known of an episode, and its `steps`. `images` are those of
+    `Crops`; `note` says what was left out.
     """
 
     kind: ClassVar[str] = "episodes"
@@ -51,17 +48,12 @@ class Episodes(Live):
 
 
 def episodes(
-    run: str | Path | None,
-    *,
-    cases: pl.DataFrame | None = None,
-    limit: int = 6,
-    budget: int = 4_000_000,
+    run: str | Path | None, *, limit: int = 6, budget: int = 4_000_000
 ) -> Episodes | Caption:
     """Episodes of a run, those with the most wrong answers first; a note where none was recorded.
 
-    `run` is the folder that ``formlab arena fill`` wrote; `cases` a table of the schema ``cases``,
-    the right answer of each field and the one entered. There are at most `limit` episodes, and at
-    most `budget` bytes of screenshots, as they stand in the page: steps that follow are shown
+    `run` is the folder that ``formlab arena fill`` wrote. There are at most `limit` episodes, and
+    at most `budget` bytes of screenshots, as they stand in the page: steps that follow are shown
     without. `DataMissing` if there is no folder of a run.
 
     >>> str(episodes(None))
@@ -71,7 +63,7 @@ def episodes(
     if not recorded:
         return note("No episode was recorded: there are no steps to show.")
     crops = Crops(SCREEN)
-    items = [_episode(*one, crops, budget, cases) for one in recorded[:limit]]
+    items = [_episode(*one, crops, budget) for one in recorded[:limit]]
     few = f"{len(items)} of {len(recorded)} episodes are shown."
     return Episodes(items, crops.images, few if len(items) < len(recorded) else "")
 
@@ -105,9 +97,7 @@ def _lines(path: Path) -> Iterator[Row]:
             yield value
 
 
-def _episode(
-    folder: Path, entry: Row, crops: Crops, budget: int, cases: pl.DataFrame | None
-) -> Row:
+def _episode(folder: Path, entry: Row, crops: Crops, budget: int) -> Row:
     events = [event for event in _lines(folder / "events.jsonl") if "screen" not in event]
     # How the page was opened is nothing that an agent did.
     events = [*itertools.dropwhile(lambda event: event.keys() & {"left", "request"}, events)]
@@ -139,7 +129,6 @@ def _episode(
         "facts": facts + (f". {_short(entry['error'])}" if entry.get("error") else ""),
         "instruction": clean(files.read_text(task), limit=TEXT_LIMIT) if task.is_file() else "",
         "steps": steps,
-        "answers": [] if cases is None else _answers(cases.filter(doc_id=folder.name)),
     }
 
 
@@ -218,11 +207,3 @@ def _fractions(values: Sequence[Any] | None, size: Sequence[float]) -> list[floa
     if len(shares) not in (2, 4) or not all(abs(share) < 1e6 for share in shares):
         raise ValueError("no place")
     return shares
-
-
-def _answers(cases: pl.DataFrame) -> list[list[str]]:
-    """Field, type, the wanted and the given value, and what became of it."""
-    verdict = pl.format("× {}", pl.coalesce("cause", "outcome").str.replace_all("_", " "))
-    right = pl.when(outcome="match").then(pl.lit("✓ right")).otherwise(verdict)
-    rows = cases.drop_nulls("path").select("path", "kind", "gold", "pred", right).head(ANSWER_LIMIT)
-    return [["–" if cell is None else _short(cell) for cell in row] for row in rows.iter_rows()]

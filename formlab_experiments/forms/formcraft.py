@@ -206,7 +206,7 @@ def _check(number: str, item: Check, values: dict[str, str]) -> Json:
     return row | {"expected": expected, "confidence": item.confidence} | item.labels()
 
 
-def write(out: Path, seed: int) -> None:
+def write(out: Path, seed: int = SEED) -> None:
     """Write every form below `out`."""
     for form in load_all("formcraft", Form):
         write_form(out, form, draw(form, seed))

@@ -1,6 +1,6 @@
 """Write the sample pages: invented companies, ten pages of five document types, facts tagged.
 
-Run from the project's root: ``python -m data.sample.generate.fincriticaled --out DIR``.
+Run from the project's root: ``python -m data.sample.generate fincriticaled --out DIR``.
 A page is HTML with tags (three in the paper's vocabulary, the others in the release's) and its
 picture, which Chromium draws. Needs a browser (``make browser``).
 """
@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -19,13 +18,13 @@ from jinja2 import StrictUndefined, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 from PIL import Image
 
-from data.sample.generate.command import TEMPLATES, run
 from formlab import browser, files
 from formlab.benchmarks.ixbrl import fact_boxes
 from formlab.errors import DataBroken
 from formlab_experiments.forms.content import Content, load_all
 
 SEED = 7
+TEMPLATES = Path(__file__).parent / "templates"
 # US letter at 150 dots an inch; CSS counts 96.
 WIDTH, HEIGHT, ZOOM = 1275, 1650, 150 / 96
 GREYS = 16
@@ -74,11 +73,13 @@ def amount(value: int, parts: int = 0) -> str:
 
 def _each(function: Callable[..., str]) -> Callable[..., Any]:
     """`function`, which takes a list as well and then returns one."""
-    return lambda value, *more: (
-        [function(item, *more) for item in value]
-        if isinstance(value, list)
-        else function(value, *more)
-    )
+
+    def applied(value: Any, *more: Any) -> Any:
+        if isinstance(value, list):
+            return [function(item, *more) for item in value]
+        return function(value, *more)
+
+    return applied
 
 
 def _head(*titles: str) -> str:
@@ -131,7 +132,7 @@ def markup(page: Document, number: int, seed: int) -> str:
     return f"<html>\n<head><style>{style}</style></head>\n<body>\n{body}\n</body>\n</html>\n"
 
 
-def write(out: Path, seed: int) -> None:
+def write(out: Path, seed: int = SEED) -> None:
     """Write every page, its metadata and its picture below `out`."""
     with browser.page(size=(WIDTH, HEIGHT)) as visit:
         for number, page in enumerate(load_all(TEMPLATES / "fincriticaled", Document)):
@@ -150,7 +151,3 @@ def write(out: Path, seed: int) -> None:
             visit.page.set_content(html)
             boxes = json.dumps(fact_boxes(visit.page))
             files.write_text(out / "images" / f"{number}.json", boxes + "\n")
-
-
-if __name__ == "__main__":
-    sys.exit(run(write, __doc__, seed=SEED))

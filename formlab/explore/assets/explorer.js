@@ -201,7 +201,7 @@
       this.of = there.length ? [...new Set(there)].slice(0, 2) : [0];
       this.by = [view.by, first.by].find((name) => counts.columns.has(name) && name !== "finding");
       this.measured = [view.measure, first.measure].find((name) => counts.measures.has(name));
-      this.choose(parts.length && chosen ? chosen : selection.read(first.line));
+      this.choose(chosen ?? new Map());
       if (line && chosen) this.root.scrollIntoView({ block: "start" });
     }
 

@@ -138,12 +138,12 @@ def rates(
     is the share of gold values that are right, ``errors`` the number of wrong values over that of
     gold values; others are metrics of single fields that are hits of a total. `line` says which
     cases, see `formlab.selection`, of these `findings`; for ``errors`` what it says of outcome,
-    cause and status chooses which errors are counted, and not among which values. `draws`
-    (`resamples`, `level`, `seed`) are those of the percentile intervals over documents.
+    cause and status chooses which errors are counted, and not among which values. `draws` are
+    `resamples`, `level` and `seed` of the percentile intervals over documents.
 
-    The result has the schema `RATES`. `n_cases` are the values that the measure is taken over, in
-    `n_docs` documents. `value` is NaN without any; the interval for fewer than two documents.
-    `UnknownName` if the column or the measure is unknown; `DataBroken` if the line selects nothing.
+    The result has the schema `RATES`; the measure is taken over `n_cases` values in `n_docs`
+    documents. It is NaN without any, and its interval for fewer than two documents. `UnknownName`
+    if there is no such column or measure; `DataBroken` if the line selects nothing.
 
     >>> rates(analysis.open_evaluation(), by="kind", line="slice=length:1–4")["n_cases"].sum()
     125
@@ -154,9 +154,9 @@ def rates(
         fit, among = (units.fits(text, findings) for text in (line, selection.text(before)))
         (hits, total), values = units.tally(measure).T, units.values(by)
         ranked = sorted(values.unique(), key=lambda value: order(values, value))
-        ranked = pl.Series(ranked, dtype=values.dtype).cast(pl.String).unique(maintain_order=True)
-        for value in ranked:
-            same = values.cast(pl.String).eq_missing(value).to_numpy()
+        ranked, values = pl.Series(ranked, dtype=values.dtype), values.cast(pl.String)
+        for value in ranked.cast(pl.String).unique(maintain_order=True):
+            same = values.eq_missing(value).to_numpy()
             hit = same & fit
             # Errors are counted among all values, whatever became of them.
             base = among & (is_after | same) if is_errors else hit

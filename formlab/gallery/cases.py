@@ -182,8 +182,7 @@ def findings_of(answers: Sequence[pl.DataFrame], findings: Sequence[Finding]) ->
     cases = answers[0].select(*KEYS, *_CORPUS, systems=systems).with_row_index("_row")
     members: list[list[int]] = [[] for _ in range(cases.height)]
     for number, finding in enumerate(findings, start=1):
-        names = [name for name in _CORPUS if getattr(finding, name)]
-        same = [pl.col(name) == getattr(finding, name) for name in names]
+        same = [pl.col(name) == value for name in _CORPUS if (value := getattr(finding, name))]
         if finding.system and finding.about != "systems":
             same.append(pl.col("systems").list.contains(finding.system))
         behind = cases.filter(True, *same)

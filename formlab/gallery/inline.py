@@ -87,24 +87,6 @@ def document(payload: Mapping[str, Any], *, kind: str = "gallery") -> str:
     )
 
 
-# The frame is a sandbox and its cases are hostile: messages count of the frame with this gallery's
-# token alone, and of them what the types below admit.
-_ESM = """
-export default { render({ model, el }) {
-  const hear = ({ data, source }) => {
-    const frames = [...document.querySelectorAll(`iframe[data-formlab="${model.get("token")}"]`)];
-    const own = frames.some((frame) => frame.contentWindow === source);
-    if (!own || data?.formlab !== "selection") return;
-    for (const name of ["rows", "tags"]) model.set(name, data[name]);
-    model.save_changes();
-  };
-  el.hidden = true;
-  addEventListener("message", hear);
-  return () => removeEventListener("message", hear);
-} };
-"""
-
-
 @cache
 def _listener_class() -> Any:
     # Imported where it is shown: widgets take a second to import.
@@ -114,10 +96,11 @@ def _listener_class() -> Any:
     class SelectionListener(anywidget.AnyWidget):
         """Hears from the frame with the `token` which rows are shown and tagged in it.
 
-        It shows nothing: where widgets do not run, the frame works without it.
+        It shows nothing: where widgets do not run, the frame works without it. The frame is a
+        sandbox and its cases are hostile: of its messages count what the types admit.
         """
 
-        _esm = _ESM
+        _esm = _asset("gallery/assets/listener.js")
         token = Unicode("").tag(sync=True)
         rows = List(Int(), default_value=None, allow_none=True).tag(sync=True)
         tags = List(Tuple(Int(), List(Unicode()))).tag(sync=True)

@@ -74,14 +74,11 @@ def fractions(box: Box, place: Sequence[float]) -> list[float] | None:
     >>> fractions((5, 0, 10, 40), (0, 0, 20, 20)), fractions((5, 0, 10, 4), (0, 9, 20, 20))
     ([0.25, 0.0, 0.25, 1.0], None)
     """
-    corners = []
-    for side in (0, 1):
-        start, end = place[side], place[side + 2]
-        if box[side + 2] < start or box[side] > end:
-            return None
-        shares = ((box[at] - start) / (end - start) for at in (side, side + 2))
-        corners.append([min(max(share, 0.0), 1.0) for share in shares])
-    (x0, x1), (y0, y1) = corners
+    (x0, y0, x1, y1), (left, top, right, bottom) = box, place
+    if x1 < left or x0 > right or y1 < top or y0 > bottom:
+        return None
+    x0, x1 = (min(max((x - left) / (right - left), 0.0), 1.0) for x in (x0, x1))
+    y0, y1 = (min(max((y - top) / (bottom - top), 0.0), 1.0) for y in (y0, y1))
     return [round(value, 5) for value in (x0, y0, x1 - x0, y1 - y0)]
 
 

@@ -15,7 +15,7 @@ from formlab.charts import note
 from formlab.charts.escaping import clean
 from formlab.charts.words import Caption
 from formlab.errors import DataMissing, FormlabError
-from formlab.gallery.crops import Crops, PageSource
+from formlab.gallery.crops import Crops, PageSource, finite, fractions
 from formlab.gallery.inline import Live
 
 Row = dict[str, Any]
@@ -156,7 +156,7 @@ def _action(event: Row, action: Row, screen: Row) -> Row:
     facts = [("refused", _short(refused))] if refused else []
     if control and control["field"] not in ("body", "html"):
         place = _place(control["field"], control["option"])
-        box = _fractions(control["box"], screen["window"])
+        box = _placed(control["box"], screen["window"])
         facts.append(("hit" if pointed else "in", place))
     elif pointed and not refused:
         facts.append(("hit", "nothing that can be filled in or pressed"))
@@ -167,7 +167,7 @@ def _action(event: Row, action: Row, screen: Row) -> Row:
     if target and not changes:
         held = target["checked" if target["option"] is not None else "value"]
         facts.append(("holds", _content(held)))
-    mark = _fractions([action.get("x"), action.get("y")], screen["size"])
+    mark = _placed([action.get("x"), action.get("y")] * 2, screen["size"])
     # A field that was shown or a turned page moves what stands below.
     if moved := screen["moved"] or event.get("on") != screen.get("on"):
         # The marks would lie on a picture of another place of the page.
@@ -199,11 +199,7 @@ def _operand(action: Row) -> str:
     return _short(action.get("text", action.get("key", "")))
 
 
-def _fractions(values: Sequence[Any] | None, size: Sequence[float]) -> list[float] | None:
-    """Pixels x, y (, x1, y1) as fractions of the image's size; None without a place."""
-    if not values or None in values:
-        return None
-    shares = [round(value / size[k % 2], 5) for k, value in enumerate(values)]
-    if len(shares) not in (2, 4) or not all(abs(share) < 1e6 for share in shares):
-        raise ValueError("no place")
-    return shares
+def _placed(values: Sequence[Any] | None, size: Sequence[float]) -> list[float] | None:
+    """A box as fractions of an image of this size; None if it has none there."""
+    box = finite(values) if values else None
+    return box and fractions(box, (0, 0, *size))

@@ -82,8 +82,8 @@ def test_every_event_is_a_step_with_its_place_its_target_and_what_changed(run):
     # Of ten events the screen is none; the torn line is dropped.
     assert [s["do"] for s in (look, scroll, note, again)] == ["look", "scroll", "note", "look"]
     # Clicks and boxes are fractions of the screenshot.
-    assert click["mark"] == [round(100 / 400, 5), round(50 / 300, 5)]
-    assert click["box"] == [80 / 800, 60 / 600, 240 / 800, 120 / 600]
+    assert click["mark"][:2] == [round(100 / 400, 5), round(50 / 300, 5)]
+    assert click["box"] == [80 / 800, 60 / 600, 160 / 800, 60 / 600]
     assert (click["text"], click["place"]) == ("(100, 50)", "name")
     changes = [("changed", "empty → Ada"), ("changed", "tick · yes: not ticked → ticked")]
     moved = ("picture", "taken before the page moved: no marks are drawn")

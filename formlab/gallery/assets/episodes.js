@@ -93,8 +93,7 @@
     marks(width, height) {
       const { box, mark, image } = this.steps[this.at];
       const point = (at, name, r = 4.5) => (at ? [dot(name, at.map(Number), width, height, r)] : []);
-      const [x0, y0, x1, y1] = (box ?? []).map(Number);
-      const shapes = box ? [rect("fl-ep-box", [x0, y0, Math.max(0, x1 - x0), Math.max(0, y1 - y0)], width, height)] : [];
+      const shapes = box ? [rect("fl-ep-box", box.map(Number), width, height)] : [];
       // The clicks before this one on the same screenshot, so that a run of them can be followed.
       for (let i = this.at - 1; i >= 0 && this.steps[i].image === image; i -= 1) shapes.push(...point(this.steps[i].mark, "fl-ep-past"));
       return [...shapes, ...point(mark, "fl-ep-ring", 13), ...point(mark, "fl-ep-point")];

@@ -143,14 +143,6 @@ def has_pages(*evaluations: Evaluation) -> bool:
     return any(part.documents["image"].count() for part in parts)
 
 
-def cases_at(evaluation: Evaluation, places: Sequence[int], *where: pl.Expr) -> pl.DataFrame:
-    """Of the cases `where` all is true those at some places, from 0, in the order of `places`."""
-    wanted = pl.DataFrame({"_place": places}, schema={"_place": pl.UInt32})
-    cases = evaluation.scan("cases").filter(*where).with_row_index("_place")
-    found = cases.join(wanted.lazy(), on="_place", how="semi").collect(engine="streaming")
-    return wanted.join(found, on="_place", maintain_order="left").drop("_place")
-
-
 def word(name: str) -> str:
     """What a sentence calls a cause, a status or a column."""
     return name.replace("_", " ")

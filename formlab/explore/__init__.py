@@ -7,40 +7,181 @@ with the Python that makes it.
 from __future__ import annotations
 
 import base64
+import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from formlab import analysis, gallery, selection, tables
+from formlab import analysis, gallery, metrics, selection, tables
 from formlab.analysis import Finding
+from formlab.analysis.finding import origin
+from formlab.analysis.slices import COLUMNS
 from formlab.charts import theme
 from formlab.charts.escaping import clean
 from formlab.charts.words import slice_title
 from formlab.errors import DataMissing, UnknownName
-from formlab.explore.counts import FOLLOWING, Units, cases, rates
 from formlab.folders import Evaluation
 from formlab.gallery.cases import findings_of
 from formlab.gallery.inline import Live
-from formlab.scoring.bands import BANDS
+from formlab.metrics import ratio
+from formlab.scoring.bands import BANDS, order, sliced
+from formlab.stats.draws import by_document, estimate
 
 __all__ = ["Explorer", "cases", "rates"]
+
+# How a measure is called and drawn: its largest value, and whether the smaller is the better.
+MEASURES = {
+    "outcome": {"title": "share right", "high": 1, "down": False, "percent": True},
+    "errors": {"title": "errors per value", "high": None, "down": True, "percent": True},
+}
+# What a field turned out to be. A rate of errors counts those that fit, among all values.
+FOLLOWING = ("outcome", "cause", "status", "finding")
+# A column with more values than this has names and no groups; documents are welcome all the same.
+_MOST_VALUES = 60
+RATES = tables.schema(
+    "benchmark split system metric slice_by slice_value value:number ci_low:number ci_high:number "
+    "n_docs:int n_cases:int"
+)
+
+
+class _Units:
+    """What is counted of an evaluation: its fields."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        names = evaluation.document_names
+        self.evaluation, self.cases, self.n_documents = evaluation, evaluation.fields, len(names)
+        self.document = self.cases["doc_id"].cast(pl.Enum(names)).to_physical().to_numpy()
+
+    @functools.cached_property
+    def scores(self) -> pl.DataFrame:
+        """The scores of the fields, one by one."""
+        level = pl.col("level").is_in(tables.FIELD_LEVELS)
+        return self.evaluation.scores.filter(level, pl.col("slice_by").is_null())
+
+    @functools.cached_property
+    def measures(self) -> dict[str, dict[str, Any]]:
+        """Its measures by name, each as those of `MEASURES`."""
+        found = {name: how for name, how in MEASURES.items() if self.tally(name)[:, 1].any()}
+        for name in self.scores["metric"].unique(maintain_order=True):
+            metric = metrics.get(name)
+            if metric.score is ratio:
+                look = {"high": metric.high, "down": metric.direction == "down", "percent": False}
+                found[name] = {"title": metrics.title(name)} | look
+        return found
+
+    @functools.cached_property
+    def columns(self) -> pl.DataFrame:
+        """The columns that have groups, and the document, as texts."""
+        offered = dict.fromkeys(["doc_id", *FOLLOWING[:3], *COLUMNS, *BANDS, *self.evaluation.own])
+        columns = [self.values(name) for name in offered]
+        return pl.DataFrame(
+            values.cast(pl.String)
+            for values in columns
+            if values.name == "doc_id"
+            or (not values.dtype.is_nested() and 1 < values.n_unique() <= _MOST_VALUES)
+        )
+
+    def values(self, column: str) -> pl.Series:
+        return sliced(self.cases, self.evaluation.documents, column)
+
+    def tally(self, measure: str) -> np.ndarray:
+        """Hits and total of each field, shape (fields, 2), both 0 where it is not scored."""
+        asked = pl.col("gold").is_not_null() & (pl.col("outcome") != "unscored")
+        right, wrong = pl.col("outcome") == "match", ~pl.col("outcome").is_in(["match", "unscored"])
+        if measure in MEASURES:
+            hits = right & asked if measure == "outcome" else wrong
+            numbers = self.cases.select(hits=hits, total=asked)
+        elif measure not in metrics.METRICS or metrics.get(measure).score is not ratio:
+            raise UnknownName.of("measure of fields", measure, self.measures)
+        else:
+            key = ["doc_id", "path"]
+            scores = self.scores.filter(metric=measure).unique(key, keep="first")
+            numbers = self.cases.select(key).join(scores, on=key, how="left", maintain_order="left")
+        numbers = numbers.select(pl.col("hits", "total").cast(float))
+        return numbers.fill_nan(None).fill_null(0.0).to_numpy()
+
+    def fits(self, line: str, findings: Sequence[Finding]) -> np.ndarray:
+        """Which of the fields a line selects."""
+        numbered = dataclasses.replace(self.evaluation, cases=self.cases.with_row_index("_unit"))
+        chosen = analysis.select(numbered, line, findings=findings)["_unit"]
+        return np.isin(np.arange(self.cases.height), chosen)
+
+
+def cases(
+    evaluation: Evaluation, line: str = "", *, findings: Sequence[Finding] = ()
+) -> pl.DataFrame:
+    """The fields that a line selects, right ones among them, as `analysis.select` takes it.
+
+    >>> result = analysis.open_evaluation()
+    >>> cases(result).height, cases(result, "slice=kind:header")["kind"].unique().to_list()
+    (499, ['header'])
+    """
+    fields = dataclasses.replace(evaluation, cases=evaluation.fields)
+    return analysis.select(fields, line, findings=findings)
+
+
+def rates(
+    evaluations: Sequence[Evaluation],
+    *,
+    by: str,
+    measure: str = "outcome",
+    line: str = "",
+    findings: Sequence[Finding] = (),
+    **draws: Any,
+) -> pl.DataFrame:
+    """A measure of one evaluation or several by the values of a column, with intervals.
+
+    `by` is a column of *cases* or *documents*, a band or ``position``. Of the measures ``outcome``
+    is the share of gold values that are right, ``errors`` the number of wrong values over that of
+    gold values; others are metrics of single fields that are hits of a total. `line` says which
+    cases, see `formlab.selection`, of these `findings`; for ``errors`` what it says of outcome,
+    cause and status chooses which errors are counted, and not among which values. `draws` are
+    `resamples`, `level` and `seed` of the percentile intervals over documents.
+
+    The result has the schema `RATES`; the measure is taken over `n_cases` values in `n_docs`
+    documents. It is NaN without any, and its interval for fewer than two documents. `UnknownName`
+    if there is no such column or measure; `DataBroken` if the line selects nothing.
+
+    >>> rates(analysis.open_evaluation(), by="kind", line="slice=length:1–4")["n_cases"].sum()
+    125
+    """
+    before = {n: values for n, values in selection.read(line).items() if n not in FOLLOWING}
+    is_after, is_errors, rows = by in FOLLOWING, measure == "errors", []
+    for units in map(_Units, evaluations):
+        fit, among = (units.fits(text, findings) for text in (line, selection.text(before)))
+        (hits, total), values = units.tally(measure).T, units.values(by)
+        ranked = sorted(values.unique(), key=lambda value: order(values, value))
+        ranked, values = pl.Series(ranked, dtype=values.dtype), values.cast(pl.String)
+        for value in ranked.cast(pl.String).unique(maintain_order=True):
+            same = values.eq_missing(value).to_numpy()
+            hit = same & fit
+            # Errors are counted among all values, whatever became of them.
+            base = among & (is_after | same) if is_errors else hit
+            if not (hit & (hits > 0) if is_errors and is_after else base).any():
+                continue
+            part = by_document(units.document, [hits * hit, total * base], units.n_documents)
+            rate, *ends = estimate(part, ratio, **draws)
+            taken = units.document[base & (total > 0)]
+            n_docs = len(np.unique(taken))
+            # Of a single document there is no interval.
+            ends = ends if n_docs > 1 else [np.nan, np.nan]
+            named = origin(units.evaluation).values()
+            rows.append((*named, measure, by, value, rate, *ends, n_docs, len(taken)))
+    return pl.DataFrame(rows, schema=RATES, orient="row")
 
 
 class Explorer(Live):
     """Evaluations to look around in; shows itself in JupyterLab and in reports.
 
     Without `evaluations` they are those of the samples; the attribute of this name has those with
-    scores of fields or documents, by name. `by`, `measure` and `line` are what is shown first: the
-    column that the rows are of, what is shown of each, the filters. `findings` are those that the
-    report shows, in its order, for ``finding=2`` in a line, and may be set later. At most `most`
-    wrong cases are in the gallery; of more, a sample by cause.
+    scores of fields, by name. `findings` are those that the report shows, in its order, for
+    ``finding=2`` in an address, and may be set later. At most `most` wrong cases are in the
+    gallery; of more, a sample by cause. `DataMissing` if no evaluation has any.
 
-    `DataMissing` if no evaluation has any; `UnknownName` if there is no such column or measure;
-    `DataBroken` if the line cannot be read.
-
-    >>> str(Explorer([analysis.open_evaluation()], by="length", line="slice=kind:header"))
+    >>> str(Explorer([analysis.open_evaluation()]))
     'Explorer of 1. ocr on funsd:test'
     """
 
@@ -50,35 +191,19 @@ class Explorer(Live):
         self,
         evaluations: Evaluation | Sequence[Evaluation] = (),
         *,
-        by: str = "",
-        measure: str = "",
-        line: str = "",
         findings: Sequence[Finding] = (),
         most: int = 1_000,
     ) -> None:
+        self.findings, self.most = list(findings), most
         whose = "evaluations" if evaluations else "analysis.open_all()"
         several = [evaluations] if isinstance(evaluations, Evaluation) else evaluations
-        units = map(Units, several or analysis.open_all())
+        units = enumerate(map(_Units, several or analysis.open_all()))
         # By the Python that opens each evaluation.
-        self._units = {f"{whose}[{n}]": of for n, of in enumerate(units) if of.measures}
+        self._units = {f"{whose}[{n}]": of for n, of in units if of.measures}
         if not self._units:
             raise DataMissing("no evaluation with scored fields", remedy="formlab score … --out")
-        opened = (of.evaluation for of in self._units.values())
-        self.evaluations = {
-            f"{number}. {one.system} on {one.benchmark}:{one.split}": one
-            for number, one in enumerate(opened, start=1)
-        }
-        self.findings, self.most = list(findings), most
-        every = self._units.values()
-        self._columns = pl.concat([of.columns for of in every], how="diagonal")
-        self._measures = {name: how for of in every for name, how in of.measures.items()}
-        names = self._columns.columns
-        for noun, name, known in (("column", by, names), ("measure", measure, self._measures)):
-            if name and name not in known:
-                raise UnknownName.of(noun, name, known)
-        by = by or ("kind" if "kind" in names else "doc_id")
-        line = selection.text(selection.read(line))
-        self._first = {"by": by, "measure": measure or next(iter(self._measures)), "line": line}
+        opened = enumerate((of.evaluation for of in self._units.values()), start=1)
+        self.evaluations = {f"{n}. {e.system} on {e.benchmark}:{e.split}": e for n, e in opened}
 
     def __str__(self) -> str:
         return f"Explorer of {', '.join(self.evaluations)}"
@@ -90,44 +215,39 @@ class Explorer(Live):
         cases = pl.concat([units.cases for units in every], how="diagonal_relaxed")
         cases = cases.with_row_index("_unit")
         shown = gallery.errors(cases, of=of, findings=findings, most=self.most)
-        columns = [_coded(values.name, values) for values in self._columns]
+        values = pl.concat([units.columns for units in every], how="diagonal")
+        columns = [_coded(column) for column in values]
         if findings:
             numbers = (",".join(map(str, row)) or None for row in findings_of([cases], findings))
-            column = _coded("finding", pl.Series(numbers, dtype=pl.String))
+            column = _coded(pl.Series("finding", numbers, dtype=pl.String))
             # The values of findings are sets of numbers.
-            column["values"] = [value.split(",") for value in column["values"]]
-            columns.append(column)
-        measures = []
-        for name, how in self._measures.items():
+            columns.append(column | {"values": [value.split(",") for value in column["values"]]})
+        named, measures = {n: how for of in every for n, how in of.measures.items()}, []
+        for name, how in named.items():
             tallies = np.concatenate([units.tally(name) for units in every])
             pairs, codes = np.unique(tallies, axis=0, return_inverse=True)
             counted = {"pairs": pairs.tolist(), "codes": _packed(codes.ravel())}
             measures.append({"name": name} | how | counted)
+        evaluations = [
+            {"name": name, "source": source, "system": units.evaluation.system}
+            | {"units": units.cases.height, "documents": units.n_documents}
+            for name, (source, units) in zip(self.evaluations, self._units.items(), strict=True)
+        ]
         return {
-            "evaluations": [
-                {
-                    "name": name,
-                    "source": source,
-                    "system": units.evaluation.system,
-                    "units": units.cases.height,
-                    "documents": units.n_documents,
-                    "whole": units.of_documents,
-                }
-                for name, (source, units) in zip(self.evaluations, self._units.items(), strict=True)
-            ],
+            "evaluations": evaluations,
             "document": _packed(np.concatenate([units.document for units in every])),
             "colours": theme.system_colours(sorted({one.system for one in of})),
             "columns": columns,
             "measures": measures,
-            "first": self._first,
+            "first": {"by": "kind" if "kind" in values else "doc_id", "measure": next(iter(named))},
             "cards": shown.frame["_unit"].to_list(),
             "gallery": shown.payload,
         }
 
 
-def _coded(name: str, values: pl.Series) -> dict[str, Any]:
+def _coded(values: pl.Series) -> dict[str, Any]:
     """A column as its values in order, and the codes of all units; 0 is no value."""
-    known = values.drop_nulls().unique().sort().to_list()
+    name, known = values.name, values.drop_nulls().unique().sort().to_list()
     if name in BANDS:
         known.sort(key=BANDS[name].labels.index)
     codes = values.cast(pl.Enum(known)).to_physical().cast(pl.Int64) + 1

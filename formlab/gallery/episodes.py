@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import itertools
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
-
-import polars as pl
 
 from formlab import files
 from formlab.charts import note
 from formlab.charts.escaping import clean
 from formlab.charts.words import Caption
 from formlab.errors import DataMissing, FormlabError
-from formlab.gallery.crops import Crops, PageSource
+from formlab.gallery.crops import Crops, PageSource, finite, fractions
 from formlab.gallery.inline import Live
 
 Row = dict[str, Any]
 # A screenshot of the arena's window is 1,280 by 800; its small print is still read at 960 by 600.
-PIXELS = 960 * 600
-STEP_LIMIT, CHANGE_LIMIT, ANSWER_LIMIT, TEXT_LIMIT, VALUE_LIMIT = 600, 50, 200, 1_500, 300
+SCREEN = (960, 600)
+STEP_LIMIT, CHANGE_LIMIT, TEXT_LIMIT = 600, 50, 1_500
 VERBS = {"DoubleClick": "double click", "RightClick": "right click"}
 POINTED = ("Click", *VERBS)
+_short = functools.partial(clean, limit=300)
 # What a line of another shape raises.
 _ODD = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
 
@@ -32,9 +33,8 @@ _ODD = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticE
 class Episodes(Live):
     """Episodes with their screenshots; shows itself in JupyterLab and in reports.
 
-    `items` are plain mappings: what is known of an episode, its `steps` and its `answers`.
-    `images` maps keys to ``{src, width, height}``; `src` is a data URI. `note` says what was
-    left out.
+    `items` are plain mappings: what is known of an episode, and its `steps`. `images` are those of
+    `Crops`; `note` says what was left out.
     """
 
     kind: ClassVar[str] = "episodes"
@@ -48,18 +48,13 @@ class Episodes(Live):
 
 
 def episodes(
-    run: str | Path | None,
-    *,
-    cases: pl.DataFrame | None = None,
-    limit: int = 6,
-    budget: int = 4_000_000,
+    run: str | Path | None, *, limit: int = 6, budget: int = 4_000_000
 ) -> Episodes | Caption:
     """Episodes of a run, those with the most wrong answers first; a note where none was recorded.
 
-    `run` is the folder that ``formlab arena fill`` wrote, or that of one episode; `cases` a table
-    of the schema ``cases``, the right answer of each field and the one entered. There are at most
-    `limit` episodes, and at most `budget` bytes of screenshots, as they stand in the page: steps
-    that follow are shown without. `DataMissing` if there is no folder of a run.
+    `run` is the folder that ``formlab arena fill`` wrote. There are at most `limit` episodes, and
+    at most `budget` bytes of screenshots, as they stand in the page: steps that follow are shown
+    without. `DataMissing` if there is no folder of a run.
 
     >>> str(episodes(None))
     'Note. No episode was recorded: there are no steps to show.'
@@ -67,23 +62,20 @@ def episodes(
     recorded = _recorded(Path(run)) if run is not None else []
     if not recorded:
         return note("No episode was recorded: there are no steps to show.")
-    crops = Crops(PIXELS)
-    items = [_episode(*one, crops, budget, cases) for one in recorded[:limit]]
+    crops = Crops(SCREEN)
+    items = [_episode(*one, crops, budget) for one in recorded[:limit]]
     few = f"{len(items)} of {len(recorded)} episodes are shown."
     return Episodes(items, crops.images, few if len(items) < len(recorded) else "")
 
 
 def _recorded(run: Path) -> list[tuple[Path, Row]]:
     """The folder of each episode and what is known of it, the one with most wrong answers first."""
-    if (run / "events.jsonl").is_file():
-        return [(run, {})]
     if not run.is_dir():
         raise DataMissing("no folder of a run", where=run, remedy="what arena fill wrote")
     # The last attempt is the one whose folder is left.
     results = {str(row.get("doc_id")): row for row in _lines(run / "episodes.jsonl")}
     folders = sorted(file.parent for file in run.glob("*/events.jsonl"))
-    found = [(folder, results.get(folder.name, {})) for folder in folders]
-    return sorted(found, key=lambda one: _right(one[1]))
+    return sorted(((f, results.get(f.name, {})) for f in folders), key=lambda one: _right(one[1]))
 
 
 def _right(entry: Row) -> float:
@@ -105,25 +97,20 @@ def _lines(path: Path) -> Iterator[Row]:
             yield value
 
 
-def _episode(
-    folder: Path, entry: Row, crops: Crops, budget: int, cases: pl.DataFrame | None
-) -> Row:
-    steps, looks = list[Row](), 0
+def _episode(folder: Path, entry: Row, crops: Crops, budget: int) -> Row:
+    events = [event for event in _lines(folder / "events.jsonl") if "screen" not in event]
+    # How the page was opened is nothing that an agent did.
+    events = [*itertools.dropwhile(lambda event: event.keys() & {"left", "request"}, events)]
+    looks, steps = sum("see" in event for event in events), list[Row]()
     # The last look, and whether the page has moved since.
     screen: Row = {"image": None, "why": "no screenshot was taken", "moved": False}
     screen |= {"size": (1.0, 1.0), "window": (1.0, 1.0)}
-    events = (event for event in _lines(folder / "events.jsonl") if "screen" not in event)
-    for event in events:
-        if not looks and event.keys() & {"left", "request"}:
-            # How the page was opened is nothing that an agent did.
-            continue
-        looks += "see" in event
+    for event in events[:STEP_LIMIT]:
         try:
             if "see" in event:
+                look = {"size": event["size"], "window": event["window"], "on": event.get("on")}
                 shot = _shot(crops, folder, str(event["see"]), budget)
-                screen = shot | {name: event[name] for name in ("size", "window")}
-                screen["on"] = event.get("on")
-                step = {"do": "look", "text": _short(event["step"])}
+                screen, step = shot | look, {"do": "look", "text": _short(event["step"])}
             else:
                 step = _action(event, event["asked"], screen)
         except _ODD:
@@ -132,26 +119,21 @@ def _episode(
             text = json.dumps(rest, ensure_ascii=False)
             step = {"do": "note", "text": clean(text, limit=TEXT_LIMIT)}
         steps.append({"image": screen["image"], "why": screen["why"]} | step)
-        if len(steps) == STEP_LIMIT:
-            break
-    more = f"; {left} more are left out" if (left := sum(1 for _ in events)) else ""
-    error = f". {_short(entry['error'])}" if entry.get("error") else ""
+    left, task = len(events) - len(steps), folder / "task.txt"
+    facts = f"{looks} looks, {len(steps)} steps" + f"; {left} more are left out" * (left > 0)
     known = [_short(entry["status"])] if entry.get("status") else []
     if {"right", "fields"} <= entry.keys():
         known.append(f"{_short(entry['right'])} of {_short(entry['fields'])} sent right")
-    task = folder / "task.txt"
     return {
-        "name": clean(folder.name, limit=200) + (f" ({', '.join(known)})" if known else ""),
-        "facts": f"{looks} looks, {len(steps)} steps{more}{error}",
+        "name": clean(folder.name, limit=200) + f" ({', '.join(known)})" * bool(known),
+        "facts": facts + (f". {_short(entry['error'])}" if entry.get("error") else ""),
         "instruction": clean(files.read_text(task), limit=TEXT_LIMIT) if task.is_file() else "",
         "steps": steps,
-        "answers": [] if cases is None else _answers(cases.filter(doc_id=folder.name)),
     }
 
 
 def _shot(crops: Crops, folder: Path, name: str, budget: int) -> Row:
     """The key of a screenshot, or why there is none; the page is still as it shows."""
-    image = why = None
     if sum(len(shot["src"]) for shot in crops.images.values()) >= budget:
         why = f"left out: the page has its {budget / 1e6:g} MB of screenshots"
     # A log may name anything; a screenshot lies beside it.
@@ -159,38 +141,35 @@ def _shot(crops: Crops, folder: Path, name: str, budget: int) -> Row:
         why = "the screenshot is not in the episode's folder"
     else:
         try:
-            image, _ = crops.crop(PageSource(folder, name))
+            image, _ = crops.crop(PageSource(folder, name), 1, {})
+            return {"image": image, "why": None, "moved": False}
         except FormlabError as error:
             why = clean(error.what, limit=200)
-    return {"image": image, "why": why, "moved": False}
+    return {"image": None, "why": why, "moved": False}
 
 
 def _action(event: Row, action: Row, screen: Row) -> Row:
     """What was done and became of it; its marks as fractions of the screenshot."""
     do, hit, target = action["do"], event.get("hit"), event.get("target")
     refused, pointed = event.get("refused"), do in POINTED
-    # A field that was shown or a turned page moves what stands below.
-    moved = screen["moved"] or event.get("on") != screen.get("on")
     control, place, box = hit if pointed else target, "", None
     facts = [("refused", _short(refused))] if refused else []
-    if done := event.get("done"):
-        facts.append(("in the window", _operand(done)))
     if control and control["field"] not in ("body", "html"):
         place = _place(control["field"], control["option"])
-        box = _fractions(control["box"], screen["window"])
+        box = _placed(control["box"], screen["window"])
         facts.append(("hit" if pointed else "in", place))
     elif pointed and not refused:
         facts.append(("hit", "nothing that can be filled in or pressed"))
     changes = (event.get("changed") or [])[:CHANGE_LIMIT]
     for field, option, before, after in changes:
-        changed = _place(field, option)
-        other = "" if changed == place else f"{changed}: "
+        other = f"{_place(field, option)}: ".removeprefix(f"{place}: ")
         facts.append(("changed", f"{other}{_content(before)} → {_content(after)}"))
     if target and not changes:
         held = target["checked" if target["option"] is not None else "value"]
         facts.append(("holds", _content(held)))
-    mark = _fractions([action.get("x"), action.get("y")], screen["size"])
-    if moved:
+    mark = _placed([action.get("x"), action.get("y")] * 2, screen["size"])
+    # A field that was shown or a turned page moves what stands below.
+    if moved := screen["moved"] or event.get("on") != screen.get("on"):
         # The marks would lie on a picture of another place of the page.
         mark = box = None
         facts.append(("picture", "taken before the page moved: no marks are drawn"))
@@ -220,24 +199,7 @@ def _operand(action: Row) -> str:
     return _short(action.get("text", action.get("key", "")))
 
 
-def _fractions(values: Sequence[Any] | None, size: Sequence[float]) -> list[float] | None:
-    """Pixels x, y (, x1, y1) as fractions of the image's size; None without a place."""
-    if not values or None in values:
-        return None
-    shares = [round(value / size[k % 2], 5) for k, value in enumerate(values)]
-    if len(shares) not in (2, 4) or not all(abs(share) < 1e6 for share in shares):
-        raise ValueError("no place")
-    return shares
-
-
-def _answers(cases: pl.DataFrame) -> list[list[str]]:
-    """Field, type, the wanted and the given value, and what became of it."""
-    verdict = pl.format("× {}", pl.coalesce("cause", "outcome").str.replace_all("_", " "))
-    right = pl.when(outcome="match").then(pl.lit("✓ right")).otherwise(verdict)
-    rows = cases.drop_nulls("path").select("path", "kind", "gold", "pred", right).head(ANSWER_LIMIT)
-    return [["–" if cell is None else _short(cell) for cell in row] for row in rows.iter_rows()]
-
-
-def _short(value: object) -> str:
-    """Anything as a text of bounded length."""
-    return clean(value, limit=VALUE_LIMIT)
+def _placed(values: Sequence[Any] | None, size: Sequence[float]) -> list[float] | None:
+    """A box as fractions of an image of this size; None if it has none there."""
+    box = finite(values) if values else None
+    return box and fractions(box, (0, 0, *size))

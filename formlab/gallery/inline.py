@@ -16,11 +16,11 @@ from functools import cache, cached_property
 from importlib import resources
 from typing import Any
 
+from jinja2.utils import htmlsafe_json_dumps
+
 from formlab.charts import escaping, theme
 from formlab.charts.html import MIME, Shown
 
-# What keeps a value from ending its <script>, as escapes that JSON allows.
-_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 _GALLERY = [f"gallery/assets/{name}.js" for name in ("parts", "selection", "gallery", "episodes")]
 _SCRIPTS = {"frame": [*_GALLERY, "explore/assets/explorer.js"]}
 _SCRIPTS["report"] = _SCRIPTS["frame"] + [f"reports/assets/{n}.js" for n in ("plotly", "report")]
@@ -34,16 +34,8 @@ def data_block(value: Any) -> str:
     >>> data_block({"a": "</script>"})
     '{"a":"\\\\u003c/script\\\\u003e"}'
     """
-    text = json.dumps(escaping.data(value), separators=(",", ":"), allow_nan=False)
-    for sign, escape in _ESCAPES.items():
-        text = text.replace(sign, escape)
-    return text
-
-
-def _hash(source: str) -> str:
-    """The CSP source expression that admits exactly this inline script or style."""
-    digest = hashlib.sha256(source.encode("utf-8")).digest()
-    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+    look = {"separators": (",", ":"), "allow_nan": False}
+    return str(htmlsafe_json_dumps(escaping.data(value), **look))
 
 
 def policy(scripts: Sequence[str], style: str | None) -> str:
@@ -51,11 +43,13 @@ def policy(scripts: Sequence[str], style: str | None) -> str:
 
     It admits one style sheet; None admits styles that a script writes.
     """
-    admitted = " ".join(map(_hash, scripts)) or "'none'"
-    styles = "'unsafe-inline'" if style is None else _hash(style)
+    # A source is admitted by its hash alone.
+    digests = (hashlib.sha256(source.encode()).digest() for source in (*scripts, style or ""))
+    *admitted, of_style = (f"'sha256-{base64.b64encode(d).decode()}'" for d in digests)
+    styles = "'unsafe-inline'" if style is None else of_style
     return (
         f"default-src 'none'; img-src data:; style-src {styles}; font-src data:; "
-        f"base-uri 'none'; form-action 'none'; script-src {admitted}"
+        f"base-uri 'none'; form-action 'none'; script-src {' '.join(admitted)}"
     )
 
 
@@ -93,42 +87,23 @@ def document(payload: Mapping[str, Any], *, kind: str = "gallery") -> str:
     )
 
 
-# The frame is a sandbox and its cases are hostile: messages count of the frame with this gallery's
-# token alone, and of them what the types below admit.
-_ESM = """
-export default { render({ model, el }) {
-  const hear = ({ data, source }) => {
-    const frames = [...document.querySelectorAll("iframe[data-formlab]")];
-    const own = frames.find((frame) => frame.contentWindow === source);
-    if (own?.dataset.formlab !== model.get("token") || data?.formlab !== "selection") return;
-    for (const name of ["rows", "tags"]) model.set(name, data[name]);
-    model.save_changes();
-  };
-  el.hidden = true;
-  addEventListener("message", hear);
-  return () => removeEventListener("message", hear);
-} };
-"""
-
-
 @cache
 def _listener_class() -> Any:
     # Imported where it is shown: widgets take a second to import.
     import anywidget
-    import traitlets
+    from traitlets import Int, List, Tuple, Unicode
 
     class SelectionListener(anywidget.AnyWidget):
         """Hears from the frame with the `token` which rows are shown and tagged in it.
 
-        It shows nothing: where widgets do not run, the frame works without it.
+        It shows nothing: where widgets do not run, the frame works without it. The frame is a
+        sandbox and its cases are hostile: of its messages count what the types admit.
         """
 
-        _esm = _ESM
-        token = traitlets.Unicode("").tag(sync=True)
-        rows = traitlets.List(traitlets.Int(), default_value=None, allow_none=True).tag(sync=True)
-        tags = traitlets.List(
-            traitlets.Tuple(traitlets.Int(), traitlets.List(traitlets.Unicode()))
-        ).tag(sync=True)
+        _esm = _asset("gallery/assets/listener.js")
+        token = Unicode("").tag(sync=True)
+        rows = List(Int(), default_value=None, allow_none=True).tag(sync=True)
+        tags = List(Tuple(Int(), List(Unicode()))).tag(sync=True)
 
     return SelectionListener
 
@@ -144,11 +119,6 @@ class Live(Shown):
     @cached_property
     def _listener(self) -> Any:
         return _listener_class()(token=secrets.token_hex(8))
-
-    @property
-    def _heard(self) -> Any:
-        """The listener, once it was shown."""
-        return self.__dict__.get("_listener")
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
         if theme.in_report():
@@ -170,7 +140,4 @@ class Live(Shown):
 
         display(self._repr_mimebundle_(), raw=True)
         if not theme.in_report():
-            shown = self._listener._repr_mimebundle_()
-            display(
-                {**(shown[0] if isinstance(shown, tuple) else shown), "text/plain": ""}, raw=True
-            )
+            display(self._listener)

@@ -45,10 +45,7 @@ def one_of(base: type[pydantic.BaseModel]) -> Any:
 def load(path: Path, model: type[AnyContent]) -> AnyContent:
     """The template of one YAML file; its name is the file's, unless it says another.
 
-    Raises
-    ------
-    DataBroken
-        If the file is no YAML, or a key is missing, unknown or of a wrong type; names file and key.
+    `DataBroken` if it is no YAML, or a key is missing, unknown or of a wrong type; names both.
     """
     common = path.with_name(COMMON)
     shared = _mapping(common) if common.exists() else {}
@@ -62,21 +59,14 @@ def load_all(folder: str | Path, model: type[AnyContent]) -> list[AnyContent]:
 
 
 def check(content: Any, model: type[AnyContent], *, where: object) -> AnyContent:
-    """The template that `content` describes.
-
-    Raises
-    ------
-    DataBroken
-        If it describes none; names `where` and the paths of the keys that are wrong.
-    """
+    """The template that `content` describes; else `DataBroken` names `where` and the wrong keys."""
     try:
         return model.model_validate(content)
     except pydantic.ValidationError as error:
         lines = [f"{'/'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
         remedy = "correct these keys; text that looks like a number or a date goes in quotes"
-        raise DataBroken(
-            "not a template: " + "; ".join(lines), where=where, remedy=remedy
-        ) from error
+        what = "not a template: " + "; ".join(lines)
+        raise DataBroken(what, where=where, remedy=remedy) from error
 
 
 def _mapping(path: Path) -> dict[str, Any]:

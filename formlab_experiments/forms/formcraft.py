@@ -42,6 +42,17 @@ class Item(Content):
     rationale: str = ""
     formula: str | None = None
     format: str = "{:.2f}"
+    fields: dict[str, str] | Cells = ()
+
+    @property
+    def others(self) -> list[str]:
+        """The fields that it is about, beside the source and the dependent one of a check."""
+        return list(self.fields.values() if isinstance(self.fields, dict) else self.fields)
+
+    @property
+    def paths(self) -> list[str]:
+        """Every field that it is about."""
+        return self.others
 
     def labels(self) -> Json:
         """The labels as the annotation has them."""
@@ -56,14 +67,8 @@ class Question(Item):
     """
 
     question: str
-    fields: dict[str, str] | Cells
     answers: Cells = ()
     options: Cells = ()
-
-    @property
-    def paths(self) -> list[str]:
-        """The fields that the question is about."""
-        return list(self.fields.values() if isinstance(self.fields, dict) else self.fields)
 
 
 class Check(Item):
@@ -78,16 +83,10 @@ class Check(Item):
     expected: str | None = None
     column: str | None = None
     confidence: float = 0.9
-    fields: dict[str, str] | Cells = ()
-
-    @property
-    def others(self) -> list[str]:
-        """The fields that it follows from beside the source."""
-        return list(self.fields.values() if isinstance(self.fields, dict) else self.fields)
 
     @property
     def paths(self) -> list[str]:
-        """The fields that the check is about."""
+        """Every field that it is about."""
         return [self.source, self.dependent, *self.others]
 
 
@@ -102,8 +101,6 @@ class Form(Template):
 def compute(formula: str, values: dict[str, Decimal]) -> Decimal:
     """The value of a formula of names, numbers, ``+ - * /`` and brackets; dates are days.
 
-    Examples
-    --------
     >>> compute("(a * 12 + b) * c", {"a": Decimal(2), "b": Decimal(4), "c": Decimal("640.00")})
     Decimal('17920.00')
     """
@@ -126,10 +123,7 @@ def compute(formula: str, values: dict[str, Decimal]) -> Decimal:
 def annotation(form: Form, page: Drawing) -> Json:
     """The annotation of a form that was drawn.
 
-    Raises
-    ------
-    DataBroken
-        If two fields of a group have one label, or an item names a field that is not there.
+    `DataBroken` if two fields of a group have one label, or an item names one that is not there.
     """
     values = dict(_values(page.form, "", form.name))
     for key, items in (("questions", form.questions), ("checks", form.checks)):
@@ -182,9 +176,8 @@ def _amount(value: str, path: str) -> Decimal:
 
 def _summed(item: Check, values: dict[str, str]) -> str:
     """The sum of a column of the table that is the check's source."""
-    head, *rows = (
-        [cell.strip() for cell in row.split("|")] for row in values[item.source].split("\n")
-    )
+    lines = values[item.source].split("\n")
+    head, *rows = ([cell.strip() for cell in line.split("|")] for line in lines)
     cells = [row[head.index(item.column)] for row in rows]
     return item.format.format(sum(Decimal(cell) for cell in cells if cell))
 
@@ -213,7 +206,7 @@ def _check(number: str, item: Check, values: dict[str, str]) -> Json:
     return row | {"expected": expected, "confidence": item.confidence} | item.labels()
 
 
-def write(out: Path, seed: int) -> None:
+def write(out: Path, seed: int = SEED) -> None:
     """Write every form below `out`."""
     for form in load_all("formcraft", Form):
         write_form(out, form, draw(form, seed))

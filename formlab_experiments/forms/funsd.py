@@ -45,7 +45,7 @@ def annotation(sheet: Sheet) -> list[dict[str, Any]]:
     return [written(entity) for entity in sheet.entities]
 
 
-def write(out: Path, seed: int) -> None:
+def write(out: Path, seed: int = SEED) -> None:
     """Write every form below `out`."""
     for form in load_all("funsd", Form):
         page = draw(form, seed)

@@ -71,8 +71,6 @@ class Printed:
 def around(boxes: list[Box]) -> Box:
     """The smallest box that covers all `boxes`.
 
-    Examples
-    --------
     >>> around([(0, 5, 2, 9), (1, 1, 3, 8)])
     (0, 1, 3, 9)
     """
@@ -103,8 +101,6 @@ class Paper:
     All coordinates are page pixels with the origin top left. Everything random comes from
     `seed`, through Python's own generator, whose stream is the same in every version.
 
-    Examples
-    --------
     >>> paper = Paper(200, 100, seed="1")
     >>> printed = paper.text("Name of firm", 10, 20, Pen("sans", 12))
     >>> [word.text for word in printed.words]

@@ -61,9 +61,8 @@ class Flow(Block):
             paper.text(step, left + 4, top + 5, pen, width=wide - 8, align="centre")
             if place:
                 middle = (top + bottom) / 2
-                paper.rule(left - gap + 3, middle, left - 3, middle, width=1.3)
-                paper.rule(left - 9, middle - 4, left - 3, middle, width=1.3)
-                paper.rule(left - 9, middle + 4, left - 3, middle, width=1.3)
+                for back, down in ((3 - gap, 0), (-9, -4), (-9, 4)):
+                    paper.rule(left + back, middle + down, left - 3, middle, width=1.3)
         value = " -> ".join(self.steps)
         sheet.field(self.label, value, "Visual", "Diagram", (x, top, x + width, bottom))
         return bottom + 7

@@ -43,8 +43,6 @@ class Scan:
 def scan_box(box: Box, scan: Scan, paper: Paper) -> tuple[int, int, int, int]:
     """Where a box of the page lies in its scan: the whole pixels that cover its turned corners.
 
-    Examples
-    --------
     >>> scan_box((10.5, 20, 30, 40.2), Scan(), Paper(100, 100, seed=""))
     (10, 20, 30, 41)
     """

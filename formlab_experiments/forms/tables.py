@@ -64,9 +64,8 @@ class Table(Block):
         inset, align = (4, "left") if self.label else (3, "centre")
         asked, bottom = [], y
         for left, right, column in zip(edges, edges[1:], self.columns, strict=False):
-            room = right - left - 6
-            title = column.title
-            printed = sheet.paper.text(title, left + inset, y + 3, pen, width=room, align=align)
+            look = {"width": right - left - 6, "align": align}
+            printed = sheet.paper.text(column.title, left + inset, y + 3, pen, **look)
             asked.append(sheet.ask(printed.words))
             bottom = max(bottom, printed.bottom + 2)
         return asked, bottom
@@ -80,8 +79,8 @@ class Table(Block):
         columns = zip(edges, edges[1:], self.columns, asked, row, strict=False)
         for left, right, column, question, cell in columns:
             if cell:
-                room, align = right - left - slack, column.align
-                printed = sheet.paper.text(cell, left + 5, y + 3, pen, width=room, align=align)
+                look = {"width": right - left - slack, "align": column.align}
+                printed = sheet.paper.text(cell, left + 5, y + 3, pen, **look)
                 sheet.answer(question, printed.words)
                 bottom = max(bottom, printed.bottom + 2)
         return bottom

@@ -88,15 +88,9 @@ class Drawing:
 def draw(template: Template, seed: int) -> Drawing:
     """Fill in a form.
 
-    Raises
-    ------
-    DataBroken
-        If a page is too short for its blocks.
-    UnknownName
-        If a block writes in a pen that the form does not have.
+    `DataBroken` if a page is too short for its blocks; `UnknownName` if a block writes in a pen
+    that the form does not have.
 
-    Examples
-    --------
     >>> from formlab_experiments.forms.content import check
     >>> content = {
     ...     "name": "note", "width": 300, "margin": 20, "top": 20, "gap": 3,

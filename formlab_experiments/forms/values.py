@@ -22,8 +22,6 @@ Span = tuple[str, int, int]
 class Money(int):
     """Cents, written as dollars; brackets for a minus.
 
-    Examples
-    --------
     >>> f"{Money(-123456)}"
     '($1,234.56)'
     """
@@ -64,8 +62,6 @@ class State:
 def fill_in(text: str, state: State) -> tuple[str, list[Span]]:
     """A text with its ``{fields}`` filled in, and where each stands: name, start, end.
 
-    Examples
-    --------
     >>> state = State(random.Random(1), {"town": ("Ashmouth",)})
     >>> fill_in("{town} Channel 4", state)
     ('Ashmouth Channel 4', [('town', 0, 8)])

@@ -8,7 +8,6 @@ import pytest
 
 import formlab_arena
 from data.sample.generate import fincriticaled
-from data.sample.generate.command import TEMPLATES
 from formlab import analysis
 from formlab.folders import Predictions
 from formlab_arena import page_tasks
@@ -31,7 +30,7 @@ MADE = {
 @pytest.mark.parametrize("name", MADE)
 def test_a_sample_is_what_its_generator_makes(name, tmp_path):
     pytest.importorskip("reportlab")
-    command = [sys.executable, "-m", f"data.sample.generate.{name}", "--out", tmp_path]
+    command = [sys.executable, "-m", "data.sample.generate", name, "--out", tmp_path]
     done = subprocess.run(command, cwd=SAMPLES.parents[1], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     made = [f for f in SAMPLES.glob(MADE[name]) if f.is_file() and f.name != "README.md"]
@@ -46,7 +45,9 @@ def test_templates_texts_and_values_make_the_samples_of_today():
         committed = SAMPLES / "formcraft" / "test" / "forms" / f"{form.name}.json"
         made = formcraft.annotation(form, draw(form, formcraft.SEED))
         assert made == json.loads(committed.read_text("utf-8")), form.name
-    for number, page in enumerate(load_all(TEMPLATES / "fincriticaled", fincriticaled.Document)):
+    for number, page in enumerate(
+        load_all(fincriticaled.TEMPLATES / "fincriticaled", fincriticaled.Document)
+    ):
         committed = (SAMPLES / "fincriticaled" / f"gold_{number}.txt").read_text("utf-8")
         assert fincriticaled.markup(page, number, fincriticaled.SEED) == committed, number
 

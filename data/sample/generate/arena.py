@@ -1,13 +1,12 @@
 """Write the sample of arena tasks: two instances of three forms, and the letters that are PDFs.
 
 The texts in prose are written by hand, in ``prose.yaml``; those with a `file` are drawn as PDF.
-Run from the project's root: ``python -m data.sample.generate.arena --out DIR``.
+Run from the project's root: ``python -m data.sample.generate arena --out DIR``.
 """
 
 import html
 import io
 import re
-import sys
 from pathlib import Path
 
 import yaml
@@ -15,7 +14,6 @@ from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.platypus import Paragraph, SimpleDocTemplate, Spacer
 
-from data.sample.generate.command import run
 from formlab import files
 from formlab_arena import form, make
 
@@ -47,7 +45,3 @@ def pdf(markdown: str) -> bytes:
     data = io.BytesIO()
     SimpleDocTemplate(data, pagesize=A4, invariant=1, pageCompression=1).build(story)
     return data.getvalue()
-
-
-if __name__ == "__main__":
-    sys.exit(run(write, __doc__))

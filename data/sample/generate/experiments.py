@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from data.sample.generate.runs import read
 from formlab import files, systems
 from formlab.folders import Corpus, Predictions
 from formlab.tables import BOX
@@ -21,73 +22,42 @@ from formlab_experiments import designs, samples
 TARGET = Path(__file__).parents[1] / "experiments"
 
 
-def stress(corpus: Corpus, *, limit: int | None = None) -> Predictions:
-    """What the OCR engine reads now on the degraded pages of the sample."""
-    return _read(corpus, samples.STRESS_SETTINGS, limit=limit)
-
-
-def _read(corpus: Corpus, changes: dict[str, Any], *, limit: int | None = None) -> Predictions:
+def words_of(corpus: Corpus, changes: dict[str, Any]) -> Predictions:
+    """What the OCR engine reads now: words, with their places to a tenth of a pixel."""
     reader = systems.get("ocr")
-    settings = reader.defaults | changes
-    with TemporaryDirectory() as folder:
-        read = systems.run(corpus, reader, out=folder, settings=settings, name="ocr", limit=limit)
-    return words_of(read)
-
-
-def words_of(read: Predictions) -> Predictions:
-    """What fields are read from: words, with their places to a tenth of a pixel."""
-    words = read.records.filter(pl.col("kind").is_in(["word", "page"]))
+    found = read(corpus, reader, reader.defaults | changes, name="ocr")
+    words = found.records.filter(pl.col("kind").is_in(["word", "page"]))
     words = words.with_columns(pl.col(BOX).round(1), pl.col("confidence").round(2))
-    return dataclasses.replace(read, records=words)
+    return dataclasses.replace(found, records=words)
 
 
-def design(folder: str, *, names: list[str] | None = None) -> tuple[Corpus, Predictions]:
-    """The designed forms of the sample with their gold, and what the OCR engine reads on them now.
+def stress(home: Path, folder: str) -> None:
+    """The degraded pages of the sample, by the OCR engine."""
+    words_of(samples.stress_pages(folder), samples.STRESS_SETTINGS).save(home)
 
-    With `names`, of these forms only.
-    """
+
+def design(home: Path, folder: str) -> None:
+    """The designed forms of the sample with their gold, by the OCR engine."""
     corpus = designs.design(samples.DESIGN, out=folder, **samples.DESIGN_OPTIONS)
-    if names is not None:
-        corpus = dataclasses.replace(
-            corpus,
-            documents=corpus.documents.filter(pl.col("doc_id").is_in(names)),
-            records=corpus.records.filter(pl.col("doc_id").is_in(names)),
-        )
-    return corpus, _read(corpus, samples.DESIGN_SETTINGS)
+    predictions = words_of(corpus, samples.DESIGN_SETTINGS)
+    for name in (designs.EXPERIMENT, designs.PLAN):
+        files.write_text(home / name, (Path(folder) / name).read_text("utf-8"))
+    # Pictures are drawn again where they are shown.
+    dataclasses.replace(corpus, root=None).save(home / designs.CORPUS)
+    predictions.save(home / "run")
 
 
-def counterfactual(corpus: Corpus, *, limit: int | None = None) -> Predictions:
-    """What `rules` reads now on the copies of the sample with a changed value."""
-    reader = systems.get("rules")
-    settings = reader.defaults | {"angle": False}
-    with TemporaryDirectory() as folder:
-        return systems.run(corpus, reader, out=folder, settings=settings, name="rules", limit=limit)
-
-
-def main(names: list[str]) -> None:
-    """Read the pages of these experiments anew, or of all."""
-    if not names or "stress" in names:
-        with TemporaryDirectory() as folder:
-            predictions = stress(samples.stress_pages(folder))
-        shutil.rmtree(TARGET / "stress", ignore_errors=True)
-        predictions.save(TARGET / "stress")
-    if not names or "design" in names:
-        shutil.rmtree(TARGET / "design", ignore_errors=True)
-        with TemporaryDirectory() as folder:
-            corpus, predictions = design(folder)
-            for name in (designs.EXPERIMENT, designs.PLAN):
-                files.write_text(TARGET / "design" / name, (Path(folder) / name).read_text("utf-8"))
-        # Pictures are drawn again where they are shown.
-        dataclasses.replace(corpus, root=None).save(TARGET / "design" / designs.CORPUS)
-        predictions.save(TARGET / "design" / "run")
-    if not names or "counterfactual" in names:
-        with TemporaryDirectory() as folder:
-            corpus = samples.counterfactual_pages(folder)
-            predictions = counterfactual(corpus)
-        shutil.rmtree(TARGET / "counterfactual", ignore_errors=True)
-        dataclasses.replace(corpus, root=None).save(TARGET / "counterfactual" / "corpus")
-        predictions.save(TARGET / "counterfactual" / "run")
+def counterfactual(home: Path, folder: str) -> None:
+    """The copies of the sample with a changed value, by `rules`."""
+    corpus, reader = samples.counterfactual_pages(folder), systems.get("rules")
+    predictions = read(corpus, reader, reader.defaults | {"angle": False}, name="rules")
+    dataclasses.replace(corpus, root=None).save(home / "corpus")
+    predictions.save(home / "run")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    for make in (stress, design, counterfactual):
+        if not sys.argv[1:] or make.__name__ in sys.argv[1:]:
+            shutil.rmtree(TARGET / make.__name__, ignore_errors=True)
+            with TemporaryDirectory() as folder:
+                make(TARGET / make.__name__, folder)

@@ -1,6 +1,6 @@
 """Write the sample pages: invented companies, ten pages of five document types, facts tagged.
 
-Run from the project's root: ``python -m data.sample.generate.fincriticaled --out DIR``.
+Run from the project's root: ``python -m data.sample.generate fincriticaled --out DIR``.
 A page is HTML with tags (three in the paper's vocabulary, the others in the release's) and its
 picture, which Chromium draws. Needs a browser (``make browser``).
 """
@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -19,13 +18,13 @@ from jinja2 import StrictUndefined, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 from PIL import Image
 
-from data.sample.generate.command import TEMPLATES, run
 from formlab import browser, files
 from formlab.benchmarks.ixbrl import fact_boxes
 from formlab.errors import DataBroken
 from formlab_experiments.forms.content import Content, load_all
 
 SEED = 7
+TEMPLATES = Path(__file__).parent / "templates"
 # US letter at 150 dots an inch; CSS counts 96.
 WIDTH, HEIGHT, ZOOM = 1275, 1650, 150 / 96
 GREYS = 16
@@ -65,8 +64,6 @@ class Document(Content):
 def amount(value: int, parts: int = 0) -> str:
     """As statements print it, a loss in brackets; with `parts`, the value of one of them.
 
-    Examples
-    --------
     >>> amount(-1234), amount(1234, 100)
     ('(1,234)', '12.34')
     """
@@ -77,10 +74,10 @@ def amount(value: int, parts: int = 0) -> str:
 def _each(function: Callable[..., str]) -> Callable[..., Any]:
     """`function`, which takes a list as well and then returns one."""
 
-    def applied(value: Any, *arguments: Any) -> Any:
+    def applied(value: Any, *more: Any) -> Any:
         if isinstance(value, list):
-            return [function(item, *arguments) for item in value]
-        return function(value, *arguments)
+            return [function(item, *more) for item in value]
+        return function(value, *more)
 
     return applied
 
@@ -124,13 +121,7 @@ def _environment(vocabulary: str, draw: random.Random) -> SandboxedEnvironment:
 
 
 def markup(page: Document, number: int, seed: int) -> str:
-    """The tagged HTML of page `number`.
-
-    Raises
-    ------
-    DataBroken
-        If its body is no template, or names what there is not.
-    """
+    """The tagged HTML of a page; `DataBroken` if its body is no template."""
     source = re.sub(r"(?<=[>}])\n(?=[<{])", "", page.body.strip()).replace("\n", " ")
     environment = _environment(page.vocabulary, random.Random(f"{seed}/{number}"))
     try:
@@ -141,15 +132,14 @@ def markup(page: Document, number: int, seed: int) -> str:
     return f"<html>\n<head><style>{style}</style></head>\n<body>\n{body}\n</body>\n</html>\n"
 
 
-def write(out: Path, seed: int) -> None:
+def write(out: Path, seed: int = SEED) -> None:
     """Write every page, its metadata and its picture below `out`."""
     with browser.page(size=(WIDTH, HEIGHT)) as visit:
         for number, page in enumerate(load_all(TEMPLATES / "fincriticaled", Document)):
             html = markup(page, number, seed)
             files.write_text(out / f"gold_{number}.txt", html)
-            meta = {
-                "document_type": page.kind, "made_by": "this project, invented data", "seed": seed,
-            }  # fmt: skip
+            meta = {"document_type": page.kind, "made_by": "this project, invented data"}
+            meta |= {"seed": seed}
             files.write_text(out / f"meta_{number}.json", json.dumps(meta) + "\n")
             # Browsers hide no unknown tag, but a table cell must not break at one.
             visit.page.set_content(re.sub(r"</?(?:Number|Date)>", "", html))
@@ -161,7 +151,3 @@ def write(out: Path, seed: int) -> None:
             visit.page.set_content(html)
             boxes = json.dumps(fact_boxes(visit.page))
             files.write_text(out / "images" / f"{number}.json", boxes + "\n")
-
-
-if __name__ == "__main__":
-    sys.exit(run(write, __doc__, seed=SEED))

@@ -1,6 +1,6 @@
 """Write the sample of FormFactory: forms of the arena in the layout of the released files.
 
-Run from the project's root: ``python -m data.sample.generate.formfactory --out DIR``.
+Run from the project's root: ``python -m data.sample.generate formfactory --out DIR``.
 Needs a browser for the screenshots. Their pixels depend on its version and on the fonts at hand;
 values and texts do not.
 """
@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import csv
 import io
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
-from data.sample.generate.command import run
 from formlab import browser, files
 from formlab.benchmarks.formfactory import forms
 from formlab_arena import form, make
 from formlab_arena.process import serving
 from formlab_arena.session import VIEWPORT
-from formlab_arena.spec import FormField
 
 CODES = ("A12", "A13", "C12", "E12", "G11", "H11")
 INSTANCES = 3
@@ -36,12 +33,11 @@ _BOXES = """() => [...document.querySelectorAll('input, select, textarea')]
 
 def gold(code: str) -> list[dict[str, Any]]:
     """The values of the instances of a form, by label; what is left empty is left out."""
-    rows = []
-    for number in range(1, INSTANCES + 1):
-        values = make(form(code), number).values
-        labelled = {field.label: values[field.name] for field in form(code).fields}
-        rows.append({label: value for label, value in labelled.items() if value is not None})
-    return rows
+    made = (make(form(code), number).values for number in range(1, INSTANCES + 1))
+    return [
+        {f.label: values[f.name] for f in form(code).fields if values[f.name] is not None}
+        for values in made
+    ]
 
 
 def texts(code: str) -> str:
@@ -57,13 +53,10 @@ def fields() -> str:
     writer.writerow(("code", "label", "kind", "elements"))
     for code in CODES:
         for field in form(code).fields:
-            names = "|".join(_elements(field))
-            writer.writerow((code, field.label, KINDS.get(field.type, field.type), names))
+            named = field.options if field.type in ("radio", "multiple") else (field.label,)
+            kind = KINDS.get(field.type, field.type)
+            writer.writerow((code, field.label, kind, "|".join(named)))
     return stream.getvalue()
-
-
-def _elements(field: FormField) -> tuple[str, ...]:
-    return field.options if field.type in ("radio", "multiple") else (field.label,)
 
 
 def screens(target: Path) -> None:
@@ -101,7 +94,3 @@ def write(target: Path) -> None:
         files.write_json(target / "data1" / f"{name}.json", gold(code))
         files.write_text(target / "data2" / f"{name}.txt", texts(code))
     screens(target)
-
-
-if __name__ == "__main__":
-    sys.exit(run(write, __doc__))

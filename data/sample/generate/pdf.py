@@ -45,9 +45,9 @@ class Sheet:
         self._canvas.drawString(x, HEIGHT - y - size, text)
 
         def placed(start: int, end: int) -> tuple[list[float], list[int]]:
-            sides = (x + stringWidth(text[:place], font, size) for place in (start, end))
-            box = _fractions(next(sides), y, next(sides), y + size * (1 + _DROP))
-            return box, [self._length + start, self._length + end]
+            x0, x1 = (x + stringWidth(text[:place], font, size) for place in (start, end))
+            box = [x0 / WIDTH, y / HEIGHT, x1 / WIDTH, (y + size * (1 + _DROP)) / HEIGHT]
+            return [round(v, 6) for v in box], [self._length + start, self._length + end]
 
         start = 0
         for word in text.split(" "):
@@ -90,10 +90,6 @@ class Sheet:
         self._canvas.showPage()
         self._canvas.save()
         return self._data.getvalue()
-
-
-def _fractions(x0: float, y0: float, x1: float, y1: float) -> list[float]:
-    return [round(value, 6) for value in (x0 / WIDTH, y0 / HEIGHT, x1 / WIDTH, y1 / HEIGHT)]
 
 
 def photograph(pdf: bytes, seed: str) -> bytes:

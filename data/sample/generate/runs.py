@@ -11,8 +11,10 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from PIL import Image
 
@@ -61,20 +63,10 @@ def corpora() -> Iterator[tuple[Corpus, systems.System, dict]]:
                 yield benchmarks.load(name, split=split), reader, reader.settings(changes)
 
 
-def read(
-    corpus: Corpus, reader: systems.System, settings: dict, *, limit: int | None = None
-) -> Predictions:
+def read(corpus: Corpus, reader: systems.System, settings: dict, **options: Any) -> Predictions:
     """What the system reads now; the cache's key is the page and the engine."""
     with TemporaryDirectory() as folder:
-        return systems.run(corpus, reader, out=folder, settings=settings, limit=limit)
-
-
-def pages(folder: Path) -> None:
-    """Save the episodes of a run over the sample's pages as gold and predictions."""
-    corpus, predictions = read_run(folder)
-    target = PAGES / predictions.settings["system"]
-    dataclasses.replace(corpus, root=None).save(target / "corpus")
-    predictions.save(target / "predictions")
+        return systems.run(corpus, reader, out=folder, settings=settings, **options)
 
 
 def play(out: Path, settings: RunSettings, *codes: str) -> None:
@@ -95,12 +87,9 @@ def keep(run: Path, target: Path) -> None:
         for name in ("task.txt", "values.json"):
             shutil.copyfile(log.parent / name, folder / name)
         events = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
-        for event in events:
-            event |= {
-                key: str(Path(event[key]).with_suffix(".webp"))
-                for key in ("see", "image")
-                if event.get(key)
-            }
+        for event, key in product(events, ("see", "image")):
+            if event.get(key):
+                event[key] = str(Path(event[key]).with_suffix(".webp"))
         lines = "".join(json.dumps(event) + "\n" for event in events)
         (folder / log.name).write_text(lines, encoding="utf-8")
         for image in log.parent.glob("*.png"):
@@ -115,7 +104,10 @@ def main(names: list[str]) -> None:
         with TemporaryDirectory() as folder:
             settings, tasks = RunSettings("rules", texts="pages"), task_set("formcraft")
             fill(Path(folder), settings, tasks=tasks, workers=2)
-            pages(Path(folder))
+            corpus, predictions = read_run(Path(folder))
+        target = PAGES / predictions.settings["system"]
+        dataclasses.replace(corpus, root=None).save(target / "corpus")
+        predictions.save(target / "predictions")
     if not names or "formfactory" in names:
         shutil.rmtree(PLAYED, ignore_errors=True)
         for settings in PLAYERS:

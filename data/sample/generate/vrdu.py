@@ -1,6 +1,6 @@
 """Write the sample of VRDU: PDFs, annotations and few-shot splits of both kinds of forms.
 
-Run from the project's root: ``python -m data.sample.generate.vrdu --out DIR [--seed N]``.
+Run from the project's root: ``python -m data.sample.generate vrdu --out DIR [--seed N]``.
 """
 
 from __future__ import annotations
@@ -8,20 +8,19 @@ from __future__ import annotations
 import gzip
 import json
 import random
-import sys
 import uuid
 from itertools import product
 from pathlib import Path
 
 from pydantic import Field
 
-from data.sample.generate.command import TEMPLATES, run
 from data.sample.generate.pdf import Sheet, photograph
 from formlab import files
 from formlab_experiments.forms.content import Content, load_all, one_of
 from formlab_experiments.forms.values import Source, State, Values, fill_in, make
 
 SEED = 21
+TEMPLATES = Path(__file__).parent / "templates"
 _COLUMNS = (40, 200, 330, 460)
 
 
@@ -134,7 +133,7 @@ class Kind(Content):
     templates: dict[str, tuple[AnyPart, ...]]
 
 
-def write(out: Path, seed: int) -> None:
+def write(out: Path, seed: int = SEED) -> None:
     """Write both data sets below `out`."""
     for kind in load_all(TEMPLATES / "vrdu", Kind):
         generator = random.Random(f"{seed}/{kind.dataset}")
@@ -155,7 +154,12 @@ def write(out: Path, seed: int) -> None:
         data = "".join(f"{line}\n" for line in lines).encode()
         with files.atomic(home / "main" / "dataset.jsonl.gz") as file:
             file.write_bytes(gzip.compress(data, mtime=0))
-        _write_meta(home / "main" / "meta.json", kind)
+        meta = {"dataset_name": kind.dataset}
+        meta["entity_name_to_match_func"] = kind.entities | kind.item_entities
+        if items := dict.fromkeys(kind.item_entities, "line_item"):
+            single = dict.fromkeys(kind.entities, "unrepeated")
+            meta["entity_appearance_pattern"] = single | items
+        files.write_json(home / "main" / "meta.json", meta)
         _write_splits(home / "few_shot-splits", kind, names, seed)
 
 
@@ -168,15 +172,6 @@ def _document(kind: Kind, template: str, generator: random.Random) -> Sheet:
     for part in kind.templates[template]:
         top = part.draw(sheet, state, top)
     return sheet
-
-
-def _write_meta(file: Path, kind: Kind) -> None:
-    matches = kind.entities | kind.item_entities
-    meta = {"dataset_name": kind.dataset, "entity_name_to_match_func": matches}
-    if kind.item_entities:
-        single = dict.fromkeys(kind.entities, "unrepeated")
-        meta["entity_appearance_pattern"] = single | dict.fromkeys(kind.item_entities, "line_item")
-    files.write_json(file, meta)
 
 
 def _write_splits(folder: Path, kind: Kind, names: dict[str, list[str]], seed: int) -> None:
@@ -200,7 +195,3 @@ def _write_splits(folder: Path, kind: Kind, names: dict[str, list[str]], seed: i
             split = {"train": train, "valid": valid[place], "test": test[place]}
             name = f"{kind.dataset}-{about}-train_{size}-{counts}-SD_{number}"
             files.write_json(folder / f"{name}.json", split)
-
-
-if __name__ == "__main__":
-    sys.exit(run(write, __doc__, seed=SEED))

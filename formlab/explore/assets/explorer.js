@@ -201,7 +201,7 @@
       this.of = there.length ? [...new Set(there)].slice(0, 2) : [0];
       this.by = [view.by, first.by].find((name) => counts.columns.has(name) && name !== "finding");
       this.measured = [view.measure, first.measure].find((name) => counts.measures.has(name));
-      this.choose(parts.length && chosen ? chosen : selection.read(first.line));
+      this.choose(chosen ?? new Map());
       if (line && chosen) this.root.scrollIntoView({ block: "start" });
     }
 
@@ -271,13 +271,12 @@
     }
 
     summary(e, n) {
-      const { name, whole, system } = this.counts.evaluations[e];
-      const thing = whole ? "document" : "value";
+      const { name, system } = this.counts.evaluations[e];
       const [row] = this.counts.rows(e, this.after ? "errors" : "outcome", this.fit);
-      const rate = row?.cases ? `${percent(row.value)} of ${several(row.cases, thing)} ${this.after ? "wrong as chosen" : "right"}${interval(row, percent)}, in ${several(row.documents, "document")}`
-        : several(this.counts.chosen(this.fit, [e]), thing);
+      const rate = row?.cases ? `${percent(row.value)} of ${several(row.cases, "value")} ${this.after ? "wrong as chosen" : "right"}${interval(row, percent)}, in ${several(row.documents, "document")}`
+        : several(this.counts.chosen(this.fit, [e]), "value");
       const mark = shape("svg", { viewBox: "-7 -7 14 14", width: 14, height: 14, "aria-hidden": "true" }, marker(n, this.colours[system]));
-      return el("p", {}, mark, el("b", {}, bdi(` ${name} `)), (whole ? "No field of it was scored: these are whole documents. " : "") + rate);
+      return el("p", {}, mark, el("b", {}, bdi(` ${name} `)), rate);
     }
 
     draw() {

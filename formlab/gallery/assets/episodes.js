@@ -33,12 +33,12 @@
     }
 
     choose(i) {
-      const { facts, steps, instruction, answers } = this.items[i];
+      const { facts, steps, instruction } = this.items[i];
       this.steps = steps;
       this.facts.textContent = visible(facts);
       this.list.replaceChildren(...steps.map((step, k) => this.row(step, k)));
       this.slider.max = Math.max(1, steps.length);
-      this.folds.replaceChildren(instruction ? fold(null, "Instruction text", el("p", { class: "fl-value", text: visible(instruction) })) : "", this.fields(answers));
+      this.folds.replaceChildren(instruction ? fold(null, "Instruction text", el("p", { class: "fl-value", text: visible(instruction) })) : "");
       this.play(false);
       this.show(0);
     }
@@ -46,15 +46,6 @@
     row({ do: verb, text, place, refused }, k) {
       return el("li", { class: `fl-ep-step${verb === "look" ? " look" : ""}`, "data-at": k }, el("span", { class: "fl-ep-number", text: k + 1 }), el("span", { class: "fl-ep-words" },
         el("b", { text: visible(verb) }), bdi(` ${text}`), place ? bdi(` → ${place}`) : null, refused ? el("span", { class: "fl-ep-refused", text: " refused" }) : null));
-    }
-
-    fields(answers) {
-      if (!answers.length) return "";
-      const right = answers.filter((row) => row.at(-1).startsWith("✓"));
-      const head = ["Field", "Type", "Wanted", "Given", ""].map((text) => el("th", { scope: "col", text }));
-      const rows = answers.map((row) => el("tr", { class: right.includes(row) ? "right-answer" : "wrong-answer" }, ...row.map((text) => el("td", {}, bdi(text)))));
-      return fold(null, `Fields: ${right.length} of ${answers.length} right`, el("div", { class: "fl-scroll", tabindex: "0", role: "region", "aria-label": "fields" },
-        el("table", {}, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows))));
     }
 
     go(k) {
@@ -102,8 +93,7 @@
     marks(width, height) {
       const { box, mark, image } = this.steps[this.at];
       const point = (at, name, r = 4.5) => (at ? [dot(name, at.map(Number), width, height, r)] : []);
-      const [x0, y0, x1, y1] = (box ?? []).map(Number);
-      const shapes = box ? [rect("fl-ep-box", [x0, y0, Math.max(0, x1 - x0), Math.max(0, y1 - y0)], width, height)] : [];
+      const shapes = box ? [rect("fl-ep-box", box.map(Number), width, height)] : [];
       // The clicks before this one on the same screenshot, so that a run of them can be followed.
       for (let i = this.at - 1; i >= 0 && this.steps[i].image === image; i -= 1) shapes.push(...point(this.steps[i].mark, "fl-ep-past"));
       return [...shapes, ...point(mark, "fl-ep-ring", 13), ...point(mark, "fl-ep-point")];

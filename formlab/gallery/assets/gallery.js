@@ -204,10 +204,8 @@
 
     /* Of more errors than are kept, how the sample was drawn. */
     sample() {
-      const { total, drawn } = this.data;
-      const causes = drawn.map(([cause, shown, all]) => `${visible(words(cause))} ${count(shown)} of ${count(all)}`);
-      const text = `${count(this.cases.length)} of ${several(total, "error")}, each cause in proportion`;
-      return total > this.cases.length ? fold("fl-sample", text, el("p", { text: `${causes.join(", ")}.` })) : "";
+      const { cases: { length }, data: { total } } = this;
+      return total > length ? el("p", { class: "fl-sample", text: `${count(length)} of ${several(total, "error")}, each cause in proportion` }) : "";
     }
 
     legend() {
@@ -231,9 +229,9 @@
       const shown = this.found.slice(start, start + PAGE);
       this.grid.replaceChildren(...shown.map((i, k) => this.card(i, start + k)));
       if (!shown.length) this.grid.append(el("li", { class: "fl-none", text: this.cases.length ? "No case fits these filters." : "There are no cases." }));
-      const { total, asked, unit } = this.data;
+      const { total, asked } = this.data;
       const [size, found] = [this.cases.length, this.found.length];
-      const text = found < size ? `${count(found)} of ${several(size, unit)} chosen` : size === total && asked > total ? `${count(total)} of ${several(asked, unit)} wrong` : several(found, unit);
+      const text = found < size ? `${count(found)} of ${several(size, "case")} chosen` : size === total && asked > total ? `${count(total)} of ${several(asked, "case")} wrong` : several(found, "case");
       this.count.textContent = pages > 1 ? `${text} · showing ${count(start + 1)}–${count(start + shown.length)}` : text;
       for (const pager of this.pagers) {
         pager.node.hidden = pages === 1;
@@ -353,11 +351,10 @@
       const number = (each) => (typeof each === "number" ? each.toLocaleString("en", { maximumFractionDigits: 3 }) : each);
       const facts = (pairs) => el("dl", { class: "fl-facts" }, ...pairs.filter(([, each]) => each !== null && each !== undefined)
         .flatMap(([name, each]) => [el("dt", { text: words(name) }), el("dd", {}, bdi(number(each)))]));
-      const scores = ({ scores: of = [] }) => of.map(([metric, score, hits, total]) => [metric, `${number(score) ?? NONE}${hits === null ? "" : ` (${number(hits)} of ${number(total)})`}`]);
       this.sheet.replaceChildren(this.picture(item), el("div", { class: "fl-text-pane" }, this.labels(i), this.pair(item),
         ...answers(item).map((answer) => el("section", { class: "fl-answer", "aria-label": `answer of ${visible(answer.system)}` },
           item.beside ? el("h4", { text: visible(answer.system) }) : null, ladder(answer.ladder),
-          facts([...["similarity", "confidence", "status", "pred_origin"].map((name) => [name, answer[name]]), ...scores(answer)]),
+          facts(["similarity", "confidence", "status", "pred_origin"].map((name) => [name, answer[name]])),
           answer.whole === undefined ? "" : fold(null, "The whole answer", el("p", { class: "fl-value", text: visible(this.data.replies[answer.whole]) })))),
         facts(FACTS.map((name) => [name, name === "system" && item.beside ? null : item[name]])),
         button("All cases of this document", () => { this.node.close(); this.choose(new Map([["doc_id", [item.doc_id]]])); this.filtered(); })));

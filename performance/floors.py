@@ -40,7 +40,7 @@ from formlab.metrics.facts import locate, match_facts
 from formlab.metrics.places import Places
 from formlab.metrics.tree import TreePair
 from formlab.stats.draws import drawn_parts, percentiles
-from formlab.text.markup import Flow, read, written_events
+from formlab.text.markup import Flow, events, read
 from formlab.trees import Node, flatten
 
 TINY = "--tiny" in sys.argv
@@ -160,9 +160,9 @@ def matched(sides: list[tuple[str, str]]) -> int:
     """How many facts of some pages were matched, the pages read first, as `evaluate` does."""
     total = 0
     for gold, pred in sides:
-        events = written_events(gold)
-        places = Places(Flow(events, tags=FACTS))
-        facts = [locate(places, fact.kind, fact.value, fact.mark) for fact in tagged(events)]
+        stream = events(gold)
+        places = Places(Flow(stream, tags=FACTS))
+        facts = [locate(places, fact.kind, fact.value, fact.mark) for fact in tagged(stream)]
         total += len(match_facts(places, facts, Places(read(pred))))
     return total
 

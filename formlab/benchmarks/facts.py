@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from formlab.errors import DataBroken
-from formlab.text.markup import SILENT, VOID, Event
+from formlab.text.markup import Event
 
 # Tag → published name of the type and its kind. The paper tags Date, the release Temporal; the
 # project page writes the last tag in the singular, the files do not.
@@ -30,8 +30,6 @@ SYMBOLS = frozenset({"$", "€", "£", "¥", "₹", "₩", "CHF", "USD", "EUR", 
 _SHORTEST, _AROUND = 30, 40
 # More characters than the values of a page have, unless its tags were not closed.
 _LARGEST = 10_000_000
-_ROLES = dict.fromkeys(VOID, "void") | dict.fromkeys(SILENT, "silent")
-_ROLES |= dict.fromkeys(FACTS, "fact")
 # Each with what a text has that it changes.
 _STEPS = (
     ("<", re.compile(r"</?[a-zA-Z][^>]*>"), " "),
@@ -54,11 +52,10 @@ class Fact(NamedTuple):
 
 
 class _Page:
-    """The trimmed strings and the elements of a page as Python's own parser builds them.
+    """The trimmed strings and the elements of a page.
 
-    Nothing is moved, and an end tag closes all that was opened since its start tag. Elements are
-    numbers from the root, 0, by start tags: inside of one are those up to its `end`, and the
-    strings from its `first` up to its `last`.
+    Elements are numbers from the root, 0, by start tags: inside of one are those up to its `end`,
+    and the strings from its `first` up to its `last`.
     """
 
     def __init__(self, stream: Iterable[Event], flaws: Counter[str]) -> None:
@@ -68,36 +65,25 @@ class _Page:
         self.tags, self.above, self.first = [""], [-1], [0]
         self.last, self.end, self.hints = dict[int, int](), dict[int, int](), dict[int, str]()
         strings, tags, above = self.strings, self.tags, self.above
-        open_tags: dict[str, int] = defaultdict(int)
-        top, silent, facts = 0, 0, 0
+        top = facts = 0
         for event, name, _ in stream:
             if event == "text":
-                if not silent and (text := name.strip()):
+                if text := name.strip():
                     strings.append(text)
                     self.owners.append(top)
-                continue
-            role = _ROLES.get(name)
-            if event == "start" and role != "void":
-                open_tags[name] += 1
+            elif event == "start":
                 above.append(top)
                 top = len(tags)
                 tags.append(name)
                 self.first.append(len(strings))
-                if role == "fact":
+                if name in FACTS:
                     flaws["fact tags nested in a fact tag"] += facts > 0
                     self.facts.append(top)
-                silent += role == "silent"
-                facts += role == "fact"
-            elif event == "end" and open_tags[name]:
-                closed = ""
-                while closed != name:
-                    closed, self.last[top], self.end[top] = tags[top], len(strings), len(tags)
-                    open_tags[closed] -= 1
-                    silent -= (role := _ROLES.get(closed)) == "silent"
-                    facts -= role == "fact"
-                    top = above[top]
-        while top >= 0:
-            self.last[top], self.end[top], top = len(strings), len(tags), above[top]
+                    facts += 1
+            else:
+                self.last[top], self.end[top], top = len(strings), len(tags), above[top]
+                facts -= name in FACTS
+        self.last[0], self.end[0] = len(strings), len(tags)
         self.numbers = [element for element, tag in enumerate(tags) if tag == "number"]
         # How long the strings are up to each, joined by spaces.
         self.ends = [0, *accumulate(len(text) + 1 for text in strings)]
@@ -166,9 +152,9 @@ def tagged(
     with 30 characters. A lone currency sign takes the number that follows it. `DataBroken`, with
     `where`, if facts stand in so many others that their values are many times the page.
 
-    >>> from formlab.text.markup import written_events
+    >>> from formlab.text.markup import events
     >>> page = "<td><monetaryunit>$</monetaryunit> <NUMBER>4,310</NUMBER></td>"
-    >>> [(fact.type, fact.value) for fact in tagged(written_events(page))]
+    >>> [(fact.type, fact.value) for fact in tagged(events(page))]
     [('Number', '4,310'), ('Monetary Unit', '$4,310')]
     """
     flaws = Counter() if flaws is None else flaws

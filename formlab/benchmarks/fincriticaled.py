@@ -19,7 +19,7 @@ from formlab.benchmarks.corpus import Part, Row, SplitReader, box_of, counts_of,
 from formlab.benchmarks.facts import FACTS, tagged
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, GoldInDoubt
-from formlab.text.markup import written_events
+from formlab.text.markup import events
 
 FOLDERS = ("", "gold", "gold_annotation_html", "data/gold_annotation_html")
 IMAGES = ("images", "gold/images")
@@ -78,7 +78,7 @@ def reader(split: str, root: Path) -> SplitReader:
 
     def read(unit: _Page | Path, flaws: Counter[str]) -> Iterator[Part]:
         page = unit if isinstance(unit, _Page) else _page(unit, flaws)
-        facts = tagged(written_events(page.markup), flaws=flaws, where=page.origin)
+        facts = tagged(events(page.markup), flaws=flaws, where=page.origin)
         opened, closed = (
             Counter(name.lower() for name in tag.findall(page.markup)) for tag in (_OPEN, _CLOSE)
         )

@@ -26,7 +26,7 @@ from formlab.benchmarks.fincriticaled import FACTS
 from formlab.metrics.facts import MISSING, FactVerdict
 from formlab.metrics.places import Places, tokens
 from formlab.text.answers import LONGEST, repair
-from formlab.text.markup import SILENT, events, shown_texts, written_events
+from formlab.text.markup import events
 
 ENTRIES = "entity_diagnostics"
 # Published name of each type, and its part of the keys of counts; in those of rates in lower case.
@@ -36,7 +36,6 @@ _KINDS |= {kind.replace("_", ""): kind for kind in _KINDS.values()}
 # An answer has one of these: its verdicts, or figures without them.
 _TELLING = (ENTRIES, "structure_score", "overall_score", "entity_accuracy", "correct_entities")
 _STATED = re.compile(r"(correct|total)_entities(?:_with_(.+)_type)?", re.IGNORECASE)
-_LONGEST = 300_000
 _SPACE = re.compile(r"\s+")
 _STEPS = (
     (re.compile(r"\\[()\[\]]"), " "),
@@ -64,10 +63,8 @@ def parse(text: str) -> tuple[Answer | None, str]:
 
 def plain_text(prediction: str) -> str:
     """A prediction as the released code gives it to the judge and searches it."""
-    # Beyond this length Python's parser, which the released code uses, may take minutes.
-    read = written_events if len(prediction) <= _LONGEST else events
     pieces = []
-    for data in shown_texts(read(prediction), SILENT):
+    for data in (name for kind, name, _ in events(prediction) if kind == "text"):
         blank = not data.strip(" \n\t\r\f")
         pieces.append(("\n" if "\n" in data else " ") if blank else data)
     text = " ".join(pieces)

@@ -5,7 +5,7 @@ import pytest
 
 from formlab import benchmarks
 from formlab.benchmarks.fincriticaled import tagged
-from formlab.text.markup import written_events
+from formlab.text.markup import events
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from formlab.text.markup import written_events
     ],
 )
 def test_a_lone_currency_sign_takes_the_number_beside_it(page, value):
-    facts = tagged(written_events(page))
+    facts = tagged(events(page))
     assert ("Monetary Unit", value) in [(fact.type, fact.value) for fact in facts]
 
 

@@ -5,14 +5,14 @@ import pytest
 from formlab.benchmarks.fincriticaled import FACTS, tagged
 from formlab.metrics.facts import FactVerdict, counts, locate, match_facts
 from formlab.metrics.places import Places
-from formlab.text.markup import Flow, read, written_events
+from formlab.text.markup import Flow, events, read
 from tests.seeds import ALL
 
 
 def verdicts(gold, pred):
-    events = written_events(gold)
-    places = Places(Flow(events, tags=FACTS))
-    wanted = [locate(places, fact.kind, fact.value, fact.mark) for fact in tagged(events)]
+    stream = events(gold)
+    places = Places(Flow(stream, tags=FACTS))
+    wanted = [locate(places, fact.kind, fact.value, fact.mark) for fact in tagged(stream)]
     return match_facts(places, wanted, Places(read(pred)))
 
 

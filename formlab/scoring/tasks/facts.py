@@ -17,7 +17,7 @@ from formlab.metrics.places import Places
 from formlab.scoring.causes import STAGES, cause
 from formlab.scoring.tasks._kit import Scoring, TaskScores, text_rows
 from formlab.tables import BOX, USABLE
-from formlab.text.markup import Flow, is_html, read, visible_text, written_events
+from formlab.text.markup import Flow, events, is_html, read, visible_text
 
 _TYPED = {"monetary_unit": "money", "temporal": "date", "number": "number"}
 # Equation 4: facts are numbers and dates.
@@ -80,7 +80,7 @@ def _page(gold: list[Row], pred: Row, mode: str, notes: Counter[str]) -> Page:
     elif not answer.strip():
         verdicts = [MISSING] * len(facts)
     else:
-        page = Places(Flow(written_events(markup), tags=FACTS))
+        page = Places(Flow(events(markup), tags=FACTS))
         targets = [locate(page, row["kind"], row["value"], fact_meta(row).mark) for row in facts]
         notes["facts that the page does not show"] += targets.count(None)
         signed = [page.figure(fact.first, fact.last) if fact else None for fact in targets]

@@ -14,6 +14,7 @@ shares of a form's fields, a description counting with its BLEU unless it is to 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +25,6 @@ import numpy as np
 from formlab import text
 from formlab.metrics.metric import assign, ratio, shares
 from formlab.metrics.text import bleu_statistics, sentence_bleu
-from formlab.text.action_lines import ActionLine
 
 # Clicking one of these enters its value; the rest must be typed or chosen.
 TICKED = ("checkbox", "radio", "choice")
@@ -54,6 +54,32 @@ class GoldField:
     def leave_empty(self) -> bool:
         """Whether the right thing to do is nothing."""
         return not self.items
+
+
+class ActionLine(NamedTuple):
+    """A click at (x, y) in pixels on a page from 1, and the text typed; NaN is not given."""
+
+    x: float
+    y: float
+    value: str
+    page: float = math.nan
+    # The path of the field that it is said to be for.
+    field: str | None = None
+
+    @property
+    def clicks(self) -> bool:
+        """Whether it has a point."""
+        return not (math.isnan(self.x) or math.isnan(self.y))
+
+    @property
+    def named(self) -> bool:
+        """Whether its place is a field's name and no point."""
+        return self.field is not None and not self.clicks
+
+    @property
+    def count(self) -> int:
+        """How many actions it is: a click, a value, or both."""
+        return self.clicks + bool(self.value.strip())
 
 
 @dataclass(slots=True)

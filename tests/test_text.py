@@ -276,4 +276,4 @@ def test_missing_side_holds_no_rung():
     found = text.ladders(["a", None, "b"], [None, "a", "b"])
     assert found["fuzzy"].to_list() == [False, False, True]
     assert found["similarity"].to_list() == [0.0, 0.0, 1.0]
-    assert text.ladders([], []).columns == [*text.Ladder._fields, "ambiguous"]
+    assert text.ladders([], []).columns == [*text.ladder("", "")._fields, "ambiguous"]

@@ -14,6 +14,7 @@ shares of a form's fields, a description counting with its BLEU unless it is to 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +26,6 @@ import polars as pl
 from formlab import text
 from formlab.metrics.metric import assign, shares
 from formlab.metrics.text import bleu_statistics, sentence_bleu
-from formlab.text.action_lines import ActionLine
 
 # Clicking one of these enters its value; the rest must be typed or chosen.
 TICKED = ("checkbox", "radio", "choice")
@@ -50,6 +50,32 @@ class GoldField:
     # Further ways to write the only value, and which of day and month the form writes first.
     accepted: tuple[str, ...] = ()
     order: str | None = None
+
+
+class ActionLine(NamedTuple):
+    """A click at (x, y) in pixels on a page from 1, and the text typed; NaN is not given."""
+
+    x: float
+    y: float
+    value: str
+    page: float = math.nan
+    # The path of the field that it is said to be for.
+    field: str | None = None
+
+    @property
+    def clicks(self) -> bool:
+        """Whether it has a point."""
+        return not (math.isnan(self.x) or math.isnan(self.y))
+
+    @property
+    def named(self) -> bool:
+        """Whether its place is a field's name and no point."""
+        return self.field is not None and not self.clicks
+
+    @property
+    def count(self) -> int:
+        """How many actions it is: a click, a value, or both."""
+        return self.clicks + bool(self.value.strip())
 
 
 @dataclass(slots=True)

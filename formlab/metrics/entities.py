@@ -31,7 +31,8 @@ from rapidfuzz.distance import Levenshtein
 from formlab import text
 from formlab.metrics.metric import assign, ratio
 from formlab.tables import schema
-from formlab.text.values import MONTH_NAMES, date_readings, day_of
+from formlab.text.normalise import WORDS
+from formlab.text.values import MONTHS, date_readings, day_of
 
 # A frame of leaves has a row per value; those of a line item share its number, in the order given.
 # `component` is null for a flat entity, `accepted` are further right values of a flat gold one,
@@ -41,21 +42,8 @@ LEAVES = schema("doc item:int name component value accepted:texts identity order
 EDITS, CENT = 3, 0.01
 _NOT_WORD, _NOT_DIGIT = re.compile("[^0-9a-zA-Z]"), re.compile("[^0-9]")
 _NOT_PRICE, _NOT_DATE = re.compile("[^0-9.]"), re.compile(r"[^0-9a-zA-Z/\-,]")
-_LONG = [names.split()[0] for names in MONTH_NAMES]
-_MONTHS = {name[:end]: n for n, name in enumerate(_LONG, start=1) for end in (3, None)}
-_M, _D = "(?P<m>1[0-2]|0?[1-9])", "(?P<d>3[01]|[12][0-9]|0?[1-9])"
-_Y, _YY = "(?P<y>[0-9]{4})", "(?P<y>[0-9]{2})"
 # Dates as the published evaluator reads them, without white space and other signs.
-_DATES = [
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        f"{_M}/{_D}(?:/(?P<y>[0-9]{{4}}|[0-9]{{2}}))?",
-        f"{_M}-{_D}-(?P<y>[0-9]{{4}}|[0-9]{{2}})",
-        f"{_Y}/{_M}/{_D}",
-        f"(?P<m>{'|'.join(name[:3] for name in _LONG)}){_D}/{_YY}",
-        f"(?P<m>{'|'.join(_LONG)}){_D},{_Y}",
-    )
-]
+_DATES = [re.compile(pattern, re.IGNORECASE) for pattern in WORDS["dates"]["published"]]
 # The plainest dates and amounts, which need no full parser.
 _PLAIN_DATE = re.compile(r"([0-9]{1,2})([/-])([0-9]{1,2})\2([0-9]{4}|[0-9]{2})")
 _PLAIN = re.compile(r"\$? ?(?:[0-9]+|[1-9][0-9]{0,2}(?:,[0-9]{3})+)(?:\.[0-9]{1,2})?")
@@ -68,7 +56,7 @@ def published_date(value: str) -> Day:
     """The date that the published evaluator reads in a value; a missing year is 1900."""
     bare = _NOT_DATE.sub("", value)
     for match in filter(None, (pattern.fullmatch(bare) for pattern in _DATES)):
-        return day_of(match["y"] or "1900", _MONTHS.get(match["m"].lower(), match["m"]), match["d"])
+        return day_of(match["y"] or "1900", MONTHS.get(match["m"].lower(), match["m"]), match["d"])
     return None
 
 

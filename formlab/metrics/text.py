@@ -95,7 +95,7 @@ def _pairs(hits: np.ndarray, totals: np.ndarray) -> np.ndarray:
 
 
 def character_edits(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
-    """Edits and code points of each gold text, shape (n, 2)."""
+    """Edits and code points of each gold text, shape (n, 2); of words where texts are lists."""
     return _pairs(_compared(golds, preds, Levenshtein.distance), _lengths(golds))
 
 
@@ -129,10 +129,6 @@ def _in_order(ours: list[list[str]], theirs: list[list[str]]) -> np.ndarray:
     """ROUGE-L: twice the words that both have in one order, and the words of both."""
     shared = _compared(ours, theirs, LCSseq.similarity)
     return _pairs(2 * shared, _lengths(ours) + _lengths(theirs))
-
-
-def _word_edits(ours: list[list[str]], theirs: list[list[str]]) -> np.ndarray:
-    return _pairs(_compared(ours, theirs, Levenshtein.distance), _lengths(ours))
 
 
 def _of_words(words: Words, counted: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
@@ -175,17 +171,11 @@ def _right_ngrams(gold: list[str], pred: list[str]) -> list[int]:
     return right
 
 
-def corpus_bleu(parts: np.ndarray) -> np.ndarray:
-    """BLEU of summed statistics, in [0, 1]: sacrebleu's `corpus_bleu` over 100."""
-    return _bleu(parts, effective=False)
+def corpus_bleu(parts: np.ndarray, *, effective: bool = False) -> np.ndarray:
+    """BLEU of summed statistics, in [0, 1]: sacrebleu's `corpus_bleu` over 100.
 
-
-def sentence_bleu(parts: np.ndarray) -> np.ndarray:
-    """BLEU of one pair, in [0, 1]: orders longer than the prediction do not count."""
-    return _bleu(parts, effective=True)
-
-
-def _bleu(parts: np.ndarray, *, effective: bool) -> np.ndarray:
+    If `effective`, as of one pair alone, orders longer than the prediction do not count.
+    """
     parts = np.asarray(parts, dtype=float)
     right, predicted = parts[..., :_ORDERS], parts[..., _ORDERS : 2 * _ORDERS]
     pred_words, gold_words = parts[..., -2], parts[..., -1]
@@ -201,6 +191,9 @@ def _bleu(parts: np.ndarray, *, effective: bool) -> np.ndarray:
     return np.where((pred_words == 0) & (gold_words == 0), np.nan, np.where(defined, value, 0.0))
 
 
+sentence_bleu = partial(corpus_bleu, effective=True)
+
+
 def bleu_of_fields(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     """BLEU-4 of each field without smoothing and 1; 0 and 0 where the gold is empty."""
     parts = bleu_statistics(golds, preds)
@@ -211,6 +204,6 @@ def bleu_of_fields(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
 
 
 # Any white space parts words.
-edits_of_words = _of_words(partial(map, str.split), _word_edits)
+edits_of_words = _of_words(partial(map, str.split), character_edits)
 rouge_1, rouge_l = _of_words(_alphanumeric, _shared_words), _of_words(_alphanumeric, _in_order)
 rouge_1_stems, rouge_l_stems = _of_words(_stemmed, _shared_words), _of_words(_stemmed, _in_order)

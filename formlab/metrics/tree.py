@@ -94,8 +94,8 @@ class TreePair:
     def distance(self) -> float:
         """The cost of the cheapest edit: from 0, for equal trees alone, to that of all nodes.
 
-        It is symmetric, but without the triangle inequality. `DataBroken` if an input is no tree,
-        or the two are too large.
+        It is symmetric, but without the triangle inequality. `DataBroken` if a tree is nested too
+        deeply, or the two are too large.
         """
         if not self._two:
             return float(self.gold_cost.sum() + self.pred_cost.sum())

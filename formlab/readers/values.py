@@ -55,8 +55,9 @@ def pieces(
     for batch in batches(source, notes):
         named = {*columns.values(), *(n for n in batch.names if plain_name(n) in requests)}
         place = "/" if batch.documents else "response"
-        if replies.replaced(first := batch.rows(range(_LOOKED_AT)), named, place) is not first:
-            batch.table = replies.replaced(batch.rows(), named, place)
+        first = batch.rows(range(_LOOKED_AT))
+        if first != [replies.replaced(row, named, place) for row in first]:
+            batch.table = [replies.replaced(row, named, place) for row in batch.rows()]
         names, is_long = layout = layout or layout_of(batch, columns)
         yield _values_of(batch, names, whole, None if is_long else first_rows)
     if layout is None:

@@ -21,7 +21,7 @@ from formlab.readers.answers import OWN
 from formlab.readers.types import FieldType, rule_of
 from formlab.tables import LADDER
 from formlab.text.ladder import read_as
-from formlab.text.values import date_readings, possible_dates
+from formlab.text.values import NULL_WORDS, VALUE_RULE, date_readings, possible_dates
 
 # The column of a case with the `meta` of its gold record, where there are rules.
 RULE = "rule"
@@ -54,7 +54,7 @@ def described(declared: Iterable[Declared], *, threshold: float) -> str:
     texts = sorted(str(row) for row in rules if row[2] != FieldType())
     digest = hashlib.sha256("\n".join(texts).encode()).hexdigest()[:8]
     named = [f"declared={digest}"] if texts else []
-    named += [f"fuzzy>={threshold:g}", text.VALUE_RULE, f"null={','.join(text.NULL_WORDS)}"]
+    named += [f"fuzzy>={threshold:g}", VALUE_RULE, f"null={','.join(NULL_WORDS)}"]
     return "|".join(["match=comparators by type", *named, text.DATE_RULE])
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import json_repair
 
+from formlab.tables import BOX
 from formlab.text.replies import text_of
 
 # Repairing takes the square of the length of some texts: with both bounds none takes a second.
@@ -43,8 +44,7 @@ _START = MARKS["json"]["start"]
 _STARTS, _BEGINS, _FENCE, _KEYED, _ESCAPED, _BEFORE, _PYTHON = (
     re.compile(form.replace("{start}", _START)) for form in MARKS["json"].values()
 )
-# What is mended before the repair: pattern, what stands instead, and what is said of it.
-_MENDED = [(re.compile(row["text"]), row["instead"], row["change"]) for row in MARKS["mended"]]
+_ACTION, _FENCE_LINE = map(re.compile, MARKS["action"].values())
 _AROUND = "text around the JSON left out"
 _AS_WRITTEN: dict[str, Any] = {"parse_int": str, "parse_float": str, "parse_constant": str}
 _DECODER = json.JSONDecoder(strict=False, **_AS_WRITTEN)
@@ -70,22 +70,22 @@ def parse(text: str, *, lists: bool = False, calls: bool = True) -> Parsed:
     Of a list the largest object is taken, or all with `lists`; of a tool call its arguments, but
     without `calls`. Numbers stay as they are written, and no text raises an error.
     """
-    value, changes = _loaded(text.removeprefix("\ufeff")), ()
+    value, changes = _loaded(text.removeprefix("\ufeff")), []
     if not _is_answer(value) and value != {}:
         answer, changes = _behind_reasoning(text)
         if changes and not answer:
-            return Parsed(None, "truncated", changes)
+            return Parsed(None, "truncated", tuple(changes))
         value, mended = _found(answer)
         changes += mended
     if value is None or not is_flat(value):
-        too_deep = (f"nested deeper than {DEEPEST} levels",)
-        return Parsed(None, "bad_json", changes if value is None else too_deep)
+        too_deep = [f"nested deeper than {DEEPEST} levels"]
+        return Parsed(None, "bad_json", tuple(changes if value is None else too_deep))
     if calls and (reply := text_of(value)) is not None:
         return parse(reply, lists=lists)
     value = (calls and arguments(value)) or value
     if isinstance(value, list) and not (lists and len(value) > 1):
-        value, changes = _largest(value), changes or (_AROUND,)
-    return Parsed(value, "repaired" if changes else "ok", changes)
+        value, changes = _largest(value), changes or [_AROUND]
+    return Parsed(value, "repaired" if changes else "ok", tuple(changes))
 
 
 def plain(text: str) -> Parsed:
@@ -96,9 +96,9 @@ def plain(text: str) -> Parsed:
         return Parsed(None, "truncated" if changes else "missing", (*changes, "an empty answer"))
     # Not one pattern for both fences: on a long run of spaces it takes the square of its length.
     if (opening := _FENCE.match(inside)) and inside.endswith("```", opening.end()):
-        inside = inside[opening.end() : -3].rstrip(" \t").removesuffix("\n").removesuffix("\r")
-        answer, changes = inside, (*changes, "code fence left out")
-    return Parsed(answer, "repaired" if changes else "ok", changes)
+        answer = inside[opening.end() : -3].rstrip(" \t").removesuffix("\n").removesuffix("\r")
+        changes.append("code fence left out")
+    return Parsed(answer, "repaired" if changes else "ok", tuple(changes))
 
 
 def is_json(text: str) -> bool:
@@ -109,7 +109,7 @@ def is_json(text: str) -> bool:
     return bool(near or _BEGINS.match(answer))
 
 
-def _behind_reasoning(text: str) -> tuple[str, tuple[str, ...]]:
+def _behind_reasoning(text: str) -> tuple[str, list[str]]:
     """What follows the last closing mark of reasoning, up to an opening one left open."""
     ends = [closing.end() for closing in _CLOSING.finditer(text)]
     answer = text[ends[-1] :] if ends else text
@@ -122,7 +122,7 @@ def _behind_reasoning(text: str) -> tuple[str, tuple[str, ...]]:
         closing = "}" if marks[-1][-1] == "{" else f"</{marks[-1][1:]}"
         behind = answer.partition(marks[-1])[2]
         answer = behind.rpartition(closing)[0] or behind
-    return (text, ()) if len(answer) == len(text) else (answer.strip(), ("reasoning left out",))
+    return (text, []) if len(answer) == len(text) else (answer.strip(), ["reasoning left out"])
 
 
 def _unescaped(text: str) -> str:
@@ -142,23 +142,10 @@ def _unescaped(text: str) -> str:
     return text
 
 
-def _found(answer: str) -> tuple[Any, tuple[str, ...]]:
+def _found(answer: str) -> tuple[Any, list[str]]:
     """The last complete answer, else the last broken one repaired, and what was mended."""
     text = _unescaped(answer)
-    changes = () if text == answer else ("escapes of the JSON taken out",)
-    value, start, end = _search(text)
-    if value is None:
-        value, mended = _repaired(text, start) if start >= 0 else (None, ("no JSON object",))
-        return value, changes + mended
-    if _FENCE.search(text, max(0, start - 40), start):
-        return value, (*changes, "code fence left out")
-    if text[:start].strip() or text[end:].strip():
-        return value, (*changes, _AROUND)
-    return value, changes if _loaded(text) else (*changes, "control characters in strings kept")
-
-
-def _search(text: str) -> tuple[Any, int, int]:
-    """The last complete answer and its bounds; else null and where the last broken one begins."""
+    changes = ["escapes of the JSON taken out"] if text != answer else []
     found, bounds, broken, place, tries = None, (0, 0), text.find("{"), 0, 0
     is_open = False
     while tries < _TRIES and (start := _STARTS.search(text, place)):
@@ -173,30 +160,40 @@ def _search(text: str) -> tuple[Any, int, int]:
         is_remark = found and isinstance(value, dict) and _REMARKS.issuperset(value)
         if is_new and _is_answer(value) and not is_remark:
             found, bounds, is_open = value, (begin, place), False
-    return (found, *bounds) if found else (None, broken, len(text))
+    begin, end = bounds
+    if not found:
+        found, mended = _repaired(text, broken) if broken >= 0 else (None, ["no JSON object"])
+        changes += mended
+    elif _FENCE.search(text, max(0, begin - 40), begin):
+        changes.append("code fence left out")
+    elif text[:begin].strip() or text[end:].strip():
+        changes.append(_AROUND)
+    elif not _loaded(text):
+        changes.append("control characters in strings kept")
+    return found, changes
 
 
-def _repaired(text: str, start: int) -> tuple[Any, tuple[str, ...]]:
+def _repaired(text: str, start: int) -> tuple[Any, list[str]]:
     """The answer in broken JSON, null if there is none, and what was mended."""
     inside = re.split(r"\n[ \t]*+```", text[start:], maxsplit=1)[0]
-    changes = (_AROUND,) if len(inside) < len(text.strip()) else ()
+    changes = [_AROUND] if len(inside) < len(text.strip()) else []
     listed = inside
-    for pattern, instead, change in _MENDED:
-        listed, count = pattern.subn(instead, listed)
-        changes += (f"{change}: {count}",) if count else ()
+    for row in MARKS["mended"]:
+        listed, count = re.subn(row["text"], row["instead"], listed)
+        changes += [f"{row['change']}: {count}"] if count else []
     try:
         value, log = repair(listed)
         # As text numbers need no bounds, of which Python has one.
         value = _loaded(json.dumps(value))
     except (ValueError, RecursionError) as error:
-        return None, (f"beyond repair: {error}"[:200],)
+        return None, [f"beyond repair: {error}"[:200]]
     if isinstance(value, list):
         value = [item for item in value if isinstance(item, dict) and item]
         # A stray closing brace makes the repair see several values; the answer is the largest.
         value = value if inside[0] == "[" else _largest(value)
     if not _is_answer(value):
-        return None, (*changes, "no JSON object in it")
-    return value, (*changes, *dict.fromkeys(entry["text"] for entry in log)) or ("mended",)
+        return None, [*changes, "no JSON object in it"]
+    return value, [*changes, *dict.fromkeys(entry["text"] for entry in log)] or ["mended"]
 
 
 class _Counted(str):
@@ -215,12 +212,11 @@ def repair(text: str) -> tuple[Any, list[dict[str, str]]]:
     """What json_repair makes of broken JSON, and its log; `ValueError` if that would take long."""
     if len(text) > LONGEST:
         raise ValueError(f"{len(text)} characters of broken JSON are too many")
+    options = {"return_objects": True, "skip_json_loads": True, "logging": True}
     try:
-        options = {"return_objects": True, "skip_json_loads": True, "logging": True}
-        value, log = json_repair.repair_json(_Counted(text), **options)
+        return json_repair.repair_json(_Counted(text), **options)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
-    return value, log
 
 
 def _loaded(text: str) -> Any:
@@ -251,13 +247,12 @@ def _is_answer(value: Any) -> bool:
     return bool(items) and all(isinstance(item, dict) and item for item in items)
 
 
-def is_flat(value: Any) -> bool:
-    """Whether no object or list stands deeper than `DEEPEST`."""
-    level = [value]
-    for _ in range(DEEPEST):
-        inner = [item.values() if isinstance(item, dict) else item for item in level]
-        level = [part for items in inner for part in items if isinstance(part, dict | list)]
-    return not level
+def is_flat(value: Any, levels: int = DEEPEST) -> bool:
+    """Whether no object or list stands deeper than `levels`."""
+    if not isinstance(value, dict | list):
+        return True
+    inner = value.values() if isinstance(value, dict) else value
+    return levels > 0 and all(is_flat(part, levels - 1) for part in inner)
 
 
 def arguments(value: Any) -> Any:
@@ -270,7 +265,7 @@ def arguments(value: Any) -> Any:
         return None
     call = next((value[n] for n in _WITHIN if isinstance(value.get(n), dict)), value)
     name, given = (next((call[n] for n in names if n in call), None) for names in _NAMED)
-    if not isinstance(name, str) or given is None or not call.keys() <= _CALL:
+    if not isinstance(name, str) or not call.keys() <= _CALL:
         return None
     return parse(given).value if isinstance(given, str) else given
 
@@ -317,13 +312,11 @@ def answer_in(text: str | None) -> Any:
 
 def by_name(value: Any) -> Any:
     """A list of fields that say their names as an object of them; all else as it is."""
-    if not value or not isinstance(value, list) or not all(isinstance(of, dict) for of in value):
+    if not isinstance(value, list) or not _is_answer(value):
         return value
     keys = [{plain_name(key): key for key in item} for item in value]
-    name, held = (
-        next((name for name in MEMBERS[kind] if all(name in of for of in keys)), None)
-        for kind in ("name", "held")
-    )
+    shared = set.intersection(*map(set, keys))
+    name, held = (next(filter(shared.__contains__, MEMBERS[n]), None) for n in ("name", "held"))
     if not name or not held:
         return value
     found: dict[str, Any] = {}
@@ -340,5 +333,20 @@ def value_in(members: dict[str, Any]) -> str | None:
     rest = names.keys() - set(found)
     if not found or not (rest <= _SAID or "confidence" in rest) or rest <= {"type", "kind"}:
         return None
-    is_sure = not rest.isdisjoint(MEMBERS["confidence"])
-    return names[found[0]] if found[0] == "value" or is_sure else None
+    is_sure = found[0] == "value" or not rest.isdisjoint(MEMBERS["confidence"])
+    return names[found[0]] if is_sure else None
+
+
+def line_rows(output: str) -> list[dict[str, Any]]:
+    """A row for each line that starts with a point; other lines go on with its value."""
+    rows: list[dict[str, Any]] = []
+    # Not splitlines(): a value may hold U+2028 or a form feed.
+    for line in output.replace("\r\n", "\n").split("\n"):
+        if match := _ACTION.fullmatch(line):
+            point, page = (float(match["x"]), float(match["y"])), match["page"]
+            row = {"task": "click", "path": f"/lines/{len(rows)}", "kind": "line"}
+            row |= {"value": [match["value"].strip()], "page": int(page) if page else None}
+            rows.append(row | dict(zip(BOX, point * 2, strict=True)))
+        elif rows and not _FENCE_LINE.fullmatch(line):
+            rows[-1]["value"].append(line)
+    return [row | {"value": "\n".join(row["value"]).strip()} for row in rows]

@@ -18,17 +18,9 @@ import polars as pl
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
+from formlab.text import values as parsers
 from formlab.text.normalise import LADDER_STEPS, STEPS, address, normalise
-from formlab.text.values import (
-    Days,
-    Money,
-    checked,
-    choices,
-    date_readings,
-    money,
-    number,
-    possible_dates,
-)
+from formlab.text.values import Days, Money
 
 Order = Literal["day", "month"]
 # Named in the settings of scores that compare dates.
@@ -42,8 +34,8 @@ _remembered = lru_cache(maxsize=1 << 16)
 
 def _amount(text: str) -> Money | None:
     """A number or an amount; per cent stands for a currency, since no amount has it."""
-    value = number(text)
-    return money(text) if value is None else Money(value, "%" if "%" in text else None)
+    value = parsers.number(text)
+    return parsers.money(text) if value is None else Money(value, "%" if "%" in text else None)
 
 
 def _same_money(first: Money, second: Money) -> bool:
@@ -54,7 +46,7 @@ def _same_money(first: Money, second: Money) -> bool:
 
 
 def _date(text: str) -> tuple[Days, Days] | None:
-    readings = possible_dates(text)
+    readings = parsers.possible_dates(text)
     return readings if any(readings) else None
 
 
@@ -70,7 +62,7 @@ def _same_date(first: tuple[Days, Days], second: tuple[Days, Days], order: str |
 
 
 def _choice(text: str) -> tuple[bool | None, frozenset[str] | None] | None:
-    box, options = checked(text), choices(text)
+    box, options = parsers.checked(text), parsers.choices(text)
     return None if box is options is None else (box, options)
 
 
@@ -83,7 +75,7 @@ def _same_choice(first: tuple, second: tuple) -> bool:
 # How values of a kind are read, and when two of them are the same.
 _KINDS: dict[str | None, tuple[Callable[[str], Any], Callable[[Any, Any], bool]]] = {
     "number": (_amount, _same_money),
-    "money": (money, _same_money),
+    "money": (parsers.money, _same_money),
     "date": (_date, _same_date),
     "address": (address, operator.eq),
 }
@@ -104,8 +96,7 @@ def _kinds_of(kind: str | None, *texts: str) -> Sequence[str]:
     return ("number", "date") if is_value else ()
 
 
-def same_value(gold: str, pred: str, kind: str | None, order: str | None = None) -> bool:
-    """Whether two texts are the same value of a kind; of any other, the same amount or date."""
+def _same_value(gold: str, pred: str, kind: str | None, order: str | None) -> bool:
     for name in _kinds_of(kind, gold, pred):
         first = read_as(name, gold)
         second = None if first is None else read_as(name, pred)
@@ -137,16 +128,15 @@ def ladder(
     """The rungs on which `pred` counts as `gold`, or as any of the `accepted` values.
 
     `exact` (same code points) implies `normalised` (NFC, white space, case, dashes, quotes) implies
-    `typed` implies `fuzzy`. `similarity` is 1 - Levenshtein distance over the longer length, of the
-    normalised texts, in [0, 1]; two empty texts have 1.
+    `typed` implies `fuzzy` (a similarity of `threshold` or more). `similarity` is 1 - Levenshtein
+    distance over the longer length, of the normalised texts, in [0, 1]; two empty texts have 1.
+    Each rung, and the similarity, is the best over all right values.
 
-    `kind`: the field's type. For number, money, date, choice, checkbox, radio, dropdown and address
-    `typed` compares the parsed values (`formlab.text.values`). For any other kind and None it holds
-    when both are fully a number, an amount or a date, with a digit, and the same. `accepted`:
-    further right values; each rung, and the similarity, takes the best over all. `threshold`: the
-    least similarity that is `fuzzy`, in [0, 1]. `order`: which comes first in a date of numbers
-    alone, ``day`` or ``month``. If left out, 05/06/2020 is equal only to a date that leaves the
-    same choice; ``either`` lets both readings count.
+    With the `kind` number, money, date, choice, checkbox, radio, dropdown or address `typed`
+    compares the parsed values (`formlab.text.values`). With any other it holds when both are fully
+    a number, an amount or a date, with a digit, and the same. `order`: which comes first in a date
+    of numbers alone, ``day`` or ``month``. If left out, 05/06/2020 is equal only to a date that
+    leaves the same choice; ``either`` lets both readings count.
 
     >>> ladder("Jul 1, 2022", "2022-07-01", kind="date")
     Ladder(exact=False, normalised=False, typed=True, fuzzy=True, similarity=0.09090909090909094)
@@ -201,11 +191,11 @@ def ladders(
     alike = process.cpdist(*compared, scorer=likeness, dtype=np.float64).tolist()
     for (row, gold, pred, kind, order), close in zip(pairs, alike, strict=True):
         same = tight[gold] == tight[pred]
-        typed = same or same_value(gold, pred, kind, order)
+        typed = same or _same_value(gold, pred, kind, order)
         holds[row] |= (gold == pred, same, typed, typed or close >= threshold)
         similarity[row] = max(similarity[row], close, same)
         may_be_date = not typed and (kind == "date" or kind not in _KINDS)
-        is_swapped[row] |= may_be_date and same_value(gold, pred, "date", "either")
+        is_swapped[row] |= may_be_date and _same_value(gold, pred, "date", "either")
     columns = [*holds.T, similarity, is_swapped & ~holds[:, 2]]
     return pl.DataFrame(dict(zip((*Ladder._fields, "ambiguous"), columns, strict=True)))
 
@@ -220,7 +210,7 @@ def keys(value: str, kind: str | None = None, *, parsed: bool = True) -> set[int
     """
     kinds = _kinds_of(kind, value) if parsed else ()
     atoms = chain.from_iterable(_atoms(read_as(kind, value)) for kind in kinds)
-    return {hash(atom) for atom in (normalise(value, LADDER_STEPS), *atoms)}
+    return set(map(hash, (normalise(value, LADDER_STEPS), *atoms)))
 
 
 def _atoms(reading: Any) -> list[Any]:
@@ -290,7 +280,7 @@ def orders_shown(docs: pl.Series, values: pl.Series) -> dict[str, str]:
 
 @_remembered
 def _shown(text: str) -> Order | None:
-    month_first, day_first = map(bool, date_readings(text))
+    month_first, day_first = map(bool, parsers.date_readings(text))
     if month_first == day_first:
         return None
     return "month" if month_first else "day"

@@ -45,8 +45,8 @@ def page_html(boxes: np.ndarray, texts: Sequence[str]) -> str:
         if several and len(members) > 1:
             blocks += ["<table>", *_table(boxes, texts, members), "</table>"]
         else:
-            joined = (" ".join(texts[index] for index in row) for row in members)
-            blocks += [f"<p>{escape(text)}</p>" for text in joined]
+            lines = (" ".join(texts[index] for index in row) for row in members)
+            blocks += [f"<p>{escape(line)}</p>" for line in lines]
     return "\n".join(blocks)
 
 

@@ -8,7 +8,6 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +15,15 @@ from formlab.errors import UnknownName
 
 # Words and signs of values, by hand: units, months, streets, states of boxes, currencies.
 WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
-# Hyphens, dashes and the minus sign, not those of one script; quotation marks, and apostrophes as
-# OCR and typewriters put them.
 _DASHES, _QUOTES = (
     {ord(sign): plain for plain, signs in WORDS[name].items() for sign in signs}
     for name in ("dashes", "quotes")
 )
-# Full-width and half-width forms, ligatures and radicals, letters of fonts; ② and ² are not 2.
-_FORMS = [*range(0xFB00, 0xFB07), *range(0xFF01, 0xFFA0), *range(0x2F00, 0x2FD6)]
-_FORMS += map(ord, WORDS["forms"])
+_FORMS, _UNSEEN = (
+    [code for first, last in WORDS["ranges"][name] for code in range(first, last + 1)]
+    for name in ("forms", "unseen")
+)
 _PLAIN = {code: unicodedata.normalize("NFKC", chr(code)) for code in _FORMS}
-# Soft hyphens, zero-width characters, marks of direction, and which picture a character has.
-_UNSEEN = [0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F)]
-_UNSEEN += [*range(0x2060, 0x206A), 0xFEFF, *range(0xFE00, 0xFE10)]
 _PLAIN |= dict.fromkeys(_UNSEEN, "")
 # Between a number and its unit, and within a range, a space says nothing.
 UNITS = WORDS["units"].split()
@@ -42,17 +37,17 @@ _SHORT = {word: short for short, words in WORDS["streets"].items() for word in w
 _LONG_RUN = re.compile(r"[^\w\s\x00-\x7f]{32,}")
 
 
+def _nfc(text: str) -> str:
+    # Python reorders combining marks in quadratic time, hours for a hostile megabyte; marks
+    # that are in canonical order already cost linear time and give the same result.
+    return unicodedata.normalize("NFC", _LONG_RUN.sub(_sort_marks, text))
+
+
 def _sort_marks(run: re.Match[str]) -> str:
     text = "".join(unicodedata.normalize("NFD", char) for char in run.group())
     # Sorting leaves what is no mark where it stands: its class is 0.
     groups = itertools.groupby(text, key=lambda char: unicodedata.combining(char) > 0)
     return "".join(char for _, group in groups for char in sorted(group, key=unicodedata.combining))
-
-
-def _nfc(text: str) -> str:
-    # Python reorders combining marks in quadratic time, hours for a hostile megabyte; marks
-    # that are in canonical order already cost linear time and give the same result.
-    return unicodedata.normalize("NFC", _LONG_RUN.sub(_sort_marks, text))
 
 
 STEPS: dict[str, Callable[[str], str]] = {
@@ -64,8 +59,8 @@ STEPS: dict[str, Callable[[str], str]] = {
     "quotes": lambda text: text.replace("`", "'") if text.isascii() else text.translate(_QUOTES),
     "units": lambda text: _TIGHT.sub(r"\1", text) if " " in text else text,
 }
-# Steps that leave plain ASCII as it is.
-_NOT_ASCII = ("nfc", "forms", "dashes")
+# Plain ASCII stays as it is.
+_ASCII_STEPS = STEPS | dict.fromkeys(("nfc", "forms", "dashes"), str)
 # NFC comes again at the end: lower-casing can leave a letter and a mark that compose.
 LADDER_STEPS = ("nfc", "forms", "dashes", "quotes", "space", "lower", "nfc", "units")
 
@@ -84,18 +79,13 @@ def normalise(text: str, steps: Sequence[str] = ("nfc", "space", "lower")) -> st
     >>> normalise("5′ – 6′", ["dashes", "quotes"])
     "5' - 6'"
     """
-    for step in _functions(tuple(steps), text.isascii()):
-        text = step(text)
+    known = _ASCII_STEPS if text.isascii() else STEPS
+    try:
+        for step in steps:
+            text = known[step](text)
+    except KeyError:
+        raise UnknownName.of("normaliser", step, STEPS) from None
     return text
-
-
-@lru_cache(maxsize=256)
-def _functions(steps: tuple[str, ...], is_ascii: bool) -> list[Callable[[str], str]]:
-    """The functions of steps, without those that do nothing to texts of ASCII alone."""
-    for step in steps:
-        if step not in STEPS:
-            raise UnknownName.of("normaliser", step, STEPS)
-    return [STEPS[step] for step in steps if not (is_ascii and step in _NOT_ASCII)]
 
 
 def address(text: str) -> tuple[str, ...] | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
+
+Row = Mapping[str, Any]
 
 
 def text_of(reply: Any) -> str | None:
@@ -64,24 +66,14 @@ def _joined(blocks: Any) -> str:
     return "".join(reversed(texts))
 
 
-def in_cells(row: Mapping[str, Any]) -> dict[str, str]:
+def in_cells(row: Row) -> dict[str, str]:
     """The texts of the cells that are replies, by column."""
     cells = ((name, text_of(cell)) for name, cell in row.items() if isinstance(cell, Mapping))
     return {name: text for name, text in cells if text is not None}
 
 
-def replaced(
-    rows: Sequence[Mapping[str, Any]], documents: Collection[str], column: str
-) -> Sequence[Mapping[str, Any]]:
-    """Rows with the text in place of each reply; a row that is one has it in `column`."""
-    # The first rows tell whether any is a reply.
-    first = rows[:20] if isinstance(rows, list) else []
-    if first == [_row(row, documents, column) for row in first]:
-        return rows
-    return [_row(row, documents, column) for row in rows]
-
-
-def _row(row: Mapping[str, Any], documents: Collection[str], column: str) -> Mapping[str, Any]:
+def replaced(row: Row, documents: Collection[str], column: str) -> Row:
+    """A row with the text in place of each reply; a row that is one has it in `column`."""
     text, cells = text_of(row), in_cells(row)
     match row:
         case {"custom_id": _, "response": _, "error": _} | {"custom_id": _, "result": {"type": _}}:

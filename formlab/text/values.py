@@ -11,9 +11,10 @@ import json
 import math
 import re
 import unicodedata
+from collections.abc import Callable
 from datetime import date as Date  # noqa: N812 - the parser below is called `date`
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, wraps
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,8 +22,6 @@ from formlab.text.normalise import LADDER_STEPS, WORDS, normalise
 
 # No amount or date on a form is longer; the bounds keep the cost low on hostile input.
 _LONGEST, _LONGEST_LIST = 64, 10_000
-# A text is tried as a number, as an amount and as a date, in the ladder and again for its cause.
-_remembered = lru_cache(maxsize=1 << 14)
 # Named in the settings of scores that compare values as parsed.
 VALUE_RULE = "currency=where both name one|century=document,else either"
 # What people and models write where there is no value; what stands around it, or alone for it.
@@ -35,17 +34,14 @@ _AMOUNT = {
     name: re.compile(form.replace("{percent}", WORDS["percent"]).replace("{sign}", WORDS["sign"]))
     for name, form in WORDS["amounts"].items()
 }
-# Each has two groups, the whole part and the decimals.
-_BODIES = [re.compile(body) for body in WORDS["numbers"]]
-_GROUPING = str.maketrans("", "", ",.' ")
+_BODY, _GROUPING = re.compile("|".join(WORDS["numbers"])), str.maketrans("", "", ",.' ")
 _CURRENCIES = {sign: code for code, signs in WORDS["currencies"].items() for sign in signs.split()}
 _SCALES = {word: int(n) for n, words in WORDS["scales"].items() for word in words.split()}
 _SCALE = re.compile(rf"(?<=[0-9]) ?({'|'.join(_SCALES)})(?!\w)\.?")
 
-MONTH_NAMES = tuple(WORDS["months"])
-_MONTHS = {name: n for n, names in enumerate(MONTH_NAMES, start=1) for name in names.split()}
+MONTHS = {name: n for n, of in enumerate(WORDS["months"], start=1) for name in of.split()}
 _DATES = WORDS["dates"]
-_PARTS = _DATES["parts"] | {"month": rf"(?P<month>{'|'.join(_MONTHS)})\.?"}
+_PARTS = _DATES["parts"] | {"month": rf"(?P<month>{'|'.join(MONTHS)})\.?"}
 _NUMERIC, _NUMBERED, _WORDED = (
     [re.compile(form % _PARTS) for form in _DATES[kind]]
     for kind in ("numeric", "numbered", "worded")
@@ -79,12 +75,7 @@ class Money(NamedTuple):
     currency: str | None
 
 
-def _clean(text: str) -> str:
-    # What is too long is no value, and the empty string is none either.
-    return _plain(text) if len(text) <= _LONGEST else ""
-
-
-@_remembered
+@lru_cache(maxsize=1 << 14)
 def _plain(text: str) -> str:
     plain = normalise(text, LADDER_STEPS)
     if plain.isascii():
@@ -93,6 +84,14 @@ def _plain(text: str) -> str:
     return "".join(map(str, digits)).translate(_ARABIC_SIGNS)
 
 
+def _parser(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+    """The parser, to which a text that is too long is empty; it remembers what it has read."""
+    # A text is tried as a number, as an amount and as a date, in the ladder and for its cause.
+    remembered = lru_cache(maxsize=1 << 14)(parse)
+    return wraps(parse)(lambda text: remembered(text if len(text) <= _LONGEST else ""))
+
+
+@_parser
 def number(text: str) -> Decimal | None:
     """The number that `text` writes, or None.
 
@@ -107,11 +106,7 @@ def number(text: str) -> Decimal | None:
     >>> number("12 apples"), number("1,23,4")
     (None, None)
     """
-    return _number(_clean(text))
-
-
-@_remembered
-def _number(cleaned: str) -> Decimal | None:
+    cleaned = _plain(text)
     if match := _AMOUNT["fraction"].fullmatch(cleaned):
         minus, whole, sign, *numbers = match.groups()
         over, under = map(int, unicodedata.normalize("NFKC", sign).split("⁄") if sign else numbers)
@@ -123,21 +118,17 @@ def _number(cleaned: str) -> Decimal | None:
         exponent = unicodedata.normalize("NFKC", power[1]).replace("−", "-")
         cleaned = f"{cleaned[: power.start()]}e{int(exponent):+}"
     match = _AMOUNT["signed"].fullmatch(cleaned)
-    if not match or (match["open"] is None) != (match["close"] is None):
+    if not match or not (body := _BODY.fullmatch(match["body"])):
         return None
-    if sum(match[mark] is not None for mark in ("open", "sign", "trail")) > 1:
-        return None
-    if match["power"] and match["power"][1] not in "+-" and "." not in match["body"]:
-        return None
-    body = next(filter(None, (form.fullmatch(match["body"]) for form in _BODIES)), None)
-    if not body:
-        return None
+    # The whole part, and the decimals if there are any.
+    whole, *decimals = (part for part in body.groups() if part is not None)
     minus = "-" if match["open"] or match["trail"] or (match["sign"] or "+")[0] != "+" else ""
     # Written out, not divided: arithmetic would round to 28 digits.
     exponent = int((match["power"] or "e0")[1:]) - (2 if match["percent"] or match["lead"] else 0)
-    return Decimal(f"{minus}{body[1].translate(_GROUPING)}.{body[2] or ''}E{exponent}")
+    return Decimal(f"{minus}{whole.translate(_GROUPING)}.{''.join(decimals)}E{exponent}")
 
 
+@_parser
 def money(text: str) -> Money | None:
     """The amount and currency that `text` writes, or None.
 
@@ -151,17 +142,8 @@ def money(text: str) -> Money | None:
     >>> money("9,90 EUR").currency, money("3.50").currency, money("5 pears")
     ('EUR', None, None)
     """
-    cleaned = _clean(text)
-    found = _money(cleaned)
-    code = found and found.currency and found.currency.lower()
-    # Words like "all" and "top" are codes in capitals alone.
-    is_word = code and code not in _CURRENCIES and code in cleaned and code.upper() not in text
-    return None if is_word else found
-
-
-@_remembered
-def _money(cleaned: str) -> Money | None:
-    if (plain := _number(cleaned)) is not None:
+    cleaned = _plain(text)
+    if (plain := number(text)) is not None:
         return None if re.search(WORDS["percent"], cleaned) else Money(plain, None)
     scale = _SCALE.search(cleaned)
     cleaned = _SCALE.sub("", cleaned) if scale else cleaned
@@ -188,9 +170,13 @@ def _money(cleaned: str) -> Money | None:
         return None
     if currency and _AMOUNT["one_dot"].fullmatch(rest) and currency[:3] in _local()["commas"]:
         rest = rest.replace(".", "")
-    amount = _number(match["head"] + rest + match["tail"])
+    amount = number(match["head"] + rest + match["tail"])
     # 5 m are metres, and $5 m are millions.
     if amount is None or (scale and scale[1] in "kmb" and not currency):
+        return None
+    # Words like "all" and "top" are codes in capitals alone.
+    code = (currency or "$").lower()
+    if code not in _CURRENCIES and code in cleaned and code.upper() not in text:
         return None
     return Money(amount.scaleb(_SCALES[scale[1]]) if scale else amount, currency)
 
@@ -199,17 +185,7 @@ def _money(cleaned: str) -> Money | None:
 def _local() -> dict[str, Any]:
     """Months by name, currencies by sign or code, those with a decimal comma, and names of days."""
     words = json.loads(Path(__file__).with_name("local_words.json").read_text("utf-8"))
-    others = map(str.split, WORDS["other_months"])
-    names = [*enumerate(words["months"], start=1), *enumerate(others, start=1)]
-    months = {name: n for n, named in names for name in named}
-    # Capitals and typewriters leave out accents.
-    bare = {name: filter(str.isalnum, unicodedata.normalize("NFD", name)) for name in months}
-    months = {"".join(bare[name]): n for name, n in months.items()} | months
-    # Letters alone are a code, or a sign that `words.toml` lists.
-    signs = {s: code for s, code in words["signs"].items() if not s.isascii() or "$" in s}
-    currencies = {code.lower(): code for code in words["codes"]} | signs | _CURRENCIES
-    days = {*words["days"], *WORDS["weekdays"].split()}
-    return words | {"months": months, "currencies": currencies, "days": days}
+    return words | {"days": {*words["days"]}}
 
 
 def day_of(year: str, month: str | int, day: str) -> Date | None:
@@ -245,9 +221,10 @@ def date_readings(text: str) -> tuple[Date | None, Date | None]:
     return tuple(next(iter(_whole(days)), None) for days in possible_dates(text))
 
 
+@_parser
 def possible_dates(text: str) -> tuple[Days, Days]:
     """`date_readings` with both centuries of two-digit years, months without a day, and times."""
-    cleaned = _clean(text).removesuffix(".")
+    cleaned = _plain(text).removesuffix(".")
     return _read_date(cleaned) if _DIGIT.search(cleaned) else ((), ())
 
 
@@ -261,7 +238,6 @@ def _days(year: str, month: str | int, day: str | None) -> Days:
     return tuple(dates if day else (Moment(date.year, date.month) for date in dates))
 
 
-@_remembered
 def _read_date(cleaned: str) -> tuple[Days, Days]:
     if _BOXED.fullmatch(cleaned):
         cleaned = cleaned.replace(" ", "").replace("|", "")
@@ -285,7 +261,7 @@ def _read_date(cleaned: str) -> tuple[Days, Days]:
     for pattern in _NUMBERED + (_WORDED if _LETTER.search(cleaned) else []):
         if match := pattern.fullmatch(cleaned):
             found, name = match.groupdict(), match["month"]
-            month = name if name.isdigit() else _MONTHS.get(name) or _local()["months"].get(name, 0)
+            month = name if name.isdigit() else MONTHS.get(name) or _local()["months"].get(name, 0)
             days = _days(match["year"], month, found.get("day"))
             if days and (not found.get("weekday") or found["weekday"] in _local()["days"]):
                 return days, days
@@ -321,21 +297,18 @@ def choices(text: str, *, commas: bool = True) -> frozenset[str] | None:
     return frozenset(options - {""})
 
 
+@_parser
 def checked(text: str) -> bool | None:
     """Whether a check box is ticked by `text` (yes, true, on, 1, x, ☑ …), or None.
 
     >>> checked("X"), checked("false"), checked("maybe")
     (True, False, None)
     """
-    return _is_ticked(_clean(text))
-
-
-@_remembered
-def _is_ticked(cleaned: str) -> bool | None:
+    cleaned = _plain(text)
     # One of several options with their boxes, such as `☒ Yes ☐ No`.
     if len(options := _OPTION.findall(cleaned)) > 1:
-        ticked = [word for mark, word in options if _is_ticked(mark)]
-        return _is_ticked(ticked[0]) if len(ticked) == 1 else None
+        ticked = [word for mark, word in options if checked(mark)]
+        return checked(ticked[0]) if len(ticked) == 1 else None
     cleaned = _BULLET.sub("", cleaned)
     word = cleaned.translate(_GAPS).removesuffix(".")
     # `no n` are two options, and no word for no.
@@ -345,8 +318,9 @@ def _is_ticked(cleaned: str) -> bool | None:
     return bool(box[1] or box[2]) if box else _STATES.get(word.removeprefix("/"))
 
 
+@_parser
 def is_null_word(text: str) -> bool:
     """Whether `text` says that there is no value (N/A, none, null, nil, a dash …)."""
-    word = _clean(text)
-    is_nothing = word and not _NULL_SET.isdisjoint((word, word.strip(_NOTHING)))
-    return bool(is_nothing) and checked(word) is None
+    word = _plain(text)
+    is_nothing = not _NULL_SET.isdisjoint((word, word.strip(_NOTHING)))
+    return is_nothing and word != "" and checked(word) is None

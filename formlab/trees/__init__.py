@@ -63,31 +63,24 @@ class Flat:
 def flatten(tree: Node | None) -> Flat:
     """The tree as arrays; None is the tree without nodes.
 
-    `DataBroken` if a node has two parents or is its own ancestor, or `MAX_LEVELS` are exceeded.
+    `DataBroken` if `MAX_LEVELS` are exceeded, as they are where a node is its own ancestor.
 
     >>> flat = flatten(Node("form", children=[Node("a", children=[Node("b")]), Node("c")]))
     >>> [node.label for node in flat.nodes], flat.depth.tolist(), flat.size.tolist()
     (['form', 'a', 'b', 'c'], [0, 1, 2, 1], [4, 2, 1, 1])
     """
-    nodes, depths, parents, met = [], [], [], set()
+    rows = []
     waiting = [] if tree is None else [(tree, -1, 0)]
     while waiting:
         node, parent, depth = waiting.pop()
-        if id(node) in met:
-            problem = "this is no tree: a node is its own ancestor or has two parents"
-            remedy = "give every place in the form its own Node"
-            raise DataBroken(problem, where=node.path or repr(node.label[:80]), remedy=remedy)
         _check_level(depth, node.path)
-        waiting += [(child, len(nodes), depth + 1) for child in reversed(node.children)]
-        met.add(id(node))
-        nodes.append(node)
-        depths.append(depth)
-        parents.append(parent)
-    sizes = [1] * len(nodes)
-    for index in range(len(nodes) - 1, 0, -1):
-        sizes[parents[index]] += sizes[index]
-    arrays = (np.array(column, dtype=np.int32) for column in (depths, parents, sizes))
-    return Flat(tuple(nodes), *arrays)
+        waiting += [(child, len(rows), depth + 1) for child in reversed(node.children)]
+        rows.append((node, depth, parent))
+    sizes = [1] * len(rows)
+    for index in range(len(rows) - 1, 0, -1):
+        sizes[rows[index][2]] += sizes[index]
+    nodes, depths, parents = zip(*rows, strict=True) if rows else ((), (), ())
+    return Flat(nodes, *(np.array(column, dtype=np.int32) for column in (depths, parents, sizes)))
 
 
 def _check_level(depth: int, path: str) -> None:
@@ -138,17 +131,15 @@ def leaves(
 def from_records(rows: Collection[_Row], *, flaws: Counter[str] | None = None) -> Node:
     """The tree of one document's records, of one role and system.
 
-    Paths are JSON Pointers: ``/Patient/Name`` is a field ``Name`` in a group ``Patient``, and
-    ``/Patient/Name#2`` another one. Items of a list (``/lines/0``, ``/lines/1``) all have the label
-    ``[]``: their place tells them apart. A form of entities and links, as FUNSD's, is recognised by
-    its paths: a linked entity stands below the one it is linked from. Headers become groups and
-    questions fields, labelled by their text; the answers of a question become its value, joined by
-    a space; an answer without a question is a field without label.
+    Rows have `path`, and `value` and `kind` where known. ``/Patient/Name`` is a field ``Name`` in a
+    group ``Patient``, ``/Patient/Name#2`` another one; items of a list (``/lines/0``) all have the
+    label ``[]``. A form of entities and links, as FUNSD's, is told by its paths: a linked entity
+    stands below the one it is linked from. Headers become groups and questions fields, labelled by
+    their text; the answers of a question become its value, joined by a space; an answer without a
+    question is a field without label. Siblings keep their order, entities that of their ids.
 
-    Rows have `path`, and `value` and `kind` where known. Siblings keep their order, entities
-    that of their ids. `flaws` counts what a tree cannot hold: links to nothing, second parents,
-    circles, rows that are neither entity, word nor link. `DataBroken` if a path has more than
-    `MAX_LEVELS` steps.
+    `flaws` counts what a tree cannot hold: links to nothing, second parents, circles, rows that are
+    neither entity, word nor link. `DataBroken` if a path has more than `MAX_LEVELS` steps.
 
     >>> paths = ["/Name", "/Date/Day", "/Date/Month"]
     >>> from_records([{"path": path, "value": "1"} for path in paths]).children
@@ -157,12 +148,28 @@ def from_records(rows: Collection[_Row], *, flaws: Counter[str] | None = None) -
     entities = {int(match[1]): row for row in rows if (match := _ENTITY.fullmatch(row["path"]))}
     if not entities:
         return _nested(rows)
-    flaws = Counter() if flaws is None else flaws
-    found = [(row, _LINK.fullmatch(row["path"])) for row in rows]
-    links = [(int(link[1]), int(link[2])) for _, link in found if link]
-    others = [row for row, link in found if not link and row.get("kind") != "word"]
-    flaws["records that are no entity"] += sum(not _ENTITY.fullmatch(r["path"]) for r in others)
-    return _linked(dict(sorted(entities.items())), _parents(sorted(links), entities, flaws))
+    flaws, links = Counter() if flaws is None else flaws, []
+    for row in rows:
+        if link := _LINK.fullmatch(row["path"]):
+            links.append((int(link[1]), int(link[2])))
+        elif row.get("kind") != "word" and not _ENTITY.fullmatch(row["path"]):
+            flaws["records that are no entity"] += 1
+    # The entity that each stands below: of several, the first by id.
+    parents: dict[int, int] = {}
+    for start, end in sorted(links):
+        above, steps = start, 0
+        while above is not None and above != end and end not in parents:
+            above, steps = parents.get(above), steps + 1
+            _check_level(steps, f"/entities/{start}")
+        if start not in entities or end not in entities:
+            flaws["links to nothing"] += 1
+        elif end in parents:
+            flaws["links to a second parent"] += 1
+        elif above == end:
+            flaws["links in a circle"] += 1
+        else:
+            parents[end] = start
+    return _linked(dict(sorted(entities.items())), parents)
 
 
 def _nested(rows: Collection[_Row]) -> Node:
@@ -214,24 +221,3 @@ def _linked(entities: dict[int, _Row], parents: dict[int, int]) -> Node:
         nodes.get(parents.get(number), root).children.append(node)
         node.value = " ".join(filter(None, answers[number])) if number in answers else node.value
     return root
-
-
-def _parents(
-    links: list[tuple[int, int]], entities: Mapping[int, _Row], flaws: Counter[str]
-) -> dict[int, int]:
-    """For each linked entity the one it stands below: of several, the first by id."""
-    parents: dict[int, int] = {}
-    for start, end in links:
-        above, steps = start, 0
-        while above is not None and above != end and end not in parents:
-            above, steps = parents.get(above), steps + 1
-            _check_level(steps, f"/entities/{start}")
-        if start not in entities or end not in entities:
-            flaws["links to nothing"] += 1
-        elif end in parents:
-            flaws["links to a second parent"] += 1
-        elif above == end:
-            flaws["links in a circle"] += 1
-        else:
-            parents[end] = start
-    return parents

@@ -20,7 +20,7 @@ from formlab.reports import manifest
 from formlab.scoring.evaluate import evaluate
 from formlab.tables import INFERRED
 from formlab.text import answers, markup, values
-from formlab.text.action_lines import line_rows
+from formlab.text.answers import line_rows
 from formlab.text.ladder import ladder
 from formlab.text.normalise import address, as_text, normalise
 from formlab_arena import instances, notation, released, spec, texts, web_tasks

@@ -5,8 +5,10 @@ another of its versions could read the same answer in another way.
 """
 
 import json
+from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
+from unicodedata import normalize
 
 import polars as pl
 from babel import Locale, UnknownLocaleError
@@ -14,6 +16,7 @@ from babel.core import get_global
 from babel.numbers import get_decimal_symbol
 
 from formlab.text import ladders, values
+from formlab.text.normalise import WORDS
 
 FILE = Path(values.__file__).with_name("local_words.json")
 LANGUAGES = (
@@ -23,23 +26,32 @@ LANGUAGES = (
 
 
 def of_babel():
-    """Months from January, signs and days; a word or sign with several meanings is left out."""
-    months, signs, days = {}, {}, set()
+    """Words of babel and of `words.toml`; what has several meanings in babel is left out."""
+    months, signs, days = defaultdict(set), defaultdict(set), set(WORDS["weekdays"].split())
     for locale in map(Locale.parse, LANGUAGES.split()):
         for names in (*locale.days["format"].values(), *locale.days["stand-alone"].values()):
             days |= {values._plain(name).rstrip(".") for name in names.values()}
         for names in (*locale.months["format"].values(), *locale.months["stand-alone"].values()):
             for month, name in names.items():
-                months.setdefault(values._plain(name).rstrip("."), set()).add(month)
+                months[values._plain(name).rstrip(".")].add(month)
         for code, sign in locale.currency_symbols.items():
-            signs.setdefault(values._plain(sign), set()).add(code)
+            signs[values._plain(sign)].add(code)
+    known = sorted((min(numbers), name) for name, numbers in months.items() if len(numbers) == 1)
+    months = {name: number for number, name in known}
+    for number, names in enumerate(WORDS["other_months"], start=1):
+        months |= dict.fromkeys(names.split(), number)
+    # Capitals and typewriters leave out accents.
+    bare = {"".join(filter(str.isalnum, normalize("NFD", name))): n for name, n in months.items()}
+    # Letters alone are a code, or a sign that `words.toml` lists.
+    signs = {sign: min(codes) for sign, codes in signs.items() if len(codes) == 1}
+    signs = {sign: code for sign, code in signs.items() if not sign.isascii() or "$" in sign}
+    codes = sorted(get_global("all_currencies"))
     return {
-        "months": [sorted(name for name in months if months[name] == {n}) for n in range(1, 13)],
-        "signs": {sign: min(signs[sign]) for sign in sorted(signs) if len(signs[sign]) == 1},
+        "months": bare | months,
+        "currencies": {code.lower(): code for code in codes} | signs | values._CURRENCIES,
         "days": sorted(days),
-        # All codes, and those whose country has a decimal comma, if it is one country.
-        "codes": sorted(get_global("all_currencies")),
-        "commas": [code for code in sorted(get_global("all_currencies")) if has_comma(code)],
+        # Currencies whose country, if it is one, has a decimal comma.
+        "commas": [code for code in codes if has_comma(code)],
     }
 
 

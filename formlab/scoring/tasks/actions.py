@@ -17,11 +17,10 @@ from formlab import files, metrics, tables, text
 from formlab.benchmarks.formfactory import items_of
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import actions as family
-from formlab.metrics.actions import FieldVerdict, Filled, GoldField, TargetValue
+from formlab.metrics.actions import ActionLine, FieldVerdict, Filled, GoldField, TargetValue
 from formlab.metrics.counts import loaded
 from formlab.scoring.tasks._kit import Scoring, TaskScores
 from formlab.tables import BOX, USABLE
-from formlab.text.action_lines import ActionLine
 
 # Metrics of clicks, as against values, and metrics of what a form was sent with.
 POINTED = {"click_accuracy", "unwanted_clicks", "click_distance", "episodic_click"}
@@ -52,7 +51,10 @@ Row = dict[str, Any]
 def marks(corpus: Corpus, predictions: Predictions) -> set[str]:
     """Whether anything was clicked, and whether fields were named."""
     lines = [line for form in _forms(corpus, predictions, Counter(), {}) for line in form.lines]
-    found = {CLICKS: any(x.clicks for x in lines), NAMES: any(x.named for x in lines)}
+    found = {
+        CLICKS: any(x.clicks for x in lines),
+        NAMES: any(x.field is not None and not x.clicks for x in lines),
+    }
     return {name for name, is_found in found.items() if is_found}
 
 

@@ -9,9 +9,9 @@ def test_sound_notebook_is_built_with_its_summary_and_how_it_was_made(results):
     result = results["sound"]
     assert result.ok, result.error
     assert result.error is None
-    assert result.summary.title == "What is asked?"
-    assert result.summary.finding == "Half are right."
-    assert result.summary.cards == [{"label": "Exact", "value": "0.500", "note": "n = 3"}]
+    assert result.title == "What is asked?"
+    assert result.finding == "Half are right."
+    assert result.cards == [{"label": "Exact", "value": "0.500", "note": "n = 3"}]
     assert result.html.stat().st_size > 4_000_000
     page = text(result).split("How this was made")[1].split("<script>")[0]
     assert all(name in page for name in ("title", "polars", "duration"))

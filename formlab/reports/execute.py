@@ -54,7 +54,10 @@ def run(report: Report, out: Path, *, timeout: int | None, figures: bool) -> Rep
     html, ipynb = (out / f"{report.name}.{ending}" for ending in ("html", "ipynb"))
     files.write_text(ipynb, nbformat.writes(executed))
     cells = page.read(executed)
-    notes = save(page.outputs(cells), out / FOLDER / report.name) if figures else []
+    shown = page.outputs(cells)
+    if figures:
+        save(shown, out / FOLDER / report.name)
+    notes = [f"figure {o.stem} was not drawn to a file: {o.problem}" for o in shown if o.problem]
     built = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     book = report.notebook.path
     notebook = {"file": book.name, "sha256": files.sha256(book), "built": built}

@@ -86,11 +86,11 @@ def draw(outputs: Iterable[Output]) -> None:
             caption = str(output.data.get("text") or "") if output.kind == "caption" else ""
 
 
-def save(outputs: Iterable[Output], folder: Path) -> list[str]:
-    """Write charts as SVG and PNG, and their tables as CSV; notes on what was not drawn."""
+def save(outputs: Iterable[Output], folder: Path) -> None:
+    """Write charts as SVG and PNG, and their tables as CSV."""
     import vl_convert
 
-    contents, notes = {}, []
+    contents = {}
     for output in outputs:
         if output.csv:
             contents[f"{output.stem}.csv"] = output.csv.encode("utf-8", "backslashreplace")
@@ -100,14 +100,11 @@ def save(outputs: Iterable[Output], folder: Path) -> list[str]:
             contents[f"{output.stem}.svg"] = svg.encode()
             # Twice the pixels of a screen, for print.
             contents[f"{output.stem}.png"] = vl_convert.svg_to_png(svg, scale=2)
-        if output.problem:
-            notes.append(f"figure {output.stem} was not drawn to a file: {output.problem}")
     for name, content in contents.items():
         with files.atomic(folder / name) as part:
             part.write_bytes(content)
     for file in (file for file in folder.glob("*") if file.name not in contents):
         file.unlink()
-    return notes
 
 
 # Drawings
@@ -146,15 +143,17 @@ def _fitted(value: Any, name: str = "", *, scale: float, on_phone: bool) -> Any:
     On a phone panels stand below each other, long names are cut and titles on several lines.
     """
     fit = partial(_fitted, scale=scale, on_phone=on_phone)
-    if name in ("width", "continuousWidth", "discreteWidth"):
-        if isinstance(value, dict):
-            return value | {"step": value.get("step", 20) * scale}
+    is_width = name in ("width", "continuousWidth", "discreteWidth")
+    if is_width and isinstance(value, dict):
+        return value | {"step": value.get("step", 20) * scale}
+    if is_width and isinstance(value, int | float):
         return max(60, int(scale * (min(value, 300) if on_phone else value)))
     if on_phone and name == "columns":
         return 1
     if on_phone and name == "title" and isinstance(value, str):
         return textwrap.wrap(value, 34)
-    if isinstance(value, list):
+    # Rows of data have names of their own.
+    if isinstance(value, list) and name != "values":
         return [fit(item, name if isinstance(item, dict) else "") for item in value]
     if not isinstance(value, dict) or name in ("datasets", "mark"):
         return value

@@ -153,8 +153,7 @@ def find(named: str) -> Notebook:
     path = Path(named)
     if files.is_file(path) or path.name != named:
         return Notebook.read(path)
-    known = own_notebooks()
-    if named not in known:
+    if named not in (known := own_notebooks()):
         raise UnknownName.of("report", named, known)
     return known[named]
 

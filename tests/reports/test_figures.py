@@ -6,7 +6,8 @@ from lxml import etree
 from PIL import Image
 
 from formlab import browser
-from formlab.reports import figures
+from formlab.reports import figures, page
+from formlab.selection import LINES
 
 
 def test_no_text_of_a_model_is_a_formula_in_a_spreadsheet():
@@ -29,6 +30,22 @@ def test_what_csv_quotes_is_read_back():
     text = 'a,"b"\nc\u2028\ud800\0'
     (_, row) = csv.reader(io.StringIO(figures.csv_text(["x"], [[text]]), newline=""))
     assert row == ['a,"b"\nc\u2028\\ud800␀']
+
+
+def test_chart_of_anyone_keeps_its_data_and_leads_only_to_cases_in_both_widths():
+    rows = [{"width": 1.5, "title": "a" * 60, LINES: "slice=kind:a"}, {"width": 2.5, "title": "b"}]
+    spec = {"data": {"values": rows}, "mark": {"type": "bar", "href": "http://a"}}
+    spec["encoding"] = {"x": {"field": "width", "type": "quantitative"}, "y": {"field": "title"}}
+    wide = {"hconcat": [spec | {"width": "container"}, spec | {"width": 900}]}
+    output = page.Output("vega", wide)
+    figures.draw([output])
+    assert output.problem == ""
+    for drawing, width in zip(output.drawings, (figures.WIDE, figures.PHONE), strict=True):
+        root = etree.fromstring(drawing)
+        assert float(root.get("width")) <= width + 5
+        titles = root.xpath("//*[local-name()='title']/text()")
+        assert [title.split(";")[0] for title in titles] == ["width: 1.5", "width: 2.5"] * 2
+        assert root.xpath("//@href") == ["#slice=kind:a"] * 2
 
 
 pytestmark = pytest.mark.browser

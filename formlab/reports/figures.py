@@ -229,15 +229,21 @@ def _label(text: str) -> str:
 
 
 def _table(kind: str, data: Mapping[str, Any]) -> str:
-    """The frame of a chart, a table or the cases of a gallery as CSV; else nothing."""
+    """The frame of a chart, a table or the cases of a gallery as CSV; else nothing.
+
+    Of further systems in a gallery there are ``pred_2`` and so on.
+    """
     if kind == "table":
         return csv_text([column["title"] for column in data["columns"]], data["rows"])
-    frames = {"vega": data.get("datasets", {}).values(), "gallery": [data.get("cases")]}
-    rows = [row for frame in frames.get(kind, ()) for row in frame]
-    plain = (
-        name for row in rows for name in row if isinstance(row[name], str | int | float | None)
-    )
-    names = [name for name in dict.fromkeys(plain) if name not in (LINES, "image")]
+    frames = data.get("datasets", {}).values() if kind == "vega" else ()
+    rows = [row for frame in frames for row in frame]
+    for case in data["cases"] if kind == "gallery" else ():
+        further = enumerate(case.get("beside", ()), start=2)
+        rows.append(case | {f"{name}_{n}": v for n, other in further for name, v in other.items()})
+    plain = {
+        n: None for row in rows for n, v in row.items() if isinstance(v, str | int | float | None)
+    }
+    names = [name for name in plain if name != LINES and not re.match(r"image(_\d+)?$", name)]
     return csv_text(names, [[row.get(name) for name in names] for row in rows])
 
 

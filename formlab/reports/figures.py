@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lxml import etree
 from markupsafe import Markup
@@ -22,9 +22,6 @@ from formlab.charts.theme import FONT
 from formlab.reports import sanitize
 from formlab.reports.plan import slug
 from formlab.selection import LINES
-
-if TYPE_CHECKING:
-    from formlab.reports.page import Output
 
 FOLDER = "figures"
 # Widths in pixels that a drawing fits into: the page's column, and a phone.
@@ -61,8 +58,8 @@ _FORMULA = re.compile(
 )
 
 
-def draw(outputs: Iterable[Output]) -> None:
-    """Give charts and tables of a page a number and a title as file name, and what is saved."""
+def draw(outputs: Iterable[Any]) -> None:
+    """Give charts and tables (`page.Output`) a number and a title as file name, and drawings."""
     count, caption = 0, ""
     for output in outputs:
         is_chart, table = output.kind in ("vega", "plotly"), ""
@@ -86,7 +83,7 @@ def draw(outputs: Iterable[Output]) -> None:
             caption = str(output.data.get("text") or "") if output.kind == "caption" else ""
 
 
-def save(outputs: Iterable[Output], folder: Path) -> None:
+def save(outputs: Iterable[Any], folder: Path) -> None:
     """Write charts as SVG and PNG, and their tables as CSV."""
     import vl_convert
 

@@ -26,12 +26,6 @@ def test_numbers_stay_numbers_and_nothing_is_an_empty_cell():
     )
 
 
-def test_what_csv_quotes_is_read_back():
-    text = 'a,"b"\nc\u2028\ud800\0'
-    (_, row) = csv.reader(io.StringIO(figures.csv_text(["x"], [[text]]), newline=""))
-    assert row == ['a,"b"\nc\u2028\\ud800␀']
-
-
 def test_chart_of_anyone_keeps_its_data_and_leads_only_to_cases_in_both_widths():
     rows = [{"width": 1.5, "title": "a" * 60, LINES: "slice=kind:a"}, {"width": 2.5, "title": "b"}]
     spec = {"data": {"values": rows}, "mark": {"type": "bar", "href": "http://a"}}

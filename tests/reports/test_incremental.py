@@ -109,12 +109,10 @@ def made(work):
     return made
 
 
-@pytest.fixture
-def one_key(made):
-    return lambda figures=False, **given: record.key(made(**given), figures=figures)
+def test_key_follows_everything_a_report_is_made_from(work, made, monkeypatch):
+    def one_key(figures=False, **given):
+        return record.key(made(**given), figures=figures)
 
-
-def test_key_follows_everything_a_report_is_made_from(work, one_key, monkeypatch):
     keys = [one_key(), one_key(figures=True), one_key(judge="answers.json")]
     for content in "12":
         (work / "answers.json").write_text(content)

@@ -113,8 +113,7 @@ def _build(
     """Build what has changed, with progress on stderr, and write the index."""
     reports, out = plan.reports(requests, folders), files.make_folder(out.absolute())
     index = out / f"{plan.INDEX}.html"
-    # What a build that was killed left half-written.
-    files.sweep([*out.glob("*.part.ipynb"), *out.rglob(".*.part")])
+    _sweep(out)
     work, results = partial(_run, out, timeout, figures), {}
     with progress("reports") as bars:
         bar = bars.add_task("building", total=len(reports))
@@ -140,6 +139,8 @@ def _build(
                 is_lost = isinstance(result, Lost)
                 results[report.name] = _failed(report, result.reason) if is_lost else result
                 bars.update(bar, advance=1)
+    # A process that was killed may have ended only now, or in this build.
+    _sweep(out)
     if all(result.status == "skipped" for result in results.values()):
         notes = [note for result in results.values() for note in result.notes]
         raise NotAvailable(f"no report was built: {'; '.join(notes)}")
@@ -149,6 +150,11 @@ def _build(
 
         page.write_index(index, list(record.every(out).values()))
     return [results[report.name] for report in reports]
+
+
+def _sweep(out: Path) -> None:
+    """Remove what a process that was killed left half-written."""
+    files.sweep([*out.glob("*.part.ipynb"), *out.rglob(".*.part")])
 
 
 def _run(out: Path, timeout: int | None, figures: bool, report: plan.Report) -> ReportResult:

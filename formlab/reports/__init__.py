@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import chdir
 from dataclasses import replace
 from functools import partial
@@ -12,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from formlab import files
-from formlab.errors import DataMissing, FormlabError, NotAvailable
+from formlab.errors import FormlabError, NotAvailable
 from formlab.reports import plan, record
-from formlab.reports.plan import BuildSettings, Job, Request
-from formlab.reports.record import ReportResult, Summary
+from formlab.reports.record import ReportResult
 from formlab.show import progress
 from formlab.workers import Lost, cores, each
 
@@ -28,19 +25,15 @@ def build(
     out: str | Path,
     parameters: Mapping[str, Any] | None = None,
     evaluations: Sequence[str | Path] = (),
-    workers: int | str | None = 1,
-    timeout: int | None = None,
-    figures: bool = True,
-    force: bool = False,
-    name: str = "",
+    **settings: Any,
 ) -> list[ReportResult]:
     """Run notebooks over evaluations, and write a page of each and an index of all in `out`.
 
-    A report that stands as it was built, from the same notebook, parameters, data, formlab and
-    libraries, is left as it is. A notebook that fails does not stop the others: its result has
-    ``ok=False``, its page shows what it finished, and the next build tries it again. After
-    ``kill -9`` every page is whole, and the next build does what was not done. A notebook whose
-    sample cannot be had here, for want of a browser, is skipped; its result has a note.
+    A report made from the same notebook, parameters, data, formlab and libraries is left as it is.
+    A notebook that fails does not stop the others: its result has ``ok=False``, its page shows
+    what it finished, and the next build tries it again. After ``kill -9`` every page is whole, and
+    the next build does what was not done. A notebook whose sample cannot be had here, for want of
+    a browser, is skipped; its result has a note.
 
     Parameters
     ----------
@@ -56,24 +49,13 @@ def build(
     evaluations
         Folders of evaluations. A notebook with the parameter ``evaluation`` runs once for each,
         and its report is called ``<notebook>--<folder>``; one with the parameter ``evaluations``
-        runs once for all.
-    workers
-        Processes that run notebooks side by side; 1 runs them here, None takes a process for
-        each processor. Or the address of a Dask scheduler: its workers must see the notebooks,
-        the evaluations and `out` under the paths they have here.
-    timeout
-        Seconds that one cell may take.
-    figures
-        Save each figure in ``figures/<report>/``: charts as SVG and PNG, tables as CSV.
-    force
-        Build also what has not changed.
-    name
-        Of the report, if there is one alone; that of its notebook if left out.
-
-    Returns
-    -------
-    list of ReportResult
-        One for each report, in the order planned.
+        runs once for all, or once for each corpus.
+    settings
+        `workers`: processes that run notebooks side by side; 1, the default, runs them here, None
+        takes one for each processor; or the address of a Dask scheduler, whose workers see all
+        files under the same paths. `timeout`: seconds that one cell may take. `figures`: False for
+        none of the files in ``figures/<report>/``: charts as SVG and PNG, tables as CSV. `force`:
+        build also what has not changed.
 
     Raises
     ------
@@ -93,118 +75,97 @@ def build(
     formlab.errors.DataMissing: there is no notebook to run. Try: name one, or formlab init DIR \
 for formlab's own
     """
-    folders = tuple(Path(folder) for folder in evaluations)
-    own = notebooks is None
-    books = plan.own_notebooks(evaluating=bool(folders)) if own else map(plan.find, notebooks)
-    given, choosing = parameters or {}, own and bool(folders)
-    requests = [
-        Request(book, plan.paths_from(book.parent, given), folders, name, choosing)
-        for book in books
-    ]
-    count = cores() if workers is None else workers
-    return _build(requests, BuildSettings(Path(out), count, timeout, figures, force))
+    folders = list(map(str, evaluations))
+    books, over = list(map(str, notebooks or ())), folders
+    if notebooks is None:
+        own = plan.own_notebooks().values()
+        books, over = [str(book.path) for book in own if book.takes or not folders], None
+    requests = [plan.Request(book, over, dict(parameters or {})) for book in books]
+    return _build(requests, folders, Path(out), **settings)
 
 
 def build_manifest(path: str | Path, **changes: Any) -> list[ReportResult]:
-    """Build the reports that a manifest (``reports.yml``) lists; see `reports.manifest.read`.
+    """Build the reports that a manifest (``reports.yml``) lists; see `manifest.Manifest`.
 
-    Parameters
-    ----------
-    path
-        The manifest.
-    changes
-        What takes precedence over the manifest: out, workers, timeout, figures, force.
-
-    Raises
-    ------
-    DataMissing, DataBroken, UnknownName
-        If the manifest is absent or wrong; the message names file and line.
+    `changes` take precedence over it: out, workers (by default one for each processor), timeout,
+    figures, force. `DataMissing`, `DataBroken` or `UnknownName` if the manifest is absent or wrong;
+    the message names the file and the place in it.
     """
     from formlab.reports import manifest
 
-    requests, settings = manifest.read(path)
-    return _build(requests, BuildSettings(**{"workers": cores()} | settings | changes))
+    content = manifest.read(path)
+    out = Path(changes.pop("out", Path(path).parent / content.out)).absolute()
+    settings = {"workers": None, "timeout": content.timeout, "figures": content.figures} | changes
+    with chdir(Path(path).parent):
+        return _build(content.reports, content.evaluations, out, **settings)
 
 
-def _build(requests: Sequence[Request], settings: BuildSettings) -> list[ReportResult]:
-    """Build what has changed, with progress on stderr, and write the index after each report."""
-    jobs = plan.jobs(requests, settings)
-    plan.check_used(requests, jobs)
-    if not jobs:
-        remedy = "name one, or formlab init DIR for formlab's own"
-        raise DataMissing("there is no notebook to run", remedy=remedy)
-    out = files.make_folder(settings.out)
-    # What a build that was killed left half-written.
+def _build(
+    requests: Sequence[plan.Request],
+    folders: Sequence[str],
+    out: Path,
+    *,
+    workers: int | str | None = 1,
+    timeout: int | None = None,
+    figures: bool = True,
+    force: bool = False,
+) -> list[ReportResult]:
+    """Build what has changed, with progress on stderr, and write the index."""
+    reports, out = plan.reports(requests, folders), files.make_folder(out.absolute())
+    index = out / f"{plan.INDEX}.html"
     _sweep(out)
-    results: dict[str, ReportResult] = {}
-    with progress("reports{task.fields[states]}") as bars:
-        bar = bars.add_task("building", total=len(jobs), states="")
-        # Those that link to other reports see them all.
+    work, results = partial(_run, out, timeout, figures), {}
+    with progress("reports") as bars:
+        bar = bars.add_task("building", total=len(reports))
         for last in (False, True):
-            of = {found.name: found.of for found in record.every(out)} if last else {}
-            links = {job.name: {n: of[n] for n in of if n != job.name} for job in jobs}
-            due = [replace(job, links=links[job.name]) for job in jobs if job.last is last]
-            for result in _results(due, settings):
-                results[result.name] = result
-                if result.status in ("built", "failed"):
-                    _write_index(out)
-                counts = Counter(result.status for result in results.values())
-                states = "".join(f", {count} {status}" for status, count in counts.items())
-                bars.update(bar, advance=1, states=states)
+            # Those that link to other reports see them all.
+            there, changed = record.every(out), []
+            for report in (report for report in reports if report.notebook.last is last):
+                others = {name: found.of for name, found in there.items() if name != report.name}
+                report = replace(report, links=others if last else {})
+                found = None if force else there.get(report.name)
+                if found and found.ok and found.key == record.key(report, figures=figures):
+                    results[report.name] = replace(found, status="unchanged")
+                else:
+                    changed.append(report)
+            if changed:
+                # A build that is killed now leaves none that is out of date.
+                index.unlink(missing_ok=True)
+            bars.update(bar, completed=len(results))
+            count = cores() if workers is None else workers
+            count = min(count, len(changed)) if isinstance(count, int) else count
+            for report, result in each(work, changed, workers=count) if changed else ():
+                # A process that dies takes no other report with it.
+                is_lost = isinstance(result, Lost)
+                results[report.name] = _failed(report, result.reason) if is_lost else result
+                bars.update(bar, advance=1)
+    # A process that was killed may have ended only now, or in this build.
+    _sweep(out)
     if all(result.status == "skipped" for result in results.values()):
         notes = [note for result in results.values() for note in result.notes]
         raise NotAvailable(f"no report was built: {'; '.join(notes)}")
-    # What a process wrote that was killed meanwhile.
-    _sweep(out)
-    if not (out / f"{plan.INDEX}.html").is_file():
-        _write_index(out)
-    return [results[job.name] for job in jobs]
+    if not index.is_file():
+        # The page comes with the charts, which take a second to import.
+        from formlab.reports import page
 
-
-def _results(jobs: Sequence[Job], settings: BuildSettings) -> Iterator[ReportResult]:
-    """The result of each job, as soon as it is there; a process that dies takes no other with it.
-
-    `DataMissing` if the worker of a cluster does not see a notebook, an evaluation or the folder.
-    """
-    found = {job.name: None if settings.force else record.unchanged(job) for job in jobs}
-    yield from filter(None, found.values())
-    changed = [job for job in jobs if found[job.name] is None]
-    count = settings.workers
-    count = min(count, len(changed)) if isinstance(count, int) else count
-    # Workers that see this file have the same folder.
-    with files.temporary(settings.out.resolve(), prefix=".seen.") as mark:
-        work = partial(_result, mark, os.getcwd())
-        for job, result in each(work, changed, workers=count) if changed else ():
-            yield _failed(job, result.reason) if isinstance(result, Lost) else result
-
-
-def _result(mark: Path, folder: str, job: Job) -> ReportResult:
-    """The result of one job; what keeps a report from being written at all is in it."""
-    # papermill and the charts take seconds to import: only who builds pays for it.
-    from formlab.reports.execute import run
-
-    for path in (mark, *(Path(folder, path) for path in (job.notebook, *job.evaluations))):
-        if not path.exists():
-            raise DataMissing("no such file or folder", where=path)
-    try:
-        # The worker of a cluster has another folder, in which relative paths are not the same.
-        with chdir(folder):
-            return run(job)
-    except (FormlabError, OSError, ValueError) as error:
-        return _failed(job, f"{type(error).__name__}: {error}")
-
-
-def _failed(job: Job, reason: str) -> ReportResult:
-    summary = Summary(job.notebook.stem)
-    return ReportResult(job.name, job.notebook, "failed", error=reason, summary=summary)
+        page.write_index(index, list(record.every(out).values()))
+    return [results[report.name] for report in reports]
 
 
 def _sweep(out: Path) -> None:
+    """Remove what a process that was killed left half-written."""
     files.sweep([*out.glob("*.part.ipynb"), *out.rglob(".*.part")])
 
 
-def _write_index(out: Path) -> None:
-    # The page comes with the charts, which take a second to import.
-    from formlab.reports import page
+def _run(out: Path, timeout: int | None, figures: bool, report: plan.Report) -> ReportResult:
+    # papermill and the charts take seconds to import: only who builds pays for it.
+    from formlab.reports.execute import run
 
-    page.write_index(out / f"{plan.INDEX}.html", reports=record.every(out))
+    try:
+        return run(report, out, timeout=timeout, figures=figures)
+    except (FormlabError, OSError, ValueError) as error:
+        return _failed(report, f"{type(error).__name__}: {error}")
+
+
+def _failed(report: plan.Report, error: str) -> ReportResult:
+    return ReportResult(report.name, "failed", error=error, title=report.name)

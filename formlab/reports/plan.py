@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import itertools
-import json
-import math
 import os
 import re
-import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from glob import glob
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import polars as pl
-import yaml
 
 from formlab import files, resources
 from formlab.errors import DataBroken, DataMissing, UnknownName
-from formlab.folders import Evaluation, read_manifest
+from formlab.folders import Evaluation, is_hidden, read_manifest
 from formlab.registry import Registry
-from formlab.reports import record
+from formlab.saving import MANIFEST
 
 NOTEBOOKS = resources.folder("notebooks")
 # Notebooks of add-ons and other plug-ins: the path of a file under each name.
 PLUGINS = Registry("notebooks", {})
 INDEX = "index"
-# A value of YAML on one line; this stands after one that is no list or mapping.
-_FLOW = {"default_flow_style": True, "allow_unicode": True, "width": math.inf}
-_END = "\n...\n"
-# Notebooks are read as plain JSON: nbformat takes seconds to import.
-_FORMAT = 4
 _TAKES = ("evaluation", "evaluations")
 # Parameters of formlab's notebooks that hold paths.
 _PATHS = (
@@ -42,16 +35,26 @@ _PATHS = (
 )
 
 
-class Purpose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which evaluations a notebook is made for, from its metadata under ``formlab``.
+class _File(msgspec.Struct):
+    # Notebooks are read as plain JSON: nbformat takes seconds to import.
+    nbformat: Literal[4]
+    cells: list[dict[str, Any]]
+    metadata: dict[str, Any] = {}
 
-    With neither `benchmarks` nor `tasks` it is made for all; of the benchmarks in `without` it is
-    built only if it is named. `together` is ``corpus`` where the evaluations of one benchmark,
-    split, mode and root belong in one report, if there are at `least` so many. A notebook that
-    comes `last` links to the other reports; one `on_request` is made of evaluations only if it is
-    named. `addon` is the package that registers it and without which it is not built.
+
+class Notebook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A notebook: its parameters with their defaults, and what it is made for.
+
+    The latter stands in its metadata under ``formlab``. With neither `benchmarks` nor `tasks` it
+    is made for all evaluations; of the benchmarks in `without` it is built only if it is named.
+    `together` is ``corpus`` where the evaluations of one benchmark, split, mode and root belong in
+    one report, if there are at `least` so many. A notebook that comes `last` links to the other
+    reports; one `on_request` is made of evaluations only if it is named. `addon` is the package
+    that registers it and without which it is not built.
     """
 
+    path: Path
+    defaults: dict[str, Any]
     benchmarks: tuple[str, ...] = ()
     tasks: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
@@ -61,268 +64,204 @@ class Purpose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     on_request: bool = False
     addon: str = ""
 
-    def fits(self, benchmark: str, tasks: frozenset[str]) -> bool:
-        """Whether an evaluation of `benchmark` with cases of `tasks` is one of them."""
-        everything = not self.benchmarks and not self.tasks
-        named = everything or benchmark in self.benchmarks or bool(tasks & set(self.tasks))
-        return named and benchmark not in self.without
-
-
-@dataclasses.dataclass(frozen=True)
-class Notebook:
-    """A notebook file: what it is made for, and its parameters with their defaults as source."""
-
-    path: Path
-    purpose: Purpose
-    defaults: dict[str, str]
-
     @classmethod
     def read(cls, path: Path) -> Notebook:
         """`DataBroken` names the file of what is no notebook, and the line of a broken cell."""
-        value = files.read_json(path)
-        cells = value.get("cells", []) if isinstance(value, dict) else None
-        if not isinstance(cells, list):
-            raise DataBroken("not a notebook", where=path)
-        if value.get("nbformat") != _FORMAT or "cells" not in value:
-            problem = f"not a notebook in format {_FORMAT}"
-            raise DataBroken(problem, where=path, remedy="save it in JupyterLab")
-        remedy = "in its metadata 'formlab' benchmarks, tasks, without: lists; together, addon: "
-        remedy += "texts; least: a number; last, on_request: true or false"
-        content = value.get("metadata", {}).get("formlab", {})
-        purpose = files.convert(content, Purpose, where=path, remedy=remedy)
-        tagged = (c for c in cells if "parameters" in c.get("metadata", {}).get("tags", ()))
-        code = [cell for cell in tagged if cell.get("cell_type") == "code"]
-        defaults = {name: text for cell in code for name, text in _parameters(cell, path)}
-        return cls(path, purpose, defaults)
+        file = files.read_json(path, _File, remedy="save it in JupyterLab")
+        defaults: dict[str, Any] = {}
+        for cell in file.cells:
+            if "parameters" in cell.get("metadata", {}).get("tags", ()):
+                defaults |= _parameters("".join(cell["source"]), path)
+        content = {"path": path.absolute(), "defaults": defaults}
+        content = dict(file.metadata.get("formlab", {})) | content
+        return files.convert(content, cls, where=path, remedy="see 'formlab' in its metadata")
 
     @property
     def takes(self) -> str | None:
         """The parameter that names evaluations, if it has one."""
         return next((name for name in _TAKES[::-1] if name in self.defaults), None)
 
-    def check(self, parameters: Mapping[str, Any]) -> None:
-        """Raise `UnknownName` if it has no parameter of one of these names."""
-        for name in parameters:
-            if name not in self.defaults:
-                error = UnknownName.of("parameter", name, self.defaults)
-                raise UnknownName(error.what, where=self.path, remedy=error.remedy)
+    def fits(self, folder: Path) -> bool:
+        """Whether an evaluation is one of those that it is made for."""
+        benchmark, *_ = _corpus_of(folder)
+        fits = benchmark in self.benchmarks or not (self.benchmarks or self.tasks)
+        for home in (manifest.parent for manifest in evaluations_in(folder) if not fits):
+            cases = Evaluation.load(home, scanned=True).scan("cases")
+            fits |= cases.select(pl.col("task").is_in(self.tasks).any()).collect().item()
+        return fits and benchmark not in self.without and not self.on_request
 
 
-def _parameters(cell: Mapping[str, Any], path: Path) -> Iterator[tuple[str, str]]:
-    """Name and default of each literal in a cell."""
+def _parameters(source: str, path: Path) -> dict[str, Any]:
+    """Name and default of each parameter that a cell sets: the source of what is no literal."""
     try:
         # papermill's own reader misses annotations such as ``str | None``, and values with "=".
-        statements = ast.parse("".join(cell["source"])).body
+        statements = ast.parse(source).body
     except SyntaxError as error:
         problem = f"the parameters cell is not Python: {error.msg}"
         raise DataBroken(problem, where=f"{path}:{error.lineno}") from error
-    for node in statements:
-        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", 0)]
-        value = getattr(node, "value", None)
-        names = (target.id for target in targets if isinstance(target, ast.Name))
-        yield from ((name, ast.unparse(value)) for name in names if value is not None)
+    defaults = {}
+    for node in (node for node in statements if isinstance(node, ast.Assign | ast.AnnAssign)):
+        for target in getattr(node, "targets", None) or [node.target]:
+            if node.value and isinstance(target, ast.Name):
+                defaults[target.id] = ast.unparse(node.value)
+                with contextlib.suppress(ValueError):
+                    defaults[target.id] = ast.literal_eval(node.value)
+    return defaults
 
 
-@dataclasses.dataclass(frozen=True)
-class Request:
-    """A notebook to run over evaluations; `name` is for one report alone.
+class Request(msgspec.Struct, forbid_unknown_fields=True):
+    """A notebook to run, by path or name: over evaluations, or those at hand that it is made for.
 
-    `choosing` leaves out the evaluations that the notebook is not made for.
+    `name` is that of the report, if there is one alone.
     """
 
-    notebook: Path
-    parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    evaluations: tuple[Path, ...] = ()
+    notebook: str
+    evaluations: list[str] | None = None
+    parameters: dict[str, Any] = {}
     name: str = ""
-    choosing: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
-class BuildSettings:
-    """How reports are built, the same for all of a build."""
-
-    out: Path
-    workers: int | str = 1
-    timeout: int | None = None
-    figures: bool = True
-    force: bool = False
-
-
-@dataclasses.dataclass(frozen=True)
-class Job:
+class Report:
     """One report to build: all that a worker process must know.
 
+    `parameters` are those of the notebook as its kernel takes them, with paths seen from its
+    folder. `of` has its evaluations as ``benchmark:split:system``: none of the project's samples.
     `links` has, by name of the other reports, what they are `of`, for a notebook that links to
     them.
     """
 
     name: str
-    notebook: Path
+    notebook: Notebook
     parameters: dict[str, Any]
-    evaluations: tuple[Path, ...]
-    settings: BuildSettings
-    defaults: dict[str, str]
-    last: bool
+    evaluations: tuple[Path, ...] = ()
+    of: tuple[str, ...] = ()
     links: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
 
-    @property
-    def of_sample(self) -> bool:
-        """Whether the report is of the project's own samples: no evaluation was named."""
-        return not self.evaluations and not set(_TAKES) & set(self.parameters)
 
-    @property
-    def of(self) -> tuple[str, ...]:
-        """Its evaluations, as ``benchmark:split:system``; none of the project's samples."""
-        contents = [content for folder in self.evaluations for content in _manifests(folder)]
-        keys = ("benchmark", "split", "system")
-        named = tuple(":".join(str(content.get(key)) for key in keys) for content in contents)
-        return named or ("unknown",) * (not self.of_sample)
-
-    @property
-    def command(self) -> str:
-        """The command that builds this report, as it would be typed where this one was."""
-        words = ["formlab", "report", typed(self.notebook)]
-        for folder in self.evaluations:
-            words += ["--eval", typed(folder)]
-        for name, value in paths_from("", self.parameters, home=self.notebook.parent).items():
-            if not self.evaluations or name not in _TAKES:
-                # As YAML reads it: nothing is null, and a text of digits has quotes.
-                plain = json.loads(json.dumps(value, default=str))
-                text = yaml.safe_dump(plain, **_FLOW)
-                words += ["-p", f"{name}={text.partition(_END)[0].rstrip()}"]
-        return shlex.join([*words, "--out", typed(self.settings.out)])
-
-
-def paths_from(
-    folder: str | Path, parameters: Mapping[str, Any], *, home: str | Path = ""
-) -> dict[str, Any]:
-    """Parameters whose relative paths, of what exists in `home`, are seen from `folder`."""
-
-    def path(value: Any) -> Any:
-        if isinstance(value, list | tuple):
-            return [path(item) for item in value]
-        relative = isinstance(value, str) and value.strip("./ ") and not os.path.isabs(value)
-        if not relative or not record.exists(Path(home, value)):
-            return value
-        return os.path.relpath(Path(home, value), folder or ".")
-
-    return {name: path(v) if name in _PATHS else v for name, v in parameters.items()}
-
-
-def typed(path: Path) -> str:
-    """A path as it would be typed here; a notebook that formlab knows by its name."""
-    named = path.resolve() in (book.resolve() for book in own_notebooks())
-    return path.stem if named else os.path.relpath(path)
-
-
-def own_notebooks(*, evaluating: bool = False) -> list[Path]:
-    """The notebooks of formlab, of its add-ons and of plug-ins, in the order of their names.
-
-    `evaluating` leaves out those that take no evaluation.
-    """
+def own_notebooks() -> dict[str, Notebook]:
+    """The notebooks of formlab, of its add-ons and of plug-ins, in the order of their names."""
     books = map(Notebook.read, NOTEBOOKS.glob("[0-9]*.ipynb"))
     # A notebook that an add-on registers is there with that add-on alone.
-    paths = {book.path.stem: book.path for book in books if not book.purpose.addon}
-    paths |= {name: Path(path) for name, path in PLUGINS.items()}
-    chosen = [paths[name] for name in sorted(paths)]
-    return [path for path in chosen if not evaluating or Notebook.read(path).takes]
+    found = {book.path.stem: book for book in books if not book.addon}
+    found |= {name: Notebook.read(Path(path)) for name, path in PLUGINS.items()}
+    return dict(sorted(found.items()))
 
 
-def find(named: str | Path) -> Path:
+def find(named: str) -> Notebook:
     """A notebook by path, or by name; `UnknownName` if a name that is no path is of none."""
     path = Path(named)
-    if files.is_file(path):
-        return path
-    known = {book.stem: book for book in own_notebooks()}
-    name = path.name.removesuffix(".ipynb")
-    if name not in known and str(named) == name:
-        raise UnknownName.of("report", name, known)
-    return known.get(name, path)
+    if files.is_file(path) or path.name != named:
+        return Notebook.read(path)
+    if named not in (known := own_notebooks()):
+        raise UnknownName.of("report", named, known)
+    return known[named]
 
 
-def jobs(requests: Sequence[Request], settings: BuildSettings) -> list[Job]:
-    """Every report to build, those that link to others at the end."""
-    planned: list[Job] = []
-    for request in requests:
-        book = Notebook.read(request.notebook)
-        variants = list(_variants(request, book))
-        for ending, folders in variants:
-            parameters = dict(request.parameters)
-            if folders:
-                # The kernel works in the notebook's folder; a relative path tells of no disk.
-                paths = [os.path.relpath(folder, book.path.parent) for folder in folders]
-                is_list = book.takes == "evaluations"
-                parameters[book.takes or "evaluation"] = paths if is_list else paths[0]
-            book.check(parameters)
-            stem = request.name or book.path.stem
-            stem = slug(stem + ending * (not request.name or len(variants) > 1))
-            taken = {INDEX, *(job.name for job in planned)}
-            numbered = itertools.chain([stem], (f"{stem}-{n}" for n in itertools.count(2)))
-            name = next(name for name in numbered if name not in taken)
-            more = (settings, book.defaults, book.purpose.last)
-            planned.append(Job(name, book.path, parameters, tuple(folders), *more))
-    return sorted(planned, key=lambda job: job.last)
+def reports(requests: Iterable[Request], at_hand: Iterable[str] = ()) -> list[Report]:
+    """All that is asked for, each with a name of its own, those that link to others at the end.
+
+    `at_hand` are the evaluations of requests that name none. Raises `UnknownName` if a notebook is
+    not known, lacks a parameter, or none is made for an evaluation; `DataMissing` or `DataBroken`
+    if one of them is absent or broken, or there is nothing to run.
+    """
+    folders, planned = _folders(at_hand), {}
+    for report in (report for request in requests for report in _of_request(request, folders)):
+        numbered = (f"-{number}" for number in itertools.count(2))
+        names = (report.name + ending for ending in itertools.chain([""], numbered))
+        name = next(name for name in names if name not in (INDEX, *planned))
+        planned[name] = dataclasses.replace(report, name=name)
+    used = {folder for report in planned.values() for folder in report.evaluations}
+    if unused := [folder for folder in folders if folder not in used]:
+        problem = "no notebook is made for this evaluation"
+        raise UnknownName(problem, where=unused[0], remedy="name a notebook")
+    if not planned:
+        remedy = "name one, or formlab init DIR for formlab's own"
+        raise DataMissing("there is no notebook to run", remedy=remedy)
+    return sorted(planned.values(), key=lambda report: report.notebook.last)
 
 
-def check_used(requests: Sequence[Request], planned: Sequence[Job]) -> None:
-    """Raise `UnknownName` for an evaluation that no report is made from."""
-    used = {folder for job in planned for folder in job.evaluations}
-    for folder in (f for request in requests for f in request.evaluations):
-        if folder not in used:
-            problem = "no notebook is made for this evaluation"
-            raise UnknownName(problem, where=folder, remedy="name a notebook")
+def _of_request(request: Request, at_hand: list[Path]) -> Iterator[Report]:
+    book, given = find(request.notebook), request.parameters
+    choosing, home = request.evaluations is None, book.path.parent
+    folders = at_hand if choosing else _folders(request.evaluations or ())
+    groups = list(_groups(book, folders, choosing=choosing))
+    for ending, group in groups:
+        is_path = given.keys() & _PATHS
+        parameters = {n: _seen_from(home, v) if n in is_path else v for n, v in given.items()}
+        if group:
+            # The kernel works in the notebook's folder; a relative path tells of no disk.
+            paths = [os.path.relpath(folder, home) for folder in group]
+            parameters[book.takes or "evaluation"] = paths if book.takes == _TAKES[1] else paths[0]
+        if unknown := parameters.keys() - book.defaults.keys():
+            raise UnknownName.of("parameter", min(unknown), book.defaults, where=book.path)
+        name = (request.name or book.path.stem) + ending * (not request.name or len(groups) > 1)
+        contents = [content for folder in group for content in _manifests(folder)]
+        of = tuple("{benchmark}:{split}:{system}".format_map(content) for content in contents)
+        of = of or ("unknown",) * any(map(parameters.get, _TAKES))
+        yield Report(slug(name), book, parameters, tuple(group), of)
 
 
-def _variants(request: Request, book: Notebook) -> Iterator[tuple[str, Sequence[Path]]]:
+def _folders(patterns: Iterable[str]) -> list[Path]:
+    """The folders that paths and patterns lead to, each once."""
+    found = ([p] if os.path.exists(p) else sorted(glob(p)) or [p] for p in map(str, patterns))
+    return list(dict.fromkeys(map(Path, itertools.chain(*found))))
+
+
+def _seen_from(home: Path, value: Any) -> Any:
+    """A parameter whose relative paths, of what exists here, are seen from another folder."""
+    if isinstance(value, list | tuple):
+        return [_seen_from(home, item) for item in value]
+    is_name = isinstance(value, str) and value.strip("./ ") and not os.path.isabs(value)
+    return os.path.relpath(value, home) if is_name and os.path.exists(value) else value
+
+
+def _groups(
+    book: Notebook, folders: Sequence[Path], *, choosing: bool
+) -> Iterator[tuple[str, Sequence[Path]]]:
     """How the name of each report of a notebook ends, and its evaluations."""
-    folders, purpose = request.evaluations, book.purpose
-    corpora = {folder: _corpus_of(folder) for folder in folders}
-    if request.choosing and folders:
-        fitting = (f for f in folders if purpose.fits(corpora[f][0], _tasks(f)))
-        folders = () if purpose.on_request else tuple(fitting)
+    if choosing and folders:
+        folders = list(filter(book.fits, folders))
         if not folders:
             return
-    if not folders or (request.choosing and not book.takes):
+    if not folders or (choosing and not book.takes):
         yield "", ()
-    elif book.takes != "evaluations":
+    elif book.takes != _TAKES[1]:
         yield from ((f"--{folder.name}", [folder]) for folder in folders)
-    elif not isinstance(ast.literal_eval(book.defaults["evaluations"]), list):
+    elif not isinstance(book.defaults[_TAKES[1]], list):
         raise DataBroken("parameter 'evaluations' is not a list", where=book.path)
-    elif not purpose.together:
+    elif not book.together:
         yield "", folders
     else:
-        for corpus in dict.fromkeys(corpora[folder] for folder in folders):
-            group = [folder for folder in folders if corpora[folder] == corpus]
-            name = f"{corpus[0]}-{corpus[1]}" if len(group) > 1 else group[0].name
-            yield from [(f"--{name}", group)] * (len(group) >= purpose.least)
+        corpora: dict[tuple[str, ...], list[Path]] = {}
+        for folder in folders:
+            corpora.setdefault(_corpus_of(folder), []).append(folder)
+        for (benchmark, split, *_), group in corpora.items():
+            name = f"{benchmark}-{split}" if len(group) > 1 else group[0].name
+            yield from [(f"--{name}", group)] * (len(group) >= book.least)
+
+
+def evaluations_in(folder: Path) -> list[Path]:
+    """The manifests of an evaluation, or of a folder with an evaluation for each split."""
+    if (folder / MANIFEST).is_file():
+        return [folder / MANIFEST]
+    return sorted(m for m in folder.glob(f"*/{MANIFEST}") if not is_hidden(m, folder))
 
 
 def _manifests(folder: Path) -> list[dict[str, Any]]:
-    homes = [manifest.parent for manifest in record.evaluations_in(folder)]
+    homes = [manifest.parent for manifest in evaluations_in(folder)]
+    if not homes:
+        remedy = "the folder that formlab score wrote with --out"
+        raise DataMissing("no evaluation here", where=folder, remedy=remedy)
     return [read_manifest(Evaluation, home)[1] for home in homes]
 
 
 def _corpus_of(folder: Path) -> tuple[str, ...]:
     """Benchmark, split (none if of several), mode and root: if they are equal, systems compare."""
     contents = _manifests(folder)
-    if not contents:
-        remedy = "the folder that formlab score wrote with --out"
-        raise DataMissing("no evaluation here", where=folder, remedy=remedy)
     splits = {str(content.get("split")) for content in contents}
     benchmark, mode, root = (str(contents[0].get(key)) for key in ("benchmark", "mode", "root"))
     return benchmark, splits.pop() if len(splits) == 1 else "", mode, root
-
-
-def _tasks(folder: Path) -> frozenset[str]:
-    tasks: set[str] = set()
-    for manifest in record.evaluations_in(folder):
-        try:
-            cases = Evaluation.load(manifest.parent, scanned=True).scan("cases")
-            tasks.update(cases.select("task").unique().collect()["task"])
-        except (pl.exceptions.PolarsError, OSError) as error:
-            first = str(error).splitlines()[0]
-            raise DataBroken(f"cases cannot be read: {first}", where=manifest.parent) from error
-    return frozenset(tasks)
 
 
 def slug(name: str) -> str:

@@ -2,70 +2,51 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import dataclasses
 import os
 import platform
-import re
-from collections.abc import Iterator
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from formlab import benchmarks, files, registry, resources
 from formlab.errors import FormlabError
-from formlab.folders import is_hidden
+from formlab.reports.plan import MANIFEST, Report, evaluations_in
 from formlab.scoring import batches
 
-if TYPE_CHECKING:
-    from formlab.reports.plan import Job
-
 ENDING = ".report.json"
-MANIFEST = "manifest.json"
 _PACKAGE = Path(__file__).parents[1]
-_DEVELOPING = re.compile("extra == ['\"](dev|llm|samples|all)['\"]")
 # Caches that libraries write beside code, and half-written files.
-_OF_DISK = ("notebook", "html", "ipynb")
 _PASSING = ("__pycache__", ".part", ".ipynb_checkpoints")
 
 
 @dataclasses.dataclass(frozen=True)
-class Summary:
-    """What the index shows of a report: its title, its first finding, its first number cards."""
-
-    title: str
-    finding: str | None = None
-    cards: list[dict[str, str]] = dataclasses.field(default_factory=list)
-
-
-@dataclasses.dataclass(frozen=True)
 class ReportResult:
-    """How one report went; what it was made from stands with it in a JSON file beside its page.
+    """How one report went; it stands as a JSON file beside the page.
 
     `html` and `ipynb` are the files written: a failed report leaves what it finished, with the
     error on top. They are None if nothing could be written, and where a report was skipped: its
     sample cannot be had on this machine. `seconds` is wall time, of an unchanged report that of
-    its building. `notes` say what could not be made beside the page, or why it was skipped. `key`
-    is the hash of what it was made from, `sha256` that of the page itself, `beside` the files that
-    belong to it, seen from the folder, and `of` its evaluations, as ``benchmark:split:system``:
+    its building. `title`, `finding` (the first) and `cards` (its first numbers) are what the index
+    shows. `notes` say what could not be made beside the page, or why it was skipped. `key` is the
+    hash of what it was made from, and `of` has its evaluations, as ``benchmark:split:system``:
     none of the project's samples.
     """
 
     name: str
-    notebook: Path = Path()
-    status: Literal["built", "failed", "unchanged", "skipped"] = "unchanged"
+    status: Literal["built", "failed", "unchanged", "skipped"] = "built"
     html: Path | None = None
     ipynb: Path | None = None
     error: str | None = None
     seconds: float = 0.0
-    summary: Summary = Summary("")
+    title: str = ""
+    finding: str | None = None
+    cards: list[dict[str, str]] = dataclasses.field(default_factory=list)
     built: str = ""
-    notes: tuple[str, ...] = ()
+    notes: list[str] = dataclasses.field(default_factory=list)
     key: str = ""
-    sha256: str = ""
-    beside: tuple[str, ...] = ()
     of: tuple[str, ...] = ()
 
     @property
@@ -74,62 +55,27 @@ class ReportResult:
         return self.status != "failed"
 
 
-def file(out: Path, name: str) -> Path:
-    """Where the record of a report stands."""
-    return out / f"{name}{ENDING}"
-
-
 def write(result: ReportResult, out: Path) -> None:
     """Write the record of `result`; it is written last, so a report with a record is whole."""
-    content = dataclasses.asdict(dataclasses.replace(result, sha256=files.sha256(result.html)))
-    content = {name: value for name, value in content.items() if name not in _OF_DISK}
-    files.write_json(file(out, result.name), content)
+    # The folder may be moved.
+    content = dataclasses.asdict(dataclasses.replace(result, html=None, ipynb=None))
+    files.write_json(out / f"{result.name}{ENDING}", content)
 
 
-def read(out: Path, name: str) -> ReportResult | None:
-    """The result of a report that is there; None if its record is broken, or it has no page."""
-    html, ipynb = (out / f"{name}.{ending}" for ending in ("html", "ipynb"))
-    with contextlib.suppress(FormlabError):
-        if html.is_file():
-            found = files.read_json(file(out, name), ReportResult)
-            there = {"html": html, "ipynb": ipynb if ipynb.is_file() else None}
-            return dataclasses.replace(found, name=name, **there)
-    return None
+def every(out: Path) -> dict[str, ReportResult]:
+    """The results of a folder by name, but for those with a broken record or without a page."""
+    found = {}
+    for file in sorted(out.glob(f"*{ENDING}")):
+        html, ipynb = (out / file.name.replace(ENDING, ending) for ending in (".html", ".ipynb"))
+        with contextlib.suppress(FormlabError):
+            if html.is_file():
+                result = files.read_json(file, ReportResult)
+                found[result.name] = dataclasses.replace(result, html=html, ipynb=ipynb)
+    return found
 
 
-def every(out: Path) -> list[ReportResult]:
-    """The results of a folder, by name."""
-    names = sorted(path.name.removesuffix(ENDING) for path in out.glob(f"*{ENDING}"))
-    return [found for found in (read(out, name) for name in names) if found]
-
-
-def unchanged(job: Job) -> ReportResult | None:
-    """The result of a complete report that was made from the same and stands as it was written."""
-    out = job.settings.out
-    found = read(out, job.name)
-    if found is None or not found.ok or found.key != key(job):
-        return None
-    is_whole = files.sha256(found.html) == found.sha256
-    is_whole = is_whole and all((out / name).is_file() for name in found.beside)
-    result = dataclasses.replace(found, notebook=job.notebook, status="unchanged")
-    return result if is_whole else None
-
-
-def _walk(folder: Path) -> Iterator[Path]:
-    for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.endswith(_PASSING))
-        yield from (Path(parent, name) for name in sorted(names) if not name.endswith(_PASSING))
-
-
-def evaluations_in(folder: Path) -> list[Path]:
-    """The manifests of an evaluation, or of a folder with an evaluation for each split."""
-    if (folder / MANIFEST).is_file():
-        return [folder / MANIFEST]
-    return sorted(m for m in folder.glob(f"*/{MANIFEST}") if not is_hidden(m, folder))
-
-
-def of_path(path: Path, *, whole: bool = False) -> str:
-    """What stands at `path`: contents, but of a folder without evaluations only names and times.
+def hash_of(path: Path, *, whole: bool = False) -> str:
+    """What stands at `path`: contents, but of a folder without evaluations only sizes and times.
 
     An evaluation's manifest names the SHA-256 of every file it was made from, page images among
     them, so those need not be read again. A folder of anything else may be a whole data set, which
@@ -137,10 +83,13 @@ def of_path(path: Path, *, whole: bool = False) -> str:
     """
     if path.is_file():
         return files.sha256(path)
-    if whole or evaluations_in(path):
-        return files.key_of({str(f.relative_to(path)): files.sha256(f) for f in _walk(path)})
-    states = ((file, file.stat()) for file in _walk(path))
-    return files.key_of([(str(file), s.st_size, s.st_mtime_ns) for file, s in states])
+    whole, states = whole or bool(evaluations_in(path)), {}
+    for file in path.rglob("*"):
+        inside = file.relative_to(path)
+        if file.is_file() and not any(part.endswith(_PASSING) for part in inside.parts):
+            size, time = file.stat().st_size, file.stat().st_mtime_ns
+            states[str(inside)] = files.sha256(file) if whole else [size, time]
+    return files.key_of(states)
 
 
 @cache
@@ -148,101 +97,81 @@ def code() -> str:
     """The SHA-256 of formlab, of its add-ons, and of the published figures it ships with."""
     folders = sorted(file.parent for file in _PACKAGE.parent.glob("formlab*/__init__.py"))
     folders.append(resources.folder("data/published"))
-    return files.key_of([of_path(folder, whole=True) for folder in folders])
+    return files.key_of([hash_of(folder, whole=True) for folder in folders])
 
 
 @cache
 def versions() -> dict[str, str]:
-    """Python, formlab and each library installed that formlab needs or can use, by name."""
-    numbers = {"python": platform.python_version()}
-    # Of extras that a report may need; what is for developers shapes no report.
-    required = (r for r in metadata.requires("formlab") or [] if not _DEVELOPING.search(r))
-    for name in ("formlab", *(re.split(r"[^\w.-]", r)[0] for r in required)):
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            numbers[name] = metadata.version(name)
-    return numbers
+    """Python and each library that is installed, by name."""
+    installed = sorted({(found.name.lower(), found.version) for found in metadata.distributions()})
+    return {"python": platform.python_version(), **dict(installed)}
 
 
 @cache
 def sample() -> str:
     """The SHA-256 of the project's own sample, which a report without an evaluation is made of."""
-    return of_path(benchmarks.SAMPLES, whole=True)
+    return hash_of(benchmarks.SAMPLES, whole=True)
 
 
-def _inputs(job: Job) -> list[Path]:
+def inputs(report: Report) -> list[Path]:
     """What is there under the texts among the parameters, or in lists of them."""
-    values = list(job.parameters.values())
-    for default in (text for name, text in job.defaults.items() if name not in job.parameters):
-        with contextlib.suppress(ValueError):  # not a literal
-            values.append(ast.literal_eval(default))
-    texts = [text for v in values for text in (v if isinstance(v, list | tuple) else [v])]
-    named = [job.notebook.parent / t for t in texts if isinstance(t, str) and t.strip(". /")]
-    return list(dict.fromkeys(filter(exists, named)))
+    home, values = report.notebook.path.parent, report.notebook.defaults | report.parameters
+    texts = [text for v in values.values() for text in (v if isinstance(v, list) else [v])]
+    named = [home / text for text in texts if isinstance(text, str) and text.strip(". /")]
+    return list(dict.fromkeys(filter(os.path.exists, named)))
 
 
-def exists(path: Path) -> bool:
-    """Whether something is at `path`, which may be any text."""
-    try:
-        return path.exists()
-    except (OSError, ValueError):  # a text that no file system takes as a name
-        return False
-
-
-def key(job: Job) -> str:
+def key(report: Report, *, figures: bool) -> str:
     """The hash of everything a report is made from, and of what its look depends on."""
-    home, paths = job.notebook.parent, _inputs(job)
-    data = {os.path.relpath(path, home): of_path(path) for path in paths}
+    home, paths = report.notebook.path.parent, inputs(report)
+    data = {os.path.relpath(path, home): hash_of(path) for path in paths}
     return files.key_of({
-        "notebook": files.sha256(job.notebook),
+        "notebook": files.sha256(report.notebook.path),
         "data": data,
-        "parameters": {name: repr(value) for name, value in job.parameters.items()},
+        "parameters": {name: repr(value) for name, value in report.parameters.items()},
         "sample": None if any(map(evaluations_in, paths)) else sample(),
         "code": code(),
         "versions": versions(),
         "plugins": {entry.source: entry.version for entry in registry.entries()},
-        "name": job.name,
-        "figures": job.settings.figures,
-        "links": job.links,
+        "name": report.name,
+        "figures": figures,
+        "links": report.links,
     })  # fmt: skip
 
 
-def evaluations_of(job: Job) -> list[Path]:
-    """The manifests of all evaluations that its parameters name."""
-    return [m for path in _inputs(job) if path.is_dir() for m in evaluations_in(path)]
+def evaluations_of(report: Report) -> list[dict[str, Any]]:
+    """The manifests of all evaluations that its parameters name, each with its `folder`."""
+    found = [m for path in inputs(report) if path.is_dir() for m in evaluations_in(path)]
+    return [files.read_json(m, dict[str, Any]) | {"folder": m.parent} for m in found]
 
 
-def part_run(manifest: Path) -> str:
-    """What a reader must know of an evaluation that is not of a whole corpus; else empty."""
-    content = files.read_json(manifest)
-    notes = content.get("notes") if isinstance(content, dict) else None
-    if not isinstance(notes, dict) or not set(notes) & set(batches.NOTES):
-        return ""
-    rows = sum(rows for _, rows, _ in content["tables"]["documents"])
-    subject = "{system} on {benchmark}:{split}".format_map(content)
-    return f"{subject}: {batches.partial_note(rows, content['settings'], notes)}."
+def facts(report: Report) -> dict[str, dict[str, str]]:
+    """What a report is made from, in words: "How this was made"; no path of the maker's disk."""
+    defaults, data = report.notebook.defaults.items(), {}
+    parameters = {name: f"{value!r}  (default)" for name, value in defaults}
+    parameters |= {name: repr(value) for name, value in report.parameters.items()}
+    for content in evaluations_of(report):
+        folder = content["folder"]
+        told = {name: content.get(name) for name in ("benchmark", "split", "system", "mode")}
+        told |= {f"setting {n}": v for n, v in (content.get("settings") or {}).items() if v != {}}
+        told |= {f"note {name}": count for name, count in (content.get("notes") or {}).items()}
+        told["manifest, sha256"] = files.sha256(folder / MANIFEST)
+        data[f"Evaluation {os.path.relpath(folder)}"] = told
+    blocks = {"Parameters": parameters, **(data or {"Sample": {"data/sample, sha256": sample()}})}
+    blocks["Versions"] = versions() | {"formlab's code, sha256": code()}
+    return {t: {n: _without_paths(v) for n, v in told.items()} for t, told in blocks.items()}
 
 
-def facts(manifest: Path, shown: str) -> list[tuple[str, str]]:
-    """What the manifest of an evaluation says, for readers; no path of the maker's disk."""
-    content = files.read_json(manifest)
-    entries = [("folder", shown)]
-    entries += [(n, str(content.get(n))) for n in ("benchmark", "split", "system", "mode")]
-    settings = (content.get("settings") or {}).items()
-    entries += [(f"setting {n}", _without_paths(value)) for n, value in settings if value != {}]
-    entries += [(f"note {n}", str(count)) for n, count in (content.get("notes") or {}).items()]
-    for name, parts in (content.get("tables") or {}).items():
-        sha256 = parts[0][-1] if len(parts) == 1 else files.key_of([part[-1] for part in parts])
-        entries.append((name, f"{sum(rows for _, rows, _ in parts):,} rows, sha256 {sha256}"))
-    sources = content.get("sources") or {}
-    return [*entries, ("source files", f"{len(sources):,}, sha256 {files.key_of(sources)}")]
-
-
-def readings() -> list[tuple[str, str]]:
-    """What read the samples before they were shipped: each system with settings and versions."""
-    manifests = sorted((benchmarks.SAMPLES / "runs").glob(f"*/{MANIFEST}"))
-    runs = map(files.read_json, manifests)
-    systems = {f"read by {run['system']}": _without_paths(run["settings"]) for run in runs}
-    return list(systems.items())
+def parts(report: Report) -> list[str]:
+    """What a reader must know of each evaluation that is not of a whole corpus."""
+    sentences = []
+    for content in evaluations_of(report):
+        notes = content.get("notes") or {}
+        if set(notes) & set(batches.NOTES):
+            count = sum(rows for _, rows, _ in content["tables"]["documents"])
+            note = batches.partial_note(count, content["settings"], notes)
+            sentences.append("{system} on {benchmark}:{split}: ".format_map(content) + f"{note}.")
+    return sentences
 
 
 def _without_paths(value: Any) -> str:

@@ -1,11 +1,10 @@
-"""Sanitise what notebooks emit, all of it possibly hostile: HTML, drawings, plain text."""
+"""Sanitise what notebooks emit, all of it possibly hostile: HTML, Markdown, code, plain text."""
 
 from __future__ import annotations
 
 import re
 
 import nh3
-from lxml import etree
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 from pygments import highlight
@@ -23,15 +22,13 @@ _ANSI = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*\x1b\\|.)?", re.S
 )
 _RASTER = re.compile(r"data:image/(?:png|jpeg|webp|avif|gif);base64,[A-Za-z0-9+/=\s]*\Z")
-_FOREIGN_URL = re.compile(r"url\(\s*['\"]?\s*(?!#)(?!&quot;#)", re.I)
 # Tokens of Pygments that have no colour.
 _UNCOLOURED = re.compile(r'<span class="(?:n|nn|o|p|w)">([^<]*)</span>')
-# The short class names that it gives to others; any other class could dress as the page's.
+# The short class names that it gives; any other class could dress as the page's.
 _TOKEN = re.compile(r"[a-z]{1,2}[0-9a-z]?\Z")
 
-_TAGS = nh3.ALLOWED_TAGS - {"map", "area"} | {
-    "figure", "figcaption", "section", "details", "summary",
-}  # fmt: skip
+_TAGS = nh3.ALLOWED_TAGS - {"map", "area"} | {"figure", "figcaption", "section"}
+_TAGS |= {"details", "summary"}
 _ATTRIBUTES = {
     "*": {"title", "lang", "dir"},
     "a": {"href"},
@@ -71,10 +68,9 @@ def safe_html(source: str) -> Markup:
     if len(source) > HTML_LIMIT:
         size = f"{len(source) / 1e6:.1f} MB of HTML are too much for a page and are not shown."
         return trusted("<p>{}</p>").format(size)
-    text = escaping.visible(clean(source, limit=None))
-    return trusted(nh3.clean(
-        text, tags=_TAGS, attributes=_ATTRIBUTES, attribute_filter=_attribute, url_schemes=_SCHEMES
-    ))  # fmt: skip
+    text, allowed = escaping.visible(clean(source, limit=None)), {"tags": _TAGS}
+    allowed |= {"attributes": _ATTRIBUTES, "url_schemes": _SCHEMES}
+    return trusted(nh3.clean(text, attribute_filter=_attribute, **allowed))
 
 
 def markdown(source: str) -> Markup:
@@ -89,30 +85,7 @@ def python(source: str) -> Markup:
     return safe_html(_UNCOLOURED.sub(r"\1", page))
 
 
-def svg(source: str) -> str:
-    """A drawing without scripts, handlers, links or addresses to load.
-
-    Examples
-    --------
-    >>> svg('<svg xmlns="http://www.w3.org/2000/svg"><a href="http://a"><text>x</text></a></svg>')
-    '<svg xmlns="http://www.w3.org/2000/svg"><a><text>x</text></a></svg>'
-    """
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
-    root = etree.fromstring(source.encode("utf-8", "backslashreplace"), parser)
-    for node in list(root.iter()):
-        name = etree.QName(node).localname if isinstance(node.tag, str) else ""
-        if name in {"", "script", "foreignObject", "iframe"} and node.getparent() is not None:
-            node.getparent().remove(node)
-            continue
-        for label, value in node.attrib.items():
-            own = etree.QName(label).localname
-            loads = own == "href" and not value.startswith("#") and not _RASTER.match(value)
-            if own.startswith("on") or loads or _FOREIGN_URL.search(value):
-                del node.attrib[label]
-    return etree.tostring(root, encoding="unicode")
-
-
-def plain(text: object) -> str:
+def plain(text: str, *, limit: int = TEXT_LIMIT) -> str:
     """Terminal output as text: escapes gone, carriage returns applied, controls made visible.
 
     Examples
@@ -120,8 +93,7 @@ def plain(text: object) -> str:
     >>> plain("\\x1b[31mred\\x1b[0m 10%\\r 20%\\x00")
     ' 20%␀'
     """
-    text = _ANSI.sub("", "".join(text) if isinstance(text, list) else str(text))
-    text = text.replace("\r\n", "\n")
+    text = _ANSI.sub("", text).replace("\r\n", "\n")
     # A terminal shows what was written after the last carriage return of a line.
     text = re.sub(r"[^\n]*\r(?=[^\n])", "", text).replace("\r", "")
-    return clean(escaping.visible(text), limit=TEXT_LIMIT)
+    return clean(escaping.visible(text), limit=limit)

@@ -41,7 +41,7 @@ def report(tmp_path, monkeypatch):
         data = cell[0]._repr_mimebundle_()
         made[-1].outputs = [nbformat.v4.new_output("display_data", data=data)]
     cells = page.read(nbformat.v4.new_notebook(cells=made))
-    page.write(cells, out=tmp_path / "a.html", name="a")
+    page.write(cells, out=tmp_path / "a.html", name="a", facts={})
     return tmp_path / "a.html", first.payload["findings"]
 
 

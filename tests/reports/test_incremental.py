@@ -74,7 +74,7 @@ def test_killed_build_leaves_every_page_whole_and_the_next_goes_on(work):
     (work / "hold").touch()
     (work / "killed.py").write_text(KILLED)
     process = subprocess.Popen([sys.executable, "killed.py"], cwd=work, stderr=subprocess.DEVNULL)
-    first = record.file(work / "out", "reads--a")
+    first = work / "out" / f"reads--a{record.ENDING}"
     try:
         until(lambda: process.poll() or (first.is_file() and len(runs(work)) == 2))
         assert process.poll() is None
@@ -95,23 +95,24 @@ def test_killed_build_leaves_every_page_whole_and_the_next_goes_on(work):
     assert said.split() == ["unchanged", "built"]
     assert first.read_bytes() == whole
     assert not [p for p in (work / "out").rglob("*") if ".part" in p.name]
-    assert [report.name for report in record.every(work / "out")] == ["reads--a", "reads--b"]
+    assert list(record.every(work / "out")) == ["reads--a", "reads--b"]
 
 
 @pytest.fixture
-def one_key(work):
-    """The key of a report of `a`, as things are when it is asked for."""
+def made(work):
+    """A report of `a`, as things are when it is asked for."""
 
-    def key(figures=False, **parameters):
-        defaults = {"evaluation": "''", "judge": "''"}
-        settings = plan.BuildSettings(work / "out", figures=figures)
-        made = {"evaluation": "a"} | parameters
-        return record.key(plan.Job("r", work / "reads.ipynb", made, (), settings, defaults, False))
+    def made(**parameters):
+        book = plan.Notebook(work / "reads.ipynb", {"evaluation": "", "judge": ""})
+        return plan.Report("r", book, {"evaluation": "a"} | parameters)
 
-    return key
+    return made
 
 
-def test_key_follows_everything_a_report_is_made_from(work, one_key, monkeypatch):
+def test_key_follows_everything_a_report_is_made_from(work, made, monkeypatch):
+    def one_key(figures=False, **given):
+        return record.key(made(**given), figures=figures)
+
     keys = [one_key(), one_key(figures=True), one_key(judge="answers.json")]
     for content in "12":
         (work / "answers.json").write_text(content)
@@ -131,17 +132,14 @@ def test_key_follows_everything_a_report_is_made_from(work, one_key, monkeypatch
     assert one_key(evaluation="") != without
 
 
-def test_facts_of_an_evaluation_show_no_path_of_the_disk(work):
+def test_facts_of_an_evaluation_show_no_path_of_the_disk(work, made):
     content = {
         "kind": "Evaluation", "benchmark": "funsd", "split": "test", "root": "/home/ada/funsd",
         "settings": {"system": {"model": "/home/ada/m.onnx"}, "threshold": 0.8},
-        "tables": {"cases": [["00000.parquet", 1200, "ab"]]}, "sources": {"a.json": "cd"},
     }  # fmt: skip
     (work / "a" / "manifest.json").write_text(json.dumps(content))
-    facts = dict(record.facts(work / "a" / "manifest.json", "evals/a"))
-    names = ("setting threshold", "cases", "setting system")
-    assert [facts[n] for n in names] == ["0.8", "1,200 rows, sha256 ab", "model=m.onnx"]
-    assert facts["source files"].startswith("1, sha256 ")
+    (facts,) = (told for title, told in record.facts(made()).items() if "Evaluation" in title)
+    assert [facts[f"setting {n}"] for n in ("threshold", "system")] == ["0.8", "model=m.onnx"]
     assert "/home" not in str(facts)
 
 

@@ -1,7 +1,6 @@
 """From a mark to its cases: bars, cells and rows of a page, and the address that they give."""
 
 import re
-from collections import Counter
 from urllib.parse import unquote
 
 import polars as pl
@@ -61,9 +60,9 @@ def page(result, tmp_path_factory):
 
 def report(file, objects):
     """A page of these kinds and payloads, with what draws them."""
-    outputs, counts = [page_of.Output(kind, data, "alt") for kind, data in objects], Counter()
+    outputs = [page_of.Output(kind, data, "alt") for kind, data in objects]
     figures.draw(outputs)
-    shown = [page_of.markup(output, counts) for output in outputs]
+    shown = map(page_of.markup, outputs)
     file.write_text(whole_page(f'<h2 id="part-1">Bars</h2>{"".join(shown)}'), "utf-8")
     return file
 

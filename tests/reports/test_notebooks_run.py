@@ -40,9 +40,9 @@ def built(tmp_path_factory):
 
 @pytest.mark.parametrize("name", [notebook.stem for notebook in NOTEBOOKS])
 def test_notebook_runs_without_arguments(built, name):
-    found = record.read(built, name)
+    found = record.every(built)[name]
     assert found.ok, found.error
-    assert found.summary.finding
+    assert found.finding
 
 
 # Of each kind of page one is opened in `make test`, and all in `make test-all`.

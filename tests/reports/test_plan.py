@@ -5,8 +5,10 @@ import nbformat
 import polars as pl
 import pytest
 
+from formlab import reports
+from formlab.errors import FormlabError, UnknownName
 from formlab.reports import manifest, plan
-from formlab.reports.plan import BuildSettings, Request
+from formlab.reports.plan import Request
 
 
 def evaluation(folder, *, task="text", **more):
@@ -38,8 +40,8 @@ def folders(tmp_path):
     )
 
 
-def planned(*requests, out="out"):
-    return [(job.name, job.parameters) for job in plan.jobs(requests, BuildSettings(out))]
+def planned(*requests, at_hand=()):
+    return [(report.name, report.parameters) for report in plan.reports(requests, at_hand)]
 
 
 MANY = "evaluations: list = []"
@@ -68,50 +70,59 @@ def test_notebook_runs_over_the_evaluations_that_it_is_made_for(
     tmp_path, folders, purpose, choosing, reports
 ):
     path = book(tmp_path / "a.ipynb", **purpose)
-    assert planned(Request(path, {}, folders, choosing=choosing)) == reports
+    every, other = list(map(str, folders)), str(book(tmp_path / "other.ipynb"))
+    requests = Request(str(path), None if choosing else every), Request(other, every)
+    found = planned(*requests, at_hand=every)
+    assert [report for report in found if not report[0].startswith("other")] == reports
+    if choosing:
+        with pytest.raises(UnknownName, match="no notebook is made for this evaluation"):
+            planned(requests[0], at_hand=every)
 
 
 def test_what_links_to_others_comes_last_and_equal_names_are_numbered(tmp_path):
     first = book(tmp_path / "a.ipynb", last=True)
     (tmp_path / "b").mkdir()
     second = book(tmp_path / "b" / "a.ipynb")
-    jobs = plan.jobs([Request(first), Request(second)], BuildSettings(tmp_path))
-    assert [(job.name, job.last) for job in jobs] == [("a-2", False), ("a", True)]
+    assert [name for name, _ in planned(Request(str(first)), Request(str(second)))] == ["a-2", "a"]
 
 
-@pytest.mark.parametrize(
-    ("value", "typed"),
-    [
-        ("x y", "'evaluation=x y'"),
-        (None, "evaluation=null"),
-        ("None", "evaluation=None"),
-        ("1", """'evaluation='"'"'1'"'"''"""),
-        ([1, "a"], "'evaluation=[1, a]'"),
-    ],
-)
-def test_command_has_no_absolute_path_and_values_as_yaml(
-    tmp_path, folders, monkeypatch, value, typed
-):
+def test_kernel_sees_paths_from_the_folder_of_its_notebook(tmp_path, folders, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    path = book(tmp_path / "a.ipynb")
-    requests = (
-        Request(path, {"evaluation": value}, folders[:1]),
-        Request(path, {"evaluation": value}),
-    )
-    commands = [job.command for job in plan.jobs(requests, BuildSettings(tmp_path / "out"))]
-    assert commands[0] == "formlab report a.ipynb --eval evals/ocr --out out"
-    assert commands[1] == f"formlab report a.ipynb -p {typed} --out out"
+    (tmp_path / "books").mkdir()
+    cell = "evaluation: str = ''; judge = ''; title = ''"
+    path = book(tmp_path / "books" / "a.ipynb", parameter=cell)
+    given = {"judge": "evals/rules", "title": "evals/rules"}
+    assert planned(Request(str(path), ["evals/o*"], given)) == [
+        (
+            "a--ocr",
+            {"evaluation": "../evals/ocr", "judge": "../evals/rules", "title": "evals/rules"},
+        )
+    ]
 
 
-def test_manifest_lists_reports_with_patterns_and_settings(tmp_path, folders):
+def test_manifest_lists_reports_with_patterns_and_settings(tmp_path, folders, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     book(tmp_path / "mine.ipynb", tasks=["fact"])
     file = tmp_path / "reports.yml"
     file.write_text(
-        "out: site\nworkers: 3\nevaluations: [evals/*]\n"
+        "out: site\ntimeout: 3\nevaluations: [evals/f*]\n"
         "reports:\n- notebook: mine.ipynb\n- notebook: mine.ipynb\n  name: both\n"
         "  evaluations: [evals/r*]\n",
     )
-    requests, settings = manifest.read(file)
-    out = tmp_path / "site"
-    assert settings == {"out": out, "workers": 3, "figures": True}
-    assert [name for name, _ in planned(*requests)] == ["mine--facts", "both"]
+    content = manifest.read(file)
+    assert (content.out, content.timeout, content.figures) == ("site", 3, True)
+    reports = plan.reports(content.reports, content.evaluations)
+    assert [report.name for report in reports] == ["mine--facts", "both"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("reports: []\nworkers: 3", "unknown field `workers`"),
+        ("reports:\n- notebook: 1", r"got `int` - at `\$.reports\[0\].notebook`"),
+    ],
+)
+def test_mistake_in_a_manifest_is_said_with_its_place(tmp_path, text, said):
+    (tmp_path / "reports.yml").write_text(text)
+    with pytest.raises(FormlabError, match=f"{said}.*reports.yml"):
+        reports.build_manifest(tmp_path / "reports.yml")

@@ -16,8 +16,6 @@ from formlab import decisions as decided
 from formlab.analysis.finding import Finding, finding_table, has_pages
 from formlab.analysis.label_corrections import corrected_scores
 from formlab.analysis.overview import cause_counts, rungs, runs
-from formlab.charts import theme
-from formlab.charts.escaping import clean
 from formlab.charts.html import number
 from formlab.charts.marks import lines, stacked
 from formlab.charts.words import WORDING, Caption, Table, note, sentences, show, table
@@ -28,10 +26,6 @@ from formlab.tables import LADDER
 # The other reports of its folder: a JSON object of name to ``benchmark:split:system`` of each
 # evaluation; reports of the project's samples have none.
 LINKS_VARIABLE = "FORMLAB_REPORTS"
-_NO_VERDICTS = (
-    "Labels are taken as they are: there are no verdicts on them. Judge them in the notebook on "
-    "review, and name the folder of verdicts as the parameter verdicts."
-)
 
 
 def status_table(evaluation: Evaluation) -> Table | Caption:
@@ -45,87 +39,59 @@ def status_table(evaluation: Evaluation) -> Table | Caption:
 def notes_table(evaluation: Evaluation) -> Table | Caption:
     """Irregularities of the files, with counts, and each file left out with the reason."""
     left_out = [(f"left out: {file}: {why}", 1) for file, why in evaluation.unreadable.items()]
-    rows = [(clean(what), count) for what, count in (*evaluation.notes.items(), *left_out)]
-    rows = pl.DataFrame(rows, ["what", "count"], orient="row")
+    rows = pl.DataFrame([*evaluation.notes.items(), *left_out], ["what", "count"], orient="row")
     return table(rows, empty="No irregularity was noted.")
 
 
 def show_answered(
-    evaluation: Evaluation,
-    say: str = "What was scored, by status and outcome.",
-    odd: str = "What is odd in the files; nothing was left out for it.",
+    evaluation: Evaluation, say: str = "What was scored, by status and outcome."
 ) -> None:
     """Display `status_table` and `notes_table`, each under its caption."""
     show(say, status_table(evaluation))
-    show(odd, notes_table(evaluation))
+    show("What was inferred from the files, and what is odd in them.", notes_table(evaluation))
 
 
-def cause_bars(
-    cases: pl.DataFrame, by: str = "kind", *, what: str = "fields", pages: bool = True
-) -> Any:
-    """How many cases each cause has, a piece for each value of `by`, in the stage's colour.
+def cause_bars(cases: pl.DataFrame, *, pages: bool = True) -> Any:
+    """How many cases each cause has, in the colour of its stage.
 
-    `what` names the cases; without `pages` what to try says nothing of images. A note where there
-    is but one cause, which a table says better.
+    Without `pages` what to try says nothing of images.
     """
-    counts, look = _causes(cases, what, by, pages=pages)
-    if counts["cause"].n_unique() == 1:
-        total = counts["cases"].sum()
-        return note(f"One cause explains all {total:,} of them: {counts['cause'][0]}.")
-    look |= {"pieces": by, "percent": False, "tips": ["try"], "colour": "stage"}
-    look |= {"say": f"{what.capitalize()} by cause of error"}
-    return stacked(counts, "cause", "cases", cases={"cause": "of_cause", by: by}, **look)
+    counts, look = _causes(cases, pages), {"percent": False, "tips": ["try"], "colour": "stage"}
+    return stacked(counts, "cause", "cases", **look, **WORDING["causes"])
 
 
-def cause_table(
-    cases: pl.DataFrame, *, what: str = "fields", pages: bool = True
-) -> Table | Caption:
-    """Each cause with its stage, its cases (called `what`), their share, and what to try."""
-    counts, look = _causes(cases, what, pages=pages)
+def cause_table(cases: pl.DataFrame, *, pages: bool = True) -> Table | Caption:
+    """Each cause with its stage, its cases, their share, and what to try; as `cause_bars`."""
     columns = ("stage", "cause", "cases", "share", "try")
-    return table(counts, *columns, cases={"cause": "of_cause"}, **look)
+    return table(_causes(cases, pages), *columns, **WORDING["causes"])
 
 
-def _causes(
-    cases: pl.DataFrame, what: str, by: str | None = None, *, pages: bool
-) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """The counts of causes, each with its name in words beside it, and what they are called."""
-    name, look = pl.col("cause").str.replace_all("_", " "), WORDING["causes"]
-    counts = cause_counts(cases, by, pages=pages).with_columns(name, of_cause="cause")
-    return counts, look | {"titles": look["titles"] | {"cases": what}}
+def _causes(cases: pl.DataFrame, pages: bool) -> pl.DataFrame:
+    """The counts of causes, each with its name in words beside it."""
+    name = pl.col("cause").str.replace_all("_", " ")
+    return cause_counts(cases, pages=pages).with_columns(name, of_cause="cause")
 
 
-def show_causes(
-    say: str,
-    cases: pl.DataFrame,
-    of: Evaluation,
-    *,
-    by: str = "kind",
-    what: str = "fields",
-    **more: Any,
-) -> None:
+def show_causes(say: str, cases: pl.DataFrame, of: Evaluation, **more: Any) -> None:
     """Display `cause_bars` and `cause_table` of cases of the evaluation `of`, each under a caption.
 
     `say` and `more` are the caption of the bars, as of `charts.show`. Where no pages were read, no
     advice is on images.
     """
-    look = {"what": what, "pages": has_pages(of)}
-    show(say, cause_bars(cases, by, **look), **more)
-    show("What to try for each cause.", cause_table(cases, **look))
+    show(say, cause_bars(cases, pages=has_pages(of)), **more)
+    show("What to try for each cause.", cause_table(cases, pages=has_pages(of)))
 
 
 def scores_table(summary: pl.DataFrame) -> Table | Caption:
     """The scores of a summary: pooled, mean of documents, interval, counts; slices by name."""
     slices = pl.format("{}: {}", "slice_by", "slice_value").fill_null("all")
+    some = pl.col("n_reader", "n_ambiguous").replace(0, None)
+    summary = summary.with_columns(some, slice=slices)
     key = ["slice", "metric"] if summary["slice_by"].count() else ["metric"]
-    summary = summary.with_columns(slice=slices)
     means = summary.filter(average="macro").select(*key, macro="value")
     shown = summary.filter(average="pooled").join(means, on=key, how="left", maintain_order="left")
-    # What few scores have is a column only where one of them has it.
-    some = [n for n in ("n_reader", "n_ambiguous") if (shown[n].fill_null(0) > 0).any()]
-    columns = "value ci_low ci_high macro n_docs n_cases n_missing n_undefined"
-    look = WORDING["scores"] | {"sparse": True, "rows": 5_000}
-    return table(shown, *key, *columns.split(), *some, **look)
+    columns = "value ci_low ci_high macro n_docs n_cases n_missing n_undefined n_reader n_ambiguous"
+    return table(shown, *key, *columns.split(), sparse=True, rows=5_000, **WORDING["scores"])
 
 
 def show_scores(summary: pl.DataFrame, *, more: str = "") -> None:
@@ -143,14 +109,10 @@ def runs_table(evaluations: Sequence[Evaluation], **look: Any) -> Table | Captio
 
 def page_error_bars(pages: pl.DataFrame) -> Any:
     """The word errors of pages by what became of the words; `pages` from `analysis.worst_pages`."""
-    hues = {"omitted": "missing", "inserted": "spurious", "substituted": "mismatch"}
-    colours = {name: theme.OUTCOME_COLOURS[outcome] for name, outcome in hues.items()}
-    colours["out of order"] = theme.SYSTEM_COLOURS[5]
+    look, index = WORDING["page_errors"], ["doc_id", "words", "wer"]
     pages = pages.rename({"order": "out of order"})
-    index = ["doc_id", "words", "wer"]
-    long = pages.unpivot(list(colours), index=index, variable_name="error", value_name="rate")
-    look = {"colour": "error", "colours": colours, "percent": False} | WORDING["page_errors"]
-    return stacked(long, "doc_id", "rate", **look)
+    long = pages.unpivot([*look["colours"]], index=index, variable_name="error", value_name="rate")
+    return stacked(long, "doc_id", "rate", colour="error", percent=False, **look)
 
 
 def ladder_lines(summary: pl.DataFrame, *, by: str) -> Any:
@@ -160,7 +122,6 @@ def ladder_lines(summary: pl.DataFrame, *, by: str) -> Any:
     """
     titles = WORDING["ladder"]["titles"] | {"slice_value": by.replace("_", " ")}
     look = {"titles": titles, "percent": True, "domain": [0, 1], "order": LADDER}
-    look["say"] = f"Accuracy from strict to lenient by {by}"
     return lines(rungs(summary, by), "rung", colour="slice_value", **look)
 
 
@@ -180,11 +141,10 @@ def findings_table(
         effect += f" ({' to '.join(ends)})" * (not math.isnan(finding.ci_low))
         rows.append((effect, _report_of(finding, reports)))
     added = pl.DataFrame(rows, {"effect": pl.String, "report": pl.String}, orient="row")
-    shown = finding_table(findings).drop("effect").hstack(added)
-    shown = shown.with_columns(pl.col("p_adjusted").fill_nan(None))
-    look = WORDING["findings"] | {"links": ["report"], "sparse": True, "cases": {}}
-    look["note"] += " p is adjusted for the tests of its kind." * (shown["p_adjusted"].count() > 0)
-    return table(shown, "finding", "effect", "n_docs", "n_cases", "p_adjusted", "report", **look)
+    p = pl.col("p_adjusted").fill_nan(None)
+    shown = finding_table(findings).drop("effect").hstack(added).with_columns(p)
+    columns = ("finding", "effect", "n_docs", "n_cases", "p_adjusted", "report")
+    return table(shown, *columns, sparse=True, cases={}, **WORDING["findings"])
 
 
 def _report_of(finding: Finding, reports: Mapping[str, str]) -> str | None:
@@ -203,33 +163,25 @@ def _report_of(finding: Finding, reports: Mapping[str, str]) -> str | None:
 
 
 def label_corrections(
-    evaluations: Sequence[Evaluation],
-    verdicts: str | Path,
-    *,
-    resamples: int = 1000,
-    seed: int = 0,
-) -> tuple[Caption, Table | Caption] | tuple[Caption]:
+    evaluations: Sequence[Evaluation], verdicts: str | Path, **draws: int
+) -> tuple[Caption | Table, ...]:
     """A caption and a table of the scores as labelled, and without the label errors found.
 
     `verdicts` is a file or folder of decisions, or empty; the splits of one system are pooled. A
     note instead where there are no verdicts, or nothing can be scored again.
     """
     if not str(verdicts):
-        return (note(_NO_VERDICTS),)
+        return (note(WORDING["corrections"]["none"]),)
     # A path that somebody named is to be there.
     audit = decided.read(verdicts).filter(pl.col("decision").is_in(list(decided.LABEL_AUDIT)))
-    several = [result for result in evaluations if result.benchmark in audit["benchmark"]]
-    audit = audit.filter(pl.col("benchmark").is_in([result.benchmark for result in several]))
+    several = [one for one in evaluations if one.benchmark in audit["benchmark"]]
     if not several:
         return (note("There are no verdicts on the labels of what is shown here."),)
     try:
-        scores, counts = corrected_scores(several, audit, resamples=resamples, seed=seed)
+        scores, counts = corrected_scores(several, audit, **draws)
     except NotAvailable as error:
         return (note(f"Scores without label errors: {error}"),)
     done = "; ".join(f"{name.replace('_', ' ')}: {count:,}" for name, count in counts.items())
-    say = "Scores with and without the labels found wrong, all scored again"
-    text = sentences(say, done or "No verdict is on a label of these splits")
-    settings = f"verdicts={decided.version(audit)}|ci=bootstrap,documents,n={resamples},seed={seed}"
-    columns = [name for name in scores.columns if name != "of" or scores["of"].n_unique() > 1]
-    shown = table(scores, *columns, **WORDING["corrections"])
-    return Caption(text, label="Table", settings=settings), shown
+    text = sentences("Scores with and without the labels found wrong, all scored again", done)
+    over = Caption(text, label="Table", settings=f"verdicts={decided.version(audit)}")
+    return over, table(scores, titles=WORDING["corrections"]["titles"])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis.finding import word
-from formlab.analysis.verdicts import OUTCOME, detectable_text
+from formlab.analysis.verdicts import OUTCOME
 from formlab.charts import theme
 from formlab.charts.escaping import clean
 from formlab.charts.html import number
@@ -19,23 +19,36 @@ from formlab.charts.marks import dots
 from formlab.charts.words import WORDING, Caption, Table, note, sentences, table
 from formlab.trees import unescape
 
-# From so many documents on a percentile interval is about as wide as it should be.
-FEW = 20
+SHOWN, NOT_SHOWN = "a difference was shown", "none was shown"
 # So many metrics that show no difference are named.
 _NAMED = 4
-SHOWN, NOT_SHOWN = "a difference was shown", "none was shown"
 # The most lines that are shown of a form, and of kept nodes that follow each other.
 LINES, UNFOLDED = 60, 3
 _INDENT, _DEEPEST, _CHARACTERS = "\u2003", 9, 60
+# A row leads to the cases of its slice and its pair.
+_PAIR = {"pair": "pair"}
+
+
+def named(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows of comparisons with `what`, the metric and slice, and `pair`: ``first → second``."""
+    texts = []
+    for row in rows.iter_rows(named=True):
+        is_outcome = row["metric"] == OUTCOME
+        title = "fields right" if is_outcome else metrics.title(row["metric"], row.get("average"))
+        whole = [] if is_outcome else [f"all {row['level']}s"]
+        of = [f"{row['slice_by']} {row['slice_value']}"] if row["slice_by"] else whole
+        texts.append(word(", ".join([title, *of])))
+    pair = pl.format("{} → {}", "system_a", "system_b")
+    return rows.with_columns(pl.Series("what", texts, dtype=pl.String), pair=pair)
 
 
 def difference_dots(rows: pl.DataFrame) -> Any:
     """By how much the first system is better: a dot and interval a metric and slice.
 
-    `rows` are from `formlab.compare`. Dots have the colour of the system that does better where
-    `better` names one, and are hollow elsewhere. Metrics in units other than shares and error rates
-    (pixels, edits a form) are left out: they share no axis; so are means over documents. Of several
-    pairs each has a panel.
+    `rows` are from `formlab.compare`. Each pair has a panel. Dots have the colour of the system
+    that does better where `better` names one, and are hollow elsewhere. Metrics in units other than
+    shares and error rates (pixels, edits a form) are left out: they share no axis; so are means
+    over documents.
     """
     # Error rates are 1 where as much is wrong as there is to read.
     rates = [name for name, e in metrics.METRICS.items() if e.high == 1.0 or name in ("cer", "wer")]
@@ -44,29 +57,10 @@ def difference_dots(rows: pl.DataFrame) -> Any:
     shown = pl.when(pl.col("better").is_null()).then(pl.lit(NOT_SHOWN)).otherwise(pl.lit(SHOWN))
     rows = rows.with_columns(pl.col("better").fill_null(NOT_SHOWN), shown=shown)
     systems = dict.fromkeys(name for row in rows.select("^system_[ab]$").rows() for name in row)
-    cases = _of_pair(rows)
-    look = {"row": "pair"} if cases else {}
-    look |= {"kind": "shown", "filled": SHOWN, "zero": True, "cases": cases, "colour": "better"}
-    look["colours"] = theme.system_colours(systems) | {NOT_SHOWN: theme.NEUTRAL}
+    look = {"row": "pair", "kind": "shown", "filled": SHOWN, "zero": True, "cases": _PAIR}
+    look |= {"colour": "better", "colours": theme.system_colours(systems)}
+    look["colours"] |= {NOT_SHOWN: theme.NEUTRAL}
     return dots(rows, "what", "difference", **look, **WORDING["differences"])
-
-
-def named(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of comparisons with `what`, the metric and slice, and `pair`: ``first → second``."""
-    texts = []
-    for row in rows.iter_rows(named=True):
-        is_outcome, of = row["metric"] == OUTCOME, f"{row['slice_by']} {row['slice_value']}"
-        title = "fields right" if is_outcome else metrics.title(row["metric"], row.get("average"))
-        if not row["slice_by"]:
-            of = "" if is_outcome else f"all {row['level']}s"
-        texts.append(word(f"{title}, {of}".removesuffix(", ")))
-    pair = pl.format("{} → {}", "system_a", "system_b")
-    return rows.with_columns(pl.Series("what", texts, dtype=pl.String), pair=pair)
-
-
-def _of_pair(rows: pl.DataFrame) -> Mapping[str, str] | None:
-    """Which cases a row leads to: those of its slice, and among several pairs those of its own."""
-    return {"pair": "pair"} if rows["pair"].n_unique() > 1 else None
 
 
 def not_shown(rows: pl.DataFrame) -> Caption:
@@ -74,24 +68,17 @@ def not_shown(rows: pl.DataFrame) -> Caption:
 
     `rows` are from `formlab.compare`. Slices and means over documents are counted.
     """
-    pairs = rows.select("system_a", "system_b").n_unique()
     of = named(rows.filter(pl.col("better").is_null(), pl.col("difference").is_not_nan()))
     if not of.height:
         return note("A difference was shown in all that was compared.")
-    whole = of.filter(pl.col("slice_by").is_null(), pl.col("average").ne_missing("macro"))
-    texts = []
-    for (what,), group in whole.group_by("what", maintain_order=True):
-        least = group["least_difference"].max()
-        inside = [] if least is None or math.isnan(least) else [number(least, 2)]
-        inside += [", ".join(group["pair"].unique(maintain_order=True))] * (pairs > 1)
-        texts.append(f"{what} ({'; '.join(inside)})" if inside else what)
-    rest = [f"{len(texts) - _NAMED:,} other metrics"] * (len(texts) > _NAMED)
-    more, documents = of.height - whole.height, whole["n_docs"].max()
-    rest += [f"{more:,} slices and means over documents"] * (more > 0)
-    few = {"metric": OUTCOME, "difference": 0, "least_difference": 0, "n_tested": pairs}
-    detectable = "" if documents is None else detectable_text(few | {"n_docs": documents})
+    is_whole = pl.col("slice_by").is_null(), pl.col("average").ne_missing("macro")
+    texts = [
+        f"{row['what']} of {row['pair']} ({number(row['least_difference'], 2)})"
+        for row in of.filter(*is_whole).head(_NAMED).to_dicts()
+    ]
+    rest = [f"{of.height - len(texts):,} other metrics and slices"] * (of.height > len(texts))
     say = "No difference was shown in (in brackets the one that would have been seen)"
-    return note(f"{say}: {'; '.join(texts[:_NAMED] + rest)}{detectable}.")
+    return note(f"{say}: {'; '.join(texts + rest)}.")
 
 
 def flip_table(matrix: pl.DataFrame, *, by: str) -> Table | Caption:
@@ -101,30 +88,20 @@ def flip_table(matrix: pl.DataFrame, *, by: str) -> Table | Caption:
     """
     rows = named(matrix.filter(pl.col("slice_by").is_null() | (pl.col("slice_by") == by)))
     slices = pl.col("slice_value").str.replace_all("_", " ").fill_null("all fields")
-    pairs, cases = rows.select("system_a", "system_b").unique().rows(), _of_pair(rows)
-    first, second = pairs[0] if len(pairs) == 1 else ("the first", "the second")
-    columns = "slice both_right only_a only_b both_wrong difference ci_low ci_high p_holm n_docs"
-    titles = {"slice": by, "only_a": f"only {first}", "only_b": f"only {second}"}
-    look = WORDING["flips"] | {"titles": titles, "cases": cases}
-    return table(rows.with_columns(slice=slices), *cases or (), *columns.split(), **look)
+    columns = "pair slice both_right only_a only_b both_wrong difference ci_low ci_high p_holm"
+    columns = [*columns.split(), "n_docs"]
+    return table(rows.with_columns(slice=slices), *columns, cases=_PAIR, **WORDING["flips"])
 
 
 def comparison_table(rows: pl.DataFrame) -> Table | Caption:
     """Differences with intervals, p after them, and the least that could be shown.
 
-    `rows` are from `formlab.compare`. What all rows have alike stands in the caption.
+    `rows` are from `formlab.compare`.
     """
-    rows = named(rows)
-    columns = "what system_a system_b value_a value_b difference ci_low ci_high better p p_holm"
+    columns = "pair what value_a value_b difference ci_low ci_high better p p_holm"
     columns = [*columns.split(), "least_difference", "n_docs", "n_cases"]
-    alike = ["system_a", "system_b", "n_docs", "n_cases"]
-    alike = [name for name in alike if rows[name].n_unique() == 1]
-    columns = [name for name in columns if name not in alike and name in rows.columns]
-    look = WORDING["comparisons"] | {"cases": _of_pair(rows)}
-    look["fold"] = f"All {rows.height:,} comparisons"
-    if (rows["n_docs"].max() or 0) < FEW:
-        look["note"] += " With so few documents the interval is too narrow; trust p."
-    return table(rows, *columns, **look)
+    fold = f"All {rows.height:,} comparisons"
+    return table(named(rows), *columns, cases=_PAIR, fold=fold, **WORDING["comparisons"])
 
 
 def edit_trees(
@@ -138,8 +115,7 @@ def edit_trees(
     """
     worst = sizes.filter(pl.col("distance") > 0).head(limit)
     if not worst.height:
-        none = "No tree differs from its gold." if sizes.height else "No trees were compared."
-        return [note(none)]
+        return [note("No tree differs from its gold.")]
     shown: list[Caption | Table] = []
     for row in tables.readable(worst).to_dicts():
         lines = list(_lines(cases.filter(doc_id=row["doc_id"])))
@@ -148,12 +124,11 @@ def edit_trees(
             f"{row['given']:,} predicted; {metrics.title('tree_edit_distance')} "
             f"{row['distance']:.2f}, similarity {row['similarity']:.2f}"
         )
-        cut = f"The first {LINES} of {len(lines):,} lines are shown" * (len(lines) > LINES)
         schema = dict.fromkeys(("gold", "edit", "predicted"), pl.String)
-        frame = pl.DataFrame(lines[:LINES], schema=schema, orient="row")
+        frame = pl.DataFrame(lines, schema=schema, orient="row")
         strong = [(at, "edit") for at in range(frame.height)]
-        shown.append(Caption(sentences(text, cut), label="Table", settings=row.get("settings")))
-        shown.append(Table(frame, strong=strong, cases={}))
+        shown.append(Caption(sentences(text), label="Table", settings=row.get("settings")))
+        shown.append(Table(frame, strong=strong, cases={}, rows=LINES))
     return shown
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 import polars as pl
 
 from formlab import files, metrics, resources, selection
 from formlab.charts.html import MISSING, number
-from formlab.charts.words import NOTHING, OWN, PUBLISHED, Caption, Table
+from formlab.charts.words import NOTHING, OWN, PUBLISHED, WORDING, Caption, Table
 from formlab.charts.words import note as line
 from formlab.errors import DataBroken, UnknownName
 
@@ -97,7 +96,6 @@ def paper_table(
     *,
     column: str = "metric",
     digits: int | Mapping[str, int] = 3,
-    percent: bool = False,
     note: str = "",
 ) -> Table | Caption:
     """A paper's own table, models by scores: systems measured here first, published ones below.
@@ -109,9 +107,9 @@ def paper_table(
     `own` are rows of `analysis.side_by_side`, one for each system and column; `printed` published
     rows with `system` and `value`, in the same units: where they have `measure` and `average`, as
     from `published`, these have to be those of `own`. `columns` is what the column named by
-    `column` holds, in the order of the paper, to the heading. `digits` are the decimals, of a share
-    or with `percent` of percent: of all columns, or by column, where 3 is the default. `note` is a
-    sentence under the table, after what the marks say.
+    `column` holds, in the order of the paper, to the heading. `digits` are the decimals of all
+    columns, or by column, where 3 is the default. `note` is a sentence under the table, after what
+    the marks say.
 
     Raises `DataBroken` if published figures of a column are of another metric than those measured
     here, or averaged in another way, or if a system has both averages of a column.
@@ -135,51 +133,37 @@ def paper_table(
     if not systems and not printed.height:
         return line(NOTHING)
     decimals = digits if isinstance(digits, Mapping) else dict.fromkeys(columns, digits)
-
-    def text(row: Mapping[str, Any], name: str) -> str:
-        value = row[name] and row[name] * (100 if percent else 1)
-        return number(value, decimals.get(row[column], 3))
-
     measured = own.filter(pl.col("value").is_not_nan()).to_dicts()
-    best = [
-        (systems.index(row["system"]), row[column]) for row in measured if row["mark"] == "best"
-    ]
-    ranked, signs = {name for _, name in best}, set()
+    best = [(systems.index(r["system"]), r[column]) for r in measured if r["mark"] == "best"]
+    ranked = {name for _, name in best}
     rows: dict[str, dict[str, str]] = {name: {} for name in systems}
-    for row in measured:
-        sign = {"near": NEAR, None: UNTESTED}.get(row["mark"], "") * (row[column] in ranked)
-        signs |= {sign or row["mark"]}
-        value, *ends = (text(row, name) for name in ("value", "ci_low", "ci_high"))
+    for row in [*measured, *printed.with_columns(_theirs=True).to_dicts()]:
+        name, places = row[column], decimals.get(row[column], 3)
+        if row.get("_theirs"):
+            of = rows.setdefault(f"{row['system']} ({PUBLISHED})", {})
+            of[name] = number(row["value"], places)
+            continue
+        text, *ends = (number(row[of], places) for of in ("value", "ci_low", "ci_high"))
         if row.get("n_cases") is not None:
             over = "n_docs" if row.get("average") == metrics.MACRO else "n_cases"
-            value += f" (n = {row[over] - (row.get('n_undefined') or 0):,})"
-        interval = f" [{', '.join(ends)}]" * (ends[0] != MISSING)
-        rows[row["system"]][row[column]] = f"{value}{interval} {sign}".rstrip()
-    for row in printed.to_dicts():
-        rows.setdefault(f"{row['system']} ({PUBLISHED})", {})[row[column]] = text(row, "value")
-    blank = dict.fromkeys(columns, MISSING)
-    scored = [{"system": name} | blank | cells for name, cells in rows.items()]
+            text += f" (n = {row[over] - (row.get('n_undefined') or 0):,})"
+        text += f" [{', '.join(ends)}]" * (ends[0] != MISSING)
+        sign = {"near": NEAR, None: UNTESTED}.get(row["mark"], "") if name in ranked else ""
+        rows[row["system"]][name] = f"{text} {sign}".rstrip()
+    scored = [
+        {"system": name} | dict.fromkeys(columns, MISSING) | cells for name, cells in rows.items()
+    ]
     measures, unstated = _definitions(own, printed, column)
     for side in ("metric", "average") if measures.height else ():
         scored.append({"system": side} | dict(measures.select("key", side).iter_rows()))
-    unsaid = [head.rstrip(" ↑↓") for key, head in columns.items() if key in unstated]
-    claims = {
-        "In brackets the 95 % interval by documents.": measured,
-        "n: the cases with a value; of a mean over documents, the documents.": measured
-        and "n_cases" in own.columns,
-        "Bold: the best of those measured here.": best,
-        f"{NEAR}: no difference from the best was shown.": NEAR in signs,
-        "No sign: shown to be worse than the best.": "worse" in signs,
-        f"{UNTESTED}: not tested against the best, of other fields.": UNTESTED in signs,
-        f"The paper does not say how it averages {', '.join(dict.fromkeys(unsaid))}.": unsaid,
-        note: note,
-    }
+    unsaid = dict.fromkeys(head.rstrip(" ↑↓") for key, head in columns.items() if key in unstated)
+    averages = f"The paper does not say how it averages {', '.join(unsaid)}." if unsaid else ""
     lines = selection.of_rows(pl.DataFrame({"system": systems}, schema={"system": pl.String}))
     return Table(
         pl.DataFrame(scored, schema=dict.fromkeys(["system", *columns], pl.String)),
         # An arrow at the end of a heading stays with its last word.
         titles={key: re.sub(" (?=[↑↓]$)", "\u00a0", head) for key, head in columns.items()},
-        note=" ".join(text for text, holds in claims.items() if holds) or None,
+        note=" ".join(filter(None, [WORDING["paper"]["note"] * bool(measured), averages, note])),
         strong=best,
         aside=tuple(range(len(systems), len(scored))),
         numeric=list(columns),
@@ -196,11 +180,11 @@ def _definitions(
     usual = pl.col("metric").replace_strict(averages, default=None, return_dtype=pl.String)
     sides = []
     for frame, mean in ((own, metrics.MACRO), (printed, OVER_DOCUMENTS)):
-        absent = {name: pl.lit(None, pl.String) for name in ("measure", "average")}
-        frame = frame.with_columns(**{n: e for n, e in absent.items() if n not in frame.columns})
+        absent = {"measure", "average"} - {*frame.columns}
+        frame = frame.with_columns(pl.lit(None, pl.String).alias(name) for name in absent)
         metric = pl.coalesce("measure", "metric")
         frame = frame.select(key=column, metric=metric, stated="average").unique().sort(pl.all())
-        average = pl.when(pl.col("stated") == mean).then(pl.lit(OVER_DOCUMENTS)).otherwise(usual)
+        average = pl.when(stated=mean).then(pl.lit(OVER_DOCUMENTS)).otherwise(usual)
         sides.append(frame.with_columns(average=average))
     here, there = sides
     stated = (pl.col("stated") != NOT_STATED).fill_null(False)

@@ -21,8 +21,6 @@ OWN, PUBLISHED = "measured here", "published"
 # Where the forms measured here are not those of the paper, the legend says so.
 ELSEWHERE = "published, on other forms"
 NOTHING = "Nothing was scored for it."
-# What a value is taken over, by its level.
-_OVER = {"field": "all fields", "page": "whole pages", "document": "all forms"}
 # The texts of tables and charts that stand in no sentence.
 WORDING = tomllib.loads(
     Path(__file__).with_name("assets").joinpath("wording.toml").read_text("utf-8")
@@ -79,12 +77,13 @@ def caption(
     name: str | None = None,
     label: Literal["Figure", "Table"] = "Figure",
     more: str = "",
+    settings: str | None = None,
 ) -> Caption:
     """What a figure or table shows, with the values it speaks of, their intervals, n and settings.
 
     `say` is what is shown, without numbers; they are added from `rows`, rows of a summary. `name`
-    is the column that says what each value is of; what it was taken over, if left out. `more` are
-    sentences that follow the figures.
+    is the column that says what each value is of; its metric and level, if left out. `more` are
+    sentences that follow; `settings` are those of scores that are not in `rows`.
 
     >>> rows = pl.DataFrame({"system": ["ocr"], "metric": ["cer"], "value": [0.25],
     ...     "ci_low": [0.2], "ci_high": [0.3], "n_docs": [9], "n_cases": [80]})
@@ -92,21 +91,20 @@ def caption(
     Figure. Errors. Values: ocr 0.250 (95 % interval 0.200 to 0.300, n = 80 in 9 documents).
     """
     if rows is None:
-        return Caption(sentences(say, more), label=label)
-    values: dict[str, list[str]] = {}
-    settings: dict[str | None, None] = {}
-    for row in tables.readable(rows).iter_rows(named=True):
+        return Caption(sentences(say, more), label=label, settings=settings)
+    values, read = [], tables.readable(rows)
+    for row in read.iter_rows(named=True):
+        if name:
+            of = row[name]
+        else:
+            over = row["slice"] if row.get("slice_by") else f"all {row['level']}s"
+            of = f"{metrics.title(row['metric'], row.get('average'))} of {over}"
         value = "undefined" if math.isnan(row["value"]) else number(row["value"])
-        over = "Values"
-        if not name:
-            over = _OVER.get(row["level"], f"all {row['level']}s")
-            over = f"Over {row['slice'] if row.get('slice_by') else over}"
-        of = row[name] if name else metrics.title(row["metric"], row.get("average"))
-        values.setdefault(over, []).append(f"{of} {value} ({span(row)})")
-        settings[row.get("settings")] = None
-    numbers = "; ".join(f"{over}: {', '.join(texts)}" for over, texts in values.items())
-    text = sentences(say, numbers or NOTHING, more)
-    return Caption(text, label=label, settings="; ".join(filter(None, settings)) or None)
+        values.append(f"{of} {value} ({span(row)})")
+    numbers = f"Values: {', '.join(values)}" if values else NOTHING
+    if "settings" in read.columns:
+        settings = "; ".join(read["settings"].drop_nulls().unique(maintain_order=True)) or settings
+    return Caption(sentences(say, numbers, more), label=label, settings=settings)
 
 
 def counted(row: Mapping[str, Any]) -> int | None:
@@ -131,29 +129,21 @@ def span(row: Mapping[str, Any]) -> str:
     return f"95 % interval {number(low)} to {number(row['ci_high'])}, n = {counts}"
 
 
-def show(
-    say: str,
-    *things: Any,
-    rows: pl.DataFrame | None = None,
-    name: str | None = None,
-    more: str = "",
-    settings: str | None = None,
-) -> None:
+def show(say: str, *things: Any, rows: pl.DataFrame | None = None, **look: Any) -> None:
     """Display charts, tables and galleries under one caption that says what they show.
 
     Reports number the captions, tables and figures apart. Where there is nothing but notes, the
-    first of them stands alone, and nothing where there are no things. All else is as of `caption`;
-    `settings` are those of scores that are not in `rows`.
+    first of them stands alone, and nothing where there are no things. `rows` and `look`, which is
+    `name`, `more` and `settings`, are as of `caption`.
 
     >>> show("Errors.", note("Nothing was scored."))
     Note. Nothing was scored.
     """
     # Of notes alone the first says enough.
-    parts = list(things[:1])
+    parts = things[:1]
     if not all(isinstance(thing, Caption) for thing in things):
         label = "Table" if any(isinstance(thing, Table) for thing in things) else "Figure"
-        over = caption(say, rows, name=name, label=label, more=more)
-        parts = [dataclasses.replace(over, settings=over.settings or settings), *things]
+        parts = (caption(say, rows, label=label, **look), *things)
     for part in parts:
         display(part)
 
@@ -164,11 +154,11 @@ class Table(Shown):
 
     `frame` has the rows and columns as shown, in order; `titles` are headings by column, beside the
     house's own; `digits` the decimals of floats, of all columns or by column; `note` is a line
-    below. At most so many `rows` are shown, and the note then says of how many. `links` are columns
-    of names of pages beside the report; what is no such name is text. Printed bold are the cells
-    `strong`, by number of the row and name of the column, and in another style the rows `aside`,
-    that are not measured here. `numeric` are columns of text that are right-aligned. `fold` are
-    words behind which the table is folded away.
+    below. At most so many `rows` are shown, and the note then says of how many. Printed bold are
+    the cells `strong`, by number of the row and name of the column; in another style stand the rows
+    `aside`, that are not measured here. `numeric` are columns of text that are right-aligned.
+    `fold` are words behind which the table is folded away. Names of pages beside the report are
+    links in a column `report`.
 
     `cases` leads a report from a row to its cases: the columns of cases, and those of `frame` that
     hold their values; or for each row the line of `formlab.selection`. Without it ``slice_by`` and
@@ -185,7 +175,6 @@ class Table(Shown):
     digits: int | Mapping[str, int] = 3
     note: str | None = None
     rows: int = 500
-    links: Sequence[str] = ()
     strong: Sequence[tuple[int, str]] = ()
     aside: Sequence[int] = ()
     numeric: Sequence[str] = ()
@@ -214,26 +203,25 @@ class Table(Shown):
         }
 
     def _column(self, name: str, kind: pl.DataType) -> dict[str, Any]:
-        named, usual = (self.digits, 3) if isinstance(self.digits, Mapping) else ({}, self.digits)
-        digits = named.get(name, 0 if kind.is_integer() else usual)
+        digits = self.digits.get(name, 3) if isinstance(self.digits, Mapping) else self.digits
         return {
             "name": name,
             "title": words(name, self.titles),
             "align": "right" if kind.is_numeric() or name in self.numeric else "left",
-            "digits": digits if kind.is_numeric() else None,
-            "link": name in self.links,
+            "digits": digits if kind.is_float() else None,
+            "link": name == "report",
         }
 
     def __str__(self) -> str:
-        shown = self.payload
-        columns = shown["columns"]
-        digits = [column["digits"] for column in columns]
-        rows = [[column["title"] for column in columns]]
-        rows += [list(map(cell, row, digits)) for row in shown["rows"]]
-        widths = [min(60, max(map(len, texts))) for texts in zip(*rows, strict=True)]
+        columns, *rows = self.payload["columns"], *self.payload["rows"]
+        texts = [
+            [cell(v, of["digits"]) for v, of in zip(row, columns, strict=True)] for row in rows
+        ]
+        lines = [[column["title"] for column in columns], *texts]
+        widths = [min(60, max(map(len, column))) for column in zip(*lines, strict=True)]
         sides = ["<" if column["align"] == "left" else ">" for column in columns]
         line = "  ".join(f"{{:{s}{w}}}" for s, w in zip(sides, widths, strict=True))
-        return "\n".join(line.format(*row).rstrip() for row in rows)
+        return "\n".join(line.format(*row).rstrip() for row in lines)
 
 
 def _plain(value: object) -> object:
@@ -246,7 +234,6 @@ def _plain(value: object) -> object:
 def table(
     frame: pl.DataFrame,
     *columns: str,
-    best: Mapping[str, Literal["max", "min"]] | None = None,
     sparse: bool = False,
     empty: str = NOTHING,
     cases: Mapping[str, str] | None = None,
@@ -254,28 +241,21 @@ def table(
 ) -> Table | Caption:
     """A frame as a table for readers: the house's headings, numbers to read, p as one writes it.
 
-    Without `columns` all are shown. `best` is column to ``max`` or ``min``: its best values are
-    printed bold. `sparse` leaves out columns in which nothing stands. `cases` may name columns that
-    are not shown; `empty` is the note in place of a table without rows. All else is as of `Table`:
-    `titles`, `digits`, `note`, `rows`, `links`, `fold`.
+    Without `columns` all are shown. `sparse` leaves out columns in which nothing stands. `cases`
+    may name columns that are not shown; `empty` is the note in place of a table without rows. All
+    else is as of `Table`: `titles`, `digits`, `note`, `rows`, `fold`.
 
     >>> print(table(pl.DataFrame({"kind": ["date"], "n_docs": [3], "p": [1e-9]})))
     kind  documents  p
     date          3  < 0.0001
     """
-    shown = frame.select(columns or pl.exclude(selection.LINES))
     if not frame.height:
         return note(empty)
-    if sparse:
-        shown = shown.select(name for name in shown.columns if shown[name].count())
-    strong = []
-    for name in {*(best or {})} & {*shown.columns}:
-        values = shown[name].fill_nan(None)
-        at = (values == getattr(values, best[name])()).fill_null(False).arg_true()
-        strong += [(row, name) for row in at]
+    shown = frame.select(columns or pl.exclude(selection.LINES))
+    shown = shown.select(name for name in shown.columns if shown[name].count() or not sparse)
     for name in {"p", "p_holm", "p_adjusted"} & {*shown.columns}:
         values = shown[name].fill_nan(None)
         texts = [p if p is None else "< 0.0001" if p < 0.0001 else number(p, 4) for p in values]
         shown = shown.with_columns(pl.Series(name, texts, dtype=pl.String))
     lines = selection.of_rows(frame.head(look.get("rows", 500)), cases)
-    return Table(shown, strong=strong, cases=lines, **look)
+    return Table(shown, cases=lines, **look)

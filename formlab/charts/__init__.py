@@ -21,10 +21,10 @@ HOMES = {
         "page_error_bars runs_table scores_table show_answered show_causes show_scores "
         "status_table"
     ),
-    "charts.compare": "comparison_table difference_dots edit_trees flip_table not_shown",
+    "charts.compare": "comparison_table difference_dots edit_trees flip_table",
     "charts.header": "Card Cards first_screen right_of score_cards",
     "charts.marks": "bars dots heatmap lines stacked surface",
-    "charts.published": "beside cited defined paper_table published published_levels",
+    "charts.published": "beside cited defined paper_table published",
     "charts.words": (
         "Caption ELSEWHERE OWN PUBLISHED Table caption note sentences show span table"
     ),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,6 @@ from formlab import decisions as decided
 from formlab.analysis.finding import Finding, finding_table, has_pages
 from formlab.analysis.label_corrections import corrected_scores
 from formlab.analysis.overview import cause_counts, rungs, runs
-from formlab.charts.html import number
 from formlab.charts.marks import lines, stacked
 from formlab.charts.words import WORDING, Caption, Table, note, sentences, show, table
 from formlab.errors import NotAvailable
@@ -135,16 +133,10 @@ def findings_table(
     formlab's own if left out. A finding links to the report of its own evaluations where one was
     built in the same folder.
     """
-    rows = []
-    for finding in findings:
-        effect, *ends = map(number, finding.numbers)
-        effect += f" ({' to '.join(ends)})" * (not math.isnan(finding.ci_low))
-        rows.append((effect, _report_of(finding, reports)))
-    added = pl.DataFrame(rows, {"effect": pl.String, "report": pl.String}, orient="row")
-    p = pl.col("p_adjusted").fill_nan(None)
-    shown = finding_table(findings).drop("effect").hstack(added).with_columns(p)
-    columns = ("finding", "effect", "n_docs", "n_cases", "p_adjusted", "report")
-    return table(shown, *columns, sparse=True, cases={}, **WORDING["findings"])
+    pages = pl.Series("report", [_report_of(one, reports) for one in findings], pl.String)
+    shown = finding_table(findings).with_columns(pages, pl.col("p_adjusted").fill_nan(None))
+    columns = "finding effect ci_low ci_high n_docs n_cases p_adjusted report"
+    return table(shown, *columns.split(), sparse=True, cases={}, **WORDING["findings"])
 
 
 def _report_of(finding: Finding, reports: Mapping[str, str]) -> str | None:

@@ -14,14 +14,11 @@ from formlab.analysis.finding import word
 from formlab.analysis.verdicts import OUTCOME
 from formlab.charts import theme
 from formlab.charts.escaping import clean
-from formlab.charts.html import number
 from formlab.charts.marks import dots
 from formlab.charts.words import WORDING, Caption, Table, note, sentences, table
 from formlab.trees import unescape
 
 SHOWN, NOT_SHOWN = "a difference was shown", "none was shown"
-# So many metrics that show no difference are named.
-_NAMED = 4
 # The most lines that are shown of a form, and of kept nodes that follow each other.
 LINES, UNFOLDED = 60, 3
 _INDENT, _DEEPEST, _CHARACTERS = "\u2003", 9, 60
@@ -61,24 +58,6 @@ def difference_dots(rows: pl.DataFrame) -> Any:
     look |= {"colour": "better", "colours": theme.system_colours(systems)}
     look["colours"] |= {NOT_SHOWN: theme.NEUTRAL}
     return dots(rows, "what", "difference", **look, **WORDING["differences"])
-
-
-def not_shown(rows: pl.DataFrame) -> Caption:
-    """One line on what no difference was shown in, with the least that would have been seen.
-
-    `rows` are from `formlab.compare`. Slices and means over documents are counted.
-    """
-    of = named(rows.filter(pl.col("better").is_null(), pl.col("difference").is_not_nan()))
-    if not of.height:
-        return note("A difference was shown in all that was compared.")
-    is_whole = pl.col("slice_by").is_null(), pl.col("average").ne_missing("macro")
-    texts = [
-        f"{row['what']} of {row['pair']} ({number(row['least_difference'], 2)})"
-        for row in of.filter(*is_whole).head(_NAMED).to_dicts()
-    ]
-    rest = [f"{of.height - len(texts):,} other metrics and slices"] * (of.height > len(texts))
-    say = "No difference was shown in (in brackets the one that would have been seen)"
-    return note(f"{say}: {'; '.join(texts + rest)}.")
 
 
 def flip_table(matrix: pl.DataFrame, *, by: str) -> Table | Caption:

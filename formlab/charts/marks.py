@@ -84,17 +84,12 @@ def dots(
     if tick:
         bar = base.mark_tick(thickness=3, size=16, color=theme.SLATE)
         layers.append(bar.encode(plot.at(alt.X, tick, title=plot.title(x)), tooltip=tip))
-    chart = alt.layer(*layers, *plot.counts())
+    chart = alt.layer(*layers, *plot.counts(**plot.dodge))
     chart = chart.properties(width=wide, height=alt.Step(15 if plot.dodge else 26))
     return plot.panels(chart, spacing=64 if plot.column and plot.has(plot.n) else 32, rows=True)
 
 
-def bars(
-    frame: pl.DataFrame,
-    y: str = "label",
-    x: str = "value",
-    **look: Any,
-) -> Drawn:
+def bars(frame: pl.DataFrame, y: str = "label", x: str = "value", **look: Any) -> Drawn:
     """A bar from zero for each row of a frame, with its interval, or made of its parts.
 
     With `colour` each row of the frame is a part of a bar, named by that column; parts stand in the
@@ -122,12 +117,7 @@ def bars(
 
 
 def stacked(
-    frame: pl.DataFrame,
-    y: str = "label",
-    x: str = "share",
-    *,
-    percent: bool = True,
-    **look: Any,
+    frame: pl.DataFrame, y: str = "label", x: str = "share", *, percent: bool = True, **look: Any
 ) -> Drawn:
     """One bar a row, made of its parts: shares of a whole, or without `percent` counts.
 
@@ -226,12 +216,10 @@ def heatmap(
     # The ground has its own colours on light and dark pages alike, and so has the text on it.
     light = f"({datum(value)} - {low}) / {max(high - low, 1e-9)} > {_LIGHT_FROM}"
     ink = alt.condition(light, alt.value("#1F2328"), alt.value("#FFFFFF"))
-    texts = [(f"format({datum(value)}, '{form}')", 13, 600, -6 if plot.n else 0)]
-    texts += [(f"'n = ' + format({datum(plot.n)}, ',')", 10, 400, 9)] if plot.n else []
-    for shown, size, weight, down in texts:
-        label = base.transform_calculate(text=shown)
-        label = label.mark_text(fontSize=size, fontWeight=weight, dy=down)
-        layers.append(label.encode(text="text:N", color=ink))
+    text = f"format({datum(value)}, '{form}')"
+    text += f" + '|n = ' + format({datum(plot.n)}, ',')" if plot.n else ""
+    label = base.transform_calculate(text=text).encode(text="text:N", color=ink)
+    layers.append(label.mark_text(fontSize=12, lineBreak="|", dy=-6 if plot.n else 0))
     chart = alt.layer(*layers).properties(width=84 * len(across), height=44 * len(up))
     return plot.panels(chart, spacing=14)
 

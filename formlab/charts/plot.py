@@ -126,13 +126,11 @@ class Plot:
 
     def title(self, column: str) -> str:
         """The title of a column; that of the metric for its values."""
-        if column not in self.titles:
-            if self.metric and column == "value":
-                is_mean = metrics.MACRO in self.values("average")
-                return metrics.title(self.metric, metrics.MACRO if is_mean else metrics.POOLED)
-            if column == "slice_value" and len(slices := self.values("slice_by")) == 1:
-                return words(slices[0])
-        return words(column, self.titles)
+        if column == "value" and self.metric and column not in self.titles:
+            is_mean = metrics.MACRO in self.values("average")
+            return metrics.title(self.metric, metrics.MACRO if is_mean else metrics.POOLED)
+        slices = self.values("slice_by") if column == "slice_value" else []
+        return words(slices[0] if len(slices) == 1 else column, self.titles)
 
     # Channels
 
@@ -210,8 +208,11 @@ class Plot:
                 scale = alt.Scale(type="ordinal", domain=order, range=ends)
                 return self.names(channel, self.kind, order, scale=scale, legend=legend)
 
+            if self.colour:
+                marks["fillOpacity"] = by_kind(alt.FillOpacity, 1.0, 0.0)
+            else:
+                marks["fill"] = by_kind(alt.Fill, plain.pop("fill"), "transparent", legend)
             # Vega has no legend of fills' opacity, so open markers are dashed as well.
-            marks["fillOpacity"] = by_kind(alt.FillOpacity, 1.0, 0.0)
             marks["strokeDash"] = by_kind(alt.StrokeDash, [1, 0], [2, 2], legend)
             # A hollow marker needs room for its hole.
             plain["size"] = 60
@@ -237,16 +238,16 @@ class Plot:
         ends = self.at(start, self.low, title=self.title(value)), end(field=field(self.high))
         return [base.transform_filter(known).mark_rule(strokeWidth=2).encode(*ends)]
 
-    def counts(self) -> list[Any]:
+    def counts(self, **dodge: Any) -> list[Any]:
         """A layer of the text n = … behind the right end of each row."""
         if not self.has(self.n):
             return []
-        by = [field(name) for name in (self.labels[0], *self.by, *[self.colour] * bool(self.dodge))]
+        by = [field(name) for name in (self.labels[0], *self.by, *[self.colour] * bool(dodge))]
         text = self.base.transform_aggregate(n=f"max({field(self.n)})", groupby=by)
         text = text.transform_filter("isValid(datum.n)")
         text = text.transform_calculate(n_text="'n = ' + format(datum.n, ',')")
         text = text.mark_text(align="left", dx=8, fontSize=11, color=theme.SOFT)
-        return [text.encode(x=alt.value("width"), y=self.rows, text="n_text:N", **self.dodge)]
+        return [text.encode(x=alt.value("width"), y=self.rows, text="n_text:N", **dodge)]
 
     def hover(self) -> dict[str, str]:
         """Each column that the pointer tells of a mark, and the format of its numbers."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
@@ -137,25 +138,23 @@ def paper_table(
     best = [(systems.index(r["system"]), r[column]) for r in measured if r["mark"] == "best"]
     ranked = {name for _, name in best}
     rows: dict[str, dict[str, str]] = {name: {} for name in systems}
-    for row in [*measured, *printed.with_columns(_theirs=True).to_dicts()]:
-        name, places = row[column], decimals.get(row[column], 3)
-        if row.get("_theirs"):
-            of = rows.setdefault(f"{row['system']} ({PUBLISHED})", {})
-            of[name] = number(row["value"], places)
-            continue
+    for row in measured:
+        places = decimals.get(row[column], 3)
         text, *ends = (number(row[of], places) for of in ("value", "ci_low", "ci_high"))
         if row.get("n_cases") is not None:
             over = "n_docs" if row.get("average") == metrics.MACRO else "n_cases"
             text += f" (n = {row[over] - (row.get('n_undefined') or 0):,})"
         text += f" [{', '.join(ends)}]" * (ends[0] != MISSING)
-        sign = {"near": NEAR, None: UNTESTED}.get(row["mark"], "") if name in ranked else ""
-        rows[row["system"]][name] = f"{text} {sign}".rstrip()
-    scored = [
-        {"system": name} | dict.fromkeys(columns, MISSING) | cells for name, cells in rows.items()
-    ]
+        sign = {"near": NEAR, None: UNTESTED}.get(row["mark"], "") * (row[column] in ranked)
+        rows[row["system"]][row[column]] = f"{text} {sign}".rstrip()
+    for row in printed.to_dicts():
+        text = number(row["value"], decimals.get(row[column], 3))
+        rows.setdefault(f"{row['system']} ({PUBLISHED})", {})[row[column]] = text
+    blank = dict.fromkeys(columns, MISSING)
+    scored = [{"system": name} | blank | cells for name, cells in rows.items()]
     measures, unstated = _definitions(own, printed, column)
-    for side in ("metric", "average") if measures.height else ():
-        scored.append({"system": side} | dict(measures.select("key", side).iter_rows()))
+    for side, of in enumerate(("metric", "average") if measures else ()):
+        scored.append({"system": of} | {key: pair[side] for key, pair in measures.items()})
     unsaid = dict.fromkeys(head.rstrip(" ↑↓") for key, head in columns.items() if key in unstated)
     averages = f"The paper does not say how it averages {', '.join(unsaid)}." if unsaid else ""
     lines = selection.of_rows(pl.DataFrame({"system": systems}, schema={"system": pl.String}))
@@ -174,55 +173,27 @@ def paper_table(
 
 def _definitions(
     own: pl.DataFrame, printed: pl.DataFrame, column: str
-) -> tuple[pl.DataFrame, list[str]]:
-    """Metric and average of each `key`, a value of `column`, and the keys that state no average."""
-    averages = {name: metric.average for name, metric in metrics.METRICS.items()}
-    usual = pl.col("metric").replace_strict(averages, default=None, return_dtype=pl.String)
-    sides = []
-    for frame, mean in ((own, metrics.MACRO), (printed, OVER_DOCUMENTS)):
-        absent = {"measure", "average"} - {*frame.columns}
-        frame = frame.with_columns(pl.lit(None, pl.String).alias(name) for name in absent)
-        metric = pl.coalesce("measure", "metric")
-        frame = frame.select(key=column, metric=metric, stated="average").unique().sort(pl.all())
-        average = pl.when(stated=mean).then(pl.lit(OVER_DOCUMENTS)).otherwise(usual)
-        sides.append(frame.with_columns(average=average))
-    here, there = sides
-    stated = (pl.col("stated") != NOT_STATED).fill_null(False)
-    differs = stated & pl.col("stated").ne_missing(pl.col("average_own"))
-    both = there.join(here, on="key", suffix="_own", maintain_order="left")
-    wrong = both.filter(differs | (pl.col("metric") != pl.col("metric_own")))
-    for row in wrong.head(1).iter_rows(named=True):
-        raise DataBroken(
-            f"column {row['key']!r}: published is {row['metric']}, {row['stated']}; "
-            f"measured here {row['metric_own']}, {row['average_own']}",
-            remedy="the published metric and average, or no published figures",
-        )
-    known = pl.concat(sides).filter(pl.col("metric").is_in([*averages]))
-    unstated = there.filter(stated=NOT_STATED)["key"].to_list()
-    return known.unique("key", keep="first", maintain_order=True), unstated
+) -> tuple[dict[str, tuple[str, str]], list[str]]:
+    """Metric and average of each value of `column`, and those whose average no paper states."""
 
+    def defined_as(row: Mapping[str, Any]) -> tuple[str, str]:
+        metric, average = row.get("measure") or row["metric"], row.get("average")
+        if average in (metrics.MACRO, OVER_DOCUMENTS):
+            return metric, OVER_DOCUMENTS
+        entry = metrics.METRICS.get(metric)
+        return metric, entry.average if entry else NOT_STATED
 
-def published_levels() -> pl.DataFrame:
-    """Published figures by level, no intervals; `why` says why one stands beside no own value.
-
-    `metric` is formlab's, which is the paper's in that `mode` (``data/published/levels.csv``).
-
-    >>> sorted(published_levels().filter(why="")["metric"].unique())
-    ['consistency_accuracy', 'episodic_click', 'episodic_value', 'micro_f1', 'vqa_accuracy']
-    """
-    parts = []
-    for level in _read("levels").fill_null("").to_dicts():
-        only = dict(part.split("=") for part in level["where"].split("&") if part)
-        rows, benchmark = published(level["table"]).filter(**only), level["table"].partition("_")[0]
-        corpus = pl.format(", {}", "corpus") if "corpus" in rows.columns else pl.lit("")
-        facts = {name: pl.lit(level[name]) for name in ("level", "metric", "mode", "why")}
-        parts.append(
-            rows.select(
-                "source",
-                system=pl.format("{} on {}{}", "system", pl.lit(benchmark), corpus),
-                value=pl.col(level["column"]).cast(pl.Float64) / float(level["scale"]),
-                **facts,
-                benchmark=pl.lit(benchmark),
+    known = {row[column]: defined_as(row) for row in own.to_dicts()}
+    unstated = []
+    for row in printed.to_dicts():
+        (metric, usual), stated = defined_as(row), row.get("average") or NOT_STATED
+        theirs = metric, usual if stated == NOT_STATED else stated
+        here = known.setdefault(row[column], theirs)
+        if metric != here[0] or stated not in (NOT_STATED, here[1]):
+            raise DataBroken(
+                f"column {row[column]!r}: published is {metric}, {stated}; "
+                f"measured here {', '.join(here)}",
+                remedy="the published metric and average, or no published figures",
             )
-        )
-    return pl.concat(parts)
+        unstated += [row[column]] * (row.get("average") == NOT_STATED)
+    return {key: pair for key, pair in known.items() if pair[0] in metrics.METRICS}, unstated

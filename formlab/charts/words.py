@@ -187,14 +187,28 @@ class Table(Shown):
     def _data(self) -> dict[str, Any]:
         """Columns and rows as shown, cells to print bold, the line of each row's cases."""
         shown, names = self.frame.head(self.rows), self.frame.columns
+        digits = (
+            self.digits if isinstance(self.digits, Mapping) else dict.fromkeys(names, self.digits)
+        )
+        columns = [
+            {
+                "name": name,
+                "title": words(name, self.titles),
+                "align": "right" if kind.is_numeric() or name in self.numeric else "left",
+                "digits": digits.get(name, 3) if kind.is_float() else None,
+                "link": name == "report",
+            }
+            for name, kind in shown.schema.items()
+        ]
         cut = f"First {shown.height:,} of {self.frame.height:,} rows."
         notes = [self.note or "", cut * (shown.height < self.frame.height)]
         lines = self.cases
         if lines is None or isinstance(lines, Mapping):
             lines = selection.of_rows(shown, lines)
+        plain = bool | int | float | None
         return {
-            "columns": [self._column(name, kind) for name, kind in self.frame.schema.items()],
-            "rows": [[_plain(value) for value in row] for row in shown.iter_rows()],
+            "columns": columns,
+            "rows": [[v if isinstance(v, plain) else str(v) for v in row] for row in shown.rows()],
             "bold": [[row, names.index(name)] for row, name in self.strong if row < shown.height],
             "aside": list(self.aside),
             "note": " ".join(filter(None, notes)) or None,
@@ -202,33 +216,14 @@ class Table(Shown):
             "fold": self.fold or None,
         }
 
-    def _column(self, name: str, kind: pl.DataType) -> dict[str, Any]:
-        digits = self.digits.get(name, 3) if isinstance(self.digits, Mapping) else self.digits
-        return {
-            "name": name,
-            "title": words(name, self.titles),
-            "align": "right" if kind.is_numeric() or name in self.numeric else "left",
-            "digits": digits if kind.is_float() else None,
-            "link": name == "report",
-        }
-
     def __str__(self) -> str:
-        columns, *rows = self.payload["columns"], *self.payload["rows"]
-        texts = [
-            [cell(v, of["digits"]) for v, of in zip(row, columns, strict=True)] for row in rows
-        ]
-        lines = [[column["title"] for column in columns], *texts]
+        columns, rows = self.payload["columns"], self.payload["rows"]
+        digits = [column["digits"] for column in columns]
+        lines = [[c["title"] for c in columns], *(list(map(cell, row, digits)) for row in rows)]
         widths = [min(60, max(map(len, column))) for column in zip(*lines, strict=True)]
         sides = ["<" if column["align"] == "left" else ">" for column in columns]
         line = "  ".join(f"{{:{s}{w}}}" for s, w in zip(sides, widths, strict=True))
         return "\n".join(line.format(*row).rstrip() for row in lines)
-
-
-def _plain(value: object) -> object:
-    """A value as JSON has it; what it has not, as it is shown."""
-    if isinstance(value, float) and math.isinf(value):
-        return number(value)
-    return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
 def table(

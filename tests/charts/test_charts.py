@@ -127,14 +127,20 @@ def test_every_published_table_is_read_with_its_source():
         assert "value" not in table.columns or table["value"].is_finite().all(), file
 
 
-def test_published_figures_are_in_units_of_the_metric():
-    printed = charts.published_levels()
-    assert printed["source"].null_count() == 0
+def test_published_figures_by_level_are_those_of_their_tables():
+    printed = charts.published("levels")
     # FORMCRAFT table 4, FinCriticalED table 4, FormFactory table 2 (72.7 %).
     values = {(s, m): v for s, m, v in printed.select("system", "metric", "value").rows()}
     assert values["GPT-5 on formcraft", "vqa_accuracy"] == pytest.approx(0.7913, abs=5e-5)
     assert values["DeepSeek-OCR on fincriticaled", "fact_accuracy"] == 0.7715
     assert values["Qwen-VL-Max on formfactory", "episodic_value"] == pytest.approx(0.727)
+    for row in printed.to_dicts():
+        table = charts.published(row["table"])
+        table = table.filter(system=row["system"].partition(" on ")[0], source=row["source"])
+        cells = [cell for of in table.rows() for cell in of if re.fullmatch(r"[\d.]+", str(cell))]
+        assert any(
+            abs(float(cell) / unit - row["value"]) < 1e-9 for cell in cells for unit in (1, 100)
+        ), row
 
 
 def compared(value, difference, low, high, *, b="n", p_holm=0.001):

@@ -17,7 +17,7 @@ from formlab.registry import Registry
 # What the room offers, by module: each is imported when it is first asked for.
 HOMES = {
     "charts._shared": (
-        "cause_bars cause_table findings_table label_corrections ladder_lines notes_table "
+        "cause_table findings_table label_corrections ladder_lines notes_table "
         "page_error_bars runs_table scores_table show_answered show_causes show_scores "
         "status_table"
     ),

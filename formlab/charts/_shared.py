@@ -15,11 +15,11 @@ from formlab import decisions as decided
 from formlab.analysis.finding import Finding, finding_table, has_pages
 from formlab.analysis.label_corrections import corrected_scores
 from formlab.analysis.overview import cause_counts, rungs, runs
+from formlab.charts.escaping import clean
 from formlab.charts.marks import lines, stacked
 from formlab.charts.words import WORDING, Caption, Table, note, sentences, show, table
 from formlab.errors import NotAvailable
 from formlab.folders import Evaluation
-from formlab.tables import LADDER
 
 # The other reports of its folder: a JSON object of name to ``benchmark:split:system`` of each
 # evaluation; reports of the project's samples have none.
@@ -37,7 +37,8 @@ def status_table(evaluation: Evaluation) -> Table | Caption:
 def notes_table(evaluation: Evaluation) -> Table | Caption:
     """Irregularities of the files, with counts, and each file left out with the reason."""
     left_out = [(f"left out: {file}: {why}", 1) for file, why in evaluation.unreadable.items()]
-    rows = pl.DataFrame([*evaluation.notes.items(), *left_out], ["what", "count"], orient="row")
+    rows = [(clean(what), count) for what, count in (*evaluation.notes.items(), *left_out)]
+    rows = pl.DataFrame(rows, ["what", "count"], orient="row")
     return table(rows, empty="No irregularity was noted.")
 
 
@@ -49,17 +50,11 @@ def show_answered(
     show("What was inferred from the files, and what is odd in them.", notes_table(evaluation))
 
 
-def cause_bars(cases: pl.DataFrame, *, pages: bool = True) -> Any:
-    """How many cases each cause has, in the colour of its stage.
+def cause_table(cases: pl.DataFrame, *, pages: bool = True) -> Table | Caption:
+    """Each cause with its stage, its cases, their share, and what to try.
 
     Without `pages` what to try says nothing of images.
     """
-    counts, look = _causes(cases, pages), {"percent": False, "tips": ["try"], "colour": "stage"}
-    return stacked(counts, "cause", "cases", **look, **WORDING["causes"])
-
-
-def cause_table(cases: pl.DataFrame, *, pages: bool = True) -> Table | Caption:
-    """Each cause with its stage, its cases, their share, and what to try; as `cause_bars`."""
     columns = ("stage", "cause", "cases", "share", "try")
     return table(_causes(cases, pages), *columns, **WORDING["causes"])
 
@@ -71,12 +66,13 @@ def _causes(cases: pl.DataFrame, pages: bool) -> pl.DataFrame:
 
 
 def show_causes(say: str, cases: pl.DataFrame, of: Evaluation, **more: Any) -> None:
-    """Display `cause_bars` and `cause_table` of cases of the evaluation `of`, each under a caption.
+    """Display a bar for each cause of cases of the evaluation `of`, and `cause_table`.
 
     `say` and `more` are the caption of the bars, as of `charts.show`. Where no pages were read, no
     advice is on images.
     """
-    show(say, cause_bars(cases, pages=has_pages(of)), **more)
+    look = WORDING["causes"] | WORDING["cause_bars"]
+    show(say, stacked(_causes(cases, has_pages(of)), "cause", "cases", **look), **more)
     show("What to try for each cause.", cause_table(cases, pages=has_pages(of)))
 
 
@@ -118,9 +114,7 @@ def ladder_lines(summary: pl.DataFrame, *, by: str) -> Any:
 
     Lines that cross mean that the ranking depends on how strictly one judges.
     """
-    titles = WORDING["ladder"]["titles"] | {"slice_value": by.replace("_", " ")}
-    look = {"titles": titles, "percent": True, "domain": [0, 1], "order": LADDER}
-    return lines(rungs(summary, by), "rung", colour="slice_value", **look)
+    return lines(rungs(summary, by), "rung", colour="slice_value", **WORDING["ladder"])
 
 
 def findings_table(
@@ -162,13 +156,14 @@ def label_corrections(
     `verdicts` is a file or folder of decisions, or empty; the splits of one system are pooled. A
     note instead where there are no verdicts, or nothing can be scored again.
     """
+    none = (note(WORDING["corrections"]["none"]),)
     if not str(verdicts):
-        return (note(WORDING["corrections"]["none"]),)
+        return none
     # A path that somebody named is to be there.
     audit = decided.read(verdicts).filter(pl.col("decision").is_in(list(decided.LABEL_AUDIT)))
     several = [one for one in evaluations if one.benchmark in audit["benchmark"]]
     if not several:
-        return (note("There are no verdicts on the labels of what is shown here."),)
+        return none
     try:
         scores, counts = corrected_scores(several, audit, **draws)
     except NotAvailable as error:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
@@ -107,7 +106,7 @@ def edit_trees(
         frame = pl.DataFrame(lines, schema=schema, orient="row")
         strong = [(at, "edit") for at in range(frame.height)]
         shown.append(Caption(sentences(text), label="Table", settings=row.get("settings")))
-        shown.append(Table(frame, strong=strong, cases={}, rows=LINES))
+        shown.append(table(frame, strong=strong, cases={}, rows=LINES))
     return shown
 
 
@@ -115,28 +114,27 @@ def _lines(cases: pl.DataFrame) -> Iterator[tuple[str | None, str, str | None]]:
     """Gold label, edit and predicted label of each line; what is absent on a side is None."""
     nodes = cases.filter(pl.col("subtype").is_in([*theme.EDIT_COLOURS]), level="node")
     rows = nodes.select("path", "pred_path", "depth", "gold", "pred", op="subtype").to_dicts()
-    # Paths such as /Section A/Name show depths, and such as /entities/3 do not.
-    nested = all(row["path"].count("/") == row["depth"] for row in rows if row["path"] is not None)
-    # The least depth of the nodes below that have an edit, back to the next top node.
-    least = math.inf
-    for row in reversed(rows):
-        row["needed"] = row["op"] != "kept" or row["depth"] < least < math.inf
-        least = min(least, row["depth"]) if row["needed"] else least
-        least = math.inf if row["depth"] == 1 else least
-    for needed, group in itertools.groupby(rows, lambda row: row["needed"]):
+    edited = [
+        row[side] or "" for row in rows for side in ("path", "pred_path") if row["op"] != "kept"
+    ]
+
+    def is_needed(row: Mapping[str, Any]) -> bool:
+        above = f"{row['path']}/", f"{row['pred_path']}/"
+        return row["op"] != "kept" or any(path.startswith(above) for path in edited)
+
+    for needed, group in itertools.groupby(rows, is_needed):
         run = list(group)
         if not needed and len(run) > UNFOLDED:
             folded = _label(f"⋯ {len(run)} kept", min(row["depth"] for row in run))
             yield folded, "", folded
             continue
         for row in run:
-            path, text = row["pred_path"], row["pred"]
-            depth = path.count("/") if nested and path is not None else row["depth"]
-            if row["op"] == "moved" and nested:
-                parent = unescape(path.rpartition("/")[0].rpartition("/")[2])
+            text = row["pred"]
+            if row["op"] == "moved":
+                parent = unescape(row["pred_path"].rpartition("/")[0].rpartition("/")[2])
                 text = f"{text} (now in {parent or 'the form'})"
-            edit = row["op"].replace("kept", "")
-            yield _label(row["gold"], row["depth"]), edit, _label(text, depth)
+            gold, pred = (_label(label, row["depth"]) for label in (row["gold"], text))
+            yield gold, row["op"].replace("kept", ""), pred
 
 
 def _label(text: str | None, depth: int) -> str | None:

@@ -97,15 +97,11 @@ def first_screen(
 ) -> Cards:
     """The header of a report, which also stands for it in the index.
 
-    The sentence is the first finding that holds; if none does, what the first one says, or how many
-    values are right. Up to five findings that hold follow, each with its effect, 95 % interval and
-    n, a link to its cases (``#finding=N``: N counts `findings` from 1, held or not, as
-    `gallery.errors` does) and what to try; then what was run and how much of it was answered.
-
-    `results`: the evaluations that the report is of. `findings`: of `analysis.findings`, `kinds` or
-    `tell_apart`, over these. `cards`: at most four are shown; the share of values right in each
-    evaluation, if left out. `sentence` takes the place of the first finding, which then joins the
-    others.
+    The `sentence` is the first finding that holds, if left out; if none does, what the first one
+    says, or how many values are right. Up to five findings that hold follow, each with its effect,
+    95 % interval and n, a link to its cases (``#finding=N``: N counts `findings` from 1, held or
+    not, as `gallery.errors` does) and what to try; then what was run and how much was answered. At
+    most four `cards` are shown: the share of values right in each evaluation, if left out.
 
     >>> print(first_screen([]))
     Nothing was scored.
@@ -121,13 +117,19 @@ def first_screen(
         # The same advice is given once.
         row["try"] *= row["try"] not in [earlier["try"] for earlier in shown[:at]]
     lead = bool(shown) and not sentence
-    if not sentence:
-        sentence = shown[0]["alone"] if shown else _counts(counts, findings)
+    scored = [(row, of) for row in counts if (of := _scored(row))]
+    if not sentence and shown:
+        sentence = shown[0]["alone"]
+    elif not sentence and scored:
+        texts = (": ".join(filter(None, [_name(row, named), of[1]])) for row, of in scored)
+        sentence = findings[0].claim if findings else "; ".join([*texts][:_NAMED])
     if cards is None:
-        cards = [card for row in counts for card in _cards(row, named)]
+        cards = [Card(_name(row, named or ["system"]), *of) for row, of in scored]
     made = cards.cards if isinstance(cards, Cards) else cards
     lines = [_run(row, one) for row, one in zip(counts, results, strict=True)]
-    return Cards(list(made)[:_CARDS], sentences(sentence), shown, lines, lead)
+    return Cards(
+        list(made)[:_CARDS], sentences(sentence or "Nothing was scored"), shown, lines, lead
+    )
 
 
 def _name(row: Row, named: Sequence[str] = ("system", "benchmark")) -> str:
@@ -135,34 +137,20 @@ def _name(row: Row, named: Sequence[str] = ("system", "benchmark")) -> str:
     return " on ".join(of[name] for name in named if of[name])
 
 
-def _counts(counts: Sequence[Row], findings: Sequence[Finding]) -> str:
-    """The sentence where no finding holds: the first one's own, or the counts."""
-    values, right = (sum(row[n] for row in counts) for n in ("values", "right"))
-    if not values and all(row["page_cer"] is None for row in counts):
-        return "Nothing was scored"
-    if findings:
-        return findings[0].claim
-    return f"{right:,} of {values:,} values are right" if values else "Texts of pages were scored"
-
-
-def _cards(row: Row, named: Sequence[str]) -> list[Card]:
-    """The share of values right of an evaluation; of texts alone the mean CER of pages."""
-    of = f": {_name(row, named)}" if named else ""
+def _scored(row: Row) -> tuple[str, str] | None:
+    """What an evaluation has right, as a number and in words; of texts alone the CER of pages."""
     if row["values"]:
-        note = f"{row['right']:,} of {row['values']:,} values"
-        return [Card(f"values right{of}", f"{100 * row['right'] / row['values']:.1f} %", note)]
+        share = f"{100 * row['right'] / row['values']:.1f} %"
+        return share, f"{row['right']:,} of {row['values']:,} values right"
     cer = row["page_cer"]
-    return [] if cer is None else [Card(f"CER of pages{of}", cer, "mean over pages")]
+    return None if cer is None else (number(cer), f"mean CER of pages {number(cer)}")
 
 
 def _run(row: Row, evaluation: Evaluation) -> str:
     """What was run and how much was answered; failures by the status of their answers."""
     line = f"{_name(row)}: {row['answered']:,} of {row['documents']:,} documents answered"
-    if row["values"]:
-        line += f", {row['right']:,} of {row['values']:,} values right"
-        line += f", {row['spurious']:,} more predicted without gold" * (row["spurious"] > 0)
-    elif row["page_cer"] is not None:
-        line += f", mean CER of pages {number(row['page_cer'])}"
+    line += f", {scored[1]}" if (scored := _scored(row)) else ""
+    line += f", {row['spurious']:,} more predicted without gold" * (row["spurious"] > 0)
     if failed := failures(evaluation):
         texts = (f"{word(status)} in {counted(n, 'document')}" for status, n in failed.items())
         line += f"; answers that could not be used: {', '.join(texts)}"

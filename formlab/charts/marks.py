@@ -25,8 +25,6 @@ _LIGHT_FROM = 0.55
 _EDGES, _GAP = (-0.45, -0.45, 0.45, 0.45, 0.5), (1, 1, 1, 1, np.nan)
 _COLOUR = np.outer(_GAP, _GAP)
 _HEIGHT = np.outer((0, 1, 1, 0, 0), (0, 1, 1, 0, 0)) * _COLOUR
-# A longer name along the surface is shortened there, and whole beside it and on hover.
-_TICK = 14
 # The looks of a surface, as plotly has them.
 _SURFACE = Path(__file__).with_name("assets").joinpath("surface.json").read_text("utf-8")
 
@@ -42,20 +40,19 @@ def dots(
 ) -> Drawn:
     """A point for each row of a frame, with its interval where it has one.
 
-    `y` is the column that names the row, or a column of numbers for a scatter; `x` that of values.
-    Rows without a value are left out; where no row has one, a note is given. `tick` is a column of
-    values to compare with, drawn as a tick in each row. With `zero` a line marks zero, as for
-    differences; the axes of a scatter then begin there.
+    `y` is the column that names the row, or one of numbers for a scatter; `x` that of values. Rows
+    without a value are left out; where none has one, a note is given. `tick` is a column of values
+    to compare with, drawn as ticks. With `zero` a line marks zero, as for differences; the axes of
+    a scatter then begin there.
 
     `look` is what all charts take. Columns: `colour`, whose values have a colour and a shape each;
-    several points of one row stand below each other. `kind`, of which one value, `filled`, is a
-    filled marker and any other an open one: published figures beside what was measured here. `low`
-    and `high`, the ends of the interval, ``ci_low`` and ``ci_high`` if the frame has them. `n`,
-    counts at the end of the row. `row` and `column`: a panel for each of their values, below or
-    beside each other. `tips` are shown by the tooltip beside those drawn. `titles` are titles of
-    columns, `order` the names of the rows from top to bottom. `metric` names the axis and gives it
-    its ends, `domain` gives it others; `percent` shows values as percentages. `colours` are those
-    of the values of `colour`, if not the theme's. `say` begins the alt text; `empty` is the note if
+    `kind`, of which one value, `filled`, is a filled marker and any other an open one: published
+    figures beside what was measured here; `low` and `high`, the ends of the interval, ``ci_low``
+    and ``ci_high`` if left out; `n`, counts at the end of the row; `row` and `column`, a panel for
+    each of their values, below or beside each other; `tips`, shown by the tooltip as well. `titles`
+    are titles of columns, `order` the names of the rows from top to bottom, `colours` those of the
+    values of `colour`, if not the theme's. `metric` names the axis and gives it its ends, `domain`
+    gives it others; `percent` shows percentages. `say` begins the alt text; `empty` is the note if
     there is nothing to draw. `cases` says which column of cases each column of the frame has the
     values of, for a report that leads from a mark to its cases; without it ``slice_by`` and columns
     named as those of cases are taken, with {} none.
@@ -257,31 +254,25 @@ def surface(frame: pl.DataFrame, x: str, y: str, value: str = "value", **look: A
     heights, hover, cases = (np.full((len(ys), len(xs)), None) for _ in range(3))
     heights[at], hover[at], cases[at] = plot.frame[value], texts, plot.frame[LINES]
     sheet = {"z": _blocks(heights, _HEIGHT), "surfacecolor": _blocks(heights, _COLOUR)}
-    sheet |= {"x": _edges(xs), "y": _edges(ys), "cmin": ends[0], "cmax": ends[1]}
+    sheet |= {"cmin": ends[0], "cmax": ends[1], "colorbar_tickformat": form}
     # Heights are looked up by y and then x, but custom data by x and then y.
     sheet["customdata"] = hover.repeat(5, 0).repeat(5, 1).T.tolist()
-    figure = go.Figure(json.loads(_SURFACE))
-    figure.update_traces(**sheet, colorbar_tickformat=form, selector={"type": "surface"})
-    error: dict[str, Any] = {}
-    if plot.has(low) and plot.has(high):
-        above, below = pl.col(high) - pl.col(value), pl.col(value) - pl.col(low)
-        known = pl.all_horizontal(pl.col(low, high).is_not_null())
-        sizes = {"array": pl.when(known).then(above), "arrayminus": pl.when(known).then(below)}
-        error = plot.frame.select(**sizes).fill_null(0).to_dict(as_series=False)
-    points = {"x": at[1], "y": at[0], "z": plot.frame[value].to_list(), "text": texts}
-    figure.update_traces(selector={"type": "scatter3d"}, error_z=error, **points)
     scene = {"zaxis": {"title_text": plot.title(value), "range": ends, "tickformat": form}}
     for side, name, marks in (("x", x, xs), ("y", y, ys)):
-        ticks = [mark if len(mark) <= _TICK else mark[: _TICK - 1] + "…" for mark in marks]
+        sheet[side] = np.add.outer(range(len(marks)), _EDGES).ravel().tolist()
         axis = {"title_text": f"<br><br>{plot.title(name)}", "range": [-0.6, len(marks) - 0.4]}
-        scene[f"{side}axis"] = axis | {"ticktext": ticks, "tickvals": list(range(len(marks)))}
+        scene[f"{side}axis"] = axis | {"ticktext": marks, "tickvals": list(range(len(marks)))}
+    points = {"x": at[1], "y": at[0], "z": plot.frame[value].to_list(), "text": texts}
+    if plot.has(low) and plot.has(high):
+        known = pl.when(pl.all_horizontal(pl.col(low, high).is_not_null()))
+        above, below = pl.col(high) - pl.col(value), pl.col(value) - pl.col(low)
+        sizes = plot.frame.select(array=known.then(above), arrayminus=known.then(below))
+        points["error_z"] = sizes.fill_null(0).to_dict(as_series=False)
+    figure = go.Figure(json.loads(_SURFACE))
+    figure.update_traces(sheet, {"type": "surface"})
+    figure.update_traces(points, {"type": "scatter3d"})
     figure.update_layout(scene=scene, meta={"alt": plot.described(), "cases": cases.tolist()})
     return [figure, flat]
-
-
-def _edges(names: Sequence[str]) -> list[float]:
-    """The lines of a grid that has a block for each name."""
-    return np.add.outer(range(len(names)), _EDGES).ravel().tolist()
 
 
 def _blocks(cells: np.ndarray, block: np.ndarray) -> list[list[float | None]]:

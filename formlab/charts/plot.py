@@ -187,7 +187,8 @@ class Plot:
         if channel is alt.Shape:
             palette = theme.system_shapes(palette)
         legend = alt.Legend(title=self.titles.get(self.colour), columns=2, symbolOpacity=1)
-        look = {"scale": theme.scale(palette), "legend": legend if len(palette) > 1 else None}
+        look = {"legend": legend if len(palette) > 1 else None}
+        look["scale"] = alt.Scale(domain=[*palette], range=[*palette.values()])
         return self.names(channel, self.colour, palette, **look)
 
     def marks(self) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -10,8 +10,7 @@ import polars as pl
 
 from formlab import files, metrics, resources, selection
 from formlab.charts.html import MISSING, number
-from formlab.charts.words import NOTHING, OWN, PUBLISHED, WORDING, Caption, Table
-from formlab.charts.words import note as line
+from formlab.charts.words import OWN, PUBLISHED, WORDING, Caption, Table, table
 from formlab.errors import DataBroken, UnknownName
 
 FOLDER = resources.folder("data/published")
@@ -64,12 +63,7 @@ def cited(printed: pl.DataFrame, *, drawn: bool = True) -> str:
     """The sentence that tells published figures, `drawn` with open markers, from measured ones."""
     if not printed.height:
         return ""
-    # Each paper once, with its tables.
-    papers: dict[str, list[str]] = {}
-    for source in printed["source"].unique(maintain_order=True):
-        paper, _, table = source.rpartition(", ")
-        papers.setdefault(paper or table, []).extend([table] if paper else [])
-    places = "; ".join(", ".join([paper, *tables]) for paper, tables in papers.items())
+    places = "; ".join(printed["source"].unique(maintain_order=True))
     start = "Open markers are published figures, " if drawn else "Published figures are "
     return f"{start}on the forms of their paper and not on those measured here: {places}."
 
@@ -101,16 +95,13 @@ def paper_table(
 ) -> Table | Caption:
     """A paper's own table, models by scores: systems measured here first, published ones below.
 
-    The last rows say of each column which metric it is and how it is averaged, and each value is
-    followed by the number of cases behind it: those that have a value, and of a mean over documents
-    the documents.
+    The last rows say of each column which metric it is and how it is averaged; each value is
+    followed by the number of cases with a value, or of a mean over documents by the documents.
 
     `own` are rows of `analysis.side_by_side`, one for each system and column; `printed` published
-    rows with `system` and `value`, in the same units: where they have `measure` and `average`, as
-    from `published`, these have to be those of `own`. `columns` is what the column named by
+    rows with `system` and `value`, in the same units. `columns` is what the column named by
     `column` holds, in the order of the paper, to the heading. `digits` are the decimals of all
-    columns, or by column, where 3 is the default. `note` is a sentence under the table, after what
-    the marks say.
+    columns, or by column, where 3 is the default; `note` is a sentence under the table.
 
     Raises `DataBroken` if published figures of a column are of another metric than those measured
     here, or averaged in another way, or if a system has both averages of a column.
@@ -131,8 +122,6 @@ def paper_table(
         what = f"a system has several averages of one {column}"
         raise DataBroken(what, remedy='rows of one: .filter(average="pooled")')
     systems = own["system"].unique(maintain_order=True).to_list()
-    if not systems and not printed.height:
-        return line(NOTHING)
     decimals = digits if isinstance(digits, Mapping) else dict.fromkeys(columns, digits)
     measured = own.filter(pl.col("value").is_not_nan()).to_dicts()
     best = [(systems.index(r["system"]), r[column]) for r in measured if r["mark"] == "best"]
@@ -157,17 +146,20 @@ def paper_table(
         scored.append({"system": of} | {key: pair[side] for key, pair in measures.items()})
     unsaid = dict.fromkeys(head.rstrip(" ↑↓") for key, head in columns.items() if key in unstated)
     averages = f"The paper does not say how it averages {', '.join(unsaid)}." if unsaid else ""
-    lines = selection.of_rows(pl.DataFrame({"system": systems}, schema={"system": pl.String}))
-    return Table(
-        pl.DataFrame(scored, schema=dict.fromkeys(["system", *columns], pl.String)),
+    scored = pl.DataFrame(scored, schema=dict.fromkeys(["system", *columns], pl.String))
+    # Published systems have no cases.
+    lines = selection.of_rows(scored.select("system").head(len(systems))) + [None] * (
+        scored.height - len(systems)
+    )
+    return table(
+        scored,
         # An arrow at the end of a heading stays with its last word.
         titles={key: re.sub(" (?=[↑↓]$)", "\u00a0", head) for key, head in columns.items()},
-        note=" ".join(filter(None, [WORDING["paper"]["note"] * bool(measured), averages, note])),
+        note=" ".join([WORDING["paper"]["note"] * bool(measured), averages, note]),
         strong=best,
-        aside=tuple(range(len(systems), len(scored))),
+        aside=range(len(systems), scored.height),
         numeric=list(columns),
-        # Published systems have no cases.
-        cases=lines + [None] * (len(scored) - len(systems)),
+        cases=lines,
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -61,11 +61,6 @@ def system_shapes(systems: Iterable[str]) -> dict[str, str]:
     """A marker shape for each system, in their order; with its colour it is no other's of 36."""
     many, names = len(SYSTEM_SHAPES), enumerate(dict.fromkeys(systems))
     return {name: SYSTEM_SHAPES[(place + place // many) % many] for place, name in names}
-
-
-def scale(colours: Mapping[str, str]) -> alt.Scale:
-    """An altair scale that gives each name of `colours` its colour (or shape), in that order."""
-    return alt.Scale(domain=list(colours), range=list(colours.values()))
 
 
 def _specification(spec: dict[str, Any], **_: object) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import polars as pl
@@ -150,71 +151,20 @@ def show(say: str, *things: Any, rows: pl.DataFrame | None = None, **look: Any) 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Table(Shown):
-    """A table for readers: titled columns, numbers right-aligned in fixed digits, ``–`` for none.
-
-    `frame` has the rows and columns as shown, in order; `titles` are headings by column, beside the
-    house's own; `digits` the decimals of floats, of all columns or by column; `note` is a line
-    below. At most so many `rows` are shown, and the note then says of how many. Printed bold are
-    the cells `strong`, by number of the row and name of the column; in another style stand the rows
-    `aside`, that are not measured here. `numeric` are columns of text that are right-aligned.
-    `fold` are words behind which the table is folded away. Names of pages beside the report are
-    links in a column `report`.
-
-    `cases` leads a report from a row to its cases: the columns of cases, and those of `frame` that
-    hold their values; or for each row the line of `formlab.selection`. Without it ``slice_by`` and
-    columns named as those of cases are taken; with {} no row leads anywhere.
-
-    >>> print(Table(pl.DataFrame({"system": ["a"], "value": [0.25]}), titles={"value": "CER"}))
-    system    CER
-    a       0.250
-    """
+    """A table as from `table`: the `frame` that is shown, and what its payload has of it."""
 
     kind: ClassVar[str] = "table"
     frame: pl.DataFrame
-    titles: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    digits: int | Mapping[str, int] = 3
-    note: str | None = None
-    rows: int = 500
-    strong: Sequence[tuple[int, str]] = ()
-    aside: Sequence[int] = ()
-    numeric: Sequence[str] = ()
-    cases: Mapping[str, str] | Sequence[str | None] | None = None
-    fold: str = ""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "frame", tables.to_polars(self.frame))
+    columns: Sequence[Mapping[str, Any]]
+    rows: Sequence[Sequence[Any]]
+    bold: Sequence[Sequence[int]]
+    aside: Sequence[int]
+    note: str | None
+    cases: Sequence[str | None]
+    fold: str | None
 
     def _data(self) -> dict[str, Any]:
-        """Columns and rows as shown, cells to print bold, the line of each row's cases."""
-        shown, names = self.frame.head(self.rows), self.frame.columns
-        digits = (
-            self.digits if isinstance(self.digits, Mapping) else dict.fromkeys(names, self.digits)
-        )
-        columns = [
-            {
-                "name": name,
-                "title": words(name, self.titles),
-                "align": "right" if kind.is_numeric() or name in self.numeric else "left",
-                "digits": digits.get(name, 3) if kind.is_float() else None,
-                "link": name == "report",
-            }
-            for name, kind in shown.schema.items()
-        ]
-        cut = f"First {shown.height:,} of {self.frame.height:,} rows."
-        notes = [self.note or "", cut * (shown.height < self.frame.height)]
-        lines = self.cases
-        if lines is None or isinstance(lines, Mapping):
-            lines = selection.of_rows(shown, lines)
-        plain = bool | int | float | None
-        return {
-            "columns": columns,
-            "rows": [[v if isinstance(v, plain) else str(v) for v in row] for row in shown.rows()],
-            "bold": [[row, names.index(name)] for row, name in self.strong if row < shown.height],
-            "aside": list(self.aside),
-            "note": " ".join(filter(None, notes)) or None,
-            "cases": lines[: shown.height],
-            "fold": self.fold or None,
-        }
+        return {name: part for name, part in vars(self).items() if name != "frame"}
 
     def __str__(self) -> str:
         columns, rows = self.payload["columns"], self.payload["rows"]
@@ -229,28 +179,68 @@ class Table(Shown):
 def table(
     frame: pl.DataFrame,
     *columns: str,
+    titles: Mapping[str, str] = MappingProxyType({}),
+    digits: int | Mapping[str, int] = 3,
+    note: str = "",
+    rows: int = 500,
     sparse: bool = False,
+    strong: Sequence[tuple[int, str]] = (),
+    aside: Sequence[int] = (),
+    numeric: Sequence[str] = (),
+    cases: Mapping[str, str] | Sequence[str | None] | None = None,
+    fold: str = "",
     empty: str = NOTHING,
-    cases: Mapping[str, str] | None = None,
-    **look: Any,
 ) -> Table | Caption:
-    """A frame as a table for readers: the house's headings, numbers to read, p as one writes it.
+    """A frame as a table for readers: titled columns, numbers in fixed digits, ``–`` for none.
 
-    Without `columns` all are shown. `sparse` leaves out columns in which nothing stands. `cases`
-    may name columns that are not shown; `empty` is the note in place of a table without rows. All
-    else is as of `Table`: `titles`, `digits`, `note`, `rows`, `fold`.
+    Without `columns` all are shown; `sparse` leaves out those in which nothing stands. `titles` are
+    headings by column, beside the house's own; `digits` the decimals of floats, of all columns or
+    by column, and p is written as one does; `note` is a line below, and `empty` one in place of a
+    table without rows. At most so many `rows` are shown, and the note then says of how many.
+    Printed bold are the cells `strong`, by number of the row and name of the column; in another
+    style stand the rows `aside`, that are not measured here. `numeric` are columns of text that are
+    right-aligned. `fold` are words behind which the table is folded away. Names of pages beside the
+    report are links in a column `report`.
+
+    `cases` leads a report from a row to its cases: the columns of cases, and those of `frame` that
+    hold their values, shown or not; or for each row the line of `formlab.selection`. Without it
+    ``slice_by`` and columns named as those of cases are taken; with {} no row leads anywhere.
 
     >>> print(table(pl.DataFrame({"kind": ["date"], "n_docs": [3], "p": [1e-9]})))
     kind  documents  p
     date          3  < 0.0001
     """
     if not frame.height:
-        return note(empty)
-    shown = frame.select(columns or pl.exclude(selection.LINES))
-    shown = shown.select(name for name in shown.columns if shown[name].count() or not sparse)
+        return Caption(empty, label="Note")
+    whole, head = frame.height, frame.head(rows)
+    if cases is None or isinstance(cases, Mapping):
+        cases = selection.of_rows(head, cases)
+    shown = head.select(columns or pl.exclude(selection.LINES))
+    shown = shown.select(name for name in shown.columns if frame[name].count() or not sparse)
     for name in {"p", "p_holm", "p_adjusted"} & {*shown.columns}:
         values = shown[name].fill_nan(None)
         texts = [p if p is None else "< 0.0001" if p < 0.0001 else number(p, 4) for p in values]
         shown = shown.with_columns(pl.Series(name, texts, dtype=pl.String))
-    lines = selection.of_rows(frame.head(look.get("rows", 500)), cases)
-    return Table(shown, cases=lines, **look)
+    names, plain = shown.columns, bool | int | float | None
+    places = digits if isinstance(digits, Mapping) else dict.fromkeys(names, digits)
+    heads = [
+        {
+            "name": name,
+            "title": words(name, titles),
+            "align": "right" if kind.is_numeric() or name in numeric else "left",
+            "digits": places.get(name, 3) if kind.is_float() else None,
+            "link": name == "report",
+        }
+        for name, kind in shown.schema.items()
+    ]
+    note += f" First {head.height:,} of {whole:,} rows." if head.height < whole else ""
+    return Table(
+        shown,
+        columns=heads,
+        rows=[[v if isinstance(v, plain) else str(v) for v in row] for row in shown.rows()],
+        bold=[[row, names.index(name)] for row, name in strong if row < head.height],
+        aside=list(aside),
+        note=note.strip() or None,
+        cases=cases[: head.height],
+        fold=fold or None,
+    )

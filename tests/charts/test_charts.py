@@ -192,7 +192,7 @@ def test_page_of_a_notebook_that_shows_another_sample_is_none_of_a_finding(monke
 
 def test_only_a_page_beside_the_report_becomes_a_link():
     names = ["10_a.html", "javascript:alert(1)//.html", "../x.html", "<b>.html"]
-    table = charts.Table(pl.DataFrame({"report": names, "text": names}))
+    table = charts.table(pl.DataFrame({"report": names, "text": names}))
     page = table._repr_mimebundle_()["text/html"]
     assert page.count("<a ") == 1
     assert '<a href="10_a.html">10_a.html</a>' in page

@@ -60,7 +60,7 @@ def test_first_finding_that_holds_is_the_sentence_and_keeps_its_place_and_its_ca
     [
         ([], [], "Nothing was scored."),
         (evaluation(), [finding("Too few", holds=False)], "Nothing was scored."),
-        (evaluation("match", "missing"), [], "1 of 2 values are right."),
+        (evaluation("match", "missing"), [], "1 of 2 values right."),
         (evaluation("missing"), [finding("None was shown", holds=False)], "None was shown."),
     ],
 )

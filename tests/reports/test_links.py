@@ -50,7 +50,7 @@ def page(result, tmp_path_factory):
     objects = [
         ("vega", charts.bars(rows.filter(slice_by="kind"), "slice_value", metric="cer").to_dict()),
         ("vega", charts.heatmap(cells, "x_value", "y_value").to_dict()),
-        ("vega", charts.cause_bars(result.cases).to_dict()),
+        ("vega", charts.bars(analysis.cause_counts(result.cases), "cause", "cases").to_dict()),
         ("vega", charts.bars(rows.with_columns(slice_by=pl.lit("ink")), "slice_value").to_dict()),
         ("table", charts.table(rows, "slice_value", "value").payload),
         ("table", charts.table(wrong.select("path", "pred"), rows=40).payload),

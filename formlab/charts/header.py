@@ -57,7 +57,7 @@ class Cards(Shown):
     def __str__(self) -> str:
         lines = [self.finding]
         lines += [f"{c.label}: {cell(c.value)}" + f" ({c.note})" * bool(c.note) for c in self.cards]
-        lines += [f"- {sentences(row['alone'], row['effect'])}" for row in self.findings]
+        lines += [f"- {sentences(row['claim'], row['effect'])}" for row in self.findings]
         return "\n".join(clean(line, limit=2_000) for line in (*lines, *self.runs) if line)
 
 
@@ -113,13 +113,10 @@ def first_screen(
     named = ["system", *["benchmark"] * several] * (len(counts) > 1)
     held = [(place, finding) for place, finding in enumerate(findings, 1) if finding.holds]
     shown = [_finding(finding, place, named) for place, finding in held[:_FINDINGS]]
-    for at, row in enumerate(shown):
-        # The same advice is given once.
-        row["try"] *= row["try"] not in [earlier["try"] for earlier in shown[:at]]
     lead = bool(shown) and not sentence
     scored = [(row, of) for row in counts if (of := _scored(row))]
     if not sentence and shown:
-        sentence = shown[0]["alone"]
+        sentence = shown[0]["claim"]
     elif not sentence and scored:
         texts = (": ".join(filter(None, [_name(row, named), of[1]])) for row, of in scored)
         sentence = findings[0].claim if findings else "; ".join([*texts][:_NAMED])
@@ -179,10 +176,10 @@ def _finding(finding: Finding, place: int, named: Sequence[str]) -> dict[str, An
             n = f"{finding.n_cases:,} in {n}"
         # What the sentence says is not said twice.
         effect = f"{size.strip()}{interval}, " * ("interval" not in claim) + f"n = {n}"
-    alone = f"{where}: {claim}" if where and not claim.startswith(f"{where} ") else claim
-    row = {"claim": sentences(claim), "alone": alone, "where": where, "effect": effect}
-    linked = finding.cases.height > 0
-    return row | {"place": place, "linked": linked, "try": finding.what_to_try}
+    if where and not claim.startswith(f"{where} "):
+        claim = f"{where}: {claim}"
+    row = {"claim": sentences(claim), "effect": effect, "place": place}
+    return row | {"linked": finding.cases.height > 0, "try": finding.what_to_try}
 
 
 def right_of(system: str, cases: pl.DataFrame, by: str | None = None, *, of: str = "fields") -> str:

@@ -62,21 +62,21 @@ def dots(
     'CER by kind: a 0.500'
     """
     plot = Plot.of(frame, x, y, **{"n": "n_cases", "further": tick} | look)
-    tip, (marks, plain) = plot.tooltip, plot.marks()
+    tip, marks = plot.tooltip, plot.marks()
     wide = max(150, (theme.WIDTH - 180) // max(1, len(plot.values(plot.column))))
     if plot.is_number(y):
         # Panels may be of different things, and have axes of their own.
         scale = alt.Scale(zero=zero or bool(plot.by))
         axes = [plot.at(channel, name, scale=scale) for channel, name in ((alt.X, x), (alt.Y, y))]
-        points = plot.base.encode(*axes, tooltip=tip).mark_point(opacity=0.8, **plain)
+        points = plot.base.encode(*axes, tooltip=tip).mark_point(opacity=0.8)
         chart = plot.panels(points.encode(**marks).properties(width=wide, height=240))
         apart = isinstance(chart, alt.FacetChart)
         return chart.resolve_scale(x="independent", y="independent") if apart else chart
     base = plot.base.encode(plot.rows, **plot.dodge)
     line = plot.base.mark_rule(strokeDash=[4, 3], color=theme.NEUTRAL).encode(x=alt.datum(0))
-    hue = marks.get("stroke", alt.value(theme.GOLD))
-    layers = [line] * zero + [rule.encode(tooltip=tip, stroke=hue) for rule in plot.spans(base, x)]
-    points = base.mark_point(opacity=1, strokeWidth=2, **plain)
+    spans = (rule.encode(tooltip=tip, stroke=marks["stroke"]) for rule in plot.spans(base, x))
+    layers = [*[line] * zero, *spans]
+    points = base.mark_point(opacity=1, strokeWidth=2)
     layers.append(points.encode(plot.length(alt.X, x, tick), tooltip=tip, **marks))
     if tick:
         bar = base.mark_tick(thickness=3, size=16, color=theme.SLATE)
@@ -150,8 +150,8 @@ def lines(
     if smooth:
         heading = f"{plot.title(y)} (lines: mean of neighbouring points)"
         plot.titles = {**plot.titles, y: heading, smooth: heading}
-    marks, plain = plot.marks()
-    hue = {"stroke": marks.get("stroke", alt.value(theme.GOLD))}
+    marks = plot.marks()
+    hue = {"stroke": marks["stroke"]}
     dash = {"strokeDash": marks["strokeDash"]} if plot.kind else {}
     if plot.is_number(x):
         places = plot.frame[x].unique().sort().to_list()
@@ -167,7 +167,7 @@ def lines(
         if plot.colour and (smooth or plot.has(plot.low)):
             # Points and intervals of several lines stand beside each other, and each on its line.
             base = base.encode(xOffset=plot.names(alt.XOffset, plot.colour, sort=None))
-    points = base.mark_point(opacity=1, strokeWidth=2, **plain)
+    points = base.mark_point(opacity=1, strokeWidth=2)
     chart = alt.layer(
         *(rules.encode(opacity=alt.value(0.6), **hue) for rules in plot.spans(base, y, up=True)),
         base.mark_line().encode(plot.at(alt.Y, smooth or y), **hue, **dash),

@@ -23,7 +23,7 @@ from formlab.charts.words import NOTHING, OWN, Caption, counted, note, slice_tit
 _LABEL, _ROWS = 200, 80
 Drawn = alt.TopLevelMixin | Caption
 # The column of the headings of panels.
-PANEL = "_panel"
+PANEL = "panel"
 
 
 def field(name: str) -> str:
@@ -154,13 +154,11 @@ class Plot:
     def length(self, channel: Any, column: str, *others: str | None, **more: Any) -> Any:
         """The axis of values and their intervals, with ends that all panels share."""
         ends = self.ends(column, self.low, self.high, *others)
-        axis: dict[str, Any] = {"tickCount": 6, "labelFlush": False}
-        if self.percent:
-            axis["format"] = "%"
-        elif self.frame[column].dtype.is_integer():
-            axis["tickMinStep"] = 1
+        whole = {"tickMinStep": 1} if self.frame[column].dtype.is_integer() else {}
+        form = {"format": "%"} if self.percent else whole
+        axis = alt.Axis(tickCount=6, labelFlush=False, **form)
         scale = alt.Scale(domain=ends, nice=False)
-        return self.at(channel, column, axis=alt.Axis(**axis), scale=scale, **more)
+        return self.at(channel, column, axis=axis, scale=scale, **more)
 
     def ends(self, *columns: str | None) -> list[float]:
         """The ends of an axis: zero and the metric's own, unless all values are far below that."""
@@ -191,12 +189,12 @@ class Plot:
         look["scale"] = alt.Scale(domain=[*palette], range=[*palette.values()])
         return self.names(channel, self.colour, palette, **look)
 
-    def marks(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The channels of markers by colour and kind, and their look where no column says it."""
-        marks, plain = {}, {"fill": theme.GOLD, "stroke": theme.GOLD}
+    def marks(self) -> dict[str, Any]:
+        """The channels of markers by colour and kind."""
+        marks: dict[str, Any] = dict.fromkeys(("stroke", "fill"), alt.value(theme.GOLD))
         if self.colour:
             channels = {"stroke": alt.Stroke, "fill": alt.Fill, "shape": alt.Shape}
-            marks, plain = {name: self.hue(at) for name, at in channels.items()}, {}
+            marks = {name: self.hue(at) for name, at in channels.items()}
         if self.kind:
             others = [name for name in self.values(self.kind) if name != self.filled]
             order = [self.filled, *others]
@@ -212,12 +210,12 @@ class Plot:
             if self.colour:
                 marks["fillOpacity"] = by_kind(alt.FillOpacity, 1.0, 0.0)
             else:
-                marks["fill"] = by_kind(alt.Fill, plain.pop("fill"), "transparent", legend)
+                marks["fill"] = by_kind(alt.Fill, theme.GOLD, "transparent", legend)
             # Vega has no legend of fills' opacity, so open markers are dashed as well.
             marks["strokeDash"] = by_kind(alt.StrokeDash, [1, 0], [2, 2], legend)
             # A hollow marker needs room for its hole.
-            plain["size"] = 60
-        return marks, plain
+            marks["size"] = alt.value(60)
+        return marks
 
     @cached_property
     def dodge(self) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from formlab.charts.words import OWN, PUBLISHED, WORDING, Caption, Table, table
 from formlab.errors import DataBroken, UnknownName
 
 FOLDER = resources.folder("data/published")
-NEAR, UNTESTED = "≈", "°"
 OVER_DOCUMENTS, NOT_STATED = "mean over documents", "not stated"
 
 
@@ -134,7 +133,7 @@ def paper_table(
             over = "n_docs" if row.get("average") == metrics.MACRO else "n_cases"
             text += f" (n = {row[over] - (row.get('n_undefined') or 0):,})"
         text += f" [{', '.join(ends)}]" * (ends[0] != MISSING)
-        sign = {"near": NEAR, None: UNTESTED}.get(row["mark"], "") * (row[column] in ranked)
+        sign = {"near": "≈", None: "°"}.get(row["mark"], "") * (row[column] in ranked)
         rows[row["system"]][row[column]] = f"{text} {sign}".rstrip()
     for row in printed.to_dicts():
         text = number(row["value"], decimals.get(row[column], 3))

@@ -69,6 +69,7 @@ def dots(
         scale = alt.Scale(zero=zero or bool(plot.by))
         axes = [plot.at(channel, name, scale=scale) for channel, name in ((alt.X, x), (alt.Y, y))]
         points = plot.base.encode(*axes, tooltip=tip).mark_point(opacity=0.8)
+        plot.labels += [name for name in plot.tips if plot.frame[name].dtype == pl.String][:1]
         chart = plot.panels(points.encode(**marks).properties(width=wide, height=240))
         apart = isinstance(chart, alt.FacetChart)
         return chart.resolve_scale(x="independent", y="independent") if apart else chart

@@ -62,7 +62,12 @@ def cited(printed: pl.DataFrame, *, drawn: bool = True) -> str:
     """The sentence that tells published figures, `drawn` with open markers, from measured ones."""
     if not printed.height:
         return ""
-    places = "; ".join(printed["source"].unique(maintain_order=True))
+    # Each paper once, with its tables.
+    papers: dict[str, list[str]] = {}
+    for source in printed["source"].unique(maintain_order=True):
+        paper, _, table = source.rpartition(", ")
+        papers.setdefault(paper or table, []).extend([table] if paper else [])
+    places = "; ".join(", ".join([paper, *tables]) for paper, tables in papers.items())
     start = "Open markers are published figures, " if drawn else "Published figures are "
     return f"{start}on the forms of their paper and not on those measured here: {places}."
 

@@ -93,16 +93,17 @@ def caption(
     """
     if rows is None:
         return Caption(sentences(say, more), label=label, settings=settings)
-    values, read = [], tables.readable(rows)
+    values: dict[str, list[str]] = {}
+    read = tables.readable(rows)
     for row in read.iter_rows(named=True):
-        if name:
-            of = row[name]
-        else:
-            over = row["slice"] if row.get("slice_by") else f"all {row['level']}s"
-            of = f"{metrics.title(row['metric'], row.get('average'))} of {over}"
+        over, of = "Values", row.get(name)
+        if not name:
+            whole = f"all {row['level']}s"
+            over = f"Over {row['slice'] if row.get('slice_by') else whole}"
+            of = metrics.title(row["metric"], row.get("average"))
         value = "undefined" if math.isnan(row["value"]) else number(row["value"])
-        values.append(f"{of} {value} ({span(row)})")
-    numbers = f"Values: {', '.join(values)}" if values else NOTHING
+        values.setdefault(over, []).append(f"{of} {value} ({span(row)})")
+    numbers = "; ".join(f"{over}: {', '.join(texts)}" for over, texts in values.items()) or NOTHING
     if "settings" in read.columns:
         settings = "; ".join(read["settings"].drop_nulls().unique(maintain_order=True)) or settings
     return Caption(sentences(say, numbers, more), label=label, settings=settings)

@@ -18,8 +18,6 @@ from formlab.folders import Evaluation
 
 # How many of each: more do not fit a window.
 _CARDS, _FINDINGS, _NAMED = 4, 5, 3
-# Of more parts the two ends are named.
-_PARTS, _END = 6, 2
 Row = Mapping[str, Any]
 
 
@@ -204,6 +202,6 @@ def right_of(system: str, cases: pl.DataFrame, by: str | None = None, *, of: str
     order = pl.col("right") / pl.col("n"), "n", by
     parts = parts.sort(*order, descending=[True, True, False]).iter_rows()
     named = [f"{clean(str(p), limit=60) or '–'} {right:,} of {n:,}" for p, right, n in parts]
-    if len(named) > _PARTS:
-        named[_END:-_END] = ["…"]
+    # Of many parts the two ends are named.
+    named = named if len(named) <= 6 else [*named[:2], "…", *named[-2:]]
     return f"{text}: {', '.join(named)}"

@@ -70,9 +70,8 @@ def dots(
         axes = [plot.at(channel, name, scale=scale) for channel, name in ((alt.X, x), (alt.Y, y))]
         points = plot.base.encode(*axes, tooltip=tip).mark_point(opacity=0.8)
         plot.labels += [name for name in plot.tips if plot.frame[name].dtype == pl.String][:1]
-        chart = plot.panels(points.encode(**marks).properties(width=wide, height=240))
-        apart = isinstance(chart, alt.FacetChart)
-        return chart.resolve_scale(x="independent", y="independent") if apart else chart
+        points = points.encode(**marks).properties(width=wide, height=240)
+        return plot.panels(points, apart="xy")
     base = plot.base.encode(plot.rows, **plot.dodge)
     line = plot.base.mark_rule(strokeDash=[4, 3], color=theme.NEUTRAL).encode(x=alt.datum(0))
     spans = (rule.encode(tooltip=tip, stroke=marks["stroke"]) for rule in plot.spans(base, x))
@@ -84,7 +83,8 @@ def dots(
         layers.append(bar.encode(plot.at(alt.X, tick, title=plot.title(x)), tooltip=tip))
     chart = alt.layer(*layers, *plot.counts(**plot.dodge))
     chart = chart.properties(width=wide, height=alt.Step(15 if plot.dodge else 26))
-    return plot.panels(chart, spacing=64 if plot.column and plot.has(plot.n) else 32, rows=True)
+    spacing = 64 if plot.column and plot.has(plot.n) else 32
+    return plot.panels(chart, spacing=spacing, apart="y" * bool(plot.row))
 
 
 def bars(frame: pl.DataFrame, y: str = "label", x: str = "value", **look: Any) -> Drawn:
@@ -111,7 +111,7 @@ def bars(frame: pl.DataFrame, y: str = "label", x: str = "value", **look: Any) -
     spans = [] if plot.colour else plot.spans(plot.base.encode(plot.rows), x)
     chart = alt.layer(bar, *spans, *plot.counts())
     chart = chart.properties(width=theme.WIDTH - 180, height=alt.Step(24))
-    return plot.panels(chart, rows=True)
+    return plot.panels(chart, apart="y" * bool(plot.row))
 
 
 def stacked(
@@ -174,10 +174,10 @@ def lines(
         base.mark_line().encode(plot.at(alt.Y, smooth or y), **hue, **dash),
         points.encode(plot.length(alt.Y, y), tooltip=plot.tooltip, **marks),
     )
-    if not plot.by:
-        return plot.panels(chart.properties(width=theme.WIDTH - 160, height=240))
-    wide = (theme.WIDTH + 60) // max(1, len(plot.values(plot.column))) - 16
-    return plot.panels(chart.properties(width=wide, height=130), spacing=16)
+    wide, high = theme.WIDTH - 160, 240
+    if plot.by:
+        wide, high = (theme.WIDTH + 60) // max(1, len(plot.values(plot.column))) - 16, 130
+    return plot.panels(chart.properties(width=wide, height=high), spacing=16)
 
 
 def heatmap(

@@ -132,8 +132,6 @@ class Plot:
         slices = self.values("slice_by") if column == "slice_value" else []
         return words(slices[0] if len(slices) == 1 else column, self.titles)
 
-    # Channels
-
     def at(self, channel: Any, column: str, **more: Any) -> Any:
         """A channel of a column, numbers or names, under its title."""
         kind = "quantitative" if self.is_number(column) else "nominal"
@@ -226,8 +224,6 @@ class Plot:
             return {}
         return {"yOffset": self.names(alt.YOffset, self.colour)}
 
-    # Layers, and what is around them
-
     def spans(self, base: alt.Chart, value: str, *, up: bool = False) -> list[Any]:
         """A layer of rules from end to end of the intervals; none where none is known."""
         if not (self.has(self.low) and self.has(self.high)):
@@ -283,10 +279,10 @@ class Plot:
         more = drawn.height - len(rows)
         return f"{say}: {'; '.join(rows)}" + f"; and {more:,} more" * (more > 0)
 
-    def panels(self, chart: Any, *, spacing: int = 20, rows: bool = False) -> Drawn:
+    def panels(self, chart: Any, *, spacing: int = 20, apart: str = "") -> Drawn:
         """The chart with its alt text, once for each value of `row` and `column`.
 
-        With `rows`, panels below each other have rows of their own. A note where there is no row.
+        Each panel has the axes `apart`, such as ``xy``, for itself. A note where there is no row.
         """
         if not self.frame.height:
             return note(self.empty)
@@ -296,6 +292,5 @@ class Plot:
             order = [", ".join(of) for of in itertools.product(*map(self.values, self.by))]
             panel = self.names(alt.Facet, PANEL, order, header=head)
             chart = chart.facet(panel, columns=len(self.values(self.column)) or 1, spacing=spacing)
-            if rows and self.row:
-                chart = chart.resolve_scale(y="independent")
+            chart = chart.resolve_scale(**dict.fromkeys(apart, "independent"))
         return chart.properties(description=self.described())

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from formlab import charts
 from formlab import decisions as decided
 from formlab.charts import Caption, Card, Cards, Table
 from formlab_review.adjudication import in_short, queue
@@ -69,7 +70,7 @@ def proposals_table(proposed: pl.DataFrame, *, rows: int = 50) -> tuple[Caption,
         systems=pl.col("systems").list.join(", "),
     )  # fmt: skip
     key = {name: name for name in ("doc_id", "task", "path")}
-    return caption, Table(shown, titles={"doc_id": "document"}, rows=rows, cases=key)
+    return caption, charts.table(shown, titles={"doc_id": "document"}, rows=rows, cases=key)
 
 
 def agreement_tables(
@@ -167,14 +168,14 @@ def _kappas(text: str, table: pl.DataFrame, settings: str, **titles: str) -> tup
     """A table of agreement under its caption."""
     names = {"ci_low": "low", "ci_high": "high", "n_items": "items", "n_same": "the same"}
     caption = Caption(text, label="Table", settings=f"kappa|ci=bootstrap,documents,{settings}")
-    return caption, Table(table, titles=names | titles)
+    return caption, charts.table(table, titles=names | titles)
 
 
 def _listed(text: str, frame: pl.DataFrame, empty: str = "", **titles: str) -> tuple[Any, ...]:
     """A table under its caption; without rows, a note."""
     if not frame.height:
         return (Caption(empty or text, label="Note"),)
-    return Caption(text, label="Table"), Table(frame, titles=titles)
+    return Caption(text, label="Table"), charts.table(frame, titles=titles)
 
 
 def _short(*names: str) -> pl.Expr:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from formlab.charts import theme
-from formlab.charts.words import Caption, Table
+from formlab.charts.words import Caption, table
 from formlab.errors import DataBroken, FormlabError, UnknownName
 from formlab.folders import Corpus
 from formlab_review import changes
@@ -171,7 +171,7 @@ class FormReview:
         text = f"{done:,} of {progress.height:,} forms are verified by {self.reviewer}, with "
         caption = Caption(f"{text}{changed:,} changes to their annotation.", label="Table")
         fold = "" if done or changed else "All forms"
-        return caption, Table(progress, titles={"doc_id": "form"}, cases={}, fold=fold)
+        return caption, table(progress, titles={"doc_id": "form"}, cases={}, fold=fold)
 
     def view(self) -> FormWidget:
         """The widget to review in."""

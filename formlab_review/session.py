@@ -16,7 +16,7 @@ import polars as pl
 from formlab import decisions as decided
 from formlab import files, tables
 from formlab.charts import theme
-from formlab.charts.words import Caption, Table
+from formlab.charts.words import Caption, Table, table
 from formlab.errors import DataBroken, FormlabError, UnknownName
 from formlab_review.items import LISTS, Item
 from formlab_review.pages import Pages
@@ -211,7 +211,7 @@ class Review:
         text = f"{len(self.done):,} of {len(self.items):,} items are decided by {self.reviewer}"
         settings = f"decisions={self.file.name}@{self.version()}"
         caption = Caption(f"Progress: {text}.", label="Table", settings=settings)
-        return caption, Table(self.progress())
+        return caption, table(self.progress())
 
     def version(self) -> str:
         """The version of this reviewer's file, as `decisions.version`."""

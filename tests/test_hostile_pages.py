@@ -164,7 +164,7 @@ def test_pages_without_a_report_show_the_strings_as_text(results, visit, tmp_pat
     monkeypatch.delenv("FORMLAB_REPORT", raising=False)
     shown = gallery.errors(results[0].cases, of=results[0], right=True)
     rows = results[0].documents.head(50).select("doc_id", text="doc_id")
-    table, cards = charts.Table(rows, note=TEXTS[0]), charts.Cards([charts.Card(*TEXTS[:3])])
+    table, cards = charts.table(rows, note=TEXTS[0]), charts.Cards([charts.Card(*TEXTS[:3])])
     outputs = [table, cards, results[0]]
     pages = {
         "gallery": inline.document(shown.payload),

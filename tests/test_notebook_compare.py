@@ -67,7 +67,6 @@ def test_two_systems_that_differ_by_chance_are_not_told_apart(tmp_path):
     # All the flipped fields are there, though the systems are not told apart.
     cases, *_ = (part for part in shown if isinstance(part, gallery.Gallery))
     assert len(cases) == (noise(2, 0.6) != noise(3, 0.6)).sum() == space["flipped"].height
-    assert any(text.startswith("No difference was shown in") for text in texts(shown))
     assert not [text for text in texts(shown) if text.startswith("Differences that were shown")]
 
 

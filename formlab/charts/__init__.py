@@ -17,17 +17,14 @@ from formlab.registry import Registry
 # What the room offers, by module: each is imported when it is first asked for.
 HOMES = {
     "charts._shared": (
-        "cause_bars cause_table findings_table label_corrections ladder_lines notes_table "
-        "page_error_bars runs_table scores_table show_answered show_causes show_scores "
-        "status_table"
+        "cause_table comparison_table difference_dots edit_trees findings_table flip_table "
+        "label_corrections ladder_lines notes_table page_error_bars runs_table scores_table "
+        "show_answered show_causes show_scores status_table"
     ),
-    "charts.compare": "comparison_table difference_dots edit_trees flip_table not_shown",
     "charts.header": "Card Cards first_screen right_of score_cards",
     "charts.marks": "bars dots heatmap lines stacked surface",
-    "charts.published": "beside cited defined paper_table published published_levels",
-    "charts.words": (
-        "Caption ELSEWHERE OWN PUBLISHED Table caption note sentences show span table"
-    ),
+    "charts.published": "beside cited defined paper_table published",
+    "charts.words": "Caption ELSEWHERE OWN PUBLISHED Table caption note sentences show span table",
 }
 __all__ = sorted(["CHARTS", "theme", *" ".join(HOMES.values()).split()])
 

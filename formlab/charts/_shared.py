@@ -1,37 +1,36 @@
-"""Charts and tables that several notebooks show: short calls of the generic ones."""
+"""Charts and tables that several notebooks show, and of systems and trees side by side."""
 
 from __future__ import annotations
 
+import itertools
 import json
-import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from formlab import decisions as decided
-from formlab.analysis.finding import Finding, finding_table, has_pages
+from formlab import metrics, tables
+from formlab.analysis.finding import OUTCOME, Finding, finding_table, has_pages, word
 from formlab.analysis.label_corrections import corrected_scores
 from formlab.analysis.overview import cause_counts, rungs, runs
 from formlab.charts import theme
 from formlab.charts.escaping import clean
-from formlab.charts.html import number
-from formlab.charts.marks import lines, stacked
+from formlab.charts.marks import dots, lines, stacked
 from formlab.charts.words import WORDING, Caption, Table, note, sentences, show, table
 from formlab.errors import NotAvailable
 from formlab.folders import Evaluation
-from formlab.tables import LADDER
+from formlab.trees import unescape
 
 # The other reports of its folder: a JSON object of name to ``benchmark:split:system`` of each
 # evaluation; reports of the project's samples have none.
 LINKS_VARIABLE = "FORMLAB_REPORTS"
-_NO_VERDICTS = (
-    "Labels are taken as they are: there are no verdicts on them. Judge them in the notebook on "
-    "review, and name the folder of verdicts as the parameter verdicts."
-)
+# The most lines that are shown of a form, and of kept nodes that follow each other.
+LINES, UNFOLDED = 60, 3
+_INDENT, _DEEPEST, _CHARACTERS = "\u2003", 9, 60
 
 
 def status_table(evaluation: Evaluation) -> Table | Caption:
@@ -51,88 +50,51 @@ def notes_table(evaluation: Evaluation) -> Table | Caption:
 
 
 def show_answered(
-    evaluation: Evaluation,
-    say: str = "What was scored, by status and outcome.",
-    odd: str = "What is odd in the files; nothing was left out for it.",
+    evaluation: Evaluation, say: str = "What was scored, by status and outcome."
 ) -> None:
     """Display `status_table` and `notes_table`, each under its caption."""
     show(say, status_table(evaluation))
-    show(odd, notes_table(evaluation))
+    show("What was inferred from the files, and what is odd in them.", notes_table(evaluation))
 
 
-def cause_bars(
-    cases: pl.DataFrame, by: str = "kind", *, what: str = "fields", pages: bool = True
-) -> Any:
-    """How many cases each cause has, a piece for each value of `by`, in the stage's colour.
+def cause_table(cases: pl.DataFrame, *, pages: bool = True) -> Table | Caption:
+    """Each cause with its stage, its cases, their share, and what to try.
 
-    `what` names the cases; without `pages` what to try says nothing of images. A note where there
-    is but one cause, which a table says better.
+    Without `pages` what to try says nothing of images.
     """
-    counts, look = _causes(cases, what, by, pages=pages)
-    if counts["cause"].n_unique() == 1:
-        total = counts["cases"].sum()
-        return note(f"One cause explains all {total:,} of them: {counts['cause'][0]}.")
-    look |= {"pieces": by, "percent": False, "tips": ["try"], "colour": "stage"}
-    look |= {"say": f"{what.capitalize()} by cause of error"}
-    return stacked(counts, "cause", "cases", cases={"cause": "of_cause", by: by}, **look)
-
-
-def cause_table(
-    cases: pl.DataFrame, *, what: str = "fields", pages: bool = True
-) -> Table | Caption:
-    """Each cause with its stage, its cases (called `what`), their share, and what to try."""
-    counts, look = _causes(cases, what, pages=pages)
     columns = ("stage", "cause", "cases", "share", "try")
-    return table(counts, *columns, cases={"cause": "of_cause"}, **look)
+    return table(_causes(cases, pages), *columns, **WORDING["causes"])
 
 
-def _causes(
-    cases: pl.DataFrame, what: str, by: str | None = None, *, pages: bool
-) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """The counts of causes, each with its name in words beside it, and what they are called."""
-    name, look = pl.col("cause").str.replace_all("_", " "), WORDING["causes"]
-    counts = cause_counts(cases, by, pages=pages).with_columns(name, of_cause="cause")
-    return counts, look | {"titles": look["titles"] | {"cases": what}}
+def _causes(cases: pl.DataFrame, pages: bool) -> pl.DataFrame:
+    """The counts of causes, each with its name in words beside it."""
+    name = pl.col("cause").str.replace_all("_", " ")
+    return cause_counts(cases, pages=pages).with_columns(name, of_cause="cause")
 
 
-def show_causes(
-    say: str,
-    cases: pl.DataFrame,
-    of: Evaluation,
-    *,
-    by: str = "kind",
-    what: str = "fields",
-    **more: Any,
-) -> None:
-    """Display `cause_bars` and `cause_table` of cases of the evaluation `of`, each under a caption.
+def show_causes(say: str, cases: pl.DataFrame, of: Evaluation, **more: Any) -> None:
+    """Display a bar for each cause of cases of the evaluation `of`, and `cause_table`.
 
     `say` and `more` are the caption of the bars, as of `charts.show`. Where no pages were read, no
     advice is on images.
     """
-    look = {"what": what, "pages": has_pages(of)}
-    show(say, cause_bars(cases, by, **look), **more)
-    show("What to try for each cause.", cause_table(cases, **look))
+    look = WORDING["causes"] | WORDING["cause_bars"]
+    show(say, stacked(_causes(cases, has_pages(of)), "cause", "cases", **look), **more)
+    show("What to try for each cause.", cause_table(cases, pages=has_pages(of)))
 
 
 def scores_table(summary: pl.DataFrame) -> Table | Caption:
-    """The scores of a summary: pooled, mean of documents, interval, counts; slices by name."""
-    slices = pl.format("{}: {}", "slice_by", "slice_value").fill_null("all")
-    key = ["slice", "metric"] if summary["slice_by"].count() else ["metric"]
-    summary = summary.with_columns(slice=slices)
-    means = summary.filter(average="macro").select(*key, macro="value")
-    shown = summary.filter(average="pooled").join(means, on=key, how="left", maintain_order="left")
+    """The scores of a summary, pooled and as means of documents, with intervals and counts."""
     # What few scores have is a column only where one of them has it.
-    some = [n for n in ("n_reader", "n_ambiguous") if (shown[n].fill_null(0) > 0).any()]
-    columns = "value ci_low ci_high macro n_docs n_cases n_missing n_undefined"
-    look = WORDING["scores"] | {"sparse": True, "rows": 5_000}
-    return table(shown, *key, *columns.split(), *some, **look)
+    some = pl.col("n_reader", "n_ambiguous").replace(0, None)
+    rows = tables.readable(summary).with_columns(some)
+    columns = "level slice metric average value ci_low ci_high n_docs n_cases n_missing n_undefined"
+    return table(rows, *columns.split(), "n_reader", "n_ambiguous", **WORDING["scores"])
 
 
 def show_scores(summary: pl.DataFrame, *, more: str = "") -> None:
-    """Display `scores_table` of each level of a summary, under captions that end in `more`."""
-    for (level,), rows in summary.group_by("level", maintain_order=True):
-        say = f"Every score of the level {level}, of all and by slice."
-        show(say, scores_table(rows), more=more)
+    """Display `scores_table` under a caption that ends in `more`."""
+    show("Every score, of all and by slice.", scores_table(summary), more=more)
 
 
 def runs_table(evaluations: Sequence[Evaluation], **look: Any) -> Table | Caption:
@@ -143,14 +105,10 @@ def runs_table(evaluations: Sequence[Evaluation], **look: Any) -> Table | Captio
 
 def page_error_bars(pages: pl.DataFrame) -> Any:
     """The word errors of pages by what became of the words; `pages` from `analysis.worst_pages`."""
-    hues = {"omitted": "missing", "inserted": "spurious", "substituted": "mismatch"}
-    colours = {name: theme.OUTCOME_COLOURS[outcome] for name, outcome in hues.items()}
-    colours["out of order"] = theme.SYSTEM_COLOURS[5]
+    look, index = WORDING["page_errors"], ["doc_id", "words", "wer"]
     pages = pages.rename({"order": "out of order"})
-    index = ["doc_id", "words", "wer"]
-    long = pages.unpivot(list(colours), index=index, variable_name="error", value_name="rate")
-    look = {"colour": "error", "colours": colours, "percent": False} | WORDING["page_errors"]
-    return stacked(long, "doc_id", "rate", **look)
+    long = pages.unpivot([*look["colours"]], index=index, variable_name="error", value_name="rate")
+    return stacked(long, "doc_id", "rate", colour="error", percent=False, **look)
 
 
 def ladder_lines(summary: pl.DataFrame, *, by: str) -> Any:
@@ -158,10 +116,7 @@ def ladder_lines(summary: pl.DataFrame, *, by: str) -> Any:
 
     Lines that cross mean that the ranking depends on how strictly one judges.
     """
-    titles = WORDING["ladder"]["titles"] | {"slice_value": by.replace("_", " ")}
-    look = {"titles": titles, "percent": True, "domain": [0, 1], "order": LADDER}
-    look["say"] = f"Accuracy from strict to lenient by {by}"
-    return lines(rungs(summary, by), "rung", colour="slice_value", **look)
+    return lines(rungs(summary, by), "rung", colour="slice_value", **WORDING["ladder"])
 
 
 def findings_table(
@@ -174,17 +129,10 @@ def findings_table(
     formlab's own if left out. A finding links to the report of its own evaluations where one was
     built in the same folder.
     """
-    rows = []
-    for finding in findings:
-        effect, *ends = map(number, finding.numbers)
-        effect += f" ({' to '.join(ends)})" * (not math.isnan(finding.ci_low))
-        rows.append((effect, _report_of(finding, reports)))
-    added = pl.DataFrame(rows, {"effect": pl.String, "report": pl.String}, orient="row")
-    shown = finding_table(findings).drop("effect").hstack(added)
-    shown = shown.with_columns(pl.col("p_adjusted").fill_nan(None))
-    look = WORDING["findings"] | {"links": ["report"], "sparse": True, "cases": {}}
-    look["note"] += " p is adjusted for the tests of its kind." * (shown["p_adjusted"].count() > 0)
-    return table(shown, "finding", "effect", "n_docs", "n_cases", "p_adjusted", "report", **look)
+    pages = pl.Series("report", [_report_of(one, reports) for one in findings], pl.String)
+    shown = finding_table(findings).with_columns(pages, pl.col("p_adjusted").fill_nan(None))
+    columns = "finding effect ci_low ci_high n_docs n_cases p_adjusted report"
+    return table(shown, *columns.split(), sparse=True, cases={}, **WORDING["findings"])
 
 
 def _report_of(finding: Finding, reports: Mapping[str, str]) -> str | None:
@@ -203,33 +151,146 @@ def _report_of(finding: Finding, reports: Mapping[str, str]) -> str | None:
 
 
 def label_corrections(
-    evaluations: Sequence[Evaluation],
-    verdicts: str | Path,
-    *,
-    resamples: int = 1000,
-    seed: int = 0,
-) -> tuple[Caption, Table | Caption] | tuple[Caption]:
+    evaluations: Sequence[Evaluation], verdicts: str | Path, **draws: int
+) -> tuple[Caption | Table, ...]:
     """A caption and a table of the scores as labelled, and without the label errors found.
 
     `verdicts` is a file or folder of decisions, or empty; the splits of one system are pooled. A
     note instead where there are no verdicts, or nothing can be scored again.
     """
+    none = (note(WORDING["corrections"]["none"]),)
     if not str(verdicts):
-        return (note(_NO_VERDICTS),)
+        return none
     # A path that somebody named is to be there.
     audit = decided.read(verdicts).filter(pl.col("decision").is_in(list(decided.LABEL_AUDIT)))
-    several = [result for result in evaluations if result.benchmark in audit["benchmark"]]
-    audit = audit.filter(pl.col("benchmark").is_in([result.benchmark for result in several]))
+    several = [one for one in evaluations if one.benchmark in audit["benchmark"]]
     if not several:
-        return (note("There are no verdicts on the labels of what is shown here."),)
+        return none
     try:
-        scores, counts = corrected_scores(several, audit, resamples=resamples, seed=seed)
+        scores, counts = corrected_scores(several, audit, **draws)
     except NotAvailable as error:
         return (note(f"Scores without label errors: {error}"),)
     done = "; ".join(f"{name.replace('_', ' ')}: {count:,}" for name, count in counts.items())
-    say = "Scores with and without the labels found wrong, all scored again"
-    text = sentences(say, done or "No verdict is on a label of these splits")
-    settings = f"verdicts={decided.version(audit)}|ci=bootstrap,documents,n={resamples},seed={seed}"
-    columns = [name for name in scores.columns if name != "of" or scores["of"].n_unique() > 1]
-    shown = table(scores, *columns, **WORDING["corrections"])
-    return Caption(text, label="Table", settings=settings), shown
+    text = sentences("Scores with and without the labels found wrong, all scored again", done)
+    over = Caption(text, label="Table", settings=f"verdicts={decided.version(audit)}")
+    return over, table(scores, titles=WORDING["corrections"]["titles"])
+
+
+def named(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows of comparisons with `what`, the metric and slice, and `pair`: ``first → second``."""
+    texts = []
+    for row in rows.iter_rows(named=True):
+        is_outcome = row["metric"] == OUTCOME
+        title = "fields right" if is_outcome else metrics.title(row["metric"], row.get("average"))
+        whole = [] if is_outcome else [f"all {row['level']}s"]
+        of = [f"{row['slice_by']} {row['slice_value']}"] if row["slice_by"] else whole
+        texts.append(word(", ".join([title, *of])))
+    pair = pl.format("{} → {}", "system_a", "system_b")
+    return rows.with_columns(pl.Series("what", texts, dtype=pl.String), pair=pair)
+
+
+def difference_dots(rows: pl.DataFrame) -> Any:
+    """By how much the first system is better: a dot and interval a metric and slice.
+
+    `rows` are from `formlab.compare`. Each pair has a panel. Dots have the colour of the system
+    that does better where `better` names one, and are hollow elsewhere. Metrics in units other than
+    shares and error rates (pixels, edits a form) are left out: they share no axis; so are means
+    over documents.
+    """
+    # Error rates are 1 where as much is wrong as there is to read.
+    rates = [name for name, e in metrics.METRICS.items() if e.high == 1.0 or name in ("cer", "wer")]
+    is_rate = pl.col("metric").is_in([OUTCOME, *rates])
+    rows = named(rows).filter(pl.col("average").ne_missing("macro"), is_rate)
+    look, none = WORDING["differences"], "none was shown"
+    shown = pl.when(pl.col("better").is_null()).then(pl.lit(none)).otherwise(pl.lit(look["filled"]))
+    rows = rows.with_columns(pl.col("better").fill_null(none), shown=shown)
+    systems = dict.fromkeys(name for row in rows.select("^system_[ab]$").rows() for name in row)
+    colours = theme.system_colours(systems) | {none: theme.NEUTRAL}
+    return dots(rows, "what", "difference", colours=colours, **look)
+
+
+def flip_table(matrix: pl.DataFrame, *, by: str) -> Table | Caption:
+    """Fields that both systems get right, one alone, or none: all of them, and a row per slice.
+
+    `matrix` is from `formlab.compare` by ``outcome``.
+    """
+    rows = named(matrix.filter(pl.col("slice_by").is_null() | (pl.col("slice_by") == by)))
+    slices = pl.col("slice_value").str.replace_all("_", " ").fill_null("all fields")
+    columns = "pair slice both_right only_a only_b both_wrong difference ci_low ci_high p_holm"
+    columns = [*columns.split(), "n_docs"]
+    return table(rows.with_columns(slice=slices), *columns, **WORDING["flips"])
+
+
+def comparison_table(rows: pl.DataFrame) -> Table | Caption:
+    """Differences with intervals, p after them, and the least that could be shown.
+
+    `rows` are from `formlab.compare`.
+    """
+    columns = "pair what value_a value_b difference ci_low ci_high better p p_holm"
+    columns = [*columns.split(), "least_difference", "n_docs", "n_cases"]
+    fold = f"All {rows.height:,} comparisons"
+    return table(named(rows), *columns, fold=fold, **WORDING["comparisons"])
+
+
+def edit_trees(
+    cases: pl.DataFrame, sizes: pl.DataFrame, *, limit: int = 3
+) -> list[Caption | Table]:
+    """A caption and a table of lines for each of the `limit` forms with the largest distance.
+
+    `sizes` are tree edit distances with `nodes`, `given` and `similarity`, the largest first. A
+    line has the gold and the predicted label, indented by their depth, and the edit in bold; kept
+    nodes without an edit at or below them are folded where several follow each other.
+    """
+    worst = sizes.filter(pl.col("distance") > 0).head(limit)
+    if not worst.height:
+        return [note("No tree differs from its gold.")]
+    shown: list[Caption | Table] = []
+    for row in tables.readable(worst).to_dicts():
+        lines = list(_lines(cases.filter(doc_id=row["doc_id"])))
+        text = (
+            f"{clean(row['doc_id'], limit=120)}: {row['nodes']:,} nodes in the gold tree, "
+            f"{row['given']:,} predicted; {metrics.title('tree_edit_distance')} "
+            f"{row['distance']:.2f}, similarity {row['similarity']:.2f}"
+        )
+        schema = dict.fromkeys(("gold", "edit", "predicted"), pl.String)
+        frame = pl.DataFrame(lines, schema=schema, orient="row")
+        strong = [(at, "edit") for at in range(frame.height)]
+        shown.append(Caption(sentences(text), label="Table", settings=row.get("settings")))
+        shown.append(table(frame, strong=strong, cases={}, rows=LINES))
+    return shown
+
+
+def _lines(cases: pl.DataFrame) -> Iterator[tuple[str | None, str, str | None]]:
+    """Gold label, edit and predicted label of each line; what is absent on a side is None."""
+    nodes = cases.filter(pl.col("subtype").is_in([*theme.EDIT_COLOURS]), level="node")
+    rows = nodes.select("path", "pred_path", "depth", "gold", "pred", op="subtype").to_dicts()
+    edited = [
+        row[side] or "" for row in rows for side in ("path", "pred_path") if row["op"] != "kept"
+    ]
+
+    def is_needed(row: Mapping[str, Any]) -> bool:
+        above = f"{row['path']}/", f"{row['pred_path']}/"
+        return row["op"] != "kept" or any(path.startswith(above) for path in edited)
+
+    for needed, group in itertools.groupby(rows, is_needed):
+        run = list(group)
+        if not needed and len(run) > UNFOLDED:
+            folded = _label(f"⋯ {len(run)} kept", min(row["depth"] for row in run))
+            yield folded, "", folded
+            continue
+        for row in run:
+            text = row["pred"]
+            if row["op"] == "moved":
+                parent = unescape(row["pred_path"].rpartition("/")[0].rpartition("/")[2])
+                text = f"{text} (now in {parent or 'the form'})"
+            gold, pred = (_label(label, row["depth"]) for label in (row["gold"], text))
+            yield gold, row["op"].replace("kept", ""), pred
+
+
+def _label(text: str | None, depth: int) -> str | None:
+    """A name as one short line at its depth."""
+    if text is None:
+        return None
+    line = clean(" ".join(text[:400].split()))
+    line = line if len(line) <= _CHARACTERS else f"{line[: _CHARACTERS - 1]}…"
+    return _INDENT * (min(depth, _DEEPEST) - 1) + (line or "(no name)")

@@ -9,22 +9,15 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from formlab.analysis.comparability import of_gold
-from formlab.analysis.finding import KEYS, OUTCOME, Finding, counted, in_fields, word
+from formlab.analysis.finding import OUTCOME, Finding, counted, word
 from formlab.analysis.overview import failures, runs
 from formlab.charts.escaping import clean
-from formlab.charts.html import Shown, number
+from formlab.charts.html import Shown, cell, number
 from formlab.charts.words import sentences, span
 from formlab.folders import Evaluation
-from formlab.tables import LEVELS
 
 # How many of each: more do not fit a window.
-_CARDS, _FINDINGS, _RUNS, _NAMED = 4, 5, 3, 3
-_FAILED = "answers that could not be used"
-# Of more parts the two ends are named.
-_PARTS, _END = 6, 2
-# What a sentence may begin with besides the name of a system or a number.
-_FIRST_WORDS = ("The", "One", "Another", "All", "No", "Of", "For", "Where", "Most", "Often", "In")
+_CARDS, _FINDINGS, _NAMED = 4, 5, 3
 Row = Mapping[str, Any]
 
 
@@ -36,20 +29,13 @@ class Card:
     value: str | float | None
     note: str = ""
 
-    @property
-    def shown(self) -> dict[str, str]:
-        """Label, value and note as shown."""
-        digits = 0 if isinstance(self.value, int) else 3
-        text = self.value if isinstance(self.value, str) else number(self.value, digits)
-        return {"label": self.label, "value": text, "note": self.note}
-
 
 @dataclasses.dataclass(frozen=True)
 class Cards(Shown):
     """Number cards under one sentence; the header of a report with findings and runs below.
 
     The first `Cards` of a notebook stands for its report in the index. With `lead` the sentence is
-    that of the first of `findings`, as from `first_screen`; behind `ran` the runs are folded away.
+    that of the first of `findings`, as from `first_screen`; many `runs` are folded away.
 
     >>> print(Cards([Card("Exact", 0.5, "n = 8")], finding="Half the fields are right."))
     Half the fields are right.
@@ -61,16 +47,15 @@ class Cards(Shown):
     finding: str = ""
     findings: Sequence[Row] = ()
     runs: Sequence[str] = ()
-    ran: str = ""
     lead: bool = False
 
     def _data(self) -> dict[str, Any]:
-        return vars(self) | {"cards": [card.shown for card in self.cards]}
+        return vars(self) | {"cards": [vars(c) | {"value": cell(c.value)} for c in self.cards]}
 
     def __str__(self) -> str:
-        cards = [f"{c['label']}: {c['value']} ({c['note']})" for c in self._data()["cards"]]
-        lines = [self.finding, *(card.removesuffix(" ()") for card in cards)]
-        lines += [f"- {sentences(row['alone'], row['effect'])}" for row in self.findings]
+        lines = [self.finding]
+        lines += [f"{c.label}: {cell(c.value)}" + f" ({c.note})" * bool(c.note) for c in self.cards]
+        lines += [f"- {sentences(row['claim'], row['effect'])}" for row in self.findings]
         return "\n".join(clean(line, limit=2_000) for line in (*lines, *self.runs) if line)
 
 
@@ -110,15 +95,11 @@ def first_screen(
 ) -> Cards:
     """The header of a report, which also stands for it in the index.
 
-    The sentence is the first finding that holds; if none does, that nothing was shown. Up to five
-    findings that hold follow, each with its effect, 95 % interval and n, a link to its wrong cases
-    (``#finding=N``: N counts `findings` from 1, held or not, as `gallery.errors` does) and what to
-    try; then what was run and how much of it was answered.
-
-    `results`: the evaluations that the report is of. `findings`: of `analysis.findings`, `kinds` or
-    `tell_apart`, over these. `cards`: at most four are shown; the share of values right in each
-    evaluation, if left out. `sentence` takes the place of the first finding, which then joins the
-    others.
+    The `sentence` is the first finding that holds, if left out; if none does, what the first one
+    says, or how many values are right. Up to five findings that hold follow, each with its effect,
+    95 % interval and n, a link to its cases (``#finding=N``: N counts `findings` from 1, held or
+    not, as `gallery.errors` does) and what to try; then what was run and how much was answered. At
+    most four `cards` are shown: the share of values right in each evaluation, if left out.
 
     >>> print(first_screen([]))
     Nothing was scored.
@@ -129,133 +110,74 @@ def first_screen(
     several = len({(row["benchmark"], row["split"]) for row in counts}) > 1
     named = ["system", *["benchmark"] * several] * (len(counts) > 1)
     held = [(place, finding) for place, finding in enumerate(findings, 1) if finding.holds]
-    shown: list[dict[str, Any]] = []
-    for place, finding in held[:_FINDINGS]:
-        row = _finding(finding, _name(vars(finding), named))
-        # The same advice is given once.
-        if row["try"] in [earlier["try"] for earlier in shown]:
-            row["try"] = ""
-        shown.append(row | {"place": place, "wrong": _wrong(finding, results)})
+    shown = [_finding(finding, place, named) for place, finding in held[:_FINDINGS]]
     lead = bool(shown) and not sentence
-    sentence = sentence or (shown[0]["alone"] if shown else _nothing(counts, findings))
+    scored = [(row, of) for row in counts if (of := _scored(row))]
+    if not sentence and shown:
+        sentence = shown[0]["claim"]
+    elif not sentence and scored:
+        texts = (": ".join(filter(None, [_name(row, named), of[1]])) for row, of in scored)
+        sentence = findings[0].claim if findings else "; ".join([*texts][:_NAMED])
     if cards is None:
-        cards = [card for row in counts for card in _cards(row, named)]
+        cards = [Card(_name(row, named or ["system"]), *of) for row, of in scored]
     made = cards.cards if isinstance(cards, Cards) else cards
-    lines, ran = [_run(row, one) for row, one in zip(counts, results, strict=True)], ""
-    if len(lines) > _RUNS:
-        failed = sum(_FAILED in line for line in lines)
-        ran = f"{len(lines):,} evaluations: what was run, and how much was answered"
-        ran += f"; answers of {failed:,} could not be used" * (failed > 0)
-    return Cards(list(made)[:_CARDS], sentences(sentence), shown, lines, ran, lead)
+    lines = [_run(row, one) for row, one in zip(counts, results, strict=True)]
+    return Cards(
+        list(made)[:_CARDS], sentences(sentence or "Nothing was scored"), shown, lines, lead
+    )
 
 
 def _name(row: Row, named: Sequence[str] = ("system", "benchmark")) -> str:
-    # The sentences about kinds and systems begin with the system.
-    system = "" if row.get("about") in ("kinds", "systems") else row["system"]
-    of = {"system": system, "benchmark": f"{row['benchmark']}:{row['split']}"}
+    of = {"system": row["system"], "benchmark": f"{row['benchmark']}:{row['split']}"}
     return " on ".join(of[name] for name in named if of[name])
 
 
-def _nothing(counts: Sequence[Row], findings: Sequence[Finding]) -> str:
-    """The sentence where no finding holds: the first one's own, or the counts."""
-    values, right, pages = (sum(row[n] for row in counts) for n in ("values", "right", "documents"))
-    if not values and all(row["page_cer"] is None for row in counts):
-        return "Nothing was scored"
-    if findings:
-        return findings[0].claim
-    if not values:
-        return f"No finding stands out in the {pages:,} documents that were read"
-    if right == values:
-        return f"All {values:,} values are right"
-    are = "is" if values - right == 1 else "are"
-    return f"{values - right:,} of {values:,} values {are} not right, and no finding stands out"
-
-
-def _cards(row: Row, named: Sequence[str]) -> list[Card]:
-    """The share of values right of an evaluation; of texts alone the mean CER of pages."""
-    of = f": {_name(row, named)}" if named else ""
+def _scored(row: Row) -> tuple[str, str] | None:
+    """What an evaluation has right, as a number and in words; of texts alone the CER of pages."""
     if row["values"]:
-        note = f"{row['right']:,} of {row['values']:,} values"
-        share = number(100 * row["right"] / row["values"], 1)
-        return [Card(f"values right{of}", f"{share} %", note)]
+        share = f"{100 * row['right'] / row['values']:.1f} %"
+        return share, f"{row['right']:,} of {row['values']:,} values right"
     cer = row["page_cer"]
-    return [] if cer is None else [Card(f"CER of pages{of}", cer, "mean over pages")]
+    return None if cer is None else (number(cer), f"mean CER of pages {number(cer)}")
 
 
 def _run(row: Row, evaluation: Evaluation) -> str:
     """What was run and how much was answered; failures by the status of their answers."""
     line = f"{_name(row)}: {row['answered']:,} of {row['documents']:,} documents answered"
-    if row["values"]:
-        line += f", {row['right']:,} of {row['values']:,} values right"
-        counts = evaluation.gathered(_by_level).group_by("level").sum()
-        counts = counts.sort(pl.col("level").cast(pl.Enum(LEVELS))).iter_rows()
-        ends = {"stretch": "es"}
-        levels = [f"{right:,} of {n:,} {of}{ends.get(of, 's')}" for of, right, n in counts]
-        line += f" ({', '.join(levels)})" * (len(levels) > 1)
-        line += f", {row['spurious']:,} more predicted without gold" * (row["spurious"] > 0)
-    elif row["page_cer"] is not None:
-        line += f", mean CER of pages {number(row['page_cer'])}"
+    line += f", {scored[1]}" if (scored := _scored(row)) else ""
+    line += f", {row['spurious']:,} more predicted without gold" * (row["spurious"] > 0)
     if failed := failures(evaluation):
         texts = (f"{word(status)} in {counted(n, 'document')}" for status, n in failed.items())
-        line += f"; {_FAILED}: {', '.join(texts)}"
+        line += f"; answers that could not be used: {', '.join(texts)}"
     if gone := [*evaluation.unreadable]:
         files = ", ".join(gone[:_NAMED]) + ", …" * (len(gone) > _NAMED)
         line += f"; gold left out, unreadable: {len(gone):,} ({files})"
     return line
 
 
-def _by_level(part: Evaluation) -> pl.DataFrame:
-    asked = part.scan("cases").filter(in_fields(), of_gold()).group_by("level")
-    return asked.agg(right=(pl.col("outcome") == "match").sum(), values=pl.len()).collect()
-
-
-def _finding(finding: Finding, where: str) -> dict[str, Any]:
+def _finding(finding: Finding, place: int, named: Sequence[str]) -> dict[str, Any]:
     """A finding as it is shown: its sentences, its effect in words and what to try."""
-    claim, effect, (value, low, high) = finding.claim, "", finding.numbers
-    if not math.isnan(value):
+    # The sentences about kinds and systems begin with the system.
+    is_named = finding.about in ("kinds", "systems")
+    where = _name(vars(finding) | {"system": "" if is_named else finding.system}, named)
+    claim, effect = finding.claim, ""
+    if not math.isnan(finding.effect):
         # All shares of a header are in percent, and their differences in points.
         share, points = finding.is_share, finding.metric in ("", OUTCOME)
         scale, digits = (100, 1) if share or points else (1, 3)
-        size, *ends = (number(scale * x, digits) + " %" * share for x in (value, low, high))
+        size, *ends = (number(scale * x, digits) + " %" * share for x in finding.numbers)
         size += " points" * (points and not share)
-        text = [size, finding.measure] if share else [finding.measure, size]
+        size = f"{size} {finding.measure}" if share else f"{finding.measure} {size}"
+        interval = f", 95 % interval {' to '.join(ends)}" * (not math.isnan(finding.ci_low))
         n = counted(finding.n_docs, "document")
         if finding.about != "pages" and finding.n_cases:
             n = f"{finding.n_cases:,} in {n}"
-        interval = f", 95 % interval {' to '.join(ends)}" * (not math.isnan(low))
         # What the sentence says is not said twice.
-        said = f"{' '.join(filter(None, text))}{interval}, " * ("interval" not in claim)
-        effect = f"{said}n = {n}"
-    alone = claim
+        effect = f"{size.strip()}{interval}, " * ("interval" not in claim) + f"n = {n}"
     if where and not claim.startswith(f"{where} "):
-        # The name of a system keeps its letters.
-        starts = claim.partition(" ")[0] in _FIRST_WORDS
-        alone = f"{where}: {claim[:1].lower() + claim[1:] if starts else claim}"
-    # Of two systems a field is behind the finding because only one of them has it right.
-    behind = "flipped field" if finding.about == "systems" else "wrong case"
-    row = {"claim": sentences(claim), "alone": alone, "where": where, "effect": effect}
-    return row | {"behind": behind, "try": finding.what_to_try}
-
-
-def _wrong(finding: Finding, results: Sequence[Evaluation]) -> int:
-    """How many of the cases behind a finding are wrong, each counted once over its systems."""
-    wrong, same = (
-        ~pl.col("outcome").is_in(["match", "unscored"]),
-        (finding.benchmark, finding.split),
-    )
-    # What the gold does not have is known by its place in the answer.
-    place = pl.coalesce("path", "pred_path")
-    rows = [
-        part.scan("cases")
-        .filter(wrong)
-        .join(finding.cases.lazy(), on=KEYS, how="semi", nulls_equal=True)
-        .select("doc_id", "task", place)
-        .collect()
-        for one in results
-        if same == (one.benchmark, one.split) and f", {one.system}, " in f", {finding.system}, "
-        for part in one.parts()
-    ]
-    return pl.concat(rows).n_unique() if rows and finding.cases.height else 0
+        claim = f"{where}: {claim}"
+    row = {"claim": sentences(claim), "effect": effect, "place": place}
+    return row | {"linked": finding.cases.height > 0, "try": finding.what_to_try}
 
 
 def right_of(system: str, cases: pl.DataFrame, by: str | None = None, *, of: str = "fields") -> str:
@@ -276,10 +198,10 @@ def right_of(system: str, cases: pl.DataFrame, by: str | None = None, *, of: str
     text = f"{clean(system, limit=60)} has {right:,} of {n:,} {of} right" * (n > 0)
     if by is None or cases[by].drop_nulls().n_unique() < 2:
         return text
-    order = pl.col("right") / pl.col("n"), pl.col("n") - pl.col("right"), "n", by
     parts = cases.drop_nulls(by).group_by(by).agg(**counts)
-    parts = parts.sort(*order, descending=[True, False, True, False]).iter_rows()
+    order = pl.col("right") / pl.col("n"), "n", by
+    parts = parts.sort(*order, descending=[True, True, False]).iter_rows()
     named = [f"{clean(str(p), limit=60) or '–'} {right:,} of {n:,}" for p, right, n in parts]
-    if len(named) > _PARTS:
-        named[_END:-_END] = ["…"]
+    # Of many parts the two ends are named.
+    named = named if len(named) <= 6 else [*named[:2], "…", *named[-2:]]
     return f"{text}: {', '.join(named)}"

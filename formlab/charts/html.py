@@ -35,12 +35,13 @@ def number(value: float | None, digits: int = 3) -> str:
     return text.replace("-", "−")
 
 
-def cell(value: object, digits: object = None) -> str:
-    """A value of a table as it is shown, numbers with so many digits."""
+def cell(value: object, digits: int | None = None) -> str:
+    """A value as it is shown: a float with so many digits, 3 where none are given."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value is None or isinstance(value, int | float):
-        return number(value, min(max(digits if isinstance(digits, int) else 0, 0), 12))
+        usual = 3 if isinstance(value, float) else 0
+        return number(value, min(max(digits if isinstance(digits, int) else usual, 0), 12))
     return str(value)
 
 

@@ -10,12 +10,10 @@ import polars as pl
 
 from formlab import files, metrics, resources, selection
 from formlab.charts.html import MISSING, number
-from formlab.charts.words import NOTHING, OWN, PUBLISHED, Caption, Table
-from formlab.charts.words import note as line
+from formlab.charts.words import OWN, PUBLISHED, WORDING, Caption, Table, table
 from formlab.errors import DataBroken, UnknownName
 
 FOLDER = resources.folder("data/published")
-NEAR, UNTESTED = "≈", "°"
 OVER_DOCUMENTS, NOT_STATED = "mean over documents", "not stated"
 
 
@@ -97,21 +95,17 @@ def paper_table(
     *,
     column: str = "metric",
     digits: int | Mapping[str, int] = 3,
-    percent: bool = False,
     note: str = "",
 ) -> Table | Caption:
     """A paper's own table, models by scores: systems measured here first, published ones below.
 
-    The last rows say of each column which metric it is and how it is averaged, and each value is
-    followed by the number of cases behind it: those that have a value, and of a mean over documents
-    the documents.
+    The last rows say of each column which metric it is and how it is averaged; each value is
+    followed by the number of cases with a value, or of a mean over documents by the documents.
 
     `own` are rows of `analysis.side_by_side`, one for each system and column; `printed` published
-    rows with `system` and `value`, in the same units: where they have `measure` and `average`, as
-    from `published`, these have to be those of `own`. `columns` is what the column named by
-    `column` holds, in the order of the paper, to the heading. `digits` are the decimals, of a share
-    or with `percent` of percent: of all columns, or by column, where 3 is the default. `note` is a
-    sentence under the table, after what the marks say.
+    rows with `system` and `value`, in the same units. `columns` is what the column named by
+    `column` holds, in the order of the paper, to the heading. `digits` are the decimals of all
+    columns, or by column, where 3 is the default; `note` is a sentence under the table.
 
     Raises `DataBroken` if published figures of a column are of another metric than those measured
     here, or averaged in another way, or if a system has both averages of a column.
@@ -132,113 +126,70 @@ def paper_table(
         what = f"a system has several averages of one {column}"
         raise DataBroken(what, remedy='rows of one: .filter(average="pooled")')
     systems = own["system"].unique(maintain_order=True).to_list()
-    if not systems and not printed.height:
-        return line(NOTHING)
     decimals = digits if isinstance(digits, Mapping) else dict.fromkeys(columns, digits)
-
-    def text(row: Mapping[str, Any], name: str) -> str:
-        value = row[name] and row[name] * (100 if percent else 1)
-        return number(value, decimals.get(row[column], 3))
-
     measured = own.filter(pl.col("value").is_not_nan()).to_dicts()
-    best = [
-        (systems.index(row["system"]), row[column]) for row in measured if row["mark"] == "best"
-    ]
-    ranked, signs = {name for _, name in best}, set()
+    best = [(systems.index(r["system"]), r[column]) for r in measured if r["mark"] == "best"]
+    ranked = {name for _, name in best}
     rows: dict[str, dict[str, str]] = {name: {} for name in systems}
     for row in measured:
-        sign = {"near": NEAR, None: UNTESTED}.get(row["mark"], "") * (row[column] in ranked)
-        signs |= {sign or row["mark"]}
-        value, *ends = (text(row, name) for name in ("value", "ci_low", "ci_high"))
+        places = decimals.get(row[column], 3)
+        text, *ends = (number(row[of], places) for of in ("value", "ci_low", "ci_high"))
         if row.get("n_cases") is not None:
             over = "n_docs" if row.get("average") == metrics.MACRO else "n_cases"
-            value += f" (n = {row[over] - (row.get('n_undefined') or 0):,})"
-        interval = f" [{', '.join(ends)}]" * (ends[0] != MISSING)
-        rows[row["system"]][row[column]] = f"{value}{interval} {sign}".rstrip()
+            text += f" (n = {row[over] - (row.get('n_undefined') or 0):,})"
+        text += f" [{', '.join(ends)}]" * (ends[0] != MISSING)
+        sign = {"near": "≈", None: "°"}.get(row["mark"], "") * (row[column] in ranked)
+        rows[row["system"]][row[column]] = f"{text} {sign}".rstrip()
     for row in printed.to_dicts():
-        rows.setdefault(f"{row['system']} ({PUBLISHED})", {})[row[column]] = text(row, "value")
+        text = number(row["value"], decimals.get(row[column], 3))
+        rows.setdefault(f"{row['system']} ({PUBLISHED})", {})[row[column]] = text
     blank = dict.fromkeys(columns, MISSING)
     scored = [{"system": name} | blank | cells for name, cells in rows.items()]
     measures, unstated = _definitions(own, printed, column)
-    for side in ("metric", "average") if measures.height else ():
-        scored.append({"system": side} | dict(measures.select("key", side).iter_rows()))
-    unsaid = [head.rstrip(" ↑↓") for key, head in columns.items() if key in unstated]
-    claims = {
-        "In brackets the 95 % interval by documents.": measured,
-        "n: the cases with a value; of a mean over documents, the documents.": measured
-        and "n_cases" in own.columns,
-        "Bold: the best of those measured here.": best,
-        f"{NEAR}: no difference from the best was shown.": NEAR in signs,
-        "No sign: shown to be worse than the best.": "worse" in signs,
-        f"{UNTESTED}: not tested against the best, of other fields.": UNTESTED in signs,
-        f"The paper does not say how it averages {', '.join(dict.fromkeys(unsaid))}.": unsaid,
-        note: note,
-    }
-    lines = selection.of_rows(pl.DataFrame({"system": systems}, schema={"system": pl.String}))
-    return Table(
-        pl.DataFrame(scored, schema=dict.fromkeys(["system", *columns], pl.String)),
+    for side, of in enumerate(("metric", "average") if measures else ()):
+        scored.append({"system": of} | {key: pair[side] for key, pair in measures.items()})
+    unsaid = dict.fromkeys(head.rstrip(" ↑↓") for key, head in columns.items() if key in unstated)
+    averages = f"The paper does not say how it averages {', '.join(unsaid)}." if unsaid else ""
+    scored = pl.DataFrame(scored, schema=dict.fromkeys(["system", *columns], pl.String))
+    # Published systems have no cases.
+    lines = selection.of_rows(scored.select("system").head(len(systems))) + [None] * (
+        scored.height - len(systems)
+    )
+    return table(
+        scored,
         # An arrow at the end of a heading stays with its last word.
         titles={key: re.sub(" (?=[↑↓]$)", "\u00a0", head) for key, head in columns.items()},
-        note=" ".join(text for text, holds in claims.items() if holds) or None,
+        note=" ".join([WORDING["paper"]["note"] * bool(measured), averages, note]),
         strong=best,
-        aside=tuple(range(len(systems), len(scored))),
+        aside=range(len(systems), scored.height),
         numeric=list(columns),
-        # Published systems have no cases.
-        cases=lines + [None] * (len(scored) - len(systems)),
+        cases=lines,
     )
 
 
 def _definitions(
     own: pl.DataFrame, printed: pl.DataFrame, column: str
-) -> tuple[pl.DataFrame, list[str]]:
-    """Metric and average of each `key`, a value of `column`, and the keys that state no average."""
-    averages = {name: metric.average for name, metric in metrics.METRICS.items()}
-    usual = pl.col("metric").replace_strict(averages, default=None, return_dtype=pl.String)
-    sides = []
-    for frame, mean in ((own, metrics.MACRO), (printed, OVER_DOCUMENTS)):
-        absent = {name: pl.lit(None, pl.String) for name in ("measure", "average")}
-        frame = frame.with_columns(**{n: e for n, e in absent.items() if n not in frame.columns})
-        metric = pl.coalesce("measure", "metric")
-        frame = frame.select(key=column, metric=metric, stated="average").unique().sort(pl.all())
-        average = pl.when(pl.col("stated") == mean).then(pl.lit(OVER_DOCUMENTS)).otherwise(usual)
-        sides.append(frame.with_columns(average=average))
-    here, there = sides
-    stated = (pl.col("stated") != NOT_STATED).fill_null(False)
-    differs = stated & pl.col("stated").ne_missing(pl.col("average_own"))
-    both = there.join(here, on="key", suffix="_own", maintain_order="left")
-    wrong = both.filter(differs | (pl.col("metric") != pl.col("metric_own")))
-    for row in wrong.head(1).iter_rows(named=True):
-        raise DataBroken(
-            f"column {row['key']!r}: published is {row['metric']}, {row['stated']}; "
-            f"measured here {row['metric_own']}, {row['average_own']}",
-            remedy="the published metric and average, or no published figures",
-        )
-    known = pl.concat(sides).filter(pl.col("metric").is_in([*averages]))
-    unstated = there.filter(stated=NOT_STATED)["key"].to_list()
-    return known.unique("key", keep="first", maintain_order=True), unstated
+) -> tuple[dict[str, tuple[str, str]], list[str]]:
+    """Metric and average of each value of `column`, and those whose average no paper states."""
 
+    def defined_as(row: Mapping[str, Any]) -> tuple[str, str]:
+        metric, average = row.get("measure") or row["metric"], row.get("average")
+        if average in (metrics.MACRO, OVER_DOCUMENTS):
+            return metric, OVER_DOCUMENTS
+        entry = metrics.METRICS.get(metric)
+        return metric, entry.average if entry else NOT_STATED
 
-def published_levels() -> pl.DataFrame:
-    """Published figures by level, no intervals; `why` says why one stands beside no own value.
-
-    `metric` is formlab's, which is the paper's in that `mode` (``data/published/levels.csv``).
-
-    >>> sorted(published_levels().filter(why="")["metric"].unique())
-    ['consistency_accuracy', 'episodic_click', 'episodic_value', 'micro_f1', 'vqa_accuracy']
-    """
-    parts = []
-    for level in _read("levels").fill_null("").to_dicts():
-        only = dict(part.split("=") for part in level["where"].split("&") if part)
-        rows, benchmark = published(level["table"]).filter(**only), level["table"].partition("_")[0]
-        corpus = pl.format(", {}", "corpus") if "corpus" in rows.columns else pl.lit("")
-        facts = {name: pl.lit(level[name]) for name in ("level", "metric", "mode", "why")}
-        parts.append(
-            rows.select(
-                "source",
-                system=pl.format("{} on {}{}", "system", pl.lit(benchmark), corpus),
-                value=pl.col(level["column"]).cast(pl.Float64) / float(level["scale"]),
-                **facts,
-                benchmark=pl.lit(benchmark),
+    known = {row[column]: defined_as(row) for row in own.to_dicts()}
+    unstated = []
+    for row in printed.to_dicts():
+        (metric, usual), stated = defined_as(row), row.get("average") or NOT_STATED
+        theirs = metric, usual if stated == NOT_STATED else stated
+        here = known.setdefault(row[column], theirs)
+        if metric != here[0] or stated not in (NOT_STATED, here[1]):
+            raise DataBroken(
+                f"column {row[column]!r}: published is {metric}, {stated}; "
+                f"measured here {', '.join(here)}",
+                remedy="the published metric and average, or no published figures",
             )
-        )
-    return pl.concat(parts)
+        unstated += [row[column]] * (row.get("average") == NOT_STATED)
+    return {key: pair for key, pair in known.items() if pair[0] in metrics.METRICS}, unstated

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,39 +21,26 @@ from formlab.scoring.causes import STAGE_OF
 REPORT_VARIABLE = "FORMLAB_REPORT"
 VEGA_LITE = "application/vnd.vegalite.v5+json"
 
+_ASSETS = Path(__file__).with_name("assets")
 # Okabe and Ito's colours, told apart by people who do not see red or green; the light ones darker,
 # for a contrast of 3 to 1 on paper. On a dark page each has a variant, in assets/tokens.css.
-SYSTEM_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#C2659B", "#B87700", "#2B8CC4")
-BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = SYSTEM_COLOURS
-SYSTEM_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
-SCORES, PLOTLY_SCORES = "cividis", "Cividis"
-GOLD, PREDICTED = BLUE, VERMILION
-NEUTRAL, SOFT = "#848C96", "#57606A"
-VIOLET, SLATE, BROWN = "#7A4FA3", "#555B66", "#8C6D1F"
-
-OUTCOME_COLOURS = {"match": GREEN, "mismatch": VERMILION, "missing": PURPLE}
-OUTCOME_COLOURS |= {"spurious": ORANGE, "unscored": NEUTRAL}
-# What became of an answer or a page.
-STATUS_COLOURS = {"ok": GREEN, "repaired": SKY, "bad_json": VERMILION, "refused": VIOLET}
-STATUS_COLOURS |= {"truncated": ORANGE, "api_error": SLATE, "missing": PURPLE}
-STATUS_COLOURS["unscored"] = NEUTRAL
+COLOURS = json.loads((_ASSETS / "colours.json").read_text("utf-8"))
+SYSTEM_COLOURS, SYSTEM_SHAPES = COLOURS.pop("system"), COLOURS.pop("shape")
+# What became of a value, of an answer or a page, and of the nodes of a form's tree.
+OUTCOME_COLOURS, STATUS_COLOURS = COLOURS["outcome"], COLOURS["status"]
+EDIT_COLOURS = COLOURS.pop("edit")
 # Causes of one stage share its colour.
-STAGE_COLOURS = {"answer": SLATE, "find": PURPLE, "place": VIOLET, "extent": BLUE}
-STAGE_COLOURS |= {"characters": GREEN, "form": SKY, "extra": ORANGE, "relation": BROWN}
-STAGE_COLOURS |= {"gold": VERMILION, "reader": NEUTRAL}
-CAUSE_COLOURS = {cause: STAGE_COLOURS[stage] for cause, stage in STAGE_OF.items()}
-# What became of the nodes of a form's tree.
-EDIT_COLOURS = {"kept": NEUTRAL, "renamed": VERMILION, "deleted": PURPLE}
-EDIT_COLOURS |= {"inserted": ORANGE, "moved": VIOLET, "reordered": SKY}
+STAGE_COLOURS = COLOURS["stage"]
+COLOURS["cause"] = {cause: STAGE_COLOURS[stage] for cause, stage in STAGE_OF.items()}
+CAUSE_COLOURS = COLOURS["cause"]
+GOLD, PREDICTED = SYSTEM_COLOURS[:2]
+NEUTRAL, SOFT, SLATE = "#848C96", "#57606A", "#555B66"
+SCORES = "cividis"
 
 # Fonts, lines and sizes, as Vega-Lite's config has them.
-CONFIG = json.loads(Path(__file__).with_name("assets").joinpath("theme.json").read_text("utf-8"))
-CONFIG["range"] |= {"category": list(SYSTEM_COLOURS), "symbol": list(SYSTEM_SHAPES)}
+CONFIG = json.loads((_ASSETS / "theme.json").read_text("utf-8"))
+CONFIG["range"] |= {"category": SYSTEM_COLOURS, "symbol": SYSTEM_SHAPES}
 FONT, WIDTH = CONFIG["font"], CONFIG["view"]["continuousWidth"]
-# What a phone shows without scrolling.
-PHONE = 330
-SURFACE_HEIGHT = 460
-CAMERA = {"eye": {"x": 1.5, "y": -1.5, "z": 0.9}}
 
 
 def in_report() -> bool:
@@ -74,11 +61,6 @@ def system_shapes(systems: Iterable[str]) -> dict[str, str]:
     """A marker shape for each system, in their order; with its colour it is no other's of 36."""
     many, names = len(SYSTEM_SHAPES), enumerate(dict.fromkeys(systems))
     return {name: SYSTEM_SHAPES[(place + place // many) % many] for place, name in names}
-
-
-def scale(colours: Mapping[str, str]) -> alt.Scale:
-    """An altair scale that gives each name of `colours` its colour (or shape), in that order."""
-    return alt.Scale(domain=list(colours), range=list(colours.values()))
 
 
 def _specification(spec: dict[str, Any], **_: object) -> dict[str, Any]:

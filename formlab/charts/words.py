@@ -7,6 +7,7 @@ import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import polars as pl
@@ -21,8 +22,6 @@ OWN, PUBLISHED = "measured here", "published"
 # Where the forms measured here are not those of the paper, the legend says so.
 ELSEWHERE = "published, on other forms"
 NOTHING = "Nothing was scored for it."
-# What a value is taken over, by its level.
-_OVER = {"field": "all fields", "page": "whole pages", "document": "all forms"}
 # The texts of tables and charts that stand in no sentence.
 WORDING = tomllib.loads(
     Path(__file__).with_name("assets").joinpath("wording.toml").read_text("utf-8")
@@ -79,12 +78,13 @@ def caption(
     name: str | None = None,
     label: Literal["Figure", "Table"] = "Figure",
     more: str = "",
+    settings: str | None = None,
 ) -> Caption:
     """What a figure or table shows, with the values it speaks of, their intervals, n and settings.
 
     `say` is what is shown, without numbers; they are added from `rows`, rows of a summary. `name`
-    is the column that says what each value is of; what it was taken over, if left out. `more` are
-    sentences that follow the figures.
+    is the column that says what each value is of; its metric and level, if left out. `more` are
+    sentences that follow; `settings` are those of scores that are not in `rows`.
 
     >>> rows = pl.DataFrame({"system": ["ocr"], "metric": ["cer"], "value": [0.25],
     ...     "ci_low": [0.2], "ci_high": [0.3], "n_docs": [9], "n_cases": [80]})
@@ -92,21 +92,21 @@ def caption(
     Figure. Errors. Values: ocr 0.250 (95 % interval 0.200 to 0.300, n = 80 in 9 documents).
     """
     if rows is None:
-        return Caption(sentences(say, more), label=label)
+        return Caption(sentences(say, more), label=label, settings=settings)
     values: dict[str, list[str]] = {}
-    settings: dict[str | None, None] = {}
-    for row in tables.readable(rows).iter_rows(named=True):
-        value = "undefined" if math.isnan(row["value"]) else number(row["value"])
-        over = "Values"
+    read = tables.readable(rows)
+    for row in read.iter_rows(named=True):
+        over, of = "Values", row.get(name)
         if not name:
-            over = _OVER.get(row["level"], f"all {row['level']}s")
-            over = f"Over {row['slice'] if row.get('slice_by') else over}"
-        of = row[name] if name else metrics.title(row["metric"], row.get("average"))
+            whole = f"all {row['level']}s"
+            over = f"Over {row['slice'] if row.get('slice_by') else whole}"
+            of = metrics.title(row["metric"], row.get("average"))
+        value = "undefined" if math.isnan(row["value"]) else number(row["value"])
         values.setdefault(over, []).append(f"{of} {value} ({span(row)})")
-        settings[row.get("settings")] = None
-    numbers = "; ".join(f"{over}: {', '.join(texts)}" for over, texts in values.items())
-    text = sentences(say, numbers or NOTHING, more)
-    return Caption(text, label=label, settings="; ".join(filter(None, settings)) or None)
+    numbers = "; ".join(f"{over}: {', '.join(texts)}" for over, texts in values.items()) or NOTHING
+    if "settings" in read.columns:
+        settings = "; ".join(read["settings"].drop_nulls().unique(maintain_order=True)) or settings
+    return Caption(sentences(say, numbers, more), label=label, settings=settings)
 
 
 def counted(row: Mapping[str, Any]) -> int | None:
@@ -131,151 +131,117 @@ def span(row: Mapping[str, Any]) -> str:
     return f"95 % interval {number(low)} to {number(row['ci_high'])}, n = {counts}"
 
 
-def show(
-    say: str,
-    *things: Any,
-    rows: pl.DataFrame | None = None,
-    name: str | None = None,
-    more: str = "",
-    settings: str | None = None,
-) -> None:
+def show(say: str, *things: Any, rows: pl.DataFrame | None = None, **look: Any) -> None:
     """Display charts, tables and galleries under one caption that says what they show.
 
     Reports number the captions, tables and figures apart. Where there is nothing but notes, the
-    first of them stands alone, and nothing where there are no things. All else is as of `caption`;
-    `settings` are those of scores that are not in `rows`.
+    first of them stands alone, and nothing where there are no things. `rows` and `look`, which is
+    `name`, `more` and `settings`, are as of `caption`.
 
     >>> show("Errors.", note("Nothing was scored."))
     Note. Nothing was scored.
     """
     # Of notes alone the first says enough.
-    parts = list(things[:1])
+    parts = things[:1]
     if not all(isinstance(thing, Caption) for thing in things):
         label = "Table" if any(isinstance(thing, Table) for thing in things) else "Figure"
-        over = caption(say, rows, name=name, label=label, more=more)
-        parts = [dataclasses.replace(over, settings=over.settings or settings), *things]
+        parts = (caption(say, rows, label=label, **look), *things)
     for part in parts:
         display(part)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Table(Shown):
-    """A table for readers: titled columns, numbers right-aligned in fixed digits, ``–`` for none.
-
-    `frame` has the rows and columns as shown, in order; `titles` are headings by column, beside the
-    house's own; `digits` the decimals of floats, of all columns or by column; `note` is a line
-    below. At most so many `rows` are shown, and the note then says of how many. `links` are columns
-    of names of pages beside the report; what is no such name is text. Printed bold are the cells
-    `strong`, by number of the row and name of the column, and in another style the rows `aside`,
-    that are not measured here. `numeric` are columns of text that are right-aligned. `fold` are
-    words behind which the table is folded away.
-
-    `cases` leads a report from a row to its cases: the columns of cases, and those of `frame` that
-    hold their values; or for each row the line of `formlab.selection`. Without it ``slice_by`` and
-    columns named as those of cases are taken; with {} no row leads anywhere.
-
-    >>> print(Table(pl.DataFrame({"system": ["a"], "value": [0.25]}), titles={"value": "CER"}))
-    system    CER
-    a       0.250
-    """
+    """A table as from `table`: the `frame` that is shown, and what its payload has of it."""
 
     kind: ClassVar[str] = "table"
     frame: pl.DataFrame
-    titles: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    digits: int | Mapping[str, int] = 3
-    note: str | None = None
-    rows: int = 500
-    links: Sequence[str] = ()
-    strong: Sequence[tuple[int, str]] = ()
-    aside: Sequence[int] = ()
-    numeric: Sequence[str] = ()
-    cases: Mapping[str, str] | Sequence[str | None] | None = None
-    fold: str = ""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "frame", tables.to_polars(self.frame))
+    columns: Sequence[Mapping[str, Any]]
+    rows: Sequence[Sequence[Any]]
+    bold: Sequence[Sequence[int]]
+    aside: Sequence[int]
+    note: str | None
+    cases: Sequence[str | None]
+    fold: str | None
 
     def _data(self) -> dict[str, Any]:
-        """Columns and rows as shown, cells to print bold, the line of each row's cases."""
-        shown, names = self.frame.head(self.rows), self.frame.columns
-        cut = f"First {shown.height:,} of {self.frame.height:,} rows."
-        notes = [self.note or "", cut * (shown.height < self.frame.height)]
-        lines = self.cases
-        if lines is None or isinstance(lines, Mapping):
-            lines = selection.of_rows(shown, lines)
-        return {
-            "columns": [self._column(name, kind) for name, kind in self.frame.schema.items()],
-            "rows": [[_plain(value) for value in row] for row in shown.iter_rows()],
-            "bold": [[row, names.index(name)] for row, name in self.strong if row < shown.height],
-            "aside": list(self.aside),
-            "note": " ".join(filter(None, notes)) or None,
-            "cases": lines[: shown.height],
-            "fold": self.fold or None,
-        }
-
-    def _column(self, name: str, kind: pl.DataType) -> dict[str, Any]:
-        named, usual = (self.digits, 3) if isinstance(self.digits, Mapping) else ({}, self.digits)
-        digits = named.get(name, 0 if kind.is_integer() else usual)
-        return {
-            "name": name,
-            "title": words(name, self.titles),
-            "align": "right" if kind.is_numeric() or name in self.numeric else "left",
-            "digits": digits if kind.is_numeric() else None,
-            "link": name in self.links,
-        }
+        return {name: part for name, part in vars(self).items() if name != "frame"}
 
     def __str__(self) -> str:
-        shown = self.payload
-        columns = shown["columns"]
+        columns, rows = self.payload["columns"], self.payload["rows"]
         digits = [column["digits"] for column in columns]
-        rows = [[column["title"] for column in columns]]
-        rows += [list(map(cell, row, digits)) for row in shown["rows"]]
-        widths = [min(60, max(map(len, texts))) for texts in zip(*rows, strict=True)]
+        lines = [[c["title"] for c in columns], *(list(map(cell, row, digits)) for row in rows)]
+        widths = [min(60, max(map(len, column))) for column in zip(*lines, strict=True)]
         sides = ["<" if column["align"] == "left" else ">" for column in columns]
         line = "  ".join(f"{{:{s}{w}}}" for s, w in zip(sides, widths, strict=True))
-        return "\n".join(line.format(*row).rstrip() for row in rows)
-
-
-def _plain(value: object) -> object:
-    """A value as JSON has it; what it has not, as it is shown."""
-    if isinstance(value, float) and math.isinf(value):
-        return number(value)
-    return value if value is None or isinstance(value, bool | int | float) else str(value)
+        return "\n".join(line.format(*row).rstrip() for row in lines)
 
 
 def table(
     frame: pl.DataFrame,
     *columns: str,
-    best: Mapping[str, Literal["max", "min"]] | None = None,
+    titles: Mapping[str, str] = MappingProxyType({}),
+    digits: int | Mapping[str, int] = 3,
+    note: str = "",
+    rows: int = 500,
     sparse: bool = False,
+    strong: Sequence[tuple[int, str]] = (),
+    aside: Sequence[int] = (),
+    numeric: Sequence[str] = (),
+    cases: Mapping[str, str] | Sequence[str | None] | None = None,
+    fold: str = "",
     empty: str = NOTHING,
-    cases: Mapping[str, str] | None = None,
-    **look: Any,
 ) -> Table | Caption:
-    """A frame as a table for readers: the house's headings, numbers to read, p as one writes it.
+    """A frame as a table for readers: titled columns, numbers in fixed digits, ``–`` for none.
 
-    Without `columns` all are shown. `best` is column to ``max`` or ``min``: its best values are
-    printed bold. `sparse` leaves out columns in which nothing stands. `cases` may name columns that
-    are not shown; `empty` is the note in place of a table without rows. All else is as of `Table`:
-    `titles`, `digits`, `note`, `rows`, `links`, `fold`.
+    Without `columns` all are shown; `sparse` leaves out those in which nothing stands. `titles` are
+    headings by column, beside the house's own; `digits` the decimals of floats, of all columns or
+    by column, and p is written as one does; `note` is a line below, and `empty` one in place of a
+    table without rows. At most so many `rows` are shown, and the note then says of how many.
+    Printed bold are the cells `strong`, by number of the row and name of the column; in another
+    style stand the rows `aside`, that are not measured here. `numeric` are columns of text that are
+    right-aligned. `fold` are words behind which the table is folded away. Names of pages beside the
+    report are links in a column `report`.
+
+    `cases` leads a report from a row to its cases: the columns of cases, and those of `frame` that
+    hold their values, shown or not; or for each row the line of `formlab.selection`. Without it
+    ``slice_by`` and columns named as those of cases are taken; with {} no row leads anywhere.
 
     >>> print(table(pl.DataFrame({"kind": ["date"], "n_docs": [3], "p": [1e-9]})))
     kind  documents  p
     date          3  < 0.0001
     """
-    shown = frame.select(columns or pl.exclude(selection.LINES))
     if not frame.height:
-        return note(empty)
-    if sparse:
-        shown = shown.select(name for name in shown.columns if shown[name].count())
-    strong = []
-    for name in {*(best or {})} & {*shown.columns}:
-        values = shown[name].fill_nan(None)
-        at = (values == getattr(values, best[name])()).fill_null(False).arg_true()
-        strong += [(row, name) for row in at]
+        return Caption(empty, label="Note")
+    whole, head = frame.height, frame.head(rows)
+    if cases is None or isinstance(cases, Mapping):
+        cases = selection.of_rows(head, cases)
+    shown = head.select(columns or pl.exclude(selection.LINES))
+    shown = shown.select(name for name in shown.columns if frame[name].count() or not sparse)
     for name in {"p", "p_holm", "p_adjusted"} & {*shown.columns}:
         values = shown[name].fill_nan(None)
         texts = [p if p is None else "< 0.0001" if p < 0.0001 else number(p, 4) for p in values]
         shown = shown.with_columns(pl.Series(name, texts, dtype=pl.String))
-    lines = selection.of_rows(frame.head(look.get("rows", 500)), cases)
-    return Table(shown, strong=strong, cases=lines, **look)
+    names, plain = shown.columns, bool | int | float | None
+    places = digits if isinstance(digits, Mapping) else dict.fromkeys(names, digits)
+    heads = [
+        {
+            "name": name,
+            "title": words(name, titles),
+            "align": "right" if kind.is_numeric() or name in numeric else "left",
+            "digits": places.get(name, 3) if kind.is_float() else None,
+            "link": name == "report",
+        }
+        for name, kind in shown.schema.items()
+    ]
+    note += f" First {head.height:,} of {whole:,} rows." if head.height < whole else ""
+    return Table(
+        shown,
+        columns=heads,
+        rows=[[v if isinstance(v, plain) else str(v) for v in row] for row in shown.rows()],
+        bold=[[row, names.index(name)] for row, name in strong if row < head.height],
+        aside=list(aside),
+        note=note.strip() or None,
+        cases=cases[: head.height],
+        fold=fold or None,
+    )

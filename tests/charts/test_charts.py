@@ -119,22 +119,26 @@ def test_every_number_of_a_caption_and_of_cards_stands_in_its_rows(seed):
     assert "nan" not in f"{caption} {cards}".split()
 
 
-def test_every_published_table_is_read_with_its_source():
-    for file in FOLDER.glob("*.csv"):
-        table = charts.published(file.stem)
-        assert table.height
-        assert table["source"].null_count() == 0
-        assert "value" not in table.columns or table["value"].is_finite().all(), file
+@pytest.mark.parametrize("name", sorted(file.stem for file in FOLDER.glob("*.csv")))
+def test_every_published_table_is_read_with_its_source(name):
+    table = charts.published(name)
+    assert table.height
+    assert table["source"].null_count() == 0
+    assert "value" not in table.columns or table["value"].is_finite().all()
 
 
-def test_published_figures_are_in_units_of_the_metric():
-    printed = charts.published_levels()
-    assert printed["source"].null_count() == 0
+def test_published_figures_by_level_are_those_of_their_tables():
+    printed = charts.published("levels")
     # FORMCRAFT table 4, FinCriticalED table 4, FormFactory table 2 (72.7 %).
     values = {(s, m): v for s, m, v in printed.select("system", "metric", "value").rows()}
     assert values["GPT-5 on formcraft", "vqa_accuracy"] == pytest.approx(0.7913, abs=5e-5)
     assert values["DeepSeek-OCR on fincriticaled", "fact_accuracy"] == 0.7715
     assert values["Qwen-VL-Max on formfactory", "episodic_value"] == pytest.approx(0.727)
+    for row in printed.to_dicts():
+        of = {"system": row["system"].partition(" on ")[0], "source": row["source"]}
+        cells = charts.published(row["table"]).filter(**of).rows()
+        cells = [float(x) for of in cells for x in of if re.fullmatch(r"[\d.]+", str(x))]
+        assert min(abs(x / unit - row["value"]) for x in cells for unit in (1, 100)) < 1e-9, row
 
 
 def compared(value, difference, low, high, *, b="n", p_holm=0.001):
@@ -186,7 +190,7 @@ def test_page_of_a_notebook_that_shows_another_sample_is_none_of_a_finding(monke
 
 def test_only_a_page_beside_the_report_becomes_a_link():
     names = ["10_a.html", "javascript:alert(1)//.html", "../x.html", "<b>.html"]
-    table = charts.Table(pl.DataFrame({"report": names}), links=("report",))
+    table = charts.table(pl.DataFrame({"report": names, "text": names}))
     page = table._repr_mimebundle_()["text/html"]
     assert page.count("<a ") == 1
     assert '<a href="10_a.html">10_a.html</a>' in page

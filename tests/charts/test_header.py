@@ -36,16 +36,14 @@ def payload(*arguments, **options):
     return charts.first_screen(*arguments, **options).payload
 
 
-def test_first_finding_that_holds_is_the_sentence_and_keeps_its_place_and_its_wrong_cases():
+def test_first_finding_that_holds_is_the_sentence_and_keeps_its_place_and_its_cases():
     chance = finding("Chance", holds=False)
     holds = finding("The cause is “x”", paths=["/0", "/1", "/7"], what_to_try="look")
     shown = payload(evaluation("match", "mismatch", "missing"), [chance, holds, holds])
     assert (shown["finding"], shown["lead"]) == ("The cause is “x”.", True)
     first, again = shown["findings"]
-    # Of the three cases one is right and one is none of this evaluation's.
-    assert (first["place"], first["wrong"], first["try"]) == (2, 1, "look")
-    # The same advice is given once.
-    assert (again["place"], again["try"]) == (3, "")
+    assert (first["place"], first["linked"], first["try"]) == (2, True, "look")
+    assert again["place"] == 3
     assert first["effect"] == (
         "50.0 % of all values, 95 % interval 25.0 % to 75.0 %, n = 3 in 2 documents"
     )
@@ -61,27 +59,20 @@ def test_first_finding_that_holds_is_the_sentence_and_keeps_its_place_and_its_wr
     [
         ([], [], "Nothing was scored."),
         (evaluation(), [finding("Too few", holds=False)], "Nothing was scored."),
-        (evaluation("match", "match"), [], "All 2 values are right."),
-        (
-            evaluation("match", "missing"), [],
-            "1 of 2 values is not right, and no finding stands out.",
-        ),
+        (evaluation("match", "missing"), [], "1 of 2 values right."),
         (evaluation("missing"), [finding("None was shown", holds=False)], "None was shown."),
     ],
-)  # fmt: skip
+)
 def test_without_a_finding_that_holds_a_sentence_says_so(results, findings, sentence):
     shown = payload(results, findings)
     assert (shown["finding"], shown["findings"]) == (sentence, [])
 
 
-def test_values_right_are_counted_by_level_and_what_the_gold_has_not_beside_them():
+def test_values_right_are_counted_and_what_the_gold_has_not_beside_them():
     one = evaluation("match", "mismatch", "match", "spurious")
-    level = pl.when(path="/2").then(pl.lit("question")).otherwise("level")
     gold = pl.when(pl.col("outcome") != "spurious").then("gold")
-    cases = one.cases.with_columns(level=level, gold=gold)
-    (run,) = payload(dataclasses.replace(one, cases=cases))["runs"]
-    assert run.endswith(
-        "2 of 3 values right (1 of 2 fields, 1 of 1 questions), 1 more predicted without gold"
-    )
+    one = dataclasses.replace(one, cases=one.cases.with_columns(gold=gold))
+    (run,) = payload(one)["runs"]
+    assert run.endswith("2 of 3 values right, 1 more predicted without gold")
     of = finding("X", of="268 fields")
     assert payload(one, [of])["findings"][0]["effect"].startswith("50.0 % of 268 fields, ")

@@ -19,7 +19,7 @@ from tests.test_tables import ODD as ODD_NAMES
 pytestmark = pytest.mark.browser
 
 BY = ["kind", "length"]
-CLIPPED, LONG = "#cause=clipped&slice=kind:answer", "#slice=level:field&slice=length:10–19"
+CLIPPED, LONG = "#cause=clipped", "#slice=level:field&slice=length:10–19"
 QUESTIONS = "#slice=level:field&slice=kind:question&slice=length:5–9"
 ODD = [
     *ODD_NAMES, "!'()*~.-_", "😀", "\ufeffx", "%2F", "\x00", "__proto__", "1",
@@ -49,7 +49,7 @@ def page(result, tmp_path_factory):
     objects = [
         ("vega", charts.bars(rows.filter(slice_by="kind"), "slice_value", metric="cer").to_dict()),
         ("vega", charts.heatmap(cells, "x_value", "y_value").to_dict()),
-        ("vega", charts.cause_bars(result.cases).to_dict()),
+        ("vega", charts.bars(analysis.cause_counts(result.cases), "cause", "cases").to_dict()),
         ("vega", charts.bars(rows.with_columns(slice_by=pl.lit("ink")), "slice_value").to_dict()),
         ("table", charts.table(rows, "slice_value", "value").payload),
         ("table", charts.table(wrong.select("path", "pred"), rows=40).payload),
@@ -120,7 +120,7 @@ def test_bars_cells_and_rows_lead_to_exactly_their_cases(page, result):
         for place, address in (
             (mark(visit.page, 0, "slice_value: header"), "#slice=level:field&slice=kind:header"),
             (mark(visit.page, 1, "x value: question", "y value: 5–9"), QUESTIONS),
-            (mark(visit.page, 2, "cause: clipped", "kind: answer"), CLIPPED),
+            (mark(visit.page, 2, "cause: clipped"), CLIPPED),
             (visit.page.locator("tr.fl-leads", has_text="10–19").locator("td").last, LONG),
         ):  # fmt: skip
             place.click()
@@ -216,6 +216,8 @@ def test_a_finding_of_the_first_screen_leads_to_its_cases_in_the_explorer(result
         assert links.count() == len(rows) > 0
         for n, row in enumerate(rows):
             links.nth(n).click()
-            begin = re.compile(rf"^\s*{row['wrong']} of ")
+            address = f"finding={row['place']}"
+            chosen = analysis.select(result, address, findings=explorer.findings)
+            begin = re.compile(rf"^\s*{wrong_of(chosen).height} of ")
             expect(visit.page.locator(".fl-count"), row["claim"]).to_have_text(begin)
         assert visit.trouble == []

@@ -23,19 +23,19 @@ PAGES = ["charts/", "gallery/", "explore/", "reports/"]
 # Lines of Python by room: limit and goal. A file belongs to the first room that names it.
 ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
-    "spine": (3354, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
+    "spine": (3370, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (180, 180, ["formlab/decisions.py"]),
-    "benchmarks": (3810, 3000, ["formlab/benchmarks/"]),
-    "readers": (3533, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
-    "stats, analysis": (3900, 3900, ANALYSIS),
-    "systems": (3165, 2500, SYSTEMS),
-    "charts, reports": (5650, 4200, [f"formlab/{room}" for room in PAGES]),
-    "scoring, metrics, text": (8946, 7720, SCORED),
-    "arena": (13556, 5000, ["formlab_arena/"]),
-    "experiments": (6617, 2800, ["formlab_experiments/"]),
-    "review": (4757, 1700, ["formlab_review/"]),
+    "benchmarks": (3350, 3000, ["formlab/benchmarks/"]),
+    "readers": (3523, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
+    "stats, analysis": (3892, 3900, ANALYSIS),
+    "systems": (2636, 2500, SYSTEMS),
+    "charts, reports": (4518, 4200, [f"formlab/{room}" for room in PAGES]),
+    "scoring, metrics, text": (8717, 7720, SCORED),
+    "arena": (13549, 5000, ["formlab_arena/"]),
+    "experiments": (6582, 2800, ["formlab_experiments/"]),
+    "review": (4746, 1700, ["formlab_review/"]),
     "baselines": (1298, 1300, ["formlab_baselines/"]),
-    "tests": (27947, 16000, ["tests/"]),
+    "tests": (27920, 16000, ["tests/"]),
 }
 
 
@@ -90,38 +90,38 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (32538, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (58766, 38800, lambda: sum(map(lines, python_files()))),
-    "all packages, modules": (304, 260, lambda: len(python_files())),
-    "fmt: skip": (239, 30, skipped_formats),
+    "core, lines": (30186, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (56361, 38800, lambda: sum(map(lines, python_files()))),
+    "all packages, modules": (291, 260, lambda: len(python_files())),
+    "fmt: skip": (236, 30, skipped_formats),
     "contract, lines of cases": (1949, 1950, lambda: case_lines(is_later=False)),
     "contract, cases of doors and values": (376, 377, lambda: case_lines(is_later=True)),
     "contract, lines of its doors": (85, 90, lambda: lines(ROOT / "tests/contract/doors.py")),
     "JavaScript of the core, lines": (
-        1400,
+        1398,
         1400,
         lambda: sum(map(lines, files("formlab/**/*.js"))),
     ),
     "sample generators with drawing engine": (
-        3029,
+        2877,
         2900,
         lambda: sum(
             map(lines, files("data/sample/generate/*.py", "formlab_experiments/forms/**/*.py"))
         ),
     ),
-    "CSS of the core, lines": (316, 320, lambda: sum(map(lines, files("formlab/**/*.css")))),
+    "CSS of the core, lines": (314, 320, lambda: sum(map(lines, files("formlab/**/*.css")))),
     "notebooks": (16, 14, lambda: len(files("notebooks/*.ipynb"))),
     "notebooks, lines of code": (
-        1923,
+        1696,
         1700,
         lambda: sum(map(notebook_lines, files("notebooks/*.ipynb"))),
     ),
     "docs, bytes": (
-        119621,
+        119384,
         120000,
         lambda: size("docs/**/*.md") - size("docs/reference/commands.md"),
     ),
-    "CHANGELOG, bytes": (11985, 12000, lambda: size("CHANGELOG.md")),
+    "CHANGELOG, bytes": (11975, 12000, lambda: size("CHANGELOG.md")),
     "ARCHITECTURE, bytes": (7445, 9000, lambda: size("ARCHITECTURE.md")),
 }
 

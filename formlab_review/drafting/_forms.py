@@ -10,13 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from formlab import files, text
-from formlab.benchmarks.formcraft import (
-    IMAGES,
-    NotAFormError,
-    field_rows,
-    label_of,
-    tidied,
-)
+from formlab.benchmarks.formcraft import IMAGES, NotAFormError, field_rows, label_of, tidied
 from formlab.errors import DataBroken
 from formlab.systems.chat.ask import Place, Question, Row, WrongShape
 from formlab.systems.chat.benchmarks import FORM

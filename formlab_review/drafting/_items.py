@@ -13,16 +13,7 @@ from formlab import files, text
 from formlab.benchmarks.formcraft import RELATIONS, TASK_OF
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
-from formlab.systems.chat.ask import (
-    NUMBER,
-    TEXT,
-    Question,
-    Row,
-    closed,
-    items_of,
-    listed,
-    or_null,
-)
+from formlab.systems.chat.ask import NUMBER, TEXT, Question, Row, closed, items_of, listed, or_null
 from formlab.systems.prompts import FOLDER
 from formlab_review.drafting._asking import asked, keep
 from formlab_review.drafts import ROOTS, Draft

@@ -29,7 +29,7 @@ ROOMS = {
     "readers": (3523, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
     "stats, analysis": (3892, 3900, ANALYSIS),
     "systems": (2636, 2500, SYSTEMS),
-    "charts, reports": (4518, 4200, [f"formlab/{room}" for room in PAGES]),
+    "charts, reports": (4557, 4200, [f"formlab/{room}" for room in PAGES]),
     "scoring, metrics, text": (8717, 7720, SCORED),
     "arena": (13549, 5000, ["formlab_arena/"]),
     "experiments": (6582, 2800, ["formlab_experiments/"]),

@@ -19,7 +19,7 @@ HOMES = {
     "charts._shared": (
         "cause_table comparison_table difference_dots edit_trees findings_table flip_table "
         "label_corrections ladder_lines notes_table page_error_bars runs_table scores_table "
-        "show_answered show_causes show_scores status_table"
+        "show_answered show_causes show_scores show_surface status_table"
     ),
     "charts.header": "Card Cards first_screen right_of score_cards",
     "charts.marks": "bars dots heatmap lines stacked surface",

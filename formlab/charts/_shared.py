@@ -17,9 +17,10 @@ from formlab import metrics, tables
 from formlab.analysis.finding import OUTCOME, Finding, finding_table, has_pages, word
 from formlab.analysis.label_corrections import corrected_scores
 from formlab.analysis.overview import cause_counts, rungs, runs
+from formlab.analysis.summarise import surface as surface_of
 from formlab.charts import theme
 from formlab.charts.escaping import clean
-from formlab.charts.marks import dots, lines, stacked
+from formlab.charts.marks import dots, lines, stacked, surface
 from formlab.charts.words import WORDING, Caption, Table, note, sentences, show, table
 from formlab.errors import NotAvailable
 from formlab.folders import Evaluation
@@ -55,6 +56,32 @@ def show_answered(
     """Display `status_table` and `notes_table`, each under its caption."""
     show(say, status_table(evaluation))
     show("What was inferred from the files, and what is odd in them.", notes_table(evaluation))
+
+
+def show_surface(
+    evaluation: Evaluation,
+    metric: str,
+    y: str = "kind",
+    *,
+    edges: Sequence[float] = (),
+    size: str = "fields in the form",
+    **draws: int,
+) -> None:
+    """Display a metric over the number of fields of a document and over `y`, a column of types.
+
+    `edges` cut the number of fields, by default into four groups of as many documents; `size` is
+    what that number is called, `draws` are as for `analysis.surface`.
+    """
+    sizes = evaluation.documents["n_fields"].drop_nulls()
+    cuts = edges or sorted({int(sizes.quantile(part) or 0) for part in (0.25, 0.5, 0.75)})
+    grid = surface_of(evaluation, metric, "n_fields", y, bins={"n_fields": cuts}, **draws)
+    titles = {"x_value": size, "y_value": WORDING["types"].get(y, y)}
+    name = metrics.title(metric)
+    say = (
+        f"{name[:1].upper()}{name[1:]} of {evaluation.system}: a low corner is where it "
+        "fails; a cell without cases stays empty."
+    )
+    show(say, *surface(grid, "x_value", "y_value", metric=metric, titles=titles))
 
 
 def cause_table(cases: pl.DataFrame, *, pages: bool = True) -> Table | Caption:

@@ -146,11 +146,17 @@ def _runs(gold: Sequence[str], pred: Sequence[str]) -> Iterator[tuple[str, str]]
 
 def _labels(cases: pl.DataFrame, gold: pl.DataFrame) -> list[str]:
     """The label of each case: its column ``label`` or ``question``, the same in the gold's `meta`,
-    or the last part of its path.
+    the question that the gold links to it, or the last part of its path.
     """
     names = ("label", "question")
     stated = pl.coalesce(pl.col("meta").str.json_path_match(f"$.{name}") for name in names)
-    known = gold.select(*_PLACE, _label=stated).drop_nulls("_label").unique(_PLACE, keep="last")
+    ends = pl.col("value").str.split_exact(" ", 1).struct.rename_fields(["path", "end"])
+    links = gold.filter(kind="link").select(*DOCUMENT, ends.alias("ends")).unnest("ends")
+    questions = gold.filter(kind="question").select(*_PLACE, _label=pl.col("value"))
+    linked = links.join(questions, on=_PLACE, maintain_order="left")
+    linked = linked.select(*DOCUMENT, pl.col("_label").str.strip_chars(), path="end")
+    known = pl.concat([linked, gold.select(*DOCUMENT, _label=stated, path="path")])
+    known = known.drop_nulls("_label").unique(_PLACE, keep="last")
     same = {"on": _PLACE, "how": "left", "nulls_equal": True, "maintain_order": "left"}
     shown = pl.coalesce(*(name for name in names if name in cases.columns), "_label")
     path, kind = pl.coalesce("path", "pred_path"), pl.coalesce("kind", "level")

@@ -357,7 +357,7 @@
         "from formlab import analysis, charts, explore, gallery", "", "results = [", ...sources(this.of.map((e) => this.counts.evaluations[e])), "]",
         ...(findings ? ["findings = analysis.findings([", ...sources(this.counts.evaluations), "])"] : []),
         `table = explore.rates(results, by=${quote(this.by)}, measure=${quote(this.shownMeasure)}, line=${quote(rows)}${more})`,
-        "display(charts.dots(table, \"slice_value\", colour=\"system\"), charts.Table(table))",
+        "display(charts.dots(table, \"slice_value\", colour=\"system\"), charts.table(table))",
         `cases = [explore.cases(result, ${quote(selection.text(this.chosen))}${more}) for result in results]`,
         "for result, chosen in zip(results, cases):", "    display(gallery.errors(chosen, of=result))",
       ].join("\n");

@@ -176,9 +176,9 @@ def text_rows(
     `norm` names how texts are written. `gold_only` is for fields of several tasks: each metric is
     of its tasks and, but for those that ask for claims, of the gold's fields alone.
     """
-    if chosen is None:
+    # Equal pairs of texts are counted once, but for metrics that were chosen by hand.
+    if is_shared := chosen is None:
         chosen = metrics.of(task, level, view, *(LADDER if view == "text" else ()))
-    # Equal pairs of texts are counted once.
     pairs: dict[Any, tuple[list[str], list[str], np.ndarray]] = {}
     for metric in chosen:
         of_gold, key, cases = metric.view in LADDER, None, rows
@@ -203,6 +203,8 @@ def text_rows(
             if key not in pairs:
                 pairs[key] = _pairs(cases, is_plain=norm != ",".join(NORM))
             *texts, places = pairs[key]
+            if not is_shared:
+                texts, places = [[side[at] for at in places] for side in texts], slice(None)
             tallies = metric.count(*texts)
             tallies = tallies[places] if len(tallies) == len(texts[0]) else tallies
         settings = rule, "of=gold fields" if of_gold else None, *rules

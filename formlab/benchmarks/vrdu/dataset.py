@@ -185,11 +185,9 @@ def placed(box: Any, sizes: list[tuple[float, float] | None]) -> Row:
     if (page_box := fractions(box)) is None:
         return {}
     page, corners = page_box
-    size = sizes[page] if page < len(sizes) else None
-    if size is None:
-        return {"page": page + 1}
-    pixels = (corner * side for corner, side in zip(corners, size * 2, strict=True))
-    return {"page": page + 1} | dict(zip(BOX, pixels, strict=True))
+    size = (sizes[page] if page < len(sizes) else None) or ()
+    pixels = (corner * side for corner, side in zip(corners, size * 2, strict=False))
+    return {"page": page + 1} | dict(zip(BOX, pixels, strict=False))
 
 
 def labels(path: Path) -> tuple[tuple[str, ...], dict[str, list[Row]]]:

@@ -181,7 +181,7 @@ class _EpisodeTables:
     def _boxes(self, field: spec.FormField) -> list[Box]:
         """Boxes whose clicks reach a field: its controls and, as in browsers, their labels."""
         return [
-            Box(self.task.option(control) or field.label, number, tuple(box))
+            Box(self.task.option(control) or field.label, [number, *box])
             for number, screen in self.log.screens.items()
             for control in screen["controls"]
             if self.task.owner(control["field"], control["option"]) == field.name

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from formlab import text
-from formlab.benchmarks.formcraft import TASK_OF, VQA, Paths, questions_of
+from formlab.benchmarks.formcraft import TASK_OF, VQA, Paths
+from formlab.benchmarks.meta import meta_of
 from formlab.systems import Reader, System, above_zero, ocr
 from formlab.systems.pages import document_pages
 from formlab.tables import BOX
@@ -59,7 +60,8 @@ def forms(settings: Row, threads: int) -> Reader:
                 sides = (side / page.zoom for side in row.pop("run").box)
                 fields.append(row | dict(zip(BOX, sides, strict=True)) | {"page": page.number})
         claims = [row for row in fields if row["task"] in TASK_OF.values() and row["value"]]
-        return [page_text, *fields, *lines, *_answers(questions_of(document), claims)]
+        questions = meta_of(document).get("questions") or []
+        return [page_text, *fields, *lines, *_answers(questions, claims)]
 
     return read
 

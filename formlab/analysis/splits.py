@@ -14,7 +14,7 @@ import scipy
 
 from formlab import tables
 from formlab.analysis.summarise import summarise
-from formlab.benchmarks import vrdu
+from formlab.benchmarks.meta import meta_of
 from formlab.benchmarks.vrdu import Schema
 from formlab.errors import FormlabError
 from formlab.folders import Evaluation
@@ -43,7 +43,7 @@ def schema_of(evaluation: Evaluation) -> Schema | None:
 def cell_of(split: Evaluation) -> tuple[str, str, int | None]:
     """Corpus (what the data set calls itself), task and training size of a split."""
     corpus = split.documents["domain"].drop_nulls().first() or split.benchmark
-    info = vrdu.split_meta(split.documents)
+    info = meta_of(split.documents["meta"].first())
     return corpus, info.get("task") or TASKS[-1], info.get("train_size")
 
 

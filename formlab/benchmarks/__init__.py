@@ -31,15 +31,13 @@ SAMPLES = resources.folder("data/sample")
 class Benchmark:
     """A source of forms with gold records.
 
-    `splits` maps each split, as published, to its count of documents; `tasks` are the tasks its
-    gold can be scored on; `modes` are the ways to score it, the default first. `read` gives one
-    split of a folder in the published layout, as a corpus or as a `SplitReader`, which gives it
-    document by document, so that some of it can be read without the rest; `find_splits`, if not
-    None, counts the documents of the splits in a folder, beside those in `splits`. A model is asked
-    with `prompt`, for an answer of the JSON schema `schema`, whose leaves stand at their JSON
-    pointers in the gold; a schema may be a function of a document's row. Without a schema a model
-    is asked for the fields that the gold of a document has. A split may have `parts`, the one to
-    test on first; the others are read as the split ``<split>-<part>``.
+    `splits` counts the documents of each published split, and `find_splits` those of the splits in
+    a folder; `tasks` are what its gold can be scored on, `modes` the ways to score it, the default
+    first. `read` gives one split of a folder in the published layout, as a corpus or as a
+    `SplitReader`, of which some can be read without the rest. A model is asked with `prompt`, for
+    an answer of the JSON schema `schema` (or what it gives for a document's row), whose leaves
+    stand at their JSON pointers in the gold; without one, for the fields of a document's gold. Of
+    the `parts` of a split the first is to test on; others are read as ``<split>-<part>``.
     """
 
     name: str
@@ -69,10 +67,8 @@ class Benchmark:
 def part_of(name: str, parts: tuple[str, ...]) -> tuple[str, str]:
     """The split's own name, and which of its `parts` a corpus of that name has.
 
-    >>> part_of("train_3-test_6-SD_0-train", ("test", "train"))
-    ('train_3-test_6-SD_0', 'train')
-    >>> part_of("train_3-test_6-SD_0", ("test", "train"))
-    ('train_3-test_6-SD_0', 'test')
+    >>> part_of("SD_0-train", ("test", "train")), part_of("SD_0", ("test", "train"))
+    (('SD_0', 'train'), ('SD_0', 'test'))
     """
     split, _, part = name.rpartition("-")
     return (split, part) if part in parts else (name, parts[0])
@@ -111,12 +107,10 @@ def load(
     listed with the reason in `unreadable`.
 
     `name` is a key of `BENCHMARKS`; `root` the folder of the official files, of `own` the gold,
-    which may be a file, and by default the project's own sample; `split` one of the benchmark's, by
-    default its first; `part` which documents of a split that has several parts (``train``,
-    ``valid`` and ``test`` of VRDU), by default those to test on.
-    `UnknownName`, `DataMissing` or `DataBroken` if the name, split or part is not known, files are
-    absent, what all documents need or none of the documents can be read, or the gold contradicts
-    itself.
+    which may be a file, and by default the project's own sample; `split` is by default the first;
+    `part` says which documents of a split with several parts (``train``, ``valid`` and ``test`` of
+    VRDU), by default those to test on. `UnknownName`, `DataMissing` or `DataBroken` if a name is
+    not known, files are absent or cannot be read, or the gold contradicts itself.
 
     >>> corpus = load("funsd", split="test")
     >>> corpus.documents.height
@@ -170,10 +164,9 @@ def corpora(
 def training(corpus: Corpus, *, limit: int | None = None, seed: int = 0) -> Corpus:
     """The documents with gold that a system may learn from before it reads `corpus`.
 
-    They are those of the part ``train`` of its split, or of the benchmark's split ``train``, and
-    never one that `corpus` has: such documents are left out and counted in `flaws`. With `limit`,
-    so many are drawn by `seed`; the first ones of a draw are the same for every limit.
-    `DataMissing` if its split has no documents to learn from, or its files are no longer there.
+    They are the part ``train`` of its split, or the benchmark's split ``train``, without those that
+    `corpus` has, which `flaws` counts. With `limit`, so many are drawn by `seed`; the first ones of
+    a draw are the same for every limit. `DataMissing` if there are no documents to learn from.
 
     >>> corpus = load("vrdu")
     >>> few = training(corpus, limit=1, seed=7)

@@ -28,14 +28,12 @@ UNREADABLE = "documents unreadable"
 class SplitReader:
     """One split of a benchmark, of which any documents can be read without the others.
 
-    `units` are what documents are read from, such as files; ``read(unit, flaws)`` yields those of
-    one with their gold records and counts what is odd; `same` are columns of records that leave
-    them out; `flaws` and `sources` are of the whole split; `empty` says what is missing where there
-    is no document; `files_of` gives the file of a unit and those beside it.
-
-    A unit whose own file cannot be read is left out, counted, and listed with the reason. It is an
-    error if the gold contradicts itself (`GoldInDoubt`), if the unit has no file of its own, or if
-    no unit can be read.
+    ``read(unit, flaws)`` yields the documents of a unit, such as a file, with their gold records
+    and counts what is odd; `same` are columns of records that leave them out; `flaws` and `sources`
+    are of the whole split; `empty` says what is missing where there is no document; `files_of`
+    gives the file of a unit and those beside it. A unit whose own file cannot be read is left out,
+    counted, and listed with the reason; it is an error if it has none, if no unit can be read, or
+    if the gold contradicts itself (`GoldInDoubt`).
     """
 
     benchmark: str
@@ -87,10 +85,8 @@ class SplitReader:
                 found.height += count
             for path in (file, *filter(files.is_file, beside)) if file else ():
                 found.sources[path.relative_to(self.root).as_posix()] = files.sha256(path)
-        except GoldInDoubt:
-            raise
         except (DataBroken, DataMissing, RecursionError) as error:
-            if file is None:
+            if file is None or isinstance(error, GoldInDoubt):
                 raise
             what = error if isinstance(error, FormlabError) else f"nested too deeply ({file})"
             name, reason = file.relative_to(self.root), str(what).replace(f"{self.root}/", "")

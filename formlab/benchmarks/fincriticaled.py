@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -23,35 +24,14 @@ from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, GoldInDoubt
 from formlab.text.markup import SILENT, VOID, Event, written_events
 
-# Tag → published name of the type and its kind. The paper tags Date, the release Temporal; the
-# project page writes the last tag in the singular, the files do not.
-FACTS = {
-    "number": ("Number", "number"),
-    "temporal": ("Temporal", "temporal"),
-    "date": ("Temporal", "temporal"),
-    "monetaryunit": ("Monetary Unit", "monetary_unit"),
-    "reportingentity": ("Reporting Entity", "reporting_entity"),
-    "financialconcepts": ("Financial Concepts", "financial_concept"),
-    "financialconcept": ("Financial Concepts", "financial_concept"),
-}
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+FACTS: dict[str, tuple[str, str]] = {tag: tuple(names) for tag, names in _TABLE["facts"].items()}
 TYPES = tuple(dict.fromkeys(name for name, _ in FACTS.values()))
-SYMBOLS = frozenset({"$", "€", "£", "¥", "₹", "₩", "CHF", "USD", "EUR", "GBP"})
 _SHORTEST, _AROUND = 30, 40
 # More characters than the values of a page have, unless its tags were not closed.
 _LARGEST = 10_000_000
 _ROLES = dict.fromkeys(VOID, "void") | dict.fromkeys(SILENT, "silent")
 _ROLES |= dict.fromkeys(FACTS, "fact")
-# Each with what a text has that it changes.
-_STEPS = (
-    ("<", re.compile(r"</?[a-zA-Z][^>]*>"), " "),
-    ("$", re.compile(r"\$\s+(?=\d)"), "$"),
-    ("%", re.compile(r"(?<=\d)\s+%"), "%"),
-    ("(", re.compile(r"\(\s+"), "("),
-    (")", re.compile(r"\s+\)"), ")"),
-    ("  ", re.compile(r" {2,}"), " "),
-)
-FOLDERS = ("", "gold", "gold_annotation_html", "data/gold_annotation_html")
-IMAGES = ("images", "gold/images")
 _NAME = re.compile(r"gold_(\d+)\.(?:txt|html?)")
 _OPEN, _CLOSE = (
     re.compile(tag % "|".join(FACTS), re.IGNORECASE) for tag in (r"<(%s)\b[^>]*>", r"</(%s)\s*>")
@@ -133,7 +113,7 @@ def reader(split: str, root: Path) -> SplitReader:
 
 def _pages(root: Path) -> list[Path]:
     """The files of pages in the order of their numbers."""
-    for name in FOLDERS:
+    for name in _TABLE["folders"]:
         numbered: dict[int, Path] = {}
         for file in sorted((files.folder(root, remedy=_REMEDY) / name).glob("gold_*")):
             if match := _NAME.fullmatch(file.name):
@@ -148,7 +128,7 @@ def _pages(root: Path) -> list[Path]:
 
 def _picture(base: Path, stem: str, flaws: Counter[str]) -> tuple[Row, dict[int, Row]]:
     """The columns of a page's image, and the boxes of its fact tags by their running numbers."""
-    images = [base / folder / f"{stem}.png" for folder in IMAGES]
+    images = [base / folder / f"{stem}.png" for folder in _TABLE["images"]]
     image = next((image for image in images if image.is_file()), None)
     if image is None:  # Pages may come without images: that is no flaw.
         return {}, {}
@@ -176,11 +156,11 @@ class _Elements:
         self.tags, self.above, self.first = [""], [-1], [0]
         self.last, self.end, self.hints = dict[int, int](), dict[int, int](), dict[int, str]()
         strings, tags, above = self.strings, self.tags, self.above
-        open_tags: dict[str, int] = defaultdict(int)
-        top, silent, facts = 0, 0, 0
+        open_tags, open_roles = defaultdict[str, int](int), defaultdict[str | None, int](int)
+        top = 0
         for event, name, _ in stream:
             if event == "text":
-                if not silent and (text := name.strip()):
+                if not open_roles["silent"] and (text := name.strip()):
                     strings.append(text)
                     self.owners.append(top)
                 continue
@@ -192,17 +172,15 @@ class _Elements:
                 tags.append(name)
                 self.first.append(len(strings))
                 if role == "fact":
-                    flaws["fact tags nested in a fact tag"] += facts > 0
+                    flaws["fact tags nested in a fact tag"] += open_roles["fact"] > 0
                     self.facts.append(top)
-                silent += role == "silent"
-                facts += role == "fact"
+                open_roles[role] += 1
             elif event == "end" and open_tags[name]:
                 closed = ""
                 while closed != name:
                     closed, self.last[top], self.end[top] = tags[top], len(strings), len(tags)
                     open_tags[closed] -= 1
-                    silent -= (role := _ROLES.get(closed)) == "silent"
-                    facts -= role == "fact"
+                    open_roles[_ROLES.get(closed)] -= 1
                     top = above[top]
         while top >= 0:
             self.last[top], self.end[top], top = len(strings), len(tags), above[top]
@@ -244,14 +222,17 @@ class _Elements:
         # Normalised it is shorter, and no longer once it is joined by spaces.
         while above >= 0 and (self.size(above) <= _SHORTEST or len(self._hint(above)) < _SHORTEST):
             above = self.above[above]
-        text = self._hint(above) if above >= 0 else _normalised(self.text(element, " "))
+        text = self._hint(above if above >= 0 else element)
         if (at := text.find(value)) < 0:
             return text[: 2 * _AROUND].strip()
         return text[max(0, at - _AROUND) : at + len(value) + _AROUND].strip()
 
     def _hint(self, element: int) -> str:
         if element not in self.hints:
-            self.hints[element] = _normalised(self.text(element, " "))
+            text = self.text(element, " ")
+            for sign, pattern, new in _TABLE["steps"].values():
+                text = re.sub(pattern, new, text) if sign in text else text
+            self.hints[element] = text.strip()
         return self.hints[element]
 
 
@@ -278,15 +259,8 @@ def tagged(
         if not (value := page.text(element)):
             continue
         name, kind = FACTS[page.tags[element]]
-        if name == "Monetary Unit" and value in SYMBOLS:
+        if name == "Monetary Unit" and value in _TABLE["symbols"]:
             value += page.number_after(element)
-            flaws["currency signs without a number"] += value in SYMBOLS
+            flaws["currency signs without a number"] += value in _TABLE["symbols"]
         facts.append(Fact(name, kind, value, page.hint(element, value), mark))
     return sorted(facts, key=lambda fact: TYPES.index(fact.type))
-
-
-def _normalised(text: str) -> str:
-    for sign, pattern, new in _STEPS:
-        if sign in text:
-            text = pattern.sub(new, text)
-    return text.strip()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ _BOXES = """names => [...document.querySelectorAll(names)].map(fact => {
   const sides = [box.left + scrollX, box.top + scrollY, box.right + scrollX, box.bottom + scrollY];
   return box.width && box.height ? sides.map(side => Math.round(side * 10) / 10) : null;
 })"""
+_html = partial(etree.tostring, encoding="unicode", method="html")
 _NO_FACT = "formlab-no-fact"
 _VALUES = ("nonFraction", "nonNumeric")
 _ENTITIES = ("EntityRegistrantName", "TradingSymbol")
@@ -53,7 +55,10 @@ def gold_pages(filing: Path) -> tuple[list[str], list[int], dict[str, int]]:
         if body is None or not any(map(_is_tag, body.iter())):
             what = "no inline XBRL in this file"
             raise DataBroken(what, where=filing, remedy="an iXBRL 10-K or 10-Q")
-        _drop_hidden(body, notes)
+        hidden = [node for node in body.iter() if _is_tag(node) and _name(node) == "header"]
+        for node in hidden:
+            notes["hidden facts left out"] += sum(_name(child) in _VALUES for child in node.iter())
+        etree.strip_elements(body, *{node.tag for node in hidden}, with_tail=False)
         for node in list(body.iter()):
             if _is_tag(node):
                 tag = _tag(node, "".join(node.itertext()).strip())
@@ -61,18 +66,19 @@ def gold_pages(filing: Path) -> tuple[list[str], list[int], dict[str, int]]:
                 notes["tags without a printed figure, date or name left out"] += is_value
                 node.tag = tag or _NO_FACT
                 node.attrib.clear()
-            elif _name(node).lower() in FACTS:
+            elif name := _name(node):
                 # Only what the filing tags is a fact.
-                node.tag = "span"
+                node.tag = "span" if name.lower() in FACTS else name
         etree.strip_tags(body, _NO_FACT)
-        pages = [_page(nodes) for nodes in _cut(body)]
+        pages = _cut(body)
+        texts = ["".join(map(_html, nodes)) for nodes in pages]
     except etree.XMLSyntaxError as error:
         raise DataBroken(f"not XML: {error.msg}", where=f"{filing}:{error.lineno or 1}") from error
     except UnicodeDecodeError as error:
         # libxml2 takes half characters that lxml cannot hand over.
         raise DataBroken("half a character in a name", where=filing) from error
-    notes["facts"] = sum(count for _, count in pages)
-    return [text for text, _ in pages], [count for _, count in pages], dict(notes)
+    counts = [sum(inner.tag in FACTS for node in nodes for inner in node.iter()) for nodes in pages]
+    return texts, counts, dict(notes) | {"facts": sum(counts)}
 
 
 def write_pages(
@@ -80,13 +86,10 @@ def write_pages(
 ) -> dict[str, int]:
     """Write ``gold_<i>.txt``, ``meta_<i>.json`` and ``images/<i>.png`` for pages of a filing.
 
-    Beside each picture, ``images/<i>.json`` says where on it each fact stands.
-
-    These are all pages that hold a fact, or the first `limit` of them. Chromium draws them; no
-    script of the filing runs, and nothing that it names at other addresses or in files is fetched.
-    A page that it cannot draw, such as one of a mile, has no picture. The answer counts the pages
-    and facts written, the ``pages not drawn``, the ``requests blocked``, and the tags of each sort
-    that the filing has beside its facts.
+    These are all pages that hold a fact, or the first `limit` of them; ``images/<i>.json`` says
+    where on a picture each fact stands. Chromium draws them; no script of the filing runs, and
+    nothing that it names elsewhere is fetched. The answer counts pages and facts, ``pages not
+    drawn``, ``requests blocked``, and the tags of each sort that the filing has beside its facts.
     """
     texts, counts, notes = gold_pages(filing)
     chosen = [number for number, count in enumerate(counts) if count][:limit]
@@ -135,14 +138,6 @@ def _is_tag(node: etree._Element) -> bool:
     return isinstance(node.tag, str) and "inlineXBRL" in node.tag.rpartition("}")[0]
 
 
-def _drop_hidden(body: etree._Element, notes: Counter[str]) -> None:
-    headers = [node for node in body.iter() if _is_tag(node) and _name(node) == "header"]
-    for node in headers:
-        notes["hidden facts left out"] += sum(_name(child) in _VALUES for child in node.iter())
-    if headers:
-        etree.strip_elements(body, *{node.tag for node in headers}, with_tail=False)
-
-
 def _tag(node: etree._Element, text: str) -> str | None:
     name, concept = _name(node), (node.get("name") or "").split(":")[-1]
     if len(text) > _LONGEST or not text:
@@ -175,15 +170,3 @@ def _cut(body: etree._Element) -> list[list[etree._Element]]:
         if "after" in inside:
             pages.append([])
     return [page for page in pages if page]
-
-
-def _page(nodes: list[etree._Element]) -> tuple[str, int]:
-    """The HTML of a page, and how many facts it has."""
-    count = 0
-    for node in nodes:
-        for inner in node.iter():
-            if isinstance(inner.tag, str):
-                inner.tag = _name(inner)
-                count += inner.tag in FACTS
-    texts = (etree.tostring(node, encoding="unicode", method="html") for node in nodes)
-    return "".join(texts), count

@@ -27,10 +27,9 @@ SAME = 85.0
 def reader(split: str, root: Path) -> SplitReader:
     """The receipts: a record per key, one per text line, and one for the page's text.
 
-    Keys are at ``/<name>`` (task `text`), lines at ``/lines/<n>`` (task `text`, kind `line`).
-    The published keys have no box. A key's box is here the box of the lines that hold its value,
-    found by similarity; where no run of lines is similar enough the box stays null and the flaw
-    is counted. The page's text joins the lines by one space.
+    Keys are at ``/<name>``, lines at ``/lines/<n>`` (kind `line`). Published keys have no box: here
+    it is the box of the lines that hold the value, found by similarity; null, and counted, where no
+    lines are similar enough. The page's text joins the lines by one space.
     """
     folder = files.folder(root / "key", remedy="a folder that holds key, box and img")
 

@@ -21,7 +21,7 @@ def test_split_name_tells_task_template_size_and_seed(root):
     assert corpus.documents.select("template", "domain").unique().rows() == [("Short-Form", "Made")]
     meta = json.loads(corpus.documents["meta"][0])
     assert (meta["task"], meta["train_size"], meta["seed"]) == ("unseen", 10, 4)
-    assert vrdu.decode("my split") is None
+    assert vrdu.decode("my split") == {}
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_split_name_tells_task_template_size_and_seed(root):
 )
 def test_task_and_template_of_published_names(name, task, template):
     split = vrdu.decode(f"{name}-train_10-test_300-valid_100-SD_0")
-    assert (split.task, split.template) == (task, template)
+    assert (split["task"], split["template"]) == (task, template)
 
 
 def test_path_out_of_the_folder_is_not_followed(root):
@@ -74,7 +74,7 @@ def test_labels_are_the_gold_where_there_is_no_data_set(root):
 def test_train_and_valid_documents_are_parts_of_a_split(root):
     corpus = benchmarks.load("vrdu", root=root, split=SPLIT, part="train")
     assert (corpus.split, corpus.documents["doc_id"].to_list()) == (f"{SPLIT}-train", ["c.pdf"])
-    assert vrdu.split_meta(corpus.documents)["part"] == "train"
+    assert json.loads(corpus.documents["meta"][0])["part"] == "train"
     # The name of the part alone opens it again; another part of it does too.
     again = benchmarks.load("vrdu", root=root, split=f"{SPLIT}-train")
     assert again.documents.equals(corpus.documents)

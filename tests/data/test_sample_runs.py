@@ -37,9 +37,11 @@ def test_every_run_that_notebooks_open_is_there_and_no_other(unscored):
     assert len({name for name, *_ in RUNS}) == 4
     for system in ("template", "trained"):
         opened = analysis.open_evaluations(benchmark="vrdu", system=system)
-        names = [evaluation.split for evaluation in opened]
-        splits = [vrdu.decode(name) for name in names if name.startswith("MadeAds")]
-        mixed = {s.train for s in splits if s.task == "mixed"}
+        mixed = {
+            vrdu.decode(evaluation.split)["train_size"]
+            for evaluation in opened
+            if evaluation.split.startswith("MadeAds-mixed")
+        }
         assert (len(opened), mixed) == (16, {1, 3, 6})
 
 

@@ -6,13 +6,9 @@ around the paper's schema (`forms`). A split is a folder::
     <root>/<split>/forms/<doc_id>.json       the form: fields, groups, and what is below
     <root>/<split>/images/<doc_id>.png       page 1; further pages as <doc_id>_2.png, …
 
-or, for the split `test` alone, ``<root>/forms`` and ``<root>/images``. Beside `fields` and `groups`
-a form may hold `pages` (its images, relative to `images`), `template`, `domain`, and the items of
-L3, `vqa` and `consistency`; `formcraft.toml` lists the attributes of each.
-
-The folders of FUNSD and of SROIE are read too, as forms in FORMCRAFT's terms: groups and fields
-from links (`relations`) or from the places of lines (`receipts`), and the relations that rules
-find to hold on the page. Splits and documents keep the names that the dataset gives them.
+or, for the split `test` alone, ``<root>/forms`` and ``<root>/images``. `formcraft.toml` lists
+the attributes of a form and what is in it. The folders of FUNSD and of SROIE are read too, as forms
+in FORMCRAFT's terms (`relations`, `receipts`); splits and documents keep their names.
 
 The path of a field is its labels from the top, ``/Section A/Name``, with ``~`` and ``/`` in labels
 escaped as in a JSON Pointer and ``#2`` after the second of equal paths.
@@ -33,7 +29,6 @@ from formlab.benchmarks import funsd
 from formlab.benchmarks.corpus import Part, Row, SplitReader, counts_of, image_columns
 from formlab.benchmarks.formcraft import forms, receipts, relations
 from formlab.benchmarks.formcraft.forms import NotAFormError, field_rows, item_rows, tidied
-from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, DataMissing
 
 IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
@@ -101,15 +96,6 @@ def read_form(file: Path, _: Counter[str] | None = None) -> Row:
         raise DataBroken(f"not a form: {error}", where=file, remedy=remedy) from error
 
 
-def questions_of(document: Row) -> list[Row]:
-    """The questions about a form, each with `id`, `question` and `options`, from its document.
-
-    >>> questions_of({"meta": '{"questions": [{"id": "q1", "question": "Who signed?"}]}'})
-    [{'id': 'q1', 'question': 'Who signed?'}]
-    """
-    return meta_of(document).get("questions") or []
-
-
 def _pages(folder: Path, form: Row, stem: str) -> list[Path]:
     """The images of a form: those it names, else those named after it."""
     if named := form.get("pages"):
@@ -123,7 +109,6 @@ def _pages(folder: Path, form: Row, stem: str) -> list[Path]:
 
 
 def __getattr__(name: str) -> Any:
-    """Names that the modules of this folder have for others."""
     for module in (forms, relations):
         if name in vars(module):
             return vars(module)[name]

@@ -24,14 +24,10 @@ from formlab.text.normalise import as_text, as_texts
 from formlab.trees import escape, unescape
 
 _TABLE = tomllib.loads(Path(__file__).with_name("formcraft.toml").read_text("utf-8"))
-MODALITIES: dict[str, tuple[str, ...]] = {
-    modality: tuple(subtypes) for modality, subtypes in _TABLE["subtype"].items()
-}
-RELATIONS: dict[str, tuple[str, ...]] = {
-    axis: tuple(labels) for axis, labels in _TABLE["relation"].items()
-}
-# The task that a field of each modality is an instance of.
-TASK_OF = {"textual": "text", "marking": "marking", "visual": "visual", "cross": "cross"}
+MODALITIES, RELATIONS = (
+    {name: tuple(words) for name, words in _TABLE[axes].items()} for axes in ("subtype", "relation")
+)
+TASK_OF: dict[str, str] = _TABLE["task"]
 _LETTERS = re.compile(r"[^a-z]+")
 # A label is a few words; what is longer is no label, or a line of a page that was taken for one.
 _LONGEST_WORD, _LONGEST_LABEL = 80, 120
@@ -57,13 +53,10 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
     kind: names | (_TABLE["attributes"]["relation"] if kind in ITEMS else {})
     for kind, names in _TABLE["attributes"].items()
 }
-_REQUIRED: dict[str, list[str]] = _TABLE["required"]
-_KEYS = {"field": "fields", "group": "groups", "subtype": "modality_subtype", "name": "label"}
-_KEYS |= {"nested_groups": "groups", "sections": "groups", "text": "value", "bbox": "box"}
+_REQUIRED, _KEYS = _TABLE["required"], _TABLE["keys"]
 _OF_FORM = frozenset({"fields", "groups", *ITEMS})
 # What a model may call its answer to an item.
 _ANSWERS = ("answer", "value", "prediction", "expected")
-_KINDS = {"checkbox": "checkbox", "circle": "choice"}
 
 
 class NotAFormError(ValueError):
@@ -96,21 +89,14 @@ def _object(value: Any) -> Row | None:
 
 
 _READERS = {"text": as_text, "value": as_text, "texts": as_texts, "page": _page, "box": _box}
-_READERS |= {
-    "share": _share,
-    "object": _object,
-    "word": lambda v: None if v is None else as_text(v),
-}
+_READERS |= {"share": _share, "object": _object, "word": as_text}
 
 
 def canonical(axis: str, label: str | None) -> str | None:
-    """The one spelling of `label` on an axis (modality, subtype, scope …), or None if unknown.
-
-    Case, hyphens, slashes and spaces do not count.
+    """The spelling of `label` on an axis (modality, scope …) by its letters, or None if unknown.
 
     >>> canonical("subtype", "Radio Buttons"), canonical("reference", "Consistency or Constraint")
     ('checkbox', 'constraint')
-    >>> canonical("modality", "olfactory")
     """
     return None if label is None else _KNOWN[axis].get(_letters(label))
 
@@ -118,10 +104,8 @@ def canonical(axis: str, label: str | None) -> str | None:
 def modality_of(modality: str | None, subtype: str | None) -> tuple[str | None, str | None]:
     """Modality and subtype of a field in their one spelling; a known subtype tells the modality.
 
-    >>> modality_of(None, "Handwritten")
-    ('textual', 'handwritten')
-    >>> modality_of("Cross", "Textual + Marking")
-    ('cross', 'cross')
+    >>> modality_of(None, "Handwritten"), modality_of("Cross", "Textual + Marking")
+    (('textual', 'handwritten'), ('cross', 'cross'))
     """
     small, large = canonical("subtype", subtype), canonical("modality", modality)
     if large == "cross":
@@ -302,6 +286,20 @@ def label_of(path: str) -> str:
     return unescape(re.sub(r"#\d+\Z", "", path.rpartition("/")[2]))
 
 
+def walk(form: Row) -> Iterator[tuple[str, Row, bool]]:
+    """The path of each field and group, what it is, and whether it is a group, in their order."""
+    paths = Paths()
+
+    def below(holder: Row, parent: str) -> Iterator[tuple[str, Row, bool]]:
+        for kind in ("fields", "groups"):
+            for node in holder.get(kind, ()):
+                path, is_group = paths.of(parent, node.get("label", "")), kind == "groups"
+                yield path, node, is_group
+                yield from below(node, path) if is_group else ()
+
+    return below(form, "")
+
+
 def field_rows(form: Row, flaws: Counter[str]) -> Iterator[Row]:
     """Rows of all fields and groups, in the order of the form.
 
@@ -309,38 +307,26 @@ def field_rows(form: Row, flaws: Counter[str]) -> Iterator[Row]:
     `layout` and the kind `group`, its label as value. `flaws` counts labels and words of the
     taxonomy that are missing or unknown.
     """
-    paths = Paths()
-
-    def row_of(node: Row, parent: str) -> Row:
-        box = dict(zip(tables.BOX, node.get("box") or (), strict=False))
-        return {
-            "path": paths.of(parent, node.get("label", "")),
-            "page": node.get("page") or 1,
-        } | box
-
-    def rows_of(holder: Row, parent: str) -> Iterator[Row]:
-        for field in holder.get("fields", ()):
-            modality, subtype = modality_of(field.get("modality"), field.get("modality_subtype"))
-            flaws["fields without a label"] += not field.get("label", "").strip()
-            flaws["fields of an unknown modality"] += modality is None
-            flaws["fields of an unknown subtype"] += modality is not None and subtype is None
-            row = {"task": TASK_OF.get(modality or "", "text"), "value": field.get("value", "")}
-            row |= {"kind": field.get("kind") or _KINDS.get(subtype or "", "string")}
-            row |= {"modality": modality, "subtype": subtype, "accepted": field.get("accepted")}
-            yield row | row_of(field, parent)
-        for group in holder.get("groups", ()):
-            row = {"task": "layout", "kind": "group", "value": group.get("label", "")}
-            yield (row := row | row_of(group, parent))
-            yield from rows_of(group, row["path"])
-
-    yield from rows_of(form, "")
+    for path, node, is_group in walk(form):
+        label, row = node.get("label", ""), {"path": path, "page": node.get("page") or 1}
+        row |= dict(zip(tables.BOX, node.get("box") or (), strict=False))
+        if is_group:
+            yield row | {"task": "layout", "kind": "group", "value": label}
+            continue
+        modality, subtype = modality_of(node.get("modality"), node.get("modality_subtype"))
+        flaws["fields without a label"] += not label.strip()
+        flaws["fields of an unknown modality"] += modality is None
+        flaws["fields of an unknown subtype"] += modality is not None and subtype is None
+        row |= {"task": TASK_OF.get(modality or "", "text"), "value": node.get("value", "")}
+        row |= {"kind": node.get("kind") or _TABLE["kind"].get(subtype or "", "string")}
+        row |= {"modality": modality, "subtype": subtype, "accepted": node.get("accepted")}
+        yield row
 
 
 def item_rows(form: Row, known: set[str], flaws: Counter[str]) -> Iterator[Row]:
     """Rows of the questions and consistency checks; `known` are the paths of the fields."""
-    listed = [(name, item_of(name, item)) for name in ITEMS for item in form.get(name, ())]
-    for task, item in listed:
-        said = vars(item)
+    listed = [(name, vars(item_of(name, item))) for name in ITEMS for item in form.get(name, ())]
+    for task, said in listed:
         paths = {*said["fields"], *(said[name] for name in ("source", "dependent") if name in said)}
         flaws["questions or checks of a field that is not there"] += not paths <= known
         answer, *others = said.get("answers", [said.get("expected")]) or [None]
@@ -371,8 +357,6 @@ def answer_rows(task: str, found: Any) -> Iterator[Row]:
     Its `meta` has its `reason`, and the values of its `fields`: a mapping of paths to values, or a
     list of objects with `path` and `value`.
 
-    >>> [row["path"] for row in answer_rows("vqa", {"q1": "9.00"})]
-    ['/vqa/q1']
     >>> answer = {"id": "c1", "answer": 9, "fields": [{"path": "/Parts", "value": 4}]}
     >>> [row["meta"] for row in answer_rows("consistency", [answer])]
     ['{"values": {"/Parts": "4"}}']

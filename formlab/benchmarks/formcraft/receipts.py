@@ -1,19 +1,15 @@
 """SROIE's receipts as forms: header, items, totals and footer from the lines and their places.
 
-A *row* is what stands side by side; its amount is a number with two decimals at its right end. By
-rule, and only by these rules:
+A *row* is what stands side by side; its amount is a number with two decimals at its right end.
 
-- The totals begin at the first row whose label names a total, tax, service, rounding or payment and
-  that has an amount, and end at the last such row.
-- The items begin under the row of column headings (two words such as qty, price, amount, and no
-  digit). An item is a row with an amount; its name stands in the row, else in the rows before it
-  or, where the first row has an amount and no name, in those after it. Quantity and unit price are
-  read where a sign of multiplication stands between them or the headings name both.
-- The header is what stands above the headings, the footer what stands below the totals. Company,
-  address and date are SROIE's keys, in the group whose rows they stand in.
+- Totals begin and end with rows that have an amount and whose label names a total, tax, service,
+  rounding or payment (`receipts.toml`).
+- Items begin under the row of column headings. An item is a row with an amount; its name stands in
+  the row, else in the rows before it or, where the first row has no name, in those after it.
+- The header is above the headings, the footer below the totals. Company, address and date are
+  SROIE's keys, in the group whose rows they stand in.
 
-A receipt without totals has its keys alone; without headings its items are not made out. Both are
-counted.
+What cannot be made out for want of totals or headings is counted.
 """
 
 from __future__ import annotations
@@ -28,13 +24,8 @@ from typing import NamedTuple
 
 from formlab import tables, text
 from formlab.benchmarks import sroie
-from formlab.benchmarks.formcraft.relations import (
-    DEPENDENT,
-    RuleRelation,
-    has_letters,
-    same,
-    with_relations,
-)
+from formlab.benchmarks.formcraft import relations
+from formlab.benchmarks.formcraft.relations import DEPENDENT, RuleRelation, field_of, has_letters
 from formlab.benchmarks.meta import Row
 from formlab.text.layout import rows as in_rows
 
@@ -72,23 +63,21 @@ def form_of(root: Path, file: Path, flaws: Counter[str]) -> Row:
     boxes = [[row[side] for side in tables.BOX] for row in boxed]
     lines = [_line([boxed[place] for place in row]) for row in in_rows(boxes)]
     parts = _parts(lines, flaws)
-    groups = {
-        name: _group(name, [piece for line in part for piece in line.pieces])
-        for name, part in parts.items()
-    }
+    groups = {name: _group(name, part) for name, part in parts.items()}
     form: Row = {"fields": [], "groups": list(groups.values()), "domain": "receipts"}
     homes = {id(line): groups[name]["fields"] for name, part in parts.items() for line in part}
     proposed = list(_dates(keys, lines, homes, form["fields"]))
-    items = _items(parts["items"], lines, groups["items"]) if "items" in parts else []
+    items = _items(parts["items"], lines, groups["items"]["groups"]) if "items" in parts else []
     totals = parts.get("totals", [])
     for line in totals:
         if line.amount and line.label and len(line.numbers) == 1:
             line.amount["label"] = line.label
             groups["totals"]["fields"].append(line.amount)
-    proposed += [*_sums(totals, [fields["amount"] for _, fields in items]), *_times(items)]
+    proposed += [*_sums(totals, [item["fields"][-1] for item in items]), *_times(items)]
     for name in ("totals", "footer"):
         proposed += _taxes(parts.get(name, []), groups.get(name))
-    return with_relations(form, sorted(proposed, key=lambda one: _RULES.index(one.rule)), flaws)
+    proposed.sort(key=lambda relation: _RULES.index(relation.rule))
+    return relations.with_relations(form, proposed, flaws)
 
 
 def _line(pieces: list[Row]) -> _Line:
@@ -96,7 +85,7 @@ def _line(pieces: list[Row]) -> _Line:
     found = [
         (piece, match) for piece in pieces for match in _PATTERNS["amount"].finditer(piece["value"])
     ]
-    numbers = [_field("amount", m[0], _part(piece, m.span()), "money") for piece, m in found]
+    numbers = [field_of("amount", m[0], _part(piece, m.span()), "money") for piece, m in found]
     matches = list(_PATTERNS["amount"].finditer(written))
     label = written[: matches[0].start()] if matches else written
     closed = bool(numbers and matches and _PATTERNS["code"].fullmatch(written[matches[-1].end() :]))
@@ -112,12 +101,9 @@ def _line(pieces: list[Row]) -> _Line:
     return _Line(written, label, role, sroie.around(pieces), numbers, amount, pieces)
 
 
-def _field(label: str, value: str, box: Sequence[float] | None, kind: str | None = None) -> Row:
-    return {"label": label, "modality": "textual", "value": value, "kind": kind, "box": box}
-
-
-def _group(label: str, pieces: list[Row]) -> Row:
-    return {"label": label, "fields": [], "groups": [], "box": sroie.around(pieces)}
+def _group(label: str, lines: list[_Line]) -> Row:
+    box = sroie.around([piece for line in lines for piece in line.pieces])
+    return {"label": label, "fields": [], "groups": [], "box": box}
 
 
 def _part(piece: Row, span: tuple[int, int]) -> tuple[float, ...]:
@@ -147,54 +133,51 @@ def _parts(lines: list[_Line], flaws: Counter[str]) -> dict[str, list[_Line]]:
     return {name: part for name, part in parts.items() if part}
 
 
-def _items(lines: list[_Line], page: list[_Line], group: Row) -> list[tuple[str, dict[str, Row]]]:
-    """The items as groups in `group`: name, and amount and, where known, quantity and price."""
+def _items(lines: list[_Line], page: list[_Line], items: list[Row]) -> list[Row]:
+    """Adds the items: groups of an amount and, where known, of quantity and price before it."""
     named = [has_letters(line.label) for line in lines]
     after = bool(lines[0].amount) and not named[0]
     headings = " ".join(line.text.casefold() for line in page if line.role == "headings")
     columns = "qty" in headings and "price" in headings
     before: list[str] = []
-    items: list[tuple[Row, dict[str, Row]]] = []
     for line, has_name in zip(lines, named, strict=True):
         if line.amount is None:
             if _PATTERNS["counted"].search(line.text.casefold()):
                 continue
             if after and items:
-                items[-1][0]["label"] = f"{items[-1][0]['label']} {line.text}".strip()
+                items[-1]["label"] = f"{items[-1]['label']} {line.text}".strip()
             elif not after:
                 before.append(line.text)
             continue
-        fields = _quantity(line, columns=columns) | {"amount": line.amount}
+        fields = [*_quantity(line, columns=columns), line.amount]
         name = line.label if has_name else " ".join(before)
         # The quantity, which is a field of its own, stands behind the name.
         name = _PATTERNS["count"].sub("", name) if has_name and len(fields) > 1 else name
         before = []
-        item = {"label": name, "fields": list(fields.values()), "groups": [], "box": line.box}
-        group["groups"].append(item)
-        items.append((item, fields))
-    return [(item["label"], fields) for item, fields in items]
+        items.append({"label": name, "fields": fields, "groups": [], "box": line.box})
+    return items
 
 
-def _quantity(line: _Line, *, columns: bool) -> dict[str, Row]:
+def _quantity(line: _Line, *, columns: bool) -> list[Row]:
     for piece in line.pieces:
         if match := _PATTERNS["times"].search(piece["value"]):
-            count = _field("quantity", match[1], _part(piece, match.span(1)), "number")
-            price = _field("unit price", match[2], _part(piece, match.span(2)), "money")
-            return {"quantity": count, "unit price": price}
+            count = field_of("quantity", match[1], _part(piece, match.span(1)), "number")
+            return [count, field_of("unit price", match[2], _part(piece, match.span(2)), "money")]
     counts = [piece for piece in line.pieces if re.fullmatch(r"\d{1,3}", piece["value"].strip())]
     if columns and len(counts) == 1 and len(line.numbers) > 1:
-        count = _field("quantity", counts[0]["value"].strip(), sroie.around(counts), "number")
-        return {"quantity": count, "unit price": line.numbers[0] | {"label": "unit price"}}
-    return {}
+        count = field_of("quantity", counts[0]["value"].strip(), sroie.around(counts), "number")
+        return [count, line.numbers[0] | {"label": "unit price"}]
+    return []
 
 
-def _times(items: list[tuple[str, dict[str, Row]]]) -> Iterator[RuleRelation]:
-    for name, fields in items:
+def _times(items: list[Row]) -> Iterator[RuleRelation]:
+    for item in items:
         # Once a price is the price: nothing follows that was not read already.
-        if len(fields) == 3 and fields["quantity"]["value"] != "1":
-            sources = {"n": fields["quantity"], "price": fields["unit price"]}
-            asked = f"Going by its quantity and unit price, what must the amount of “{name}” be?"
-            yield RuleRelation("quantity", fields["amount"], sources, "n * price", asked)
+        if len(item["fields"]) == 3 and item["fields"][0]["value"] != "1":
+            count, price, amount = item["fields"]
+            name = f"the amount of “{item['label']}”"
+            asked = f"Going by its quantity and unit price, what must {name} be?"
+            yield RuleRelation("quantity", amount, {"n": count, "price": price}, "n * price", asked)
 
 
 def _sums(lines: list[_Line], amounts: list[Row]) -> Iterator[RuleRelation]:
@@ -235,7 +218,7 @@ def _taxes(lines: list[_Line], group: Row | None) -> Iterator[RuleRelation]:
         if line.role == "taxed" and group and float(percent):
             taxed, tax = line.numbers
             taxed["label"], tax["label"] = "taxed amount", "tax"
-            group["groups"].append(_group(line.label, line.pieces) | {"fields": line.numbers})
+            group["groups"].append(_group(line.label, [line]) | {"fields": line.numbers})
             asked = f"Going by what is taxed at {percent} per cent, what must the tax on it be?"
             yield RuleRelation("tax", tax, {"taxed": taxed}, f"taxed * {percent} / 100", asked)
 
@@ -250,7 +233,7 @@ def _dates(
         if key["kind"] not in ("company", "date", "address") or not value.strip():
             continue
         box = [key[side] for side in tables.BOX] if "x0" in key else None
-        field = _field(key["kind"], value, box)
+        field = field_of(key["kind"], value, box)
         line = next((line for line in lines if box and _covers(line.box, box)), None)
         homes.get(id(line), rest).append(field)
         if key["kind"] == "date" and box and text.date(value):
@@ -259,11 +242,11 @@ def _dates(
     for line, before, piece in pieces if date else ():
         for match in _PATTERNS["date"].finditer(piece["value"]):
             box = _part(piece, match.span())
-            if not _covers(date["box"], box) and same(date["value"], match[0]):
+            if not _covers(date["box"], box) and relations.same(date["value"], match[0]):
                 start = piece["value"][: match.start()]
                 words = re.split(r"\d", f"{before['value']} {start}")[0]
                 label = words.strip(" :.-(") if has_letters(words) else "date"
-                other = _field(label, match[0], box, "date")
+                other = field_of(label, match[0], box, "date")
                 homes.get(id(line), rest).append(other)
                 place = "stand there once more" if label == "date" else f"be at {DEPENDENT}"
                 asked = f"Going by the date of the receipt, which date must {place}?"

@@ -1,19 +1,13 @@
 """Relations between fields: exact formulas, what rules find on a page, and FUNSD's forms.
 
 A rule proposes a relation by the labels, links or places of its fields; it is kept, as a check and
-a question of L3 made without a model, only where the printed values bear it out: every expected
-value stands on the page and follows from the others there.
+a question of L3 made without a model, only where the printed values bear it out. docs/relations.md
+lists the rules.
 
 FUNSD's forms are forms of FORMCRAFT by rule: an answer is a field labelled by the question that it
-is linked from, and each of several answers is a field. A question without an answer is a field left
-blank; a header, a question with further questions, and whatever else has something below it is a
-group. An answer without a question is a field without a label. Other text to which nothing is
-linked is no field. The rules for its relations are
-
-- ``cell``: an answer of two questions, a row and a column, as in a table.
-- ``header``: a question that stands under several headers, and is answered under this one.
-- ``sum``: in a column, an amount whose row is labelled total is the sum of those above it.
-- ``same``: the two fields of one label hold the same number, of five digits or more.
+is linked from, if there is one; a question without an answer is a field left blank; a header, a
+question with further questions, and whatever else has something below it is a group. Other text to
+which nothing is linked is no field.
 """
 
 from __future__ import annotations
@@ -22,7 +16,7 @@ import ast
 import operator
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -30,7 +24,7 @@ from typing import Any, NamedTuple
 
 from formlab import tables, text, trees
 from formlab.benchmarks import funsd
-from formlab.benchmarks.formcraft.forms import field_rows
+from formlab.benchmarks.formcraft.forms import walk
 from formlab.benchmarks.meta import Row
 from formlab.trees import Node
 
@@ -43,6 +37,8 @@ _LONGEST = 200
 _LETTER = re.compile(r"[^\W\d_]")
 _TOTAL = re.compile(r"\btotals?\b", re.IGNORECASE)
 _DIGITS = 5
+# A filled-in field, the questions that it is linked from, and the header that it stands under.
+_Answer = tuple[Row, list[Row], str]
 
 
 class NoFormulaError(ValueError):
@@ -108,9 +104,14 @@ def same(value: str, other: str) -> bool:
     return text.normalise(value, text.LADDER_STEPS) == text.normalise(other, text.LADDER_STEPS)
 
 
-def has_letters(label: str, least: int = 3) -> bool:
-    """Whether a text has so many letters that it can be a label."""
-    return len(_LETTER.findall(label)) >= least
+def has_letters(label: str) -> bool:
+    """Whether a text has three letters, without which it is no label."""
+    return len(_LETTER.findall(label)) >= 3
+
+
+def field_of(label: str, value: str, box: Sequence[float] | None, kind: str | None = None) -> Row:
+    """A filled-in field of a form."""
+    return {"label": label, "modality": "textual", "value": value, "kind": kind, "box": box}
 
 
 class RuleRelation(NamedTuple):
@@ -133,9 +134,9 @@ class RuleRelation(NamedTuple):
         if self.formula is None:
             return all(same(value, self.dependent["value"]) for value in values.values())
         numbers = {name: number_in(value) for name, value in values.items()}
-        known = {name: number for name, number in numbers.items() if number is not None}
+        numbers = {name: number for name, number in numbers.items() if number is not None}
         try:
-            return is_written_as(value_of(self.formula, known), self.dependent["value"])
+            return is_written_as(value_of(self.formula, numbers), self.dependent["value"])
         except NoFormulaError:
             # A value is no number, or the sum is longer than a formula may be.
             return False
@@ -147,11 +148,9 @@ def with_relations(form: Row, proposed: Iterable[RuleRelation], flaws: Counter[s
     Each dependent field gets one relation of a rule. The `derivation` of an item names the rule,
     the formula and the paths of all its fields, whose records have their places on the page.
     """
-    rows = (row for row in field_rows(form, Counter()) if row["kind"] != "group")
-    fields = list(_fields_of(form))
-    paths = {id(field): row["path"] for field, row in zip(fields, rows, strict=True)}
-    alike: dict[str, list[int]] = defaultdict(list)
-    for field in fields:
+    fields = [(path, node) for path, node, is_group in walk(form) if not is_group]
+    paths, alike = {id(field): path for path, field in fields}, defaultdict[str, list[int]](list)
+    for _, field in fields:
         alike[field["label"]].append(id(field))
 
     def name(field: Row) -> str:
@@ -160,22 +159,19 @@ def with_relations(form: Row, proposed: Iterable[RuleRelation], flaws: Counter[s
         which = f" (number {places.index(id(field)) + 1} on the page)" if len(places) > 1 else ""
         return f"“{field['label']}”{which}"
 
-    kept: dict[tuple[str, int], RuleRelation] = {}
-    failed: set[tuple[str, int]] = set()
+    claims = defaultdict[tuple[str, int], list[RuleRelation]](list)
     for relation in proposed:
-        key = (relation.rule, id(relation.dependent))
-        if key in kept or relation.holds():
-            kept.setdefault(key, relation)
-        else:
-            failed.add(key)
-    flaws[DISAGREE] += len(failed - kept.keys())
-    derived = {id(relation.dependent) for relation in kept.values() if relation.sources}
+        claims[relation.rule, id(relation.dependent)].append(relation)
+    found = (next(filter(RuleRelation.holds, claim), None) for claim in claims.values())
+    kept = list(filter(None, found))
+    flaws[DISAGREE] += len(claims) - len(kept)
+    derived = {id(relation.dependent) for relation in kept if relation.sources}
     numbers, items = Counter[str](), {"vqa": [], "consistency": []}
-    for rule, dependent, sources, formula, question in kept.values():
+    for rule, dependent, sources, formula, question in kept:
         numbers[rule] += 1
         places = {name: paths[id(source)] for name, source in sources.items()}
         involved = [*places.values(), paths[id(dependent)]]
-        groups = {path.rpartition("/")[0] for path in involved}
+        groups, value = {path.rpartition("/")[0] for path in involved}, dependent["value"]
         complexity = "compound" if len(sources) > 1 or rule == "cell" else "simple"
         if any(id(source) in derived for source in sources.values()):
             complexity = "chained"
@@ -191,10 +187,8 @@ def with_relations(form: Row, proposed: Iterable[RuleRelation], flaws: Counter[s
             "rationale": f"Found by the rule “{rule}”.",
         }
         *others, last = map(name, sources.values()) if sources else [""]
-        asked = question.replace(
-            "{sources}", " and ".join([*filter(None, [", ".join(others)]), last])
-        )
-        asked, value = asked.replace(DEPENDENT, name(dependent)), dependent["value"]
+        listed = " and ".join(filter(None, (", ".join(others), last)))
+        asked = question.replace("{sources}", listed).replace(DEPENDENT, name(dependent))
         items["vqa"].append(item | {"question": asked, "answers": [value], "fields": involved})
         if sources:
             ends = {"source": involved[0], "dependent": involved[-1], "expected": value}
@@ -202,24 +196,12 @@ def with_relations(form: Row, proposed: Iterable[RuleRelation], flaws: Counter[s
     return form | items
 
 
-def _fields_of(holder: Row) -> Iterator[Row]:
-    yield from holder["fields"]
-    for group in holder["groups"]:
-        yield from _fields_of(group)
-
-
-class _Answer(NamedTuple):
-    """A filled-in field, the questions that it is linked from, and the header it stands under."""
-
-    field: Row
-    questions: list[Row]
-    header: str
-
-
 def form_of(file: Path, flaws: Counter[str]) -> Row:
     """The form in a file of FUNSD's annotations, with the relations found on it."""
     columns = funsd.columns_of(file, flaws)
     _, *rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    for row in rows:
+        row["box"] = tuple(map(row.get, tables.BOX)) if row["x0"] is not None else None
     entities = {row["path"]: row for row in rows if row["task"] == "text"}
     links = [row for row in rows if row["kind"] == "link"]
     questions: dict[str, list[Row]] = defaultdict(list)
@@ -228,47 +210,35 @@ def form_of(file: Path, flaws: Counter[str]) -> Row:
             questions[end].append(entities[start])
     # Without their kinds, all entities are nodes of the tree: no answers are joined.
     nodes = [{"path": path, "value": row["value"]} for path, row in entities.items()]
-    odd: Counter[str] = Counter()
+    odd, answers = Counter[str](), list[_Answer]()
     tree = trees.from_records([*nodes, *links], flaws=odd)
     flaws["links in a circle"] += odd["links in a circle"]
-    answers: list[_Answer] = []
 
-    def inside(nodes: list[Node], label: str = "", header: str = "") -> Row:
-        """The fields and groups that nodes stand for, below the question `label`."""
-        found: Row = {"fields": [], "groups": []}
+    def fill(holder: Row, nodes: list[Node], label: str = "", header: str = "") -> None:
+        """Put the fields and groups that nodes stand for into what `label` names."""
         for node in nodes:
-            row, asked, children = entities[node.path], questions[node.path], node.children
-            below = {row["kind"]: node.label}
-            inner = inside(children, below.get("question", ""), below.get("header", header))
-            if row["kind"] == "answer" or (row["kind"] == "other" and asked):
-                found["fields"].append(field := _field(label, row))
-                answers.append(_Answer(field, asked, header))
-            elif row["kind"] == "question" and not children:
-                inner["fields"] = [{"label": node.label, "modality": "textual"}]
-            elif row["kind"] == "header" or any(
-                child.children or entities[child.path]["kind"] in ("question", "header")
-                for child in children
-            ):
+            row, asked, inner = entities[node.path], questions[node.path], holder
+            kind, kinds = row["kind"], {entities[child.path]["kind"] for child in node.children}
+            is_deep = any(child.children for child in node.children)
+            if kind == "answer" or (kind == "other" and asked):
+                value = row["value"].strip()
+                sort = None if number_in(value) is None else "number"
+                sort = "date" if text.date(value) else sort
+                holder["fields"].append(field := field_of(label, value, row["box"], sort))
+                answers.append((field, asked, header))
+            elif kind == "question" and not kinds:
+                holder["fields"].append({"label": node.label, "modality": "textual"})
+            elif kind == "header" or is_deep or kinds & {"question", "header"}:
                 # There is more below it than its answers.
-                inner = {"fields": [], "groups": [{"label": node.label} | inner]}
-            found = {name: found[name] + inner[name] for name in found}
-        return found
+                holder["groups"].append(inner := {"label": node.label, "fields": [], "groups": []})
+            below = {kind: node.label}
+            fill(inner, node.children, below.get("question", ""), below.get("header", header))
 
-    form = inside(tree.children) | {"domain": "forms"}
+    form: Row = {"fields": [], "groups": [], "domain": "forms"}
+    fill(form, tree.children)
     labels = Counter(_name(row["value"]) for row in entities.values())
-    rules = (_cells(answers, labels), _under_headers(answers, labels))
-    rules += (_sums(answers), _repeated(answers))
-    return with_relations(form, [relation for rule in rules for relation in rule], flaws)
-
-
-def _field(label: str, row: Row) -> Row:
-    kind = "number" if number_in(row["value"]) is not None else None
-    field = {"label": label, "modality": "textual", "value": row["value"].strip()}
-    return field | {"kind": "date" if text.date(row["value"]) else kind, "box": _box(row)}
-
-
-def _box(row: Row) -> tuple[float, ...] | None:
-    return tuple(row[side] for side in tables.BOX) if row.get("x0") is not None else None
+    proposed = [*_cells(answers, labels), *_under_headers(answers, labels)]
+    return with_relations(form, [*proposed, *_sums(answers), *_repeated(answers)], flaws)
 
 
 def _name(label: str) -> str:
@@ -281,7 +251,7 @@ def _share(box: tuple | None, other: tuple, axis: int) -> float:
 
 
 def _cells(answers: list[_Answer], labels: Counter[str]) -> Iterator[RuleRelation]:
-    cells = Counter(frozenset(row["path"] for row in answer.questions) for answer in answers)
+    cells = Counter(frozenset(row["path"] for row in asked) for _, asked, _ in answers)
     for field, asked, _ in answers:
         # Two columns of one name would leave open which is meant.
         once = cells[frozenset(row["path"] for row in asked)] == 1
@@ -289,7 +259,7 @@ def _cells(answers: list[_Answer], labels: Counter[str]) -> Iterator[RuleRelatio
         if not (once and len(asked) == 2 and field["box"] and field["value"]):
             continue
         beside, over = (
-            [row["value"] for row in asked if _share(_box(row), field["box"], axis) > 0]
+            [row["value"] for row in asked if _share(row["box"], field["box"], axis) > 0]
             for axis in (1, 0)
         )
         if len(beside) == len(over) == 1 and all(map(has_letters, beside + over)):
@@ -298,7 +268,7 @@ def _cells(answers: list[_Answer], labels: Counter[str]) -> Iterator[RuleRelatio
 
 
 def _under_headers(answers: list[_Answer], labels: Counter[str]) -> Iterator[RuleRelation]:
-    keys = [(_name(answer.header), _name(answer.field["label"])) for answer in answers]
+    keys = [(_name(header), _name(field["label"])) for field, _, header in answers]
     once, headers = Counter(keys), Counter(label for _, label in set(keys))
     for (field, asked, header), key in zip(answers, keys, strict=True):
         single = once[key] == labels[key[0]] == len(asked) == 1
@@ -309,21 +279,21 @@ def _under_headers(answers: list[_Answer], labels: Counter[str]) -> Iterator[Rul
 
 def _sums(answers: list[_Answer]) -> Iterator[RuleRelation]:
     """Totals under a column of numbers."""
-    numbers = [a for a in answers if a.field["box"] and number_in(a.field["value"]) is not None]
-    for total in numbers:
-        if any(_TOTAL.search(row["value"]) for row in total.questions):
-            end = total.field["box"]
-            column = [a.field for a in numbers if _share(a.field["box"], end, 0) > 0]
+    numbers = [a for a in answers if a[0]["box"] and number_in(a[0]["value"]) is not None]
+    for total, asked, _ in numbers:
+        if any(_TOTAL.search(row["value"]) for row in asked):
+            end = total["box"]
+            column = [field for field, _, _ in numbers if _share(field["box"], end, 0) > 0]
             above = [field for field in column if field["box"][3] <= end[1] + 1]
             if len(above) > 1:
                 sources = {f"n{n}": field for n, field in enumerate(above)}
-                yield RuleRelation("sum", total.field, sources, " + ".join(sources))
+                yield RuleRelation("sum", total, sources, " + ".join(sources))
 
 
 def _repeated(answers: list[_Answer]) -> Iterator[RuleRelation]:
     """The same number in the two fields of one label: short texts are the same by chance."""
-    labels = Counter(_name(answer.field["label"]) for answer in answers)
-    for first, second in combinations([answer.field for answer in answers], 2):
+    labels = Counter(_name(field["label"]) for field, _, _ in answers)
+    for first, second in combinations([field for field, _, _ in answers], 2):
         label, value = _name(first["label"]), first["value"]
         is_number = sum(map(str.isdigit, value)) >= _DIGITS and text.date(value) is None
         is_twice = label == _name(second["label"]) and labels[label] == 2

@@ -58,16 +58,10 @@ class WebForm(NamedTuple):
 
 
 class Box(NamedTuple):
-    """One labelled element: the name it has, the page (from 1) and its pixels."""
+    """One labelled element: its name, and its page (from 1) with its pixels."""
 
     name: str
-    page: int
-    pixels: tuple[int, ...]
-
-    @property
-    def row(self) -> list[int]:
-        """Page and pixels in one list."""
-        return [self.page, *self.pixels]
+    row: list[int]
 
 
 @cache
@@ -81,9 +75,8 @@ def forms(root: Path | None = None) -> dict[str, WebForm]:
     >>> form.file, form.fields["Gender"]
     ('grant_applications', FormField(label='Gender', kind='radio', elements=('Male', 'Female')))
     """
-    own = root / "fields.csv" if root else None
-    fields: dict[str, dict[str, FormField]] = {}
-    file = own if own and own.is_file() else _HERE / "fields.csv"
+    found = (folder / "fields.csv" for folder in (root, _HERE) if folder)
+    file, fields = next(filter(Path.is_file, found)), dict[str, dict[str, FormField]]()
     for code, label, kind, elements in _rows(file, "code,label,kind,elements"):
         names = tuple(filter(None, elements.split("|")))
         fields.setdefault(code, {})[label] = FormField(label, kind, names)
@@ -102,11 +95,8 @@ def _rows(file: Path, columns: str) -> Iterator[list[str]]:
 def reader(split: str, root: Path) -> SplitReader:
     """One document per instance of a form, one record (task `click`) per field value.
 
-    `path` is ``/<label>``; `value` is a text as it stands and anything else as JSON, with the
-    ways to type it in `accepted`; page (from 1) and box are those of the first place where a
-    click is right. `meta` of a record has its `items`, the values to enter one by one, each with
-    its `targets` ``[page, x0, y0, x1, y1]``; a box to leave unticked has none. `meta` of a document
-    has the form's `images` and its `elements` ``[page, x0, y0, x1, y1, path]``.
+    `value` is a text as it stands and anything else as JSON; for the rest see `gold_row`. `meta` of
+    a document has the form's `images` and its `elements` ``[page, x0, y0, x1, y1, path]``.
     """
     remedy = "a folder that holds data1, data2 and labeled-images"
     folder = files.folder(root / "data1", remedy=remedy)
@@ -158,11 +148,7 @@ def reader(split: str, root: Path) -> SplitReader:
 
 
 def doc_id(form: WebForm, number: int) -> str:
-    """The id of an instance, counted from 1.
-
-    >>> doc_id(forms()["A11"], 3)
-    'A11-03'
-    """
+    """The id of an instance, counted from 1, such as ``A11-03``."""
     return f"{form.code}-{number:02d}"
 
 
@@ -172,21 +158,17 @@ def instances(file: Path) -> list[Row]:
 
 
 def pointer(label: str) -> str:
-    """The path of a field.
-
-    >>> pointer("Title/Position")
-    '/Title~1Position'
-    """
+    """The path of a field: of Title/Position, ``/Title~1Position``."""
     return f"/{escape(label)}"
 
 
 def gold_row(field: FormField, value: Any, boxes: Sequence[Box]) -> tuple[Row, list[Row]]:
-    """What *records* has of a field, and its items, which its `meta` has.
+    """The record of a field, with the ways to type its value in `accepted`, and its items.
 
-    Items are the values to enter one by one, each with its `targets`; a field to leave empty has
-    none. Page and box of the record are those of the first place that is right.
+    Items, also in `meta`, are the values to enter one by one, each with its `targets` ``[page, x0,
+    y0, x1, y1]``; a field to leave empty has none. Page (from 1) and box are the first target's.
 
-    >>> gold_row(FormField("Age", "number", ("Age",)), 40, [Box("Age", 1, (10, 10, 90, 30))])[1]
+    >>> gold_row(FormField("Age", "number", ("Age",)), 40, [Box("Age", [1, 10, 10, 90, 30])])[1]
     [{'value': '40', 'targets': [[1, 10, 10, 90, 30]]}]
     """
     chosen = value if field.kind == "choice" and isinstance(value, list) else [value]
@@ -215,11 +197,7 @@ def gold_row(field: FormField, value: Any, boxes: Sequence[Box]) -> tuple[Row, l
 
 
 def items_of(metas: Iterable[str | None]) -> list[list[Row]]:
-    """The `items` of records, as `gold_row` makes them, from the `meta` of each.
-
-    >>> items_of(['{"items": [{"value": "40", "targets": []}]}', None])
-    [[{'value': '40', 'targets': []}], []]
-    """
+    """The `items` of records, as `gold_row` makes them, from the `meta` of each."""
     # One JSON of all of them is read faster than each by itself.
     metas_read = json.loads(f"[{','.join(meta or '{}' for meta in metas)}]")
     return [meta.get("items", []) for meta in metas_read]
@@ -317,7 +295,7 @@ def _boxes(file: Path, page: int, size: Row, flaws: Counter[str]) -> Iterator[Bo
             flaws["boxes without area"] += not (x1 > x0 and y1 > y0)
             is_beyond = bool(size) and (x1 > size["width"] or y1 > size["height"])
             flaws["boxes beyond their screenshot"] += is_beyond
-            yield Box(match[2], page, (x0, y0, x1, y1))
+            yield Box(match[2], [page, x0, y0, x1, y1])
         elif line.strip():
             flaws["malformed box lines"] += 1
             flaws[f"malformed box line {file.name}:{number}"] += 1

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-import polars as pl
 
 from formlab import files
 from formlab.benchmarks import part_of
@@ -26,8 +25,8 @@ from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Evaluation
 from formlab.trees import escape
 
-__all__ = ["REPEATED", "UNREPEATED", "Schema", "Split", "decode"]
-__all__ += ["fractions", "placed", "split_meta", "splits", "whole", "words"]
+__all__ = ["REPEATED", "UNREPEATED", "Schema", "decode"]
+__all__ += ["fractions", "placed", "splits", "whole", "words"]
 UNREPEATED, REPEATED = "unrepeated", "repeated"
 # The documents that a split's file lists; a corpus of others than the test ones says so in its
 # split, as in <split>-train.
@@ -35,43 +34,32 @@ PARTS = ("test", "train", "valid")
 # The data type behind each match function, as the strictness ladder names types; others are texts.
 TYPES = {"DateMatch": "date", "PriceMatch": "money", "AddressMatch": "address"}
 _NAME = re.compile(
-    r"[a-z]+-(?:lv(?P<level>[123])-)?(?P<word>[a-z]+)(?:_(?P<template>[\w-]+))?"
-    r"-train_(?P<train>\d+)-test_\d+-valid_\d+-SD_(?P<seed>\d+)",
-    re.IGNORECASE,
+    r"(?i)[a-z]+-(?:lv(?P<level>[123])-)?(?P<word>[a-z]+)(?:_(?P<template>[\w-]+))?"
+    r"-train_(?P<train>\d+)-test_\d+-valid_\d+-SD_(?P<seed>\d+)"
 )
 _TASKS = {"1": "single", "2": "mixed", "3": "unseen"}
 _TASKS |= {"single": "single", "kno": "single", "mixed": "mixed", "unk": "unseen"}
 
 
-class Split(NamedTuple):
-    """What the name of a split says.
+def decode(name: str) -> Row:
+    """What the name of a split says; empty if it is not built as the published ones.
 
     `task` is ``single``, ``mixed`` or ``unseen`` (tasks 1 to 3 of the paper: documents of one
     known template, of the same templates as in training, of a template not seen in training);
     `template` is the one that task 1 is about, or that task 3 keeps for testing.
-    """
 
-    task: str
-    template: str | None
-    train: int
-    seed: int
-
-
-def decode(name: str) -> Split | None:
-    """What the name of a split says, or None if it is not built as the published ones.
-
-    >>> split = decode("FARA-lv3-unk_Short-Form-train_50-test_300-valid_100-SD_2")
-    >>> split.task, split.template, split.train, split.seed
-    ('unseen', 'Short-Form', 50, 2)
-    >>> decode("DeepForm-kno_template-train_10-test_5-valid_100-SD_2").task
+    >>> decode("FARA-lv3-unk_Short-Form-train_50-test_300-valid_100-SD_2")
+    {'template': 'Short-Form', 'task': 'unseen', 'train_size': 50, 'seed': 2}
+    >>> decode("DeepForm-kno_template-train_10-test_5-valid_100-SD_2")["task"]
     'single'
     """
     match = _NAME.fullmatch(name)
     task = _TASKS.get(match["level"] or match["word"].lower()) if match else None
     if match is None or task is None:
-        return None
+        return {}
     template = None if match["template"] == "template" else match["template"]
-    return Split(task, template, int(match["train"]), int(match["seed"]))
+    sizes = {"train_size": int(match["train"]), "seed": int(match["seed"])}
+    return {"template": template, "task": task} | sizes
 
 
 class _Meta(msgspec.Struct):
@@ -110,21 +98,14 @@ class Schema(NamedTuple):
     @classmethod
     def of(cls, source: Corpus | Evaluation) -> Schema:
         """The schema that the documents of a corpus or an evaluation carry."""
-        schemas: list[Schema | None] = []
-        for meta in source.documents["meta"].drop_nulls().unique():
-            if (schema := cls.of_document(meta)) not in schemas:
-                schemas.append(schema)
-        if len(schemas) != 1 or schemas[0] is None:
-            what = f"the documents carry {len(schemas)} schemas of entities, one is needed"
-            remedy = "load it anew"
-            raise DataBroken(what, where=f"{source.benchmark}:{source.split}", remedy=remedy)
-        return schemas[0]
-
-    def only(self, names: tuple[str, ...]) -> Schema:
-        """The schema of a gold that labels `names` alone, as entities that are not repeated."""
-        matches = {name: self.matches.get(name, "GeneralStringMatch") for name in names}
-        others = tuple(name for name in self.matches if name not in names)
-        return Schema(matches, dict.fromkeys(names, UNREPEATED), others)
+        metas = source.documents["meta"].drop_nulls().unique()
+        schemas = {json.dumps(meta_of(meta).get("schema")): meta for meta in metas}
+        schema = cls.of_document(schemas.popitem()[1]) if len(schemas) == 1 else None
+        if schema is None:
+            what = "the documents do not carry one schema of entities"
+            where = f"{source.benchmark}:{source.split}"
+            raise DataBroken(what, where=where, remedy="load it anew")
+        return schema
 
     def names(self, pattern: str) -> list[str]:
         """The entities (or components) of one pattern."""
@@ -151,11 +132,6 @@ class Schema(NamedTuple):
         is_first = self.patterns.get(name) == UNREPEATED and number == 0
         return f"/{escape(name)}" if is_first else f"/{escape(name)}/{number}"
 
-    def group_of(self, components: tuple[str, ...]) -> str | None:
-        """The line item that knows all of `components`; else the one that knows most of them."""
-        known = {group: len(set(components) & set(self.names(group))) for group in self.groups}
-        return max(known, key=known.__getitem__) if any(known.values()) else None
-
     def type_of(self, name: str) -> str:
         """The data type of an entity or component: date, money, address or string."""
         return TYPES.get(self.matches.get(name, ""), "string")
@@ -175,10 +151,9 @@ def reader(split: str, root: Path) -> SplitReader:
 
     ``<split>-train`` and ``<split>-valid`` are its documents to learn from and to tune on.
     Entities are at ``/<name>`` (repeated ones at ``/<name>/<n>``), the parts of line items at
-    ``/<line item>/<n>/<name>``, in the order of the file. A record's value is the first of its
-    surface forms, `accepted` are the others. Boxes, in page fractions, and character spans are in
-    `meta`; pixels are given where the OCR states the page's size. `words` reads the OCR itself.
-    Without a data set the labels of DeepForm are the gold, of five entities.
+    ``/<line item>/<n>/<name>``. A record's value is the first of its surface forms, `accepted` are
+    the others. Boxes, in page fractions, and character spans are in `meta`; pixels are given where
+    the OCR states the page's size. Without a data set the labels of DeepForm are the gold.
     """
     base, part = part_of(split, PARTS)
     # A name is not a path: it is one of those that are there.
@@ -188,26 +163,27 @@ def reader(split: str, root: Path) -> SplitReader:
         raise DataMissing(what, where=home, remedy=remedy)
     names = set(_documents(home, listed, part))
     schema, domain = Schema.read(home)
-    flaws, said = Counter[str](), decode(base)
-    meta: Row = {"task": said.task, "train_size": said.train, "seed": said.seed} if said else {}
+    flaws, meta = Counter[str](), decode(base)
+    shared = {"template": meta.pop("template", None), "domain": domain}
     meta |= {"part": part} if part != PARTS[0] else {}
     by_name: dict[str, Any]
     if (file := dataset.find(home)) is not None:
-        by_name, flaws["documents given twice, the last one counts"] = dataset.documents(file)
+        by_name, twice = dataset.documents(*dataset.state(file))
+        flaws["documents given twice, the last one counts"] = twice
         meta |= {"schema": schema._asdict(), "ocr": home.relative_to(root).as_posix()}
     elif files.is_file(file := home / dataset.LABELS):
         labelled, by_name = dataset.labels(file)
-        schema = schema.only(labelled)
+        matches = {name: schema.matches.get(name, "GeneralStringMatch") for name in labelled}
+        others = tuple(name for name in schema.matches if name not in labelled)
+        # These labels are of entities that are not repeated, and say nothing of the others.
+        schema = Schema(matches, dict.fromkeys(labelled, UNREPEATED), others)
         meta["schema"] = schema._asdict()
     else:
         remedy = f"{' or '.join(dataset.NAMES)}, or {dataset.LABELS} beside main/"
         raise DataMissing("no annotations", where=home / "main", remedy=remedy)
-    shared = {"template": said.template if said else None, "domain": domain}
-    shared |= {"meta": json.dumps(meta)}
-    lacking = (
-        "documents of the split that have no gold" if listed else "PDFs without gold, left out"
-    )
-    flaws[lacking] = len(names - by_name.keys())
+    shared["meta"] = json.dumps(meta)
+    lacking = "documents of the split that have no gold"
+    flaws[lacking if listed else "PDFs without gold, left out"] = len(names - by_name.keys())
 
     def read(key: str, flaws: Counter[str]) -> Iterator[Part]:
         annotated, path, size = by_name[key], None, None
@@ -227,15 +203,6 @@ def reader(split: str, root: Path) -> SplitReader:
     return SplitReader("vrdu", split, root, units, read, same, flaws, sources)
 
 
-def split_meta(documents: pl.DataFrame) -> Row:
-    """What documents say of their split: `task`, `train_size` and `seed`, where known.
-
-    >>> split_meta(pl.DataFrame({"meta": ['{"task": "mixed", "seed": 2}']}))["task"]
-    'mixed'
-    """
-    return meta_of(documents["meta"].first() if documents.height else None)
-
-
 def _places(root: Path) -> dict[str, tuple[Path, Path | None]]:
     """The splits below `root`, each with its data set and file: the published ones come first.
 
@@ -245,12 +212,11 @@ def _places(root: Path) -> dict[str, tuple[Path, Path | None]]:
     if not homes:
         remedy = "a folder with main/ and few_shot-splits/, as VRDU is published"
         raise DataMissing("no VRDU data set", where=root, remedy=remedy)
-    listed, pdfs = dict[str, tuple[Path, Path | None]](), dict[str, tuple[Path, Path | None]]()
-    for home in homes:
-        listed |= {file.stem: (home, file) for file in sorted(home.glob("few_shot-splits/*.json"))}
-        if next(home.glob("main/pdfs/*.pdf"), None):
-            pdfs[f"{Schema.read(home)[1]}-pdfs"] = (home, None)
-    return listed | pdfs
+    listed = {
+        f.stem: (home, f) for home in homes for f in sorted(home.glob("few_shot-splits/*.json"))
+    }
+    filled = [home for home in homes if any(home.glob("main/pdfs/*.pdf"))]
+    return listed | {f"{Schema.read(home)[1]}-pdfs": (home, None) for home in filled}
 
 
 def _documents(home: Path, file: Path | None, part: str = PARTS[0]) -> list[str]:

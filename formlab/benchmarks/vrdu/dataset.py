@@ -8,6 +8,7 @@ import threading
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -83,19 +84,16 @@ def find(home: Path) -> Path | None:
     return next((f for name in NAMES if files.is_file(f := home / "main" / name)), None)
 
 
-def documents(path: Path) -> tuple[dict[str, Document], int]:
-    """The documents by file name, and how many names came twice; the last one counts."""
-    return _documents(*_state(path))
-
-
-def _state(path: Path) -> tuple[Path, int, int]:
+def state(path: Path) -> tuple[Path, int, int]:
+    """A file with its time and size, by which what was read of it is kept."""
     stat = path.stat()
     return path, stat.st_mtime_ns, stat.st_size
 
 
 # All splits of a benchmark share one file, which takes far longer to read than to score.
 @lru_cache(maxsize=2)
-def _documents(path: Path, _changed: int, _size: int) -> tuple[dict[str, Document], int]:
+def documents(path: Path, _changed: int, _size: int) -> tuple[dict[str, Document], int]:
+    """The documents by file name, and how many names came twice; the last one counts."""
     by_name, twice, number, offset = dict[str, Document](), 0, 0, 0
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
@@ -121,46 +119,43 @@ def records(document: Document, schema: Schema, flaws: Counter[str]) -> Iterator
     """The gold records of a document: entities at ``/<name>``, line items' parts below theirs."""
     seen: Counter[str] = Counter()
     for index, annotation in enumerate(document.annotations):
-        where = f"{document.place}#/annotations/{index}"
-        record = partial(_record, document, where, flaws)
+        where, parts = f"{document.place}#/annotations/{index}", list[tuple[str, str, list[Any]]]()
         match annotation:
             case [str() as name, [_, *_] as entities]:
-                path = schema.path(name, seen)
+                parts.append((schema.path(name, seen), name, entities))
                 is_again = schema.patterns.get(name) == "unrepeated" and seen[name] > 1
                 flaws["unrepeated entities annotated twice"] += is_again
                 flaws["entities that meta.json does not know"] += name not in schema.matches
-                yield record(path, name, entities)
             case [[*names], [[*entities], *_]] if all(isinstance(name, str) for name in names):
-                group = schema.group_of(tuple(names)) or "line_item"
+                # The line item that knows most of the names.
+                known = {group: len({*names} & {*schema.names(group)}) for group in schema.groups}
+                group = max(known, key=known.__getitem__) if any(known.values()) else "line_item"
                 is_known = set(names) <= set(schema.names(group))
                 is_even = len(names) == len(entities)
                 flaws["line items without components"] += not names
                 flaws["line items with a component that meta.json does not know"] += not is_known
                 flaws["line items with more names than values, or fewer"] += not is_even
+                flaws["line items with a component twice"] += len(names) - len({*names})
                 base, counts = f"/{escape(group)}/{seen[group]}", Counter[str]()
                 seen[group] += 1
                 for place, name in enumerate(names):
                     again = f"/{counts[name]}" if counts[name] else ""
-                    flaws["line items with a component twice"] += bool(again)
                     counts[name] += 1
-                    yield record(f"{base}/{escape(name)}{again}", name, entities[place : place + 1])
+                    path = f"{base}/{escape(name)}{again}"
+                    parts.append((path, name, entities[place : place + 1]))
             case _:
                 what = "an annotation is [name, [[text, box, segments], …]] or [[names], [[…]]]"
                 raise DataBroken(what, where=where, remedy=PUBLISHED)
-
-
-def _record(
-    document: Document, where: str, flaws: Counter[str], path: str, name: str, entities: list[Any]
-) -> Row:
-    """The record of an entity by its surface forms, the first of which is its value."""
-    read = files.convert(entities, list[_Entity], where=where, remedy=PUBLISHED)
-    forms = [whole(entity.text, flaws) for entity in read] or [None]
-    boxes, segments = [entity.box for entity in read], [entity.segments for entity in read]
-    flaws["boxes missing or malformed"] += sum(fractions(box) is None for box in boxes)
-    row: Row = {"path": path, "kind": name, "value": forms[0], "origin": where}
-    row |= {"accepted": list(dict.fromkeys(forms[1:]))}
-    row |= {"meta": json.dumps({"boxes": boxes, "segments": segments})}
-    return row | placed(boxes[0] if boxes else None, document.sizes)
+        for path, name, listed in parts:
+            surfaces = files.convert(listed, list[_Entity], where=where, remedy=PUBLISHED)
+            # The first surface form is the value.
+            value, *others = [whole(surface.text, flaws) for surface in surfaces] or [None]
+            boxes = [surface.box for surface in surfaces]
+            flaws["boxes missing or malformed"] += sum(fractions(box) is None for box in boxes)
+            meta = {"boxes": boxes, "segments": [surface.segments for surface in surfaces]}
+            row = {"path": path, "kind": name, "value": value, "origin": where}
+            row |= {"accepted": list(dict.fromkeys(others)), "meta": json.dumps(meta)}
+            yield row | placed(boxes[0] if boxes else None, document.sizes)
 
 
 def whole(text: str, counts: Counter[str]) -> str:
@@ -190,11 +185,9 @@ def placed(box: Any, sizes: list[tuple[float, float] | None]) -> Row:
     if (page_box := fractions(box)) is None:
         return {}
     page, corners = page_box
-    size = sizes[page] if page < len(sizes) else None
-    if size is None:
-        return {"page": page + 1}
-    pixels = (corner * side for corner, side in zip(corners, size * 2, strict=True))
-    return {"page": page + 1} | dict(zip(BOX, pixels, strict=True))
+    size = (sizes[page] if page < len(sizes) else None) or ()
+    pixels = (corner * side for corner, side in zip(corners, size * 2, strict=False))
+    return {"page": page + 1} | dict(zip(BOX, pixels, strict=False))
 
 
 def labels(path: Path) -> tuple[tuple[str, ...], dict[str, list[Row]]]:
@@ -227,12 +220,9 @@ def words(document: Row, root: Path | None, flaws: Counter[str] | None = None) -
     """The words of the OCR that VRDU supplies for a document; None where it supplies none.
 
     They are records of task ``layout``, in the order of the OCR, with page (from 1) and box: in
-    the units of the document's gold, and in fractions of the page in `meta`. Documents are read
-    fastest in the order of the corpus: a packed file is read forwards once.
-
-    `document` is a row of the documents of a corpus, `root` that of the corpus; `flaws` counts
-    words without a text or a box, which are left out. `DataBroken` if the data set is no longer
-    there, or is another one.
+    the units of the document's gold, and in fractions of the page in `meta`. `document` is a row of
+    a corpus whose root is `root`, and is read fastest in its order there; `flaws` counts words left
+    out for want of a text or a box. `DataBroken` if the data set is no longer there.
 
     >>> from formlab import benchmarks
     >>> corpus = benchmarks.load("vrdu")
@@ -244,11 +234,15 @@ def words(document: Row, root: Path | None, flaws: Counter[str] | None = None) -
     if home is None or root is None:
         return None
     file, counts = find(Path(root) / home), Counter() if flaws is None else flaws
-    annotated = documents(file)[0].get(document["doc_id"]) if file else None
+    annotated = documents(*state(file))[0].get(document["doc_id"]) if file else None
     if file is None or annotated is None:
         what, where = f"{document['doc_id']} is no longer in the data set", Path(root) / home
         raise DataBroken(what, where=where, remedy="load the corpus anew")
-    ocr = files.parse_json(_line(file, annotated.offset), where=annotated.place).get("ocr") or {}
+    is_packed = file.suffix == ".gz"
+    with _LOCK, nullcontext(_packed(*state(file))) if is_packed else file.open("rb") as stream:
+        stream.seek(annotated.offset)
+        line = stream.readline().decode()
+    ocr = files.parse_json(line, where=annotated.place).get("ocr") or {}
     rows: list[Row] = []
     for number, page in enumerate(ocr.get("pages") or ()):
         for token in page.get("tokens") or ():
@@ -273,17 +267,6 @@ def _value(token: Row, text: Any) -> str:
         return "".join(text[start:end] for start, end in segments).strip()
     except (TypeError, ValueError):
         return ""
-
-
-def _line(file: Path, offset: int) -> str:
-    if file.suffix != ".gz":
-        with file.open("rb") as stream:
-            stream.seek(offset)
-            return stream.readline().decode()
-    with _LOCK:
-        packed = _packed(*_state(file))
-        packed.seek(offset)
-        return packed.readline().decode()
 
 
 # One file stays open: to seek forwards in a packed file costs what lies between.

@@ -24,13 +24,7 @@ from formlab.text.layout import page_html, page_text
 Row = dict[str, Any]
 # The settings of the engine, and what RapidOCR calls them.
 ENGINE = {"angle": False, "threshold": 0.3, "box_threshold": 0.5, "unclip": 1.6, "text_score": 0.5}
-_PARAMS = {
-    "angle": "Global.use_cls",
-    "threshold": "Det.thresh",
-    "box_threshold": "Det.box_thresh",
-    "unclip": "Det.unclip_ratio",
-    "text_score": "Global.text_score",
-}
+_PARAMS = "Global.use_cls Det.thresh Det.box_thresh Det.unclip_ratio Global.text_score"
 # What a picture goes through before and in the engine.
 _LIBRARIES = "rapidocr onnxruntime opencv-python opencv-python-headless numpy pillow pypdfium2"
 _LIBRARIES += " pyclipper shapely"
@@ -60,8 +54,8 @@ class Engine:
     """
 
     def __init__(self, settings: Row = ENGINE, *, threads: int = -1) -> None:
-        values = {_PARAMS[name]: settings.get(name, value) for name, value in ENGINE.items()}
-        self._params = {"Global.log_level": "error"} | values
+        named = zip(_PARAMS.split(), map((ENGINE | settings).get, ENGINE), strict=True)
+        self._params = {"Global.log_level": "error"} | dict(named)
         self._threads, self._engine, self._lock = threads, None, Lock()
 
     def __call__(

@@ -10,7 +10,6 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -78,10 +77,8 @@ class Journal:
 
     def __enter__(self) -> Journal:
         files.make_folder(self.path.parent)
-        if self.path.exists() and not files.is_file(self.path):
-            raise DataBroken("no file of a journal", where=self.path, remedy="another --out")
-        with files.writing(self.path), ExitStack() as stack:
-            self._stream = stack.enter_context(self.path.open("ab+"))
+        with files.writing(self.path):
+            self._stream = self.path.open("ab+")
             try:
                 import fcntl
 
@@ -89,11 +86,11 @@ class Journal:
             except ImportError:  # Windows: two runs into one folder are not kept apart there.
                 pass
             except OSError as error:
+                self._stream.close()
                 what, remedy = "another run is writing to this folder", "wait for it"
                 raise NotAvailable(what, where=self.path.parent, remedy=remedy) from error
             self.entries, whole, _ = entries(self.path, self.kind)
             self._stream.truncate(whole)
-            stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -217,8 +214,7 @@ def _check_head(folder: Path, head: Row) -> None:
     now = dict(leaves(json.loads(json.dumps(head))))
     changed = [n for n in now | before if n.split("/")[1] in head and before.get(n) != now.get(n)]
     if changed:
-        names = {n: n.removeprefix("/").replace("/", " ") for n in changed}
-        said = (f"{name} {before.get(n)!r}, now {now.get(n)!r}" for n, name in names.items())
+        said = (f"{n[1:].replace('/', ' ')} {before.get(n)!r}, now {now.get(n)!r}" for n in changed)
         what = f"this folder holds another run: {', '.join(said)}"
         raise DataBroken(what, where=folder, remedy="--out")
 
@@ -263,10 +259,9 @@ class PageWork:
             seen = next((page_files(row, root)[0] for row in todo if keys[row["doc_id"]]), None)
         settings = self.head["settings"]
         attempt = _Attempt(uuid.uuid4().hex, system, settings, self.examples, root, seen)
-        results = each(attempt, todo, workers=workers) if todo else ()
         with progress("pages, {task.fields[failed]} failed") as bars:
             bar = bars.add_task(self.system.name, total=len(rows), completed=len(done), failed=0)
-            for document, result in results:
+            for document, result in each(attempt, todo, workers=workers) if todo else ():
                 if isinstance(result, Lost):
                     result = {"seconds": None, "error": result.reason, "records": []}
                 doc_id = document["doc_id"]
@@ -332,6 +327,8 @@ def _reading(page: Row) -> Reading:
     # Without an image there was nothing to attempt.
     attempts = 0 if error and page["key"] is None else 1
     response = {"task": "text", "attempts": attempts, "seconds": page["seconds"], "error": error}
-    rows = page["records"] or [{"task": "text", "kind": "page"}]
-    origin, status = f"{JOURNAL}#{doc_id}", "missing" if error else "ok"
-    return Reading(doc_id, status, origin, rows, response, Counter())
+    rows, status = (
+        page["records"] or [{"task": "text", "kind": "page"}],
+        "missing" if error else "ok",
+    )
+    return Reading(doc_id, status, f"{JOURNAL}#{doc_id}", rows, response, Counter())

@@ -14,7 +14,7 @@ import threading
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,6 @@ from formlab import files
 from formlab.errors import DataBroken, NotAvailable
 from formlab.text.answers import MARKS, Parsed, parse, plain
 from formlab.text.normalise import as_text
-from formlab.trees import leaves
 
 Row = dict[str, Any]
 # Statuses that asking again may mend.
@@ -89,8 +88,6 @@ CREATE INDEX IF NOT EXISTS answers_by_key ON answers (key)"""
 _LATER = "ALTER TABLE answers ADD COLUMN logprobs TEXT"
 _INSERT = f"INSERT INTO answers ({_NAMES}) VALUES ({', '.join('?' for _ in _COLUMNS)})"  # noqa: S608
 _LATEST = f"SELECT {_NAMES} FROM answers WHERE key = ? ORDER BY rowid DESC LIMIT 1"  # noqa: S608
-# Seconds to wait for another program that has it locked: an answer that is paid for waits long.
-_PATIENCE = 600.0
 
 
 class AnswerStore:
@@ -112,7 +109,8 @@ class AnswerStore:
         saved = f"sqlite3 {self.path.name} .recover | sqlite3 saved.sqlite"
         self._remedy = f"another --out or store, or what can be saved of this one: {saved}"
         files.make_folder(self.path.parent)
-        options = {"timeout": _PATIENCE, "check_same_thread": False, "isolation_level": None}
+        # An answer that is paid for waits long for another program that has the file locked.
+        options = {"timeout": 600.0, "check_same_thread": False, "isolation_level": None}
         with self._errors():
             self._base = sqlite3.connect(self.path, **options)
             self._base.row_factory = sqlite3.Row
@@ -164,6 +162,8 @@ _TRIES = 50
 class Sure(str):
     """A leaf of an answer, with the probability of its tokens as its `confidence`."""
 
+    confidence: float
+
 
 def token_spans(choice: Any, text: str) -> str | None:
     """JSON of the first character, the end and the log-probability of each token of an answer.
@@ -210,24 +210,23 @@ def with_confidence(value: Any, text: str, spans: str) -> Any:
     else:
         return value
     found = [match for match in _SCALAR.finditer(text, start, end) if not match[2]]
-    if len(found) != sum(1 for _ in leaves(value)):  # A name stands twice.
-        return value
     places = [match.span(1 if match[1] else 0) for match in found]
     firsts, ends, chances = np.array(json.loads(spans), dtype=float).reshape(-1, 3).T
     # Tokens follow one another: those of a leaf are a run of them.
     total = np.concatenate([[0.0], np.cumsum(chances)])
     begin = np.searchsorted(ends, [first for first, _ in places], "right")
     stop = np.searchsorted(firsts, [last for _, last in places])
-    return _marked(value, iter(np.exp(total[stop] - total[begin]).tolist()))
+    confidences, numbers = np.exp(total[stop] - total[begin]).tolist(), count()
 
+    def leaf(number: str) -> Sure | None:
+        given = _DECODER.decode(found[int(number)][0])
+        sure = Sure(as_text(given))
+        sure.confidence = confidences[int(number)]
+        return None if given is None else sure
 
-def taken(rows: list[Row]) -> list[Row]:
-    """The rows with the confidence of those values that are `Sure`, and plain texts."""
-    for row in rows:
-        if isinstance(value := row.get("value"), Sure):
-            row["confidence"] = min(1.0, value.confidence)
-        row |= {name: str(item) for name, item in row.items() if isinstance(item, Sure)}
-    return rows
+    # Read again with the number of each leaf in its place.
+    numbered = _SCALAR.sub(lambda m: m[0] if m[2] else str(next(numbers)), text[start:end])
+    return json.loads(numbered, parse_int=leaf, strict=False)
 
 
 def agreement(
@@ -253,14 +252,3 @@ def agreement(
 
     votes = Counter(name for rows in samples for name in {*map(named, rows)})
     return [votes[name] / count if name else None for name in map(named, samples[0])]
-
-
-def _marked(value: Any, sure: Iterator[float]) -> Any:
-    if isinstance(value, dict):
-        return {name: _marked(item, sure) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_marked(item, sure) for item in value]
-    confidence, leaf = next(sure), None if value is None else Sure(as_text(value))
-    if leaf is not None:
-        leaf.confidence = confidence
-    return leaf

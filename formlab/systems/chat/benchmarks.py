@@ -25,11 +25,12 @@ _PAGE = {"task": "text", "path": None, "kind": "page"}
 _CLICKS = {"task": "click", "path": None, "kind": "page"}
 
 _LABELS = ("header", "question", "answer", "other")
-_PIECE = ask.closed(text=ask.TEXT, label=ask.choice(*_LABELS), box=ask.BOX)
+_PIECE = ask.closed(text=ask.TEXT, label=ask.TEXT | {"enum": list(_LABELS)}, box=ask.BOX)
 _ENTITY = ask.closed(text=ask.TEXT, page=ask.PAGE, box=ask.BOX)
 
 _SUBTYPES = sorted({word for words in MODALITIES.values() for word in words})
-_KINDS = {"modality": ask.choice(*MODALITIES), "modality_subtype": ask.choice(*_SUBTYPES)}
+_KINDS = {"modality": ask.TEXT | {"enum": list(MODALITIES)}}
+_KINDS["modality_subtype"] = ask.TEXT | {"enum": _SUBTYPES}
 _FIELD = ask.closed(label=ask.TEXT, value=ask.TEXT, **_KINDS, page=ask.PAGE, box=ask.BOX)
 _PARTS = {"fields": ask.listed(_FIELD), "groups": ask.listed({"$ref": "#/$defs/group"})}
 _GROUP = ask.closed(label=ask.TEXT, page=ask.PAGE, box=ask.BOX, **_PARTS)

@@ -8,6 +8,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from formlab.folders import Corpus
 from formlab.show import progress
 from formlab.systems import System, prompts
 from formlab.systems.chat import answers, ask
-from formlab.systems.chat.answers import Answer, AnswerStore
+from formlab.systems.chat.answers import Answer, AnswerStore, Sure
 from formlab.systems.chat.ask import PageView, Question, Row
 from formlab.systems.chat.benchmarks import tasks_of
 from formlab.systems.chat.client import FORMS, RUNNING, SHAPING, Client, Messages, Stopped
@@ -144,19 +145,20 @@ class ChatWork:
         if prompt and len(tasks) > 1:
             what = f"one prompt for several tasks: {', '.join(task.name for task in tasks)}"
             raise DataBroken(what, where=prompt, remedy=f"--set tasks={tasks[0].name}")
-        shown: Row = {name: settings[name] for name in ("prompt", "boxes", "pages")}
         named = {n: v for n in SHAPING if (v := settings[n]) != SHAPING[n] or n not in _UNNAMED}
-        self.examples = None
-        if shots := settings["shots"]:
+        self.view, examples = PageView(settings), None
+        if settings["shots"]:
             seed = named["shots_seed"] = settings["shots_seed"]
-            self.examples = benchmarks.training(corpus, limit=shots, seed=seed)
-            named["shots documents"] = self.examples.documents["doc_id"].to_list()
-        shown["shots"] = bool(shots)
-        about = ((task, {"task": task.name, "kind": task.kind}) for task in tasks)
-        self.asked = {task: row | {"prompt": ask.prompt_of(task, **shown)} for task, row in about}
+            examples = benchmarks.training(corpus, limit=settings["shots"], seed=seed)
+            named["shots documents"] = examples.documents["doc_id"].to_list()
         named |= {"model": self.client.model, "address": self.client.address}
-        for row in self.asked.values():
-            named[f"prompt {row['task']}"] = prompts.version_of(row["prompt"])
+        self.asked: dict[ask.Task, Row] = {}
+        for task in tasks:
+            sent = ask.prompt_of(task, **settings)
+            turns = ask.example_turns(task, examples, self.view) if examples else ()
+            about = {"task": task.name, "kind": task.kind, "prompt": sent, "turns": turns}
+            self.asked[task] = about
+            named[f"prompt {task.name}"] = prompts.version_of(sent)
         named |= {"prompt": prompts.read(prompt).version} if prompt else {}
         self.head: Row = {"settings": named}
         libraries = ["openai"] + ["rapidocr"] * (settings["pages"] == "text")
@@ -169,12 +171,8 @@ class ChatWork:
     ) -> list[Reading]:
         """What came of each question, from answers that are there and new ones."""
         if isinstance(workers, str):
-            what = "models are asked from one machine, which keeps their answers and limits"
-            raise NotAvailable(what, remedy="--workers N")
-        view, questions = PageView(self.chosen), list[Question]()
-        for task, about in self.asked.items():
-            if self.examples is not None:
-                about["turns"] = ask.example_turns(task, self.examples, view)
+            raise NotAvailable("models are asked from one machine", remedy="--workers N")
+        questions = list[Question]()
         columns = self.corpus.records.select("doc_id", "task", "path", "kind", "meta")
         gold = columns.rows_by_key("doc_id", named=True, include_key=True)
         for document in documents.iter_rows(named=True):
@@ -183,7 +181,7 @@ class ChatWork:
                 if question is not None:
                     questions.append(dataclasses.replace(question, document=document, **about))
         with AnswerStore(self.chosen["store"] or out / STORE) as store:
-            return readings(questions, Asker(self.client, store), view, root=self.corpus.root)
+            return readings(questions, Asker(self.client, store), self.view, root=self.corpus.root)
 
 
 def readings(
@@ -238,10 +236,7 @@ def _reading(question: Question, asker: Asker, view: PageView, root: Path | None
     parts = view.parts(list(shown.values()))
     system, user = ask.messages(question.prompt, question.asked, parts, **options)
     about = {"task": question.task, "doc_id": document["doc_id"]}
-
-    def read(answer: Answer) -> Parsed:
-        return _rows(question, answer, shown, view)
-
+    read = partial(_rows, question, shown, view)
     found, samples = list[tuple[Answer, Parsed]](), settings["samples"]
     for sample in range(samples):
         try:
@@ -253,15 +248,12 @@ def _reading(question: Question, asker: Asker, view: PageView, root: Path | None
                 raise
     usable = [pair for pair in found if pair[1].status in USABLE]
     answer, parsed = (usable or found)[0]
-    changes = parsed.changes
-    if len(found) < samples:
-        changes += (f"{samples - len(found)} of {samples} samples not asked: no confidence",)
-    elif samples > 1 and usable:
+    if len(found) == samples > 1 and usable:
         fixed = {row.get("path") for row in question.blank}
         shares = answers.agreement([parsed.value for _, parsed in usable], fixed, samples)
         for row, share in zip(parsed.value, shares, strict=True):
             row["confidence"] = share
-    response: Row = {"task": question.kind, "error": "; ".join(changes) or None}
+    response: Row = {"task": question.kind, "error": "; ".join(parsed.changes) or None}
     response |= {"text": answer.text, "request": answer.key}
     for name in _SUMS:
         numbers = [getattr(answer, name) for answer, _ in found]
@@ -271,13 +263,14 @@ def _reading(question: Question, asker: Asker, view: PageView, root: Path | None
     is_bare = settings["logprobs"] and answer.text and not answer.logprobs
     notes = Counter({f"answers {parsed.status}": 1, "pages sent": len(shown)})
     notes["pages not sent: beyond max_pages"] = len(pages) - len(shown)
+    notes["samples not asked: no confidence"] = samples - len(found)
     notes["documents sent as text"] = int(bool(question.text) and not shown)
     notes["answers without log-probabilities"] = int(bool(is_bare))
     origin, rows = f"{asker.store.path.name}#{answer.key[:16]}", parsed.value
     return Reading(document["doc_id"], parsed.status, origin, rows, response, notes)
 
 
-def _rows(question: Question, answer: Answer, shown: Mapping[int, Page], view: PageView) -> Parsed:
+def _rows(question: Question, shown: Mapping[int, Page], view: PageView, answer: Answer) -> Parsed:
     """The rows of an answer, or the blank ones where it is not usable, with its status."""
     is_json = question.schema is not None
     parsed = answers.content(answer, json=is_json)
@@ -297,6 +290,11 @@ def _rows(question: Question, answer: Answer, shown: Mapping[int, Page], view: P
     if answer.logprobs and is_json:
         value = answers.with_confidence(value, answer.text or "", answer.logprobs)
     try:
-        return dataclasses.replace(parsed, value=answers.taken(question.read(value, locate)))
+        rows = question.read(value, locate)
     except ask.WrongShape as error:
         return Parsed(question.blank, "bad_json", (str(error),))
+    for row in rows:
+        if isinstance(value := row.get("value"), Sure):
+            row["confidence"] = min(1.0, value.confidence)
+        row |= {name: str(item) for name, item in row.items() if isinstance(item, Sure)}
+    return dataclasses.replace(parsed, value=rows)

@@ -22,8 +22,6 @@ from formlab.tables import BOX
 SHARP = 2.0
 # Raised when a page is drawn in another way, so that no reading of the old picture is taken.
 _DRAWING = 2
-# Media types that are sent unchanged if they are small enough.
-_AS_IS = ("image/png", "image/jpeg")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,9 +60,9 @@ class Page:
         return image if image.size == self.sent else image.resize(self.sent)
 
     def url(self) -> str:
-        """The picture as a data URL."""
+        """The picture as a data URL; a PNG or JPEG that is small enough is sent unchanged."""
         kind = pictures.upright_type(self.path) if self.sent == self.size else None
-        if kind in _AS_IS:
+        if kind in ("image/png", "image/jpeg"):
             data = files.read_bytes(self.path)
         else:
             self.image().save(stream := io.BytesIO(), "JPEG", quality=92)

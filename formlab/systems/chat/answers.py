@@ -60,11 +60,7 @@ class Answer:
 
 
 def content(answer: Answer, *, json: bool, calls: bool = True) -> Parsed:
-    """The JSON object in an answer, or with ``json=False`` its text; see `formlab.text.answers`.
-
-    >>> content(Answer("k", text='{"a": 1}'), json=True)
-    Parsed(value={'a': '1'}, status='ok', changes=())
-    """
+    """The JSON object in an answer, or with ``json=False`` its text; see `formlab.text.answers`."""
     if answer.text is None:
         return Parsed(None, "api_error", (answer.error or "no answer",))
     if answer.finish in _FILTERED or answer.status == "refused":
@@ -84,8 +80,6 @@ _NAMES = ", ".join(_COLUMNS)
 _SETUP = f"""PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;
 CREATE TABLE IF NOT EXISTS answers ({_NAMES}, saved DEFAULT CURRENT_TIMESTAMP);
 CREATE INDEX IF NOT EXISTS answers_by_key ON answers (key)"""
-# A store of before there were log-probabilities has no column of them.
-_LATER = "ALTER TABLE answers ADD COLUMN logprobs TEXT"
 _INSERT = f"INSERT INTO answers ({_NAMES}) VALUES ({', '.join('?' for _ in _COLUMNS)})"  # noqa: S608
 _LATEST = f"SELECT {_NAMES} FROM answers WHERE key = ? ORDER BY rowid DESC LIMIT 1"  # noqa: S608
 
@@ -95,19 +89,12 @@ class AnswerStore:
 
     `DataBroken` if the file is there and is no store, or is damaged, `NotAvailable` if it cannot
     be written. While another program has it locked, it is waited for.
-
-    >>> import tempfile
-    >>> store = AnswerStore(Path(tempfile.mkdtemp()) / "answers.sqlite")
-    >>> store.put(Answer("k", text="5", status="bad_json"))
-    >>> store.put(Answer("k", text='{"a": 5}'))
-    >>> store.get(["k"]).text
-    '{"a": 5}'
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path, self._lock = Path(path), threading.Lock()
-        saved = f"sqlite3 {self.path.name} .recover | sqlite3 saved.sqlite"
-        self._remedy = f"another --out or store, or what can be saved of this one: {saved}"
+        saving = f"sqlite3 {self.path.name} .recover | sqlite3 saved.sqlite"
+        self._remedy = f"another --out or store, or what can be saved of this one: {saving}"
         files.make_folder(self.path.parent)
         # An answer that is paid for waits long for another program that has the file locked.
         options = {"timeout": 600.0, "check_same_thread": False, "isolation_level": None}
@@ -115,8 +102,6 @@ class AnswerStore:
             self._base = sqlite3.connect(self.path, **options)
             self._base.row_factory = sqlite3.Row
             self._base.executescript(_SETUP)
-            with suppress(sqlite3.OperationalError):
-                self._base.execute(_LATER)
 
     def __enter__(self) -> AnswerStore:
         return self
@@ -155,8 +140,6 @@ class AnswerStore:
 # Of JSON that is known to be valid: a string (a name if a colon follows), a number or a word.
 _SCALAR = re.compile(r'"((?:[^"\\]|\\.)*+)"(\s*+:)?|[^\s{}\[\]:,"]+', re.DOTALL)
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, strict=False)
-# How many places in an answer its JSON is looked for.
-_TRIES = 50
 
 
 class Sure(str):
@@ -202,7 +185,7 @@ def with_confidence(value: Any, text: str, spans: str) -> Any:
     A leaf's confidence is the product of the probabilities of the tokens that its characters are
     in. Unchanged where the JSON had to be repaired: what was not written has no probability.
     """
-    for start in [match.start() for match in islice(re.finditer(r"\{", text), _TRIES)]:
+    for start in [match.start() for match in islice(re.finditer(r"\{", text), 50)]:
         with suppress(ValueError, RecursionError):
             read, end = _DECODER.raw_decode(text, start)
             if read == value:

@@ -95,11 +95,7 @@ def or_null(schema: Schema) -> Schema:
 
 
 def items_of(value: Any, name: str) -> list[Row]:
-    """The objects listed under `name`; `WrongShape` if there is no such list.
-
-    >>> items_of({"answers": [{"id": "1"}, "odd"]}, "answers")
-    [{'id': '1'}]
-    """
+    """The objects listed under `name`; `WrongShape` if there is no such list."""
     items = value.get(name) if isinstance(value, dict) else None
     items = [items] if isinstance(items, dict) else items
     if not isinstance(items, list):
@@ -169,7 +165,7 @@ class PageView:
 
     def lines(self, page: Page) -> str:
         """The lines that OCR reads on a page, from top to bottom, as the JSON that a model gets."""
-        lines = self._engine(page.image, of=page.drawn, words=True)
+        lines = self._engine(page)
         boxes = np.array([ocr.box_of(line.corners) for line in lines]).reshape(-1, 4)
         sides = 1000 * boxes / (page.sent * 2) if self.boxes == "thousandths" else boxes
         shown: list[Any] = []
@@ -186,8 +182,7 @@ def example_turns(task: Task, examples: Corpus, view: PageView) -> list[Row]:
     `NotAvailable` if the task has no examples, `DataMissing` or `DataBroken` if one cannot be read.
     """
     if task.answer is None:
-        what = f"no examples can be shown for {task.name}"
-        raise NotAvailable(what, remedy="--set shots=0")
+        raise NotAvailable(f"no examples can be shown for {task.name}", remedy="--set shots=0")
     known = examples.records.rows_by_key("doc_id", named=True, include_key=True)
     turns = []
     for document in examples.documents.iter_rows(named=True):
@@ -202,7 +197,6 @@ def example_turns(task: Task, examples: Corpus, view: PageView) -> list[Row]:
                 raise
 
         def place(row: Row, pages: dict[int, Page] = shown) -> Row:
-            """Page and box of a record as a model is to give them."""
             page, box = pages.get(row["page"]), [row.get(side) for side in SIDES]
             is_placed = page is not None and view.boxes != "none" and None not in box
             box = page.stated(box, unit=view.boxes) if is_placed else None

@@ -43,9 +43,7 @@ _MOST_TOKENS = 2**48
 # More than models count of a page in any size that is sent, but for some cheap ones.
 _PAGE_TOKENS = 10_000
 # Of a server, without a name, password or query that may hold a key.
-_ADDRESS = re.compile(
-    r"https?://(\[[\da-fA-F:.]+\]|[\w.-]{1,255})(:\d{1,5})?(/[\w./~%:+,=-]{0,999})?"
-)
+_URL = re.compile(r"https?://(\[[\da-fA-F:.]+\]|[\w.-]{1,255})(:\d{1,5})?(/[\w./~%:+,=-]{0,999})?")
 # The most bytes of an answer, once it is unpacked: a hundred times a long one with probabilities.
 LARGEST = 32 * 1024**2
 Messages = list[dict[str, Any]]
@@ -75,8 +73,8 @@ class Price(msgspec.Struct, frozen=True):
         return (tokens_in * self.input + tokens_out * self.output) / 1e6
 
     def __str__(self) -> str:
-        text = f"{self.input:g} in, {self.output:g} out, {self.currency} a million tokens"
-        return ", ".join(filter(None, [text, self.date]))
+        sides = f"{self.input:g} in, {self.output:g} out"
+        return f"{sides}, {self.currency} a million tokens, {self.date}".removesuffix(", ")
 
 
 def price_of(model: str, *, prices: str | Path) -> Price:
@@ -87,15 +85,15 @@ def price_of(model: str, *, prices: str | Path) -> Price:
     """
     table = csv.DictReader(files.read_text(Path(prices)).splitlines())
     remedy = "a row with model, input, output: for a million tokens; currency and date if known"
-    row = next((row for row in table if row.get("model") == model), None)
-    if row is None:
-        raise NotAvailable(f"no price of {model!r}", where=prices, remedy=remedy)
-    known = {name: row[name] for name in Price.__struct_fields__ if row.get(name)}
-    try:
-        return msgspec.convert(known, Price, strict=False)
-    except msgspec.ValidationError as error:
-        where = f"{prices}:{table.line_num}"
-        raise DataBroken(f"no price of {model!r}: {error}", where=where, remedy=remedy) from error
+    for row in table:
+        if row.get("model") == model:
+            known = {name: row[name] for name in Price.__struct_fields__ if row.get(name)}
+            try:
+                return msgspec.convert(known, Price, strict=False)
+            except msgspec.ValidationError as error:
+                what, where = f"no price of {model!r}: {error}", f"{prices}:{table.line_num}"
+                raise DataBroken(what, where=where, remedy=remedy) from error
+    raise NotAvailable(f"no price of {model!r}", where=prices, remedy=remedy)
 
 
 class Client:
@@ -130,7 +128,7 @@ class Client:
         if self._key == "none" and not base_url and self.needs_key:
             remedy = "set it, or name a server that needs none with --base-url"
             raise NotAvailable("no key for the model", where="OPENAI_API_KEY", remedy=remedy)
-        if base_url and not _ADDRESS.fullmatch(base_url):
+        if base_url and not _URL.fullmatch(base_url):
             what = "no address of a server, or one with a password or a query, which are logged"
             remedy = "http://host:8000/v1, and the key in OPENAI_API_KEY"
             raise DataBroken(what, where="base_url", remedy=remedy)
@@ -152,9 +150,8 @@ class Client:
 
     def _options(self) -> dict[str, Any]:
         """Members of a request's body beside the model and the messages."""
-        settings = self.settings
-        extra, where = settings["extra"], {"where": "extra", "remedy": 'extra={"seed": 1}'}
-        extra = files.convert(files.parse_json(extra, where="extra"), dict, **where)
+        settings, remedy = self.settings, 'extra={"seed": 1}'
+        extra = files.parse_json(settings["extra"], dict, where="extra", remedy=remedy)
         options = {name: settings[name] for name in ("temperature", "max_tokens")} | extra
         options |= {"logprobs": True} if settings["logprobs"] else {}
         if settings["samples"] > 1 and (options["temperature"] == 0 or "seed" in extra):
@@ -165,8 +162,8 @@ class Client:
             if self.price is None:
                 raise NotAvailable("max_cost needs a price", remedy="--set prices=FILE")
             if not isinstance(self._longest, int):
-                what, remedy = "max_cost needs a limit of tokens", "--set max_tokens=8192"
-                raise NotAvailable(what, remedy=remedy)
+                remedy = "--set max_tokens=8192"
+                raise NotAvailable("max_cost needs a limit of tokens", remedy=remedy)
         return {name: value for name, value in options.items() if value is not None}
 
     def body(self, messages: Messages, *, schema: dict[str, Any] | None, form: str) -> Any:

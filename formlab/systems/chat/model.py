@@ -34,8 +34,6 @@ from formlab.workers import threads
 PREFIX, STORE = "chat:", "answers.sqlite"
 # A bound that is not set is not named: runs of before there was one go on.
 _UNNAMED = ("shots", "shots_seed", "logprobs", "samples")
-# What answers took, as in *responses*.
-_SUMS = ("attempts", "tokens_in", "tokens_out", "cost", "seconds")
 # The status of an answer by what its text is good for.
 Status = Callable[[Answer], str]
 
@@ -43,9 +41,8 @@ Status = Callable[[Answer], str]
 class Asker:
     """Asks one model, keeping every answer in a store before it counts. Threads may share it.
 
-    The client's setting `form` says how JSON is asked for, one of `FORMS`, or ``auto``: the first
-    that the server takes. ``retry=bad`` asks again what was answered with broken JSON, refused or
-    cut short; an error of the API is asked again in any case.
+    JSON is asked for in the `form` of the client's settings, by ``auto`` in the first of `FORMS`
+    that the server takes. What ended in an error of the API is asked again in any case.
     """
 
     def __init__(self, client: Client, store: AnswerStore) -> None:
@@ -55,8 +52,7 @@ class Asker:
         self._forms: tuple[str, ...] = FORMS if form == "auto" else (form,)
         # Of threads with the same question one asks, and the others wait for its answer.
         self._locks: dict[str, threading.Lock] = {}
-        # The first form that was answered.
-        self._first = len(FORMS)
+        self._first = len(FORMS)  # The first form that was answered.
 
     def answer(
         self, messages: Messages, schema: Any, *, status: Status, sample: int = 0, **about: str
@@ -67,16 +63,19 @@ class Asker:
         `sample` of a question has its own. `about` are the `task` and `doc_id` of the answer.
         `NotAvailable` if no call can succeed, `Stopped` if no further one may be made.
         """
+
+        def filled(part: Callable[[Page], Any]) -> Messages:
+            return json.loads(json.dumps(messages, default=part))
+
         client, forms = self.client, ("text",) if schema is None else self._forms
-        shape = _filled(messages, lambda page: page.shape)
-        shape += [{"sample": sample}] if sample else []
+        shape = filled(lambda page: page.shape) + [{"sample": sample}] * bool(sample)
         whole = {"address": client.address, "model": client.model, "options": client.options}
         whole |= {"messages": shape, "schema": schema}
         keys = {form: files.key_of(whole | {"form": form}) for form in forms}
         with self._locks.setdefault(keys[forms[0]], threading.Lock()):
             answer = self.store.get(keys.values())
             if answer is None or status(answer) in self._again:
-                sent, attempts = _filled(messages, lambda page: page.url()), 0
+                sent, attempts = filled(lambda page: page.url()), 0
                 # A form that the server does not take is put in the next one.
                 for form in forms[self._first % len(forms) :]:
                     answer = client.ask(client.body(sent, schema=schema, form=form))
@@ -91,49 +90,6 @@ class Asker:
         return dataclasses.replace(answer, status=status(answer))
 
 
-def _filled(messages: Messages, part: Callable[[Any], Any]) -> Messages:
-    """Messages with what `part` makes of each page in place of the page."""
-    return json.loads(json.dumps(messages, default=part))
-
-
-@dataclasses.dataclass(frozen=True)
-class ChatSystem(System):
-    """A model at any endpoint that speaks OpenAI's protocol; `SETTINGS` are its settings.
-
-    ``max_calls=0`` asks nothing and takes what the store has. A document is one question a task,
-    with its first `max_pages` pages, after up to `shots` examples, which the settings of a run name
-    under ``shots documents``. With `logprobs` the `confidence` of a record is the probability of
-    its value's tokens; with several `samples` the share of answers that agree with the first.
-    """
-
-    model: str = ""
-
-    def client(self, settings: Row) -> Client:
-        """What asks the model."""
-        return Client(self.model, settings)
-
-    def run_name(self, settings: Row) -> str:
-        """The model's name, with the settings that shape answers and are not at their default."""
-        return super().run_name({k: v for k, v in settings.items() if k in SHAPING})
-
-    def work(self, corpus: Corpus, settings: Row) -> ChatWork:
-        """How the model works on a corpus."""
-        return ChatWork(self, corpus, settings)
-
-
-def system(name: str) -> ChatSystem:
-    """The system of a name such as ``chat:gpt-4o``; `UnknownName` if it has no model in it.
-
-    >>> system("chat:my-model").run_name({"temperature": 0.5, "concurrency": 4})
-    'chat:my-model(temperature=0.5)'
-    """
-    model = name.removeprefix(PREFIX).strip()
-    if not name.startswith(PREFIX) or not model:
-        raise UnknownName(f"no model in {name!r}", remedy="chat:MODEL, as the server names it")
-    title, options = f"{model} at an OpenAI-compatible endpoint", {"extra": "chat", "model": model}
-    return ChatSystem(f"{PREFIX}{model}", title, None, SHAPING | RUNNING, **options)
-
-
 class ChatWork:
     """How a model works on a corpus: attributes as of `formlab.systems.runs.PageWork`."""
 
@@ -143,8 +99,8 @@ class ChatWork:
         self.texts = benchmarks.get(corpus.benchmark).schema is not None
         tasks, prompt = tasks_of(corpus.benchmark, settings["tasks"]), settings["prompt"]
         if prompt and len(tasks) > 1:
-            what = f"one prompt for several tasks: {', '.join(task.name for task in tasks)}"
-            raise DataBroken(what, where=prompt, remedy=f"--set tasks={tasks[0].name}")
+            remedy = f"--set tasks={tasks[0].name}"
+            raise DataBroken("one prompt for several tasks", where=prompt, remedy=remedy)
         named = {n: v for n in SHAPING if (v := settings[n]) != SHAPING[n] or n not in _UNNAMED}
         self.view, examples = PageView(settings), None
         if settings["shots"]:
@@ -152,18 +108,16 @@ class ChatWork:
             examples = benchmarks.training(corpus, limit=settings["shots"], seed=seed)
             named["shots documents"] = examples.documents["doc_id"].to_list()
         named |= {"model": self.client.model, "address": self.client.address}
-        self.asked: dict[ask.Task, Row] = {}
+        self.plan: dict[ask.Task, Row] = {}
         for task in tasks:
             sent = ask.prompt_of(task, **settings)
             turns = ask.example_turns(task, examples, self.view) if examples else ()
-            about = {"task": task.name, "kind": task.kind, "prompt": sent, "turns": turns}
-            self.asked[task] = about
+            self.plan[task] = {"task": task.name, "kind": task.kind, "prompt": sent, "turns": turns}
             named[f"prompt {task.name}"] = prompts.version_of(sent)
         named |= {"prompt": prompts.read(prompt).version} if prompt else {}
         self.head: Row = {"settings": named}
-        libraries = ["openai"] + ["rapidocr"] * (settings["pages"] == "text")
+        libraries = ["openai", *["rapidocr"] * (settings["pages"] == "text"), "formlab"]
         self.settings = named | {name: metadata.version(name) for name in libraries}
-        self.settings |= {"formlab": files.version()}
         self.settings |= {"price": str(self.client.price)} if self.client.price else {}
 
     def read(
@@ -176,12 +130,42 @@ class ChatWork:
         columns = self.corpus.records.select("doc_id", "task", "path", "kind", "meta")
         gold = columns.rows_by_key("doc_id", named=True, include_key=True)
         for document in documents.iter_rows(named=True):
-            for task, about in self.asked.items():
+            for task, about in self.plan.items():
                 question = task.make(document, gold.get(document["doc_id"], []))
                 if question is not None:
                     questions.append(dataclasses.replace(question, document=document, **about))
         with AnswerStore(self.chosen["store"] or out / STORE) as store:
             return readings(questions, Asker(self.client, store), self.view, root=self.corpus.root)
+
+
+@dataclasses.dataclass(frozen=True)
+class ChatSystem(System):
+    """A model at any endpoint that speaks OpenAI's protocol; `SETTINGS` are its settings.
+
+    A document is one question a task, after examples that a run's settings name under ``shots
+    documents``. With `logprobs` the `confidence` of a record is the probability of its value's
+    tokens; with several `samples` the share of answers that agree with the first.
+    """
+
+    work: Callable[..., Any] | None = ChatWork
+    model: str = ""
+
+    def client(self, settings: Row) -> Client:
+        """What asks the model."""
+        return Client(self.model, settings)
+
+    def run_name(self, settings: Row) -> str:
+        """The model's name, with the settings that shape answers and are not at their default."""
+        return super().run_name({k: v for k, v in settings.items() if k in SHAPING})
+
+
+def system(name: str) -> ChatSystem:
+    """The system of a name such as ``chat:gpt-4o``; `UnknownName` if it has no model in it."""
+    model = name.removeprefix(PREFIX).strip()
+    if not name.startswith(PREFIX) or not model:
+        raise UnknownName(f"no model in {name!r}", remedy="chat:MODEL, as the server names it")
+    title, options = f"{model} at an OpenAI-compatible endpoint", {"extra": "chat", "model": model}
+    return ChatSystem(f"{PREFIX}{model}", title, None, SHAPING | RUNNING, **options)
 
 
 def readings(
@@ -190,11 +174,9 @@ def readings(
     """What came of each question, in their order, put as often as the setting `samples` says.
 
     A response has the key of its answer as `request`, and why there is no usable one, or how it
-    was repaired, as `error`. `NotAvailable` if no call can succeed; what was answered before is in
-    the store.
+    was repaired, as `error`. `NotAvailable` if no call can succeed.
     """
-    done: dict[int, Reading] = {}
-    client, bad = asker.client, 0
+    done, client, bad = dict[int, Reading](), asker.client, 0
 
     def answered(number: int) -> Reading:
         question, notes = questions[number], Counter(["answers missing"])
@@ -255,7 +237,7 @@ def _reading(question: Question, asker: Asker, view: PageView, root: Path | None
             row["confidence"] = share
     response: Row = {"task": question.kind, "error": "; ".join(parsed.changes) or None}
     response |= {"text": answer.text, "request": answer.key}
-    for name in _SUMS:
+    for name in ("attempts", "tokens_in", "tokens_out", "cost", "seconds"):
         numbers = [getattr(answer, name) for answer, _ in found]
         response[name] = None if None in numbers else sum(numbers)
     if price:  # Whatever it cost when it was asked for.
@@ -266,8 +248,8 @@ def _reading(question: Question, asker: Asker, view: PageView, root: Path | None
     notes["samples not asked: no confidence"] = samples - len(found)
     notes["documents sent as text"] = int(bool(question.text) and not shown)
     notes["answers without log-probabilities"] = int(bool(is_bare))
-    origin, rows = f"{asker.store.path.name}#{answer.key[:16]}", parsed.value
-    return Reading(document["doc_id"], parsed.status, origin, rows, response, notes)
+    origin = f"{asker.store.path.name}#{answer.key[:16]}"
+    return Reading(document["doc_id"], parsed.status, origin, parsed.value, response, notes)
 
 
 def _rows(question: Question, shown: Mapping[int, Page], view: PageView, answer: Answer) -> Parsed:

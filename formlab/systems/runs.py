@@ -271,10 +271,10 @@ class PageWork:
     def __call__(self, document: Row) -> Row:
         """What is read of a document in this process: seconds, error and records."""
         if self.run not in _READERS:
-            # All workers of a cluster have to see the images.
-            if self.root and not self.root.is_dir():
-                raise DataMissing("no such folder", where=self.root)
             system = systems.get(self.system) if isinstance(self.system, str) else self.system
+            # All other processes, such as those of a cluster, have to see the images.
+            if system is not self.system and self.images and self.root and not self.root.is_dir():
+                raise DataMissing("no such folder", where=self.root)
             # A worker process has its share of the processors.
             threads = int(os.environ.get("OMP_NUM_THREADS") or cores())
             _READERS.clear()

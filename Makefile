@@ -60,9 +60,9 @@ fuzz: setup  ## mutated inputs for all that reads files: MINUTES=60 SEED=7 make 
 	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) --seed $(SEED)
 
 browser: setup  ## a Chromium: an installed one, else Playwright's, else Debian's
-	@$(BIN)/python -m formlab.browser 2> /dev/null || $(BIN)/python -m playwright install chromium || \
+	@$(BIN)/python -c "from formlab import browser; print(browser.find())" 2> /dev/null || $(BIN)/python -m playwright install chromium || \
 	  { test "$$(id -u)" = 0 && apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends chromium; } || \
-	  $(BIN)/python -m formlab.browser
+	  $(BIN)/python -c "from formlab import browser; print(browser.find())"
 
 lint: setup
 	$(BIN)/ruff check .

@@ -135,10 +135,3 @@ def page(
             yield visit
         finally:
             browser.close()
-
-
-if __name__ == "__main__":
-    try:
-        print(find())
-    except NotAvailable as problem:
-        sys.exit(f"formlab: {problem}")

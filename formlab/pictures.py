@@ -52,10 +52,12 @@ def page_sizes(path: str | Path) -> list[Size]:
     return sizes
 
 
-def upright_format(path: str | Path) -> str:
-    """The format of an image whose pixels are shown as they are stored; of another, nothing."""
+def upright_type(path: str | Path) -> str | None:
+    """The media type of an image whose pixels are shown as they are stored; else None."""
+    if is_pdf(path):
+        return None
     with _image(path) as image:
-        return image.format or "" if _orientation(image) == 1 else ""
+        return image.get_format_mimetype() if _orientation(image) == 1 else None
 
 
 def is_pdf(path: str | Path) -> bool:
@@ -75,7 +77,8 @@ def read_image(
     """
     if is_pdf(path):
         with pdf(path) as document:
-            _check_page(path, page, len(document), "PDF")
+            if not 1 <= page <= len(document):
+                raise DataBroken(f"no page {page}, the PDF has {len(document)}", where=path)
             drawn = document[page - 1]
             scale = zoom * (width / document[0].get_width() if width else 1.0)
             across, down = (side * scale for side in drawn.get_size())
@@ -85,23 +88,17 @@ def read_image(
             return drawn.render(scale=scale).to_pil().convert("RGB")
     with _image(path) as image:
         if (count := _frames(image)) > 1:
-            _check_page(path, page, count, "TIFF")
+            if not 1 <= page <= count:
+                raise DataBroken(f"no page {page}, the TIFF has {count}", where=path)
             image.seek(page - 1)
-        turn, greys = _TURNS.get(_orientation(image)), None
-        if image.mode in ("I", "F") or image.mode.startswith("I;16"):
-            # Greys of 16 bits as 8: white is the largest value of the mode, not of this page.
+        turn = _TURNS.get(_orientation(image))
+        if image.mode[0] in "IF":
+            # Greys that Pillow would cut off at 255: white is that of the mode, not of this page.
             values = np.nan_to_num(np.asarray(image, np.float64))
-            whites = (255, 65535) if image.mode in ("I", "F") else (65535,)
-            low, high = min(0.0, values.min()), values.max()
-            high = next((white for white in whites if high <= white), high)
-            greys = np.round((values - low) * (255 / (high - low))).astype(np.uint8)
-        image = (image if greys is None else Image.fromarray(greys)).convert("RGB")
+            white = 255 if image.mode in ("I", "F") and values.max() <= 255 else 65535
+            image = Image.fromarray(np.round(255 * values / white).clip(0, 255).astype(np.uint8))
+        image = image.convert("RGB")
         return image if turn is None else image.transpose(turn)
-
-
-def _check_page(path: str | Path, page: int, count: int, kind: str) -> None:
-    if not 1 <= page <= count:
-        raise DataBroken(f"no page {page}, the {kind} has {count}", where=path)
 
 
 @contextmanager

@@ -46,7 +46,8 @@ class System:
     per process. If the system `learns`, it takes a corpus with gold as well, of as many documents
     as the setting `examples` says, drawn by the setting `seed`. `defaults` are the settings a user
     may change, with their types; the `versions` of libraries shape the result; `extra` is the
-    optional part of formlab that it needs (`resources.need`).
+    optional part of formlab that it needs (`resources.need`). `work` is how it works on a corpus if
+    not page by page, a class as `formlab.systems.runs.PageWork`.
     """
 
     name: str
@@ -57,12 +58,7 @@ class System:
     images: bool = True
     extra: str = ""
     learns: bool = False
-
-    def work(self, corpus: Any, settings: dict[str, Any]) -> Any:
-        """How it works on a corpus: `formlab.systems.runs.PageWork`, page by page."""
-        from formlab.systems.runs import PageWork
-
-        return PageWork(self, corpus, settings)
+    work: Callable[..., Any] | None = None
 
     def settings(self, typed: dict[str, str]) -> dict[str, Any]:
         """The defaults with the user's changes as their types; `DataBroken` if one is of another.
@@ -79,8 +75,7 @@ class System:
             try:
                 values[name] = _SWITCH[text.lower()] if kind is bool else kind(text)
             except (ValueError, KeyError) as error:
-                expected = "on or off" if kind is bool else f"a {kind.__name__}"
-                what = f"setting {name} of {self.name} is {expected}, not {text!r}"
+                what = f"setting {name} of {self.name} is no {kind.__name__}: {text!r}"
                 remedy = f"--set {name}={setting_text(values[name])}"
                 raise DataBroken(what, remedy=remedy) from error
         return values

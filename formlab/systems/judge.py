@@ -46,10 +46,7 @@ def judge_call(model: str, *, store: str | Path, settings: dict[str, Any] | None
         # The released code reads answers more leniently, and its reading counts here.
         return parse(answer.text or "")[1] if status in (*USABLE, "bad_json") else status
 
-    def call(messages: list[dict[str, Any]], *, form: dict[str, Any] | None) -> chat.Answer:
-        return asker.answer(messages, form, status=status, task="judge")
-
-    return call
+    return lambda messages, form: asker.answer(messages, form, status=status, task="judge")
 
 
 def messages(facts: Facts, gold: str, pred: str, *, prompt: str) -> list[dict[str, str]]:
@@ -70,9 +67,8 @@ def messages(facts: Facts, gold: str, pred: str, *, prompt: str) -> list[dict[st
     pages = {"gold": gold[:_LONGEST], "pred": pred[:_LONGEST]}
     places = {match.lastgroup for match in _PLACE.finditer(prompt)} & pages.keys()
     if len(places) == 1:
-        absent = "generated page" if "gold" in places else "gold page"
         remedy = "write {gold_html} and {generated_html}, or neither"
-        raise DataBroken(f"the judge's prompt has no place for the {absent}", remedy=remedy)
+        raise DataBroken("the judge's prompt has a place for one page alone", remedy=remedy)
     if places:
         texts = {"facts": json.dumps(numbered)}
         for name, page in pages.items():
@@ -100,8 +96,8 @@ def ask(
     `judge_call`, `prompt` a name or file as for `prompts.read`. Entries have type, value and hint
     of their facts. A call that a limit forbids is ``missing``; `NotAvailable` if none can succeed.
     """
-    instructions = prompts.read(prompt)
-    sent = messages(facts, gold, pred, prompt=instructions.text)
+    chosen = prompts.read(prompt)
+    sent = messages(facts, gold, pred, prompt=chosen.text)
     # The schema is that of formlab's own prompt, each fact once; another says itself what it wants.
     verdicts = listed(_VERDICT) | {"minItems": len(facts), "maxItems": len(facts)}
     form = closed(entity_diagnostics=verdicts, **_STRUCTURE, **_OVERALL)
@@ -113,12 +109,9 @@ def ask(
     status = status if answer.status in USABLE else answer.status
     verdicts = verdicts if verdicts and status in USABLE else {}
     entries = [e for e in verdicts.get(ENTRIES) or () if isinstance(e, dict)]
-    for index, entry in enumerate(entries):
-        number = entry.get("number")
-        if type(number) is int and 0 < number <= len(facts):
-            entries[index] = _named(facts[number - 1]) | entry
-    judged = verdicts | {"id": page, ENTRIES: entries, "status": status}
-    judged |= {"prompt": instructions.version}
+    named = {repr(number): _named(fact) for number, fact in enumerate(facts, start=1)}
+    entries = [named.get(repr(entry.get("number")), {}) | entry for entry in entries]
+    judged = verdicts | {"id": page, ENTRIES: entries, "status": status, "prompt": chosen.version}
     judged |= {"cut_at": _LONGEST} if max(len(gold), len(pred)) > _LONGEST else {}
     reason = answer.error or ("" if verdicts else "no verdicts in the answer")
     return judged | ({"error": reason} if reason else {})

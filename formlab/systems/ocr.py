@@ -24,18 +24,10 @@ from formlab.text.layout import page_html, page_text
 Row = dict[str, Any]
 # The settings of the engine, and what RapidOCR calls them.
 ENGINE = {"angle": False, "threshold": 0.3, "box_threshold": 0.5, "unclip": 1.6, "text_score": 0.5}
-_PARAMS = {
-    "angle": "Global.use_cls",
-    "threshold": "Det.thresh",
-    "box_threshold": "Det.box_thresh",
-    "unclip": "Det.unclip_ratio",
-    "text_score": "Global.text_score",
-}
+_PARAMS = "Global.use_cls Det.thresh Det.box_thresh Det.unclip_ratio Global.text_score"
 # What a picture goes through before and in the engine.
 _LIBRARIES = "rapidocr onnxruntime opencv-python opencv-python-headless numpy pillow pypdfium2"
 _LIBRARIES += " pyclipper shapely"
-# Pictures with a shorter side hold no text, and may take the engine minutes.
-_LEAST_SIDE = 8
 
 
 class Line(NamedTuple):
@@ -60,27 +52,24 @@ class Engine:
     """
 
     def __init__(self, settings: Row = ENGINE, *, threads: int = -1) -> None:
-        values = {_PARAMS[name]: settings.get(name, value) for name, value in ENGINE.items()}
-        self._params = {"Global.log_level": "error"} | values
+        named = zip(_PARAMS.split(), map((ENGINE | settings).get, ENGINE), strict=True)
+        self._params = {"Global.log_level": "error"} | dict(named)
         self._threads, self._engine, self._lock = threads, None, Lock()
 
-    def __call__(
-        self, image: np.ndarray | Callable[[], Any], *, of: Any = None, words: bool = False
-    ) -> list[Line]:
-        """What is read on an image in BGR, or on a picture that is drawn only if it is new.
-
-        `of` is the JSON of all that the picture depends on; without it the pixels are the key.
-        """
-        if of is None:
-            pixels = np.ascontiguousarray(image)
-            of = {"pixels": hashlib.sha256(pixels).hexdigest()}
-            of |= {"shape": list(pixels.shape), "type": str(pixels.dtype)}
+    def __call__(self, picture: np.ndarray | Page) -> list[Line]:
+        """The lines of an image in BGR, or with their words of a page, drawn only if it is new."""
+        if words := isinstance(picture, Page):
+            of = picture.drawn
+        else:
+            of = {"pixels": hashlib.sha256(np.ascontiguousarray(picture)).hexdigest()}
+            of |= {"shape": list(picture.shape), "type": str(picture.dtype)}
         key = {"picture": of, "lines": words, "params": self._params, "engine": _engine_state()}
-        return [Line(*line) for line in saving.kept("ocr", key, partial(self._read, image, words))]
+        return [Line(*line) for line in saving.kept("ocr", key, partial(self._read, picture))]
 
-    def _read(self, image: Any, words: bool) -> list[Any]:
-        pixels = np.asarray(image())[:, :, ::-1] if callable(image) else image
-        if min(pixels.shape[:2]) < _LEAST_SIDE:
+    def _read(self, picture: np.ndarray | Page) -> list[Any]:
+        words = isinstance(picture, Page)
+        pixels = np.asarray(picture.image())[:, :, ::-1] if words else picture
+        if min(pixels.shape[:2]) < 8:  # No text is so small, and the engine may take minutes.
             return []
 
         def plain(text: str, score: Any, corners: Any) -> list[Any]:
@@ -134,7 +123,7 @@ def start(settings: Row, threads: int, *, write: Callable[..., str] = page_text)
     def read(document: Row, root: Path | None) -> list[Row]:
         rows, texts, count = list[Row](), [], 0
         for page in document_pages(document, root, scale=settings["scale"]):
-            found = engine(page.image, of=page.drawn, words=True)
+            found = engine(page)
             boxes = np.array([box_of(line.corners, page.zoom) for line in found])
             texts.append(write(boxes, [line.text for line in found]))
             for line in found:
@@ -150,8 +139,8 @@ def start(settings: Row, threads: int, *, write: Callable[..., str] = page_text)
 def _row(path: str, kind: str, text: str, score: float, corners: Any, page: Page) -> Row:
     # Task `layout`: what stands where on the page, not a claim about any field of the form.
     row = {"path": path, "kind": kind, "task": "layout", "value": text, "page": page.number}
-    box = dict(zip(BOX, box_of(corners, page.zoom), strict=True))
-    return row | {"confidence": float(score)} | box
+    row |= zip(BOX, box_of(corners, page.zoom), strict=True)
+    return row | {"confidence": float(score)}
 
 
 _TITLE = "RapidOCR with the page as HTML: tables where boxes stand in rows and columns"

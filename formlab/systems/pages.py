@@ -22,9 +22,6 @@ from formlab.tables import BOX
 SHARP = 2.0
 # Raised when a page is drawn in another way, so that no reading of the old picture is taken.
 _DRAWING = 2
-# Formats that are sent unchanged if they are small enough.
-_AS_IS = {"PNG": "image/png", "JPEG": "image/jpeg"}
-_QUALITY = 92
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +40,6 @@ class Page:
     sha256: str
     scale: float = 1.0
     place: int = 1
-    is_pdf: bool = False
     zoom: float = 1.0
 
     @property
@@ -60,19 +56,18 @@ class Page:
 
     def image(self) -> Image.Image:
         """The picture; `DataMissing` or `DataBroken` if it cannot be read."""
-        scale = self.scale if self.is_pdf else 1.0
-        image = pictures.read_image(self.path, page=self.place, zoom=scale)
+        image = pictures.read_image(self.path, page=self.place, zoom=self.scale)
         return image if image.size == self.sent else image.resize(self.sent)
 
     def url(self) -> str:
-        """The picture as a data URL."""
-        as_is = not self.is_pdf and self.sent == self.size
-        kind = _AS_IS.get(pictures.upright_format(self.path)) if as_is else None
-        stream = io.BytesIO(files.read_bytes(self.path) if kind else b"")
-        if not kind:
-            self.image().save(stream, "JPEG", quality=_QUALITY)
-        data = base64.b64encode(stream.getvalue()).decode()
-        return f"data:{kind or 'image/jpeg'};base64,{data}"
+        """The picture as a data URL; a PNG or JPEG that is small enough is sent unchanged."""
+        kind = pictures.upright_type(self.path) if self.sent == self.size else None
+        if kind in ("image/png", "image/jpeg"):
+            data = files.read_bytes(self.path)
+        else:
+            self.image().save(stream := io.BytesIO(), "JPEG", quality=92)
+            kind, data = "image/jpeg", stream.getvalue()
+        return f"data:{kind};base64,{base64.b64encode(data).decode()}"
 
     def located(self, box: Any, *, unit: str) -> dict[str, float]:
         """Columns of a model's box in the document's units; empty for what is no box on the page.
@@ -122,10 +117,10 @@ def pages(
             else:
                 ratio = limit / max(across, down) if limit else 1.0
                 ratio = ratio if is_pdf else min(1.0, ratio)
+            size = (across * unit, down * unit)
             sent = (max(1, whole(across * ratio)), max(1, whole(down * ratio)))
-            sides = {"size": (across * unit, down * unit), "sent": sent, "sha256": sha256}
-            drawn = {"scale": ratio, "zoom": ratio / unit, "place": place, "is_pdf": is_pdf}
-            made.append(Page(path, len(made) + 1, **sides, **drawn))
+            drawn = {"scale": ratio, "zoom": ratio / unit, "place": place}
+            made.append(Page(path, len(made) + 1, size, sent, sha256, **drawn))
     return made
 
 

@@ -10,7 +10,6 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -78,10 +77,8 @@ class Journal:
 
     def __enter__(self) -> Journal:
         files.make_folder(self.path.parent)
-        if self.path.exists() and not files.is_file(self.path):
-            raise DataBroken("no file of a journal", where=self.path, remedy="another --out")
-        with files.writing(self.path), ExitStack() as stack:
-            self._stream = stack.enter_context(self.path.open("ab+"))
+        with files.writing(self.path):
+            self._stream = self.path.open("ab+")
             try:
                 import fcntl
 
@@ -89,11 +86,11 @@ class Journal:
             except ImportError:  # Windows: two runs into one folder are not kept apart there.
                 pass
             except OSError as error:
+                self._stream.close()
                 what, remedy = "another run is writing to this folder", "wait for it"
                 raise NotAvailable(what, where=self.path.parent, remedy=remedy) from error
             self.entries, whole, _ = entries(self.path, self.kind)
             self._stream.truncate(whole)
-            stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -152,7 +149,7 @@ def run(
     if system.extra:
         resources.need(system.extra)
     out, settings = Path(out), system.defaults | (settings or {})
-    work = system.work(corpus, settings)
+    work = (system.work or PageWork)(system, corpus, settings)
     head = {"benchmark": corpus.benchmark, "split": corpus.split, "system": system.name}
     head |= {"name": name or system.run_name(settings)} | work.head
     if plugins := registry.needed({"systems": [system.name]}):
@@ -217,14 +214,13 @@ def _check_head(folder: Path, head: Row) -> None:
     now = dict(leaves(json.loads(json.dumps(head))))
     changed = [n for n in now | before if n.split("/")[1] in head and before.get(n) != now.get(n)]
     if changed:
-        names = {n: n.removeprefix("/").replace("/", " ") for n in changed}
-        said = (f"{name} {before.get(n)!r}, now {now.get(n)!r}" for n, name in names.items())
+        said = (f"{n[1:].replace('/', ' ')} {before.get(n)!r}, now {now.get(n)!r}" for n in changed)
         what = f"this folder holds another run: {', '.join(said)}"
         raise DataBroken(what, where=folder, remedy="--out")
 
 
 class PageWork:
-    """How a system that reads page by page works on a corpus.
+    """How a system that reads page by page works on a corpus; called, it reads one document.
 
     `head` is what a run's folder remembers and compares, `images` and `texts` what documents are
     chosen by (`first`); the predictions have `settings` and `notes`.
@@ -234,9 +230,10 @@ class PageWork:
 
     def __init__(self, system: System, corpus: Corpus, settings: Row) -> None:
         self.system, self.root, self.images = system, corpus.root, system.images
+        self.run, self.notes, self.examples = uuid.uuid4().hex, Counter[str](), ()
         versions = {library: metadata.version(library) for library in system.versions}
         self.head: Row = {"settings": settings, "versions": versions}
-        self.settings, self.notes, self.examples = settings | versions, Counter[str](), ()
+        self.settings = settings | versions
         if system.learns:
             limit, seed = settings.get("examples") or None, settings.get("seed", 0)
             examples = benchmarks.training(corpus, limit=limit, seed=seed)
@@ -249,24 +246,18 @@ class PageWork:
         self, documents: pl.DataFrame, *, journal: Journal, workers: int | str, **_: Any
     ) -> Iterable[Reading]:
         """What was read of each document, in the order of the corpus, and not that of workers."""
-        rows = documents.to_dicts()
+        rows, name = documents.to_dicts(), self.system.name
         keys = {row["doc_id"]: _key(row, self.root) for row in rows}
         # The last entry of each document whose images are as they were.
         known = (e for e in journal.entries if keys.get(e["doc_id"], "") == e["key"])
         done, failed = {entry["doc_id"]: entry for entry in known}, 0
         todo = [row for row in rows if row["doc_id"] not in done]
-        system, root, seen = self.system, self.root, None
         if workers != 1:
-            # Other processes know it by its name, if it is no notebook's own.
-            system, root = system.name, root and root.resolve()
-        if isinstance(workers, str):
-            seen = next((page_files(row, root)[0] for row in todo if keys[row["doc_id"]]), None)
-        settings = self.head["settings"]
-        attempt = _Attempt(uuid.uuid4().hex, system, settings, self.examples, root, seen)
-        results = each(attempt, todo, workers=workers) if todo else ()
+            # Other processes know the system by its name, if it is no notebook's own.
+            self.system, self.root = name, self.root and self.root.resolve()
         with progress("pages, {task.fields[failed]} failed") as bars:
-            bar = bars.add_task(self.system.name, total=len(rows), completed=len(done), failed=0)
-            for document, result in results:
+            bar = bars.add_task(name, total=len(rows), completed=len(done), failed=0)
+            for document, result in each(self, todo, workers=workers) if todo else ():
                 if isinstance(result, Lost):
                     result = {"seconds": None, "error": result.reason, "records": []}
                 doc_id = document["doc_id"]
@@ -277,30 +268,17 @@ class PageWork:
         _READERS.clear()
         return [_reading(done[doc_id]) for doc_id in keys if doc_id in done]
 
-
-# The reader of a run in this process.
-_READERS: dict[str, Reader] = {}
-
-
-class _Attempt(NamedTuple):
-    """Reads one document, in this process or in others."""
-
-    run: str
-    system: System | str
-    settings: Row
-    examples: tuple[Corpus, ...]
-    root: Path | None
-    seen: Path | None  # An image that all workers of a cluster have to see.
-
     def __call__(self, document: Row) -> Row:
+        """What is read of a document in this process: seconds, error and records."""
         if self.run not in _READERS:
-            if self.seen and not self.seen.is_file():
-                raise DataMissing("no such file", where=self.seen)
             system = systems.get(self.system) if isinstance(self.system, str) else self.system
+            # All other processes, such as those of a cluster, have to see the images.
+            if system is not self.system and self.images and self.root and not self.root.is_dir():
+                raise DataMissing("no such folder", where=self.root)
             # A worker process has its share of the processors.
             threads = int(os.environ.get("OMP_NUM_THREADS") or cores())
             _READERS.clear()
-            _READERS[self.run] = system.start(self.settings, threads, *self.examples)
+            _READERS[self.run] = system.start(self.head["settings"], threads, *self.examples)
         begin, saved = time.perf_counter(), saving.reused.get()[1]
         rows, error = [], None
         try:
@@ -310,6 +288,10 @@ class _Attempt(NamedTuple):
         # Those of the reading itself, whenever it was.
         seconds = time.perf_counter() - begin + saving.reused.get()[1] - saved
         return {"seconds": seconds, "error": error, "records": rows}
+
+
+# The reader of a run in this process.
+_READERS: dict[str, Reader] = {}
 
 
 def told(error: Exception) -> str:
@@ -330,8 +312,8 @@ def _reading(page: Row) -> Reading:
     """What the journal has of a document."""
     doc_id, error = page["doc_id"], page["error"]
     # Without an image there was nothing to attempt.
-    attempts = 0 if error and page["key"] is None else 1
-    response = {"task": "text", "attempts": attempts, "seconds": page["seconds"], "error": error}
+    response = {"task": "text", "attempts": int(not error or page["key"] is not None)}
+    response |= {"seconds": page["seconds"], "error": error}
     rows = page["records"] or [{"task": "text", "kind": "page"}]
-    origin, status = f"{JOURNAL}#{doc_id}", "missing" if error else "ok"
-    return Reading(doc_id, status, origin, rows, response, Counter())
+    status = "missing" if error else "ok"
+    return Reading(doc_id, status, f"{JOURNAL}#{doc_id}", rows, response, Counter())

@@ -14,7 +14,7 @@ import threading
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,6 @@ from formlab import files
 from formlab.errors import DataBroken, NotAvailable
 from formlab.text.answers import MARKS, Parsed, parse, plain
 from formlab.text.normalise import as_text
-from formlab.trees import leaves
 
 Row = dict[str, Any]
 # Statuses that asking again may mend.
@@ -61,11 +60,7 @@ class Answer:
 
 
 def content(answer: Answer, *, json: bool, calls: bool = True) -> Parsed:
-    """The JSON object in an answer, or with ``json=False`` its text; see `formlab.text.answers`.
-
-    >>> content(Answer("k", text='{"a": 1}'), json=True)
-    Parsed(value={'a': '1'}, status='ok', changes=())
-    """
+    """The JSON object in an answer, or with ``json=False`` its text; see `formlab.text.answers`."""
     if answer.text is None:
         return Parsed(None, "api_error", (answer.error or "no answer",))
     if answer.finish in _FILTERED or answer.status == "refused":
@@ -85,12 +80,8 @@ _NAMES = ", ".join(_COLUMNS)
 _SETUP = f"""PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;
 CREATE TABLE IF NOT EXISTS answers ({_NAMES}, saved DEFAULT CURRENT_TIMESTAMP);
 CREATE INDEX IF NOT EXISTS answers_by_key ON answers (key)"""
-# A store of before there were log-probabilities has no column of them.
-_LATER = "ALTER TABLE answers ADD COLUMN logprobs TEXT"
 _INSERT = f"INSERT INTO answers ({_NAMES}) VALUES ({', '.join('?' for _ in _COLUMNS)})"  # noqa: S608
 _LATEST = f"SELECT {_NAMES} FROM answers WHERE key = ? ORDER BY rowid DESC LIMIT 1"  # noqa: S608
-# Seconds to wait for another program that has it locked: an answer that is paid for waits long.
-_PATIENCE = 600.0
 
 
 class AnswerStore:
@@ -98,27 +89,19 @@ class AnswerStore:
 
     `DataBroken` if the file is there and is no store, or is damaged, `NotAvailable` if it cannot
     be written. While another program has it locked, it is waited for.
-
-    >>> import tempfile
-    >>> store = AnswerStore(Path(tempfile.mkdtemp()) / "answers.sqlite")
-    >>> store.put(Answer("k", text="5", status="bad_json"))
-    >>> store.put(Answer("k", text='{"a": 5}'))
-    >>> store.get(["k"]).text
-    '{"a": 5}'
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path, self._lock = Path(path), threading.Lock()
-        saved = f"sqlite3 {self.path.name} .recover | sqlite3 saved.sqlite"
-        self._remedy = f"another --out or store, or what can be saved of this one: {saved}"
+        saving = f"sqlite3 {self.path.name} .recover | sqlite3 saved.sqlite"
+        self._remedy = f"another --out or store, or what can be saved of this one: {saving}"
         files.make_folder(self.path.parent)
-        options = {"timeout": _PATIENCE, "check_same_thread": False, "isolation_level": None}
+        # An answer that is paid for waits long for another program that has the file locked.
+        options = {"timeout": 600.0, "check_same_thread": False, "isolation_level": None}
         with self._errors():
             self._base = sqlite3.connect(self.path, **options)
             self._base.row_factory = sqlite3.Row
             self._base.executescript(_SETUP)
-            with suppress(sqlite3.OperationalError):
-                self._base.execute(_LATER)
 
     def __enter__(self) -> AnswerStore:
         return self
@@ -157,12 +140,12 @@ class AnswerStore:
 # Of JSON that is known to be valid: a string (a name if a colon follows), a number or a word.
 _SCALAR = re.compile(r'"((?:[^"\\]|\\.)*+)"(\s*+:)?|[^\s{}\[\]:,"]+', re.DOTALL)
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, strict=False)
-# How many places in an answer its JSON is looked for.
-_TRIES = 50
 
 
 class Sure(str):
     """A leaf of an answer, with the probability of its tokens as its `confidence`."""
+
+    confidence: float
 
 
 def token_spans(choice: Any, text: str) -> str | None:
@@ -202,7 +185,7 @@ def with_confidence(value: Any, text: str, spans: str) -> Any:
     A leaf's confidence is the product of the probabilities of the tokens that its characters are
     in. Unchanged where the JSON had to be repaired: what was not written has no probability.
     """
-    for start in [match.start() for match in islice(re.finditer(r"\{", text), _TRIES)]:
+    for start in [match.start() for match in islice(re.finditer(r"\{", text), 50)]:
         with suppress(ValueError, RecursionError):
             read, end = _DECODER.raw_decode(text, start)
             if read == value:
@@ -210,24 +193,23 @@ def with_confidence(value: Any, text: str, spans: str) -> Any:
     else:
         return value
     found = [match for match in _SCALAR.finditer(text, start, end) if not match[2]]
-    if len(found) != sum(1 for _ in leaves(value)):  # A name stands twice.
-        return value
     places = [match.span(1 if match[1] else 0) for match in found]
     firsts, ends, chances = np.array(json.loads(spans), dtype=float).reshape(-1, 3).T
     # Tokens follow one another: those of a leaf are a run of them.
     total = np.concatenate([[0.0], np.cumsum(chances)])
     begin = np.searchsorted(ends, [first for first, _ in places], "right")
     stop = np.searchsorted(firsts, [last for _, last in places])
-    return _marked(value, iter(np.exp(total[stop] - total[begin]).tolist()))
+    confidences, numbers = np.exp(total[stop] - total[begin]).tolist(), count()
 
+    def leaf(number: str) -> Sure | None:
+        given = _DECODER.decode(found[int(number)][0])
+        sure = Sure(as_text(given))
+        sure.confidence = confidences[int(number)]
+        return None if given is None else sure
 
-def taken(rows: list[Row]) -> list[Row]:
-    """The rows with the confidence of those values that are `Sure`, and plain texts."""
-    for row in rows:
-        if isinstance(value := row.get("value"), Sure):
-            row["confidence"] = min(1.0, value.confidence)
-        row |= {name: str(item) for name, item in row.items() if isinstance(item, Sure)}
-    return rows
+    # Read again with the number of each leaf in its place.
+    numbered = _SCALAR.sub(lambda m: m[0] if m[2] else str(next(numbers)), text[start:end])
+    return json.loads(numbered, parse_int=leaf, strict=False)
 
 
 def agreement(
@@ -253,14 +235,3 @@ def agreement(
 
     votes = Counter(name for rows in samples for name in {*map(named, rows)})
     return [votes[name] / count if name else None for name in map(named, samples[0])]
-
-
-def _marked(value: Any, sure: Iterator[float]) -> Any:
-    if isinstance(value, dict):
-        return {name: _marked(item, sure) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_marked(item, sure) for item in value]
-    confidence, leaf = next(sure), None if value is None else Sure(as_text(value))
-    if leaf is not None:
-        leaf.confidence = confidence
-    return leaf

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataMissing, NotAvailable
 from formlab.folders import Corpus
 from formlab.systems import ocr, prompts
-from formlab.systems.chat.client import SHAPING
+from formlab.systems.chat.client import RUNNING, SHAPING
 from formlab.systems.pages import Page, page_files, pages
 from formlab.tables import BOX as SIDES
 from formlab.text.layout import rows as reading_order
@@ -84,11 +83,6 @@ def listed(item: Schema) -> Schema:
     return {"type": "array", "items": item}
 
 
-def choice(*words: str) -> Schema:
-    """The schema of one of some words."""
-    return {"type": "string", "enum": list(words)}
-
-
 def closed(**members: Schema) -> Schema:
     """The schema of an object with these members and no others."""
     required = {"required": list(members), "additionalProperties": False}
@@ -101,11 +95,7 @@ def or_null(schema: Schema) -> Schema:
 
 
 def items_of(value: Any, name: str) -> list[Row]:
-    """The objects listed under `name`; `WrongShape` if there is no such list.
-
-    >>> items_of({"answers": [{"id": "1"}, "odd"]}, "answers")
-    [{'id': '1'}]
-    """
+    """The objects listed under `name`; `WrongShape` if there is no such list."""
     items = value.get(name) if isinstance(value, dict) else None
     items = [items] if isinstance(items, dict) else items
     if not isinstance(items, list):
@@ -113,17 +103,18 @@ def items_of(value: Any, name: str) -> list[Row]:
     return [item for item in items if isinstance(item, dict)]
 
 
-def prompt_of(task: Task, *, prompt: str = "", shots: bool = False, **settings: str) -> str:
-    """The instructions of a task, its own or those of `prompt`, a name or file, and what follows.
+def prompt_of(task: Task, **settings: Any) -> str:
+    """The instructions of a task, or those that the setting `prompt` names, and what follows.
 
-    `settings` are `boxes` and `pages` of a model; `shots` says whether examples come first.
+    What follows is by the settings `boxes`, `pages` and `shots` of a model.
     """
-    settings = SHAPING | settings
-    names = {f"{task.places}_{settings['boxes']}": task.places}
-    names |= {"pages_text": settings["pages"] == "text"}
-    names = [name for name, is_in in (names | {"shots_text": shots}).items() if is_in]
-    main = prompts.read(prompt).text if prompt else task.prompt or prompts.read(task.name).text
-    texts = [main, *(prompts.read(name).text for name in names)]
+    settings = SHAPING | RUNNING | settings
+    names = [f"{task.places}_{settings['boxes']}"] if task.places else []
+    names += ["pages_text"] if settings["pages"] == "text" else []
+    names += ["shots_text"] if settings["shots"] else []
+    own = settings["prompt"] or (not task.prompt and task.name)
+    texts = [prompts.read(own).text if own else task.prompt]
+    texts += [prompts.read(name).text for name in names]
     return "\n".join(text.strip() + "\n" for text in texts).strip()
 
 
@@ -174,7 +165,7 @@ class PageView:
 
     def lines(self, page: Page) -> str:
         """The lines that OCR reads on a page, from top to bottom, as the JSON that a model gets."""
-        lines = self._engine(page.image, of=page.drawn, words=True)
+        lines = self._engine(page)
         boxes = np.array([ocr.box_of(line.corners) for line in lines]).reshape(-1, 4)
         sides = 1000 * boxes / (page.sent * 2) if self.boxes == "thousandths" else boxes
         shown: list[Any] = []
@@ -191,8 +182,7 @@ def example_turns(task: Task, examples: Corpus, view: PageView) -> list[Row]:
     `NotAvailable` if the task has no examples, `DataMissing` or `DataBroken` if one cannot be read.
     """
     if task.answer is None:
-        what = f"no examples can be shown for {task.name}"
-        raise NotAvailable(what, remedy="--set shots=0")
+        raise NotAvailable(f"no examples can be shown for {task.name}", remedy="--set shots=0")
     known = examples.records.rows_by_key("doc_id", named=True, include_key=True)
     turns = []
     for document in examples.documents.iter_rows(named=True):
@@ -205,19 +195,18 @@ def example_turns(task: Task, examples: Corpus, view: PageView) -> list[Row]:
         except DataMissing:
             if not words:
                 raise
-        place = partial(_stated, shown, view.boxes)
+
+        def place(row: Row, pages: dict[int, Page] = shown) -> Row:
+            page, box = pages.get(row["page"]), [row.get(side) for side in SIDES]
+            is_placed = page is not None and view.boxes != "none" and None not in box
+            box = page.stated(box, unit=view.boxes) if is_placed else None
+            return {"page": row["page"], "box": box}
+
         texts = list(_page_texts(words, place))[: view.most] or map(view.lines, shown.values())
         asked, answer = task.make(document, gold).asked, task.answer(document, gold, place)
         turns.append(messages("", asked, text="\n".join(texts))[1])
         turns.append({"role": "assistant", "content": json.dumps(answer)})
     return turns
-
-
-def _stated(pages: dict[int, Page], unit: str, row: Row) -> Row:
-    """Page and box of a record as a model is to give them; the box is None where it has none."""
-    page, box = pages.get(row["page"]), [row.get(side) for side in SIDES]
-    is_placed = page is not None and unit != "none" and None not in box
-    return {"page": row["page"], "box": page.stated(box, unit=unit) if is_placed else None}
 
 
 def _page_texts(words: list[Row], place: Callable[[Row], Row]) -> Iterator[str]:

@@ -25,11 +25,12 @@ _PAGE = {"task": "text", "path": None, "kind": "page"}
 _CLICKS = {"task": "click", "path": None, "kind": "page"}
 
 _LABELS = ("header", "question", "answer", "other")
-_PIECE = ask.closed(text=ask.TEXT, label=ask.choice(*_LABELS), box=ask.BOX)
+_PIECE = ask.closed(text=ask.TEXT, label=ask.TEXT | {"enum": list(_LABELS)}, box=ask.BOX)
 _ENTITY = ask.closed(text=ask.TEXT, page=ask.PAGE, box=ask.BOX)
 
 _SUBTYPES = sorted({word for words in MODALITIES.values() for word in words})
-_KINDS = {"modality": ask.choice(*MODALITIES), "modality_subtype": ask.choice(*_SUBTYPES)}
+_KINDS = {"modality": ask.TEXT | {"enum": list(MODALITIES)}}
+_KINDS["modality_subtype"] = ask.TEXT | {"enum": _SUBTYPES}
 _FIELD = ask.closed(label=ask.TEXT, value=ask.TEXT, **_KINDS, page=ask.PAGE, box=ask.BOX)
 _PARTS = {"fields": ask.listed(_FIELD), "groups": ask.listed({"$ref": "#/$defs/group"})}
 _GROUP = ask.closed(label=ask.TEXT, page=ask.PAGE, box=ask.BOX, **_PARTS)
@@ -69,7 +70,7 @@ def tasks_of(benchmark: str, names: str = "") -> tuple[Task, ...]:
     return tuple(task for name, task in every.items() if name in full or not full)
 
 
-def _fields(kind: str, document: Row, gold: list[Row]) -> Question:
+def _fields(kind: str, document: Row, gold: list[Row]) -> Question | None:
     """The values of a document: by its benchmark's schema, else a text for each path of gold."""
     schema = benchmarks.get(document["benchmark"]).schema_of(document)
     read, blank = partial(_field_rows, kind, schema), [_PAGE | {"task": kind}]
@@ -79,6 +80,8 @@ def _fields(kind: str, document: Row, gold: list[Row]) -> Question:
         return Question({}, schema, read, blank, lacking=lacking, text=text)
     paths = (row["path"] for row in gold if row["path"] and row["task"] == kind)
     names = list(dict.fromkeys(path.removeprefix("/") for path in paths))
+    if not names and document["benchmark"] in TASKS:  # It has questions.
+        return None
     lacking = "" if names else "the gold of this document has no fields"
     return Question({"FIELDS": names}, _texts(names), read, blank, lacking=lacking)
 
@@ -95,12 +98,9 @@ def _field_rows(kind: str, schema: Schema | None, value: Any, _locate: Place) ->
     """
     if not isinstance(value, dict):
         raise WrongShape("no object of fields")
-    rows = []
-    for pointer, leaf in leaves(_listed(value, schema)):
-        path = unescape(pointer) if schema is None else pointer
-        row = {"task": kind, "path": path, "kind": _name(path), "value": as_text(leaf)}
-        rows += [row] if leaf is not None else []
-    return rows
+    named = unescape if schema is None else str
+    found = ((named(p), leaf) for p, leaf in leaves(_listed(value, schema)) if leaf is not None)
+    return [{"task": kind, "path": p, "kind": _name(p), "value": as_text(v)} for p, v in found]
 
 
 def _name(path: str) -> str:
@@ -124,12 +124,6 @@ def _listed(value: Any, schema: Any) -> Any:
     if isinstance(value, list):
         return [_listed(item, part.get("items")) for item in value]
     return value
-
-
-def _ocrbench_fields(document: Row, gold: list[Row]) -> Question | None:
-    """The texts of a document at the paths of its gold; None if it has none."""
-    fields = _fields("text", document, gold)
-    return None if fields.lacking else fields
 
 
 def _form_rows(value: Any, locate: Place) -> list[Row]:
@@ -231,9 +225,8 @@ def _funsd_rows(value: Any, locate: Place) -> list[Row]:
     """The page's text, and each piece of it as a line, compared under the gold's boxes."""
     rows: list[Row] = []
     for item in ask.items_of(value, "entities"):
-        text, label = (as_text(item.get(name)) for name in ("text", "label"))
+        text, label = as_text(item.get("text")), as_text(item.get("label")).strip().lower()
         row = {"task": "layout", "path": f"/chat/entities/{len(rows)}", "kind": "line"}
-        label = label.strip().lower()
         row |= {"value": text, "subtype": label if label in _LABELS else None}
         rows += [row | locate(1, item.get("box"))] if text.strip() else []
     return [_PAGE | {"value": " ".join(row["value"].strip() for row in rows)}, *rows]
@@ -286,12 +279,13 @@ _FORM = _same(FORM, _form_rows, [_PAGE | {"kind": "form"}])
 _FUNSD = _same(ask.closed(entities=ask.listed(_PIECE)), _funsd_rows, [_PAGE])
 _QUESTIONS = Task("formcraft_vqa", "vqa", partial(_items, "vqa"), places="")
 _CHECKS = Task("formcraft_consistency", "consistency", partial(_items, "consistency"), places="")
+_FIELDS = Task("fields_extraction", "text", partial(_fields, "text"), places="")
 TASKS: dict[str, tuple[Task, ...]] = {
     "formcraft": (Task("formcraft_extraction", "layout", _FORM), _QUESTIONS, _CHECKS),
     "vrdu": (Task("vrdu_extraction", "entity", _vrdu, answer=_vrdu_answer),),
     "fincriticaled": (Task("fincriticaled_transcription", "text", _HTML, places=""),),
     "funsd": (Task("funsd_extraction", "text", _FUNSD, answer=_funsd_answer),),
-    "ocrbench_v2": (_QUESTIONS, Task("fields_extraction", "text", _ocrbench_fields, places="")),
+    "ocrbench_v2": (_QUESTIONS, _FIELDS),
     "sroie": (Task("sroie_extraction", "text", _sroie, places=""),),
     "formfactory": (Task("formfactory_lines", "click", _clicks, places="points"),),
 }

@@ -11,7 +11,7 @@ import threading
 import time
 import tomllib
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -43,9 +43,7 @@ _MOST_TOKENS = 2**48
 # More than models count of a page in any size that is sent, but for some cheap ones.
 _PAGE_TOKENS = 10_000
 # Of a server, without a name, password or query that may hold a key.
-_ADDRESS = re.compile(
-    r"https?://(\[[\da-fA-F:.]+\]|[\w.-]{1,255})(:\d{1,5})?(/[\w./~%:+,=-]{0,999})?"
-)
+_URL = re.compile(r"https?://(\[[\da-fA-F:.]+\]|[\w.-]{1,255})(:\d{1,5})?(/[\w./~%:+,=-]{0,999})?")
 # The most bytes of an answer, once it is unpacked: a hundred times a long one with probabilities.
 LARGEST = 32 * 1024**2
 Messages = list[dict[str, Any]]
@@ -58,16 +56,6 @@ class Stopped(Exception):
 
 class Refused(Exception):
     """What a server sent is not taken, and asking again would bring the same."""
-
-
-def check(settings: Mapping[str, Any]) -> None:
-    """`DataBroken` with the name of a setting that is no number or word that makes sense."""
-    for name, row in SETTINGS.items():
-        default, choices = row["default"], row.get("choices")
-        bounds = {bound: row[bound] for bound in ("ge", "gt", "le") if bound in row}
-        number = Annotated[type(default), msgspec.Meta(**bounds)] if bounds else Any
-        kind, remedy = Literal[tuple(choices)] if choices else number, setting_text(default)
-        files.convert(settings.get(name, default), kind, where=name, remedy=f"{name}={remedy}")
 
 
 class Price(msgspec.Struct, frozen=True):
@@ -85,8 +73,8 @@ class Price(msgspec.Struct, frozen=True):
         return (tokens_in * self.input + tokens_out * self.output) / 1e6
 
     def __str__(self) -> str:
-        text = f"{self.input:g} in, {self.output:g} out, {self.currency} a million tokens"
-        return ", ".join(filter(None, [text, self.date]))
+        sides = f"{self.input:g} in, {self.output:g} out"
+        return f"{sides}, {self.currency} a million tokens, {self.date}".removesuffix(", ")
 
 
 def price_of(model: str, *, prices: str | Path) -> Price:
@@ -97,15 +85,15 @@ def price_of(model: str, *, prices: str | Path) -> Price:
     """
     table = csv.DictReader(files.read_text(Path(prices)).splitlines())
     remedy = "a row with model, input, output: for a million tokens; currency and date if known"
-    row = next((row for row in table if row.get("model") == model), None)
-    if row is None:
-        raise NotAvailable(f"no price of {model!r}", where=prices, remedy=remedy)
-    known = {name: row[name] for name in Price.__struct_fields__ if row.get(name)}
-    try:
-        return msgspec.convert(known, Price, strict=False)
-    except msgspec.ValidationError as error:
-        where = f"{prices}:{table.line_num}"
-        raise DataBroken(f"no price of {model!r}: {error}", where=where, remedy=remedy) from error
+    for row in table:
+        if row.get("model") == model:
+            known = {name: row[name] for name in Price.__struct_fields__ if row.get(name)}
+            try:
+                return msgspec.convert(known, Price, strict=False)
+            except msgspec.ValidationError as error:
+                what, where = f"no price of {model!r}: {error}", f"{prices}:{table.line_num}"
+                raise DataBroken(what, where=where, remedy=remedy) from error
+    raise NotAvailable(f"no price of {model!r}", where=prices, remedy=remedy)
 
 
 class Client:
@@ -125,7 +113,12 @@ class Client:
 
     def __init__(self, model: str, settings: dict[str, Any]) -> None:
         resources.need("chat")
-        check(settings)
+        for name, row in SETTINGS.items():
+            default, choices = row["default"], row.get("choices")
+            bounds = {bound: row[bound] for bound in ("ge", "gt", "le") if bound in row}
+            number = Annotated[type(default), msgspec.Meta(**bounds)] if bounds else Any
+            kind, remedy = Literal[tuple(choices)] if choices else number, setting_text(default)
+            files.convert(settings.get(name, default), kind, where=name, remedy=f"{name}={remedy}")
         self.model, self.settings = model, settings
         self.price = price_of(model, prices=settings["prices"]) if settings["prices"] else None
         self.options = self._options()
@@ -135,7 +128,7 @@ class Client:
         if self._key == "none" and not base_url and self.needs_key:
             remedy = "set it, or name a server that needs none with --base-url"
             raise NotAvailable("no key for the model", where="OPENAI_API_KEY", remedy=remedy)
-        if base_url and not _ADDRESS.fullmatch(base_url):
+        if base_url and not _URL.fullmatch(base_url):
             what = "no address of a server, or one with a password or a query, which are logged"
             remedy = "http://host:8000/v1, and the key in OPENAI_API_KEY"
             raise DataBroken(what, where="base_url", remedy=remedy)
@@ -157,9 +150,8 @@ class Client:
 
     def _options(self) -> dict[str, Any]:
         """Members of a request's body beside the model and the messages."""
-        settings = self.settings
-        extra, where = settings["extra"], {"where": "extra", "remedy": 'extra={"seed": 1}'}
-        extra = files.convert(files.parse_json(extra, where="extra"), dict, **where)
+        settings, remedy = self.settings, 'extra={"seed": 1}'
+        extra = files.parse_json(settings["extra"], dict, where="extra", remedy=remedy)
         options = {name: settings[name] for name in ("temperature", "max_tokens")} | extra
         options |= {"logprobs": True} if settings["logprobs"] else {}
         if settings["samples"] > 1 and (options["temperature"] == 0 or "seed" in extra):
@@ -170,19 +162,17 @@ class Client:
             if self.price is None:
                 raise NotAvailable("max_cost needs a price", remedy="--set prices=FILE")
             if not isinstance(self._longest, int):
-                what, remedy = "max_cost needs a limit of tokens", "--set max_tokens=8192"
-                raise NotAvailable(what, remedy=remedy)
+                remedy = "--set max_tokens=8192"
+                raise NotAvailable("max_cost needs a limit of tokens", remedy=remedy)
         return {name: value for name, value in options.items() if value is not None}
 
     def body(self, messages: Messages, *, schema: dict[str, Any] | None, form: str) -> Any:
         """The body of a request; with `schema`, in one of `FORMS`, the answer must follow it."""
-        body: dict[str, Any] = {"model": self.model, "messages": messages} | self.options
-        if form == "object":
-            body["response_format"] = {"type": "json_object", "schema": schema}
-        elif form == "schema":
-            named = {"name": "answer", "strict": True, "schema": schema}
-            body["response_format"] = {"type": "json_schema", "json_schema": named}
-        return body
+        named = {"name": "answer", "strict": True, "schema": schema}
+        formats = {"object": {"type": "json_object", "schema": schema}}
+        formats["schema"] = {"type": "json_schema", "json_schema": named}
+        shape = {"response_format": formats[form]} if form in formats else {}
+        return {"model": self.model, "messages": messages} | self.options | shape
 
     def most(self, body: dict[str, Any]) -> float:
         """What a call may cost: a token a byte, `_PAGE_TOKENS` a page, the longest answer."""
@@ -207,8 +197,7 @@ class Client:
             # What is in flight may turn out to cost less than the most.
             self._changed.wait_for(lambda: self.stopped or not self._reserved or is_within())
             if not is_within():
-                spent = f"{self.cost:.4g} are spent, and a call may cost {most:.4g}"
-                self.stop(f"max_cost={limit:g} reached: {spent}")
+                self.stop(f"max_cost={limit:g} reached: a call may cost {most:.4g} more")
             if self.stopped:
                 raise Stopped(self.stopped)
             self._reserved.append(most)
@@ -239,19 +228,16 @@ class Client:
             raise
         except Exception as error:  # Whatever a server does fails this call alone.
             told = self._without_key(f"{type(error).__name__}: {error}")[:_LONGEST_ERROR]
-            whole, code = (
-                f"{error} {getattr(error, 'body', '')}",
-                getattr(error, "status_code", None),
-            )
+            code = getattr(error, "status_code", None)
+            whole = f"{error} {getattr(error, 'body', '')}"
             if code in _HOPELESS or _NO_MONEY in whole:
-                remedy = "OPENAI_API_KEY, the name of the model, and --base-url"
                 what, where = (
                     f"the server refuses every call: {told}",
-                    f"{self.model} at {self.address}",
+                    f"{self.model}, {self.address}",
                 )
+                remedy = "OPENAI_API_KEY, the name of the model, and --base-url"
                 raise NotAvailable(what, where=where, remedy=remedy) from None
             finish = "bad_request" if code in _UNSUITED or _NO_SCHEMA in whole else None
-            told += f" (after {call.attempts} attempts)" if call.attempts > 1 else ""
             failed = {"status": "api_error", "error": told, "finish": finish}
             return Answer(model=self.model, attempts=call.attempts, **failed)
 
@@ -269,15 +255,15 @@ class Client:
             said = json.dumps(called)
         text = self._without_key(said if said and isinstance(said, str) else refusal)
         finish, usage = choice.get("finish_reason"), completion.get("usage")
-        counts = usage if isinstance(usage, dict) else {}
-        counts = [counts.get(name) for name in ("prompt_tokens", "completion_tokens")]
+        usage = usage if isinstance(usage, dict) else {}
+        counts = map(usage.get, ("prompt_tokens", "completion_tokens"))
         tokens = [n if type(n) is int and 0 <= n < _MOST_TOKENS else None for n in counts]
-        about: dict[str, Any] = {"model": self.model, "attempts": attempts, "seconds": seconds}
-        about |= {"tokens_in": tokens[0], "tokens_out": tokens[1]}
+        about: dict[str, Any] = dict(zip(("tokens_in", "tokens_out"), tokens, strict=True))
         about |= {"cost": self.price.of(*tokens)} if self.price else {}
         about |= {"finish": finish[:40]} if isinstance(finish, str) else {}
         about |= {"status": "refused", "error": "refused by the model"} if refusal else {}
-        return Answer(text=text, logprobs=token_spans(choice, text), **about)
+        about |= {"attempts": attempts, "seconds": seconds, "logprobs": token_spans(choice, text)}
+        return Answer(model=self.model, text=text, **about)
 
     def _begin(self) -> None:
         """Count a request, if it may be made."""

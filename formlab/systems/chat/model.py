@@ -8,6 +8,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from formlab.folders import Corpus
 from formlab.show import progress
 from formlab.systems import System, prompts
 from formlab.systems.chat import answers, ask
-from formlab.systems.chat.answers import Answer, AnswerStore
+from formlab.systems.chat.answers import Answer, AnswerStore, Sure
 from formlab.systems.chat.ask import PageView, Question, Row
 from formlab.systems.chat.benchmarks import tasks_of
 from formlab.systems.chat.client import FORMS, RUNNING, SHAPING, Client, Messages, Stopped
@@ -33,8 +34,6 @@ from formlab.workers import threads
 PREFIX, STORE = "chat:", "answers.sqlite"
 # A bound that is not set is not named: runs of before there was one go on.
 _UNNAMED = ("shots", "shots_seed", "logprobs", "samples")
-# What answers took, as in *responses*.
-_SUMS = ("attempts", "tokens_in", "tokens_out", "cost", "seconds")
 # The status of an answer by what its text is good for.
 Status = Callable[[Answer], str]
 
@@ -42,9 +41,8 @@ Status = Callable[[Answer], str]
 class Asker:
     """Asks one model, keeping every answer in a store before it counts. Threads may share it.
 
-    The client's setting `form` says how JSON is asked for, one of `FORMS`, or ``auto``: the first
-    that the server takes. ``retry=bad`` asks again what was answered with broken JSON, refused or
-    cut short; an error of the API is asked again in any case.
+    JSON is asked for in the `form` of the client's settings, by ``auto`` in the first of `FORMS`
+    that the server takes. What ended in an error of the API is asked again in any case.
     """
 
     def __init__(self, client: Client, store: AnswerStore) -> None:
@@ -54,8 +52,7 @@ class Asker:
         self._forms: tuple[str, ...] = FORMS if form == "auto" else (form,)
         # Of threads with the same question one asks, and the others wait for its answer.
         self._locks: dict[str, threading.Lock] = {}
-        # The first form that was answered.
-        self._first = len(FORMS)
+        self._first = len(FORMS)  # The first form that was answered.
 
     def answer(
         self, messages: Messages, schema: Any, *, status: Status, sample: int = 0, **about: str
@@ -66,16 +63,19 @@ class Asker:
         `sample` of a question has its own. `about` are the `task` and `doc_id` of the answer.
         `NotAvailable` if no call can succeed, `Stopped` if no further one may be made.
         """
+
+        def filled(part: Callable[[Page], Any]) -> Messages:
+            return json.loads(json.dumps(messages, default=part))
+
         client, forms = self.client, ("text",) if schema is None else self._forms
-        shape = _filled(messages, lambda page: page.shape)
-        shape += [{"sample": sample}] if sample else []
+        shape = filled(lambda page: page.shape) + [{"sample": sample}] * bool(sample)
         whole = {"address": client.address, "model": client.model, "options": client.options}
         whole |= {"messages": shape, "schema": schema}
         keys = {form: files.key_of(whole | {"form": form}) for form in forms}
         with self._locks.setdefault(keys[forms[0]], threading.Lock()):
             answer = self.store.get(keys.values())
             if answer is None or status(answer) in self._again:
-                sent, attempts = _filled(messages, lambda page: page.url()), 0
+                sent, attempts = filled(lambda page: page.url()), 0
                 # A form that the server does not take is put in the next one.
                 for form in forms[self._first % len(forms) :]:
                     answer = client.ask(client.body(sent, schema=schema, form=form))
@@ -90,21 +90,64 @@ class Asker:
         return dataclasses.replace(answer, status=status(answer))
 
 
-def _filled(messages: Messages, part: Callable[[Any], Any]) -> Messages:
-    """Messages with what `part` makes of each page in place of the page."""
-    return json.loads(json.dumps(messages, default=part))
+class ChatWork:
+    """How a model works on a corpus: attributes as of `formlab.systems.runs.PageWork`."""
+
+    def __init__(self, model: ChatSystem, corpus: Corpus, settings: Row) -> None:
+        self.corpus, self.chosen, self.client = corpus, settings, model.client(settings)
+        self.images, self.notes = settings["image_limit"] > 0, Counter[str]()
+        self.texts = benchmarks.get(corpus.benchmark).schema is not None
+        tasks, prompt = tasks_of(corpus.benchmark, settings["tasks"]), settings["prompt"]
+        if prompt and len(tasks) > 1:
+            remedy = f"--set tasks={tasks[0].name}"
+            raise DataBroken("one prompt for several tasks", where=prompt, remedy=remedy)
+        named = {n: v for n in SHAPING if (v := settings[n]) != SHAPING[n] or n not in _UNNAMED}
+        self.view, examples = PageView(settings), None
+        if settings["shots"]:
+            seed = named["shots_seed"] = settings["shots_seed"]
+            examples = benchmarks.training(corpus, limit=settings["shots"], seed=seed)
+            named["shots documents"] = examples.documents["doc_id"].to_list()
+        named |= {"model": self.client.model, "address": self.client.address}
+        self.plan: dict[ask.Task, Row] = {}
+        for task in tasks:
+            sent = ask.prompt_of(task, **settings)
+            turns = ask.example_turns(task, examples, self.view) if examples else ()
+            self.plan[task] = {"task": task.name, "kind": task.kind, "prompt": sent, "turns": turns}
+            named[f"prompt {task.name}"] = prompts.version_of(sent)
+        named |= {"prompt": prompts.read(prompt).version} if prompt else {}
+        self.head: Row = {"settings": named}
+        libraries = ["openai", *["rapidocr"] * (settings["pages"] == "text"), "formlab"]
+        self.settings = named | {name: metadata.version(name) for name in libraries}
+        self.settings |= {"price": str(self.client.price)} if self.client.price else {}
+
+    def read(
+        self, documents: pl.DataFrame, *, out: Path, workers: int | str = 1, **_: Any
+    ) -> list[Reading]:
+        """What came of each question, from answers that are there and new ones."""
+        if isinstance(workers, str):
+            raise NotAvailable("models are asked from one machine", remedy="--workers N")
+        questions = list[Question]()
+        columns = self.corpus.records.select("doc_id", "task", "path", "kind", "meta")
+        gold = columns.rows_by_key("doc_id", named=True, include_key=True)
+        for document in documents.iter_rows(named=True):
+            for task, about in self.plan.items():
+                question = task.make(document, gold.get(document["doc_id"], []))
+                if question is not None:
+                    questions.append(dataclasses.replace(question, document=document, **about))
+        with AnswerStore(self.chosen["store"] or out / STORE) as store:
+            return readings(questions, Asker(self.client, store), self.view, root=self.corpus.root)
 
 
 @dataclasses.dataclass(frozen=True)
 class ChatSystem(System):
     """A model at any endpoint that speaks OpenAI's protocol; `SETTINGS` are its settings.
 
-    ``max_calls=0`` asks nothing and takes what the store has. A document is one question a task,
-    with its first `max_pages` pages, after up to `shots` examples, which the settings of a run name
-    under ``shots documents``. With `logprobs` the `confidence` of a record is the probability of
-    its value's tokens; with several `samples` the share of answers that agree with the first.
+    A document is one question a task, after examples that a run's settings name under ``shots
+    documents``. With `logprobs` the `confidence` of a record is the probability of its value's
+    tokens; with several `samples` the share of answers that agree with the first.
     """
 
+    work: Callable[..., Any] | None = ChatWork
     model: str = ""
 
     def client(self, settings: Row) -> Client:
@@ -115,75 +158,14 @@ class ChatSystem(System):
         """The model's name, with the settings that shape answers and are not at their default."""
         return super().run_name({k: v for k, v in settings.items() if k in SHAPING})
 
-    def work(self, corpus: Corpus, settings: Row) -> ChatWork:
-        """How the model works on a corpus."""
-        return ChatWork(self, corpus, settings)
-
 
 def system(name: str) -> ChatSystem:
-    """The system of a name such as ``chat:gpt-4o``; `UnknownName` if it has no model in it.
-
-    >>> system("chat:my-model").run_name({"temperature": 0.5, "concurrency": 4})
-    'chat:my-model(temperature=0.5)'
-    """
+    """The system of a name such as ``chat:gpt-4o``; `UnknownName` if it has no model in it."""
     model = name.removeprefix(PREFIX).strip()
     if not name.startswith(PREFIX) or not model:
         raise UnknownName(f"no model in {name!r}", remedy="chat:MODEL, as the server names it")
     title, options = f"{model} at an OpenAI-compatible endpoint", {"extra": "chat", "model": model}
     return ChatSystem(f"{PREFIX}{model}", title, None, SHAPING | RUNNING, **options)
-
-
-class ChatWork:
-    """How a model works on a corpus: attributes as of `formlab.systems.runs.PageWork`."""
-
-    def __init__(self, model: ChatSystem, corpus: Corpus, settings: Row) -> None:
-        self.corpus, self.chosen, self.client = corpus, settings, model.client(settings)
-        self.images, self.notes = settings["image_limit"] > 0, Counter[str]()
-        self.texts = benchmarks.get(corpus.benchmark).schema is not None
-        tasks, prompt = tasks_of(corpus.benchmark, settings["tasks"]), settings["prompt"]
-        if prompt and len(tasks) > 1:
-            what = f"one prompt for several tasks: {', '.join(task.name for task in tasks)}"
-            raise DataBroken(what, where=prompt, remedy=f"--set tasks={tasks[0].name}")
-        shown: Row = {name: settings[name] for name in ("prompt", "boxes", "pages")}
-        named = {n: v for n in SHAPING if (v := settings[n]) != SHAPING[n] or n not in _UNNAMED}
-        self.examples = None
-        if shots := settings["shots"]:
-            seed = named["shots_seed"] = settings["shots_seed"]
-            self.examples = benchmarks.training(corpus, limit=shots, seed=seed)
-            named["shots documents"] = self.examples.documents["doc_id"].to_list()
-        shown["shots"] = bool(shots)
-        about = ((task, {"task": task.name, "kind": task.kind}) for task in tasks)
-        self.asked = {task: row | {"prompt": ask.prompt_of(task, **shown)} for task, row in about}
-        named |= {"model": self.client.model, "address": self.client.address}
-        for row in self.asked.values():
-            named[f"prompt {row['task']}"] = prompts.version_of(row["prompt"])
-        named |= {"prompt": prompts.read(prompt).version} if prompt else {}
-        self.head: Row = {"settings": named}
-        libraries = ["openai"] + ["rapidocr"] * (settings["pages"] == "text")
-        self.settings = named | {name: metadata.version(name) for name in libraries}
-        self.settings |= {"formlab": files.version()}
-        self.settings |= {"price": str(self.client.price)} if self.client.price else {}
-
-    def read(
-        self, documents: pl.DataFrame, *, out: Path, workers: int | str = 1, **_: Any
-    ) -> list[Reading]:
-        """What came of each question, from answers that are there and new ones."""
-        if isinstance(workers, str):
-            what = "models are asked from one machine, which keeps their answers and limits"
-            raise NotAvailable(what, remedy="--workers N")
-        view, questions = PageView(self.chosen), list[Question]()
-        for task, about in self.asked.items():
-            if self.examples is not None:
-                about["turns"] = ask.example_turns(task, self.examples, view)
-        columns = self.corpus.records.select("doc_id", "task", "path", "kind", "meta")
-        gold = columns.rows_by_key("doc_id", named=True, include_key=True)
-        for document in documents.iter_rows(named=True):
-            for task, about in self.asked.items():
-                question = task.make(document, gold.get(document["doc_id"], []))
-                if question is not None:
-                    questions.append(dataclasses.replace(question, document=document, **about))
-        with AnswerStore(self.chosen["store"] or out / STORE) as store:
-            return readings(questions, Asker(self.client, store), view, root=self.corpus.root)
 
 
 def readings(
@@ -192,11 +174,9 @@ def readings(
     """What came of each question, in their order, put as often as the setting `samples` says.
 
     A response has the key of its answer as `request`, and why there is no usable one, or how it
-    was repaired, as `error`. `NotAvailable` if no call can succeed; what was answered before is in
-    the store.
+    was repaired, as `error`. `NotAvailable` if no call can succeed.
     """
-    done: dict[int, Reading] = {}
-    client, bad = asker.client, 0
+    done, client, bad = dict[int, Reading](), asker.client, 0
 
     def answered(number: int) -> Reading:
         question, notes = questions[number], Counter(["answers missing"])
@@ -238,10 +218,7 @@ def _reading(question: Question, asker: Asker, view: PageView, root: Path | None
     parts = view.parts(list(shown.values()))
     system, user = ask.messages(question.prompt, question.asked, parts, **options)
     about = {"task": question.task, "doc_id": document["doc_id"]}
-
-    def read(answer: Answer) -> Parsed:
-        return _rows(question, answer, shown, view)
-
+    read = partial(_rows, question, shown, view)
     found, samples = list[tuple[Answer, Parsed]](), settings["samples"]
     for sample in range(samples):
         try:
@@ -253,17 +230,14 @@ def _reading(question: Question, asker: Asker, view: PageView, root: Path | None
                 raise
     usable = [pair for pair in found if pair[1].status in USABLE]
     answer, parsed = (usable or found)[0]
-    changes = parsed.changes
-    if len(found) < samples:
-        changes += (f"{samples - len(found)} of {samples} samples not asked: no confidence",)
-    elif samples > 1 and usable:
+    if len(found) == samples > 1 and usable:
         fixed = {row.get("path") for row in question.blank}
         shares = answers.agreement([parsed.value for _, parsed in usable], fixed, samples)
         for row, share in zip(parsed.value, shares, strict=True):
             row["confidence"] = share
-    response: Row = {"task": question.kind, "error": "; ".join(changes) or None}
+    response: Row = {"task": question.kind, "error": "; ".join(parsed.changes) or None}
     response |= {"text": answer.text, "request": answer.key}
-    for name in _SUMS:
+    for name in ("attempts", "tokens_in", "tokens_out", "cost", "seconds"):
         numbers = [getattr(answer, name) for answer, _ in found]
         response[name] = None if None in numbers else sum(numbers)
     if price:  # Whatever it cost when it was asked for.
@@ -271,13 +245,14 @@ def _reading(question: Question, asker: Asker, view: PageView, root: Path | None
     is_bare = settings["logprobs"] and answer.text and not answer.logprobs
     notes = Counter({f"answers {parsed.status}": 1, "pages sent": len(shown)})
     notes["pages not sent: beyond max_pages"] = len(pages) - len(shown)
+    notes["samples not asked: no confidence"] = samples - len(found)
     notes["documents sent as text"] = int(bool(question.text) and not shown)
     notes["answers without log-probabilities"] = int(bool(is_bare))
-    origin, rows = f"{asker.store.path.name}#{answer.key[:16]}", parsed.value
-    return Reading(document["doc_id"], parsed.status, origin, rows, response, notes)
+    origin = f"{asker.store.path.name}#{answer.key[:16]}"
+    return Reading(document["doc_id"], parsed.status, origin, parsed.value, response, notes)
 
 
-def _rows(question: Question, answer: Answer, shown: Mapping[int, Page], view: PageView) -> Parsed:
+def _rows(question: Question, shown: Mapping[int, Page], view: PageView, answer: Answer) -> Parsed:
     """The rows of an answer, or the blank ones where it is not usable, with its status."""
     is_json = question.schema is not None
     parsed = answers.content(answer, json=is_json)
@@ -297,6 +272,11 @@ def _rows(question: Question, answer: Answer, shown: Mapping[int, Page], view: P
     if answer.logprobs and is_json:
         value = answers.with_confidence(value, answer.text or "", answer.logprobs)
     try:
-        return dataclasses.replace(parsed, value=answers.taken(question.read(value, locate)))
+        rows = question.read(value, locate)
     except ask.WrongShape as error:
         return Parsed(question.blank, "bad_json", (str(error),))
+    for row in rows:
+        if isinstance(value := row.get("value"), Sure):
+            row["confidence"] = min(1.0, value.confidence)
+        row |= {name: str(item) for name, item in row.items() if isinstance(item, Sure)}
+    return dataclasses.replace(parsed, value=rows)

@@ -81,9 +81,10 @@ def test_without_tokens_of_this_answer_nothing_is_sure_and_the_run_counts_it(tmp
         # In a fence and in prose, with spaces and escapes; names are no values.
         ('Here:\n```json\n{"b": "b", "a": "b"}\n```', {"b": 1.0, "a": 1.0}),
         ('{"a" : "x\\"y" , "b":[ true,null, "" ]}', {"a": 1.0}),
-        # What had to be repaired, or has a name twice, has no probability.
+        # Of a name that is there twice the last value counts.
+        ('{"a": "x", "a": "y"}', {"a": 1.0}),
+        # What had to be repaired has no probability.
         ('{"a": "x", b: "y"}', None),
-        ('{"a": "x", "a": "y"}', None),
     ],
 )
 def test_leaves_are_looked_for_where_they_stand(text, sure):

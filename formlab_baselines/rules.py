@@ -30,8 +30,7 @@ from formlab_baselines.words import DEFAULTS
 FORMS = {"tick_ink": 0.15, "zoom": 1.0} | ocr.ENGINE
 Row = dict[str, Any]
 _WORD = re.compile(r"\w+")
-# Of such a question the answer is a number.
-_COUNTED = re.compile(r"\bhow (?:many|much)\b", re.IGNORECASE)
+_HOW_MANY = re.compile(r"\bhow (?:many|much)\b", re.IGNORECASE)
 _NEGATED = re.compile(r"\bno[tr]?\b", re.IGNORECASE)
 
 
@@ -60,13 +59,12 @@ def forms(settings: Row, threads: int) -> Reader:
                 sides = (side / page.zoom for side in row.pop("run").box)
                 fields.append(row | dict(zip(BOX, sides, strict=True)) | {"page": page.number})
         claims = [row for row in fields if row["task"] in TASK_OF.values() and row["value"]]
-        questions = meta_of(document).get("questions") or []
-        return [page_text, *fields, *lines, *_answers(questions, claims)]
+        return [page_text, *fields, *lines, *_answers(meta_of(document), claims)]
 
     return read
 
 
-def _answers(questions: Sequence[Row], fields: Sequence[Row]) -> Iterator[Row]:
+def _answers(meta: Row, fields: Sequence[Row]) -> Iterator[Row]:
     """A row for each question that a filled field answers: that with its rarest words in its path.
 
     Of options it is those that are marked on the form, or, of a question with a "not", the others.
@@ -75,9 +73,9 @@ def _answers(questions: Sequence[Row], fields: Sequence[Row]) -> Iterator[Row]:
     marked = frozenset().union(*filter(None, marks))
     filled = [(_words(row["path"]), row["value"]) for row in fields]
     known = Counter(word for words, _ in filled for word in words)
-    for item in questions:
+    for item in meta.get("questions") or ():
         asked = _words(item["question"])
-        is_number = bool(_COUNTED.search(item["question"]))
+        is_number = bool(_HOW_MANY.search(item["question"]))
         rated = [
             (sum(1 / known[word] for word in words & asked), value)
             for words, value in filled

@@ -25,17 +25,17 @@ ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
     "spine": (3370, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (180, 180, ["formlab/decisions.py"]),
-    "benchmarks": (3350, 3000, ["formlab/benchmarks/"]),
+    "benchmarks": (3144, 3000, ["formlab/benchmarks/"]),
     "readers": (3523, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
     "stats, analysis": (3892, 3900, ANALYSIS),
-    "systems": (2636, 2500, SYSTEMS),
+    "systems": (2500, 2500, SYSTEMS),
     "charts, reports": (4551, 4200, [f"formlab/{room}" for room in PAGES]),
-    "scoring, metrics, text": (8717, 7720, SCORED),
+    "scoring, metrics, text": (8719, 7720, SCORED),
     "arena": (13549, 5000, ["formlab_arena/"]),
     "experiments": (6582, 2800, ["formlab_experiments/"]),
     "review": (4746, 1700, ["formlab_review/"]),
     "baselines": (1298, 1300, ["formlab_baselines/"]),
-    "tests": (27920, 16000, ["tests/"]),
+    "tests": (27915, 16000, ["tests/"]),
 }
 
 
@@ -90,8 +90,8 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (30219, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (56394, 38800, lambda: sum(map(lines, python_files()))),
+    "core, lines": (29879, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (56054, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (291, 260, lambda: len(python_files())),
     "fmt: skip": (236, 30, skipped_formats),
     "contract, lines of cases": (1949, 1950, lambda: case_lines(is_later=False)),
@@ -109,10 +109,10 @@ OTHERS = {
             map(lines, files("data/sample/generate/*.py", "formlab_experiments/forms/**/*.py"))
         ),
     ),
-    "CSS of the core, lines": (314, 320, lambda: sum(map(lines, files("formlab/**/*.css")))),
+    "CSS of the core, lines": (315, 320, lambda: sum(map(lines, files("formlab/**/*.css")))),
     "notebooks": (16, 14, lambda: len(files("notebooks/*.ipynb"))),
     "notebooks, lines of code": (
-        1696,
+        1697,
         1700,
         lambda: sum(map(notebook_lines, files("notebooks/*.ipynb"))),
     ),
@@ -121,7 +121,7 @@ OTHERS = {
         120000,
         lambda: size("docs/**/*.md") - size("docs/reference/commands.md"),
     ),
-    "CHANGELOG, bytes": (11975, 12000, lambda: size("CHANGELOG.md")),
+    "CHANGELOG, bytes": (11968, 12000, lambda: size("CHANGELOG.md")),
     "ARCHITECTURE, bytes": (7445, 9000, lambda: size("ARCHITECTURE.md")),
 }
 

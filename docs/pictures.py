@@ -22,7 +22,7 @@ PICTURES = {
     "explorer": ("00_overview", "[data-kind=explorer]", ""),
     "surface": ("40_form_filling", "[data-kind=plotly]", ""),
 }
-SAMPLE = "60_financial_facts"
+SAMPLE = "30_semantic_relations"
 
 
 def draw(report: Path, part: str, address: str) -> Image.Image:

@@ -16,7 +16,6 @@ __all__ = ["SYSTEMS", "System", "get", "run", "setting_text"]
 
 _OCR = {"ocr": "formlab.systems.ocr:SYSTEM", "ocr_html": "formlab.systems.ocr:HTML"}
 SYSTEMS = Registry("systems", _OCR)
-# A model behind an OpenAI-compatible endpoint: `formlab.systems.chat`.
 CHAT = "chat:"
 # One document row and the corpus root in, the rows of its records out.
 Reader = Callable[[dict[str, Any], Path | None], list[dict[str, Any]]]
@@ -75,7 +74,8 @@ class System:
             try:
                 values[name] = _SWITCH[text.lower()] if kind is bool else kind(text)
             except (ValueError, KeyError) as error:
-                what = f"setting {name} of {self.name} is no {kind.__name__}: {text!r}"
+                expected = "on or off" if kind is bool else f"a {kind.__name__}"
+                what = f"setting {name} of {self.name} is {expected}, not {text!r}"
                 remedy = f"--set {name}={setting_text(values[name])}"
                 raise DataBroken(what, remedy=remedy) from error
         return values

@@ -29,7 +29,7 @@ ROOMS = {
     "readers": (3523, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
     "stats, analysis": (3892, 3900, ANALYSIS),
     "systems": (2500, 2500, SYSTEMS),
-    "charts, reports": (4551, 4200, [f"formlab/{room}" for room in PAGES]),
+    "charts, reports": (4557, 4200, [f"formlab/{room}" for room in PAGES]),
     "scoring, metrics, text": (8719, 7720, SCORED),
     "arena": (13549, 5000, ["formlab_arena/"]),
     "experiments": (6582, 2800, ["formlab_experiments/"]),
@@ -90,8 +90,8 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (29879, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (56054, 38800, lambda: sum(map(lines, python_files()))),
+    "core, lines": (29885, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (56060, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (291, 260, lambda: len(python_files())),
     "fmt: skip": (236, 30, skipped_formats),
     "contract, lines of cases": (1949, 1950, lambda: case_lines(is_later=False)),

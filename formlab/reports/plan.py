@@ -195,6 +195,12 @@ def _of_request(request: Request, at_hand: list[Path]) -> Iterator[Report]:
             parameters[book.takes or "evaluation"] = paths if book.takes == _TAKES[1] else paths[0]
         if unknown := parameters.keys() - book.defaults.keys():
             raise UnknownName.of("parameter", min(unknown), book.defaults, where=book.path)
+        for name, value in parameters.items():
+            default = book.defaults[name]
+            if isinstance(default, int | float) and not isinstance(value, int | float | None):
+                kind = "true or false" if isinstance(default, bool) else "a number"
+                what = f"parameter {name} is {kind}, not {value!r}"
+                raise DataBroken(what, where=book.path, remedy=f"-p {name}={default}")
         name = (request.name or book.path.stem) + ending * (not request.name or len(groups) > 1)
         contents = [content for folder in group for content in _manifests(folder)]
         of = tuple("{benchmark}:{split}:{system}".format_map(content) for content in contents)

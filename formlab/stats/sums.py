@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import partial, reduce
 from itertools import chain
+from operator import xor
 from typing import Any
 
 import numpy as np
@@ -115,44 +116,54 @@ def _added(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
     fields = fields.select(name for name in columns if name in needed).collect()
     flags = {"n_reader": pl.col("cause") == "reader", "n_ambiguous": pl.col("ambiguous")}
     # Keys of several columns are slow to join and to group by; their hashes are quick.
-    case, placed = pl.struct(_CASE).hash(), fields.drop_nulls("path")
+    case, placed = _hash(*map(pl.col, _CASE)), fields.drop_nulls("path")
     flagged = {name: placed.filter(flag).select(case).to_series() for name, flag in flags.items()}
     # Labels are long: rows are told apart by a hash, and the labels are those of its first row.
-    settings = (pl.col("settings").struct.field(f.name).to_physical() for f in SETTINGS.fields)
-    alike = pl.struct("doc_id", *_LABELS[:-1], *settings).hash()
+    settings = (pl.col("settings").struct.field(f.name) for f in SETTINGS.fields)
+    alike = _hash(*map(pl.col, ("doc_id", *_LABELS[:-1])), *(of.to_physical() for of in settings))
     made = {"n_missing": ~pl.col("status").is_in(USABLE).fill_null(value=True)}
     made |= {"n_undefined": pl.col("value").is_nan().fill_null(value=True)}
     made |= {"width": pl.col("stats").list.len().fill_null(2), "case": case, "alike": alike}
     made |= {name: case.is_in(cases.implode()) for name, cases in flagged.items()}
-    names = "doc_id", "path", *_LABELS, "hits", "total", "stats", "value"
+    names = "doc_id", *_LABELS, "hits", "total", "stats", "value"
     scores = part.scan("scores").select(*names, **made).with_row_index("first").collect()
-    widest = max(2, scores["width"].max() or 0)
-    stats = [pl.col("stats").list.get(at, null_on_oob=True).cast(float) for at in range(widest)]
-    stats[:2] = map(pl.coalesce, stats, ("hits", "total"))
-    stats = {f"part{at}": of for at, of in enumerate(stats)}
     labels = scores.select("doc_id", *_LABELS, "value", "width")
     # Scores of single cases can be sliced by their columns.
     is_loose = pl.col("level").is_in(FIELD_LEVELS) & pl.col("slice_by").is_null()
-    is_loose = scores.select(is_loose).to_series()
-    scores = scores.select("case", "first", "alike", *COUNTS[1:], **stats)
-    groups = [_summed(scores, labels, ["alike"]).with_columns(by_column=False)]
-    loose = scores.filter(is_loose)
+    kept = "case", "first", "alike", *COUNTS[1:], "stats"
+    scores = scores.select(*kept, is_loose=is_loose, part0="hits", part1="total")
+    groups = [_summed(scores, labels).with_columns(by_column=False)]
+    loose = scores.filter("is_loose")
     for name in by:
         # Two cases at one path may be of two slices, or of one.
         text = sliced(fields, part.documents, name).cast(pl.String).fill_null("none")
-        named = fields.select("path", case=case, slice=text).drop_nulls("path")
-        named = named.select("case", "slice").unique()
-        rows = _summed(loose.join(named, on="case"), labels, ["alike", "slice"])
+        named = fields.select("path", case=case, slice=text)
+        named = named.drop_nulls("path").select("case", "slice").unique()
+        rows = _summed(loose.join(named, on="case"), labels, "slice")
         rows = rows.with_columns(slice_by=pl.lit(name), slice_value="slice", by_column=True)
         groups.append(rows.drop("slice"))
     return pl.concat(groups, how="diagonal")
 
 
-def _summed(scores: pl.DataFrame, labels: pl.DataFrame, key: list[str]) -> pl.DataFrame:
+def _hash(*columns: pl.Expr) -> pl.Expr:
+    """A number for the values of a row; that of a struct takes several times as long."""
+    return reduce(xor, (column.hash(seed) for seed, column in enumerate(columns)))
+
+
+def _summed(scores: pl.DataFrame, labels: pl.DataFrame, *key: str) -> pl.DataFrame:
     """The sums over the cases of each document, of those that were scored alike."""
-    groups, added = scores.group_by(key, maintain_order=True), pl.col("^part[0-9]+$", *COUNTS[1:])
-    sums = groups.agg(added.sum(), pl.first("first"), n_cases=pl.len())
-    return sums.drop("first", "alike").hstack(labels[sums["first"]])
+    sums = []
+    # Most scores have two parts and few have a list of them.
+    for is_list in (False, True):
+        rows = scores.filter(pl.col("stats").is_not_null() == is_list)
+        if is_list:
+            width = rows["stats"].list.len().max() or 0
+            stats = (pl.col("stats").list.get(at, null_on_oob=True) for at in range(width))
+            rows = rows.with_columns(at.alias(f"part{n}") for n, at in enumerate(stats))
+        groups, added = rows.group_by("alike", *key), pl.col("^part[0-9]+$", *COUNTS[1:])
+        sums.append(groups.agg(added.sum(), pl.first("first"), n_cases=pl.len()))
+    rows = pl.concat(sums, how="diagonal").sort("first")
+    return rows.drop("first", "alike").hstack(labels[rows["first"]])
 
 
 def _rows(evaluation: Evaluation, key: tuple, pieces: Sequence[tuple], count: int) -> Iterator[Row]:

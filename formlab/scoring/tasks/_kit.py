@@ -180,6 +180,7 @@ def text_rows(
     if is_shared := chosen is None:
         chosen = metrics.of(task, level, view, *(LADDER if view == "text" else ()))
     pairs: dict[Any, tuple[list[str], list[str], np.ndarray]] = {}
+    made: dict[Any, tuple[pl.DataFrame, dict[str, np.ndarray]]] = {}
     for metric in chosen:
         of_gold, key, cases = metric.view in LADDER, None, rows
         if gold_only and not of_gold:
@@ -208,7 +209,9 @@ def text_rows(
             tallies = metric.count(*texts)
             tallies = tallies[places] if len(tallies) == len(texts[0]) else tallies
         settings = rule, "of=gold fields" if of_gold else None, *rules
-        yield scoring.rows(cases, {metric.name: tallies}, *settings, level=level, read=read)
+        made.setdefault((key, settings), (cases, {}))[1][metric.name] = tallies
+    for (_, settings), (cases, tallies) in made.items():
+        yield scoring.rows(cases, tallies, *settings, level=level, read=read)
 
 
 def _pairs(cases: pl.DataFrame, *, is_plain: bool) -> tuple[list[str], list[str], np.ndarray]:

@@ -151,6 +151,9 @@ def own_notebooks() -> dict[str, Notebook]:
 def find(named: str) -> Notebook:
     """A notebook by path, or by name; `UnknownName` if a name that is no path is of none."""
     path = Path(named)
+    if (path / MANIFEST).exists():
+        what = "an evaluation, not a report"
+        raise UnknownName(what, where=path, remedy=f"formlab report --eval {path}")
     if files.is_file(path) or path.name != named:
         return Notebook.read(path)
     if named not in (known := own_notebooks()):

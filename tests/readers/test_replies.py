@@ -51,6 +51,12 @@ def read(path):
     return records.select("doc_id", "path", "value").sort("doc_id").rows()
 
 
+def test_an_answer_that_names_no_field_beside_others_that_do_is_counted(tmp_path):
+    (tmp_path / "a.txt").write_text(ANSWERS["a"])
+    (tmp_path / "b.txt").write_text("I cannot read this document.")
+    assert evaluate(GOLD, tmp_path).notes["documents answered by a text that names no field"] == 1
+
+
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_folder_of_replies_has_the_answers_that_stand_in_them(service, tmp_path):
     for name, text in ANSWERS.items():

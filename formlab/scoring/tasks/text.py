@@ -83,6 +83,11 @@ def _cases(scoring: Scoring) -> tuple[pl.DataFrame, str | None, dict[str, int]]:
         fields = ~_PAGE & pl.col("gold").is_not_null()
         notes["gold fields not scored: no page has a usable text"] = joined.filter(fields).height
         joined = joined.filter(~fields)
+    elif read is None:
+        # Beside answers that name fields, what is no more than a text is no page that was read.
+        texts = claims.filter(_PAGE, pl.col("status").is_in(USABLE)).drop_nulls("value")
+        texts = texts.join(claims.filter(~_PAGE), on="doc_id", how="anti")
+        notes["documents answered by a text that names no field"] = texts["doc_id"].n_unique()
     joined = with_status(joined, records)
     # In an answered document, naming no value for a field left blank is right.
     answered = records.filter(pl.col("status") != "missing")["doc_id"].unique().implode()

@@ -29,9 +29,15 @@ from formlab.trees import unescape
 # The other reports of its folder: a JSON object of name to ``benchmark:split:system`` of each
 # evaluation; reports of the project's samples have none.
 LINKS_VARIABLE = "FORMLAB_REPORTS"
-# The most lines that are shown of a form, and of kept nodes that follow each other.
-LINES, UNFOLDED = 60, 3
+# The most lines that are shown of a form, and of kept nodes that follow each other; how a label is
+# indented, at the most, and how long it may be.
+_LINES, _UNFOLDED = 60, 3
 _INDENT, _DEEPEST, _CHARACTERS = "\u2003", 9, 60
+
+
+def _worded(frame: pl.DataFrame, look: str, **more: Any) -> Table | Caption:
+    """A table whose columns, headings and notes stand in ``assets/wording.toml``."""
+    return table(frame, *WORDING["columns"][look].split(), **WORDING.get(look, {}), **more)
 
 
 def status_table(evaluation: Evaluation) -> Table | Caption:
@@ -89,8 +95,7 @@ def cause_table(cases: pl.DataFrame, *, pages: bool = True) -> Table | Caption:
 
     Without `pages` what to try says nothing of images.
     """
-    columns = ("stage", "cause", "cases", "share", "try")
-    return table(_causes(cases, pages), *columns, **WORDING["causes"])
+    return _worded(_causes(cases, pages), "causes")
 
 
 def _causes(cases: pl.DataFrame, pages: bool) -> pl.DataFrame:
@@ -105,18 +110,16 @@ def show_causes(say: str, cases: pl.DataFrame, of: Evaluation, **more: Any) -> N
     `say` and `more` are the caption of the bars, as of `charts.show`. Where no pages were read, no
     advice is on images.
     """
-    look = WORDING["causes"] | WORDING["cause_bars"]
-    show(say, stacked(_causes(cases, has_pages(of)), "cause", "cases", **look), **more)
-    show("What to try for each cause.", cause_table(cases, pages=has_pages(of)))
+    counts, look = _causes(cases, has_pages(of)), WORDING["causes"] | WORDING["cause_bars"]
+    show(say, stacked(counts, "cause", "cases", **look), **more)
+    show("What to try for each cause.", _worded(counts, "causes"))
 
 
 def scores_table(summary: pl.DataFrame) -> Table | Caption:
     """The scores of a summary, pooled and as means of documents, with intervals and counts."""
     # What few scores have is a column only where one of them has it.
     some = pl.col("n_reader", "n_ambiguous").replace(0, None)
-    rows = tables.readable(summary).with_columns(some)
-    columns = "level slice metric average value ci_low ci_high n_docs n_cases n_missing n_undefined"
-    return table(rows, *columns.split(), "n_reader", "n_ambiguous", **WORDING["scores"])
+    return _worded(tables.readable(summary).with_columns(some), "scores")
 
 
 def show_scores(summary: pl.DataFrame, *, more: str = "") -> None:
@@ -126,8 +129,7 @@ def show_scores(summary: pl.DataFrame, *, more: str = "") -> None:
 
 def runs_table(evaluations: Sequence[Evaluation], **look: Any) -> Table | Caption:
     """Evaluations with their settings, documents and values, and what became of these."""
-    columns = "system settings documents answered values right wrong missing"
-    return table(runs(evaluations), *columns.split(), **look)
+    return _worded(runs(evaluations), "runs", **look)
 
 
 def page_error_bars(pages: pl.DataFrame) -> Any:
@@ -135,7 +137,7 @@ def page_error_bars(pages: pl.DataFrame) -> Any:
     look, index = WORDING["page_errors"], ["doc_id", "words", "wer"]
     pages = pages.rename({"order": "out of order"})
     long = pages.unpivot([*look["colours"]], index=index, variable_name="error", value_name="rate")
-    return stacked(long, "doc_id", "rate", colour="error", percent=False, **look)
+    return stacked(long, "doc_id", "rate", **look)
 
 
 def ladder_lines(summary: pl.DataFrame, *, by: str) -> Any:
@@ -143,7 +145,7 @@ def ladder_lines(summary: pl.DataFrame, *, by: str) -> Any:
 
     Lines that cross mean that the ranking depends on how strictly one judges.
     """
-    return lines(rungs(summary, by), "rung", colour="slice_value", **WORDING["ladder"])
+    return lines(rungs(summary, by), "rung", **WORDING["ladder"])
 
 
 def findings_table(
@@ -156,25 +158,21 @@ def findings_table(
     formlab's own if left out. A finding links to the report of its own evaluations where one was
     built in the same folder.
     """
-    pages = pl.Series("report", [_report_of(one, reports) for one in findings], pl.String)
-    shown = finding_table(findings).with_columns(pages, pl.col("p_adjusted").fill_nan(None))
-    columns = "finding effect ci_low ci_high n_docs n_cases p_adjusted report"
-    return table(shown, *columns.split(), sparse=True, cases={}, **WORDING["findings"])
-
-
-def _report_of(finding: Finding, reports: Mapping[str, str]) -> str | None:
-    """The page of the fewest evaluations that has all of a finding's, else that of the sample."""
     built = json.loads(os.environ.get(LINKS_VARIABLE) or "{}")
-    notebook = reports.get("systems" if finding.systems else finding.benchmark, "--")
-    own = {
+    pages = []
+    for one in findings:
+        notebook = reports.get("systems" if one.systems else one.benchmark, "--")
         # Systems of one name are numbered where they are compared.
-        f"{finding.benchmark}:{finding.split}:{re.sub(r' [(][0-9]+[)]$', '', name)}"
-        for name in finding.systems or (finding.system,)
-    }
-    stem = notebook.rstrip("-")
-    named = [n for n in built if n.partition("--")[0] == stem and own <= set(built[n])]
-    named = named or [n for n in (notebook,) if n in built and not built[n]]
-    return f"{min(named, key=lambda n: (len(built[n]), n))}.html" if named else None
+        systems = [re.sub(r" [(][0-9]+[)]$", "", name) for name in one.systems or [one.system]]
+        own = {f"{one.benchmark}:{one.split}:{name}" for name in systems}
+        # That of the fewest evaluations which has all of the finding's, else that of the sample.
+        stem = notebook.rstrip("-")
+        named = [n for n in built if n.partition("--")[0] == stem and own <= set(built[n])]
+        named = named or [n for n in (notebook,) if built.get(n) == []]
+        pages.append(min(named, key=lambda n: (len(built[n]), n), default=None))
+    report = pl.Series(pages, dtype=pl.String) + ".html"
+    shown = finding_table(findings).with_columns(pl.col("p_adjusted").fill_nan(None), report=report)
+    return _worded(shown, "findings", sparse=True, cases={})
 
 
 def label_corrections(
@@ -185,22 +183,21 @@ def label_corrections(
     `verdicts` is a file or folder of decisions, or empty; the splits of one system are pooled. A
     note instead where there are no verdicts, or nothing can be scored again.
     """
-    none = (note(WORDING["corrections"]["none"]),)
-    if not str(verdicts):
-        return none
-    # A path that somebody named is to be there.
-    audit = decided.read(verdicts).filter(pl.col("decision").is_in(list(decided.LABEL_AUDIT)))
-    several = [one for one in evaluations if one.benchmark in audit["benchmark"]]
+    of, several = WORDING["corrections"], []
+    if str(verdicts):
+        # A path that somebody named is to be there.
+        audit = decided.read(verdicts).filter(pl.col("decision").is_in([*decided.LABEL_AUDIT]))
+        several = [one for one in evaluations if one.benchmark in audit["benchmark"]]
     if not several:
-        return none
+        return (note(of["none"]),)
     try:
         scores, counts = corrected_scores(several, audit, **draws)
     except NotAvailable as error:
         return (note(f"Scores without label errors: {error}"),)
-    done = "; ".join(f"{name.replace('_', ' ')}: {count:,}" for name, count in counts.items())
+    done = "; ".join(f"{word(name)}: {count:,}" for name, count in counts.items())
     text = sentences("Scores with and without the labels found wrong, all scored again", done)
     over = Caption(text, label="Table", settings=f"verdicts={decided.version(audit)}")
-    return over, table(scores, titles=WORDING["corrections"]["titles"])
+    return over, table(scores, titles=of["titles"])
 
 
 def named(rows: pl.DataFrame) -> pl.DataFrame:
@@ -243,9 +240,7 @@ def flip_table(matrix: pl.DataFrame, *, by: str) -> Table | Caption:
     """
     rows = named(matrix.filter(pl.col("slice_by").is_null() | (pl.col("slice_by") == by)))
     slices = pl.col("slice_value").str.replace_all("_", " ").fill_null("all fields")
-    columns = "pair slice both_right only_a only_b both_wrong difference ci_low ci_high p_holm"
-    columns = [*columns.split(), "n_docs"]
-    return table(rows.with_columns(slice=slices), *columns, **WORDING["flips"])
+    return _worded(rows.with_columns(slice=slices), "flips")
 
 
 def comparison_table(rows: pl.DataFrame) -> Table | Caption:
@@ -253,10 +248,7 @@ def comparison_table(rows: pl.DataFrame) -> Table | Caption:
 
     `rows` are from `formlab.compare`.
     """
-    columns = "pair what value_a value_b difference ci_low ci_high better p p_holm"
-    columns = [*columns.split(), "least_difference", "n_docs", "n_cases"]
-    fold = f"All {rows.height:,} comparisons"
-    return table(named(rows), *columns, fold=fold, **WORDING["comparisons"])
+    return _worded(named(rows), "comparisons", fold=f"All {rows.height:,} comparisons")
 
 
 def edit_trees(
@@ -268,56 +260,49 @@ def edit_trees(
     line has the gold and the predicted label, indented by their depth, and the edit in bold; kept
     nodes without an edit at or below them are folded where several follow each other.
     """
-    worst = sizes.filter(pl.col("distance") > 0).head(limit)
-    if not worst.height:
-        return [note("No tree differs from its gold.")]
+    worst = tables.readable(sizes.filter(pl.col("distance") > 0).head(limit))
     shown: list[Caption | Table] = []
-    for row in tables.readable(worst).to_dicts():
-        lines = list(_lines(cases.filter(doc_id=row["doc_id"])))
+    for row in worst.iter_rows(named=True):
+        schema = dict.fromkeys(("gold", "edit", "predicted"), pl.String)
+        lines = pl.DataFrame(_lines(cases.filter(doc_id=row["doc_id"])), schema)
         text = (
             f"{clean(row['doc_id'], limit=120)}: {row['nodes']:,} nodes in the gold tree, "
             f"{row['given']:,} predicted; {metrics.title('tree_edit_distance')} "
             f"{row['distance']:.2f}, similarity {row['similarity']:.2f}"
         )
-        schema = dict.fromkeys(("gold", "edit", "predicted"), pl.String)
-        frame = pl.DataFrame(lines, schema=schema, orient="row")
-        strong = [(at, "edit") for at in range(frame.height)]
+        strong = [(at, "edit") for at in range(lines.height)]
         shown.append(Caption(sentences(text), label="Table", settings=row.get("settings")))
-        shown.append(table(frame, strong=strong, cases={}, rows=LINES))
-    return shown
+        shown.append(table(lines, strong=strong, cases={}, rows=_LINES))
+    return shown or [note("No tree differs from its gold.")]
 
 
-def _lines(cases: pl.DataFrame) -> Iterator[tuple[str | None, str, str | None]]:
+def _lines(cases: pl.DataFrame) -> Iterator[dict[str, str | None]]:
     """Gold label, edit and predicted label of each line; what is absent on a side is None."""
     nodes = cases.filter(pl.col("subtype").is_in([*theme.EDIT_COLOURS]), level="node")
-    rows = nodes.select("path", "pred_path", "depth", "gold", "pred", op="subtype").to_dicts()
-    edited = [
-        row[side] or "" for row in rows for side in ("path", "pred_path") if row["op"] != "kept"
-    ]
+    rows, sides = nodes.rename({"subtype": "edit"}).to_dicts(), ("path", "pred_path")
+    edited = [row[side] or "" for row in rows for side in sides if row["edit"] != "kept"]
+    above = {path[:at] for path in edited for at, sign in enumerate(path) if sign == "/"}
 
-    def is_needed(row: Mapping[str, Any]) -> bool:
-        above = f"{row['path']}/", f"{row['pred_path']}/"
-        return row["op"] != "kept" or any(path.startswith(above) for path in edited)
+    def is_plain(row: Mapping[str, Any]) -> bool:
+        return row["edit"] == "kept" and not above & {row["path"], row["pred_path"]}
 
-    for needed, group in itertools.groupby(rows, is_needed):
+    for plain, group in itertools.groupby(rows, is_plain):
         run = list(group)
-        if not needed and len(run) > UNFOLDED:
-            folded = _label(f"⋯ {len(run)} kept", min(row["depth"] for row in run))
-            yield folded, "", folded
-            continue
+        if plain and len(run) > _UNFOLDED:
+            few = dict.fromkeys(("gold", "pred"), f"⋯ {len(run)} kept")
+            run = [{"edit": "kept", "depth": min(row["depth"] for row in run)} | few]
         for row in run:
-            text = row["pred"]
-            if row["op"] == "moved":
-                parent = unescape(row["pred_path"].rpartition("/")[0].rpartition("/")[2])
-                text = f"{text} (now in {parent or 'the form'})"
-            gold, pred = (_label(label, row["depth"]) for label in (row["gold"], text))
-            yield gold, row["op"].replace("kept", ""), pred
+            predicted = row["pred"]
+            if row["edit"] == "moved":
+                parent = unescape(row["pred_path"].split("/")[-2])
+                predicted = f"{predicted} (now in {parent or 'the form'})"
+            line = {"gold": row["gold"], "predicted": predicted}
+            line = {name: text and _label(text, row["depth"]) for name, text in line.items()}
+            yield line | {"edit": row["edit"].replace("kept", "")}
 
 
-def _label(text: str | None, depth: int) -> str | None:
+def _label(text: str, depth: int) -> str:
     """A name as one short line at its depth."""
-    if text is None:
-        return None
     line = clean(" ".join(text[:400].split()))
     line = line if len(line) <= _CHARACTERS else f"{line[: _CHARACTERS - 1]}…"
     return _INDENT * (min(depth, _DEEPEST) - 1) + (line or "(no name)")

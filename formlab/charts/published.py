@@ -8,10 +8,11 @@ from typing import Any
 
 import polars as pl
 
-from formlab import files, metrics, resources, selection
+from formlab import files, metrics, resources
 from formlab.charts.html import MISSING, number
 from formlab.charts.words import OWN, PUBLISHED, WORDING, Caption, Table, table
 from formlab.errors import DataBroken, UnknownName
+from formlab.selection import LINES, of_rows, text
 
 FOLDER = resources.folder("data/published")
 OVER_DOCUMENTS, NOT_STATED = "mean over documents", "not stated"
@@ -37,13 +38,12 @@ def _read(name: str) -> pl.DataFrame:
     known = [file.stem for file in sorted(FOLDER.glob("*.csv"))]
     if name not in known:
         raise UnknownName.of("published table", name, known)
-    text = files.read_text(FOLDER / f"{name}.csv")
-    table = pl.read_csv(text.encode(), infer_schema=False)
-    table = table.with_columns(pl.col("^value$").cast(pl.Float64))
-    if "unit" in table.columns:
-        share = pl.when(unit="percent").then(pl.col("value") / 100).otherwise("value")
-        table = table.with_columns(share.alias("value"), pl.col("unit").replace("percent", "ratio"))
-    return defined(table, name) if {"metric", "system"} <= {*table.columns} else table
+    printed = pl.read_csv(files.read_text(FOLDER / f"{name}.csv").encode(), infer_schema=False)
+    printed = printed.with_columns(pl.col("^value$").cast(pl.Float64))
+    if "unit" in printed.columns:
+        value = pl.when(unit="percent").then(pl.col("value") / 100).otherwise("value")
+        printed = printed.with_columns(pl.col("unit").replace("percent", "ratio"), value=value)
+    return defined(printed, name) if {"metric", "system"} <= {*printed.columns} else printed
 
 
 def defined(printed: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -82,7 +82,7 @@ def beside(rows: pl.DataFrame, printed: pl.DataFrame, kind: str = PUBLISHED) -> 
     ['ocr on b:s', 'GPT-5']
     """
     # Their lines are made before systems get other names; published figures have no cases.
-    lines = pl.Series(selection.LINES, selection.of_rows(rows), dtype=pl.String)
+    lines = pl.Series(LINES, of_rows(rows), dtype=pl.String)
     name = pl.format("{} on {}:{}", "system", "benchmark", "split")
     own = rows.with_columns(lines, name.alias("system"), kind=pl.lit(OWN))
     return pl.concat([own, printed.with_columns(kind=pl.lit(kind))], how="diagonal_relaxed")
@@ -125,45 +125,45 @@ def paper_table(
     if "average" in own.columns and own.n_unique(at) < own.n_unique([*at, "average"]):
         what = f"a system has several averages of one {column}"
         raise DataBroken(what, remedy='rows of one: .filter(average="pooled")')
-    systems = own["system"].unique(maintain_order=True).to_list()
     decimals = digits if isinstance(digits, Mapping) else dict.fromkeys(columns, digits)
-    measured = own.filter(pl.col("value").is_not_nan()).to_dicts()
-    best = [(systems.index(r["system"]), r[column]) for r in measured if r["mark"] == "best"]
+    # Published systems have no cases.
+    rows = {
+        name: {LINES: text({"system": [name]})}
+        for name in own["system"].unique(maintain_order=True)
+    }
+    measured = own.filter(pl.col("value").is_not_nan())
+    best = measured.filter(mark="best")
+    best = [([*rows].index(system), name) for system, name in best.select(at).rows()]
     ranked = {name for _, name in best}
-    rows: dict[str, dict[str, str]] = {name: {} for name in systems}
-    for row in measured:
+    for row in measured.to_dicts():
         places = decimals.get(row[column], 3)
-        text, *ends = (number(row[of], places) for of in ("value", "ci_low", "ci_high"))
+        value, *ends = (number(row[of], places) for of in ("value", "ci_low", "ci_high"))
         if row.get("n_cases") is not None:
             over = "n_docs" if row.get("average") == metrics.MACRO else "n_cases"
-            text += f" (n = {row[over] - (row.get('n_undefined') or 0):,})"
-        text += f" [{', '.join(ends)}]" * (ends[0] != MISSING)
-        sign = {"near": "≈", None: "°"}.get(row["mark"], "") * (row[column] in ranked)
-        rows[row["system"]][row[column]] = f"{text} {sign}".rstrip()
+            value += f" (n = {row[over] - (row.get('n_undefined') or 0):,})"
+        value += f" [{', '.join(ends)}]" * (ends[0] != MISSING)
+        sign = {"near": " ≈", None: " °"}.get(row["mark"], "") * (row[column] in ranked)
+        rows[row["system"]][row[column]] = value + sign
+    count = len(rows)
     for row in printed.to_dicts():
-        text = number(row["value"], decimals.get(row[column], 3))
-        rows.setdefault(f"{row['system']} ({PUBLISHED})", {})[row[column]] = text
-    blank = dict.fromkeys(columns, MISSING)
-    scored = [{"system": name} | blank | cells for name, cells in rows.items()]
+        value = number(row["value"], decimals.get(row[column], 3))
+        rows.setdefault(f"{row['system']} ({PUBLISHED})", {})[row[column]] = value
+    scored = [
+        {"system": name} | dict.fromkeys(columns, MISSING) | row for name, row in rows.items()
+    ]
     measures, unstated = _definitions(own, printed, column)
     for side, of in enumerate(("metric", "average") if measures else ()):
         scored.append({"system": of} | {key: pair[side] for key, pair in measures.items()})
     unsaid = dict.fromkeys(head.rstrip(" ↑↓") for key, head in columns.items() if key in unstated)
     averages = f"The paper does not say how it averages {', '.join(unsaid)}." if unsaid else ""
-    scored = pl.DataFrame(scored, schema=dict.fromkeys(["system", *columns], pl.String))
-    # Published systems have no cases.
-    lines = selection.of_rows(scored.select("system").head(len(systems))) + [None] * (
-        scored.height - len(systems)
-    )
     return table(
-        scored,
+        pl.DataFrame(scored, schema=dict.fromkeys(["system", *columns, LINES], pl.String)),
         # An arrow at the end of a heading stays with its last word.
         titles={key: re.sub(" (?=[↑↓]$)", "\u00a0", head) for key, head in columns.items()},
-        note=" ".join([WORDING["paper"]["note"] * bool(measured), averages, note]),
+        note=" ".join([WORDING["paper"]["note"] * (measured.height > 0), averages, note]),
         strong=best,
-        aside=range(len(systems), scored.height),
-        numeric=list(columns),
-        cases=lines,
+        aside=range(count, len(scored)),
+        numeric=[*columns],
     )
 
 

@@ -156,16 +156,10 @@ class Table(Shown):
 
     kind: ClassVar[str] = "table"
     frame: pl.DataFrame
-    columns: Sequence[Mapping[str, Any]]
-    rows: Sequence[Sequence[Any]]
-    bold: Sequence[Sequence[int]]
-    aside: Sequence[int]
-    note: str | None
-    cases: Sequence[str | None]
-    fold: str | None
+    data: dict[str, Any]
 
     def _data(self) -> dict[str, Any]:
-        return {name: part for name, part in vars(self).items() if name != "frame"}
+        return self.data
 
     def __str__(self) -> str:
         columns, rows = self.payload["columns"], self.payload["rows"]
@@ -188,7 +182,7 @@ def table(
     strong: Sequence[tuple[int, str]] = (),
     aside: Sequence[int] = (),
     numeric: Sequence[str] = (),
-    cases: Mapping[str, str] | Sequence[str | None] | None = None,
+    cases: Mapping[str, str] | None = None,
     fold: str = "",
     empty: str = NOTHING,
 ) -> Table | Caption:
@@ -204,8 +198,8 @@ def table(
     report are links in a column `report`.
 
     `cases` leads a report from a row to its cases: the columns of cases, and those of `frame` that
-    hold their values, shown or not; or for each row the line of `formlab.selection`. Without it
-    ``slice_by`` and columns named as those of cases are taken; with {} no row leads anywhere.
+    hold their values, shown or not. Without it ``slice_by`` and columns named as those of cases are
+    taken; with {} no row leads anywhere.
 
     >>> print(table(pl.DataFrame({"kind": ["date"], "n_docs": [3], "p": [1e-9]})))
     kind  documents  p
@@ -213,20 +207,17 @@ def table(
     """
     if not frame.height:
         return Caption(empty, label="Note")
-    whole, head = frame.height, frame.head(rows)
-    if cases is None or isinstance(cases, Mapping):
-        cases = selection.of_rows(head, cases)
+    head, plain = frame.head(rows), bool | int | float | None
     shown = head.select(columns or pl.exclude(selection.LINES))
     shown = shown.select(name for name in shown.columns if frame[name].count() or not sparse)
     for name in {"p", "p_holm", "p_adjusted"} & {*shown.columns}:
         values = shown[name].fill_nan(None)
         texts = [p if p is None else "< 0.0001" if p < 0.0001 else number(p, 4) for p in values]
         shown = shown.with_columns(pl.Series(name, texts, dtype=pl.String))
-    names, plain = shown.columns, bool | int | float | None
+    names = shown.columns
     places = digits if isinstance(digits, Mapping) else dict.fromkeys(names, digits)
     heads = [
         {
-            "name": name,
             "title": words(name, titles),
             "align": "right" if kind.is_numeric() or name in numeric else "left",
             "digits": places.get(name, 3) if kind.is_float() else None,
@@ -234,14 +225,8 @@ def table(
         }
         for name, kind in shown.schema.items()
     ]
-    note += f" First {head.height:,} of {whole:,} rows." if head.height < whole else ""
-    return Table(
-        shown,
-        columns=heads,
-        rows=[[v if isinstance(v, plain) else str(v) for v in row] for row in shown.rows()],
-        bold=[[row, names.index(name)] for row, name in strong if row < head.height],
-        aside=list(aside),
-        note=note.strip() or None,
-        cases=cases[: head.height],
-        fold=fold or None,
-    )
+    note += f" First {rows:,} of {frame.height:,} rows." * (rows < frame.height)
+    data = {"columns": heads, "note": note.strip(), "fold": fold, "aside": list(aside)}
+    data["rows"] = [[v if isinstance(v, plain) else str(v) for v in row] for row in shown.rows()]
+    data["bold"] = [[row, names.index(name)] for row, name in strong if row < head.height]
+    return Table(shown, data | {"cases": selection.of_rows(head, cases)})

@@ -20,7 +20,7 @@ from formlab.analysis.overview import cause_counts, rungs, runs
 from formlab.analysis.summarise import surface as surface_of
 from formlab.charts import theme
 from formlab.charts.escaping import clean
-from formlab.charts.marks import dots, lines, stacked, surface
+from formlab.charts.marks import bars, dots, lines, surface
 from formlab.charts.words import WORDING, Caption, Table, note, sentences, show, table
 from formlab.errors import NotAvailable
 from formlab.folders import Evaluation
@@ -111,7 +111,7 @@ def show_causes(say: str, cases: pl.DataFrame, of: Evaluation, **more: Any) -> N
     advice is on images.
     """
     counts, look = _causes(cases, has_pages(of)), WORDING["causes"] | WORDING["cause_bars"]
-    show(say, stacked(counts, "cause", "cases", **look), **more)
+    show(say, bars(counts, "cause", "cases", **look), **more)
     show("What to try for each cause.", _worded(counts, "causes"))
 
 
@@ -137,7 +137,7 @@ def page_error_bars(pages: pl.DataFrame) -> Any:
     look, index = WORDING["page_errors"], ["doc_id", "words", "wer"]
     pages = pages.rename({"order": "out of order"})
     long = pages.unpivot([*look["colours"]], index=index, variable_name="error", value_name="rate")
-    return stacked(long, "doc_id", "rate", **look)
+    return bars(long, "doc_id", "rate", **look)
 
 
 def ladder_lines(summary: pl.DataFrame, *, by: str) -> Any:

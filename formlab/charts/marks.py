@@ -83,8 +83,8 @@ def dots(
 def bars(frame: pl.DataFrame, y: str = "label", x: str = "value", **look: Any) -> Drawn:
     """A bar from zero for each row of a frame, with its interval, or made of its parts.
 
-    With `colour` each row of the frame is a part of a bar, named by that column; parts stand in the
-    order of `colours`. All else is as of `dots`.
+    With `colour` each row of the frame is a part of a bar, named by that column, and with `percent`
+    a share of it; parts stand in the order of `colours`. All else is as of `dots`.
 
     >>> counts = pl.DataFrame({"label": ["a", "b"], "value": [3, 1]})
     >>> bars(counts).description
@@ -92,8 +92,8 @@ def bars(frame: pl.DataFrame, y: str = "label", x: str = "value", **look: Any) -
     """
     plot = Plot(frame, x, [y], **look)
     if plot.colour:
-        whole = plot.frame.group_by(y, *plot.by).agg(pl.col(x).sum())
-        plot.domain = plot.domain or Plot(whole, x, [y]).ends()
+        sums = plot.frame.group_by(y, *plot.by).agg(pl.col(x).sum())
+        plot.domain = plot.domain or ([0, 1] if plot.percent else Plot(sums, x, [y]).ends())
         hue, spans = plot.hue(alt.Color), []
         turn = pl.col(plot.colour).cast(pl.String).cast(pl.Enum(hue.to_dict()["sort"]))
         plot.frame = plot.frame.with_columns(turn=turn.to_physical().cast(pl.Int64))
@@ -104,20 +104,6 @@ def bars(frame: pl.DataFrame, y: str = "label", x: str = "value", **look: Any) -
     chart = alt.layer(bar, *spans, *plot.counts())
     chart = chart.properties(width=theme.WIDTH - 180, height=alt.Step(24))
     return plot.panels(chart, apart="y" * bool(plot.row))
-
-
-def stacked(
-    frame: pl.DataFrame, y: str = "label", x: str = "share", *, percent: bool = True, **look: Any
-) -> Drawn:
-    """One bar a row, made of its parts: shares of a whole, or without `percent` counts.
-
-    As `bars` with `colour`: `y` is the column of the bar's name and `x` that of the part's size.
-
-    >>> parts = pl.DataFrame({"label": ["a", "a"], "share": [0.75, 0.25], "what": ["ok", "no"]})
-    >>> stacked(parts, colour="what").description
-    'share: a, ok 0.750; a, no 0.250'
-    """
-    return bars(frame, y, x, **{"percent": percent, "domain": [0, 1] if percent else None} | look)
 
 
 def lines(

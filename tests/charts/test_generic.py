@@ -22,11 +22,10 @@ FRAME = pl.DataFrame(
 def draw(name, frame=FRAME, **more):
     """One of the generic charts of a frame."""
     columns = {
-        "lines": ["label"], "heatmap": ["label", "group"],
-        "stacked": ["label", "value"], "surface": ["label", "group"],
+        "lines": ["label"], "heatmap": ["label", "group"], "surface": ["label", "group"],
     }.get(name, [])  # fmt: skip
     if name == "stacked":
-        more = {"colour": "group"} | more
+        name, more = "bars", {"colour": "group"} | more
     shown = getattr(charts, name)(frame, *columns, **more)
     return shown[-1] if name == "surface" else shown
 

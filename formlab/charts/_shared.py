@@ -204,10 +204,10 @@ def named(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows of comparisons with `what`, the metric and slice, and `pair`: ``first → second``."""
     texts = []
     for row in rows.iter_rows(named=True):
-        is_outcome = row["metric"] == OUTCOME
-        title = "fields right" if is_outcome else metrics.title(row["metric"], row.get("average"))
-        whole = [] if is_outcome else [f"all {row['level']}s"]
-        of = [f"{row['slice_by']} {row['slice_value']}"] if row["slice_by"] else whole
+        title, of = "fields right", []
+        if row["metric"] != OUTCOME:
+            title, of = metrics.title(row["metric"], row.get("average")), [f"all {row['level']}s"]
+        of = [f"{row['slice_by']} {row['slice_value']}"] if row["slice_by"] else of
         texts.append(word(", ".join([title, *of])))
     pair = pl.format("{} → {}", "system_a", "system_b")
     return rows.with_columns(pl.Series("what", texts, dtype=pl.String), pair=pair)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +28,11 @@ _HEIGHT = np.outer((0, 1, 1, 0, 0), (0, 1, 1, 0, 0)) * _COLOUR
 _SURFACE = Path(__file__).with_name("assets").joinpath("surface.json").read_text("utf-8")
 
 
-def dots(
-    frame: pl.DataFrame, y: str = "label", x: str = "value", *, zero: bool = False, **look: Any
-) -> Drawn:
+def dots(frame: pl.DataFrame, y: str = "label", x: str = "value", **look: Any) -> Drawn:
     """A point for each row of a frame, with its interval where it has one.
 
     `y` is the column that names the row, or one of numbers for a scatter; `x` that of values. Rows
-    without a value are left out; where none has one, a note is given. With `zero` a line marks
-    zero, as for differences.
+    without a value are left out; where none has one, a note is given.
 
     `look` is what all charts take. Columns: `colour`, whose values have a colour and a shape each;
     `kind`, of which one value, `filled`, is a filled marker and any other an open one: published
@@ -45,10 +41,11 @@ def dots(
     beside each other; `tips`, shown by the tooltip as well. Intervals are from ``ci_low`` to
     ``ci_high``. `titles` are titles of columns, `order` the names of the rows from top to bottom,
     `colours` those of the values of `colour`, if not the theme's. `metric` names the axis and gives
-    it its ends, `domain` gives it others; `percent` shows percentages; `empty` is the note if there
-    is nothing to draw. `cases` says which column of cases each column of the frame has the values
-    of, for a report that leads from a mark to its cases; without it ``slice_by`` and columns named
-    as those of cases are taken, with {} none.
+    it its ends, `domain` gives it others; `percent` shows percentages; with `zero` a line marks
+    zero, as for differences; `empty` is the note if there is nothing to draw. `cases` says which
+    column of cases each column of the frame has the values of, for a report that leads from a mark
+    to its cases; without it ``slice_by`` and columns named as those of cases are taken, with {}
+    none.
 
     >>> scores = pl.DataFrame({"label": ["a", "b"], "value": [0.5, float("nan")]})
     >>> dots(scores, metric="cer").description
@@ -67,7 +64,7 @@ def dots(
     points = base.mark_point(opacity=1, strokeWidth=2)
     line = plot.base.mark_rule(strokeDash=[4, 3], color=theme.NEUTRAL).encode(x=alt.datum(0))
     layers = [
-        *[line] * zero,
+        *[line] * plot.zero,
         *(rule.encode(tooltip=tip, stroke=marks["stroke"]) for rule in plot.spans(base)),
         points.encode(plot.length(alt.X), tooltip=tip, **marks),
     ]
@@ -106,9 +103,7 @@ def bars(frame: pl.DataFrame, y: str = "label", x: str = "value", **look: Any) -
     return plot.panels(chart, apart="y" * bool(plot.row))
 
 
-def lines(
-    frame: pl.DataFrame, x: str, y: str = "value", *, log: bool = False, **look: Any
-) -> Drawn:
+def lines(frame: pl.DataFrame, x: str, y: str = "value", **look: Any) -> Drawn:
     """Points along a column, joined by a line for each colour.
 
     `x` is a column of names in the frame's order, or of numbers (with `log` on a logarithmic axis).
@@ -128,10 +123,10 @@ def lines(
     if plot.is_number(x):
         places = plot.frame[x].unique().sort().to_list()
         # A line through many points has round numbers instead.
-        axis = alt.Axis(labelFlush=False, labelOverlap=not log, labelFontSize=11)
+        axis = alt.Axis(labelFlush=False, labelOverlap=not plot.log, labelFontSize=11)
         axis.values = places if len(places) <= _PLACES else alt.Undefined
         scale = alt.Scale(zero=False, padding=12)
-        if log and places:
+        if plot.log and places:
             scale = alt.Scale(type="log", domain=[0.8 * places[0], 1.25 * places[-1]])
         base = plot.base.encode(plot.at(alt.X, x, axis=axis, scale=scale))
     else:
@@ -152,21 +147,12 @@ def lines(
     return plot.panels(chart.properties(width=wide, height=high), spacing=16)
 
 
-def heatmap(
-    frame: pl.DataFrame,
-    x: str,
-    y: str,
-    value: str = "value",
-    *,
-    xs: Sequence[str] = (),
-    ys: Sequence[str] = (),
-    **look: Any,
-) -> Drawn:
+def heatmap(frame: pl.DataFrame, x: str, y: str, value: str = "value", **look: Any) -> Drawn:
     """A square for each row of a frame, coloured by its value; cells without one stay empty.
 
-    `x`, `y` and `value` are the columns of the cell's place and of its value, `xs` and `ys` the
-    order of columns and rows, empty ones among them. `n` are counts that stand below the value; all
-    else is as of `dots`.
+    `x`, `y` and `value` are the columns of the cell's place and of its value, `across` and `order`
+    the names from left to right and from top to bottom, empty ones among them. `n` are counts that
+    stand below the value; all else is as of `dots`.
 
     >>> cells = pl.DataFrame({"scope": ["field"], "task": ["vqa"], "value": [0.5]})
     >>> heatmap(cells, "scope", "task").description
@@ -174,7 +160,7 @@ def heatmap(
     """
     plot = Plot(frame, value, [x, y], **look)
     (low, high), form = plot.ends(), ".0%" if plot.percent else ".3~g"
-    across, up = list(xs) or plot.values(x), list(ys) or plot.values(y)
+    across, up = [*plot.across] or plot.values(x), [*plot.order] or plot.values(y)
     base = plot.base.encode(
         plot.names(alt.X, x, across, title=plot.title(x), scale=alt.Scale(domain=across)),
         plot.names(alt.Y, y, up, title=plot.title(y), scale=alt.Scale(domain=up)),
@@ -217,8 +203,9 @@ def surface(frame: pl.DataFrame, x: str, y: str, value: str = "value", **look: A
     xs, ys = (frame[name].unique(maintain_order=True).to_list() for name in (x, y))
     plot.titles = {LOW: "95 % interval from", HIGH: "to", **plot.titles}
     ends, form = plot.ends(LOW, HIGH), ".0%" if plot.percent else ".3~g"
-    look |= {"titles": plot.titles, "domain": ends, "n": plot.n if plot.has(plot.n) else None}
-    flat = heatmap(frame, x, y, value, xs=xs, ys=ys[::-1], **look)
+    look |= {"titles": plot.titles, "domain": ends, "across": xs, "order": ys[::-1]}
+    look["n"] = plot.n if plot.has(plot.n) else None
+    flat = heatmap(frame, x, y, value, **look)
     rows = plot.frame.to_dicts()
     at = [ys.index(row[y]) for row in rows], [xs.index(row[x]) for row in rows]
     # What the pointer tells of a cell. Plotly reads markup, so there is none in names.

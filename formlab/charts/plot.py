@@ -54,11 +54,14 @@ class Plot:
     further: str | None = None
     n: str | None = None
     order: Sequence[str] = ()
+    across: Sequence[str] = ()
     row: str | None = None
     column: str | None = None
     titles: Mapping[str, str] = dataclasses.field(default_factory=dict)
     metric: str | None = None
     percent: bool = False
+    zero: bool = False
+    log: bool = False
     domain: Sequence[float] | None = None
     colours: Mapping[str, str] | None = None
     tips: Sequence[str] = ()

@@ -204,11 +204,10 @@ def named(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows of comparisons with `what`, the metric and slice, and `pair`: ``first → second``."""
     texts = []
     for row in rows.iter_rows(named=True):
-        title, of = "fields right", []
+        of, over = ["fields right"], f"{row['slice_by']} {row['slice_value']}"
         if row["metric"] != OUTCOME:
-            title, of = metrics.title(row["metric"], row.get("average")), [f"all {row['level']}s"]
-        of = [f"{row['slice_by']} {row['slice_value']}"] if row["slice_by"] else of
-        texts.append(word(", ".join([title, *of])))
+            of = [metrics.title(row["metric"], row.get("average")), f"all {row['level']}s"]
+        texts.append(word(", ".join([of[0], over] if row["slice_by"] else of)))
     pair = pl.format("{} → {}", "system_a", "system_b")
     return rows.with_columns(pl.Series("what", texts, dtype=pl.String), pair=pair)
 
@@ -271,8 +270,10 @@ def edit_trees(
             f"{row['distance']:.2f}, similarity {row['similarity']:.2f}"
         )
         strong = [(at, "edit") for at in range(lines.height)]
-        shown.append(Caption(sentences(text), label="Table", settings=row.get("settings")))
-        shown.append(table(lines, strong=strong, cases={}, rows=_LINES))
+        shown += [
+            Caption(sentences(text), label="Table", settings=row.get("settings")),
+            table(lines, strong=strong, cases={}, rows=_LINES),
+        ]
     return shown or [note("No tree differs from its gold.")]
 
 
@@ -296,13 +297,12 @@ def _lines(cases: pl.DataFrame) -> Iterator[dict[str, str | None]]:
             if row["edit"] == "moved":
                 parent = unescape(row["pred_path"].split("/")[-2])
                 predicted = f"{predicted} (now in {parent or 'the form'})"
-            line = {"gold": row["gold"], "predicted": predicted}
-            line = {name: text and _label(text, row["depth"]) for name, text in line.items()}
-            yield line | {"edit": row["edit"].replace("kept", "")}
-
-
-def _label(text: str, depth: int) -> str:
-    """A name as one short line at its depth."""
-    line = clean(" ".join(text[:400].split()))
-    line = line if len(line) <= _CHARACTERS else f"{line[: _CHARACTERS - 1]}…"
-    return _INDENT * (min(depth, _DEEPEST) - 1) + (line or "(no name)")
+            line, indent = (
+                {"edit": row["edit"].replace("kept", "")},
+                min(row["depth"], _DEEPEST) - 1,
+            )
+            for side, label in (("gold", row["gold"]), ("predicted", predicted)):
+                text = " ".join((label or "").split()) or "(no name)"
+                text = text if len(text) <= _CHARACTERS else f"{text[: _CHARACTERS - 1]}…"
+                line[side] = None if label is None else _INDENT * indent + clean(text)
+            yield line

@@ -247,8 +247,7 @@ class Plot:
         rows = []
         for row in self.frame.head(_ROWS).iter_rows(named=True):
             of = dict.fromkeys(cell(row[name]) for name in names if row[name] is not None)
-            texts = ", ".join(escaping.clean(text, limit=80) for text in of)
-            rows.append(f"{texts} {cell(row[value])}")
+            rows.append(f"{', '.join(of)} {cell(row[value])}")
         more = self.frame.height - len(rows)
         return f"{say}: {'; '.join(rows)}" + f"; and {more:,} more" * (more > 0)
 

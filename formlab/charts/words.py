@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 import polars as pl
 from IPython.display import display
 
-from formlab import files, metrics, resources, tables
+from formlab import metrics, resources, tables
 from formlab.analysis.finding import counted as _counted
 from formlab.charts.html import MISSING, Shown, cell, number
 from formlab.errors import DataBroken, UnknownName
@@ -248,29 +248,28 @@ def published(*names: str) -> pl.DataFrame:
     >>> table.filter(system="GPT-5", metric="bleu").select("measure", "average").rows()
     [('bleu_of_fields', 'mean over fields')]
     """
-    return pl.concat([_read(name) for name in names], how="diagonal_relaxed")
-
-
-def _read(name: str) -> pl.DataFrame:
-    if name not in (known := sorted(file.stem for file in FOLDER.glob("*.csv"))):
-        raise UnknownName.of("published table", name, known)
-    printed = pl.read_csv(files.read_text(FOLDER / f"{name}.csv").encode(), infer_schema=False)
-    printed = printed.with_columns(pl.col("^value$").cast(pl.Float64))
-    if "unit" in printed.columns:
-        value = pl.when(unit="percent").then(pl.col("value") / 100).otherwise("value")
-        printed = printed.with_columns(pl.col("unit").replace("percent", "ratio"), value=value)
-    return defined(printed, name) if {"metric", "system"} <= {*printed.columns} else printed
+    found, known = [], sorted(file.stem for file in FOLDER.glob("*.csv"))
+    for name in names:
+        if name not in known:
+            raise UnknownName.of("published table", name, known)
+        printed = pl.read_csv(FOLDER / f"{name}.csv", infer_schema=False)
+        printed = printed.with_columns(pl.col("^value$").cast(pl.Float64))
+        if "unit" in printed.columns:
+            value = pl.when(unit="percent").then(pl.col("value") / 100).otherwise("value")
+            printed = printed.with_columns(pl.col("unit").replace("percent", "ratio"), value=value)
+        is_of_metrics = {"metric", "system"} <= {*printed.columns}
+        found.append(defined(printed, name) if is_of_metrics else printed)
+    return pl.concat(found, how="diagonal_relaxed")
 
 
 def defined(printed: pl.DataFrame, name: str) -> pl.DataFrame:
     """Rows of the published table `name`, by `metric`, with `measure` and `average` beside them."""
-    known = _read("definitions").filter(table=name)
+    known = pl.read_csv(FOLDER / "definitions.csv", infer_schema=False).filter(table=name)
     known = known.select(_column="column", measure="metric", average="average")
-    column = pl.col("metric")
-    if "kind" in printed.columns:
-        of_kind = pl.format("{} {}", "kind", "metric")
-        column = pl.when(of_kind.is_in(known["_column"].implode())).then(of_kind).otherwise(column)
-    printed = printed.with_columns(_column=column)
+    # A table of several kinds may have a column of a metric for each of them.
+    names = [pl.format("{} {}", "kind", "metric")] if "kind" in printed.columns else []
+    names = [column.replace_strict(*[known["_column"]] * 2, default=None) for column in names]
+    printed = printed.with_columns(_column=pl.coalesce(*names, "metric"))
     return printed.join(known, on="_column", how="left", maintain_order="left").drop("_column")
 
 

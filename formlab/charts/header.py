@@ -12,7 +12,7 @@ import polars as pl
 from formlab.analysis.finding import OUTCOME, Finding, counted, word
 from formlab.analysis.overview import failures, runs
 from formlab.charts.escaping import clean
-from formlab.charts.html import Shown, cell, number
+from formlab.charts.html import Shown, number
 from formlab.charts.words import sentences, span
 from formlab.folders import Evaluation
 
@@ -46,12 +46,6 @@ class Cards(Shown):
     finding: str = ""
     findings: Sequence[Row] = ()
     runs: Sequence[str] = ()
-
-    def __str__(self) -> str:
-        lines = [self.finding]
-        lines += [f"{c.label}: {cell(c.value)}" + f" ({c.note})" * bool(c.note) for c in self.cards]
-        lines += [f"- {sentences(row['claim'], row['effect'])}" for row in self.findings]
-        return "\n".join(clean(line, limit=2_000) for line in (*lines, *self.runs) if line)
 
 
 def score_cards(

@@ -52,7 +52,7 @@ def _visible(value: Any) -> Any:
 
 TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(_ASSETS),
-    autoescape=True,
+    autoescape=jinja2.select_autoescape(disabled_extensions=["txt.j2"], default=True),
     finalize=_visible,
     undefined=jinja2.StrictUndefined,
 )
@@ -91,6 +91,9 @@ class Shown:
 
     def _data(self) -> dict[str, Any]:
         return vars(self)
+
+    def __str__(self) -> str:
+        return str(getattr(TEMPLATES.get_template("parts.txt.j2").module, self.kind)(self.payload))
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
         payload = self.payload

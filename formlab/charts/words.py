@@ -16,7 +16,7 @@ from IPython.display import display
 
 from formlab import metrics, resources, tables
 from formlab.analysis.finding import counted as _counted
-from formlab.charts.html import MISSING, Shown, cell, number
+from formlab.charts.html import MISSING, Shown, number
 from formlab.errors import DataBroken, UnknownName
 from formlab.scoring.bands import BANDS
 from formlab.selection import LINES, of_rows
@@ -64,11 +64,6 @@ class Caption(Shown):
     text: str
     label: Literal["Figure", "Table", "Note"] = "Figure"
     settings: str | None = None
-
-    def __str__(self) -> str:
-        shown = self.payload
-        settings = f" [{shown['settings']}]" if shown["settings"] else ""
-        return f"{shown['label']}. {shown['text']}{settings}"
 
 
 def note(text: str) -> Caption:
@@ -163,15 +158,6 @@ class Table(Shown):
 
     def _data(self) -> dict[str, Any]:
         return self.data
-
-    def __str__(self) -> str:
-        columns, rows = self.payload["columns"], self.payload["rows"]
-        digits = [column["digits"] for column in columns]
-        lines = [[c["title"] for c in columns], *(list(map(cell, row, digits)) for row in rows)]
-        widths = [min(60, max(map(len, column))) for column in zip(*lines, strict=True)]
-        sides = ["<" if column["align"] == "left" else ">" for column in columns]
-        line = "  ".join(f"{{:{s}{w}}}" for s, w in zip(sides, widths, strict=True))
-        return "\n".join(line.format(*row).rstrip() for row in lines)
 
 
 def table(

@@ -29,6 +29,7 @@ from formlab.trees import unescape
 # The other reports of its folder: a JSON object of name to ``benchmark:split:system`` of each
 # evaluation; reports of the project's samples have none.
 LINKS_VARIABLE = "FORMLAB_REPORTS"
+SAY = WORDING["say"]
 # The most lines that are shown of a form, and of kept nodes that follow each other; how a label is
 # indented, at the most, and how long it may be.
 _LINES, _UNFOLDED = 60, 3
@@ -56,12 +57,10 @@ def notes_table(evaluation: Evaluation) -> Table | Caption:
     return table(rows, empty="No irregularity was noted.")
 
 
-def show_answered(
-    evaluation: Evaluation, say: str = "What was scored, by status and outcome."
-) -> None:
+def show_answered(evaluation: Evaluation, say: str = SAY["answered"]) -> None:
     """Display `status_table` and `notes_table`, each under its caption."""
     show(say, status_table(evaluation))
-    show("What was inferred from the files, and what is odd in them.", notes_table(evaluation))
+    show(SAY["notes"], notes_table(evaluation))
 
 
 def show_surface(
@@ -83,10 +82,7 @@ def show_surface(
     grid = surface_of(evaluation, metric, "n_fields", y, bins={"n_fields": cuts}, **draws)
     titles = {"x_value": size, "y_value": WORDING["types"].get(y, y)}
     name = metrics.title(metric)
-    say = (
-        f"{name[:1].upper()}{name[1:]} of {evaluation.system}: a low corner is where it "
-        "fails; a cell without cases stays empty."
-    )
+    say = SAY["surface"].format(f"{name[:1].upper()}{name[1:]}", evaluation.system)
     show(say, *surface(grid, "x_value", "y_value", metric=metric, titles=titles))
 
 
@@ -112,7 +108,7 @@ def show_causes(say: str, cases: pl.DataFrame, of: Evaluation, **more: Any) -> N
     """
     counts, look = _causes(cases, has_pages(of)), WORDING["causes"] | WORDING["cause_bars"]
     show(say, bars(counts, "cause", "cases", **look), **more)
-    show("What to try for each cause.", _worded(counts, "causes"))
+    show(SAY["causes"], _worded(counts, "causes"))
 
 
 def scores_table(summary: pl.DataFrame) -> Table | Caption:
@@ -124,7 +120,7 @@ def scores_table(summary: pl.DataFrame) -> Table | Caption:
 
 def show_scores(summary: pl.DataFrame, *, more: str = "") -> None:
     """Display `scores_table` under a caption that ends in `more`."""
-    show("Every score, of all and by slice.", scores_table(summary), more=more)
+    show(SAY["scores"], scores_table(summary), more=more)
 
 
 def runs_table(evaluations: Sequence[Evaluation], **look: Any) -> Table | Caption:
@@ -264,11 +260,7 @@ def edit_trees(
     for row in worst.iter_rows(named=True):
         schema = dict.fromkeys(("gold", "edit", "predicted"), pl.String)
         lines = pl.DataFrame(_lines(cases.filter(doc_id=row["doc_id"])), schema)
-        text = (
-            f"{clean(row['doc_id'], limit=120)}: {row['nodes']:,} nodes in the gold tree, "
-            f"{row['given']:,} predicted; {metrics.title('tree_edit_distance')} "
-            f"{row['distance']:.2f}, similarity {row['similarity']:.2f}"
-        )
+        text = SAY["tree"].format(**row | {"doc_id": clean(row["doc_id"], limit=120)})
         strong = [(at, "edit") for at in range(lines.height)]
         shown += [
             Caption(sentences(text), label="Table", settings=row.get("settings")),

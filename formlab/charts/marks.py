@@ -229,9 +229,8 @@ def surface(frame: pl.DataFrame, x: str, y: str, value: str = "value", **look: A
     points = {"x": at[1], "y": at[0], "z": plot.frame[value].to_list(), "text": texts}
     if plot.has(LOW, HIGH):
         above, below = pl.col(HIGH) - pl.col(value), pl.col(value) - pl.col(LOW)
-        known = pl.all_horizontal(pl.col(LOW, HIGH).is_not_null())
-        sizes = plot.frame.select(array=above * known, arrayminus=below * known)
-        points["error_z"] = sizes.fill_null(0).to_dict(as_series=False)
+        sizes = plot.frame.select(array=above, arrayminus=below).fill_null(0)
+        points["error_z"] = sizes.to_dict(as_series=False)
     figure = go.Figure(json.loads(_SURFACE))
     figure.update_traces(sheet, {"type": "surface"})
     figure.update_traces(points, {"type": "scatter3d"})

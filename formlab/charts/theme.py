@@ -19,6 +19,7 @@ from formlab.charts.escaping import specification
 from formlab.scoring.causes import STAGE_OF
 
 REPORT_VARIABLE = "FORMLAB_REPORT"
+# The type that JupyterLab draws; that of altair's own renderer is none that notebooks take.
 VEGA_LITE = "application/vnd.vegalite.v5+json"
 
 _ASSETS = Path(__file__).with_name("assets")
@@ -63,11 +64,6 @@ def system_shapes(systems: Iterable[str]) -> dict[str, str]:
     return {name: SYSTEM_SHAPES[(place + place // many) % many] for place, name in names}
 
 
-def _specification(spec: dict[str, Any], **_: object) -> dict[str, Any]:
-    # The type that JupyterLab draws; that of altair's own renderer is none that notebooks take.
-    return {VEGA_LITE: spec, "text/plain": str(spec.get("description") or "chart")}
-
-
 def enable() -> None:
     """Register formlab's theme, and show charts live and offline; in a report as data alone.
 
@@ -77,10 +73,12 @@ def enable() -> None:
     """
     alt.theme.register("formlab", enable=True)(lambda: {"config": CONFIG})
     pio.renderers.default = "plotly_mimetype"
-    name, renderer = "formlab", _specification
-    if not in_report():
-        alt.renderers.enable("jupyter", offline=True)
-        live = alt.renderers.get()
-        name, renderer = "formlab-live", lambda spec, **_: live(specification(spec))
-    alt.renderers.register(name, renderer)
-    alt.renderers.enable(name)
+    alt.renderers.enable("jupyter", offline=True)
+    live, is_report = alt.renderers.get(), in_report()
+
+    def shown(spec: dict[str, Any], **_: object) -> Any:
+        text = str(spec.get("description") or "chart")
+        return {VEGA_LITE: spec, "text/plain": text} if is_report else live(specification(spec))
+
+    alt.renderers.register("formlab", shown)
+    alt.renderers.enable("formlab")

@@ -58,12 +58,6 @@ def system_colours(systems: Iterable[str]) -> dict[str, str]:
     return dict(zip(dict.fromkeys(systems), itertools.cycle(SYSTEM_COLOURS), strict=False))
 
 
-def system_shapes(systems: Iterable[str]) -> dict[str, str]:
-    """A marker shape for each system, in their order; with its colour it is no other's of 36."""
-    many, names = len(SYSTEM_SHAPES), enumerate(dict.fromkeys(systems))
-    return {name: SYSTEM_SHAPES[(place + place // many) % many] for place, name in names}
-
-
 def enable() -> None:
     """Register formlab's theme, and show charts live and offline; in a report as data alone.
 

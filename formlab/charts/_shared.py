@@ -43,9 +43,8 @@ def _worded(frame: pl.DataFrame, look: str, **more: Any) -> Table | Caption:
 
 def status_table(evaluation: Evaluation) -> Table | Caption:
     """Counts of pages, fields, questions … by level, status of the answer and outcome."""
-    counts = evaluation.cases.group_by("level", "status", "outcome").agg(
-        cases=pl.len(), documents=pl.col("doc_id").n_unique()
-    )
+    counts = evaluation.cases.group_by("level", "status", "outcome")
+    counts = counts.agg(cases=pl.len(), documents=pl.n_unique("doc_id"))
     return table(counts.sort("level", "cases", "status", descending=[True, True, False]))
 
 
@@ -86,16 +85,13 @@ def show_surface(
     show(say, *surface(grid, "x_value", "y_value", metric=metric, titles=titles))
 
 
-def cause_table(cases: pl.DataFrame, *, pages: bool = True) -> Table | Caption:
-    """Each cause with its stage, its cases, their share, and what to try.
-
-    Without `pages` what to try says nothing of images.
-    """
-    return _worded(_causes(cases, pages), "causes")
+def cause_table(cases: pl.DataFrame) -> Table | Caption:
+    """Each cause with its stage, its cases, their share, and what to try."""
+    return _worded(_causes(cases), "causes")
 
 
-def _causes(cases: pl.DataFrame, pages: bool) -> pl.DataFrame:
-    """The counts of causes, each with its name in words beside it."""
+def _causes(cases: pl.DataFrame, *, pages: bool = True) -> pl.DataFrame:
+    """The counts of causes, each with its name in words; without `pages` no advice on images."""
     name = pl.col("cause").str.replace_all("_", " ")
     return cause_counts(cases, pages=pages).with_columns(name, of_cause="cause")
 
@@ -106,7 +102,7 @@ def show_causes(say: str, cases: pl.DataFrame, of: Evaluation, **more: Any) -> N
     `say` and `more` are the caption of the bars, as of `charts.show`. Where no pages were read, no
     advice is on images.
     """
-    counts, look = _causes(cases, has_pages(of)), WORDING["causes"] | WORDING["cause_bars"]
+    counts, look = _causes(cases, pages=has_pages(of)), WORDING["causes"] | WORDING["cause_bars"]
     show(say, bars(counts, "cause", "cases", **look), **more)
     show(SAY["causes"], _worded(counts, "causes"))
 
@@ -171,9 +167,7 @@ def findings_table(
     return _worded(shown, "findings", sparse=True, cases={})
 
 
-def label_corrections(
-    evaluations: Sequence[Evaluation], verdicts: str | Path, **draws: int
-) -> tuple[Caption | Table, ...]:
+def label_corrections(evaluations: Sequence[Evaluation], verdicts: str | Path, **draws: int) -> Any:
     """A caption and a table of the scores as labelled, and without the label errors found.
 
     `verdicts` is a file or folder of decisions, or empty; the splits of one system are pooled. A
@@ -239,16 +233,11 @@ def flip_table(matrix: pl.DataFrame, *, by: str) -> Table | Caption:
 
 
 def comparison_table(rows: pl.DataFrame) -> Table | Caption:
-    """Differences with intervals, p after them, and the least that could be shown.
-
-    `rows` are from `formlab.compare`.
-    """
+    """Differences from `formlab.compare` with intervals, p, and the least that could be shown."""
     return _worded(named(rows), "comparisons", fold=f"All {rows.height:,} comparisons")
 
 
-def edit_trees(
-    cases: pl.DataFrame, sizes: pl.DataFrame, *, limit: int = 3
-) -> list[Caption | Table]:
+def edit_trees(cases: pl.DataFrame, sizes: pl.DataFrame, *, limit: int = 3) -> list[Any]:
     """A caption and a table of lines for each of the `limit` forms with the largest distance.
 
     `sizes` are tree edit distances with `nodes`, `given` and `similarity`, the largest first. A

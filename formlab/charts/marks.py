@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import altair as alt
@@ -12,6 +11,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from formlab.charts import theme
+from formlab.charts.html import ASSETS
 from formlab.charts.plot import HIGH, LABEL, LOW, Drawn, Plot, datum
 from formlab.charts.words import note
 from formlab.selection import LINES
@@ -25,7 +25,7 @@ _EDGES, _GAP = (-0.45, -0.45, 0.45, 0.45, 0.5), (1, 1, 1, 1, np.nan)
 _COLOUR = np.outer(_GAP, _GAP)
 _HEIGHT = np.outer((0, 1, 1, 0, 0), (0, 1, 1, 0, 0)) * _COLOUR
 # The looks of a surface, as plotly has them.
-_SURFACE = Path(__file__).with_name("assets").joinpath("surface.json").read_text("utf-8")
+_SURFACE = (ASSETS / "surface.json").read_text("utf-8")
 
 
 def dots(frame: pl.DataFrame, y: str = "label", x: str = "value", **look: Any) -> Drawn:
@@ -107,17 +107,14 @@ def lines(frame: pl.DataFrame, x: str, y: str = "value", **look: Any) -> Drawn:
     """Points along a column, joined by a line for each colour.
 
     `x` is a column of names in the frame's order, or of numbers (with `log` on a logarithmic axis).
-    `further` is a column that the line follows instead of the points, which the axis then says. Of
-    `kind` all values but `filled` have open points and dashed lines; all else is as of `dots`.
+    `further` is a column that the line follows instead of the points. Of `kind` all values but
+    `filled` have open points and dashed lines; all else is as of `dots`.
 
     >>> rungs = pl.DataFrame({"rung": ["exact", "typed"], "value": [0.25, 0.5]})
     >>> lines(rungs, "rung").description
     'value by rung: exact 0.250; typed 0.500'
     """
     plot = Plot(frame, y, [x], **look)
-    if plot.further:
-        heading = f"{plot.title(y)} (lines: mean of neighbouring points)"
-        plot.titles = {**plot.titles, y: heading, plot.further: heading}
     marks = plot.marks()
     course = {name: marks[name] for name in ("stroke", "strokeDash") if name in marks}
     if plot.is_number(x):

@@ -165,10 +165,7 @@ class Plot:
             palette = theme.system_colours(values)
         palette = {name: palette[name] for name in palette if name in values}
         if channel is alt.Shape:
-            # With its colour a shape is no other's of 36.
-            shapes, many = theme.SYSTEM_SHAPES, len(theme.SYSTEM_SHAPES)
-            turns = {name: (place + place // many) % many for place, name in enumerate(palette)}
-            palette = {name: shapes[turn] for name, turn in turns.items()}
+            palette = dict(zip(palette, itertools.cycle(theme.SYSTEM_SHAPES), strict=False))
         legend = alt.Legend(title=self.titles.get(self.colour), columns=2, symbolOpacity=1)
         scale = alt.Scale(domain=[*palette], range=[*palette.values()])
         look = {"scale": scale, "legend": legend if len(palette) > 1 else None}

@@ -7,7 +7,6 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
@@ -16,7 +15,7 @@ from IPython.display import display
 
 from formlab import metrics, resources, tables
 from formlab.analysis.finding import counted as _counted
-from formlab.charts.html import MISSING, Shown, number
+from formlab.charts.html import ASSETS, MISSING, Shown, number
 from formlab.errors import DataBroken, UnknownName
 from formlab.scoring.bands import BANDS
 from formlab.selection import LINES, of_rows
@@ -28,9 +27,7 @@ NOTHING = "Nothing was scored for it."
 FOLDER = resources.folder("data/published")
 OVER_DOCUMENTS, NOT_STATED = "mean over documents", "not stated"
 # The texts of tables and charts that stand in no sentence.
-WORDING = tomllib.loads(
-    Path(__file__).with_name("assets").joinpath("wording.toml").read_text("utf-8")
-)
+WORDING = tomllib.loads((ASSETS / "wording.toml").read_text("utf-8"))
 
 
 def words(column: str, titles: Mapping[str, str] | None = None) -> str:
@@ -155,9 +152,6 @@ class Table(Shown):
     kind: ClassVar[str] = "table"
     frame: pl.DataFrame
     data: dict[str, Any]
-
-    def _data(self) -> dict[str, Any]:
-        return self.data
 
 
 def table(
@@ -326,30 +320,23 @@ def paper_table(
         raise DataBroken(what, remedy='rows of one: .filter(average="pooled")')
     decimals = digits if isinstance(digits, Mapping) else dict.fromkeys(columns, digits)
     # Published systems have no cases.
-    rows = {
-        name: {LINES: line_of({"system": [name]})}
-        for name in own["system"].unique(maintain_order=True)
-    }
+    systems = own["system"].unique(maintain_order=True).to_list()
+    rows = {name: {LINES: line_of({"system": [name]})} for name in systems}
     measured = own.filter(pl.col("value").is_not_nan())
-    best = measured.filter(mark="best")
-    best = [([*rows].index(system), name) for system, name in best.select(at).rows()]
+    best = measured.filter(mark="best").select(at).rows()
     ranked = {name for _, name in best}
-    for row in measured.to_dicts():
+    theirs = printed.with_columns(pl.format("{} ({})", "system", pl.lit(PUBLISHED)).alias("system"))
+    for row in [*measured.to_dicts(), *theirs.to_dicts()]:
         places = decimals.get(row[column], 3)
-        value, *ends = (number(row[of], places) for of in ("value", "ci_low", "ci_high"))
+        value, *ends = (number(row.get(of), places) for of in ("value", "ci_low", "ci_high"))
         if row.get("n_cases") is not None:
             over = "n_docs" if row.get("average") == metrics.MACRO else "n_cases"
             value += f" (n = {row[over] - (row.get('n_undefined') or 0):,})"
         value += f" [{', '.join(ends)}]" * (ends[0] != MISSING)
-        sign = {"near": " ≈", None: " °"}.get(row["mark"], "") * (row[column] in ranked)
-        rows[row["system"]][row[column]] = value + sign
-    count = len(rows)
-    for row in printed.to_dicts():
-        value = number(row["value"], decimals.get(row[column], 3))
-        rows.setdefault(f"{row['system']} ({PUBLISHED})", {})[row[column]] = value
-    scored = [
-        {"system": name} | dict.fromkeys(columns, MISSING) | row for name, row in rows.items()
-    ]
+        sign = {"near": " ≈", None: " °"}.get(row.get("mark", ""), "") * (row[column] in ranked)
+        rows.setdefault(row["system"], {})[row[column]] = value + sign
+    blank = dict.fromkeys(columns, MISSING)
+    scored = [{"system": name} | blank | row for name, row in rows.items()]
     measures, unstated = _definitions([*own.to_dicts(), *printed.to_dicts()], column)
     for side, of in enumerate(("metric", "average") if measures else ()):
         scored.append({"system": of} | {key: pair[side] for key, pair in measures.items()})
@@ -360,8 +347,8 @@ def paper_table(
         # An arrow at the end of a heading stays with its last word.
         titles={key: re.sub(" (?=[↑↓]$)", "\u00a0", head) for key, head in columns.items()},
         note=" ".join([WORDING["paper"]["note"] * (measured.height > 0), averages, note]),
-        strong=best,
-        aside=range(count, len(scored)),
+        strong=[(systems.index(system), name) for system, name in best],
+        aside=range(len(systems), len(scored)),
         numeric=[*columns],
     )
 

@@ -251,10 +251,8 @@ def edit_trees(cases: pl.DataFrame, sizes: pl.DataFrame, *, limit: int = 3) -> l
         lines = pl.DataFrame(_lines(cases.filter(doc_id=row["doc_id"])), schema)
         text = SAY["tree"].format(**row | {"doc_id": clean(row["doc_id"], limit=120)})
         strong = [(at, "edit") for at in range(lines.height)]
-        shown += [
-            Caption(sentences(text), label="Table", settings=row.get("settings")),
-            table(lines, strong=strong, cases={}, rows=_LINES),
-        ]
+        over = Caption(sentences(text), label="Table", settings=row.get("settings"))
+        shown += [over, table(lines, strong=strong, cases={}, rows=_LINES)]
     return shown or [note("No tree differs from its gold.")]
 
 
@@ -278,12 +276,10 @@ def _lines(cases: pl.DataFrame) -> Iterator[dict[str, str | None]]:
             if row["edit"] == "moved":
                 parent = unescape(row["pred_path"].split("/")[-2])
                 predicted = f"{predicted} (now in {parent or 'the form'})"
-            line, indent = (
-                {"edit": row["edit"].replace("kept", "")},
-                min(row["depth"], _DEEPEST) - 1,
-            )
+            line = {"edit": row["edit"].replace("kept", "")}
+            indent = _INDENT * (min(row["depth"], _DEEPEST) - 1)
             for side, label in (("gold", row["gold"]), ("predicted", predicted)):
                 text = " ".join((label or "").split()) or "(no name)"
                 text = text if len(text) <= _CHARACTERS else f"{text[: _CHARACTERS - 1]}…"
-                line[side] = None if label is None else _INDENT * indent + clean(text)
+                line[side] = None if label is None else indent + clean(text)
             yield line

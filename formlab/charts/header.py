@@ -12,7 +12,7 @@ import polars as pl
 from formlab.analysis.finding import OUTCOME, Finding, counted, word
 from formlab.analysis.overview import failures, runs
 from formlab.charts.escaping import clean
-from formlab.charts.html import Shown, number
+from formlab.charts.html import Shown, cell, number
 from formlab.charts.words import sentences, span
 from formlab.folders import Evaluation
 
@@ -46,6 +46,11 @@ class Cards(Shown):
     finding: str = ""
     findings: Sequence[Row] = ()
     runs: Sequence[str] = ()
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What the templates take, the values of cards as text."""
+        return vars(self) | {"cards": [c._asdict() | {"value": cell(c.value)} for c in self.cards]}
 
 
 def score_cards(rows: pl.DataFrame, titles: Mapping[str, str], names: Sequence[str] = ()) -> Cards:
